@@ -9,8 +9,9 @@ import { sharing } from "./test/support/worker-sharing.ts";
 export default defineConfig({
   test: {
     reporters: ["default", new SummaryReporter()],
-    // Most of a test's time is waiting for processes, ptys and protocol timers, not computing.
-    maxWorkers: 4,
+    // Most of a test's time is waiting for processes, ptys and protocol timers, not computing: four
+    // workers leave a quarter of two processors idle.
+    maxWorkers: 6,
     testTimeout: TEST_LIMIT_MS,
     hookTimeout: TEST_LIMIT_MS,
     expect: { poll: { timeout: PATIENCE_MS, interval: 20 } },

@@ -22,6 +22,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { projectRoot } from "../src/shared/version-files.ts";
+import { supervisorMigrations } from "../src/supervisor/supervisor-schema.ts";
+import { migrations } from "../src/tp-manager/journal/migrations.ts";
 import { makeBundle, nativePackages } from "./bundle.ts";
 import { makeTarGz, makeZip } from "./release/archives.ts";
 import { copyPackage, licences, lockOf, partsList, withDependencies } from "./release/packages.ts";
@@ -168,6 +170,8 @@ function layOutVersion(
     "delivery.json": {
       ...{ version, platform: `${platform.os}-${platform.cpu}`, updateUrl },
       builtAt: date.toISOString(),
+      // Tells which versions can read the stores (docs/updates.md 4.2).
+      schemas: { "journal.db": migrations.length, "supervisor.db": supervisorMigrations.length },
     },
   };
   for (const [name, content] of Object.entries(files)) {

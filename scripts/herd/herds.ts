@@ -46,7 +46,7 @@ export function countOf(times: readonly number[], fromMs: number): HerdCount {
 }
 
 /** Numbers from 0 to 1 that are the same in each run. */
-function seeded(seed: number): () => number {
+export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

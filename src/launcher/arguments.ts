@@ -76,7 +76,7 @@ export const usage = `Starts, watches and stops the connector's programs, tp-man
                              word for TERMINAL_PROTOCOL
   ./launch.sh simulate WORD  be the customer, or the hands, at the demo's terminal: approve,
                              decline, wrong-pin, red, walk-away, unplug [--at report], plug,
-                             power-off, paper-out, lock, by-hand, fault NAME, reset, and more:
+                             power-off, paper-out, lock, swap, by-hand, fault NAME, reset, and more:
                              simulate alone lists them all, the terminal's page has them as buttons
   ./launch.sh kiosk          print the address of the kiosk's own pages with a ticket: good for one
                              opening, within a minute (KIOSK_APP, KIOSK_PORT)

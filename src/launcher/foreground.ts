@@ -136,11 +136,11 @@ function lastWordsMs(ranMs: number): number {
 
 /** An update that was cut off leaves programs of its own: here they have to be children. */
 async function finishUpdateFirst(site: Site): Promise<void> {
-  if (!wasCutOff(site.installation.dataDirectory)) return;
+  const isCutOff = wasCutOff(site.installation.dataDirectory);
   const elsewhere = await finishUpdate(site);
-  await stopHere(site, true);
+  if (isCutOff || elsewhere !== undefined) await stopHere(site, true);
   if (elsewhere === undefined) return;
-  throw new ProgramExit(exitCodes.unavailable, "an update was ended: the other version runs next");
+  throw new ProgramExit(exitCodes.unavailable, "another version is named: it runs next");
 }
 
 async function refuseSecondCopy(site: Site, parts: readonly ProgramPart[]): Promise<void> {

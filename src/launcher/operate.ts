@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { exitCodes } from "../shared/exit-codes.ts";
-import type { Installation } from "../shared/installation.ts";
+import { type Installation, versionNumber } from "../shared/installation.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
-import { probationMarkOf, underWayFileOf } from "../shared/version-files.ts";
+import { isDelivery, probationMarkOf, underWayFileOf } from "../shared/version-files.ts";
 import { closeDataFolder } from "./data-access.ts";
 import { forgetStop, recordStop } from "./deliberate-stop.ts";
 import { demoParts } from "./demo/demo-parts.ts";
@@ -80,11 +80,20 @@ export function wasCutOff(dataDirectory: string): boolean {
   return [underWayFileOf, probationMarkOf].some((file) => existsSync(file(dataDirectory)));
 }
 
-/** Before anything is started: an update that was cut off decides which version runs. */
+/**
+ * Before anything is started: an update that was cut off, or a file `current` that is lost, decides
+ * which version runs. An exit code: it is not this launcher's.
+ */
 export async function finishUpdate(site: Site): Promise<number | undefined> {
-  if (!wasCutOff(site.installation.dataDirectory)) return undefined;
-  const { finishSwitch } = await import("./update/finish.ts");
-  return await finishSwitch(site);
+  if (wasCutOff(site.installation.dataDirectory)) {
+    const { finishSwitch } = await import("./update/finish.ts");
+    const elsewhere = await finishSwitch(site);
+    if (elsewhere !== undefined) return elsewhere;
+  }
+  if (!isDelivery) return undefined;
+  const { leaveToReader } = await import("./update/stores-reader.ts");
+  const { placeOf } = await import("./update/version-programs.ts");
+  return await leaveToReader(site, placeOf(site), versionNumber);
 }
 
 /** Troubles that keep nothing from running, and that nobody would look for in a log. */

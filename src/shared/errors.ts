@@ -305,7 +305,8 @@ export const errorTable = {
     "no",
     "after_recovery",
     "Another terminal is connected than before.",
-    "The operator accepts it with POST /terminal/accept.",
+    "If it was replaced on purpose, an operator accepts it: in the console, or with " +
+      "POST /terminal/accept.",
   ),
   STOPPING: row(
     503,

@@ -85,7 +85,9 @@ export function beginProbation(dataDirectory: string): void {
 export function endProbation(dataDirectory: string): void {
   const folder = updateFolderOf(dataDirectory);
   if (!existsSync(folder)) return;
-  rmSync(probationMarkOf(dataDirectory), { force: true });
+  const mark = probationMarkOf(dataDirectory);
+  // A disk that nobody may write refuses to remove even what is not there.
+  if (existsSync(mark)) rmSync(mark, { force: true });
   syncFolder(folder);
 }
 

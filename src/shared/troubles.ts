@@ -34,7 +34,7 @@ interface Found {
 
 type CheckName =
   | ("supervisor" | "hand-over" | "payments" | "queue")
-  | ("gateway" | "notifications" | "updates")
+  | ("gateway" | "notifications" | "updates" | "certificates")
   | typeof KEEPS_PAYMENTS;
 
 interface TroubleRow {
@@ -96,7 +96,9 @@ export const troubleTable = {
     ...{ by: "tp-manager", alarm: "terminal-changed", raised: "watch" },
     ...{ check: KEEPS_PAYMENTS, grave: true },
     when: "another terminal is connected than the accepted one",
-    todo: "if it was replaced on purpose, an operator accepts it: POST /terminal/accept",
+    todo:
+      "if it was replaced on purpose, an operator accepts it: in the console, or " +
+      "with POST /terminal/accept",
     find: obstacle("TERMINAL_CHANGED"),
   },
   "supervisor-silent": {
@@ -316,6 +318,18 @@ export const troubleTable = {
       return stuck && found(`no updates: ${stuck.reason}`, stuck.sinceMs);
     },
   },
+  "certificates-end": {
+    ...{ by: "supervisor", alarm: "certificates-end", raised: "watch" },
+    ...{ check: "certificates", grave: false },
+    when:
+      "the client certificate for the fleet's broker, or all of a file of trusted authorities, " +
+      "ends within 30 days, or has ended",
+    todo: "replace the file that is named, then ./launch.sh restart",
+    find: ({ supervisor }) => {
+      const { certificates = null } = supervisor ?? {};
+      return certificates && found(certificates.reason, certificates.sinceMs);
+    },
+  },
 } as const satisfies Record<string, TroubleRow>;
 
 export type TroubleName = keyof typeof troubleTable;
@@ -344,7 +358,7 @@ export function wordsOf({ says, sinceMs, row }: Trouble): string {
 
 /** For people. */
 export function inDoubtWords(count: number): string {
-  return count === 1 ? "1 payment is in doubt" : `${count} payments are in doubt`;
+  return `payments in doubt: ${count}`;
 }
 
 export function saysSince({ says, sinceMs }: Pick<Found, "says" | "sinceMs">): string {

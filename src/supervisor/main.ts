@@ -12,6 +12,7 @@ import { openStore } from "../shared/stores/put-back.ts";
 import type { StoreExchange } from "../shared/stores/store-exchange.ts";
 import { chance } from "../shared/time.ts";
 import { AlarmStore } from "./alarms/alarm-store.ts";
+import { certificateEnds } from "./certificate-ends.ts";
 import { certificatesIn } from "./certificates.ts";
 import { createGatewayClient, type GatewaySettings } from "./gateway/gateway-client.ts";
 import { Intake, type IntakeParts } from "./intake/intake.ts";
@@ -80,7 +81,8 @@ async function start(context: ProgramContext): Promise<void> {
   const onAccepted = (id: string): void => operations.notified(id);
   const outbox = { intake, store, desk, watch, forwarder, storeMessages: aboutStores };
   const updates = updateFacts({ dataDirectory: installation.dataDirectory, config, clock, log });
-  const figures = { tally, clock, version: versionNumber, updates };
+  const certificates = certificateEnds(config, clock);
+  const figures = { tally, clock, version: versionNumber, updates, certificates };
   const messages = { ...outbox, operations, alarmStore, ...figures };
   if (probation.isOn) {
     log.info("on probation after an update: nothing is taken and nothing sent");

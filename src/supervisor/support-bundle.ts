@@ -1,6 +1,7 @@
 import type { Config } from "../shared/config/config.ts";
 import { metaOf } from "../shared/config/config-field.ts";
 import { sharedFields } from "../shared/config/schema.ts";
+import { credentialsWithin, holdsCredentials } from "../shared/config/shown-entry.ts";
 import { linesAtEnd } from "../shared/log-end.ts";
 import { maskPansInText } from "../shared/mask.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
@@ -59,12 +60,15 @@ async function supportBundle({
   return JSON.stringify({ kiosk, at: isoTime(clock.now()), facts: told, logs });
 }
 
-/** Values that the setup file calls secret. */
+/** Values that the setup file calls secret, and the credentials in its addresses. */
 function secretsOf(config: Config): string[] {
-  return Object.entries(sharedFields)
-    .filter(([, field]) => metaOf(field).secret)
-    .flatMap(([name]) => config[name as keyof Config] ?? [])
-    .map(String);
+  return Object.entries(sharedFields).flatMap(([name, field]) => {
+    const values = [config[name as keyof Config] ?? []].flat().map(String);
+    const { secret, login } = metaOf(field);
+    if (secret === true) return values;
+    const hidden = login === true ? [] : values.filter(holdsCredentials);
+    return hidden.flatMap((value) => [value, ...credentialsWithin(value)]);
+  });
 }
 
 type Mask = (text: string) => string;

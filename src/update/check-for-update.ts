@@ -39,6 +39,8 @@ export interface CheckSettings {
   readonly how: "ask" | "fetch";
   /** Told besides the end: damage that was mended, releases whose metadata are wrong. */
   readonly tell: (message: string) => void;
+  /** Ends the look, of which nothing is remembered then; what was loaded is taken up again. */
+  readonly signal?: AbortSignal;
   /** Of the disk; missing: what the system tells. */
   readonly freeBytes?: () => number;
 }
@@ -72,6 +74,7 @@ export async function checkForUpdate(settings: CheckSettings): Promise<Found> {
     changeState(dataDirectory, () => ({ checkedMs: nowMs, fault: null }));
     return found;
   } catch (error) {
+    if (settings.signal?.aborted) throw error;
     const { code, message } = error as UpdateError;
     changeState(dataDirectory, ({ fault }) => ({
       checkedMs: nowMs,
@@ -92,6 +95,7 @@ async function look(settings: CheckSettings): Promise<Found> {
     trustedRoot: trustedRootIn(folderOf(settings, version)),
     metadataUrl: `${url.replace(/\/+$/, "")}/metadata`,
     source: new WebSource({ clock, ...(ca === undefined ? {} : { ca }) }),
+    signal: settings.signal,
     clock,
     builtMs: own.builtAt === undefined ? 0 : Date.parse(own.builtAt),
     remembersTime: true,

@@ -8,7 +8,7 @@ import {
   rmSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { syncFolder, writeSynced } from "../shared/stores/store-file.ts";
+import { replaceSynced, syncFolder, writeSynced } from "../shared/stores/store-file.ts";
 import { type Clock, sleep } from "../shared/time.ts";
 
 function syncFile(path: string): void {
@@ -45,9 +45,37 @@ interface Renaming {
   readonly rename?: (from: string, to: string) => void;
 }
 
+/**
+ * Has the same patience with work on small files that a step must not be parted from: the process
+ * waits. Such work can be begun anew.
+ */
+export function patiently<T>(work: () => T): T {
+  for (let tries = 0; ; tries++) {
+    try {
+      return work();
+    } catch (error) {
+      const isWorthIt = process.platform === "win32" && held.has(codeOf(error));
+      if (!isWorthIt || tries >= RENAME_TRIES_MS / RENAME_PAUSE_MS) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RENAME_PAUSE_MS);
+    }
+  }
+}
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? "";
+
+/** As {@link replaceSynced}, with that patience. */
+export function replaceHeld(path: string, text: string): void {
+  patiently(() => replaceSynced(path, text));
+}
+
+/** A file is gone, which may be held for a moment. Its folder is not synced. */
+export function removeHeld(path: string): void {
+  patiently(() => rmSync(path, { force: true }));
+}
+
 /** Whether a rename that has failed is worth another try. */
 function isHeld(error: unknown, sinceMs: number, clock: Clock, platform: NodeJS.Platform): boolean {
-  if (platform !== "win32" || !held.has((error as NodeJS.ErrnoException).code ?? "")) return false;
+  if (platform !== "win32" || !held.has(codeOf(error))) return false;
   return clock.monotonicMs() - sinceMs <= RENAME_TRIES_MS;
 }
 

@@ -6,14 +6,14 @@ import { systemClock } from "../shared/time.ts";
 import { installationRoot } from "../shared/version-files.ts";
 import { type CheckSettings, checkForUpdate, type Found } from "./check-for-update.ts";
 import { readSwitch } from "./switch-record.ts";
-import { tryUpdateLock } from "./update-lock.ts";
+import { tryUpdateLock, whenWanted } from "./update-lock.ts";
 
 type UpdateConfig = Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL" | "UPDATE_CA_FILE">;
 
 /**
  * Looks for an update with the installation's setup file. undefined: somebody else looks or takes
- * one. Throws {@link ProgramExit} when the setup file names no server, or no readable certificates;
- * rejects as {@link checkForUpdate} does.
+ * one, or wants to before this look has ended. Throws {@link ProgramExit} when the setup file names
+ * no server, or no readable certificates; rejects as {@link checkForUpdate} does.
  */
 export async function lookNow(
   { dataDirectory }: Installation,
@@ -27,16 +27,23 @@ export async function lookNow(
   // A switch that was cut off is ended by the next launcher, whose lock it is.
   const lock = readSwitch(dataDirectory) ? undefined : tryUpdateLock(dataDirectory);
   if (!lock) return undefined;
+  const over = new AbortController();
+  const wanted = whenWanted(dataDirectory, systemClock, over.signal);
   try {
     if (readSwitch(dataDirectory)) return undefined;
     return await checkForUpdate({
+      signal: wanted,
       ...{ dataDirectory, url, channel, how, tell },
       ca: caFile === undefined ? undefined : certificatesIn(caFile),
       root: installationRoot,
       clock: systemClock,
       version: versionNumber,
     });
+  } catch (error) {
+    if (wanted.aborted) return undefined;
+    throw error;
   } finally {
+    over.abort();
     lock.release();
   }
 }

@@ -1,12 +1,12 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { updateFolderOf } from "../shared/probation.ts";
 import { openForReading, readableFrom, schemaOf } from "../shared/sqlite.ts";
 import { finishPutBack } from "../shared/stores/put-back.ts";
-import { copySynced, replaceSynced, syncFolder } from "../shared/stores/store-file.ts";
+import { copySynced, syncFolder } from "../shared/stores/store-file.ts";
 import { isDiskFull, makeRoom } from "./disk-room.ts";
-import { removeWhole } from "./durable-files.ts";
+import { removeHeld, removeWhole, replaceHeld } from "./durable-files.ts";
 
 /*
  * The stores as they were before a switch (docs/updates.md 4.2): both databases with their logs,
@@ -78,7 +78,7 @@ function copyInto(folder: string, dataDirectory: string): void {
   const schemas = Object.fromEntries(
     files.filter(isDatabase).map((path) => [path, factsOf(join(dataDirectory, path)).schema]),
   );
-  replaceSynced(listIn(dataDirectory), `${JSON.stringify({ files, schemas })}\n`);
+  replaceHeld(listIn(dataDirectory), `${JSON.stringify({ files, schemas })}\n`);
   syncFolder(dirname(folder));
 }
 
@@ -98,7 +98,7 @@ export function putStoresBack(dataDirectory: string): void {
   // A log beside a database that it does not belong to would be played into it.
   for (const name of databases) {
     for (const ending of ["", "-wal", "-shm"]) {
-      rmSync(join(dataDirectory, `${name}${ending}`), { force: true });
+      removeHeld(join(dataDirectory, `${name}${ending}`));
     }
   }
   syncFolder(dataDirectory);
@@ -118,7 +118,7 @@ function keepAside(dataDirectory: string): void {
   for (const path of storeFiles(dataDirectory)) {
     copySynced(join(dataDirectory, path), join(aside, path));
   }
-  replaceSynced(mark, "");
+  replaceHeld(mark, "");
   syncFolder(dirname(aside));
 }
 
@@ -129,7 +129,16 @@ export function forgetGivenUpStores(dataDirectory: string): void {
 
 /** Whether the programs that made the copies can go on with the stores as they are now. */
 export function areReadableByOlder(dataDirectory: string): boolean {
-  return Object.entries(readList(dataDirectory).schemas).every(([path, known]) => {
+  return areReadableBy(readList(dataDirectory).schemas, dataDirectory);
+}
+
+/** Whether programs that know these schemas can go on with the stores as they are now. */
+export function areReadableBy(
+  schemas: Readonly<Record<string, number>>,
+  dataDirectory: string,
+): boolean {
+  return Object.entries(schemas).every(([path, known]) => {
+    if (!existsSync(join(dataDirectory, path))) return true;
     const { schema, from } = factsOf(join(dataDirectory, path));
     return schema <= known || (from !== undefined && from <= known);
   });

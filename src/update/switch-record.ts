@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { updateFolderOf } from "../shared/probation.ts";
-import { replaceSynced, syncFolder } from "../shared/stores/store-file.ts";
+import { syncFolder } from "../shared/stores/store-file.ts";
 import { underWayFileOf } from "../shared/version-files.ts";
+import { removeHeld, replaceHeld } from "./durable-files.ts";
 import type { SwitchState } from "./switch-machine.ts";
 
 const steps = [
@@ -39,11 +40,11 @@ export function writeSwitch(dataDirectory: string, record: SwitchRecord): void {
   mkdirSync(updateFolderOf(dataDirectory), { recursive: true, mode: 0o700 });
   const text = `${JSON.stringify(record)}\n`;
   if (record.step !== "done" && record.step !== "undone") {
-    replaceSynced(underWayFileOf(dataDirectory), text);
+    replaceHeld(underWayFileOf(dataDirectory), text);
     return;
   }
-  replaceSynced(lastIn(dataDirectory), text);
-  rmSync(underWayFileOf(dataDirectory), { force: true });
+  replaceHeld(lastIn(dataDirectory), text);
+  removeHeld(underWayFileOf(dataDirectory));
   syncFolder(updateFolderOf(dataDirectory));
 }
 

@@ -12,7 +12,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { syncFolder } from "../shared/stores/store-file.ts";
-import { makeFolder, removeWhole } from "./durable-files.ts";
+import { makeFolder, patiently, removeWhole } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 import type { WebSource } from "./web-source.ts";
 
@@ -59,7 +59,7 @@ export async function downloadTarget(download: Download): Promise<void> {
     removeWhole(part);
     throw fault;
   }
-  renameSync(part, file);
+  patiently(() => renameSync(part, file));
   syncFolder(dirname(file));
 }
 

@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { updateFolderOf } from "../shared/probation.ts";
-import { replaceSynced, syncFolder } from "../shared/stores/store-file.ts";
+import { syncFolder } from "../shared/stores/store-file.ts";
 import { readyFileOf } from "../shared/version-files.ts";
+import { removeHeld, replaceHeld } from "./durable-files.ts";
 import type { SwitchRecord } from "./switch-record.ts";
 
 /*
@@ -60,7 +61,7 @@ export function changeState(
   const after = { ...before, ...change(before) };
   if (JSON.stringify(after) === JSON.stringify(before)) return;
   makeFolderOf(dataDirectory);
-  replaceSynced(stateIn(dataDirectory), `${JSON.stringify(after)}\n`);
+  replaceHeld(stateIn(dataDirectory), `${JSON.stringify(after)}\n`);
 }
 
 const BARRED_MAX = 20;
@@ -112,7 +113,7 @@ type Ready = z.infer<typeof readySchema>;
 export function handOver(dataDirectory: string, version: string, atMs: number): void {
   makeFolderOf(dataDirectory);
   const ready: Ready = { format: 1, version, atMs };
-  replaceSynced(readyFileOf(dataDirectory), `${JSON.stringify(ready)}\n`);
+  replaceHeld(readyFileOf(dataDirectory), `${JSON.stringify(ready)}\n`);
 }
 
 /** undefined: no version waits for the launcher. */
@@ -123,7 +124,7 @@ export function readReady(dataDirectory: string): Ready | undefined {
 export function forgetReady(dataDirectory: string): void {
   const file = readyFileOf(dataDirectory);
   if (!existsSync(file)) return;
-  rmSync(file, { force: true });
+  removeHeld(file);
   syncFolder(updateFolderOf(dataDirectory));
 }
 
@@ -146,12 +147,12 @@ export function readHold(dataDirectory: string, nowMs: number): Hold | undefined
 /** On disk when it returns. */
 export function writeHold(dataDirectory: string, hold: Hold): void {
   makeFolderOf(dataDirectory);
-  replaceSynced(holdIn(dataDirectory), `${JSON.stringify(hold)}\n`);
+  replaceHeld(holdIn(dataDirectory), `${JSON.stringify(hold)}\n`);
 }
 
 export function endHold(dataDirectory: string): void {
   if (!existsSync(holdIn(dataDirectory))) return;
-  rmSync(holdIn(dataDirectory), { force: true });
+  removeHeld(holdIn(dataDirectory));
   syncFolder(updateFolderOf(dataDirectory));
 }
 
@@ -162,7 +163,7 @@ export function installationId(dataDirectory: string): string {
   if (known) return known.id;
   makeFolderOf(dataDirectory);
   const id = randomUUID();
-  replaceSynced(file, `${JSON.stringify({ id })}\n`);
+  replaceHeld(file, `${JSON.stringify({ id })}\n`);
   return id;
 }
 

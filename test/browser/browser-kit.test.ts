@@ -1,15 +1,28 @@
+import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { chromium } from "playwright-core";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { startProcess } from "../support/own-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { chromiumPath } from "./chromium.ts";
 import { type WebServer, webServer } from "./web-server.ts";
 
-/* The start script of the browser kit (docs/browser-kiosk.md 2) with a real Chromium. */
+/*
+ * The browser kit (docs/browser-kiosk.md 2 and 4): its start script with a real Chromium, and its
+ * policies in a Chromium that finds them where an administrator would have put them.
+ */
 
 const kit = join(projectRoot, "examples/browser-kit");
+/** The machine's own policies stay as they are: a folder of ours covers theirs. */
+const havePrivateFolders =
+  spawnSync("bwrap", ["--dev-bind", "/", "/", "--tmpfs", "/etc/chromium", "true"], {
+    stdio: "ignore",
+  }).status === 0;
+if (!havePrivateFolders) {
+  console.warn("the kit's policies are not tried in Chromium: needs bwrap and /etc/chromium");
+}
 const rootSwitches = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
 
 function program(path: string, lines: readonly string[]): string {
@@ -67,3 +80,68 @@ test.skipIf(!chromiumPath)(
     expect(await ended).toBe(0);
   },
 );
+
+describe.skipIf(!chromiumPath || !havePrivateFolders)("a Chromium under the kit's policy", () => {
+  /** The error of each address; "shown" where there is none. */
+  async function visits(
+    policy: string,
+    change: (text: string) => string,
+    urls: readonly string[],
+  ): Promise<string[]> {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, "etc/policies/managed"), { recursive: true });
+    const text = change(readFileSync(join(kit, policy), "utf8"));
+    const tools = '"DeveloperToolsAvailability": 2';
+    expect(text).toContain(tools);
+    // Under this word nobody drives the browser, this test neither.
+    const driven = text.replace(tools, '"DeveloperToolsAvailability": 1');
+    writeFileSync(join(folder, "etc/policies/managed/kiosk.json"), driven);
+    const confined = `bwrap --die-with-parent --dev-bind / / --bind '${folder}/etc' /etc/chromium`;
+    const executablePath = program(join(folder, "chromium"), [
+      `exec ${confined} '${chromiumPath}' "$@"`,
+    ]);
+    const names = "--host-resolver-rules=MAP *.example 127.0.0.1";
+    const args = ["--disable-gpu", names, ...rootSwitches];
+    // The policy allows no private windows, and an ordinary context is one.
+    const profile = join(folder, "profile");
+    const browser = await chromium.launchPersistentContext(profile, { executablePath, args });
+    try {
+      const page = await browser.newPage();
+      const seen: string[] = [];
+      for (const url of urls) {
+        seen.push(
+          await page.goto(url).then(
+            () => "shown",
+            (error: Error) => /ERR_\w+/.exec(error.message)?.[0] ?? error.message,
+          ),
+        );
+      }
+      return seen;
+    } finally {
+      await browser.close();
+    }
+  }
+  const blocked = "ERR_BLOCKED_BY_ADMINISTRATOR";
+
+  test("own pages are shown, and nothing else", async () => {
+    const [own, other] = [await pageServer(), await pageServer()];
+    const change = (text: string) => text.replace("8768", String(own.port));
+    const urls = [
+      `http://localhost:${own.port}/`,
+      `http://localhost:${other.port}/`,
+      `http://elsewhere.example:${own.port}/`,
+      "file:///etc/hostname",
+      "file:///var/lib/kiosk-browser/start.html",
+    ];
+    const expected = ["shown", blocked, blocked, blocked, "ERR_FILE_NOT_FOUND"];
+    expect(await visits("policy-own-pages.json", change, urls)).toEqual(expected);
+  });
+
+  test("pages of another origin are shown, and nothing else", async () => {
+    const [own, other] = [await pageServer(), await pageServer()];
+    const origin = `http://kiosk.example:${own.port}`;
+    const change = (text: string) => text.replaceAll("https://kiosk.example", origin);
+    const urls = [`${origin}/`, `http://elsewhere.example:${other.port}/`];
+    expect(await visits("policy-other-origin.json", change, urls)).toEqual(["shown", blocked]);
+  });
+});

@@ -187,13 +187,13 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
     await publish("connector/1/good/metrics", Buffer.from([0xff, 0xfe]));
     await publish("connector/1/good/alarm", `[${"[".repeat(9_000)}`);
     await publish("connector/1/good/state", JSON.stringify({ ...whole, x: "x".repeat(65_536) }));
-    await said(page, "#refused").toBe("9 messages not understood");
+    await said(page, "#refused").toBe("messages not understood: 9");
     // A newer connector may tell more; a name that all objects have is a name.
     await publish("connector/1/good/state", JSON.stringify({ ...whole, more: hostile }));
     await kiosks.tell("constructor", "state", state({ connection: "stopped", now: null }));
     await kiosks.tell("__proto__", "state", state());
     await said(page, "#shown").toBe("3 of 3 kiosks");
-    await said(page, "#refused").toBe("9 messages not understood");
+    await said(page, "#refused").toBe("messages not understood: 9");
     expect(await page.locator("img").count()).toBe(0);
     expect(await page.title()).toBe("Fleet board");
     await page.getByRole("link", { name: "constructor" }).first().click();

@@ -20,6 +20,7 @@ const operator = { OPERATOR_LOGIN: "operator", OPERATOR_PWD: "maintenance-passwo
 const pair = `${operator.OPERATOR_LOGIN}:${operator.OPERATOR_PWD}`;
 const asOperator = { headers: { authorization: `Basic ${btoa(pair)}` } };
 const app = join(projectRoot, "examples/kiosk");
+const byHand = ["--customer", "manual", "--host-delay-ms", "0"];
 
 test("the sample's words for the customer are those of the client", async () => {
   const sample = await import(pathToFileURL(join(app, "customer-messages.js")).href);
@@ -43,7 +44,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     if (!haveChromium) return;
     const port = await freePort();
     at = new GuardedHouse({
-      terminalSwitches: ["--customer", "manual", "--host-delay-ms", "0", "--vending"],
+      terminalSwitches: [...byHand, "--vending"],
       config: { KIOSK_PORT: port, KIOSK_APP: app, ...operator },
     });
     url = `http://localhost:${port}/`;
@@ -152,7 +153,10 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     await at.tpManager?.end("SIGKILL");
     await shows(/payment system starts again/);
     await say("red");
-    await at.startTpManager();
+    expect(await ledger()).toBe(2100);
+    // The terminal comes back in another mode: it does not wait for goods.
+    const config = { KIOSK_PORT: new URL(url).port, KIOSK_APP: app, ...operator };
+    await at.changeTerminal({ terminalSwitches: byHand, config });
     await shows(/being started again/);
     // The start script opens the page anew; a new fragment alone would not load it again.
     await page.goto("about:blank");
@@ -164,12 +168,18 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     const settled = await at.call("POST", `/payment/${before}/settle`, word, asOperator);
     expect(settled.http).toBe(200);
     await shows(/not been charged/);
-    expect(await ledger()).toBe(2100);
+    expect(await ledger()).toBe(0);
     expect(await orderId()).toBe(before);
+    const answered: unknown[] = [];
+    page.on("response", (response) => {
+      const sent = response.request().postDataJSON();
+      if (/api.payment$/.test(response.url())) answered.push([response.status(), sent.orderId]);
+    });
     await press("Try again");
     await say("approve");
     await shows(/Your payment is complete/);
-    expect(await ledger()).toBe(2300);
+    expect(answered).toEqual([501, 200].map((http) => [http, before]));
+    expect(await ledger()).toBe(200);
     expect(await orderId()).toBeUndefined();
   });
 });

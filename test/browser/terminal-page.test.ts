@@ -81,7 +81,18 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     await expect
       .poll(() => page.locator(".wire").innerText())
       .toMatch(/0601 authorisation\s+amount 1205 minor units[\s\S]*040f status-information/);
+    expect(await page.evaluate(longWord)).toBe(0);
     expect(complaints).toEqual([]);
+  });
+
+  test("behind other pages it keeps no connection, and in front it follows again", async () => {
+    const events = (request: { url(): string }) => request.url().endsWith("/events");
+    const ended = page.waitForEvent("requestfailed", events);
+    await page.evaluate(turn(true));
+    await ended;
+    const again = page.waitForRequest(events);
+    await page.evaluate(turn(false));
+    await again;
   });
 
   test("cable, power, paper and locks do what they say; a fault is armed and let go", async () => {
@@ -186,3 +197,16 @@ async function axeFaults(page: Page): Promise<string[]> {
   };
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
+
+/** How far a word without a break makes the display wider. */
+const longWord = `(() => {
+  const display = document.querySelector(".display");
+  const [words, before] = [display.querySelector(".words"), display.scrollWidth];
+  words.textContent = "W".repeat(60);
+  return display.scrollWidth - before;
+})()`;
+
+/** As when another tab is chosen; a page that is driven believes to be in front always. */
+const turn = (hidden: boolean) => `
+  Object.defineProperty(document, "hidden", { configurable: true, value: ${hidden} });
+  document.dispatchEvent(new Event("visibilitychange"))`;

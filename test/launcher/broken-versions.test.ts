@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { readState } from "../../src/update/update-state.ts";
+import { until } from "../support/child-program.ts";
 import { runToEnd } from "../support/own-processes.ts";
 import { Publisher } from "../support/publisher.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -18,6 +19,7 @@ const folder = temporaryFolder(afterAll);
 const root = join(folder, "kiosk");
 const data = join(root, "data", "demo");
 
+const alwaysUp = join(root, "always-up.sh");
 const launch = (...words: string[]) =>
   runToEnd("sh", [join(root, "launch.sh"), ...words, "--data", data]);
 
@@ -89,5 +91,96 @@ describe.skipIf(!isAsked)("BROKEN_VERSIONS=1: a version that", () => {
     const { barred, putOff } = readState(data);
     const isBarred = barred.some((one) => one.version === version);
     expect(isBarred ? "barred" : putOff?.version === version && "put off").toBe(end);
+  });
+
+  interface End {
+    readonly code: number;
+    readonly words: string;
+  }
+  const ended = (running: Promise<{ stdout: string; stderr: string }>): Promise<End> =>
+    running.then(
+      ({ stdout, stderr }) => ({ code: 0, words: `${stdout}${stderr}` }),
+      ({ code, stdout, stderr }) => ({ code, words: `${stdout}${stderr}` }),
+    );
+  const good = (version: string): string => make(version, join(folder, version), withShortLimits);
+  const named = (file = "current"): string => readFileSync(join(root, file), "utf8").trim();
+  const switches = (words: string): number => words.match(/to \d\.\d\.\d: switching/g)?.length ?? 0;
+  const record = (): string => {
+    const file = join(data, "update", "under-way.json");
+    return existsSync(file) ? readFileSync(file, "utf8") : "";
+  };
+  const whole = async (): Promise<void> => {
+    const audit = JSON.parse((await launch("audit", "--json")).stdout);
+    expect(audit).toMatchObject({ faults: [], attempts: 1 });
+  };
+
+  test("launchers that come together: one takes it, nothing is switched twice", async () => {
+    const delivery = good("1.2.0");
+    const takers = [0, 1, 2].map(() => ended(launch("update", "--delivery", delivery)));
+    const takes = Promise.all(takers);
+    let isOver = false;
+    void takes.then(() => (isOver = true));
+    const alive: End[] = [];
+    while (!isOver) alive.push(await ended(runToEnd("sh", [alwaysUp, "--data", data])));
+    const ends = await takes;
+    expect(ends.map(({ code }) => code).sort()).toEqual([0, 75, 75]);
+    expect(ends.map(({ words }) => switches(words)).sort()).toEqual([0, 0, 1]);
+    expect(new Set(alive.map(({ words }) => words))).toEqual(new Set([""]));
+    expect(named()).toBe("1.2.0");
+    expect((await launch("status")).stdout).toMatch(/tp-manager +running .*version 1\.2\.0/);
+    await whole();
+  });
+
+  test("a stop that comes in the middle of a switch waits for its end, and holds", async () => {
+    const taker = ended(launch("update", "--delivery", good("1.3.0")));
+    await until(
+      "the switch",
+      () => /"step":"(switching|probation)"/.test(record()) || undefined,
+      60_000,
+    );
+    const [stop, taken] = await Promise.all([ended(launch("stop")), taker]);
+    expect(taken, taken.words).toMatchObject({ code: 0 });
+    expect(stop).toMatchObject({ code: 0, words: expect.stringContaining("waiting for it") });
+    expect(named()).toBe("1.3.0");
+    await runToEnd("sh", [alwaysUp, "--data", data]);
+    expect((await ended(launch("status"))).words).not.toMatch(/tp-manager +running/);
+    await launch("restart");
+    await whole();
+  });
+
+  test("both ways back at once: one goes back, the other one says so", async () => {
+    const before = named("previous");
+    const ends = await Promise.all([0, 1].map(() => ended(launch("update", "--back"))));
+    // The other one comes in the middle of the switch, or finds nothing to go back to.
+    const codes = ends.map(({ code }) => code).sort();
+    expect(codes.join()).toMatch(/^0,(69|75)$/);
+    expect(named()).toBe(before);
+    await whole();
+  });
+
+  test("a supervisor that is gone before the switch, or killed on the probation", async () => {
+    const kill = async (): Promise<void> => {
+      const { programs } = JSON.parse((await ended(launch("status", "--json"))).words);
+      const found = programs.find((one: { program: string }) => one.program === "supervisor");
+      process.kill(found.pid, "SIGKILL");
+    };
+    await kill();
+    expect(await ended(launch("update", "--delivery", good("1.4.0")))).toMatchObject({ code: 0 });
+    expect(named()).toBe("1.4.0");
+    const taker = ended(launch("update", "--delivery", good("1.5.0")));
+    await until(
+      "the probation",
+      () => record().includes('"step":"probation"') || undefined,
+      60_000,
+    );
+    await until("the supervisor", () =>
+      kill()
+        .then(() => true)
+        .catch(() => undefined),
+    );
+    expect((await taker).code).toBe(69);
+    expect(named()).toBe("1.4.0");
+    expect((await launch("status")).stdout).toMatch(/supervisor +running .*version 1\.4\.0/);
+    await whole();
   });
 });

@@ -64,7 +64,8 @@ test("a sample payment that is not as it must be fails the demo with the reason"
     "notificationGatewaySent: false",
   );
   const error = { code: "TERMINAL_IN_DOUBT", message: "An earlier payment is in doubt." };
-  expect((await demo({ status: "Failed", error })).err).toMatch(
+  const receipt = { primaryAccountNumber: "" };
+  expect((await demo({ status: "Failed", error, receipt })).err).toMatch(
     /it was refused: TERMINAL_IN_DOUBT, An earlier payment.*about 3 minutes/,
   );
   expect((await demo({ something: "else" })).err).toContain("the answer is not a payment's");
@@ -91,8 +92,8 @@ describe("a demo that runs", () => {
     }
     const config = readFileSync(join(data, "config.txt"), "utf8");
     const passwords = [...config.matchAll(/_PWD=(.+)/g)].map(([, password]) => password as string);
-    expect(passwords).toHaveLength(2);
-    expect(new Set(passwords).size).toBe(2);
+    expect(passwords).toHaveLength(3);
+    expect(new Set(passwords).size).toBe(3);
     for (const part of wholeDemo) {
       const [pid] = checkout.running(part, data) as [number];
       const commandLine = readFileSync(`/proc/${pid}/cmdline`, "utf8");

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { projectRoot } from "../../src/shared/version-files.ts";
 import { freePort } from "../support/installation.ts";
 import { startProcess } from "../support/own-processes.ts";
 import { blocksOf, pageText } from "../support/pages.ts";
@@ -98,6 +99,7 @@ test("the simulators run in the place of hardware", async () => {
     },
     ...{ GATEWAY_LOGIN: "demo", GATEWAY_PWD: "secret", GATEWAY_WEBSITE_ID: "1000" },
     ...{ GATEWAY_CATEGORY_ID: "5", GATEWAY_CALLBACK_URL: "https://shop.example/notify" },
+    ...{ KIOSK_PORT: String(await freePort()), KIOSK_APP: join(projectRoot, "examples/kiosk") },
     ...{ UPDATE_TIME: "03:30", OPERATOR_LOGIN: "operator", OPERATOR_PWD: "other-secret" },
   });
 });
@@ -130,6 +132,7 @@ test("an operator looks, and nothing fails", async () => {
   const look = block("./launch.sh status");
   expect(look).toContain("curl -u operator:secret");
   await typed(look.replaceAll("operator:secret", "operator:other-secret"));
+  expect(await typed(block("./launch.sh kiosk"))).toContain("#ticket=");
 });
 
 test("databases are put back", async () => {

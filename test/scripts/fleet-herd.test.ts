@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { brokerHerd, countOf, gatewayHerd, updateHerd } from "../../scripts/herd/herds.ts";
+import { brokerHerd, countOf, gatewayHerd, seeded, updateHerd } from "../../scripts/herd/herds.ts";
+import { lookHoldMs } from "../../src/supervisor/outbox/doubt-policy.ts";
 
 // A few kiosks; `node scripts/fleet-herd.ts` has a thousand (docs/performance.md).
 
@@ -19,6 +20,22 @@ test.each(["cannot be reached", "loses its answers"] as const)(
     expect({ sent, once }).toEqual({ sent: 40, once: true });
   },
 );
+
+test("lookups of 1 000 kiosks that wait for one order each come evenly after an hour", () => {
+  const hourMs = 60 * MINUTE;
+  for (const seed of [1, 2, 3]) {
+    const chance = seeded(seed);
+    const times = Array.from({ length: 1_000 }, () => {
+      const fromMs = chance() * hourMs;
+      const place = chance();
+      let nowMs = fromMs;
+      // Each fails after 10 s.
+      while (nowMs < hourMs) nowMs += 10_000 + lookHoldMs(nowMs + 10_000 - fromMs, place, chance);
+      return nowMs;
+    });
+    expect(countOf(times, hourMs).peak).toBeLessThanOrEqual(2);
+  }
+});
 
 test("kiosks are back at their broker within 15 minutes, and not all at once", async () => {
   const { requests, online, peak } = await brokerHerd({ kiosks: 300, seed: 1 });

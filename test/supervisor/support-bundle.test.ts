@@ -69,6 +69,18 @@ test("a password of digits that stands in numbers leaves JSON, and goes", async 
   expect(body).not.toContain("1234");
 });
 
+test("a token in an address of the setup file goes, a login stays readable", async () => {
+  const callback = "https://shop.example/notify?token=tok-4711";
+  const secrets = {
+    GATEWAY_CALLBACK_URL: callback,
+    GATEWAY_LOGIN: "me@shop",
+    GATEWAY_PWD: "secret",
+  };
+  const lines = [`{"msg":"sent to ${callback} with tok-4711"}`, "GET /notify?token=tok%2D4711"];
+  const { body } = await uploaded({ secrets, lines, facts: { token: "tok-4711", v: 2 } });
+  expect(body).not.toContain("tok-4711");
+});
+
 test("a secret of fewer than 4 characters goes as a word", async () => {
   const secrets = { OPERATOR_PWD: "a.1", GATEWAY_PWD: "77" };
   const lines = ['{"msg":"a.1, 77;x77 aa1 177","code":77,"ms":1772}', "77 a.1"];

@@ -1,24 +1,51 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that take long, as real programs, browsers, protocol timers and ten thousand tries do. */
+/**
+ * Files that take long, the longest first. One that computes, as browsers and simulations do, is
+ * next to one that waits, for a real program's or a protocol's timers: both go on together.
+ */
 const long = [
-  "test/crash/",
-  "test/scenario/terminal-faults",
-  "test/simulation/simulation.test",
-  "test/independent/terminal-python",
-  "test/simulator/gateway/http/hostile",
-  "test/supervisor/hostile",
-  "test/scenario/unasked",
-  "test/simulator/terminal/concert/faults",
-  "test/tp-manager/terminal/unasked/simulated",
+  "test/launcher/update",
   "test/delivery/",
-  "test/supervisor/supervisor.test",
-  "test/launcher/",
+  "test/independent/terminal-python-pty",
+  "test/browser/foreign-pages",
+  "test/scenario/terminal-faults",
+  "test/browser/terminal-page",
+  "test/independent/terminal-python-tcp",
+  "test/simulation/simulation.test",
+  "test/launcher/launch.test",
+  "test/browser/payment-page",
+  "test/scenario/unasked-faults",
+  "test/supervisor/hostile",
+  "test/launcher/keep-alive.test",
+  "test/browser/console-payments",
+  "test/crash/",
+  "test/browser/fleet-board",
+  "test/launcher/demo",
+  "test/browser/console-attacks",
+  "test/launcher/handbooks",
+  "test/browser/kiosk",
   "test/scenario/",
   "test/browser/",
+  "test/simulator/gateway/http/hostile",
+  "test/independent/",
+  "test/launcher/",
   "test/tp-manager/http/fuzz.test",
   "test/tp-manager/http/flood",
+  "test/scripts/",
   "test/client/",
+  "test/tp-manager/terminal/unasked/simulated",
+  "test/tp-manager/terminal/contract",
+  "test/supervisor/fleet/mosquitto",
+  "test/supervisor/supervisor.test",
+  "test/simulator/terminal/concert/faults",
+  "test/simulator/terminal/zvt/faults/faults",
+  "test/shared/lifecycle",
+  "test/update/path-cuts",
+  "test/update/switch-cuts",
+  "test/tp-manager/terminal/zvt/goods",
+  "test/supervisor/fleet/threaded",
+  "test/tp-manager/http/answers",
 ];
 
 /**

@@ -1,14 +1,13 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectRoot } from "../../src/shared/version-files.ts";
 
-/** The pages for people who use the connector: what they tell to type is run by a test. */
+/** All books, the README first: what they tell to type is run by a test. */
 export const handbooks: readonly string[] = [
   "README.md",
-  ...["kiosk-developer", "examples", "operator", "administrator", "reference", "choices"].map(
-    (name) => `docs/${name}.md`,
-  ),
-  "docs/contributing.md",
+  ...readdirSync(join(projectRoot, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
 ];
 
 export const pageText = (page: string): string => readFileSync(join(projectRoot, page), "utf8");

@@ -1,8 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../src/shared/time.ts";
 import { figuresOf } from "../../src/supervisor/updates/update-facts.ts";
 import { type CheckSettings, checkForUpdate } from "../../src/update/check-for-update.ts";
+import { takeUpdateLock, tryUpdateLock, whenWanted } from "../../src/update/update-lock.ts";
 import {
   changeState,
   handOver,
@@ -256,4 +260,37 @@ test("a version that waited is forgotten when another one is offered instead", a
   fleet.offer({ version: "1.1.0" });
   await fleet.check();
   expect(readReady(fleet.data)?.version).toBe("1.1.0");
+});
+
+test("a look on a line that brings nothing gives way to who wants the lock", async () => {
+  const fleet = await new Fleet().begin();
+  const silent = createServer(() => undefined);
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void silent.close());
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const held = tryUpdateLock(fleet.data);
+  const over = new AbortController();
+  const signal = whenWanted(fleet.data, fleet.clock, over.signal);
+  const ended = expect(fleet.check("fetch", { signal, url })).rejects.toThrow("abort");
+  await fleet.clock.advance(2_000);
+  expect(signal.aborted).toBe(false);
+  const waiting = takeUpdateLock(fleet.data, systemClock);
+  await fleet.clock.advance(500);
+  await ended;
+  held?.release();
+  over.abort();
+  const lock = await waiting;
+  expect(lock).toBeDefined();
+  lock?.release();
+  // Neither a fault nor a look: the next one takes up what has come.
+  expect(readState(fleet.data)).toMatchObject({ fault: null, checkedMs: null });
+});
+
+test("who takes a version gives way to nobody", async () => {
+  const fleet = await new Fleet().begin();
+  const held = tryUpdateLock(fleet.data);
+  const waiting = takeUpdateLock(fleet.data, fleet.clock);
+  await fleet.clock.advance(6_000);
+  expect(await waiting).toBeUndefined();
+  held?.release();
 });

@@ -1,8 +1,9 @@
 /**
  * Cuts the power at random over the whole path of an update, and between every two of its steps:
- *   node test/update/main.ts [--cuts 500] [--seed 1]
- * Half of the cuts are in an update that ends well, half in one whose version fails. The last line
- * is JSON; null where programs cannot be recorded.
+ *   node test/update/main.ts [--cuts 500] [--seed 1] [--each 12]
+ * After each cut between steps it cuts the power again, `each` times, while the next launcher ends
+ * the update. Half of the random cuts are in an update that ends well, half in one whose version
+ * fails. The last line is JSON; null where programs cannot be recorded.
  */
 import { parseArgs } from "node:util";
 import { recordingLibrary } from "../crash/power/recorder.ts";
@@ -13,6 +14,7 @@ const { values } = parseArgs({
   options: {
     cuts: { type: "string", default: "500" },
     seed: { type: "string", default: "1" },
+    each: { type: "string", default: "12" },
   },
 });
 
@@ -27,6 +29,8 @@ if (library !== null) {
     counted[`${course}, at random`] = await path.cutAtRandom(recording, times, seed);
     const moments = stepMoments(recording);
     counted[`${course}, at steps`] = await path.cutAt(recording, moments, new Random(seed));
+    const twice = { random: new Random(seed), each: Number(values.each) };
+    counted[`${course}, twice`] = await path.cutTwice(library, recording, moments, twice);
   }
   path.end();
 }

@@ -32,13 +32,25 @@ describe.skipIf(library === null)("an update that a power cut ends anywhere", ()
     expect(Object.keys(ran).sort()).toEqual(["1.0.0", "2.0.0"]);
   });
 
+  test("so does a second cut, while the next launcher ends the update", async () => {
+    const recording = await path.record(library ?? "", "fails");
+    const random = new Random(4);
+    const moments = stepMoments(recording).filter((_moment, i) => i % 8 === 5);
+    const two = { random, each: 2 };
+    const { cuts, violations } = await path.cutTwice(library ?? "", recording, moments, two);
+    expect(violations).toEqual([]);
+    expect(cuts).toBeGreaterThan(5);
+  });
+
   test("a program that leaves out a sync is found", async () => {
     const recording = await path.record(library ?? "", "works");
     const records = recording.records.filter(
       ({ what, path: file }) => what !== "sync" || !/unpacking/.test(file),
     );
     const careless = { ...recording, records };
-    const { violations } = await path.cutAtRandom(careless, 30, 3);
+    // The new version sells: nothing leads back any more.
+    const atEnd = Array.from({ length: 10 }, (_each, i) => records.length - 1 - 4 * i);
+    const { violations } = await path.cutAt(careless, atEnd, new Random(3));
     expect(violations.join("\n")).toMatch(/database has schema 2|runs without/);
   });
 });

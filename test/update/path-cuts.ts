@@ -72,17 +72,7 @@ export class UpdatePath {
   async record(library: string, course: Course): Promise<Recording> {
     const root = this.#kiosk();
     const before = filesBelow(root);
-    const recorder = new Recorder(library, root);
-    const script = join(import.meta.dirname, "update-path.ts");
-    const env = { ...process.env, ...recorder.environment };
-    await runToEnd(process.execPath, [script, root, this.#url, course], { env });
-    const below = (path: string): string => relative(root, path) || ".";
-    const records = recorder.take().flatMap((each) => {
-      if (each.what === "send" || each.what === "receive") return [];
-      const data = each.what === "rename" ? Buffer.from(below(`${each.data}`)) : each.data;
-      return { ...each, path: below(each.path), data };
-    });
-    recorder.close();
+    const records = await recorded(library, root, [root, this.#url, course]);
     const runs = course === "works" ? TO : FROM;
     if (versionAt(root) !== runs) throw new Error(`without a cut ${runs} would run`);
     return { course, before, records };
@@ -103,23 +93,48 @@ export class UpdatePath {
     random: Random,
   ): Promise<CutCounts> {
     const counts: CutCounts = { cuts: 0, ran: {}, violations: [] };
-    const disk = new RecordedDisk(before);
-    const sorted = moments.toSorted((a, b) => a - b);
-    for (let moment = 0; moment <= records.length; moment++) {
-      for (; sorted[0] === moment; sorted.shift()) {
-        const how = random.pick(["the power", "the power", "the process"] as const);
-        const files = how === "the power" ? disk.afterPowerCut(random) : disk.afterKill();
-        const { runs, broken } = await this.#afterwards(files, course);
-        counts.cuts++;
-        counts.ran[runs] = (counts.ran[runs] ?? 0) + 1;
-        const { what, path } = records[moment] ?? { what: "end", path: "" };
-        const where = `${course}, ${how} before ${moment} (${what} ${path})`;
-        counts.violations.push(...broken.map((word) => `${where}: ${word}`));
-      }
-      const record = records[moment];
-      if (record) disk.apply(record);
+    for (const { files, where } of cutsOf(before, records, moments, random)) {
+      await this.#count(counts, files, course, where);
     }
     return counts;
+  }
+
+  /**
+   * Cuts the power at these moments and once more, at most at `each` moments between steps, while
+   * the next launcher ends what the first cut has left.
+   */
+  async cutTwice(
+    library: string,
+    { course, before, records }: Recording,
+    moments: readonly number[],
+    { random, each }: { readonly random: Random; readonly each: number },
+  ): Promise<CutCounts> {
+    const counts: CutCounts = { cuts: 0, ran: {}, violations: [] };
+    const folder = mkdtempSync(join(this.#folder, "twice-"));
+    const firsts = [...cutsOf(before, records, moments, random)].map(({ files, where }, i) => {
+      const root = join(folder, String(i));
+      writeFiles(root, Object.fromEntries(files));
+      mkdirSync(dataIn(root), { recursive: true });
+      return { files, where, name: String(i), root };
+    });
+    const roots = firsts.map(({ root }) => root);
+    const all = await recorded(library, folder, ["finish", course, ...roots]);
+    rmSync(folder, { recursive: true, force: true });
+    for (const { files, where, name } of firsts) {
+      const ending = recordsBelow(all, name);
+      const seconds = some(stepMoments({ records: ending }), each, random);
+      for (const second of cutsOf(files, ending, seconds, random)) {
+        await this.#count(counts, second.files, course, `${where}; then ${second.where}`);
+      }
+    }
+    return counts;
+  }
+
+  async #count(counts: CutCounts, files: Files, course: Course, where: string): Promise<void> {
+    const { runs, broken } = await this.#afterwards(files, course);
+    counts.cuts++;
+    counts.ran[runs] = (counts.ran[runs] ?? 0) + 1;
+    counts.violations.push(...broken.map((word) => `${course}, ${where}: ${word}`));
   }
 
   /** A kiosk that has sold something with the older version. */
@@ -182,6 +197,60 @@ export class UpdatePath {
   }
 }
 
+/** The changes that the program of an update makes below a folder, with paths below it. */
+async function recorded(
+  library: string,
+  folder: string,
+  words: readonly string[],
+): Promise<DiskRecord[]> {
+  const recorder = new Recorder(library, folder);
+  const script = join(import.meta.dirname, "update-path.ts");
+  const env = { ...process.env, ...recorder.environment };
+  await runToEnd(process.execPath, [script, ...words], { env });
+  const records = recorder.take();
+  recorder.close();
+  return recordsBelow(records, folder);
+}
+
+/** The changes below a folder, with paths below it. */
+function recordsBelow(records: readonly DiskRecord[], folder: string): DiskRecord[] {
+  const below = (path: string): string => relative(folder, path) || ".";
+  return records.flatMap((each) => {
+    if (each.what === "send" || each.what === "receive") return [];
+    const path = below(each.path);
+    if (path.startsWith("..")) return [];
+    const data = each.what === "rename" ? Buffer.from(below(`${each.data}`)) : each.data;
+    return [{ ...each, path, data }];
+  });
+}
+
+function some(moments: readonly number[], count: number, random: Random): number[] {
+  const drawn = moments.map((moment) => ({ moment, at: random.next() }));
+  const inOrder = drawn.sort((a, b) => a.at - b.at);
+  return inOrder.slice(0, count).map(({ moment }) => moment);
+}
+
+/** A disk as it may be found after each of the moments. */
+function* cutsOf(
+  before: Files,
+  records: readonly DiskRecord[],
+  moments: readonly number[],
+  random: Random,
+): Generator<{ readonly files: Files; readonly where: string }> {
+  const disk = new RecordedDisk(before);
+  const sorted = moments.toSorted((a, b) => a - b);
+  for (let moment = 0; moment <= records.length; moment++) {
+    const { what, path } = records[moment] ?? { what: "end", path: "" };
+    for (; sorted[0] === moment; sorted.shift()) {
+      const how = random.pick(["the power", "the power", "the process"] as const);
+      const files = how === "the power" ? disk.afterPowerCut(random) : disk.afterKill();
+      yield { files, where: `${how} before ${moment} (${what} ${path})` };
+    }
+    const record = records[moment];
+    if (record) disk.apply(record);
+  }
+}
+
 function filesBelow(folder: string): Map<string, Buffer> {
   const names = readdirSync(folder, { recursive: true }).map(String);
   const files = names.filter((name) => statSync(join(folder, name)).isFile());
@@ -219,7 +288,7 @@ function lost(root: string, version: string): string[] {
 }
 
 /** The moments just before and just after each step is written down. */
-export function stepMoments({ records }: Recording): number[] {
+export function stepMoments({ records }: Pick<Recording, "records">): number[] {
   const isStep = ({ what, path, data }: DiskRecord): boolean =>
     (what === "rename" && /(under-way|last|ready|state)\.json$/.test(`${data}`)) ||
     (what === "rename" && /(current|previous)$/.test(`${data}`)) ||

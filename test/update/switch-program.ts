@@ -86,7 +86,7 @@ export function siteOf(root: string): Site {
 }
 
 /** As `launch.sh update` does it once the new version is tested and the kiosk idle. */
-async function switchOver(root: string, works: boolean): Promise<void> {
+export async function switchOver(root: string, works: boolean): Promise<void> {
   const record: SwitchRecord = {
     ...{ format: 1 as const, from: "1.0.0", to: "2.0.0", beganMs: 0, atMs: 0, linkWasUp: true },
     ...switchBegins,

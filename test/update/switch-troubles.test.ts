@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { finishUpdate } from "../../src/launcher/operate.ts";
 import { isYoung } from "../../src/launcher/update/back.ts";
+import { leaveToReader } from "../../src/launcher/update/stores-reader.ts";
 import { carrySwitchOut } from "../../src/launcher/update/switch.ts";
 import { namedVersion } from "../../src/launcher/update/versions.ts";
 import { beginProbation, receivedOnProbation } from "../../src/shared/probation.ts";
@@ -41,6 +42,14 @@ const at = (step: SwitchRecord["step"], more: Partial<SwitchRecord> = {}): Switc
 
 const left = (root: string): string[] =>
   ["under-way.json", "probation"].filter((name) => existsSync(join(dataIn(root), "update", name)));
+
+/** A site that keeps its faults. */
+function told(root: string) {
+  const words: string[] = [];
+  const site = siteOf(root);
+  const output = { ...site.output, fault: (text: string) => void words.push(text) };
+  return { site: { ...site, output }, words };
+}
 
 function fill(folder: string): void {
   const bytes = 4096;
@@ -112,6 +121,28 @@ describe("a disk that is full", () => {
   });
 });
 
+test.each(["it works", "it fails"])(
+  "a payment between the look for an idle moment and the stop is kept: %s",
+  async (how) => {
+    const root = installation();
+    writeSwitch(dataIn(root), at("stopping"));
+    const { programs } = placeOf(root, how === "it works");
+    // The kiosk was idle; the payment comes, and is brought to its end by the stop.
+    let isSold = false;
+    const stop = (): Promise<void> => {
+      if (!isSold) run(root, FROM);
+      isSold = true;
+      return Promise.resolve();
+    };
+    const place = { root, programs: { ...programs, stop } };
+    const { step } = await carrySwitchOut(siteOf(root), at("stopping"), place);
+    const runs = how === "it works" ? TO : FROM;
+    expect([step, namedVersion(root)]).toEqual([how === "it works" ? "done" : "undone", runs]);
+    expect(ledger(root)).toEqual([1, 2, 3]);
+    expect(payments(root, runs)).toEqual([1, 2, 3]);
+  },
+);
+
 test("what was not changed comes back without a lock and without a byte", async () => {
   const root = installation();
   // Nobody can write there.
@@ -123,6 +154,79 @@ test("what was not changed comes back without a lock and without a byte", async 
   expect(end.step).toBe("undone");
   expect(ledger(root)).toHaveLength(2);
   expect(left(root)).toEqual([]);
+});
+
+describe("a folder that nobody may write any more", () => {
+  /** Reads as before, and takes nothing new. */
+  function closeUpdateFolder(root: string): void {
+    mkdirSync(join(dataIn(root), "update"), { recursive: true });
+    for (const name of ["under-way", "state", "last"]) {
+      mkdirSync(join(dataIn(root), "update", `${name}.json.unfinished`));
+    }
+  }
+
+  test("in the middle of the stop: the programs of before run, and the line says why", async () => {
+    const root = installation();
+    writeSwitch(dataIn(root), at("stopping"));
+    const { site, words } = told(root);
+    const { programs } = placeOf(root, true);
+    const stop = () => Promise.resolve(closeUpdateFolder(root));
+    const place = { root, programs: { ...programs, stop } };
+    expect(await carrySwitchOut(site, at("stopping"), place)).toMatchObject({ step: "undone" });
+    expect(words.join()).toMatch(/stopping is not written down: EISDIR/);
+    expect(namedVersion(root)).toBe(FROM);
+    expect(ledger(root)).toHaveLength(2);
+    // Each launcher that comes says so, and lets them run.
+    await finish(root, true);
+    expect(ledger(root)).toHaveLength(3);
+    for (const name of ["under-way", "state", "last"]) {
+      rmSync(join(dataIn(root), "update", `${name}.json.unfinished`), { recursive: true });
+    }
+    await finish(root, true);
+    expect(left(root)).toEqual([]);
+    expect(namedVersion(root)).toBe(FROM);
+    expect(payments(root, FROM)).toEqual(ledger(root));
+    expect(readState(dataIn(root))).toMatchObject({ barred: [], putOff: { version: TO } });
+  });
+
+  test.each(["testing", "restarting"] as const)("after a cut in the step %s", async (step) => {
+    const root = installation();
+    writeSwitch(dataIn(root), at(step));
+    closeUpdateFolder(root);
+    await finish(root, true);
+    expect(namedVersion(root)).toBe(FROM);
+    expect(payments(root, FROM)).toEqual(ledger(root));
+  });
+
+  test("stores that were to be put back are not run on before that is written down", async () => {
+    const root = installation();
+    copyStores(dataIn(root));
+    writeSwitch(dataIn(root), at("going-back", { withStores: true }));
+    closeUpdateFolder(root);
+    await expect(finish(root, true)).rejects.toThrow("EISDIR");
+    expect(ledger(root)).toHaveLength(1);
+  });
+
+  test("a disk that becomes read-only", async ({ skip }) => {
+    let isMounted = false;
+    const root = installation([FROM, TO], (data) => (isMounted = mountSmall(data)));
+    if (!isMounted) skip("only root can mount a disk");
+    writeSwitch(dataIn(root), at("stopping"));
+    const { programs } = placeOf(root, true);
+    const remount = (how: string): void =>
+      void execFileSync("mount", ["-o", `remount,${how}`, dataIn(root)]);
+    const started: string[] = [];
+    const start = (version: string) => Promise.resolve(started.push(version));
+    const place = { root, programs: { ...programs, stop: async () => remount("ro"), start } };
+    const { site, words } = told(root);
+    await carrySwitchOut(site, at("stopping"), place);
+    remount("rw");
+    expect(words.join()).toMatch(/EROFS|read-?only/);
+    expect(started).toEqual([FROM]);
+    await finish(root, true);
+    expect(left(root)).toEqual([]);
+    expect(payments(root, FROM)).toEqual(ledger(root));
+  });
 });
 
 describe("a data folder that was moved to another delivery in the middle of an update", () => {
@@ -212,6 +316,73 @@ test.each([
   expect(namedVersion(root)).toBe(expected);
   rmSync(join(root, "previous"));
   expect(namedVersion(root)).toBe(expected === FROM ? FROM : undefined);
+});
+
+describe("a file current that is lost", () => {
+  const NEWER = "3.0.0";
+  /** The update to TO is done; the stores are as TO has left them, which FROM cannot read. */
+  function updated(readers: Readonly<Record<string, number>>, versions: readonly string[]): string {
+    const root = installation([FROM, ...versions]);
+    for (const version of [FROM, ...versions]) {
+      const known = readers[version];
+      if (known === undefined) continue;
+      const schemas = { "journal.db": known, "supervisor.db": known };
+      writeFileSync(join(root, "versions", version, "delivery.json"), JSON.stringify({ schemas }));
+    }
+    run(root, TO);
+    writeSwitch(dataIn(root), at("done"));
+    writeFileSync(join(root, "current"), TO);
+    writeFileSync(join(root, "previous"), `${FROM}\n`);
+    return root;
+  }
+  test.each([
+    ["the one of the last update", [TO, NEWER], TO],
+    ["the newest that can, without that one", [NEWER], NEWER],
+  ] as const)("lets a version run that can read the stores: %s", async (_name, whole, runs) => {
+    const root = updated({ [FROM]: 1, [TO]: 2, [NEWER]: 2 }, whole);
+    const before = readFileSync(join(dataIn(root), "journal.db"));
+    const { site, words } = told(root);
+    const started: string[] = [];
+    const { programs } = placeOf(root, true);
+    const start = (version: string) => Promise.resolve(started.push(version));
+    const place = { root, programs: { ...programs, start } };
+    expect(namedVersion(root)).toBe(FROM);
+    expect(await leaveToReader(site, place, FROM)).toBe(0);
+    expect(namedVersion(root)).toBe(runs);
+    expect(started).toEqual([runs]);
+    expect(words.join()).toContain(`${FROM} does not fit these stores: ${runs} is named`);
+    expect(readFileSync(join(dataIn(root), "journal.db"))).toEqual(before);
+    expect(await leaveToReader(site, place, runs)).toBeUndefined();
+  });
+
+  test("lets no version run that nobody has tried here: both files are lost", async () => {
+    const root = updated({ [FROM]: 1, [TO]: 2, [NEWER]: 3 }, [TO, NEWER]);
+    rmSync(join(root, "previous"));
+    expect(await leaveToReader(siteOf(root), placeOf(root, true), NEWER)).toBe(0);
+    expect(namedVersion(root)).toBe(TO);
+  });
+
+  test.each([
+    ["nobody else can read them", { [FROM]: 1, [TO]: 1 }],
+    ["it has not said what it reads", { [TO]: 2 }],
+    ["it reads them", { [FROM]: 2, [TO]: 2 }],
+  ] as const)(
+    "leaves the programs of before, which refuse what they cannot read: %s",
+    async (_name, readers) => {
+      const root = updated(readers, [TO]);
+      expect(await leaveToReader(siteOf(root), placeOf(root, true), FROM)).toBeUndefined();
+      expect(namedVersion(root)).toBe(FROM);
+      expect(() => run(root, FROM)).toThrow("start the newer program that wrote it");
+      expect(payments(root, TO)).toEqual(ledger(root));
+    },
+  );
+
+  test("a version that somebody has named is not replaced", async () => {
+    const root = updated({ [FROM]: 1, [TO]: 2 }, [TO]);
+    writeFileSync(join(root, "current"), `${FROM}\n`);
+    expect(await leaveToReader(siteOf(root), placeOf(root, true), FROM)).toBeUndefined();
+    expect(namedVersion(root)).toBe(FROM);
+  });
 });
 
 test("a clock that was set back does not make a version old", () => {

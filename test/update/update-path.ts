@@ -9,12 +9,13 @@ import { clearOldVersions } from "../../src/update/old-versions.ts";
 import { switchBegins } from "../../src/update/switch-machine.ts";
 import { type SwitchRecord, writeSwitch } from "../../src/update/switch-record.ts";
 import { readReady } from "../../src/update/update-state.ts";
-import { dataIn, placeOf, siteOf } from "./switch-program.ts";
+import { dataIn, finish, placeOf, siteOf } from "./switch-program.ts";
 
 /*
  * The whole path of an update on real files: the look for it at a publisher's repository, the
  * download, the unpacking, the handing over, the switch. The programs are those of
- * switch-program.ts. Started as a program: `update-path FOLDER URL works|fails`.
+ * switch-program.ts. Started as a program: `update-path FOLDER URL works|fails`, and what the next
+ * launcher does after a cut: `update-path finish works|fails FOLDER ...`.
  */
 
 export const FROM = "1.0.0";
@@ -79,7 +80,11 @@ export async function takeReady(root: string, works: boolean): Promise<SwitchRec
 }
 
 if (import.meta.main) {
-  const [root = "", url = "", how] = process.argv.slice(2);
-  await look(root, url, FROM);
-  await takeReady(root, how === "works");
+  const [root = "", url = "", how, ...others] = process.argv.slice(2);
+  if (root === "finish") {
+    for (const folder of [how ?? "", ...others]) await finish(folder, url === "works");
+  } else {
+    await look(root, url, FROM);
+    await takeReady(root, how === "works");
+  }
 }

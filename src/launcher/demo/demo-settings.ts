@@ -24,6 +24,7 @@ const setupSchema = portsSchema.extend({ protocol: z.string().optional() });
 export type DemoSetup = z.infer<typeof setupSchema>;
 
 export const API_LOGIN = "kiosk";
+export const OPERATOR_LOGIN = "operator";
 const GATEWAY_LOGIN = "demo";
 const WEBSITE_ID = 1000;
 /** "Vending machine" in the sandbox's own list. */
@@ -66,14 +67,12 @@ export function readDemoSetup(dataDirectory: string): DemoSetup | undefined {
 export function writeDemoFiles(dataDirectory: string, setup: DemoSetup, keepConfig: boolean): void {
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   const files = demoFiles(dataDirectory);
-  const passwords = keptPasswords(files.config) ?? { api: newPassword(), gateway: newPassword() };
   writePrivate(files.ports, `${JSON.stringify(setup)}\n`);
   if (!keepConfig || !existsSync(files.config)) {
-    writePrivate(files.config, configText(setup, passwords));
+    writePrivate(files.config, configText(setup, keptPasswords(files.config)));
   }
-  const machine = (host: string): string =>
-    `machine ${host} login ${API_LOGIN} password ${passwords.api}\n`;
-  writePrivate(files.netrc, machine("127.0.0.1") + machine("localhost"));
+  const passwords = keptPasswords(files.config);
+  writePrivate(files.netrc, netrcText(passwords));
   const account = {
     login: GATEWAY_LOGIN,
     password: passwords.gateway,
@@ -84,22 +83,40 @@ export function writeDemoFiles(dataDirectory: string, setup: DemoSetup, keepConf
 
 /** The API password, for the sample payment. */
 export function apiPassword(dataDirectory: string): string {
-  const passwords = keptPasswords(demoFiles(dataDirectory).config);
-  if (passwords) return passwords.api;
+  const { api } = keptPasswords(demoFiles(dataDirectory).config);
+  if (api) return api;
   throw new ProgramExit(exitCodes.configuration, `no passwords in ${dataDirectory}/config.txt`);
 }
 
 interface Passwords {
   readonly api: string;
   readonly gateway: string;
+  /** Empty in a setup file that is kept from before the demo had an operator. */
+  readonly operator: string;
 }
 
-function keptPasswords(configFile: string): Passwords | undefined {
-  if (!existsSync(configFile)) return undefined;
-  const { entries } = readEntries(readFileSync(configFile, "utf8"));
-  const value = (wanted: string) => entries.find(({ name }) => name === wanted)?.value;
-  const [api, gateway] = [value("TERMINAL_MANAGER_PWD"), value("GATEWAY_PWD")];
-  return api && gateway ? { api, gateway } : undefined;
+function keptPasswords(configFile: string): Passwords {
+  const text = existsSync(configFile) ? readFileSync(configFile, "utf8") : "";
+  const { entries } = readEntries(text);
+  const value = (wanted: string) => entries.find(({ name }) => name === wanted)?.value ?? "";
+  return {
+    api: value("TERMINAL_MANAGER_PWD"),
+    gateway: value("GATEWAY_PWD"),
+    operator: value("OPERATOR_PWD"),
+  };
+}
+
+/** curl takes the first line of a host, or that of the login that the address names. */
+function netrcText({ api, operator }: Passwords): string {
+  const lines = [
+    [API_LOGIN, api],
+    [OPERATOR_LOGIN, operator],
+  ].filter(([, password]) => password !== "");
+  return ["127.0.0.1", "localhost"]
+    .flatMap((host) =>
+      lines.map(([login, password]) => `machine ${host} login ${login} password ${password}\n`),
+    )
+    .join("");
 }
 
 /** 24 characters: the gateway takes at most 32. */
@@ -116,10 +133,12 @@ CONSOLE_PORT=${ports.console}
 KIOSK_PORT=${ports.kiosk}
 KIOSK_APP=${join(projectRoot, "examples", "kiosk")}
 TERMINAL_MANAGER_LOGIN=${API_LOGIN}
-TERMINAL_MANAGER_PWD=${passwords.api}
+TERMINAL_MANAGER_PWD=${passwords.api || newPassword()}
+OPERATOR_LOGIN=${OPERATOR_LOGIN}
+OPERATOR_PWD=${passwords.operator || newPassword()}
 GATEWAY_URL=http://127.0.0.1:${ports.gateway}
 GATEWAY_LOGIN=${GATEWAY_LOGIN}
-GATEWAY_PWD=${passwords.gateway}
+GATEWAY_PWD=${passwords.gateway || newPassword()}
 GATEWAY_WEBSITE_ID=${WEBSITE_ID}
 GATEWAY_CATEGORY_ID=${CATEGORY_ID}
 GATEWAY_CALLBACK_URL=https://shop.example/notify

@@ -9,7 +9,13 @@ import { programPart } from "../part.ts";
 import { alone, type Site } from "../site.ts";
 import { type InstallationStatus, readStatus } from "../status.ts";
 import { curlLine } from "./curl-line.ts";
-import { type DemoSetup, demoFiles, readDemoSetup, writeDemoFiles } from "./demo-settings.ts";
+import {
+  type DemoSetup,
+  demoFiles,
+  OPERATOR_LOGIN,
+  readDemoSetup,
+  writeDemoFiles,
+} from "./demo-settings.ts";
 import { choosePorts } from "./free-ports.ts";
 import { paySample } from "./sample-payment.ts";
 import { sayToTerminal } from "./simulate.ts";
@@ -147,6 +153,8 @@ function printNext(dataDirectory: string, setup: DemoSetup, { output }: Site): v
   const pay = (json: string): string => curlLine({ url: `${api}/payment`, netrcFile, json });
   const get = (path: string): string => curlLine({ url: `${api}${path}`, netrcFile });
   output.heading(`A terminal to touch, in a browser: http://127.0.0.1:${setup.terminalControl}/`);
+  output.text(`The operator's console: http://localhost:${setup.console}/`);
+  output.text(`Its login is ${OPERATOR_LOGIN}, its password stands in ${netrcFile}`);
   const orders = curlLine({ url: `http://127.0.0.1:${setup.gateway}/sandbox/orders` });
   const windows = process.platform === "win32";
   const cancelled = windows
@@ -164,6 +172,10 @@ function printNext(dataDirectory: string, setup: DemoSetup, { output }: Site): v
     ["An order; once more: the same answer, no second charge", pay('{"amount":9,"orderId":"A-1"}')],
     ["What became of an order", get("/payment/A-1")],
     ["The terminal's status", get("/check")],
+    [
+      "Its health; the address names the operator's login",
+      curlLine({ url: `${api.replace("//", `//${OPERATOR_LOGIN}@`)}/health`, netrcFile }),
+    ],
     ["A sample kiosk: prints an address for the browser, good once", "./launch.sh kiosk"],
     [
       "You are the customer; the card of the next payment; every other word",

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import type { Clock } from "../../shared/time.ts";
+import { httpCall } from "../http-call.ts";
 import type { Output } from "../output.ts";
 import { curlLine } from "./curl-line.ts";
 import { API_LOGIN, apiPassword, type DemoPorts, demoFiles } from "./demo-settings.ts";
@@ -24,11 +25,10 @@ const answerSchema = z.tuple([
   }),
 ]);
 
-/** A request refused before it was a payment has neither a receipt nor an order at the gateway. */
+/** A request that was refused has no order at the gateway. */
 const refusalSchema = z.tuple([
   z.object({
     status: z.literal("Failed"),
-    receipt: z.undefined().optional(),
     error: z.object({ code: z.string(), message: z.string() }),
   }),
 ]);
@@ -124,17 +124,15 @@ async function checkOrder(
 async function call(
   clock: Clock,
   url: string,
-  request: RequestInit,
+  request: Parameters<typeof httpCall>[1],
 ): Promise<{ status: number; body: unknown }> {
   const abort = new AbortController();
   const timer = clock.startTimer("sample payment", ANSWER_WITHIN_MS, () =>
     abort.abort(new Error(`no answer within ${ANSWER_WITHIN_MS / 1_000} s`)),
   );
   try {
-    // "close": the launcher ends when it is done, not when an idle connection does.
-    const headers = { ...request.headers, connection: "close" };
-    const response = await fetch(url, { ...request, headers, signal: abort.signal });
-    return { status: response.status, body: await response.json() };
+    const { status, text } = await httpCall(url, { ...request, signal: abort.signal });
+    return { status, body: JSON.parse(text) };
   } catch (error) {
     const { message, cause } = error as Error;
     throw failed(`${url}: ${cause instanceof Error ? cause.message : message}`);

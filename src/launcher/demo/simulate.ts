@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
+import { httpCall } from "../http-call.ts";
 import type { Site } from "../site.ts";
 import { terminalControl } from "./demo-parts.ts";
 
@@ -66,12 +67,11 @@ function namedIn(words: readonly string[]): Readonly<Record<string, string>> {
 
 async function call(url: string, body?: object): Promise<{ status: number; body: unknown }> {
   try {
-    const response = await fetch(url, {
-      // "close": the launcher ends when it is done, not when an idle connection does.
-      headers: { connection: "close", "content-type": "application/json" },
+    const { status, text } = await httpCall(url, {
+      headers: { "content-type": "application/json" },
       ...(body ? { method: "POST", body: JSON.stringify(body) } : {}),
     });
-    return { status: response.status, body: await response.json() };
+    return { status, body: JSON.parse(text) };
   } catch {
     throw away(`${new URL(url).host} does not answer`);
   }

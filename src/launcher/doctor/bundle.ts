@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { type ConfigFields, metaOf } from "../../shared/config/config-field.ts";
 import { type Entry, readEntries } from "../../shared/config/config-file.ts";
 import { sharedFields } from "../../shared/config/schema.ts";
-import { isShown } from "../../shared/config/shown-entry.ts";
+import { credentialsWithin, isShown } from "../../shared/config/shown-entry.ts";
 import { type Installation, osName, versionNumber } from "../../shared/installation.ts";
 import { cleanLine } from "../../shared/log-cleaning.ts";
 import type { Clock } from "../../shared/time.ts";
@@ -79,17 +79,15 @@ const SECRET_CHARACTERS_MIN = 4;
 
 /** Every secret value, as it stands and as it may have been written on its way somewhere. */
 function secretsOf(entries: readonly Entry[]): string[] {
-  const hidden = entries.filter(
-    (entry) => !isShown(entry, knownFields) && !entry.name.endsWith("_LOGIN"),
-  );
-  const logins = entries.filter(({ name }) => name.endsWith("_LOGIN"));
+  const hidden = entries.filter((entry) => !isShown(entry, knownFields) && !isLogin(entry));
+  const logins = entries.filter(isLogin);
   const pairs = logins.flatMap((login) =>
     hidden.map(({ value }) => Buffer.from(`${login.value}:${value}`).toString("base64")),
   );
   const values = hidden.flatMap((entry) => [
     entry.value,
     ...listed(entry),
-    ...passwordWithin(entry.value),
+    ...credentialsWithin(entry.value),
   ]);
   const forms = values.flatMap((value) => [
     value,
@@ -101,15 +99,15 @@ function secretsOf(entries: readonly Entry[]): string[] {
   return [...pairs, ...forms];
 }
 
+function isLogin({ name }: Entry): boolean {
+  const field = knownFields[name];
+  return field !== undefined && metaOf(field).login === true;
+}
+
 /** The single ones of several secrets under one name. */
 function listed({ name, value }: Entry): string[] {
   const field = knownFields[name];
   return field && metaOf(field).list ? value.split(" ") : [];
-}
-
-/** http://login:password@host, where a password does not belong but ends up. */
-function passwordWithin(value: string): string[] {
-  return [...value.matchAll(/:([^:@/]+)@/g)].map(([, password = ""]) => password);
 }
 
 function localToken({ dataDirectory }: Installation): string[] {

@@ -1,5 +1,6 @@
 import type { Config } from "../../shared/config/config.ts";
 import { type Clock, within } from "../../shared/time.ts";
+import { httpCall } from "../http-call.ts";
 import { bad, doubtful, type Finding, good } from "./finding.ts";
 
 const ANSWER_WITHIN_MS = 10_000;
@@ -26,17 +27,15 @@ type Settings = Pick<Config, "GATEWAY_URL" | "GATEWAY_LOGIN" | "GATEWAY_PWD">;
 export async function checkGateway(settings: Settings, clock: Clock): Promise<GatewayFinding> {
   const { GATEWAY_URL: url, GATEWAY_LOGIN: login, GATEWAY_PWD: password } = settings;
   const cancel = new AbortController();
-  const asked = fetch(`${url.replace(/\/+$/, "")}/v3/transaction/${NO_TRANSACTION}`, {
+  const asked = httpCall(`${url.replace(/\/+$/, "")}/v3/transaction/${NO_TRANSACTION}`, {
     headers: {
       accept: "application/json",
       authorization: `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}`,
     },
-    redirect: "manual",
     signal: cancel.signal,
-  }).then(async (response) => ({
-    status: response.status,
-    date: Date.parse(response.headers.get("date") ?? ""),
-    code: codeOf(await response.text()),
+  }).then(({ status, headers, text }) => ({
+    ...{ status, code: codeOf(text) },
+    date: Date.parse(headers.date ?? ""),
   }));
   try {
     const answer = await within(clock, "gateway", ANSWER_WITHIN_MS, asked);
@@ -70,7 +69,7 @@ function judged(url: string, status: number, code: number | undefined): Finding 
 }
 
 function unreachable(url: string, error: Error): Finding {
-  const { code = "", message } = (error.cause ?? error) as NodeJS.ErrnoException;
+  const { code = "", message } = error as NodeJS.ErrnoException;
   if (/CERT|SELF_SIGNED|ISSUER|ALTNAME|SSL|TLS/i.test(code)) {
     const todo = "check GATEWAY_URL and the machine's clock, and any proxy that opens TLS";
     return bad("gateway", `the certificate of ${url} is not trusted: ${message}`, todo);

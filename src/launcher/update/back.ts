@@ -8,7 +8,7 @@ import {
   type SwitchRecord,
   writeSwitch,
 } from "../../update/switch-record.ts";
-import { tryUpdateLock } from "../../update/update-lock.ts";
+import { takeUpdateLock } from "../../update/update-lock.ts";
 import { alone, type Site } from "../site.ts";
 import { cameBy, mayGoBack, mayGoBackByItself } from "./idle.ts";
 import { carrySwitchOut } from "./switch.ts";
@@ -72,7 +72,7 @@ export async function goBackFromCrashes(site: Site, what: string): Promise<boole
   const last = switchToUndo(dataDirectory);
   if (!last || !isYoung(last.atMs, site.clock.now())) return false;
   if (!areReadableByOlder(dataDirectory)) return false;
-  const lock = tryUpdateLock(dataDirectory);
+  const lock = await takeUpdateLock(dataDirectory, site.clock);
   if (!lock) return false;
   try {
     if (!(await mayGoBackByItself(site))) return false;

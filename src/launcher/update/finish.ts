@@ -8,7 +8,7 @@ import { readSwitch, type SwitchRecord } from "../../update/switch-record.ts";
 import { tryUpdateLock } from "../../update/update-lock.ts";
 import type { Site } from "../site.ts";
 import { clearSelfTest } from "./self-test.ts";
-import { alone, carrySwitchOut, recordNext, type SwitchPlace, writeRecord } from "./switch.ts";
+import { alone, carrySwitchOut, type SwitchPlace, writeRecord } from "./switch.ts";
 import { placeOf } from "./version-programs.ts";
 import { isWhole, namedVersion } from "./versions.ts";
 
@@ -37,20 +37,18 @@ export async function finishSwitch(site: Site): Promise<number | undefined> {
 
 /** The update that was cut off, to its end, wherever it lies. The caller holds both locks. */
 export async function endSwitch(site: Site, place: SwitchPlace): Promise<void> {
-  const { dataDirectory } = site.installation;
   const record = readRecord(site);
   if (!record) return;
   const { step, from, to } = record;
   const [hasFrom, hasTo] = [from, to].map((version) => isWhole(version, place.root));
-  if (step === "testing") await clearSelfTest(to, dataDirectory, site.clock);
-  if (step === "stopping") clearUnfinishedCopies(dataDirectory);
+  await clearLeftovers(site, record);
   const needsTo = ["switching", "probation", "giving-up", "staying"].includes(step);
   const needsFrom = step !== "testing" && step !== "staying";
   if ((hasTo || !needsTo) && (hasFrom || !needsFrom)) {
-    await carrySwitchOut(site, recordNext(site, record, { event: "cut" }), place);
+    await carrySwitchOut(site, record, place, { event: "cut" });
   } else if (hasFrom && step !== "staying") {
     const failed = { event: "failed", why: `${to} is not whole`, bars: false } as const;
-    await carrySwitchOut(site, recordNext(site, record, failed), place);
+    await carrySwitchOut(site, record, place, failed);
   } else await settleHere(site, record, place);
 }
 
@@ -73,6 +71,17 @@ async function settleHere(site: Site, record: SwitchRecord, place: SwitchPlace):
   site.output.fault(why);
   const end = { step: "undone", why, bars: false } as const;
   writeRecord(dataDirectory, { ...record, ...end, atMs: site.clock.now() });
+}
+
+/** Leftovers that cannot be removed keep nothing from running. */
+async function clearLeftovers(site: Site, { step, to }: SwitchRecord): Promise<void> {
+  const { dataDirectory } = site.installation;
+  try {
+    if (step === "testing") await clearSelfTest(to, dataDirectory, site.clock);
+    if (step === "stopping") clearUnfinishedCopies(dataDirectory);
+  } catch (error) {
+    site.output.fault(`${step} has left something: ${(error as Error).message}`);
+  }
 }
 
 /** A damaged record ends the update with whatever version is named, stores as they are. */

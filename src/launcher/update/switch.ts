@@ -2,6 +2,7 @@ import { acquireProcessLock } from "../../shared/exclusive-lock.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { beginProbation, endProbation, receivedOnProbation } from "../../shared/probation.ts";
 import { isDiskFull, makeRoom } from "../../update/disk-room.ts";
+import { patiently } from "../../update/durable-files.ts";
 import {
   areReadableByOlder,
   copyStores,
@@ -39,18 +40,49 @@ const carriedOut: SwitchEvent = { event: "carried-out" };
 /**
  * Carries the steps of a switch out, from whichever it has come to, to its end: each is on disk
  * before its work begins, and each may be begun anew after a cut (docs/updates.md 4.2). The caller
- * holds the launch lock. Answers the record of the end.
+ * holds the launch lock. `first`: what has come of the present step already. Answers the record of
+ * the end.
  */
 export async function carrySwitchOut(
   site: Site,
   begun: SwitchRecord,
   place: SwitchPlace,
+  first?: SwitchEvent,
 ): Promise<SwitchRecord> {
-  let record = begun;
-  while (record.step !== "done" && record.step !== "undone") {
-    record = recordNext(site, record, await outcomeOf(site, record, place));
+  let [record, onDisk, event] = [begun, begun, first];
+  for (; !isOver(record) || event; event = undefined) {
+    const next: SwitchEvent = event ?? (await outcomeOf(site, record, place));
+    try {
+      record = onDisk = recordNext(site, record, next);
+    } catch (error) {
+      if (!leadsToBefore(onDisk)) throw error;
+      record = { ...record, ...unwritten(site, record, next, error as Error) };
+    }
   }
   return record;
+}
+
+const isOver = ({ step }: SwitchRecord): boolean => step === "done" || step === "undone";
+
+/**
+ * Whether a record, wherever it is taken up again, leads to the programs of before on the stores as
+ * they are. So these may run and sell although nothing can be written down.
+ */
+function leadsToBefore({ step, withStores }: SwitchRecord): boolean {
+  if (step === "going-back") return !withStores;
+  return ["testing", "stopping", "restarting"].includes(step);
+}
+
+/** A disk that takes no record: back to the programs of before; a switch needs its records. */
+function unwritten(
+  { output }: Site,
+  record: SwitchRecord,
+  event: SwitchEvent,
+  { message }: Error,
+): SwitchState {
+  output.fault(`${record.from} to ${record.to}: ${record.step} is not written down: ${message}`);
+  const failed = { event: "failed", why: message, bars: false } as const;
+  return nextSwitchState(record, record.step === "stopping" ? failed : event);
 }
 
 /** Until the new version stays, a fault such as a full disk leads back; later it is tried again. */
@@ -117,7 +149,7 @@ async function carryOut(
     case "switching":
       return await alone(dataDirectory, async () => {
         forgetGivenUpStores(dataDirectory);
-        beginProbation(dataDirectory);
+        patiently(() => beginProbation(dataDirectory));
         await nameVersion(root, { current: to, previous: from }, site.clock);
       });
     case "probation":
@@ -137,7 +169,7 @@ async function carryOut(
       });
     case "staying":
     case "restarting":
-      endProbation(dataDirectory);
+      patiently(() => endProbation(dataDirectory));
       await programs.start(step === "staying" ? to : from);
       return carriedOut;
     default:

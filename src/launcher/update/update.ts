@@ -4,13 +4,8 @@ import { installationRoot, isDelivery } from "../../shared/version-files.ts";
 import { requireRoom, roomForSwitch } from "../../update/disk-room.ts";
 import { clearOldVersions } from "../../update/old-versions.ts";
 import { switchBegins } from "../../update/switch-machine.ts";
-import {
-  readLastSwitch,
-  readSwitch,
-  type SwitchRecord,
-  writeSwitch,
-} from "../../update/switch-record.ts";
-import { tryUpdateLock } from "../../update/update-lock.ts";
+import { readSwitch, type SwitchRecord, writeSwitch } from "../../update/switch-record.ts";
+import { takeUpdateLock } from "../../update/update-lock.ts";
 import {
   changeState,
   endHold,
@@ -67,7 +62,8 @@ async function lockedFor(site: Site, work: () => Promise<number>): Promise<numbe
     const elsewhere = await alone(site, () => finishSwitch(site));
     if (elsewhere !== undefined) return elsewhere;
   }
-  const lock = tryUpdateLock(site.installation.dataDirectory);
+  const { dataDirectory } = site.installation;
+  const lock = await takeUpdateLock(dataDirectory, site.clock);
   if (!lock) throw new ProgramExit(exitCodes.alreadyRunning, "another update is at work here");
   try {
     return await work();
@@ -143,7 +139,7 @@ async function take(site: Site, to: string, against: () => string | undefined): 
     return conclude(site, record);
   }
   const endMs = clock.monotonicMs() + IDLE_WITHIN_MS;
-  for (let end: SwitchRecord | undefined; end === undefined; ) {
+  for (;;) {
     const why = (await cameBy(site, endMs, async () => isIdle(await running(site))))
       ? against()
       : "the kiosk was not idle";
@@ -151,9 +147,9 @@ async function take(site: Site, to: string, against: () => string | undefined): 
       const late = { event: "failed", why, bars: false } as const;
       return conclude(site, recordNext(site, record, late));
     }
-    end = await alone(site, () => switchNow(site, record));
+    const end = await alone(site, () => switchNow(site, record));
+    if (end) return conclude(site, end);
   }
-  return conclude(site, readLastSwitch(installation.dataDirectory) ?? record);
 }
 
 function heldBy({ installation, clock }: Site): string | undefined {

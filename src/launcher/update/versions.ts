@@ -4,7 +4,12 @@ import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import { copySynced, replaceSynced, syncFolder } from "../../shared/stores/store-file.ts";
 import type { Clock } from "../../shared/time.ts";
 import { installationRoot, programFileOf, versionFolder } from "../../shared/version-files.ts";
-import { removeWhole, renameSynced, replacePatiently } from "../../update/durable-files.ts";
+import {
+  patiently,
+  removeWhole,
+  renameSynced,
+  replacePatiently,
+} from "../../update/durable-files.ts";
 import { isVersion } from "../../update/offer-policy.ts";
 import { type ProgramPart, programParts } from "../part.ts";
 
@@ -64,7 +69,7 @@ export async function stageFrom(delivery: string, own: string, clock: Clock): Pr
   const folder = versionFolder(version);
   removeWhole(folder);
   await layBeside(from, folder, clock);
-  replaceSynced(join(folder, MARK), `${version}\n`, NAMES_MODE);
+  patiently(() => replaceSynced(join(folder, MARK), `${version}\n`, NAMES_MODE));
   return version;
 }
 

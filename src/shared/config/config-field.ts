@@ -11,6 +11,8 @@ interface Meta {
   /** Without a value these programs do not start. */
   readonly requiredBy?: readonly Program[];
   readonly secret?: boolean;
+  /** Goes with a secret; people write the secret behind it. */
+  readonly login?: boolean;
   /** Several values, with blanks between them. */
   readonly list?: boolean;
   /** The least with a real terminal: less is refused unless TEST_TIMERS is yes. */

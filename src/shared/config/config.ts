@@ -7,6 +7,7 @@ import { type ConfigFields, type ConfigPart, metaOf, type ValueFault } from "./c
 import { type Entry, type LineFault, nearestName, readEntries } from "./config-file.ts";
 import { fleetFaults } from "./fleet-schema.ts";
 import { type Config, sharedFields } from "./schema.ts";
+import { mayBeShown } from "./shown-entry.ts";
 
 export type { Config } from "./schema.ts";
 
@@ -133,9 +134,7 @@ function readValue(
   const parsed = schema.safeParse(missing ? undefined : entry.value);
   if (parsed.success) return parsed.data;
   const value = entry?.value ?? "";
-  // A password also ends up behind the login, "kiosk:secret", or in front of a host.
-  const repeatable = !meta.secret && !name.endsWith("_LOGIN") && !value.includes("@");
-  const found = repeatable ? ` (found ${JSON.stringify(value.slice(0, 60))})` : "";
+  const found = mayBeShown(schema, value) ? ` (found ${JSON.stringify(value.slice(0, 60))})` : "";
   const why = parsed.error.issues.map((issue) => issue.message).join(", ");
   faults.push({ line, message: `${name} ${why}${found}; ${example}` });
   return undefined;

@@ -38,7 +38,9 @@ const fleetId = z
 /** The names of the setup file about telemetry to an MQTT broker (docs/fleet.md 2.1). */
 export const fleetFields = {
   FLEET_URL: described(brokerUrl.optional(), {
-    help: "Address of the MQTT 5 broker that is told how this kiosk is; none is told without it.",
+    help:
+      "Address of the MQTT 5 broker that is told how this kiosk is; none is told without it. " +
+      "A kiosk without power is told as lost within 45 s (keep-alive 30 s).",
     example: "mqtts://broker.example:8883",
   }),
   FLEET_ID: described(fleetId.optional(), {
@@ -48,6 +50,7 @@ export const fleetFields = {
   FLEET_USER: described(text(255).optional(), {
     help: "Login at the broker.",
     example: "station-12-left",
+    login: true,
   }),
   FLEET_PASSWORD: described(text(255).optional(), {
     help: "Password at the broker.",

@@ -16,6 +16,7 @@ import {
   yesNo,
 } from "./config-field.ts";
 import { fleetFields } from "./fleet-schema.ts";
+import { holdsCredentials } from "./shown-entry.ts";
 
 /**
  * The names of data/config.txt that belong to no driver: type, range, default, help. The only place
@@ -80,8 +81,8 @@ const origins = z.string().transform((value, context) => {
   const list = value.split(/[\s,]+/).filter((origin) => origin !== "");
   for (const origin of list) {
     if (URL.canParse(origin) && new URL(origin).origin === origin) continue;
-    // A login in the address would be a secret.
-    const shown = origin.includes("@") ? "one with a login" : origin.slice(0, 60);
+    // A login or a token in the address would be a secret.
+    const shown = holdsCredentials(origin) ? "one with a login" : origin.slice(0, 60);
     context.addIssue({
       code: "custom",
       message: `must list origins (scheme://host:port), but ${shown} is none`,
@@ -130,6 +131,7 @@ const terminalAndApi = {
     help: "Login of the local API (Basic authentication).",
     example: "kiosk",
     requiredBy: ["tp-manager"],
+    login: true,
   }),
   TERMINAL_MANAGER_PWD: described(text(128), {
     help: "Password of the local API.",
@@ -140,6 +142,7 @@ const terminalAndApi = {
   OPERATOR_LOGIN: described(basicLogin.optional(), {
     help: "Login for maintenance, which the kiosk's pair may no longer do then.",
     example: "operator",
+    login: true,
   }),
   OPERATOR_PWD: described(text(128).optional(), {
     help: "Password for maintenance.",
@@ -211,6 +214,7 @@ const gateway = {
     help: "Public API user name at the payment gateway.",
     example: "12345.gateway.example",
     requiredBy: ["supervisor"],
+    login: true,
     doubt: longLogin,
   }),
   GATEWAY_PWD: described(text(32), {

@@ -376,6 +376,8 @@ export const supervisorMessages = {
       notifications: notificationFigures.optional(),
       /** Missing: an older supervisor, or one of a checkout. */
       updates: updateFigures.optional(),
+      /** A file of certificates that ends soon, or has. Missing: an older supervisor. */
+      certificates: troubleSince.nullable().optional(),
     }),
   },
   stop: { request: empty, response: z.object({ stopping: z.literal(true) }) },

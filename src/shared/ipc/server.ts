@@ -8,6 +8,7 @@ import { createServer } from "../node-http.ts";
 import type { StoreExchange } from "../stores/store-exchange.ts";
 import { type StoreWord, storeWordSchema } from "../stores/store-mark.ts";
 import { type Handlers, IPC_VERSION, type Messages, type Program } from "./contract.ts";
+import { answerPlain } from "./plain-requests.ts";
 import { claimAddress, ipcToken } from "./run-directory.ts";
 
 /** A transaction with a basket of 64 KiB and its echo fit many times over. */
@@ -32,6 +33,16 @@ interface Answer {
   readonly body: unknown;
   readonly stores?: StoreWord | undefined;
 }
+
+/** An answer as it is sent. */
+interface Answered extends Pick<Answer, "status"> {
+  readonly text: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+type Request = Pick<IncomingMessage, "method" | "url" | "headers">;
+/** undefined: too large. */
+type BodyOf = () => Promise<string | undefined> | string;
 
 interface IpcServerOptions<M extends Messages> {
   readonly runDirectory: string;
@@ -59,8 +70,8 @@ export async function startIpcServer<M extends Messages>(
   const address = claimAddress(runDirectory, program);
   const connections = trackConnections(() => ipcToken(runDirectory));
 
-  async function answer(request: IncomingMessage): Promise<Answer> {
-    if (!connections.isLetIn(request.socket, request.headers[IPC_TOKEN_HEADER])) {
+  async function answer(request: Request, socket: Socket, bodyOf: BodyOf): Promise<Answer> {
+    if (!connections.isLetIn(socket, request.headers[IPC_TOKEN_HEADER])) {
       return { status: 401, body: { error: "wrong token" } };
     }
     const name = MESSAGE_PATH.exec(request.url ?? "")?.[1] ?? "";
@@ -71,7 +82,7 @@ export async function startIpcServer<M extends Messages>(
     }
     const why = options.putOff?.(name);
     if (why !== undefined) return { status: 503, body: { error: why } };
-    const body = await readBody(request);
+    const body = await bodyOf();
     if (body === undefined) return { status: 413, body: { error: "body too large" } };
     const parsed = message.request.safeParse(parseJson(body));
     if (!parsed.success) {
@@ -80,39 +91,48 @@ export async function startIpcServer<M extends Messages>(
         body: { error: "message not understood", issues: parsed.error.issues },
       };
     }
-    connections.begin(request.socket);
+    connections.begin(socket);
     const standing = stores?.hear(storeWordOf(request.headers[IPC_STORES_HEADER]));
     // Its own mark is read after the work, so that the mark counts what the answer tells.
     const done = await handle(parsed.data);
     return { status: 200, body: done, stores: stores?.tell(standing) };
   }
 
-  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    response.once("close", () => connections.end(request.socket));
+  async function answered(request: Request, socket: Socket, bodyOf: BodyOf): Promise<Answered> {
     try {
-      const { status, body, stores: word } = await answer(request);
+      const { status, body, stores: word } = await answer(request, socket, bodyOf);
       const text = JSON.stringify(body);
       invariant(text !== undefined, `the answer of ${request.url} is an object`);
-      if (word) response.setHeader(IPC_STORES_HEADER, JSON.stringify(word));
-      send(response, status, text, connections.closing);
+      return { status, text, headers: word ? { [IPC_STORES_HEADER]: JSON.stringify(word) } : {} };
     } catch (error) {
-      const { status, body } = faultOf(error, request.url, response.destroyed, log);
-      send(response, status, JSON.stringify(body), connections.closing);
+      const { status, body } = faultOf(error, request.url, socket.destroyed, log);
+      return { status, text: JSON.stringify(body), headers: {} };
     }
+  }
+
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { socket } = request;
+    response.once("close", () => connections.end(socket));
+    send(response, await answered(request, socket, () => readBody(request)), connections.closing);
   }
 
   const limits = { requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX };
   const server = createServer(limits, (request, response) => void respond(request, response));
+  answerPlain(server, async (request, socket) => ({
+    ...(await answered(request, socket, () => request.body)),
+    isLast: connections.closing,
+    over: () => connections.end(socket),
+  }));
   server.on("connection", connections.add);
   await listen(server, address);
-  if (process.platform !== "win32") chmodSync(address, 0o600);
-  return {
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        connections.closeIdle();
-      }),
-  };
+  return { close: () => close(server, connections) };
+}
+
+function close(server: Server, connections: Connections): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    connections.closeIdle();
+  });
 }
 
 /** The answer to a message whose handler failed. */
@@ -213,9 +233,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-function send(response: ServerResponse, status: number, text: string, last: boolean): void {
+function send(response: ServerResponse, { status, text, headers }: Answered, last: boolean): void {
   if (response.writableEnded || response.destroyed) return;
   response.writeHead(status, {
+    ...headers,
     "content-type": "application/json",
     "content-length": Buffer.byteLength(text), // one write to the socket
     ...(last ? { connection: "close" } : {}),
@@ -228,6 +249,7 @@ function listen(server: Server, address: string): Promise<void> {
     server.once("error", reject);
     server.listen(address, () => {
       server.off("error", reject);
+      if (process.platform !== "win32") chmodSync(address, 0o600);
       resolve();
     });
   });

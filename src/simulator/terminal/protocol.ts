@@ -90,6 +90,8 @@ export interface MachineParts {
   /** True: somebody uses the terminal's own menu. */
   busy: boolean;
   paperOut: boolean;
+  /** True: another one of its kind stands in its place. */
+  swapped: boolean;
   /** HH:MM of the daily restart on the terminal's clock; null: none. */
   restartAt: string | null;
   /** Told when the clock or the time of the daily restart has changed. */

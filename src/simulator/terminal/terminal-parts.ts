@@ -29,6 +29,8 @@ export class TerminalParts<O extends TerminalOptions> implements MachineParts {
   busy = false;
   /** Set by the control API: the printer is empty, payments are refused. */
   paperOut = false;
+  /** Set by the control API: another one of its kind stands in its place. */
+  swapped = false;
   /** Told when the clock or the time of the daily restart has changed. */
   onSchedule: () => void = () => {};
   /** Told about every moment that a command reaches, for the trace. */
@@ -53,6 +55,12 @@ export class TerminalParts<O extends TerminalOptions> implements MachineParts {
     this.#clockOffsetMs = host.options.device.clockOffsetMs;
     this.#restartAt = host.options.behaviour.restartAt;
     this.#payments = [...host.options.payments];
+  }
+
+  /** The terminal's facts about itself. */
+  get device(): O["device"] {
+    const { device } = this.options;
+    return this.swapped ? { ...device, serialNumber: nextSerial(device.serialNumber) } : device;
   }
 
   /** The terminal's own clock. */
@@ -164,4 +172,9 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) reject(signal.reason);
     else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
+}
+
+/** Of the same length: devices write serial numbers in whole bytes. */
+function nextSerial(serial: string): string {
+  return `${serial.slice(0, -1)}${(Number(serial.slice(-1)) + 1) % 10}`;
 }

@@ -49,6 +49,8 @@ type Alarm =
   | "update-failed"
   /** No update could be looked for or taken for three nights. */
   | "updates-stuck"
+  /** A client certificate or a file of trusted authorities ends within 30 days, or has ended. */
+  | "certificates-end"
   /** Kept metadata of updates were damaged, or those of a release are wrong. */
   | "update-metadata"
   /** A card number arrived unmasked and was masked here. */

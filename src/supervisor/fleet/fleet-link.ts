@@ -225,7 +225,7 @@ export class FleetLink {
     const isSteady = this.#parts.clock.monotonicMs() - this.#onlineSinceMs >= STEADY_MS;
     if (isSteady) this.#failures = 0;
     this.#short = isSteady ? 0 : this.#short + 1;
-    const isTwin = because === "trouble" && this.#short >= SHORT_MAX;
+    const isTwin = because === "closed" && this.#short >= SHORT_MAX;
     this.#lost(isTwin ? "taken-over" : because, words);
   }
 

@@ -10,9 +10,12 @@ import {
   type Sent,
 } from "./broker.ts";
 import { topicOf } from "./documents.ts";
+import type { LostBecause } from "./reconnect-policy.ts";
 
-/** The last will comes after 1.5 times this; mosquitto 2.0.11 adds up to 6 s: 45 s at most. */
-const KEEP_ALIVE_SECONDS = 24;
+/** A kiosk without power is told as lost within 1.5 times this (docs/fleet.md 3.2). */
+const KEEP_ALIVE_SECONDS = 30;
+/** Brokers count 1.5 times what they are told and then look, mosquitto 2.0.11 6 s later. */
+const ANNOUNCED_SECONDS = KEEP_ALIVE_SECONDS - 6;
 /** Requests of so long ago wait for a kiosk that is away. */
 const SESSION_EXPIRY_SECONDS = 86_400;
 /** TCP, TLS and the broker's acceptance together. */
@@ -89,7 +92,7 @@ function optionsOf(
     clientId: `connector-${kiosk}`,
     // Without requests nothing is kept for the kiosk, and no old subscription brings any.
     clean: !commands,
-    keepalive: settings.keepAliveSeconds ?? KEEP_ALIVE_SECONDS,
+    keepalive: settings.keepAliveSeconds ?? ANNOUNCED_SECONDS,
     reconnectPeriod: 0,
     connectTimeout: CONNECT_LIMIT_MS * 2,
     resubscribe: false,
@@ -181,8 +184,11 @@ class MqttConnection implements BrokerConnection {
       const words = `the broker ended the connection (${reasonCode ?? 0})`;
       this.#lose(reasonCode === SESSION_TAKEN_OVER ? "taken-over" : "trouble", words);
     });
-    client.on("error", ({ message }) => this.#lose("trouble", message));
-    client.on("close", () => this.#lose("trouble", "the connection was lost"));
+    // Errors with a code are the socket's: a reset by the broker for one.
+    client.on("error", (error) =>
+      this.#lose("code" in error ? "closed" : "trouble", error.message),
+    );
+    client.on("close", () => this.#lose("closed", "the connection was lost"));
     const requests = topicOf(this.#settings.kiosk, "request");
     client.on("message", (topic, payload, { retain }) => {
       if (this.#isOver || topic !== requests) return;
@@ -259,7 +265,7 @@ class MqttConnection implements BrokerConnection {
   }
 
   /** In the package's own callbacks too, in whose middle it must not be ended. */
-  #lose(because: "trouble" | "taken-over", words: string): void {
+  #lose(because: LostBecause, words: string): void {
     if (this.#isOver) return;
     this.#end();
     queueMicrotask(() => {

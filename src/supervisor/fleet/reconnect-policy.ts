@@ -2,6 +2,8 @@
 export type LostBecause =
   /** No connection, a refused login, a broker that stops or falls silent. */
   | "trouble"
+  /** The broker closed it and gave no reason: a twin, where it happens again and again. */
+  | "closed"
   /** Another client has the same name: each would throw out the other without end. */
   | "taken-over";
 

@@ -54,7 +54,8 @@ export class Intake {
     const taken = store.add(transaction, clock.now(), { isDoubtful, isTaken: takesAtOnce() });
     // Nothing may fail between a claim and its try: nobody else could take it.
     onStored(transactionId, taken);
-    log.info({ transactionId, orderId }, "stored");
+    // The end of a first try says so too.
+    log[taken ? "debug" : "info"]({ transactionId, orderId }, "stored");
     const others = store.othersOfOrder(transaction);
     if (others.length > 0) {
       const details = { orderId, transactionId, otherTransactionIds: others.slice(0, 5) };

@@ -16,6 +16,8 @@ export interface StatusParts {
   readonly version: string;
   /** Missing or undefined: an installation that is not updated. */
   readonly updates?: () => SupervisorStatus["updates"];
+  /** Missing: nothing is known of certificates. */
+  readonly certificates?: () => SupervisorStatus["certificates"];
   /** Why nothing is being sent; null when it is not paused. */
   readonly paused: () => string | null;
 }
@@ -24,7 +26,18 @@ export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
 /** Tells how the supervisor is; its troubles are found in the answer (shared/troubles.ts). */
 export function statusReader(parts: StatusParts): () => SupervisorStatus {
-  const { store, desk, operations, forwarder, tally, clock, version, paused, updates } = parts;
+  const {
+    store,
+    desk,
+    operations,
+    forwarder,
+    tally,
+    clock,
+    version,
+    paused,
+    updates,
+    certificates,
+  } = parts;
   const startedMs = clock.monotonicMs();
   return () => {
     const { pending, parked, sent } = store.counts();
@@ -44,6 +57,7 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
       operations: operations.unknown,
       notifications: tally.figures,
       updates: updates?.(),
+      certificates: certificates?.(),
     };
   };
 }

@@ -39,6 +39,8 @@ export const SENDS_OF_FIRST_DAY = 8;
 export const DAILY_MS = 24 * 60 * 60_000;
 /** A lookup in trouble now may answer soon: so long nothing is sent without it. */
 export const TROUBLE_PAUSE_MS = 60 * 60_000;
+const LOOK_HOLD_FIRST_MS = 2_000;
+const LOOK_HOLD_MOST = 3;
 
 /** The doubt after a send of this class. */
 export function doubtAfterSend(tryClass: TryClass, doubt: Doubt, nowMs: number): Doubt {
@@ -140,4 +142,19 @@ export function resendPauseMs(resends: number, refused: boolean): number {
 function lookPauseMs(before: number, chance: () => number): number {
   const ceilingMs = delayCeilingMs(before);
   return Math.floor(ceilingMs / 2 + (chance() * ceilingMs) / 2);
+}
+
+/**
+ * The wait of all lookups while the gateway as a whole has been silent for `silentMs`: one to three
+ * times that, so that the spread of many kiosks grows with the outage and an outage of a minute
+ * costs no kiosk more than three. From five minutes on a lookup comes once in each quarter of an
+ * hour, at the kiosk's own `place` in it, from 0 to 1, which stays the same (docs/design.md 8.5).
+ */
+export function lookHoldMs(silentMs: number, place: number, chance: () => number): number {
+  const most = Math.max(silentMs * LOOK_HOLD_MOST, LOOK_HOLD_FIRST_MS);
+  if (most < DELAY_CAP_MS) {
+    const least = Math.min(silentMs, most);
+    return least + Math.floor(chance() * (most - least));
+  }
+  return DELAY_CAP_MS - ((silentMs + Math.floor(place * DELAY_CAP_MS)) % DELAY_CAP_MS);
 }

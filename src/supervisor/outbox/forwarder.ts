@@ -220,11 +220,13 @@ export class Forwarder {
     }
     this.#recording = undefined;
     this.#turn();
+    // Who waits for this end is answered before the queue looks for work.
+    if (this.#queueTries.size === 0) await new Promise((resolve) => setImmediate(resolve));
     this.#wakeQueue();
   }
 
   async #send(item: ClaimedItem): Promise<GatewayReply> {
-    const transaction = readStored(item.content);
+    const transaction = item.transaction ?? readStored(item.content);
     if (!transaction) {
       return { verdict: unsendable("stored in a form that is not understood"), notes: [] };
     }
@@ -244,9 +246,9 @@ export class Forwarder {
     // While paused one try, of the oldest item, due or not, shows whether the queue can go on.
     const which = this.paused === null ? "due" : "oldest";
     const claimed = store.turn(decided.map(tryOf(nowMs)), { which, places, nowMs });
+    for (const { item } of decided) watch.tell(item.transactionId);
     for (const one of decided) this.#report(one);
     if (decided.some(({ doubt }) => doubt.look)) this.#inquiry.wake();
-    for (const { item } of decided) watch.tell(item.transactionId);
     if (!wasPaused && this.paused !== null) watch.tellAll();
     for (const item of claimed) this.#begin(item, true);
   }

@@ -4,9 +4,9 @@ import { raiseAlarm } from "../alarms/alarm.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { OrderFinding } from "../gateway/order-lookup.ts";
 import type { DeliveryWatch } from "./delivery-watch.ts";
-import { decideLook, type LookDecision, SENDS_OF_FIRST_DAY } from "./doubt-policy.ts";
+import { decideLook, type LookDecision, lookHoldMs, SENDS_OF_FIRST_DAY } from "./doubt-policy.ts";
 import type { ClaimedItem, OutboxStore } from "./outbox-store.ts";
-import { holdDelayMs, parseRetryAfter, SHARED_HOLD_CAP_MS } from "./retry-policy.ts";
+import { parseRetryAfter, SHARED_HOLD_CAP_MS } from "./retry-policy.ts";
 import { readStored } from "./stored-transaction.ts";
 
 /** Lookups at the same time; one alone while the gateway does not answer them. */
@@ -43,15 +43,17 @@ export class OrderInquiry {
   readonly #abandon = new AbortController();
   #started = false;
   #stopping = false;
-  /** Lookups in a row that the gateway did not answer, and the end of the wait after them. */
-  #failures = 0;
+  /** Since when no lookup was answered, and the end of the wait for the next one. */
+  #silentSinceMs: number | null = null;
   #holdUntilMs = 0;
+  readonly #place: number;
   /** By the last lookup that was answered at all. */
   #refused: Refused | null = null;
   #wake = new AbortController();
 
   constructor(parts: InquiryParts) {
     this.#parts = parts;
+    this.#place = parts.chance();
   }
 
   get refused(): Refused | null {
@@ -105,7 +107,7 @@ export class OrderInquiry {
   #places(): number {
     if (!this.#started || this.#stopping || this.#heldMs > 0) return 0;
     const running = this.#running.size - 1; // without the loop
-    return Math.max((this.#failures > 0 ? 1 : LOOKUPS_MAX) - running, 0);
+    return Math.max((this.#silentSinceMs === null ? LOOKUPS_MAX : 1) - running, 0);
   }
 
   #begin(): void {
@@ -156,15 +158,14 @@ export class OrderInquiry {
 
   #learn({ trouble }: LookDecision): void {
     if (!trouble) {
-      this.#failures = 0;
+      this.#silentSinceMs = null;
       this.#holdUntilMs = 0;
     } else if (this.#heldMs === 0) {
       const { chance, clock, sendsFail } = this.#parts;
-      const holdMs = holdDelayMs(this.#failures, chance);
-      const isSilent = sendsFail();
-      this.#failures += 1;
-      this.#holdUntilMs =
-        clock.monotonicMs() + (isSilent ? holdMs : Math.min(holdMs, SHARED_HOLD_CAP_MS));
+      const nowMs = clock.monotonicMs();
+      this.#silentSinceMs ??= nowMs;
+      const holdMs = lookHoldMs(nowMs - this.#silentSinceMs, this.#place, chance);
+      this.#holdUntilMs = nowMs + (sendsFail() ? holdMs : Math.min(holdMs, SHARED_HOLD_CAP_MS));
     }
   }
 

@@ -18,6 +18,8 @@ export interface ClaimedItem {
   readonly orderId: string;
   /** JSON of the transaction. */
   readonly content: string;
+  /** The content as it was given, of one that was stored with its claim. */
+  readonly transaction?: Transaction;
   /** Number of this try, from 1. */
   readonly number: number;
   readonly startedAtMs: number;
@@ -49,6 +51,9 @@ export interface EndedTry {
 interface LookUpdate extends Pick<ItemUpdate, "state" | "nextTryAtMs" | "doubt" | "reason"> {
   readonly endedAtMs: number;
 }
+
+/** Of an item that is claimed in the commit that stores it: nothing has to be read again. */
+type Added = Pick<ClaimedItem, "orderId" | "content" | "transaction">;
 
 interface AddedHow {
   readonly isDoubtful?: boolean;
@@ -141,10 +146,12 @@ export class OutboxStore {
   add(given: Transaction, nowMs: number, how: AddedHow = {}): ClaimedItem | undefined {
     const { transactionId } = given;
     return transaction(this.#database, () => {
-      insertItem(this.#database, given, nowMs);
+      const content = insertItem(this.#database, given, nowMs);
       if (how.isDoubtful) this.#prepare(itemMaybeSent).run({ id: transactionId, now: nowMs });
       this.#riding();
-      return how.isTaken ? this.claim(transactionId, nowMs) : undefined;
+      if (!how.isTaken) return undefined;
+      const { orderId } = given;
+      return this.claim(transactionId, nowMs, { orderId, content, transaction: given });
     });
   }
 
@@ -198,9 +205,9 @@ export class OutboxStore {
   }
 
   /** Takes one item that waits, due or not. */
-  claim(transactionId: string, nowMs: number): ClaimedItem | undefined {
+  claim(transactionId: string, nowMs: number, added?: Added): ClaimedItem | undefined {
     const one = `(SELECT sequence FROM outbox WHERE transaction_id = :id)`;
-    return this.#claim(claimed + one + returning, { now: nowMs, id: transactionId });
+    return this.#claim(claimed + one + returning, { now: nowMs, id: transactionId }, added);
   }
 
   /** Takes the item that has been due longest. */
@@ -385,21 +392,19 @@ export class OutboxStore {
     ).run(transactionId, ATTEMPTS_KEPT_FIRST, attempt.number - ATTEMPTS_KEPT_LAST);
   }
 
-  #claim(sql: string, values: Record<string, string | number>): ClaimedItem | undefined {
+  #claim(
+    sql: string,
+    values: Record<string, string | number>,
+    added?: Added,
+  ): ClaimedItem | undefined {
     const row = this.#prepare(sql).get(values);
     if (!row) return undefined;
     const transactionId = String(row["transaction_id"]);
-    const stored = this.#get(
-      `SELECT order_id, content FROM transactions WHERE transaction_id = ?`,
-      [transactionId],
-    );
-    invariant(stored, `outbox item ${transactionId} has its transaction`);
     const since = row["no_result_since_ms"];
     return {
       sequence: Number(row["sequence"]),
       transactionId,
-      orderId: String(stored["order_id"]),
-      content: String(stored["content"]),
+      ...(added ?? this.#stored(transactionId)),
       number: Number(row["tries"]),
       startedAtMs: Number(values["now"]),
       history: {
@@ -409,6 +414,13 @@ export class OutboxStore {
       },
       doubt: doubtOf(row),
     };
+  }
+
+  #stored(transactionId: string): Added {
+    const sql = `SELECT order_id, content FROM transactions WHERE transaction_id = ?`;
+    const row = this.#get(sql, [transactionId]);
+    invariant(row, `outbox item ${transactionId} has its transaction`);
+    return { orderId: String(row["order_id"]), content: String(row["content"]) };
   }
 
   #get(sql: string, values: readonly string[] = []): Record<string, SQLOutputValue> | undefined {

@@ -116,6 +116,18 @@ export function canBeSettledSale(
   return isFromPayment(askedOf(attempt, saleLimitMs(attempt.request, limitMs)), report) !== false;
 }
 
+/**
+ * Whether a reversal can have taken back what this payment had charged, by its amount: its order
+ * was declined, or nobody has heard the end.
+ */
+export function canHaveBeenTakenBack(
+  attempt: Attempt,
+  { amountMinor }: Pick<TransactionReport, "amountMinor">,
+): boolean {
+  const goods = "goods" in attempt.state ? attempt.state.goods : undefined;
+  return amountMinor === null || askedOf(attempt, 0, goods).amountsMinor.includes(amountMinor);
+}
+
 /** docs/zvt.md 8.2: left alone with an approved sale, the terminal waits for the goods first. */
 function saleLimitMs(request: PaymentRequest, limitMs: number): number {
   return limitMs + (goodsWindowSeconds(request) ?? 0) * 1_000;

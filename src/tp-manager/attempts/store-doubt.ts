@@ -46,8 +46,9 @@ export interface DoubtStore {
    */
   knowsReport(report: TransactionReport, limitMs: number): boolean;
   /**
-   * Whether the terminal has taken back a sale that it made after the newest command of this
-   * journal, which is a charge or a reversal by its own word.
+   * Whether the terminal has taken back a sale that it made after the newest charge or reversal of
+   * this journal that is one by its own word. An attempt since can have made that sale only where
+   * it asked for that amount.
    */
   tookBackLater(report: TransactionReport): boolean;
   /** Anything was paid here, or tried, so that an unknown sale of the terminal says something. */

@@ -82,8 +82,7 @@ function changedOf(changed: ObstacleFacts["changed"]): Obstacle | undefined {
   } catch {
     return { code: "STORAGE_FAILED", says: "the journal cannot be read: check the data folder" };
   }
-  const says = "another terminal is connected than the accepted one";
-  return { code: "TERMINAL_CHANGED", says };
+  return { code: "TERMINAL_CHANGED", says: "another terminal is connected than before" };
 }
 
 /** An order that is new here cannot be paid before the supervisor has told what it knows. */

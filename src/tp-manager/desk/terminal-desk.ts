@@ -87,6 +87,8 @@ interface PaymentWork {
   begin(baseline: Baseline): Attempt;
   /** A two-phase sale was approved and waits for its goods. */
   approved(attempt: Attempt): void;
+  /** The end is on disk. Must not throw. */
+  ended(attempt: Attempt): void;
   /** Nothing financial has left: the attempt is recorded as failed. */
   refused(why: AppError): Attempt;
 }
@@ -249,14 +251,16 @@ export class TerminalDesk implements Doubts {
         const begun = payment.begin(baseline);
         const { transactionId, number } = begun;
         const about = { transactionId, orderId, attempt: number };
-        log.info(about, "payment begins");
         const unwritten: UnwrittenStep[] = [];
         const run = new PaymentRun(begun, { ...this.#parts, ...settings, unwritten });
         turn.run = run;
         void run.approved.then(payment.approved);
-        const end = await this.#ended(begun, unwritten, run.finish());
-        log.info(about, `payment ended: ${end.state.phase}`);
+        const finished = run.finish();
+        log.info(about, "payment begins");
+        const end = await this.#ended(begun, unwritten, finished);
         this.#reconciler.sold(end);
+        payment.ended(end);
+        log.info(about, `payment ended: ${end.state.phase}`);
         return this.#spokenFor(end);
       },
       refused: payment.refused,

@@ -1,6 +1,16 @@
 import type { KnownOrder } from "../../shared/ipc/contract.ts";
-import { canBeToldTwice, compareReports, namesTrace } from "../attempts/comparison-policy.ts";
-import { canBeReversalOf, canBeSaleOf, canBeSettledSale } from "../attempts/doubt-policy.ts";
+import {
+  canBeToldTwice,
+  compareReports,
+  namesTrace,
+  sameTerminal,
+} from "../attempts/comparison-policy.ts";
+import {
+  canBeReversalOf,
+  canBeSaleOf,
+  canBeSettledSale,
+  canHaveBeenTakenBack,
+} from "../attempts/doubt-policy.ts";
 import { canHaveLeft } from "../attempts/never-sent.ts";
 import {
   type Attempt,
@@ -159,16 +169,22 @@ export class DoubtRows implements DoubtStore {
     const told = this.#sql.all.all().flatMap(unmatchedOf);
     if ([...strays, ...told].some((one) => isItOrItsSale(one, report))) return false;
     const attempts = this.#sql.newest.all(ATTEMPTS_LOOKED_AT).map(readAttempt);
-    const place = attempts.findIndex((attempt) => canHaveLeft(this.#attempts, attempt));
+    const place = attempts.findIndex((one) => ownWordOf(one.state) && this.#wasSent(one));
     const newest = attempts[place];
     const own = newest && ownWordOf(newest.state);
-    if (!newest || !own) return false;
+    if (!newest || !own || attempts.slice(0, place).some((one) => !isBeside(one, newest))) {
+      return false;
+    }
     // Orders that were taken over are later than that command, and their sales known.
     const since = attempts.slice(0, place).map(({ state }) => saleOf(state)?.report);
     if (since.some((one) => one && isItOrItsSale(one, report))) return false;
     // A second sale of that payment, for example, which the terminal was told to take back.
-    const reports = this.#attempts.events(newest.transactionId).flatMap(reportIn);
-    if (reports.some((one) => isItOrItsSale(one, report))) return false;
+    const heard = attempts.slice(0, place + 1);
+    const reports = heard.flatMap((one) => this.#attempts.events(one.transactionId));
+    if (reports.flatMap(reportIn).some((one) => isItOrItsSale(one, report))) return false;
+    // A payment that was not heard as charged, which the terminal took back by itself.
+    const unheard = attempts.slice(0, place).filter((one) => this.#wasSent(one));
+    if (unheard.some((one) => canHaveBeenTakenBack(one, report))) return false;
     // Traces begin again: only a greater one is certainly later.
     return own.traceNumber !== null && Number(originalTrace) > Number(own.traceNumber);
   }
@@ -199,6 +215,10 @@ export class DoubtRows implements DoubtStore {
 
   #ownerOf(report: TransactionReport): string | undefined {
     return this.#attempts.orderOfReport(report, "");
+  }
+
+  #wasSent(attempt: Attempt): boolean {
+    return canHaveLeft(this.#attempts, attempt);
   }
 
   /** Whether an attempt that told nothing of it, or told it in another way, can have made it. */
@@ -250,6 +270,11 @@ export class DoubtRows implements DoubtStore {
     const order = [id, orderId, amountMinor, currency] as const;
     this.#sql.insert.run(...order, phase, request, text, approvedAtMs, receipt, trace);
   }
+}
+
+/** Whether a later attempt was made at the same terminal; one that was taken over tells of none. */
+function isBeside({ baseline }: Attempt, { baseline: earlier }: Attempt): boolean {
+  return !baseline || !earlier || sameTerminal(baseline.identity, earlier.identity);
 }
 
 /** The terminal's own word that a payment was a charge, or that the charge was taken back. */

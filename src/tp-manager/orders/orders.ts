@@ -284,7 +284,7 @@ export class Orders {
   }
 
   #begin(request: PaymentRequest): Promise<PaymentResult> {
-    const { attempts, desk, clock, guard } = this.#parts;
+    const { attempts, desk, clock, guard, handOff, settings } = this.#parts;
     const transactionId = newId();
     const { promise: approved, resolve: approve } = Promise.withResolvers<Attempt>();
     const ended = desk
@@ -297,6 +297,7 @@ export class Orders {
           return writing(() => attempts.begin(attempt));
         },
         approved: approve,
+        ended: (attempt) => handOff.begin(attempt, settings.gatewayWaitMs),
         refused: (why) => this.#refused(transactionId, request, why),
       })
       .catch(attemptThatSpeaks);

@@ -4,6 +4,7 @@ import type { Logger } from "../../shared/logger.ts";
 import { type Clock, type Timer, within } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { HandOffStore, PendingHandOff } from "../attempts/hand-off-store.ts";
+import { type Attempt, isCharged } from "../attempts/payment.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 250;
@@ -44,6 +45,8 @@ export class HandOff {
   readonly #waiting = new Map<string, Waiting>();
   /** Of a former process, which may have told it as sent before the journal had that on disk. */
   readonly #perhapsTold: string | undefined;
+  /** The last one that was with the gateway when it was handed over. */
+  #sentLast: string | undefined;
   #running: Promise<void> | undefined;
   #again = false;
   #retry: Timer | undefined;
@@ -82,10 +85,20 @@ export class HandOff {
   }
 
   /**
+   * Begins the hand-over of a payment that ended charged just now, so that the supervisor works
+   * while the rest of the end is done here; {@link delivered} will wait for it so long.
+   */
+  begin({ state, transactionId }: Attempt, waitMs: number): void {
+    if (!isCharged(state)) return;
+    void this.#awaited(transactionId, this.#clock.monotonicMs() + waitMs);
+  }
+
+  /**
    * The gateway's word about a transaction, waiting at most `waitMs` for its hand-over and first
    * try together. Every new word is kept in the journal.
    */
   async delivered(transactionId: string, waitMs: number): Promise<DeliveryState> {
+    if (transactionId === this.#sentLast) return "sent"; // a row that is read is written first
     // "true" must not become "false" by a crash (docs/design.md 5.8).
     const limitMs = transactionId === this.#perhapsTold ? Math.max(waitMs, TOLD_WAIT_MS) : waitMs;
     const deadlineMs = this.#clock.monotonicMs() + limitMs;
@@ -129,12 +142,18 @@ export class HandOff {
     deadlineMs: number,
   ): Promise<DeliveryState | undefined> | undefined {
     if (this.#store.handOff(transactionId)?.acknowledged !== false) return undefined;
-    const waiting = this.#waiting.get(transactionId) ?? {
+    return this.#awaited(transactionId, deadlineMs);
+  }
+
+  #awaited(transactionId: string, deadlineMs: number): Promise<DeliveryState | undefined> {
+    const known = this.#waiting.get(transactionId);
+    const waiting = known ?? {
       ...Promise.withResolvers<DeliveryState | undefined>(),
       deadlineMs,
     };
     this.#waiting.set(transactionId, waiting);
-    this.nudge();
+    // A hand-over that began for it is on its way.
+    if (!known || this.#running === undefined) this.nudge();
     return waiting.promise;
   }
 
@@ -231,6 +250,7 @@ export class HandOff {
     }
     this.#retryMs = RETRY_MIN_MS;
     this.#failing = null;
+    if (state === "sent") this.#sentLast = transactionId;
     if (what === "charged") {
       this.#store.acknowledgeHandOff(transactionId, state ?? "pending", this.#clock.now());
     }

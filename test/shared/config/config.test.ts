@@ -13,6 +13,8 @@ import {
 import { nearestName } from "../../../src/shared/config/config-file.ts";
 import { sharedFields } from "../../../src/shared/config/schema.ts";
 import { ProgramExit } from "../../../src/shared/exit-codes.ts";
+import { readSettings } from "../../../src/tp-manager/http/care/settings.ts";
+import { protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { setupText } from "./setup-text.ts";
 
@@ -201,7 +203,7 @@ describe("names that a reader does not know, because drivers add them", () => {
 
 describe("secrets", () => {
   const secrets = Object.entries(sharedFields)
-    .filter(([name, schema]) => metaOf(schema).secret || name.endsWith("_LOGIN"))
+    .filter(([, schema]) => metaOf(schema).secret || metaOf(schema).login)
     .map(([name]) => name);
   const word = fc.string({ minLength: 8, maxLength: 40 }).filter((text) => /\w{4}/.test(text));
 
@@ -235,16 +237,55 @@ describe("secrets", () => {
     );
   });
 
+  test("are all names whose words say so", () => {
+    const words = /login|user|pass|pwd|secret|api_key|token|phrase/i;
+    const said = Object.entries({ ...sharedFields, ...protocolPart.fields })
+      .filter(([name, schema]) => words.test(`${name} ${metaOf(schema).help.split(/[;:]/)[0]}`))
+      .map(([name]) => name);
+    expect(said).toEqual(secrets);
+  });
+
+  test("are not shown with the setup file, nor credentials in any address", async () => {
+    const shown = {
+      GATEWAY_URL: "https://gateway.example/a/b",
+      SERIAL_PORT: "tcp://192.0.2.7:20007",
+      KIOSK_APP: "C:\\kiosk\\pages",
+      UPDATE_TIME: "03:30",
+      ALLOWED_ORIGINS: "http://localhost:3000 https://page.example",
+    };
+    const hidden = {
+      ...Object.fromEntries(secrets.map((name) => [name, "hunter2"])),
+      GATEWAY_CALLBACK_URL: "https://shop.example/notify?token=hunter2",
+      UPDATE_URL: "https://me:hunter2@updates.example",
+      FLEET_URL: "mqtts://broker.example/#hunter2",
+      FLEET_UPLOAD_URL: "https://support.example/?hunter2",
+      SERIAL_BAUD: "me:hunter2@host",
+      FRIEND: "hunter2",
+    };
+    const file = join(temporaryFolder(), "config.txt");
+    writeFileSync(file, setupText({ ...hidden, ...shown }));
+    const settings = await readSettings(file, sharedFields);
+    expect(JSON.stringify(settings)).not.toContain("hunter2");
+    const stateOf = (name: string) => settings.find((setting) => setting.name === name)?.state;
+    for (const name of Object.keys(hidden)) {
+      expect(stateOf(name), name).toBe(name === "FRIEND" ? "unknown" : "hidden");
+    }
+    for (const [name, value] of Object.entries(shown)) {
+      expect(settings).toContainEqual(expect.objectContaining({ name, value, state: "set" }));
+    }
+  });
+
   test("inside an address do not occur either", () => {
     const text = setupText({
       GATEWAY_URL: "https://me:hunter2@gateway.example",
       GATEWAY_CALLBACK_URL: "https://:hunter2@shop.example",
-      ALLOWED_ORIGINS: "http://me:hunter2@page.example",
+      UPDATE_URL: "https://updates.example/?token=hunter2",
+      ALLOWED_ORIGINS: "http://me:hunter2@page.example http://page.example?token=hunter2",
       SERIAL_PORT: "tcp://me:hunter2@192.0.2.7:20007",
       TERMINAL_MANAGER_LOGIN: "kiosk:hunter2",
     });
     const { faults } = parse(text);
-    expect(faults.length).toBe(5);
+    expect(faults.length).toBe(6);
     expect(JSON.stringify(faults)).not.toContain("hunter2");
   });
 });

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { createIpcClient, IpcError } from "../../../src/shared/ipc/client.ts";
 import { claimAddress, ipcToken, openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { systemClock } from "../../../src/shared/time.ts";
+import { until } from "../../support/child-program.ts";
 import { asSlow, PATIENCE_MS } from "../../support/patience.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { spawnChild, startChild, type TalkingChild } from "../talking-child.ts";
@@ -151,6 +152,70 @@ describe("the server refuses", () => {
       text: '{"error":"body too large"}',
     });
     expect((await client.call("echo", { text: "a" }, PATIENCE_MS)).text).toBe("a");
+  });
+});
+
+describe("a sender that writes otherwise than the client is answered all the same", () => {
+  const body = '{"text":"a"}';
+  const head = (more: string, length: number | null = body.length): string =>
+    `POST /v1/echo HTTP/1.1\r\nhost: x\r\nx-connector-token: ${ipcToken(shared().run)}\r\n` +
+    `${more}${length === null ? "" : `content-length: ${length}\r\n`}\r\n`;
+  const plain = (): string => head("") + body;
+
+  test.each<[string, () => string[], number]>([
+    ["plainly", () => [plain()], 1],
+    ["byte by byte", () => [...plain()], 1],
+    ["the body apart", () => [head(""), body], 1],
+    [
+      "in chunks",
+      () => [`${head("transfer-encoding: chunked\r\n", null)}c\r\n${body}\r\n0\r\n\r\n`],
+      1,
+    ],
+    ["with headers more", () => [head("accept: */*\r\nx-connector-token-2: b\r\n") + body], 1],
+    ["two at once", () => [plain() + plain()], 2],
+    ["one and a half", () => [(plain() + plain()).slice(0, -5), body.slice(-5)], 2],
+    ["plainly, then in pieces", () => [plain(), head(""), body], 2],
+  ])("%s", async (_name, pieces, answers) => {
+    const socket = await dial(shared().run);
+    let heard = "";
+    const count = (): number => heard.split('"text":"a"').length - 1;
+    const all = new Promise<void>((resolve) => {
+      socket.on("data", (bytes: Buffer) => {
+        heard += bytes.toString("utf8");
+        if (count() === answers) resolve();
+      });
+    });
+    for (const piece of pieces()) {
+      const before = count();
+      await new Promise((resolve) => socket.write(piece, resolve));
+      // The next message of a sender comes behind the answer to the last one.
+      if (piece === plain()) await until("answered", () => count() > before || undefined);
+    }
+    await all;
+    expect(heard.match(/HTTP\/1\.1 200 /g)).toHaveLength(answers);
+  });
+
+  test("what is said while a message is being carried out cuts the connection", async () => {
+    const { server, client, run } = shared();
+    const socket = await dial(run);
+    socket.write(
+      plain()
+        .replace("echo", "hold")
+        .replace(body, "{}")
+        .replace(/12(?=\r)/, "2"),
+    );
+    expect(await server.nextLine()).toBe("holding");
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    socket.write(plain());
+    await closed;
+    expect((await client.call("echo", { text: "a" }, PATIENCE_MS)).text).toBe("a");
+  });
+
+  test("a word of no protocol is answered with 400", async () => {
+    const socket = await dial(shared().run);
+    const answer = new Promise((resolve) => socket.once("data", resolve));
+    socket.write("hello\r\n\r\n");
+    expect(String(await answer)).toMatch(/^HTTP\/1\.1 400 /);
   });
 });
 

@@ -92,7 +92,7 @@ describe("a word", () => {
   });
 
   test("locks, empties, unplugs and switches off, until it says the opposite", async () => {
-    const { register, say, get, reconnect } = await controlled();
+    const { register, say, get, reconnect, simulator } = await controlled();
     const status = async () => (await register.run(STATUS)).at(-1);
     await say("paper-out");
     expect(await status()).toBe("060f01cc");
@@ -106,6 +106,8 @@ describe("a word", () => {
     expect(await get("/state")).toMatchObject({ condition: "ready", customer: "manual" });
     await say("unregister");
     expect(await get("/state")).toMatchObject({ condition: "unregistered" });
+    await say("swap");
+    expect(simulator.terminal.parts.device.serialNumber).toBe("0000000000123457");
     await say("unplug");
     await say("power-off");
     await say("plug");
@@ -114,6 +116,7 @@ describe("a word", () => {
     await say("by-itself");
     await say("reset");
     expect(await get("/state")).toMatchObject({ cableIn: true, powered: true, customer: "manual" });
+    expect(simulator.terminal.parts.device.serialNumber).toBe("0000000000123456");
     const back = () =>
       reconnect().then(
         ({ run }) => run !== undefined,

@@ -212,6 +212,21 @@ test("a twin with the same id raises an alarm, and is not thrown out at once", a
   await advanceUntil(clock, 10_000, () => broker.connects.length === 2);
 });
 
+test("a broker that ends each connection with a reason, or floods, is no twin", async () => {
+  const { broker, clock, lines } = await connected();
+  const births = () => lines.filter((line) => line.includes("connected to the broker")).length;
+  const denied = { cmd: "disconnect", reasonCode: 0x87 } as const;
+  const flood = { cmd: "publish", topic: "a", payload: Buffer.alloc(100_000), qos: 0 } as const;
+  for (const [i, packet] of [denied, flood, denied, flood, denied].entries()) {
+    await advanceUntil(clock, 1_000, () => broker.connects.length === i + 1);
+    await expect.poll(() => births()).toBe(i + 1);
+    broker.send({ ...packet, retain: false, dup: false } as never);
+    await expect.poll(() => broker.connections).toBe(0);
+  }
+  await advanceUntil(clock, 1_000, () => broker.connects.length === 6);
+  expect(lines.filter((line) => line.includes("fleet-twin"))).toEqual([]);
+});
+
 test("a document refused for good is dropped and counted, one without access is kept", async () => {
   const { broker, clock, tpManager, store } = await connected();
   broker.habits.answer = 0x99;

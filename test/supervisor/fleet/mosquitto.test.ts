@@ -3,6 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/shared/time.ts";
 import type { BrokerSettings } from "../../../src/supervisor/fleet/broker.ts";
+import type { StateNow } from "../../../src/supervisor/fleet/documents.ts";
 import { FLEET_LOOK_MS } from "../../../src/supervisor/fleet/fleet.ts";
 import { threadedConnector } from "../../../src/supervisor/fleet/threaded-broker.ts";
 import { runToEnd } from "../../support/own-processes.ts";
@@ -42,6 +43,10 @@ inMosquitto(
     await first.ready();
     await expect.poll(() => watched.connections, poll).toEqual(["online"]);
     expect(await readByPython(broker.port)).toMatch(/^retained .*"connection":"online"/);
+
+    // The certificates of this test end in two days.
+    const [{ now }] = watched.documents("state") as [{ now: StateNow }];
+    expect(now.troubles).toContain("certificates-end");
 
     const killedMs = performance.now();
     await first.kill();

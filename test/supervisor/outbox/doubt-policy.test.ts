@@ -8,6 +8,7 @@ import {
   type Doubt,
   decideLook,
   doubtAfterSend,
+  lookHoldMs,
   noDoubt,
   RESEND_PAUSE_MS,
   resendPauseMs,
@@ -135,4 +136,33 @@ test.each([
   expect(sum(SENDS_OF_FIRST_DAY - 1)).toBeLessThan(DAILY_MS);
   expect(sum(SENDS_OF_FIRST_DAY)).toBeGreaterThan(DAILY_MS);
   expect(pauses.slice(SENDS_OF_FIRST_DAY - 1)).toEqual([DAILY_MS, DAILY_MS, DAILY_MS]);
+});
+
+describe("while the gateway as a whole is silent", () => {
+  /** The waits of a kiosk whose lookups fail at once, until the first one after the outage. */
+  function lateBy(outageMs: number, place: number, chance: () => number): number {
+    let nowMs = 0;
+    while (nowMs < outageMs) nowMs += lookHoldMs(nowMs, place, chance);
+    return nowMs - outageMs;
+  }
+
+  test.each([10_000, MINUTE, 5 * MINUTE])(
+    "after an outage of %d ms the lookup comes within three times that, or a quarter of an hour",
+    (outageMs) => {
+      const latestMs = Math.min(3 * outageMs, 15 * MINUTE);
+      for (const place of [0, 0.2, 0.5, 0.8, 0.999]) {
+        for (let part = 0; part < 1; part += 1 / 128) {
+          expect(lateBy(outageMs, place, () => part)).toBeLessThanOrEqual(latestMs);
+        }
+      }
+    },
+  );
+
+  test("a kiosk keeps its place in each quarter of an hour, however long a lookup takes", () => {
+    const firstMs = 5 * MINUTE + lookHoldMs(5 * MINUTE, 0.3, () => 0.5);
+    for (const takesMs of [0, 10_000, MINUTE]) {
+      const nextMs = lookHoldMs(firstMs + takesMs, 0.3, () => 0.5);
+      expect(takesMs + nextMs).toBe(15 * MINUTE);
+    }
+  });
 });

@@ -142,15 +142,15 @@ const ones: Array<[string, Days]> = [
   ],
   [
     "the lookup is HTTP 500",
-    { lookup: () => answered(500), counts: [[8, 136, 1]], state: "pending", possibleOrders: 8 },
+    { lookup: () => answered(500), counts: [[7, 103, 1]], state: "pending", possibleOrders: 7 },
   ],
   [
     "the lookup is not answered in time",
-    { lookup: () => failed("timeout"), counts: [[8, 136, 1]], state: "pending", possibleOrders: 8 },
+    { lookup: () => failed("timeout"), counts: [[7, 103, 1]], state: "pending", possibleOrders: 7 },
   ],
   [
     "the lookup cannot be reached",
-    { lookup: () => failed("socket", false), counts: [[1, 136, 0]], state: "pending" },
+    { lookup: () => failed("socket", false), counts: [[1, 103, 0]], state: "pending" },
   ],
 ];
 

@@ -96,7 +96,7 @@ describe("GET /health", () => {
     expect(health.warnings[0]).toMatch(/supervisor does not answer/);
     expect(health.reasons).toEqual([
       "the connector is being stopped",
-      "another terminal is connected than the accepted one",
+      "another terminal is connected than before",
     ]);
   });
 

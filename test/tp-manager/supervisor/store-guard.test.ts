@@ -236,14 +236,29 @@ test("both databases put back at once show at the terminal's last sale", async (
   await expectSold(at, "C", 100);
 });
 
+type Script = Manager["terminal"]["script"];
+const declines: Script = () =>
+  Promise.resolve({ end: "aborted", code: "05", text: "no", reason: "declined", ticket: "" });
+
+/** X for 9.99 is not heard as charged; its end may still be open. */
+async function notSold(at: Kiosk, script: Script): Promise<void> {
+  at.manager.terminal.script = script;
+  void pay(at.manager, request("X"));
+  await at.clock.advance(0);
+}
+
 test.each([
   ["a sale", () => Promise.resolve()],
   ["a reversal", (at: Kiosk) => at.manager.afterSale.reverse("A")],
+  ["a decline", (at: Kiosk) => notSold(at, declines)],
+  ["a doubt", (at: Kiosk) => notSold(at, () => Promise.resolve(lost("the line broke")))],
 ])("both put back behind %s show when a later sale was taken back", async (_, last) => {
   const at = await kiosk();
   await expectSold(at, "A");
   await last(at);
   const image = imageOf(at);
+  await at.clock.advance(400_000);
+  at.till.at(at.manager.terminal);
   await expectSold(at, "B", 420);
   await expectSold(at, "C", 100);
   await at.manager.afterSale.reverse("C");
@@ -267,6 +282,23 @@ test("no doubt arises when the terminal took back a sale that the journal knows"
   const manager = await putBack(at, imageOf(at));
   await expectSold(at, "C", 100);
   expect(manager.guard.open).toBeUndefined();
+});
+
+test.each([
+  ["a decline", declines],
+  ["a doubt", () => Promise.resolve(lost("the line broke"))],
+] as const)("none arises behind %s whose amount the terminal took back", async (_, script) => {
+  const at = await kiosk();
+  await expectSold(at, "A");
+  await notSold(at, script);
+  await at.clock.advance(400_000);
+  at.till.at(at.manager.terminal);
+  const image = imageOf(at);
+  await expectSold(at, "B");
+  await at.manager.afterSale.reverse("B");
+  const { guard } = await putBack(at, image);
+  await expectSold(at, "C", 100);
+  expect(guard.open).toBeUndefined();
 });
 
 test("none arises again when the terminal took back a sale that was taken over", async () => {

@@ -86,6 +86,7 @@ function readingRoutes(server: FastifyInstance, simulator: Controlled): void {
     outOfOrder: terminal.parts.outOfOrder,
     paperOut: terminal.parts.paperOut,
     busy: terminal.parts.busy,
+    swapped: terminal.parts.swapped,
     demands: memory.demands,
     last: memory.last ?? null,
     turnover: memory.turnover,

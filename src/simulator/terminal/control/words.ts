@@ -145,6 +145,14 @@ export const words: Readonly<Record<string, Word>> = {
       terminal.parts.busy = false;
     },
   },
+  swap: {
+    help: "another terminal of its kind is put in its place; again: the first one is back",
+    act: (simulator) => {
+      const { parts } = simulator.terminal;
+      parts.swapped = !parts.swapped;
+      simulator.reboot();
+    },
+  },
   unregister: {
     help: "forgets its registration, where the protocol has one",
     act: ({ terminal }) => {
@@ -175,14 +183,16 @@ export const words: Readonly<Record<string, Word>> = {
   },
   "no-faults": { help: "takes all faults back", act: (simulator) => disarm(simulator) },
   reset: {
-    help: "all as at the start: power, cable, paper, locks, faults, customer",
+    help: "all as at the start: terminal, power, cable, paper, locks, faults, customer",
     act: async (simulator) => {
       const { parts } = simulator.terminal;
-      Object.assign(parts, { outOfOrder: false, paperOut: false, busy: false });
+      const wasSwapped = parts.swapped;
+      Object.assign(parts, { outOfOrder: false, paperOut: false, busy: false, swapped: false });
       parts.customer.plays = simulator.options.behaviour.customer;
       disarm(simulator);
       await simulator.setPower(true);
       await simulator.setCable(true);
+      if (wasSwapped) simulator.reboot();
       // A payment that waits for hands would keep every other one back.
       if (parts.customer.act({ action: "cancel" })) await simulator.terminal.idle();
     },

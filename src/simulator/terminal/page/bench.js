@@ -113,11 +113,12 @@ function Customer({ state, act }) {
  * @param {{state: State, act: Act}} props
  */
 function Condition({ state, act }) {
-  const { outOfOrder, paperOut, busy, condition } = state;
+  const { outOfOrder, paperOut, busy, swapped, condition } = state;
   const marks = /** @type {const} */ ([
     ["Locked", outOfOrder, outOfOrder ? "unlock" : "lock"],
     ["In its menu", busy, busy ? "free" : "busy"],
     ["Paper out", paperOut, paperOut ? "paper-in" : "paper-out"],
+    ["Another terminal", swapped, "swap"],
   ]);
   return html`
     <fieldset>

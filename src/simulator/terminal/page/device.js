@@ -69,7 +69,7 @@ function Display({ state, typed }) {
       </p>
       <p class="amount">${screen.amount ?? ""}</p>
       <p class="words">${own ?? (shown.length > 0 ? shown.join(" ") : screen.text)}</p>
-      <p class="typed">${wants === "digits" ? "●".repeat(typed.length).padEnd(4, "○") : mark[screen.stage]}</p>
+      <p class=${typed.length > 6 ? "typed long" : "typed"}>${wants === "digits" ? "●".repeat(typed.length).padEnd(4, "○") : mark[screen.stage]}</p>
     </div>
   `;
 }

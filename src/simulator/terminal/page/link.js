@@ -13,6 +13,7 @@
  * @property {boolean} outOfOrder
  * @property {boolean} paperOut
  * @property {boolean} busy
+ * @property {boolean} swapped
  * @property {readonly string[]} [displayed]
  */
 
@@ -70,23 +71,39 @@ export function shellLine(word, asked = {}) {
 
 const AGAIN_MS = 1_000;
 
+/** Aborted while the page is behind others. */
+let front = new AbortController();
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) front.abort();
+  else front = new AbortController();
+});
+
 /**
- * Follows the wire until `signal` aborts: what was, then what comes, and again after a break.
+ * Follows the wire until `signal` aborts: what was, then what comes, and again after a break. Only
+ * in front: a browser has six connections to one port for all its pages, and a stream keeps one.
  * @param {AbortSignal} signal
  * @param {(events: readonly WireEvent[]) => void} onEvents
  */
 export async function followWire(signal, onEvents) {
   while (!signal.aborted) {
-    try {
-      const stream = await fetch("/events", { signal });
-      /** @type {{events: WireEvent[]}} */
-      const { events } = await call("/trace?last=200", { signal });
-      onEvents(events);
-      if (stream.body) await readLines(stream.body, (line) => onEvents([JSON.parse(line)]));
-    } catch {
-      // The simulator is away: the state says so.
-    }
+    if (!document.hidden) await followOnce(AbortSignal.any([signal, front.signal]), onEvents);
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+  }
+}
+
+/**
+ * @param {AbortSignal} signal
+ * @param {(events: readonly WireEvent[]) => void} onEvents
+ */
+async function followOnce(signal, onEvents) {
+  try {
+    const stream = await fetch("/events", { signal });
+    /** @type {{events: WireEvent[]}} */
+    const { events } = await call("/trace?last=200", { signal });
+    onEvents(events);
+    if (stream.body) await readLines(stream.body, (line) => onEvents([JSON.parse(line)]));
+  } catch {
+    // The simulator is away, which the state tells, or the page is behind others.
   }
 }
 

@@ -57,8 +57,16 @@ export function useLive(api, read, heard = () => {}) {
   return { value, silent, again: () => trigger.current() };
 }
 
+/** Aborted while the page is behind others. */
+let front = new AbortController();
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) front.abort();
+  else front = new AbortController();
+});
+
 /**
- * Opened anew by ourselves, until the page has no session any more.
+ * Opened anew by ourselves, until the page has no session any more. Only in front: a browser has six
+ * connections to one port for all its pages, and a stream keeps one of them.
  * @param {import("./api.js").Api} api
  * @param {AbortSignal} signal
  * @param {(event: import("./api.js").ServerEvent | undefined) => void} tell undefined: it was opened
@@ -66,8 +74,13 @@ export function useLive(api, read, heard = () => {}) {
 async function listen(api, signal, tell) {
   let lastId = "";
   while (!signal.aborted && api.hasToken) {
+    if (document.hidden) {
+      await pause(REOPEN_MS);
+      continue;
+    }
+    const ended = AbortSignal.any([signal, front.signal]);
     try {
-      for await (const event of api.events(lastId, signal, () => tell(undefined))) {
+      for await (const event of api.events(lastId, ended, () => tell(undefined))) {
         lastId = event.id || lastId;
         tell(event);
       }

@@ -17,7 +17,8 @@ export const careCalls: readonly AnyCall[] = [
     reads: true,
     role: "operator",
     summary: "The setup file, name by name, with its help",
-    description: "Secrets and logins are hidden. `value` is as the file has it now.",
+    description:
+      "Secrets, logins and addresses with either are hidden. `value` is as the file has it now.",
     document: ({ setting }) => ({ answer: { ...setting, list: true }, errors: [] }),
     handle: async ({ reply }, { care }) => sendList(reply, 200, await care.settings()),
   }),

@@ -99,7 +99,7 @@ export class TaggedDialogue implements Dialogue {
 
   #head(asked: Asked): readonly Tagged[] {
     const version = this.#parts.fault("other-version") ? "0301" : asked.get("CZ");
-    const { serialNumber } = this.#parts.options.device;
+    const { serialNumber } = this.#parts.device;
     const own = serialNumber.slice(-12).padStart(12, "0");
     return [
       ["CZ", version === undefined || version.length !== 4 ? "0300" : version],

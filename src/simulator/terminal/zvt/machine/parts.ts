@@ -74,9 +74,9 @@ export class Parts extends TerminalParts<ZvtOptions> {
     return this.#quirks.has(quirk);
   }
 
-  /** The terminal's facts about itself, with the changes that commands have made. */
-  get device(): Device {
-    const { device } = this.options;
+  /** With the changes that commands have made. */
+  override get device(): Device {
+    const device = super.device;
     const { terminalId, password } = this.memory.settings;
     return {
       ...device,

@@ -1,0 +1,125 @@
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+import { systemClock, type Timer } from "../time.ts";
+
+/** A message that came in one piece, and so plain as the other program's client writes it. */
+interface PlainRequest {
+  readonly method: "POST";
+  readonly url: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+interface PlainAnswer {
+  readonly status: number;
+  readonly text: string;
+  /** Names in lower case, values without a line break. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Nothing more is taken over this connection. */
+  readonly isLast: boolean;
+  /** The answer has left, or never will. */
+  readonly over: () => void;
+}
+
+/** How long a connection is kept, as Node's own server does; the other side is told so. */
+const KEPT_SECONDS = 5;
+/** A message that is on its way when the time is over still finds the connection. */
+const LATE_MS = 1_000;
+
+/**
+ * Has plain messages answered by `answer`, which never rejects. A connection on which anything
+ * else comes is left to Node's reader for good, which costs a message several times as much; it
+ * must be listening to the server's connections already.
+ */
+export function answerPlain(
+  server: Server,
+  answer: (request: PlainRequest, socket: Socket) => Promise<PlainAnswer>,
+): void {
+  const readers = server.listeners("connection");
+  server.removeAllListeners("connection");
+  server.on("connection", (socket: Socket) => {
+    let isBusy = false;
+    let idle = untilIdle(socket);
+    socket.on("close", onClose).on("end", onEnd).on("error", onError).on("data", onData);
+
+    function onData(piece: Buffer): void {
+      // Nobody here says anything before the answer to the last message.
+      if (isBusy) socket.destroy();
+      else {
+        const request = readPlainRequest(piece);
+        if (request) void carry(request);
+        else leave(piece);
+      }
+    }
+
+    async function carry(request: PlainRequest): Promise<void> {
+      isBusy = true;
+      idle.clear();
+      const { status, text, headers, isLast, over } = await answer(request, socket);
+      isBusy = false;
+      if (socket.destroyed) return over();
+      idle = untilIdle(socket);
+      let head = `HTTP/1.1 ${status} ${status === 200 ? "OK" : "Refused"}\r\n`;
+      for (const name in headers) head += `${name}: ${headers[name]}\r\n`;
+      head += "content-type: application/json\r\n";
+      head += isLast ? "connection: close\r\n" : `keep-alive: timeout=${KEPT_SECONDS}\r\n`;
+      socket.write(`${head}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`, over);
+      if (isLast || socket.readableEnded) socket.end();
+    }
+
+    function leave(piece: Buffer): void {
+      idle.clear();
+      socket.off("close", onClose).off("end", onEnd).off("error", onError).off("data", onData);
+      socket.pause();
+      socket.unshift(piece);
+      for (const reader of readers) reader.call(server, socket);
+      socket.resume();
+    }
+
+    function onClose(): void {
+      idle.clear();
+    }
+
+    function onEnd(): void {
+      if (!isBusy) socket.end();
+    }
+
+    function onError(): void {
+      socket.destroy();
+    }
+  });
+}
+
+function untilIdle(socket: Socket): Timer {
+  const ms = KEPT_SECONDS * 1_000 + LATE_MS;
+  return systemClock.startTimer("idle local connection", ms, () => socket.destroy());
+}
+
+const HEAD_END = "\r\n\r\n";
+const requestLine = /^POST (\/[\w/-]*) HTTP\/1\.1$/;
+const headerLine = /^([A-Za-z-]+): ([\x20-\x7e]*)$/;
+/** A plain message has these beside headers of our own. */
+const meaningless = new Set(["host", "content-type", "content-length"]);
+
+/** undefined: not whole, more than one, or not so plain. */
+function readPlainRequest(piece: Buffer): PlainRequest | undefined {
+  const bodyAt = piece.indexOf(HEAD_END) + HEAD_END.length;
+  if (bodyAt < HEAD_END.length) return undefined;
+  const lines = piece.toString("latin1", 0, bodyAt - HEAD_END.length).split("\r\n");
+  const url = requestLine.exec(lines[0] ?? "")?.[1];
+  if (url === undefined) return undefined;
+  const headers: Record<string, string> = {};
+  for (let i = 1; i < lines.length; i++) {
+    const [, given = "", value = ""] = headerLine.exec(lines[i] ?? "") ?? [];
+    const name = given.toLowerCase();
+    const isKnown = meaningless.has(name) || name.startsWith("x-connector-");
+    const isPlain = isKnown || (name === "connection" && value === "keep-alive");
+    if (!isPlain || name in headers) return undefined;
+    headers[name] = value;
+  }
+  const length = headers["content-length"] ?? "";
+  const isWhole = /^\d{1,9}$/.test(length) && bodyAt + Number(length) === piece.length;
+  if (!isWhole || headers["host"] === undefined) return undefined;
+  return { method: "POST", url, headers, body: piece.toString("utf8", bodyAt) };
+}

@@ -1,0 +1,331 @@
+import { isUtf8 } from "node:buffer";
+import { PAN_DIGITS_MIN, type Run } from "./card-numbers.ts";
+
+/**
+ * How digits can be written so that a person or a program still reads one number (docs/design.md
+ * 6.2). A text is walked through once; only where enough digits stand close together is it looked
+ * at more closely.
+ */
+
+/**
+ * Full stop, and blank and hyphen in every form that Unicode has, because a page or a printer sets
+ * typographic ones by itself.
+ */
+const separators =
+  "- .\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f" +
+  "\u3000\u2010\u2011\u2012\u2013\u2014\u2015\u2212\uff0d";
+
+/** They also join dates, times, paths, amounts and the columns and lines of a table. */
+const joints = "/_:,;|\t\n\r\u2028\u2029";
+
+/** Characters that nobody sees, and the frame of a keycap. */
+const invisible: ReadonlyArray<readonly [from: number, to: number]> = [
+  [0xad, 0xad],
+  [0x34f, 0x34f],
+  [0x61c, 0x61c],
+  [0x180b, 0x180f],
+  [0x200b, 0x200f],
+  [0x202a, 0x202e],
+  [0x2060, 0x206f],
+  [0x20e3, 0x20e3],
+  [0xfe00, 0xfe0f],
+  [0xfeff, 0xfeff],
+];
+
+/** Where characters of other scripts may be digits, or the first half of one. */
+const foreign: ReadonlyArray<readonly [from: number, to: number]> = [
+  [0xb2, 0xb3],
+  [0xb9, 0xb9],
+  [0x660, 0x1fff],
+  [0x2070, 0x2089],
+  [0x2460, 0x24ff],
+  [0x2776, 0x2793],
+  [0x3220, 0x32ff],
+  [0xa620, 0xabff],
+  [0xd800, 0xdbff],
+  [0xff10, 0xff19],
+];
+
+/** The part that a character has beside digits; those from `encoding` on need a second reading. */
+const kind = { other: 0, digit: 1, separator: 2, joint: 3, encoding: 4, invisible: 5 };
+
+const kinds = new Uint8Array(0x10000);
+for (const [from, to] of foreign) kinds.fill(kind.encoding, from, to + 1);
+for (const [from, to] of invisible) kinds.fill(kind.invisible, from, to + 1);
+for (const character of separators) kinds[character.charCodeAt(0)] = kind.separator;
+for (const character of joints) kinds[character.charCodeAt(0)] = kind.joint;
+for (const character of "\\%&") kinds[character.charCodeAt(0)] = kind.encoding;
+kinds.fill(kind.digit, 0x30, 0x3a);
+
+const kindAt = (text: string, at: number): number => kinds[text.charCodeAt(at)] as number;
+
+/** A receipt may spread a card number over its width, in blanks or to the next line. */
+const GAP_MAX = 40;
+
+/** More of them between two digits, and the digits are one number only in the groups of a card. */
+const SEPARATORS_MAX = 2;
+
+/** Digits with nothing between them but what may stand there. */
+export interface Region {
+  readonly start: number;
+  /** Behind its last digit. */
+  readonly end: number;
+}
+
+interface Walk {
+  readonly regions: readonly Region[];
+  /** Whether a second reading may show digits that the first one does not. */
+  readonly isEncoded: boolean;
+}
+
+const none: readonly Region[] = [];
+/** Of most texts. */
+export const nothing: Walk = { regions: none, isEncoded: false };
+
+/** The regions of a text with as many digits as the shortest card number. */
+export function walk(text: string): Walk {
+  const { length } = text;
+  if (length < PAN_DIGITS_MIN) return nothing;
+  let regions = none;
+  let start = 0;
+  let last = -1;
+  let digits = 0;
+  let possible = 0;
+  let encodings = 0;
+  for (let at = 0; at < length; at++) {
+    const what = kinds[text.charCodeAt(at)] as number;
+    if (what === kind.digit) {
+      if (digits === 0) start = at;
+      digits++;
+      possible++;
+      last = at;
+      continue;
+    }
+    if (what >= kind.encoding) encodings++;
+    if (digits === 0 || (isGap(what) && at - last <= GAP_MAX)) continue;
+    if (digits >= PAN_DIGITS_MIN) regions = withRegion(regions, start, last);
+    digits = 0;
+  }
+  if (digits >= PAN_DIGITS_MIN) regions = withRegion(regions, start, last);
+  const isEncoded = encodings > 0 && possible + encodings >= PAN_DIGITS_MIN;
+  return regions === none && !isEncoded ? nothing : { regions, isEncoded };
+}
+
+/** Most texts have none: no list is made for them. */
+function withRegion(regions: readonly Region[], start: number, last: number): Region[] {
+  const list = regions === none ? [] : (regions as Region[]);
+  list.push({ start, end: last + 1 });
+  return list;
+}
+
+const isGap = (what: number): boolean =>
+  what === kind.separator || what === kind.joint || what === kind.invisible;
+
+/** Digits in a row, and whether the gap before them is wider than one within a number. */
+interface Group {
+  readonly first: number;
+  readonly length: number;
+  readonly isApart: boolean;
+}
+
+/** Digits of a region that may be read as one number. */
+interface Numbers {
+  /** Few separators stand between the digits; a card number may be anywhere in them. */
+  readonly runs: readonly Run[];
+  /** Digits in the groups of a card, or one by one; the first one begins the card number. */
+  readonly forms: readonly Run[];
+}
+
+export function numbersOf(text: string, region: Region): Numbers {
+  const { digits, positions, groups } = groupsOf(text, region);
+  const whole = { text, digits, positions };
+  const apart = groups.filter(({ isApart }) => isApart);
+  if (apart.length === 0) return { runs: [whole], forms: [] };
+  const bounds = [0, ...apart.map(({ first }) => first), digits.length];
+  return { runs: parts(whole, bounds.slice(0, -1), bounds.slice(1)), forms: forms(whole, groups) };
+}
+
+function forms(whole: Run, groups: readonly Group[]): Run[] {
+  const starts = groups.map(({ first, length }) => first + Math.max(length - 4, 0));
+  const ends = groups.map(({ length }, i) =>
+    length >= 4 ? endOfCardGroups(groups, i) : endOfSingles(groups, i),
+  );
+  return parts(whole, starts, ends);
+}
+
+function parts(whole: Run, starts: readonly number[], ends: readonly number[]): Run[] {
+  return starts.flatMap((from, i) => {
+    const to = ends[i] as number;
+    return to - from >= PAN_DIGITS_MIN ? [part(whole, from, to)] : [];
+  });
+}
+
+function part({ text, digits, positions }: Run, from: number, to: number): Run {
+  return { text, digits: digits.slice(from, to), positions: positions.slice(from, to) };
+}
+
+/**
+ * 4-4-4-4-3 or 4-6-5; the first and the last group may be part of a longer one. Dates, times and
+ * lists of amounts have other groups.
+ */
+function endOfCardGroups(groups: readonly Group[], i: number): number {
+  const [second, third, fourth, fifth] = groups.slice(i + 1, i + 5);
+  if (second?.length === 6 && third && third.length >= 4) {
+    return third.first + Math.min(third.length, 9);
+  }
+  if (second?.length !== 4 || third?.length !== 4 || !fourth) return 0;
+  if (fourth.length > 7 || !fifth) return fourth.first + Math.min(fourth.length, 7);
+  return fifth.first + Math.min(fifth.length, 3);
+}
+
+const DIGITS_MAX = 19;
+
+/** Each digit by itself; the last one may be followed by another number. */
+function endOfSingles(groups: readonly Group[], i: number): number {
+  const singles = groups.slice(i, i + DIGITS_MAX);
+  const other = singles.findIndex(({ length }) => length > 1);
+  const last = singles.at(other === -1 ? -1 : other - 1);
+  return singles[0]?.length === 1 && last ? last.first + 1 : 0;
+}
+
+function groupsOf(text: string, { start, end }: Region) {
+  const digits: number[] = [];
+  const positions: number[] = [];
+  const groups: Group[] = [];
+  let last = start - 1;
+  let group = { first: 0, length: 0, isApart: false };
+  let isApart = false;
+  for (let at = start; at < end; at++) {
+    const what = kindAt(text, at);
+    if (what !== kind.digit) {
+      isApart ||= what === kind.joint;
+      continue;
+    }
+    if (at - last > 1) {
+      groups.push(group);
+      isApart ||= at - last > SEPARATORS_MAX + 1;
+      group = { first: digits.length, length: 0, isApart };
+    }
+    isApart = false;
+    group.length += 1;
+    digits.push(text.charCodeAt(at) - 0x30);
+    positions.push(at);
+    last = at;
+  }
+  groups.push(group);
+  return { digits, positions, groups };
+}
+
+/** A text as it is read: `starts` and `ends` say where each of its characters is written. */
+interface Reading {
+  readonly text: string;
+  readonly starts: readonly number[];
+  readonly ends: readonly number[];
+}
+
+const longEscape = String.raw`(?<!\\)\\+(?:u\{(?<point>[\da-f]{1,6})\}|u(?<unit>[\da-f]{4})`;
+const shortEscape = String.raw`x(?<byte>[\da-f]{2})|[nrt])`;
+const percents = String.raw`(?<percent>(?:%[\da-f]{2})+)`;
+const reference = String.raw`&(?:#x(?<hex>[\da-f]{1,6})|#(?<decimal>\d{1,7})|nbsp);?`;
+const encoded = new RegExp(`${longEscape}|${shortEscape}|${percents}|${reference}`, "giu");
+
+/**
+ * How else a text is read: escapes of JSON and JavaScript, percent signs of an address and
+ * references of HTML are decoded, digits of other scripts are 0 to 9, and what nobody sees is left
+ * out, or else stands between two groups.
+ */
+export function* readingsOf(text: string): Generator<Reading> {
+  const whole = decoded(text);
+  yield whole;
+  const seen = [...whole.text].flatMap((character, i) => (isInvisible(character) ? [] : [i]));
+  if (seen.length === whole.text.length) return;
+  const only = (places: readonly number[]) => seen.map((i) => places[i] as number);
+  const shown = seen.map((i) => whole.text[i]).join("");
+  yield { text: shown, starts: only(whole.starts), ends: only(whole.ends) };
+}
+
+const isInvisible = (character: string): boolean => kindAt(character, 0) === kind.invisible;
+
+function decoded(text: string): Reading {
+  const read: Characters = { text: "", starts: [], ends: [] };
+  let at = 0;
+  for (const found of text.matchAll(encoded)) {
+    copy(read, text, at, found.index);
+    at = found.index + found[0].length;
+    decode(read, found[0], found.groups ?? {}, found.index);
+  }
+  copy(read, text, at, text.length);
+  return read;
+}
+
+interface Characters {
+  text: string;
+  readonly starts: number[];
+  readonly ends: number[];
+}
+
+function copy(read: Characters, text: string, from: number, to: number): void {
+  let at = from;
+  for (const character of text.slice(from, to)) {
+    add(read, character, at, at + character.length);
+    at += character.length;
+  }
+}
+
+/** One unit for each character, so that places are counted in the same way everywhere. */
+function add(read: Characters, character: string, start: number, end: number): void {
+  read.text += plainOf(character);
+  read.starts.push(start);
+  read.ends.push(end);
+}
+
+function plainOf(character: string): string {
+  if (kindAt(character, 0) !== kind.encoding) return character;
+  const digit = digitOf(character);
+  return digit === undefined ? "?" : String(digit);
+}
+
+/** The decimal digits of Unicode stand in blocks that begin with zero; others are made of ASCII. */
+function digitOf(character: string): number | undefined {
+  const compatible = character.normalize("NFKC");
+  if (/^\d$/.test(compatible)) return Number(compatible);
+  const inBrackets = /^\((\d)\)$|^(\d)\.$/.exec(compatible);
+  if (inBrackets) return Number(inBrackets[1] ?? inBrackets[2]);
+  if (!/^\p{Nd}$/u.test(character)) return undefined;
+  const point = character.codePointAt(0) as number;
+  let zero = point;
+  while (/^\p{Nd}$/u.test(String.fromCodePoint(zero - 1))) zero--;
+  return (point - zero) % 10;
+}
+
+function decode(
+  read: Characters,
+  written: string,
+  groups: Readonly<Record<string, string | undefined>>,
+  at: number,
+): void {
+  const { point, unit, byte, percent, hex, decimal } = groups;
+  if (percent !== undefined) {
+    decodePercent(read, percent, at);
+    return;
+  }
+  const number = point ?? unit ?? byte ?? hex;
+  const code = number === undefined ? Number(decimal ?? 0x20) : Number.parseInt(number, 16);
+  const isLine = /\\[nrt]$/.test(written);
+  const character = isLine ? "\n" : code > 0x10ffff ? "?" : String.fromCodePoint(code);
+  add(read, character, at, at + written.length);
+}
+
+const BYTE_CHARACTERS = 3;
+
+function decodePercent(read: Characters, percent: string, start: number): void {
+  const bytes = Buffer.from(percent.replaceAll("%", ""), "hex");
+  const text = isUtf8(bytes) ? bytes.toString("utf8") : bytes.toString("latin1");
+  const encoding = isUtf8(bytes) ? "utf8" : "latin1";
+  let at = start;
+  for (const character of text) {
+    const end = at + Buffer.byteLength(character, encoding) * BYTE_CHARACTERS;
+    add(read, character, at, end);
+    at = end;
+  }
+}
