@@ -9,8 +9,10 @@ import {
   wordOf,
 } from "./fleet.js";
 import { kioskView } from "./kiosk.js";
+// @ts-expect-error: serve.js takes it from the package
 import mqtt from "./mqtt.js";
 
+/** @returns {any} an element of whatever kind */
 const at = (id) => document.getElementById(id);
 const json = async (path) => (await fetch(path)).json();
 

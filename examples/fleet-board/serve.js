@@ -21,18 +21,18 @@ if (broker.username || broker.password) throw new Error("--broker: the board ask
 const here = import.meta.dirname;
 const root = join(here, "../..");
 const documents = ["state", "alarm", "payment", "reconciliation", "metrics"];
-const files = new Map([
+/** @type {(name: string) => [path: string, file: string]} */
+const own = (name) => [`/${name}`, join(here, name)];
+/** @type {(name: string) => [path: string, file: string]} */
+const schema = (name) => [`/schemas/${name}.json`, join(root, `docs/fleet/${name}.schema.json`)];
+/** @type {[path: string, file: string][]} */
+const served = [
   ["/", join(here, "index.html")],
-  ...["board.css", "board.js", "dom.js", "fleet.js", "kiosk.js", "schema.js"].map((name) => [
-    `/${name}`,
-    join(here, name),
-  ]),
+  ...["board.css", "board.js", "dom.js", "fleet.js", "kiosk.js", "schema.js"].map(own),
   ["/mqtt.js", join(root, "node_modules/mqtt/dist/mqtt.esm.js")],
-  ...documents.map((name) => [
-    `/schemas/${name}.json`,
-    join(root, `docs/fleet/${name}.schema.json`),
-  ]),
-]);
+  ...documents.map(schema),
+];
+const files = new Map(served);
 const types = { ".html": "text/html", ".css": "text/css", ".js": "text/javascript" };
 const policy = [
   ...["default-src 'none'", "script-src 'self'", "style-src 'self'"],
@@ -42,7 +42,7 @@ const policy = [
 ].join("; ");
 
 const server = createServer(async ({ method, url = "/", headers }, response) => {
-  const { port } = server.address();
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
   const path = new URL(url, "http://board").pathname;
   const file = files.get(path);
@@ -70,5 +70,6 @@ const server = createServer(async ({ method, url = "/", headers }, response) => 
   }
 });
 server.listen(Number(values.port), "127.0.0.1", () => {
-  process.stdout.write(`the board: http://127.0.0.1:${server.address().port}/\n`);
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  process.stdout.write(`the board: http://127.0.0.1:${port}/\n`);
 });

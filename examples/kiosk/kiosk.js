@@ -22,6 +22,7 @@ let language = "en";
 let isTwoPhase = true;
 let shownEnd;
 let backTimer;
+/** @returns {any} an element of whatever kind */
 const byId = (id) => document.getElementById(id);
 
 /* The order that is under way: on this machine before anything else knows of it. */
