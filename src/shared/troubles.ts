@@ -197,7 +197,7 @@ export const troubleTable = {
     ...{ by: "tp-manager", alarm: "charge-unread", raised: "watch" },
     ...{ check: "payments", grave: false },
     when: "an order is charged, and the kiosk was told otherwise or got no answer",
-    todo: "help the customer; over when the kiosk has asked for the order, or a person has said Seen",
+    todo: "help the customer; over when the kiosk asks for the order, or a person has said Seen",
     find: ({ tpManager: { unreadCharges } = {} }) => {
       if (!unreadCharges) return null;
       const { count, sinceMs, orderIds } = unreadCharges;

@@ -107,9 +107,8 @@ async function start(context: ProgramContext): Promise<void> {
     messages: tpManagerMessages,
     handlers: tpManagerHandlers({
       ...{ port: config.LOCAL_PORT, attempts, answers, handOffs, handOff, desk, clock },
-      seen: journal.seen,
-      ...{ guard, again: journal.again, watch: monitor.watch, events: journal.events },
-      requestStop: context.requestStop,
+      ...{ guard, watch: monitor.watch, seen: journal.seen },
+      ...{ again: journal.again, events: journal.events, requestStop: context.requestStop },
     }),
     log,
   });

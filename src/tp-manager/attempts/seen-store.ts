@@ -1,7 +1,7 @@
 import type { Reconciliation } from "./reconciliation.ts";
 import type { SettledStray } from "./terminal-log.ts";
 
-/** What a person may say to have seen and dealt with; each of another table. */
+/** Kinds of things that a person may say to have seen and dealt with; each of another table. */
 export const seenKinds = ["stray", "difference", "alarm", "charge", "return"] as const;
 export type SeenKind = (typeof seenKinds)[number];
 
@@ -13,7 +13,7 @@ export interface Waiting {
 }
 
 /**
- * What a person has seen and dealt with (docs/design.md 8.8). A mark changes what waits for a
+ * Things that a person has seen and dealt with (docs/design.md 8.8). A mark changes what waits for a
  * person and nothing else: no order, no sum, no row of what was found.
  */
 export interface SeenStore {

@@ -309,7 +309,7 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
   `,
   },
-  // What a person has seen and dealt with: it waits for nobody any more.
+  // Things that a person has seen and dealt with: they wait for nobody any more.
   {
     goesOn: `
   CREATE TABLE seen (

@@ -32,7 +32,7 @@ const texts = {
   differences: `SELECT * FROM ${differences} ORDER BY id DESC LIMIT ?`,
 };
 
-/** What people have seen; kept for ever. */
+/** Things that people have seen; kept for ever. */
 export class SeenRows implements SeenStore {
   readonly #statements: Statements;
   readonly #sql: Record<keyof typeof texts, Statement>;

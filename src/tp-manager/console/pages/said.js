@@ -42,7 +42,7 @@ export function refusal(words, error) {
 }
 
 /**
- * The same in one line.
+ * A refusal in one line.
  * @param {Words} words
  * @param {any} error
  */

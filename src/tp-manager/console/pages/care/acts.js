@@ -57,7 +57,7 @@ const names = {
 };
 
 /**
- * What was asked for, in the words of its button.
+ * The thing that was asked for, in the words of its button.
  * @param {string} call
  * @param {import("../words.js").Words} words
  */
