@@ -162,7 +162,15 @@ test("an operator goes back to the version before, and that one is not offered a
   expect((await launch("update")).stdout).not.toContain("held");
 });
 
-/** Whether a program of the version answers. */
+/** Whether tp-manager of the version answers. */
+async function answers(version: string): Promise<boolean> {
+  return (await told("/version").catch(() => "")).includes(`"${version}-`);
+}
+
+/**
+ * Whether a program of the version answers. A launcher for each question takes the processor from
+ * the programs that are waited for: tp-manager's own answer comes first.
+ */
 async function runs(version: string): Promise<boolean> {
   const said = await launch("status").catch((error: { stdout: string }) => error);
   return said.stdout.includes(`version ${version}`);
@@ -198,8 +206,10 @@ class Service {
 test("a launcher that a service manager runs takes a version itself", async () => {
   const { programs } = JSON.parse((await launch("status", "--json")).stdout);
   for (const { pid } of programs) process.kill(pid, "SIGTERM");
+  await until("the end of tp-manager", async () => !(await answers("1.0.0")) || undefined);
   await until("the end of the programs", async () => !(await runs("1.0.0")) || undefined);
   const service = new Service();
+  await until("an answer", async () => (await answers("1.0.0")) || undefined);
   await until("the start", async () => (await runs("1.0.0")) || undefined);
   const before = JSON.parse((await launch("audit", "--json")).stdout).attempts;
   const kiosk = new Kiosk();
@@ -207,6 +217,7 @@ test("a launcher that a service manager runs takes a version itself", async () =
   await publisher.publish(delivery("1.3.5"));
   const now = await launch("update", "--now");
   expect(now.stdout).toContain("the service takes it");
+  await until("an answer of 1.3.5", async () => (await answers("1.3.5")) || undefined);
   await until("1.3.5", async () => (await runs("1.3.5")) || undefined);
   const sold = kiosk.charged.length;
   await until("a sale after it", () => kiosk.charged.length > sold || undefined);
