@@ -13,8 +13,8 @@ export interface Waiting {
 }
 
 /**
- * Things that a person has seen and dealt with (docs/design.md 8.8). A mark changes what waits for a
- * person and nothing else: no order, no sum, no row of what was found.
+ * Things that a person has seen and dealt with (docs/design.md 8.8). A mark changes what waits for
+ * a person and nothing else: no order, no sum, no row of what was found.
  */
 export interface SeenStore {
   /** false: no such thing waits. On disk when this returns. `item`: a number or an order's id. */
