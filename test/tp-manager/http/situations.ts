@@ -144,6 +144,7 @@ const replaced: Prepare = (at) => {
   at.terminal.state = { ...at.terminal.state, identity: other };
 };
 
+const seen = { kind: "stray", items: ["1"], note: "given back" };
 const order = { orderId: "A-1" };
 const card = { orderId: "4111111111111111" };
 const sale = { amount: 9.99, ...order };
@@ -271,6 +272,11 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
   "GET /reconciliation": [
     ["none", after(paid, (at) => at.upkeep.telecollect())],
     ["STORAGE_FAILED", broken],
+  ],
+  "POST /seen": [
+    ["Success", nothing, seen],
+    ["CARD_DATA_REFUSED", nothing, { ...seen, note: "4111111111111111" }],
+    ["STORAGE_FAILED", broken, seen],
   ],
   "POST /cancel": [
     ["Success", busy],
