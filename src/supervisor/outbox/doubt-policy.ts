@@ -1,6 +1,6 @@
 import { type FaultRow, faultTable, type TryClass } from "../gateway/fault-table.ts";
 import type { OrderFinding } from "../gateway/order-lookup.ts";
-import { DELAY_CAP_MS, delayCeilingMs } from "./retry-policy.ts";
+import { DELAY_CAP_MS, delayCeilingMs, untilPlaceMs } from "./retry-policy.ts";
 
 /**
  * The next step for an order whose answer was lost (docs/design.md 8.5): a lookup comes before
@@ -156,5 +156,5 @@ export function lookHoldMs(silentMs: number, place: number, chance: () => number
     const least = Math.min(silentMs, most);
     return least + Math.floor(chance() * (most - least));
   }
-  return DELAY_CAP_MS - ((silentMs + Math.floor(place * DELAY_CAP_MS)) % DELAY_CAP_MS);
+  return untilPlaceMs(silentMs, place);
 }

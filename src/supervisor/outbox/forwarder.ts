@@ -72,6 +72,7 @@ export class Forwarder {
   readonly #inquiry: OrderInquiry;
   readonly #running = new Set<Promise<void>>();
   readonly #abandon = new AbortController();
+  readonly #place: number;
   #started = false;
   #stopping = false;
   #immediateTries = 0;
@@ -84,6 +85,7 @@ export class Forwarder {
 
   constructor(parts: ForwarderParts) {
     this.#parts = parts;
+    this.#place = parts.chance();
     this.#gate = new QueueGate(parts.clock, parts.log);
     const sendsFail = () => this.#gate.failures > 0;
     this.#inquiry = new OrderInquiry({ ...parts, sendsFail, onSendable: () => this.#wakeQueue() });
@@ -277,6 +279,7 @@ export class Forwarder {
       retryAfterMs: parseRetryAfter(verdict.retryAfter, nowMs),
       resends: doubt.resends,
       chance: this.#parts.chance,
+      place: this.#place,
     });
     this.#gate.learn(tryNumber, verdict, decision);
     if (this.#gate.failures === 0) this.#inquiry.gatewayWorks();

@@ -5,8 +5,8 @@ import type { FaultRow } from "../gateway/fault-table.ts";
  * Pure: time and chance are arguments.
  *
  * Delays are exponential with full jitter: a random time between nothing and 2 s, 4 s, 8 s, 16 s,
- * 32 s, 64 s, 128 s, 256 s, 512 s and then, for ever, 15 minutes, of which the queue waits for half
- * at least. The item waits when the failure
+ * 32 s, 64 s, 128 s, 256 s, 512 s and then, for ever, 15 minutes; the queue tries once in each
+ * quarter of an hour then, at the kiosk's own place in it. The item waits when the failure
  * may be its own; the queue waits when the gateway as a whole did not answer (`waits` of the fault
  * table), so that an outage neither reorders the queue nor costs one try per item.
  */
@@ -52,6 +52,8 @@ export interface Circumstances {
   readonly resends: number;
   /** From 0 (included) to 1 (excluded). */
   readonly chance: () => number;
+  /** The kiosk's own, from 0 to 1. */
+  readonly place: number;
 }
 
 const settled = { itemDelayMs: 0, queueHoldMs: 0, pause: false } as const;
@@ -97,7 +99,7 @@ function isHopeless({ noResultSinceMs, noResultTries }: ItemHistory, nowMs: numb
 function queueHold({ waits }: FaultRow, now: Circumstances): number {
   if (waits !== "queue" && waits !== "both") return 0;
   const askedMs = Math.min(now.retryAfterMs ?? 0, DELAY_CAP_MS);
-  const holdMs = holdDelayMs(now.queueFailures, now.chance);
+  const holdMs = holdDelayMs(now.queueFailures, now);
   return Math.max(waits === "both" ? Math.min(holdMs, SHARED_HOLD_CAP_MS) : holdMs, askedMs);
 }
 
@@ -106,11 +108,22 @@ export function delayMs(failuresBefore: number, chance: () => number): number {
   return Math.floor(chance() * delayCeilingMs(failuresBefore));
 }
 
-/** Half of the longest one at least: so a thousand kiosks come back evenly after a long outage. */
-export function holdDelayMs(failuresBefore: number, chance: () => number): number {
-  const isLongest = delayCeilingMs(failuresBefore) === DELAY_CAP_MS;
-  const delay = delayMs(failuresBefore, chance);
-  return isLongest ? (DELAY_CAP_MS + delay) / 2 : delay;
+/**
+ * The longest one ends at the kiosk's own place in the quarter of an hour: so a thousand kiosks come
+ * back evenly after a long outage.
+ */
+export function holdDelayMs(
+  failuresBefore: number,
+  { nowMs, place, chance }: Pick<Circumstances, "nowMs" | "place" | "chance">,
+): number {
+  return delayCeilingMs(failuresBefore) === DELAY_CAP_MS
+    ? untilPlaceMs(nowMs, place)
+    : delayMs(failuresBefore, chance);
+}
+
+/** From `nowMs` of any clock to the next `place`, from 0 to 1, of its quarters of an hour. */
+export function untilPlaceMs(nowMs: number, place: number): number {
+  return DELAY_CAP_MS - ((nowMs + Math.floor(place * DELAY_CAP_MS)) % DELAY_CAP_MS);
 }
 
 export function delayCeilingMs(failuresBefore: number): number {

@@ -19,7 +19,7 @@ function openGate() {
   const gate = new QueueGate(clock, log);
   const learn = (tryClass: TryClass, times = 1): void => {
     const history = { failures: 0, noResultSinceMs: null, noResultTries: 0 };
-    const circumstances = { nowMs: 0, retryAfterMs: null, resends: 0, chance: () => 0.5 };
+    const circumstances = { nowMs: 0, retryAfterMs: null, resends: 0, place: 0, chance: () => 0.5 };
     for (let i = 0; i < times; i++) {
       const verdict: Verdict = {
         class: tryClass,

@@ -20,6 +20,7 @@ const MINUTE = 60_000;
 const NOW = Date.UTC(2026, 0, 15);
 const fresh: ItemHistory = { failures: 0, noResultSinceMs: null, noResultTries: 0 };
 const calm: Circumstances = {
+  place: 0,
   nowMs: NOW,
   queueFailures: 0,
   retryAfterMs: null,
@@ -45,10 +46,17 @@ test("a delay is any time from nothing to below the ceiling: full jitter", () =>
   );
 });
 
-test("the queue waits for half of the longest delay at least", () => {
-  expect(holdDelayMs(8, () => 0)).toBe(0);
-  expect(holdDelayMs(9, () => 0)).toBe(DELAY_CAP_MS / 2);
-  expect(holdDelayMs(20, () => 0.5)).toBe(0.75 * DELAY_CAP_MS);
+test("after the growing delays the queue tries once in each quarter of an hour, at its place", () => {
+  const least = () => 0;
+  expect(holdDelayMs(8, { nowMs: NOW, place: 0.5, chance: least })).toBe(0);
+  fc.assert(
+    fc.property(fc.nat(10 ** 9), fc.double({ min: 0, max: 1, noNaN: true }), (ms, place) => {
+      const holdMs = holdDelayMs(9, { nowMs: NOW + ms, place, chance: least });
+      const next = holdDelayMs(20, { nowMs: NOW + ms + holdMs, place, chance: least });
+      return holdMs > 0 && holdMs <= DELAY_CAP_MS && next === DELAY_CAP_MS;
+    }),
+    { seed: 11 },
+  );
 });
 
 describe("who waits", () => {
