@@ -117,6 +117,12 @@ export interface Health {
   /** Why no payment can be taken now. */
   readonly reasons: readonly string[];
   readonly warnings: readonly string[];
+  /** The warnings that are no trouble, for programs; absent in older versions. */
+  readonly notes?: ReadonlyArray<{
+    readonly note: string;
+    readonly says: string;
+    readonly count: number | null;
+  }>;
   readonly terminal: Readonly<Record<string, string | null>>;
   readonly running: {
     readonly what: string;

@@ -8,6 +8,8 @@ export type TpManagerTroubles = Pick<
   | "refusedHandOffs"
   | "standingAtGateway"
   | "unreadCharges"
+  | "strays"
+  | "differences"
   | "obstacles"
   | "refusedAmounts"
 >;
@@ -26,6 +28,8 @@ interface Found {
   readonly sinceMs: number | null;
   /** How many transactions, operations or notifications are concerned; null: not countable. */
   readonly count: number | null;
+  /** Orders that it is about, at most {@link NAMED_MAX}. */
+  readonly orderIds?: readonly string[];
 }
 
 type CheckName =
@@ -136,12 +140,41 @@ export const troubleTable = {
     ...{ check: "gateway", grave: false },
     when:
       "a sale does not stand, and the gateway has its order; over when the gateway has notified " +
-      "a return, or after 30 days",
-    todo: "cancel or refund the order in the merchant account of the gateway",
+      "a return, when a person has said that it is dealt with, or after 30 days",
+    todo: "cancel or refund the order in the merchant account of the gateway, then say Seen",
     find: ({ tpManager: { standingAtGateway: orders = [] } = {} }) => {
       const words = `${amount(orders.length, "order")} reversed at the terminal only: `;
-      return orders.length === 0 ? null : found(words + namesOf(orders), null, orders.length);
+      if (orders.length === 0) return null;
+      return { ...found(words + namesOf(orders), null, orders.length), ...named(orders) };
     },
+  },
+  "sales-without-order": {
+    ...{ by: "tp-manager", alarm: "sale-without-order", raised: "on-the-spot" },
+    ...{ check: "payments", grave: false },
+    when:
+      "the terminal has a sale that no order asked for, or nobody can tell; over when a person " +
+      "has said that it is dealt with",
+    todo:
+      "look at the terminal's journal and return the money there if nobody got goods for it; " +
+      "then Seen at the console, or POST /seen",
+    find: ({ tpManager: { strays } = {} }) =>
+      strays
+        ? found(`${amount(strays.count, "sale")} without an order`, strays.sinceMs, strays.count)
+        : null,
+  },
+  differences: {
+    ...{ by: "tp-manager", alarm: "terminal-difference", raised: "on-the-spot" },
+    ...{ check: "payments", grave: false },
+    when:
+      "an end of day differs from the journal or the gateway, or receipt numbers are missing; " +
+      "over when a person has said that it is dealt with",
+    todo:
+      "compare the named orders with the terminal's journal and the merchant account; then Seen " +
+      "at the console, or POST /seen",
+    find: ({ tpManager: { differences: open } = {} }) =>
+      open
+        ? found(`${amount(open.count, "difference")} from the journal`, open.sinceMs, open.count)
+        : null,
   },
   "amounts-refused": {
     ...{ by: "tp-manager", alarm: "amounts-refused", raised: "watch" },
@@ -157,19 +190,19 @@ export const troubleTable = {
       const amounts = [...new Set(refused.map(({ amount }) => amount))];
       const orderIds = refused.map(({ orderId }) => orderId);
       const words = `no payment of ${namesOf(amounts)} is taken: in doubt is ${namesOf(orderIds)}`;
-      return found(words, null, refused.length);
+      return { ...found(words, null, refused.length), ...named(orderIds) };
     },
   },
   "charges-unread": {
     ...{ by: "tp-manager", alarm: "charge-unread", raised: "watch" },
     ...{ check: "payments", grave: false },
     when: "an order is charged, and the kiosk was told otherwise or got no answer",
-    todo: "have the kiosk ask for the order, or GET /payment/{orderId} and help the customer",
+    todo: "help the customer; over when the kiosk asks for the order, or a person has said Seen",
     find: ({ tpManager: { unreadCharges } = {} }) => {
       if (!unreadCharges) return null;
       const { count, sinceMs, orderIds } = unreadCharges;
       const words = `${amount(count, "charge")} that nobody has read: `;
-      return found(words + namesOf(orderIds, count), sinceMs, count);
+      return { ...found(words + namesOf(orderIds, count), sinceMs, count), ...named(orderIds) };
     },
   },
   "credentials-refused": {
@@ -323,6 +356,11 @@ export function wordsOf({ says, sinceMs, row }: Trouble): string {
   return `${saysSince({ says, sinceMs })} -> ${row.todo}`;
 }
 
+/** For people. */
+export function inDoubtWords(count: number): string {
+  return `payments in doubt: ${count}`;
+}
+
 export function saysSince({ says, sinceMs }: Pick<Found, "says" | "sinceMs">): string {
   if (sinceMs === null) return says;
   return `${says} (since ${new Date(sinceMs).toISOString().slice(0, 16)}Z)`;
@@ -338,6 +376,8 @@ function found(says: string, sinceMs: number | null = null, count: number | null
 }
 
 const NAMED_MAX = 5;
+
+const named = (orderIds: readonly string[]) => ({ orderIds: orderIds.slice(0, NAMED_MAX) });
 
 function namesOf(orderIds: readonly string[], count = orderIds.length): string {
   const named = orderIds.slice(0, NAMED_MAX);

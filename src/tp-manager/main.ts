@@ -92,7 +92,7 @@ async function start(context: ProgramContext): Promise<void> {
     afterSale: new AfterSale({ attempts, terminalLog, desk, orders }),
     refused: new RefusedHandOvers(journal.refused, handOff, clock, areaLog("hand-off")),
     gateway: atGateway.gateway,
-    ...{ acts: journal.acts, care: new Care({ installation, fields }) },
+    ...{ acts: journal.acts, seen: journal.seen, care: new Care({ installation, fields }) },
     settle: (word) => settleByOperator({ orders, desk }, word),
   });
   const api = await createApi(options);
@@ -107,8 +107,8 @@ async function start(context: ProgramContext): Promise<void> {
     messages: tpManagerMessages,
     handlers: tpManagerHandlers({
       ...{ port: config.LOCAL_PORT, attempts, answers, handOffs, handOff, desk, clock },
-      ...{ guard, again: journal.again, watch: monitor.watch, events: journal.events },
-      requestStop: context.requestStop,
+      ...{ guard, watch: monitor.watch, seen: journal.seen },
+      ...{ again: journal.again, events: journal.events, requestStop: context.requestStop },
     }),
     log,
   });

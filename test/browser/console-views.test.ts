@@ -91,7 +91,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     await page.getByRole("link", { name: "Care" }).click();
     const main = () => page.locator("main").innerText();
     await page.getByRole("button", { name: "Check", exact: true }).click();
-    await expect.poll(main).toMatch(/A payment is taken: ready/);
+    await expect.poll(main).toMatch(/A payment is taken ready/);
     for (const [name, done] of [
       ["End of day", /The end of day is done/],
       ["Restart the terminal", /has restarted/],
@@ -105,7 +105,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
       await expect.poll(main).toMatch(done);
     }
     await page.getByRole("button", { name: "Show", exact: true }).click();
-    await expect.poll(main).toMatch(/Anna \(operator\): a look\s+POST \/reset → done/);
+    await expect.poll(main).toMatch(/Anna \(operator\): a look\s+Restart the terminal → done/);
     await page.getByRole("button", { name: "Show the logs" }).click();
     await expect.poll(main).toMatch(/quiet words/);
     await page.getByLabel("From level").selectOption("warn");

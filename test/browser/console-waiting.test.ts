@@ -24,6 +24,9 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     };
     await pay(at, request("A-1"));
     await at.clock.advance(10_000);
+    const body = { kind: "receipt-jump", from: "1", to: "3", missing: 1, suspects: [] } as const;
+    const jump = { atMs: at.clock.now(), closingId: null, result: "jump", body } as const;
+    at.journal.reconciliations.keep(jump, new Map());
     const now = { ...identity, terminalId: "52500009", serialNumber: "SN-9" };
     at.terminal.become({ identity: now });
     at.terminal.baseline = { ...baseline, identity: now };
@@ -34,10 +37,16 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     await expect.poll(main).toMatch(/Another terminal is connected[\s\S]*52500009/);
     await expect.poll(main).toMatch(/order A-1[\s\S]*no such field/);
     await easyForAll(page, "doubt-waiting");
+    await page.getByLabel("Language").selectOption("de");
+    await expect.poll(main).toMatch(/Ein anderes Terminal ist angeschlossen als das angenommene/);
+    expect(await main()).not.toMatch(/POST|GET/);
+    await easyForAll(page, "doubt-waiting-de");
+    await page.getByLabel("Sprache").selectOption("en");
     for (const [name, done] of [
       ["Accept the terminal", /Terminal 52500009 is accepted/],
       ["Send again", /handed over again now/],
       ["Close without sending", /will not be handed over/],
+      ["Seen", /Nothing waits for a person/],
     ] as const) {
       await page.getByRole("button", { name }).click();
       await agree(page);
@@ -48,6 +57,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
       .list(99, 9)
       .map(({ call, http }) => [call.split("/").at(-1), http]);
     expect(kept).toEqual([
+      ["seen", 200],
       ["drop", 200],
       ["requeue", 200],
       ["accept", 200],

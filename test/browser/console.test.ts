@@ -17,7 +17,7 @@ describe.skipIf(!haveChromium)("the operator's console", () => {
     ] as const) {
       await page.locator("select").selectOption(language);
       await page.getByRole("button", { name: words }).waitFor();
-      expect(await page.evaluate("document.documentElement.lang")).toBe(language);
+      await expect.poll(() => page.evaluate("document.documentElement.lang")).toBe(language);
       await page.setViewportSize({ width: 360, height: 900 });
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
     }

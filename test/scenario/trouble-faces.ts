@@ -48,6 +48,7 @@ export async function openFaces(options: RigOptions = {}) {
       ...{ ...at, port: 8765, requestStop: () => {} },
       ...{ attempts: at.journal.attempts, answers: at.journal.answers },
       handOffs: at.journal.handOffs,
+      seen: at.journal.seen,
       watch: new TerminalWatch(at.desk.terminal, at.clock, () => {}),
       events: at.journal.events,
     }),

@@ -164,6 +164,7 @@ test("651 notifications with a wrong digest: one alarm with count and since", as
   const health = await expectTroubles(at, troubles);
   expect(health.troubles[0]).toEqual({
     trouble: "notifications-refused",
+    orderIds: [],
     says: "651 notifications refused, the last one: wrong digest",
     todo: expect.stringContaining("GATEWAY_PWD"),
     since: new Date(sinceMs).toISOString(),

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import fs, { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { namedVersion } from "../../src/launcher/update/versions.ts";
 import { clearOldVersions } from "../../src/update/old-versions.ts";
 import { readLastSwitch } from "../../src/update/switch-record.ts";
@@ -10,43 +11,46 @@ import { dataIn, ledger, payments, run, switchOver } from "./switch-program.ts";
 
 /** docs/updates.md 4.2: on Windows others hold a file for a moment, or as long as it is in use. */
 
-const faults = vi.hoisted(() => ({
+const noFaults = {
   /** Times that each rename and each removal of a path is refused before it is carried out. */
   each: 0,
   /** Of a path that ends so: always. */
   inUse: "no such path",
-  refused: new Map<string, number>(),
-}));
+};
+const faults = { ...noFaults, refused: new Map<string, number>() };
+const waits = vi.spyOn(Atomics, "wait");
+const { platform } = process;
+const { renameSync, rmSync } = fs;
 
-vi.mock("node:fs", async (original) => {
-  const real = await original<typeof import("node:fs")>();
-  function refuse(what: string, path: string): void {
-    const times = faults.refused.get(`${what} ${path}`) ?? 0;
-    if (times >= faults.each && !path.endsWith(faults.inUse)) return;
-    faults.refused.set(`${what} ${path}`, times + 1);
-    throw Object.assign(new Error(`${what} ${path} is held`), { code: "EBUSY", path });
-  }
-  const renameSync: typeof real.renameSync = (from, to) => {
+beforeEach(() => {
+  Object.assign(faults, { ...noFaults, refused: new Map() });
+  waits.mockReset().mockReturnValue("timed-out");
+  Object.defineProperty(process, "platform", { value: "win32" });
+  fs.renameSync = (from, to) => {
     if (String(from).endsWith(faults.inUse)) refuse("rename", String(from));
     refuse("rename", String(to));
-    real.renameSync(from, to);
+    renameSync(from, to);
   };
-  const rmSync: typeof real.rmSync = (path, options) => {
+  fs.rmSync = (path, options) => {
     // Node.js itself has patience with whole folders.
     if (!options?.recursive || String(path).endsWith(faults.inUse)) refuse("remove", String(path));
-    real.rmSync(path, options);
+    rmSync(path, options);
   };
-  return { ...real, renameSync, rmSync, default: { ...real, renameSync, rmSync } };
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    Object.assign(fs, { renameSync, rmSync });
+    syncBuiltinESMExports();
+    Object.defineProperty(process, "platform", { value: platform });
+  });
 });
+afterAll(() => waits.mockRestore());
 
-const waits = vi.spyOn(Atomics, "wait").mockReturnValue("timed-out");
-const { platform } = process;
-beforeEach(() => {
-  Object.defineProperty(process, "platform", { value: "win32" });
-  onTestFinished(() => void Object.defineProperty(process, "platform", { value: platform }));
-  Object.assign(faults, { each: 0, inUse: "no such path", refused: new Map() });
-  waits.mockClear();
-});
+function refuse(what: string, path: string): void {
+  const times = faults.refused.get(`${what} ${path}`) ?? 0;
+  if (times >= faults.each && !path.endsWith(faults.inUse)) return;
+  faults.refused.set(`${what} ${path}`, times + 1);
+  throw Object.assign(new Error(`${what} ${path} is held`), { code: "EBUSY", path });
+}
 
 /** A delivery with both versions, whose older one has sold something. */
 function installation(): string {

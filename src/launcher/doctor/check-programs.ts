@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import type { Clock } from "../../shared/time.ts";
-import { saysSince } from "../../shared/troubles.ts";
+import { inDoubtWords, saysSince } from "../../shared/troubles.ts";
 import {
   type Condition,
   conditionOf,
@@ -75,8 +75,10 @@ function checkReadyTerminal(status: TpManagerStatus): Finding {
   const name = terminalId === "" ? "the terminal" : `terminal ${terminalId}`;
   const { inDoubt } = status.payments;
   if (inDoubt > 0) {
-    const todo = "GET /payments?status=Unknown names them; see the terminal's own journal";
-    return doubtful("terminal", `${name} ${words}; payments in doubt: ${inDoubt}`, todo);
+    const todo =
+      "see the terminal's own journal, then settle them at the console, In doubt; " +
+      "GET /payments?status=Unknown names them";
+    return doubtful("terminal", `${name} ${words}; ${inDoubtWords(inDoubt)}`, todo);
   }
   if (problem !== null) return doubtful("terminal", `${name} ${words}: ${problem}`, "look at it");
   return good("terminal", `${name} ${words}`);

@@ -35,6 +35,8 @@ export const updateFigures = z.object({
 /** Payments that are not over for tp-manager. */
 export const paymentFigures = { running: z.int(), inDoubt: z.int(), notHandedOver: z.int() };
 
+const waiting = z.object({ count: z.int(), sinceMs: z.number() });
+
 /** tp-manager's part of the troubles (docs/design.md 8.8); an older version tells less. */
 export const tpManagerTroubleFigures = {
   /**
@@ -56,6 +58,10 @@ export const tpManagerTroubleFigures = {
     .array(z.object({ orderId: z.string(), amount: z.string() }))
     .readonly()
     .optional(),
+  /** Sales without an order that nobody has seen; null: there is none. */
+  strays: waiting.nullable().optional(),
+  /** Differences of reconciliation and missing receipt numbers that nobody has seen. */
+  differences: waiting.nullable().optional(),
   /** Charges of which the kiosk was told otherwise, or nothing. */
   unreadCharges: z
     .object({ count: z.int(), sinceMs: z.number(), orderIds: z.array(z.string()).readonly() })

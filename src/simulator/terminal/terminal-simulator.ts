@@ -123,9 +123,12 @@ export class TerminalSimulator<
     return { cableIn: this.#cableIn, powered: this.#powered };
   }
 
-  /** Pulls the cable or puts it back; what runs goes on. Resolves when the lines are gone. */
+  /**
+   * Pulls the cable or puts it back, one that a fault has pulled too; what runs goes on. Resolves
+   * when the lines are gone.
+   */
   async setCable(isIn: boolean): Promise<void> {
-    if (this.#cableIn === isIn) return;
+    if (this.#cableIn === isIn && !(isIn && this.#connections.away)) return;
     this.#cableIn = isIn;
     await this.unplug(0);
   }

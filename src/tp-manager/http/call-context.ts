@@ -2,6 +2,7 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { ActStore } from "../attempts/act-store.ts";
 import type { DayStore } from "../attempts/day-store.ts";
+import type { SeenStore } from "../attempts/seen-store.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { AfterSale } from "../orders/after-sale.ts";
 import type { Orders, PaymentResult } from "../orders/orders.ts";
@@ -47,6 +48,7 @@ export interface CallContext {
     | ("checkForUpdate" | "holdUpdates" | "endHold")
   >;
   readonly acts: ActStore;
+  readonly seen: SeenStore;
   readonly days: Pick<DayStore, "hours" | "closings">;
   readonly defaultCurrency: string;
   /** OPERATOR_LOGIN is set. */

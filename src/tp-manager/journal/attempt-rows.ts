@@ -178,7 +178,7 @@ export class AttemptRows implements AttemptStore {
     const { state, event, earlier = [], ticket, handOff, withdraw } = change;
     const steps = [...earlier, event];
     const known = this.#knownNow();
-    const attempt = this.#events.telling((tell) => {
+    const [attempt, stamp] = this.#events.telling((tell) => {
       const before = this.#mustRead(transactionId);
       const changes = this.#updateRow(before, change);
       invariant(changes === 1, `attempt ${transactionId} is not ${change.from} in the journal`);
@@ -189,10 +189,10 @@ export class AttemptRows implements AttemptStore {
       const after = { ...before, state, endedAtMs, ticket: ticket ?? before.ticket };
       const data = paymentEventOf(after);
       if (!isDeepStrictEqual(data, paymentEventOf(before))) tell("payment", data, event.atMs);
-      return after;
+      return [after, this.#sql.read.stamp] as const;
     });
     const isNewest = known?.attempt.transactionId === transactionId;
-    this.#keep(attempt, isNewest ? known.position : null);
+    this.#keep(attempt, isNewest ? known.position : null, stamp);
     for (const step of steps) this.onStep(attempt, step);
     return attempt;
   }
@@ -295,12 +295,12 @@ export class AttemptRows implements AttemptStore {
   }
 
   #insert(attempt: NewAttempt): Attempt {
-    const { inserted, position } = this.#events.telling((tell) => {
+    const { inserted, position, stamp } = this.#events.telling((tell) => {
       const row = this.#insertRow(attempt);
       tell("payment", paymentEventOf(row.inserted), attempt.startedAtMs);
-      return row;
+      return { ...row, stamp: this.#sql.read.stamp };
     });
-    this.#keep(inserted, position);
+    this.#keep(inserted, position, stamp);
     return inserted;
   }
 
@@ -332,9 +332,12 @@ export class AttemptRows implements AttemptStore {
     return this.#known?.stamp === this.#sql.read.stamp ? this.#known : undefined;
   }
 
-  /** After the commit: a payment reads its attempt again at each step. */
-  #keep(attempt: Attempt, position: number | null): void {
-    this.#known = { attempt, position, stamp: this.#sql.read.stamp };
+  /**
+   * After the commit: a payment reads its attempt again at each step. `stamp` is that of the write,
+   * because a listener that was told of it may have written more.
+   */
+  #keep(attempt: Attempt, position: number | null, stamp: number): void {
+    this.#known = { attempt, position, stamp };
   }
 
   #mustRead(transactionId: string): Attempt {

@@ -9,6 +9,7 @@ import type { DayStore } from "../attempts/day-store.ts";
 import type { AgainStore, RefusedStore } from "../attempts/hand-off-store.ts";
 import type { ReconciliationStore } from "../attempts/reconciliation.ts";
 import type { ReturnStore } from "../attempts/return-store.ts";
+import type { SeenStore } from "../attempts/seen-store.ts";
 import type { DoubtStore } from "../attempts/store-doubt.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import { ActRows } from "./act-rows.ts";
@@ -26,6 +27,7 @@ import { migrations } from "./migrations.ts";
 import { ReconciliationRows } from "./reconciliation-rows.ts";
 import { RefusedRows } from "./refused-rows.ts";
 import { ReturnRows } from "./return-rows.ts";
+import { SeenRows } from "./seen-rows.ts";
 import { Statements } from "./statements.ts";
 import { TerminalRows } from "./terminal-rows.ts";
 
@@ -49,6 +51,7 @@ export class Journal {
   readonly returns: ReturnStore;
   readonly terminalLog: TerminalLog;
   readonly reconciliations: ReconciliationStore;
+  readonly seen: SeenStore;
   readonly days: DayStore;
   readonly archive: Archive;
   /** The marks of this database and of the supervisor's one. */
@@ -77,6 +80,7 @@ export class Journal {
       this.returns = new ReturnRows(this.statements, this.events, this.attempts, archived);
       this.terminalLog = new TerminalRows(this.statements, this.events);
       this.reconciliations = new ReconciliationRows(this.statements, this.events);
+      this.seen = new SeenRows(this.statements);
       this.days = new DayRows(this.statements);
       this.archive = new Archive(this.statements);
     } catch (error) {

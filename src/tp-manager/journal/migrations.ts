@@ -309,4 +309,23 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
   `,
   },
+  // Things that a person has seen and dealt with: they wait for nobody any more.
+  {
+    goesOn: `
+  CREATE TABLE seen (
+    kind TEXT NOT NULL,
+    item TEXT NOT NULL,
+    at_ms INTEGER NOT NULL,
+    note TEXT NOT NULL,
+    PRIMARY KEY (kind, item)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX seen_newest ON seen (kind, at_ms);
+  ALTER TABLE unexpected_report ADD COLUMN seen_ms INTEGER;
+  CREATE INDEX unexpected_report_waiting ON unexpected_report (id)
+    WHERE finding IN ('held', 'unclear') AND seen_ms IS NULL;
+  ALTER TABLE reconciliation ADD COLUMN seen_ms INTEGER;
+  CREATE INDEX reconciliation_waiting ON reconciliation (id)
+    WHERE result IN ('differs', 'jump') AND seen_ms IS NULL;
+  `,
+  },
 ];

@@ -169,7 +169,8 @@ export class TerminalRows implements TerminalLog {
   }
 }
 
-function strayOf(row: Row): SettledStray {
+/** One row of the table `unexpected_report`. */
+export function strayOf(row: Row): SettledStray {
   return {
     id: Number(row["id"]),
     atMs: Number(row["at_ms"]),

@@ -123,6 +123,9 @@ describe("a word", () => {
         () => false,
       );
     await expect.poll(back, { timeout: PATIENCE_MS }).toBe(true);
+    await simulator.unplug(3_600_000);
+    await say("plug");
+    await expect.poll(back, { timeout: PATIENCE_MS }).toBe(true);
   });
 
   test("arms a fault at a moment, and reset ends a payment that waits for hands", async () => {

@@ -1,10 +1,16 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { errorTable } from "../../../src/shared/errors.ts";
+import { KEEPS_PAYMENTS, troubleTable } from "../../../src/shared/troubles.ts";
+import { projectRoot } from "../../../src/shared/version-files.ts";
 // @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
 import german from "../../../src/tp-manager/console/pages/words/de.js";
 // @ts-expect-error: as above
 import english from "../../../src/tp-manager/console/pages/words/en.js";
 // @ts-expect-error: as above
 import french from "../../../src/tp-manager/console/pages/words/fr.js";
+import { noteNames } from "../../../src/tp-manager/http/status/health.ts";
 
 type Texts = Readonly<Record<string, string>>;
 const base: Texts = english;
@@ -20,4 +26,52 @@ test.each(others)("a text in %s is given the same values as the English one", (_
     (key) => valuesIn(texts[key]).join() !== valuesIn(base[key]).join() || texts[key] === "",
   );
   expect(wrong).toEqual([]);
+});
+
+/** What a program gets wrong: a person at the console never meets it. */
+const forPrograms = [
+  ...["BODY_NOT_JSON", "HOST_REFUSED", "ORIGIN_REFUSED", "NOT_FOUND", "METHOD_NOT_ALLOWED"],
+  ...["REQUEST_TOO_SLOW", "ANSWER_NOT_DELIVERED", "BODY_TOO_LARGE", "CONTENT_TYPE_REFUSED"],
+  ...["ORDER_MISMATCH", "CURRENCY_REFUSED", "TOO_MANY_FAILURES", "HEADERS_TOO_LARGE"],
+  "TOO_MANY_READERS",
+];
+
+/** Alarms that the programs raise, by their source. */
+function alarmNames(): string[] {
+  const folder = join(projectRoot, "src");
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const source = files
+    .filter((name) => /^(tp-manager|supervisor)\b.*\.ts$/.test(name) && !name.includes("openapi"))
+    .map((name) => readFileSync(join(folder, name), "utf8"))
+    .join("\n");
+  return [...source.matchAll(/\balarm: "([a-z-]+)"/g)].map(([, name = ""]) => name);
+}
+
+test("every code that the connector tells has the page's own sentence in each language", () => {
+  const lasting = new Map(
+    Object.entries(troubleTable).map(([name, { alarm, check }]) => [alarm, { name, check }]),
+  );
+  const keys = [
+    ...Object.keys(errorTable)
+      .filter((code) => !forPrograms.includes(code))
+      .map((code) => `error.${code}`),
+    ...noteNames.map((note) => `note.${note}`),
+    ...Object.entries(troubleTable)
+      .filter(([, { check }]) => check !== KEEPS_PAYMENTS)
+      .flatMap(([name]) => [`trouble.${name}`, `trouble.${name}.todo`]),
+    ...alarmNames()
+      .filter((alarm) => !lasting.has(alarm))
+      .map((alarm) => `alarm.${alarm}`),
+  ];
+  expect(alarmNames().length).toBeGreaterThan(20);
+  const told = ([language, texts]: readonly [string, Texts]) =>
+    keys.filter((key) => !texts[key]).map((key) => `${language} ${key}`);
+  expect([["English", base] as const, ...others].flatMap(told)).toEqual([]);
+});
+
+test("no sentence tells a person to send a request", () => {
+  const asks = [base, ...others.map(([, texts]) => texts)].flatMap((texts) =>
+    Object.values(texts).filter((text) => /\b(GET|POST|HTTP) \/?|\bHTTP\b/.test(text)),
+  );
+  expect(asks).toEqual([]);
 });

@@ -56,6 +56,7 @@ export async function apiWithSupervisor(
     allowedOrigins: [],
     failures: new FailureDelay(systemClock),
     acts: journal.acts,
+    seen: journal.seen,
     care: careForTest(),
     defaultCurrency: "EUR",
     supervisor,

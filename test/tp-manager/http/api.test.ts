@@ -22,6 +22,7 @@ async function api(change: Partial<ApiOptions> = {}, at: House = house()) {
     allowedOrigins: [],
     failures: new FailureDelay(systemClock),
     acts: at.journal.acts,
+    seen: at.journal.seen,
     care: careForTest(),
     defaultCurrency: "EUR",
     orders: at.orders,

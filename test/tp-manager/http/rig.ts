@@ -54,6 +54,7 @@ export function apiOptions(at: House, change: Partial<ApiOptions> = {}): ApiOpti
     allowedOrigins: [],
     failures: new FailureDelay(change.clock ?? systemClock),
     acts: at.journal.acts,
+    seen: at.journal.seen,
     care: careForTest(),
     defaultCurrency: "EUR",
     clock: systemClock,

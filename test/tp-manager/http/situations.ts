@@ -144,6 +144,7 @@ const replaced: Prepare = (at) => {
   at.terminal.state = { ...at.terminal.state, identity: other };
 };
 
+const seen = { kind: "stray", items: ["1"], note: "given back" };
 const order = { orderId: "A-1" };
 const card = { orderId: "4111111111111111" };
 const sale = { amount: 9.99, ...order };
@@ -272,6 +273,11 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["none", after(paid, (at) => at.upkeep.telecollect())],
     ["STORAGE_FAILED", broken],
   ],
+  "POST /seen": [
+    ["Success", nothing, seen],
+    ["CARD_DATA_REFUSED", nothing, { ...seen, note: "4111111111111111" }],
+    ["STORAGE_FAILED", broken, seen],
+  ],
   "POST /cancel": [
     ["Success", busy],
     ["NOTHING_TO_CANCEL", nothing],
@@ -348,7 +354,10 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
   "GET /settings": [["none", nothing]],
   "GET /logs?program=supervisor": [["none", nothing]],
   "POST /update/check": [["NOT_SUPPORTED", nothing]],
-  "POST /update/hold": [["NOT_SUPPORTED", nothing]],
+  "POST /update/hold": [
+    ["NOT_SUPPORTED", nothing],
+    ["CARD_DATA_REFUSED", nothing, { by: card.orderId }],
+  ],
   "POST /update/unhold": [["NOT_SUPPORTED", nothing]],
   "GET /check": [
     ["none", nothing],

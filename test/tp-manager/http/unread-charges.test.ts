@@ -5,7 +5,7 @@ import { report } from "../../support/reports.ts";
 import { approves, lost } from "../../support/scripted-terminal.ts";
 import { hangUpDuring } from "./hang-up.ts";
 import { listening } from "./listening.ts";
-import { authorization, monitorOf } from "./rig.ts";
+import { api, authorization, monitorOf } from "./rig.ts";
 
 const unread = (at: House): readonly string[] => at.journal.answers.unreadCharges()?.orderIds ?? [];
 
@@ -35,6 +35,60 @@ test("a charge that is found after the answer is told until its order is looked 
   expect(unread(at)).toEqual(["A-1"]);
   expect((await get("/payment/A-1")).status).toBe(200);
   await expect.poll(() => unread(at)).toEqual([]);
+});
+
+test("what a person has seen waits no longer, and nothing of money changes", async () => {
+  const at = house();
+  await found(at, "A-1");
+  const strange = report({ receiptNumber: "0009", traceNumber: "000099" });
+  at.start();
+  at.terminal.stores(strange);
+  at.terminal.tell({ type: "unexpected-report", report: strange });
+  await at.clock.advance(15_000);
+  const body = {
+    kind: "receipt-jump",
+    from: "0002",
+    to: "0009",
+    missing: 6,
+    suspects: [],
+  } as const;
+  const jump = { atMs: at.clock.now(), closingId: null, result: "jump", body } as const;
+  at.journal.reconciliations.keep(jump, new Map());
+  const { one, call } = await api({ clock: at.clock }, at);
+  const waits = async () => {
+    const { troubles, alarms, warnings } = (await one("GET", "/health")).one;
+    const names = troubles.map(({ trouble }: { trouble: string }) => trouble);
+    return [names, alarms.map(({ alarm }: { alarm: string }) => alarm), warnings.length];
+  };
+  const money = async () => [(await call("GET", "/payments")).text, at.orders.latest("A-1")];
+  const before = await money();
+  const ids = async (path: string) =>
+    JSON.parse((await call("GET", path)).text).map(({ id }: { id: number }) => id);
+  expect(await waits()).toEqual([
+    ["sales-without-order", "differences", "charges-unread"],
+    ["sale-without-order", "unexpected-report"],
+    3,
+  ]);
+  for (const [kind, path, items] of [
+    ["stray", "/unexpected-reports", ["1"]],
+    ["difference", "/reconciliation", ["1"]],
+    ["charge", "/payments", ["A-1"]],
+  ] as const) {
+    const said = { kind, items, note: "given back at the terminal (Anna)" };
+    expect((await one("POST", "/seen", said)).one).toMatchObject({ marked: 1 });
+    expect((await one("POST", "/seen", said)).one).toMatchObject({ marked: 0 });
+    if (kind === "charge") continue;
+    expect(await ids(path)).toEqual([1]);
+    expect(await ids(`${path}?waiting=yes`)).toEqual([]);
+    expect((await one("GET", path)).one.seenAt).toBe(new Date(at.clock.now()).toISOString());
+  }
+  expect(await waits()).toEqual([[], [], 0]);
+  expect(await money()).toEqual(before);
+  at.hub.tap(at.log).error({ alarm: "daily-chore" }, "a daily chore failed");
+  const [alarm] = (await one("GET", "/health")).one.alarms;
+  expect(alarm).toMatchObject({ alarm: "daily-chore", endsWhenSeen: true });
+  await one("POST", "/seen", { kind: "alarm", items: [String(alarm.id)], note: "done (Anna)" });
+  expect(await waits()).toEqual([[], [], 0]);
 });
 
 test("and is known when the order is asked for again", async () => {

@@ -10,6 +10,9 @@ const attempt = `INSERT INTO attempt (transaction_id, order_id, number, amount_m
   generated_id, request, started_at_ms, ended_at_ms, after_telecollection, answer_delivered, phase,
   state, baseline, receipt_number, trace_number, open_return)`;
 
+/** People have seen the strays behind these. */
+const SEEN_AFTER = 20;
+
 /** The id of the charged order `i` (of the failed one: with "f") in a {@link fullJournal}. */
 export const idOf = (i: number, kind = "o"): string => kind + String(i).padStart(7, "0");
 const id = (kind: string): string => `printf('${kind}%07d', i)`;
@@ -80,10 +83,11 @@ export function fullJournal(n: number): Journal {
     fill("INSERT INTO alarm_taken (origin, last_id, taken)", `${id("d")}, i, i`);
     fill(
       `INSERT INTO unexpected_report
-         (at_ms, report, identity, finding, before_attempt, before_telecollection)`,
+         (at_ms, report, identity, finding, before_attempt, before_telecollection, seen_ms)`,
       `i, '{}', '{}', CASE i WHEN 1 THEN 'open' WHEN 2 THEN 'not-good' ELSE 'held' END,
-       ${half + 1}, ${half}`,
+       ${half + 1}, ${half}, iif(i > ${SEEN_AFTER}, i, NULL)`,
     );
+    fill("INSERT INTO seen (kind, item, at_ms, note)", "'stray', i, i, ''");
   });
   database.exec("PRAGMA cache_size = -2000");
   return journal;

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { house, pay, request } from "../../support/payment-house.ts";
+import { baseline } from "../../support/reports.ts";
 
 test("an outcome whose hand-off cannot be written is not written either", async () => {
   const at = house();
@@ -12,4 +13,34 @@ test("an outcome whose hand-off cannot be written is not written either", async 
   const kinds = attempts.events(attempt?.transactionId ?? "").map(({ kind }) => kind);
   expect(kinds).toContain("report");
   expect(kinds).not.toContain("end-completed");
+});
+
+test("a listener that writes leaves no attempt that is behind the journal", async () => {
+  const at = house();
+  const { attempts, events } = at.journal;
+  await pay(at, request("A-1"));
+  const [first] = attempts.ofOrder("A-1");
+  const begin = (transactionId: string) => {
+    const asked = first?.request ?? request("A-1");
+    return attempts.begin({ ...{ transactionId, request: asked, startedAtMs: 5 }, baseline });
+  };
+  events.onEvent = () => {
+    events.onEvent = () => {};
+    begin("inner");
+  };
+  begin("outer");
+  expect(attempts.newest(1, null)[0]?.attempt.transactionId).toBe("inner");
+  const event = { atMs: 6, kind: "report", detail: {} };
+  const to = (ticket: string) => {
+    const { state } = attempts.read("inner") as NonNullable<typeof first>;
+    return { from: "sent", state: { ...state, phase: "sent" }, event, ticket } as const;
+  };
+  attempts.onStep = () => {};
+  events.onEvent = () => {
+    events.onEvent = () => {};
+    attempts.update("inner", { ...to("later"), from: "in-doubt" } as never);
+  };
+  const doubtful = { ...attempts.read("inner")?.state, phase: "in-doubt" };
+  attempts.update("inner", { ...to("first"), state: doubtful } as never);
+  expect(attempts.read("inner")?.ticket).toBe("later");
 });

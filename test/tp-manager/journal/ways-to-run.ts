@@ -29,6 +29,25 @@ const page: Ways = (n) => [
 const pages = (part: string): Record<string, Ways> =>
   Object.fromEntries(["all", ...paymentStatuses].map((status) => [`${part} ${status}`, page]));
 
+const marks: Ways = (n) => [
+  [String(n / 2), 0],
+  ["0", 0],
+];
+const seen: Record<string, Ways> = {
+  "seen stray": marks,
+  "seen difference": marks,
+  "seen alarm": (n) => [[String(n / 2)], ["0"]],
+  "seen charge": each(() => [firstFailed, order]),
+  "seen return": each((n) => [order, idOf(n / 2)]),
+  "seen keep": one("stray", "3", 0, "given back"),
+  "seen at": (n) => [["stray", String(n / 2)]],
+  "seen newest": one("stray"),
+  "seen countStrays": one(),
+  "seen countDifferences": one(),
+  "seen strays": one(20),
+  "seen differences": one(20),
+};
+
 const acts: Record<string, Ways> = {
   "acts begin": one(0, "operator", "Anna", "it hangs", "POST /reset", null),
   "acts end": (n) => [[200, n / 2]],
@@ -295,6 +314,7 @@ const doubts: Record<string, Ways> = {
 /** By the name of each statement of the journal; a test fails for one that has no entry. */
 export const waysToRun: Readonly<Record<string, Ways>> = {
   ...acts,
+  ...seen,
   ...attempts,
   ...answers,
   ...evidence,

@@ -52,8 +52,8 @@ function refusing(reason: AbortReason): Messages {
 
 function troublesAt(at: House) {
   const { handOff, clock, desk, journal } = at;
-  const { handOffs, answers } = journal;
-  const tpManager = ownTroubles({ handOff, handOffs, answers, clock, desk });
+  const { handOffs, answers, seen } = journal;
+  const tpManager = ownTroubles({ handOff, handOffs, answers, clock, desk, seen });
   return troublesOf({ supervisor: undefined, tpManager }).map(({ name, says }) => [name, says]);
 }
 
@@ -98,7 +98,10 @@ describe("a kiosk with one price at a terminal whose results name nothing", () =
     expect(troublesAt(at)).toEqual([]);
     await sells("B-1", blank);
     const says = "no payment of 9.99 EUR is taken: in doubt is B-1, A-1";
-    expect(troublesAt(at)).toEqual([["amounts-refused", says]]);
+    expect(troublesAt(at)).toEqual([
+      ["sales-without-order", "1 sale without an order"],
+      ["amounts-refused", says],
+    ]);
     const refused = at.desk.refusedBeside.map(({ request }) => request.orderId);
     expect(refused).toEqual(["B-1", "A-1"]);
     expect(errorTable.TERMINAL_IN_DOUBT.action).toContain("an operator settles it");

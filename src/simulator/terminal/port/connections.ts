@@ -44,6 +44,11 @@ export class Connections {
     return this.#endpoints;
   }
 
+  /** True: no line is there. */
+  get away(): boolean {
+    return this.#listener === undefined && this.#ports.length === 0;
+  }
+
   async open(): Promise<void> {
     const { tcp, pty, serial } = this.#input.options;
     this.#endpoints = { tcp: null, pty: null, serial: null };

@@ -21,6 +21,16 @@ export function timeOf(iso, language) {
 }
 
 /**
+ * The zone of every time that the page shows, the browser's: "Europe/Berlin (GMT+1)".
+ * @param {string} language
+ */
+export function zoneOf(language) {
+  const form = new Intl.DateTimeFormat(localeOf(language), { timeZoneName: "shortOffset" });
+  const offset = form.formatToParts(new Date()).find(({ type }) => type === "timeZoneName")?.value;
+  return `${form.resolvedOptions().timeZone} (${offset})`;
+}
+
+/**
  * "12.50 EUR" as the language writes it.
  * @param {number | null | undefined} amount in major units
  * @param {string} currency

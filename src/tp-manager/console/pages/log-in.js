@@ -1,3 +1,4 @@
+import { faultOf } from "./said.js";
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 
 /**
@@ -18,7 +19,7 @@ export function LogIn({ api, words, over, entered }) {
     try {
       const { status, body } = await api.logIn(login, password);
       if (status === 200) return entered(body);
-      setFault(status === 401 ? words("logIn.wrong") : body.error.message);
+      setFault(status === 401 ? words("logIn.wrong") : faultOf(words, body.error));
     } catch {
       setFault(words("noAnswer"));
     }

@@ -1,5 +1,6 @@
 import { Api } from "./api.js";
 import { AskDialogue } from "./ask.js";
+import { zoneOf } from "./format.js";
 import { LogIn } from "./log-in.js";
 import { html, render, useEffect, useMemo, useState } from "./vendor/htm-preact.js";
 import { firstLanguage, languages, loadWords } from "./words.js";
@@ -137,6 +138,7 @@ function Frame({ words, language, session, choice }) {
     </header>
     <main>
       ${view && html`<${view} key=${at.name} ...${props} />`}
+      <p class="faint">${words("zone", { zone: zoneOf(language) })}</p>
     </main>
     ${open && html`<${AskDialogue} words=${words} question=${open.question} answer=${answered} />`}`;
 }

@@ -7,6 +7,7 @@ import { outboxCalls } from "./outbox-calls.ts";
 import { paymentCalls } from "./payment-calls.ts";
 import { programCalls } from "./program-calls.ts";
 import { reconciliationCalls } from "./reconciliation-calls.ts";
+import { seenCalls } from "./seen-calls.ts";
 import { storyCalls } from "./story-calls.ts";
 import { terminalCalls } from "./terminal-calls.ts";
 
@@ -17,6 +18,7 @@ export const calls: readonly AnyCall[] = [
   ...storyCalls,
   ...dayCalls,
   ...reconciliationCalls,
+  ...seenCalls,
   ...gatewayCalls,
   ...outboxCalls,
   ...terminalCalls,

@@ -120,7 +120,7 @@ function hourView(hour: ReturnType<DayFigures["hours"]>[number]): object {
   };
 }
 
-function closingView(closing: ClosingOfDay, { orders }: CallContext): object {
+function closingView(closing: ClosingOfDay, { orders, seen }: CallContext): object {
   const { startedAtMs, endedAtMs, askedBy, end, reconciliation } = closing;
   return {
     startedAt: isoTime(startedAtMs),
@@ -130,6 +130,6 @@ function closingView(closing: ClosingOfDay, { orders }: CallContext): object {
     text: end && "text" in end ? end.text : "",
     applications: end?.end === "completed" ? end.applications : [],
     ticket: end?.end === "completed" ? end.ticket : "",
-    reconciliation: reconciliation && reconciliationView(orders.comparedDay(reconciliation)),
+    reconciliation: reconciliation && reconciliationView(orders.comparedDay(reconciliation), seen),
   };
 }

@@ -9,6 +9,7 @@ import { type AnyCall, call } from "../call.ts";
 import { sendList } from "../envelope.ts";
 import { instant, oneOf, pageLimit, wholeNumber } from "../input.ts";
 import { cursor, cursorOf } from "../listing-cursor.ts";
+import { onlyWaiting, seenAtOf } from "../seen-marks.ts";
 
 const PAGE_MAX = 500;
 const STRAYS_LISTED_MAX = 100;
@@ -59,13 +60,19 @@ export const journalCalls: readonly AnyCall[] = [
     description:
       "Refused on the wire; then the terminal was asked whether it has kept them. The newest " +
       `${STRAYS_LISTED_MAX}, masked. Each raised the alarm unexpected-report, a kept sale ` +
-      "sale-without-order.",
+      "sale-without-order. One that is held or unclear waits for a person until POST /seen.",
+    query: z.strictObject({ waiting: onlyWaiting }),
     document: ({ unexpectedReport }) => ({
       answer: { ...unexpectedReport, list: true },
       errors: [],
     }),
-    handle: ({ reply }, { orders }) =>
-      sendList(reply, 200, orders.unexpectedReports(STRAYS_LISTED_MAX).map(stray)),
+    handle({ query: { waiting }, reply }, { orders, seen }) {
+      const listed = waiting
+        ? storage(() => seen.waitingStrays(STRAYS_LISTED_MAX), "no")
+        : orders.unexpectedReports(STRAYS_LISTED_MAX);
+      const told = listed.map((one) => ({ ...stray(one), seenAt: seenAtOf(seen, "stray", one) }));
+      return sendList(reply, 200, told);
+    },
   }),
 
   call({

@@ -1,10 +1,13 @@
 import { z } from "zod";
 import { isoTime } from "../../../shared/time.ts";
+import { storage } from "../../attempts/failures.ts";
 import { answerOf } from "../../orders/answer.ts";
 import type { ComparedDay } from "../../orders/orders.ts";
 import { type AnyCall, call } from "../call.ts";
+import type { CallContext } from "../call-context.ts";
 import { sendList } from "../envelope.ts";
 import { pageLimit, wholeNumber } from "../input.ts";
+import { onlyWaiting, seenAtOf } from "../seen-marks.ts";
 
 const PAGE_MAX = 500;
 
@@ -18,18 +21,27 @@ export const reconciliationCalls: readonly AnyCall[] = [
     description:
       "Each end of day's totals compared with what was told, and missing receipt numbers. " +
       "`differs` and `jump` raised an alarm; `orders` are those it could be, with what was told " +
-      "and what is known `now`. The header next-cursor continues behind a full page.",
+      "and what is known `now`. These wait for a person until POST /seen. The header next-cursor " +
+      "continues behind a full page.",
     query: z.strictObject({
+      waiting: onlyWaiting,
       limit: pageLimit(PAGE_MAX),
       cursor: wholeNumber(Number.MAX_SAFE_INTEGER, z.int().min(1))
         .optional()
         .describe("The next-cursor of the page before."),
     }),
     document: ({ reconciliation }) => ({ answer: { ...reconciliation, list: true }, errors: [] }),
-    handle({ query: { limit, cursor = null }, reply }, { orders }) {
-      const listed = orders.reconciliations(limit, cursor);
-      if (listed.length === limit) void reply.header("next-cursor", String(listed.at(-1)?.id));
-      return sendList(reply, 200, listed.map(reconciliationView));
+    handle({ query: { waiting, limit, cursor = null }, reply }, { orders, seen }) {
+      const listed = waiting
+        ? storage(() => seen.waitingDifferences(limit), "no").map((one) => orders.comparedDay(one))
+        : orders.reconciliations(limit, cursor);
+      if (!waiting && listed.length === limit)
+        void reply.header("next-cursor", String(listed.at(-1)?.id));
+      return sendList(
+        reply,
+        200,
+        listed.map((one) => reconciliationView(one, seen)),
+      );
     },
   }),
 ];
@@ -40,8 +52,12 @@ const nothing = {
 };
 
 /** One comparison as `GET /reconciliation` and `/tlc` tell it. */
-export function reconciliationView({ id, atMs, result, body, now }: ComparedDay): object {
-  const head = { id, at: isoTime(atMs), kind: body.kind, result };
+export function reconciliationView(
+  { id, atMs, result, body, now }: ComparedDay,
+  seen: CallContext["seen"],
+): object {
+  const seenAt = seenAtOf(seen, "difference", { id });
+  const head = { id, at: isoTime(atMs), kind: body.kind, result, seenAt };
   const named = (suspects: readonly { transactionId: string }[]): object[] =>
     suspects.map((one) => ({ ...one, now: statusOf(now, one.transactionId) }));
   if (body.kind === "receipt-jump") {

@@ -76,7 +76,7 @@ export const terminalCalls: readonly AnyCall[] = [
         ...(["TELECOLLECTION_FAILED", "OPEN_PRE_AUTHORISATIONS", "NOT_SUPPORTED"] as const),
       ],
     }),
-    async handle({ reply }, { desk, orders, defaultCurrency }) {
+    async handle({ reply }, { desk, orders, seen, defaultCurrency }) {
       const { applications, ticket, reconciliation } = await desk.upkeep.telecollect();
       const exponent = currencyOf(defaultCurrency)?.exponent ?? 2;
       return sendOne(reply, 200, {
@@ -88,7 +88,8 @@ export const terminalCalls: readonly AnyCall[] = [
           Sum: formatMajor(sumMinor, exponent),
         })),
         ticket,
-        reconciliation: reconciliation && reconciliationView(orders.comparedDay(reconciliation)),
+        reconciliation:
+          reconciliation && reconciliationView(orders.comparedDay(reconciliation), seen),
       });
     },
   }),

@@ -83,6 +83,7 @@ export const unexpectedExample = {
   finding: "held",
   because: "the terminal has it stored as a sale",
   foundAt: "2026-01-15T12:00:10.000Z",
+  seenAt: null,
   ...{ receiptNumber: "0042", traceNumber: "000123", amountMinor: 1200, currency: "EUR" },
   ...{ maskedPan: "541333XXXXXX4444", cardName: "Mastercard", resultCode: "00" },
   ...{ authorisationNumber: "123456", localDate: "0115", localTime: "130000" },
@@ -93,6 +94,7 @@ export const healthExample = {
   reasons: [],
   obstacles: [],
   warnings: [],
+  notes: [],
   terminal: {
     ...{ link: "connected", problem: null, state: "ready", detail: "ready" },
     ...{ since: "2026-01-15T12:00:00.000Z", terminalId: "52500001", serialNumber: "SN-1" },
@@ -115,6 +117,7 @@ export const healthExample = {
       ...orderExample,
       ...itemExample,
       source: "supervisor",
+      endsWhenSeen: true,
     },
   ],
   disk: { freeBytes: 12000000000, freeMinBytes: 52428800 },

@@ -10,6 +10,7 @@ import { eventTable } from "../../attempts/event-table.ts";
 import { strayFindings } from "../../attempts/ladder-policy.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
 import { basket, cartObject, customData, customer, paymentRequest } from "../payment-request.ts";
+import { noteNames } from "../status/health.ts";
 import {
   healthExample,
   itemExample,
@@ -37,7 +38,7 @@ import {
   searchExample,
 } from "./found-payments.ts";
 import { reconciliation, reconciliationExample } from "./reconciliation.ts";
-import { jsonValue, oneOfErrors, receipt, time, trouble } from "./schemas.ts";
+import { jsonValue, oneOfErrors, receipt, seenAt, time, trouble } from "./schemas.ts";
 
 /**
  * Answers and examples for the document of calls (`document` of a call record). The generator and
@@ -191,6 +192,7 @@ const unexpectedReport = z.object({
     ),
   because: z.string(),
   foundAt: time.nullable(),
+  seenAt,
   receiptNumber: z.string().nullable(),
   traceNumber: z.string().nullable(),
   amountMinor: z.int().nullable().describe("In minor units: 999 is 9.99 EUR."),
@@ -211,7 +213,10 @@ const health = z.object({
   obstacles: z
     .array(z.object({ code: z.string(), says: z.string(), todo: z.string() }))
     .describe("The reasons, each with the code of the refused payment and what helps."),
-  warnings: z.array(z.string()),
+  warnings: z.array(z.string()).describe("The notes, and the troubles with what to do."),
+  notes: z
+    .array(z.object({ note: z.enum(noteNames), says: z.string(), count: z.int().nullable() }))
+    .describe("Warnings that are no trouble, for programs."),
   terminal: eventTable.terminal.data.extend({ version: z.string() }),
   running: z
     .object({
@@ -239,10 +244,20 @@ const health = z.object({
     .nullable()
     .describe("null: the supervisor does not answer."),
   troubles: z
-    .array(trouble.extend({ says: z.string(), todo: z.string() }))
+    .array(
+      trouble.extend({
+        ...{ says: z.string(), todo: z.string() },
+        orderIds: z.array(z.string()).describe("At most 5 of the orders that it is about."),
+      }),
+    )
     .describe("What the warnings say of the way to the gateway, for programs."),
   alarms: z
-    .array(eventTable.alarm.data.extend({ id: z.int(), at: time, trouble: trouble.nullable() }))
+    .array(
+      eventTable.alarm.data.extend({
+        ...{ id: z.int(), at: time, trouble: trouble.nullable() },
+        endsWhenSeen: z.boolean().describe("POST /seen ends it; else it lasts with its cause."),
+      }),
+    )
     .describe("Of the last day, or as long as their trouble lasts; GET /events has all."),
   disk: z.object({ freeBytes: z.number(), freeMinBytes: z.number() }).nullable(),
   clock: z.object({ now: time, timeZone: z.string(), uptimeSeconds: z.int() }),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
-import { time } from "./schemas.ts";
+import { seenAt, time } from "./schemas.ts";
 
 /** The members of a comparison in `GET /reconciliation` and `/tlc` (docs/design.md 3.18). */
 
@@ -49,6 +49,7 @@ export const reconciliation = z.object({
     .enum(["agrees", "differs", "not-comparable", "jump", "refuted"])
     .describe("jump: numbers are missing. refuted: and an end of day agreed all the same."),
   because: z.string(),
+  seenAt,
   currency: z.string().nullable(),
   terminal: countAndSum.nullable(),
   journal: countAndSum.nullable(),
@@ -71,6 +72,7 @@ export const reconciliationExample = {
   at: "2026-01-15T21:00:09.000Z",
   kind: "end-of-day",
   result: "differs",
+  seenAt: null,
   because: "the terminal has closed more than the journal knows as charged",
   currency: "EUR",
   terminal: { count: 2, sumMinor: 1998 },

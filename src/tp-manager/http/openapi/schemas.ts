@@ -150,6 +150,10 @@ export function oneOfErrors(codes: readonly ErrorCode[]): z.ZodType {
 }
 
 /** A trouble that is there; of an alarm null where it is about one moment or one order. */
+export const seenAt = time
+  .nullable()
+  .describe("When a person marked it as seen; null: nobody did.");
+
 export const trouble = z.object({
   trouble: z.enum(troubleNames),
   since: time.nullable().describe("null: not known."),

@@ -4,6 +4,7 @@ import { osName, versionNumber } from "../../../shared/installation.ts";
 import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
 import { type Clock, isoTime } from "../../../shared/time.ts";
 import {
+  inDoubtWords,
   KEEPS_PAYMENTS,
   lastingAlarms,
   type TpManagerTroubles,
@@ -16,6 +17,7 @@ import {
 import type { AttemptStore } from "../../attempts/attempt-store.ts";
 import { type EventData, type KeptEvent, PAYMENT_UNKNOWN } from "../../attempts/event-table.ts";
 import { isInDoubt } from "../../attempts/phase-table.ts";
+import type { SeenStore } from "../../attempts/seen-store.ts";
 import type { TerminalDesk } from "../../desk/terminal-desk.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { StoreGuard } from "../../supervisor/store-guard.ts";
@@ -48,6 +50,7 @@ interface HealthParts {
 
 export interface JournalCounts extends Omit<OwnTroubleParts, "handOff" | "clock" | "desk"> {
   readonly attempts: Pick<AttemptStore, "countInDoubt" | "read">;
+  readonly seen: Pick<SeenStore, "seenAtMs" | "waiting" | "newestMs">;
 }
 
 /** A payment needs a few kilobytes; with less than this the logs of one day may fill the disk. */
@@ -61,6 +64,8 @@ export interface Health {
   readonly obstacles: readonly ToldObstacle[];
   /** Conditions that do not stop payments and still want somebody. */
   readonly warnings: readonly string[];
+  /** Warnings that are no trouble of the table, for programs. */
+  readonly notes: readonly Note[];
   readonly terminal: EventData<"terminal"> & { readonly version: string };
   readonly running: Running | null;
   readonly payments: { readonly inDoubt: number; readonly notHandedOver: number } | null;
@@ -78,6 +83,15 @@ export interface Health {
   readonly versions: Readonly<Record<"connector" | "supervisor" | "node" | "os", string>>;
   readonly dailyChoresAt: string;
   readonly updates: Updates | null;
+}
+
+export const noteNames = ["journal-doubted", "sales-unmatched", "disk-full", "in-doubt"] as const;
+
+interface Note {
+  readonly note: (typeof noteNames)[number];
+  readonly says: string;
+  /** null: not countable. */
+  readonly count: number | null;
 }
 
 interface ToldObstacle {
@@ -101,6 +115,8 @@ interface ToldTrouble {
   readonly since: string | null;
   /** How many are concerned; null: not countable. */
   readonly count: number | null;
+  /** At most five of the orders that it is about. */
+  readonly orderIds: readonly string[];
 }
 
 interface Alarm extends EventData<"alarm"> {
@@ -108,6 +124,8 @@ interface Alarm extends EventData<"alarm"> {
   readonly at: string;
   /** null: it is about one moment, or about one order. */
   readonly trouble: Pick<ToldTrouble, "trouble" | "since" | "count"> | null;
+  /** A person's word ends it (POST /seen); else it lasts with its cause. */
+  readonly endsWhenSeen: boolean;
 }
 
 interface Outbox {
@@ -137,16 +155,20 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
   const full = disk !== null && disk.freeBytes < disk.freeMinBytes;
   const { obstacles } = parts.desk;
   const reasons = obstacles.map(({ says }) => says);
+  const notes = [
+    ...doubtNotes(parts.guard),
+    ...(full ? [noteOf("disk-full", "the disk of the data folder is nearly full")] : []),
+    ...inDoubtNote(payments?.inDoubt ?? 0),
+  ];
   return {
     status: reasons.length === 0 ? "Ready" : "NotReady",
     reasons,
     obstacles: obstacles.map(({ code, says }) => ({ code, says, todo: errorTable[code].action })),
     warnings: [
-      ...doubtWarnings(parts.guard),
-      ...(full ? ["the disk of the data folder is nearly full"] : []),
+      ...notes.map(({ says }) => says),
       ...troubles.filter(({ row }) => row.check !== KEEPS_PAYMENTS).map(wordsOf),
-      ...(payments && payments.inDoubt > 0 ? [`payments in doubt: ${payments.inDoubt}`] : []),
     ],
+    notes,
     terminal: { ...terminal, version: parts.identity().version },
     running: current ? runningOf(current, parts) : null,
     payments,
@@ -178,18 +200,28 @@ function runningOf(
   return { what, orderId: orderId ?? null, prompt };
 }
 
-function doubtWarnings({ open }: HealthParts["guard"]): string[] {
-  if (!open) return [];
-  const sales = open.unmatched.length;
-  return [
-    `${open.because}: each new order is looked up first, until the next end of day or ` +
-      "./launch.sh stores accept",
-    ...(sales > 0 ? [`the terminal has ${sales} sales that no order here has`] : []),
-  ];
+function noteOf(note: Note["note"], says: string, count: number | null = null): Note {
+  return { note, says, count };
 }
 
-function toldTrouble({ name, row, says, sinceMs, count }: Trouble): ToldTrouble {
-  return { trouble: name, says, todo: row.todo, since: isoTime(sinceMs), count };
+function inDoubtNote(count: number): Note[] {
+  if (count === 0) return [];
+  return [noteOf("in-doubt", inDoubtWords(count), count)];
+}
+
+function doubtNotes({ open }: HealthParts["guard"]): Note[] {
+  if (!open) return [];
+  const says =
+    `${open.because}: each new order is looked up first, until the next end of day or ` +
+    "./launch.sh stores accept";
+  const sales = open.unmatched.length;
+  if (sales === 0) return [noteOf("journal-doubted", says)];
+  const has = `the terminal has ${sales} ${sales === 1 ? "sale" : "sales"} that no order here has`;
+  return [noteOf("journal-doubted", says), noteOf("sales-unmatched", has, sales)];
+}
+
+function toldTrouble({ name, row, says, sinceMs, count, orderIds = [] }: Trouble): ToldTrouble {
+  return { trouble: name, says, todo: row.todo, since: isoTime(sinceMs), count, orderIds };
 }
 
 function outboxOf({ outbox }: SupervisorStatus): Outbox {
@@ -232,12 +264,15 @@ function alarmsOf(
     const isOld = clock.now() - atMs >= ALARMS_FOR_MS;
     if (isOver || (!trouble && doubt !== "open" && isOld)) return [];
     if (!trouble || data.orderId !== null || data.transactionId !== null) {
-      return [{ id, at, ...data, trouble: null }];
+      const endsWhenSeen = doubt !== "open";
+      if (endsWhenSeen && isSeen(counts.seen, event)) return [];
+      return [{ id, at, ...data, trouble: null, endsWhenSeen }];
     }
     if (shown.has(trouble.name)) return []; // of an earlier time of the same trouble
     shown.add(trouble.name);
-    const { says, todo: _, ...now } = toldTrouble(trouble);
-    return [{ id, at, ...data, message: `${says} -> ${trouble.row.todo}`, trouble: now }];
+    const { says, todo: _, orderIds: _named, ...now } = toldTrouble(trouble);
+    const message = `${says} -> ${trouble.row.todo}`;
+    return [{ id, at, ...data, message, trouble: now, endsWhenSeen: false }];
   };
   try {
     let others = 0;
@@ -247,6 +282,26 @@ function alarmsOf(
   } catch {
     return []; // told as a reason for not being ready
   }
+}
+
+/**
+ * Alarms of a thing that a person marks as seen: they are over with the last of these, when it was
+ * marked after the alarm.
+ */
+const seenWith: Readonly<Record<string, "stray" | "difference">> = {
+  ...{ "unexpected-report": "stray", "sale-without-order-unclear": "stray" },
+  ...{ "sale-without-order": "stray", "receipt-number-missing": "difference" },
+  ...{ "terminal-difference": "difference", "gateway-difference": "difference" },
+};
+
+function isSeen(
+  seen: JournalCounts["seen"],
+  { id, atMs, data }: KeptEvent & { readonly name: "alarm" },
+): boolean {
+  if (seen.seenAtMs("alarm", String(id)) !== null) return true;
+  const kind = seenWith[data.alarm];
+  if (kind === undefined || seen.waiting(kind) !== null) return false;
+  return (seen.newestMs(kind) ?? 0) >= atMs;
 }
 
 /** Of an alarm about an order that nobody knows the end of: whether that is still so. */

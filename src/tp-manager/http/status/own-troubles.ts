@@ -5,6 +5,7 @@ import type { TpManagerTroubles } from "../../../shared/troubles.ts";
 import type { AnswerStore } from "../../attempts/answer-store.ts";
 import type { HandOffStore } from "../../attempts/hand-off-store.ts";
 import type { PaymentRequest } from "../../attempts/payment.ts";
+import type { SeenStore } from "../../attempts/seen-store.ts";
 import type { TerminalDesk } from "../../desk/terminal-desk.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
 
@@ -20,21 +21,24 @@ export interface OwnTroubleParts {
     "countPendingHandOffs" | "countSetAside" | "standingAtGateway"
   >;
   readonly clock: Pick<Clock, "now">;
+  readonly seen: Pick<SeenStore, "seenAtMs" | "waiting">;
   readonly answers: Pick<AnswerStore, "unreadCharges">;
   readonly desk: Pick<TerminalDesk, "obstacles" | "refusedBeside">;
 }
 
 /** tp-manager's part of what the table of troubles asks. Throws when the journal cannot be read. */
 export function ownTroubles(parts: OwnTroubleParts): TpManagerTroubles {
-  const { handOff, handOffs, answers, clock, desk } = parts;
+  const { handOff, handOffs, answers, clock, desk, seen } = parts;
+  const standing = handOffs.standingAtGateway(clock.now() - STANDING_MS, STANDING_MAX);
   return {
     handOver: handOff.trouble,
     refusedHandOffs: handOffs.countSetAside(),
-    standingAtGateway: handOffs.standingAtGateway(clock.now() - STANDING_MS, STANDING_MAX),
+    standingAtGateway: standing.filter((orderId) => seen.seenAtMs("return", orderId) === null),
     refusedAmounts: desk.refusedBeside.slice(0, STANDING_MAX).map(({ request }) => ({
       orderId: request.orderId,
       amount: amountOf(request),
     })),
+    ...{ strays: seen.waiting("stray"), differences: seen.waiting("difference") },
     unreadCharges: answers.unreadCharges(),
     obstacles: desk.obstacles.map(({ code, says }) => ({
       ...{ code, says },

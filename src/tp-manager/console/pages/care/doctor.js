@@ -1,3 +1,4 @@
+import { faultOf, own } from "../said.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
 const LIMIT_MS = 150_000;
@@ -16,7 +17,7 @@ export function Doctor({ api, words }) {
   const examine = () =>
     during(async () => {
       const { status, body } = await api.get("/doctor", LIMIT_MS);
-      if (status !== 200) throw new Error(body.error.message);
+      if (status !== 200) throw new Error(faultOf(words, body.error));
       setReport(body);
     });
   const bundle = () => during(() => api.download("/support-bundle", "support.tar.gz"));
@@ -33,8 +34,9 @@ export function Doctor({ api, words }) {
       html`<ul class="plain">${report.findings.map(
         (/** @type {any} */ { check, verdict, says, todo }) => html`<li key=${check + says}>
         <span class=${`verdict ${verdict}`}>${words(`doctor.${verdict}`)}</span>
-        ${" "}<strong>${check}</strong>: ${says}
-        ${todo && html`<br /><span class="todo">→ ${todo}</span>`}</li>`,
+        ${" "}<strong>${own(words, `doctor.of.${check.split(":")[0]}`, check)}</strong>:
+        ${" "}<span lang="en">${says}</span>
+        ${todo && html`<br /><span class="todo" lang="en">→ ${todo}</span>`}</li>`,
       )}</ul>`
     }
   </section>`;

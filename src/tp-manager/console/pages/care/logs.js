@@ -1,4 +1,5 @@
 import { timeOf } from "../format.js";
+import { faultOf } from "../said.js";
 import { html, useEffect, useState } from "../vendor/htm-preact.js";
 
 const LIVE_MS = 3_000;
@@ -22,7 +23,7 @@ export function Logs({ api, words, language }) {
       api.get(`/logs?${query}`).then(
         ({ status, body }) => {
           if (stale) return;
-          setFault(status === 200 ? "" : body.error.message);
+          setFault(status === 200 ? "" : faultOf(words, body.error));
           if (status === 200) setLines(body);
         },
         () => setFault(words("noAnswer")),
@@ -62,7 +63,7 @@ export function Logs({ api, words, language }) {
         ${" "}${words("logs.live")}</label>
     </div>
     ${fault && html`<p class="fault" role="alert">${fault}</p>`}
-    <div class="log" role="region" tabindex="0" aria-label=${`${words("logs.title")}: ${program}`}>
+    <div class="log" lang="en" role="region" tabindex="0" aria-label=${`${words("logs.title")}: ${program}`}>
       ${lines.length === 0 && html`<p>${words("logs.none")}</p>`}
       ${lines.map(
         (line, at) => html`<p key=${line.at + at}><time>${timeOf(line.at, language)}</time>

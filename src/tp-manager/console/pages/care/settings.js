@@ -1,3 +1,4 @@
+import { faultOf } from "../said.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
 /** @param {import("../main.js").ViewProps} props */
@@ -7,7 +8,7 @@ export function Settings({ api, words }) {
   const read = async () => {
     try {
       const { status, body } = await api.get("/settings");
-      if (status !== 200) throw new Error(body.error.message);
+      if (status !== 200) throw new Error(faultOf(words, body.error));
       setSettings(body);
     } catch (error) {
       setFault(/** @type {Error} */ (error).message);
@@ -23,7 +24,7 @@ export function Settings({ api, words }) {
       html`<ul class="plain">${settings.map(
         (one) => html`<li key=${one.name}>
       <strong>${one.name}</strong> = ${told(one, words)}
-      <br /><span class="faint">${one.help}</span></li>`,
+      <br /><span class="faint" lang="en">${one.help}</span></li>`,
       )}</ul>`
     }
   </section>`;

@@ -1,4 +1,5 @@
 import { timeOf } from "../format.js";
+import { Detail, refusal, Said } from "../said.js";
 import { html, useEffect, useState } from "../vendor/htm-preact.js";
 
 /**
@@ -8,7 +9,7 @@ import { html, useEffect, useState } from "../vendor/htm-preact.js";
 export function Updates({ api, ask, words, language }) {
   const [stand, setStand] = useState(/** @type {any} */ (undefined));
   const [until, setUntil] = useState("");
-  const [told, setTold] = useState(/** @type {{ good: boolean, text: string } | null} */ (null));
+  const [told, setTold] = useState(/** @type {import("../said.js").Told | null} */ (null));
   const [runs, setRuns] = useState("");
   const read = async () => {
     const { body } = await api.get("/health").catch(() => ({ body: undefined }));
@@ -29,8 +30,9 @@ export function Updates({ api, ask, words, language }) {
     setTold(null);
     try {
       const { status, body: answer } = await api.post(path, body(person), person);
-      const text = status === 200 ? answer.message : answer.error.message;
-      setTold({ good: status === 200 && answer.done, text });
+      const key = status === 200 && answer.done ? "updates.done" : "updates.notDone";
+      const ended = { good: answer.done, text: words(key, { what: words(name) }) };
+      setTold(status === 200 ? { ...ended, detail: answer.message } : refusal(words, answer.error));
     } catch {
       setTold({ good: false, text: words("noAnswer") });
     }
@@ -64,7 +66,7 @@ export function Updates({ api, ask, words, language }) {
       <button type="submit" disabled=${runs !== ""}>${words("updates.hold")}</button>
     </form>
     <p role="status" class=${told && !told.good ? "fault" : ""}>
-      ${runs ? words("care.runs", { what: runs }) : (told?.text ?? "")}</p>
+      ${runs ? words("care.runs", { what: runs }) : html`<${Said} told=${told} />`}</p>
     <p>${words("updates.machine")}</p>
     <ul class="plain">${["now", "back"].map(
       (word) => html`<li key=${word}><code>./launch.sh update --${word}</code>
@@ -80,7 +82,7 @@ function Stand({ stand, words, language }) {
   const looked = stand.lastCheckAt ? timeOf(stand.lastCheckAt, language) : words("updates.never");
   const rows = [
     ["updates.version", stand.version],
-    ["updates.looked", [looked, stand.lastError].filter((one) => one).join(": ")],
+    ["updates.looked", html`${looked}<${Detail} text=${stand.lastError} />`],
     ["updates.ready", stand.ready ?? words("now.noUpdate")],
     ["updates.held", stand.heldBy ?? words("updates.nobody")],
   ];

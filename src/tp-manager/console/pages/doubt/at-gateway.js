@@ -1,4 +1,5 @@
 import { money, timeOf } from "../format.js";
+import { faultOf } from "../said.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
 /**
@@ -55,7 +56,9 @@ function Operation({ api, words, language, operation, act, again }) {
     try {
       const path = `/gateway/transaction/${encodeURIComponent(transactionPublicId)}`;
       const { status, body } = await api.get(path);
-      setSaid(status === 200 ? words("lost.state", { state: body.state }) : body.error.message);
+      setSaid(
+        status === 200 ? words("lost.state", { state: body.state }) : faultOf(words, body.error),
+      );
     } catch {
       setSaid(words("noAnswer"));
     }

@@ -1,4 +1,5 @@
 import { money, moneyOfMinor, timeOf } from "../format.js";
+import { Detail, own } from "../said.js";
 import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { likely } from "./likely.js";
 
@@ -31,7 +32,8 @@ export function DoubtfulOrder(props) {
   const asked = money(listed.amount, listed.currency, language);
   return html`<section aria-labelledby=${id}>
     <h2 id=${id} ref=${head} tabindex="-1">${words("order", { orderId: listed.orderId })}: ${asked}</h2>
-    <p>${timeOf(listed.startedAt, language)} – ${listed.error?.message}</p>
+    <p>${timeOf(listed.startedAt, language)} –
+      ${" "}${own(words, `error.${listed.error?.code}`)}<${Detail} text=${listed.error?.message} /></p>
     ${
       found &&
       html`<${Evidence} ...${props} found=${found} />
@@ -76,7 +78,8 @@ function Evidence({ words, language, found, compared }) {
           ? words("doubt.nothing")
           : own.map(
               (/** @type {any} */ one) => html`<p key=${one.id}>
-          ${timeOf(one.at, language)}: ${one.because}
+          ${timeOf(one.at, language)}: ${words(`differences.${one.kind}`)}
+          <${Detail} text=${one.because} />
           ${
             one.differenceMinor !== null &&
             html` (${moneyOfMinor(one.differenceMinor, one.currency ?? currency, language)})`

@@ -1,4 +1,6 @@
 import { money, moneyOfMinor, timeOf } from "../format.js";
+import { Detail, TroubleTold } from "../said.js";
+import { SeenButton } from "../seen.js";
 import { html } from "../vendor/htm-preact.js";
 
 /** @param {any} props */
@@ -59,7 +61,8 @@ export function Waiting({ words, language, items, act }) {
         ${" "}${money(item.amount, item.currency, language)}, ${words("waiting.tries", {
           tries: item.tries,
           time: timeOf(item.queuedAt, language),
-        })}<br />${[item.reason, item.lastTry?.description].filter((one) => one).join("; ")}
+        })}<br /><${Detail}
+          text=${[item.reason, item.lastTry?.description].filter((one) => one).join("; ")} />
         ${item.ambiguous && html`<br />${words("waiting.ambiguous")}`}</p>
       <div class="row">
         <button type="button" onclick=${() => requeue(item)}>${words("requeue")}</button>
@@ -69,11 +72,52 @@ export function Waiting({ words, language, items, act }) {
   </section>`;
 }
 
+/** Troubles about orders that end when a person has seen them. */
+const seenKinds = /** @type {Record<string, string>} */ ({
+  "charges-unread": "charge",
+  "reversed-at-terminal-only": "return",
+});
+
+/** @param {any} props */
+export function Troubles({ words, troubles, seen }) {
+  if (troubles.length === 0) return null;
+  const orders = (/** @type {any} */ { trouble, orderIds }) => {
+    const kind = seenKinds[trouble];
+    return html`<ul class="plain">${orderIds.map(
+      (/** @type {string} */ orderId) => html`<li key=${orderId} class="row">
+        <a href=${`#payments/${encodeURIComponent(orderId)}`}>${words("order", { orderId })}</a>
+        ${
+          kind &&
+          html`<${SeenButton} words=${words} label=${words("seen.order", { orderId })}
+          mark=${() => seen(kind, [orderId], words("order", { orderId }))} />`
+        }</li>`,
+    )}</ul>`;
+  };
+  return html`<section aria-labelledby="troubles-title">
+    <h2 id="troubles-title">${words("doubt.troubles")}</h2>
+    <ul class="plain">${troubles.map(
+      (/** @type {any} */ trouble) => html`<li key=${trouble.trouble}>
+        <${TroubleTold} words=${words} trouble=${trouble} />
+        ${trouble.orderIds.length > 0 && orders(trouble)}</li>`,
+    )}</ul></section>`;
+}
+
+/**
+ * Marks all that are listed at once; with one there is its own button only.
+ * @param {any} props
+ */
+function SeenAll({ words, seen, kind, listed, about }) {
+  const items = listed.map((/** @type {any} */ { id }) => String(id));
+  if (items.length < 2) return null;
+  return html`<${SeenButton} words=${words} label=${words("seen.all")}
+    mark=${() => seen(kind, items, `${about}: ${items.length}.`)} />`;
+}
+
 /**
  * Sales that the terminal has and no order asked for.
  * @param {any} props
  */
-export function Strays({ words, language, strays }) {
+export function Strays({ words, language, strays, seen }) {
   if (strays.length === 0) return null;
   return html`<section aria-labelledby="strays-title">
     <h2 id="strays-title">${words("strays.title")}</h2>
@@ -82,7 +126,7 @@ export function Strays({ words, language, strays }) {
       (/** @type {any} */ one) => html`<li key=${one.id}>
       ${timeOf(one.at, language)}
       ${" "}<strong>${moneyOfMinor(one.amountMinor, one.currency, language)}</strong>
-      ${" "}${words(`strays.${one.finding}`)}: ${one.because}<br />
+      ${" "}${words(`strays.${one.finding}`)}<${Detail} text=${one.because} /><br />
       <span class="faint">${[
         one.receiptNumber && `${words("doubt.receipt")} ${one.receiptNumber}`,
         one.cardName,
@@ -90,8 +134,12 @@ export function Strays({ words, language, strays }) {
         one.terminalId && `${words("now.terminalId")} ${one.terminalId}`,
       ]
         .filter((text) => text)
-        .join(", ")}</span></li>`,
+        .join(", ")}</span>
+      <div class="row"><${SeenButton} words=${words}
+        mark=${() => seen("stray", [String(one.id)], words("strays.title"))} /></div></li>`,
     )}</ul>
+    <${SeenAll} words=${words} seen=${seen} kind="stray" listed=${strays}
+      about=${words("strays.title")} />
   </section>`;
 }
 
@@ -99,13 +147,14 @@ export function Strays({ words, language, strays }) {
  * Ends of day that differ from the journal, and receipt numbers that are missing.
  * @param {any} props
  */
-export function Differences({ words, language, compared }) {
+export function Differences({ words, language, compared, seen }) {
   if (compared.length === 0) return null;
   return html`<section aria-labelledby="differences-title">
     <h2 id="differences-title">${words("differences.title")}</h2>
     <ul class="plain">${compared.map(
       (/** @type {any} */ one) => html`<li key=${one.id}>
-      ${timeOf(one.at, language)} <strong>${words(`differences.${one.kind}`)}</strong>: ${one.because}
+      ${timeOf(one.at, language)} <strong>${words(`differences.${one.kind}`)}</strong>
+      <${Detail} text=${one.because} />
       ${
         one.differenceMinor !== null &&
         html`<br />${words("differences.more", {
@@ -116,9 +165,17 @@ export function Differences({ words, language, compared }) {
         one.orders.length > 0 &&
         html`<br />${words("differences.orders")}
         ${" "}${one.orders
-          .map((/** @type {any} */ { orderId, now }) => `${orderId}${now ? ` (${now})` : ""}`)
+          .map(
+            (/** @type {any} */ { orderId, now }) =>
+              `${orderId}${now ? ` (${words(`status.${now}`)})` : ""}`,
+          )
           .join(", ")}`
-      }</li>`,
+      }
+      <div class="row"><${SeenButton} words=${words}
+        mark=${() => seen("difference", [String(one.id)], words(`differences.${one.kind}`))} />
+      </div></li>`,
     )}</ul>
+    <${SeenAll} words=${words} seen=${seen} kind="difference" listed=${compared}
+      about=${words("differences.title")} />
   </section>`;
 }

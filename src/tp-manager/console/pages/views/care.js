@@ -3,6 +3,7 @@ import { Doctor } from "../care/doctor.js";
 import { Logs } from "../care/logs.js";
 import { Settings } from "../care/settings.js";
 import { Updates } from "../care/updates.js";
+import { refusal, Said } from "../said.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
 /**
@@ -32,15 +33,14 @@ const acts = [
 
 /** @param {import("../main.js").ViewProps} props */
 function Upkeep({ api, ask, words }) {
-  const [told, setTold] = useState(/** @type {{ good: boolean, text: string } | null} */ (null));
+  const [told, setTold] = useState(/** @type {import("../said.js").Told | null} */ (null));
   const [runs, setRuns] = useState("");
   const during = async (/** @type {string} */ name, /** @type {() => Promise<any>} */ work) => {
     setRuns(name);
     setTold(null);
     try {
       const { status, body } = await work();
-      const good = status === 200;
-      setTold({ good, text: good ? resultOf(name, body, words) : body.error.message });
+      setTold(status === 200 ? resultOf(name, body, words) : refusal(words, body.error));
     } catch {
       setTold({ good: false, text: words("noAnswer") });
     }
@@ -66,7 +66,7 @@ function Upkeep({ api, ask, words }) {
       )}
     </div>
     <p role="status" class=${told && !told.good ? "fault" : ""}>
-      ${runs ? words("care.runs", { what: words(`care.${runs}`) }) : (told?.text ?? "")}</p>
+      ${runs ? words("care.runs", { what: words(`care.${runs}`) }) : html`<${Said} told=${told} />`}</p>
   </section>`;
 }
 
@@ -74,13 +74,15 @@ function Upkeep({ api, ask, words }) {
  * @param {string} name
  * @param {any} body
  * @param {import("../words.js").Words} words
+ * @returns {import("../said.js").Told}
  */
 function resultOf(name, body, words) {
-  if (name === "check") return `${words(`care.cr.${body.cr}`)}: ${body.detail}`;
-  if (name !== "tlc") return body.message;
+  const good = true;
+  if (name === "check") return { good, text: words(`care.cr.${body.cr}`), detail: body.detail };
+  if (name !== "tlc") return { good, text: words(`care.${name}.done`), detail: body.message };
   const sums = body.App.map(
     (/** @type {any} */ { Name, Count, Sum }) => `${Name} ${Count}: ${Sum}`,
   );
-  const compared = body.reconciliation?.because ?? "";
-  return [words("care.tlc.done"), sums.join(", "), compared].filter((one) => one).join(" – ");
+  const text = [words("care.tlc.done"), sums.join(", ")].filter((one) => one).join(" – ");
+  return { good, text, detail: body.reconciliation?.because };
 }

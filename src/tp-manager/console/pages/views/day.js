@@ -1,5 +1,6 @@
 import { csvOf, saveFile } from "../csv.js";
 import { localeOf, money } from "../format.js";
+import { faultOf } from "../said.js";
 import { html, useEffect, useState } from "../vendor/htm-preact.js";
 import { dateOf, dayBegin, dayEnd, daysBefore } from "./dates.js";
 import { Charts } from "./day-charts.js";
@@ -21,7 +22,7 @@ export default function Day(props) {
   const read = async () => {
     try {
       const { status, body } = await api.get(`/day?date=${date}`);
-      setFault(status === 200 ? "" : (body.error?.message ?? words("noAnswer")));
+      setFault(status === 200 ? "" : faultOf(words, body.error));
       if (status === 200) setDay(body);
     } catch {
       setFault(words("noAnswer"));

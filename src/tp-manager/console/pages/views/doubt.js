@@ -1,7 +1,9 @@
 import { AtGateway } from "../doubt/at-gateway.js";
 import { DoubtfulOrder } from "../doubt/doubtful-order.js";
-import { Differences, NewTerminal, Strays, Waiting } from "../doubt/others.js";
+import { Differences, NewTerminal, Strays, Troubles, Waiting } from "../doubt/others.js";
 import { useLive } from "../live.js";
+import { refusal, Said } from "../said.js";
+import { markSeen } from "../seen.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
 /** The first that are listed of each; the rest comes when these are settled. */
@@ -14,7 +16,7 @@ const LISTED = 20;
 export default function Doubt(props) {
   const { api, words, rest } = props;
   const { value, silent, again } = useLive(api, () => readAll(api, rest));
-  const [told, setTold] = useState(/** @type {{ good: boolean, text: string } | null} */ (null));
+  const [told, setTold] = useState(/** @type {import("../said.js").Told | null} */ (null));
   /** @type {(path: string, body: object | undefined, question: any) => Promise<void>} */
   const act = async (path, body, question) => {
     const person = await props.ask(question);
@@ -22,64 +24,53 @@ export default function Doubt(props) {
     const whole = typeof body === "function" ? body(person) : body;
     try {
       const { status, body: answer } = await api.post(path, whole, person);
-      const good = status === 200;
-      const said = answer.error?.message ?? answer.message ?? answer.status;
-      setTold({ good, text: good ? `${question.title}: ${said}` : said });
+      const done = { good: true, text: `${question.title}: ${words("done")}.` };
+      setTold(status === 200 ? { ...done, detail: answer.message } : refusal(words, answer.error));
     } catch {
       setTold({ good: false, text: words("noAnswer") });
     }
     again();
   };
+  /** @type {(kind: string, items: readonly string[], about: string) => Promise<void>} */
+  const seen = async (kind, items, about) => {
+    setTold(await markSeen(props, kind, items, about));
+    again();
+  };
   if (!value) return html`<h1>${words(silent ? "noAnswer" : "loading")}</h1>`;
-  const { health, unknown, strays, parked, refused, compared, open: lost } = value;
+  const { health, unknown, strays, parked, refused, compared, differing, open: lost } = value;
   const changed = health.obstacles.find(
     (/** @type {any} */ one) => one.code === "TERMINAL_CHANGED",
   );
   const open = unknown.filter((/** @type {any} */ one) => one.error?.code !== "PAYMENT_RUNNING");
-  const differing = compared.filter(
-    (/** @type {any} */ one) => one.result === "differs" || one.result === "jump",
-  );
-  const held = strays.filter((/** @type {any} */ { finding }) => waiting.has(finding));
   const troubles = health.troubles;
   const none =
     lost.operations.length +
       lost.copies.length +
       open.length +
-      held.length +
+      strays.length +
       parked.length +
       refused.length +
       differing.length ===
       0 &&
     !changed &&
     troubles.length === 0;
-  const given = { ...props, act };
+  const given = { ...props, act, seen };
   return html`<h1>${words("nav.doubt")}</h1>
     ${silent && html`<p class="fault" role="alert">${words("now.silent")}</p>`}
     <p role="status" class=${told ? (told.good ? "note good-word" : "note fault") : "empty"}>
-      ${told?.text ?? ""}</p>
+      <${Said} told=${told} /></p>
     ${none && html`<p>${words("doubt.none")}</p>`}
     ${changed && html`<${NewTerminal} ...${given} terminal=${health.terminal} />`}
     ${open.map(
       (/** @type {any} */ one) => html`<${DoubtfulOrder} key=${one.orderId} ...${given}
       listed=${one} compared=${compared} first=${one.orderId === rest} />`,
     )}
-    ${
-      troubles.length > 0 &&
-      html`<section aria-labelledby="troubles-title">
-      <h2 id="troubles-title">${words("doubt.troubles")}</h2>
-      <ul class="plain">${troubles.map(
-        (/** @type {any} */ { trouble, says, todo }) =>
-          html`<li key=${trouble}><strong>${says}</strong><br />${todo}</li>`,
-      )}</ul></section>`
-    }
+    <${Troubles} ...${given} troubles=${troubles} />
     <${Waiting} ...${given} items=${[...parked, ...refused]} />
     <${AtGateway} ...${given} open=${lost} again=${again} />
-    <${Strays} ...${given} strays=${held} />
+    <${Strays} ...${given} strays=${strays} />
     <${Differences} ...${given} compared=${differing} />`;
 }
-
-/** Findings about a result without an order that a person has to see. */
-const waiting = new Set(["open", "held", "unclear"]);
 
 /**
  * @param {import("../api.js").Api} api
@@ -87,21 +78,23 @@ const waiting = new Set(["open", "held", "unclear"]);
  */
 async function readAll(api, wanted) {
   const paths = [
-    ...["/health", `/payments?status=Unknown&limit=${LISTED}`, "/unexpected-reports"],
+    ...["/health", `/payments?status=Unknown&limit=${LISTED}`, "/unexpected-reports?waiting=yes"],
     ...[`/outbox?state=parked&limit=${LISTED}`, `/outbox?state=refused&limit=${LISTED}`],
     ...[`/reconciliation?limit=${LISTED}`, `/gateway/open?limit=${LISTED}`],
+    `/reconciliation?limit=${LISTED}&waiting=yes`,
   ];
   const answers = await Promise.all(paths.map((path) => api.get(path)));
-  const [health, ...lists] = answers.map(({ body }) => body);
+  const [health, ...others] = answers.map(({ body }) => body);
   if (!health?.terminal) throw new Error("no answer");
   // The supervisor may be silent, and the pair may lack the right: the others are shown.
-  const [unknown, strays, parked, refused, compared, open] = lists.map((one, at) =>
+  const [unknown, strays, parked, refused, compared, open, differing] = others.map((one, at) =>
     answers[at + 1]?.status === 200 ? one : [],
   );
   const isListed = unknown.some((/** @type {any} */ { orderId }) => orderId === wanted);
   if (wanted && !isListed) unknown.unshift(...(await further(api, wanted)));
   const nothing = { operations: [], copies: [], more: false };
-  return { health, unknown, strays, parked, refused, compared, open: { ...nothing, ...open } };
+  const lists = { unknown, strays, parked, refused, compared, differing };
+  return { health, ...lists, open: { ...nothing, ...open } };
 }
 
 /**

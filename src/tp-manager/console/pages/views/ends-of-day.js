@@ -1,4 +1,5 @@
 import { moneyOfMinor, timeOf } from "../format.js";
+import { faultOf } from "../said.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
 /**
@@ -21,7 +22,7 @@ export function EndsOfDay({ api, ask, words, language, day, isToday, again }) {
     try {
       const { status, body } = await api.post("/tlc", undefined, person);
       const done = status === 200;
-      const why = done ? "" : ` ${body.error?.message} (${body.error?.code})`;
+      const why = done ? "" : ` ${faultOf(words, body.error)}`;
       setTold({ text: words(done ? "eod.done" : "eod.failed") + why, bad: !done });
     } catch {
       setTold({ text: words("act.noAnswer"), bad: true });

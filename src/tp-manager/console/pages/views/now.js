@@ -1,5 +1,7 @@
 import { timeOf } from "../format.js";
 import { useLive } from "../live.js";
+import { Detail, own, Said, TroubleTold, troubleKey } from "../said.js";
+import { markSeen, SeenButton } from "../seen.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
 /**
@@ -7,18 +9,28 @@ import { html, useState } from "../vendor/htm-preact.js";
  * person.
  * @param {import("../main.js").ViewProps} props
  */
-export default function Now({ api, words, language }) {
+export default function Now(props) {
+  const { api, words, language } = props;
+  const [told, setTold] = useState(/** @type {import("../said.js").Told | null} */ (null));
   const [prompt, setPrompt] = useState(/** @type {any} */ (null));
   const read = async () => {
     const { status, body } = await api.get("/health");
     if (status !== 200 && status !== 503) throw new Error(body.error?.message);
     return body;
   };
-  const { value: health, silent } = useLive(api, read, (event) => {
+  const {
+    value: health,
+    silent,
+    again,
+  } = useLive(api, read, (event) => {
     if (event.name === "prompt") setPrompt(event.data);
   });
   if (!health) return html`<h1>${words(silent ? "noAnswer" : "loading")}</h1>`;
   const { running } = health;
+  const mark = async (/** @type {any} */ alarm, /** @type {string} */ about) => {
+    setTold(await markSeen(props, "alarm", [String(alarm.id)], about));
+    again();
+  };
   const live = prompt && prompt.orderId === running?.orderId ? prompt.text : running?.prompt;
   return html`
     <${Banner} health=${health} silent=${silent} words=${words} />
@@ -33,14 +45,44 @@ export default function Now({ api, words, language }) {
     </section>
     <section aria-labelledby="alarms-title">
       <h2 id="alarms-title">${words("now.alarms")}</h2>
+      <p role="status" class=${told && !told.good ? "fault" : "empty"}><${Said} told=${told} /></p>
       ${health.alarms.length === 0 && html`<p>${words("now.noAlarms")}</p>`}
       <ul class="plain">${health.alarms.map(
-        (/** @type {any} */ alarm) => html`<li key=${alarm.id}>
-          <time datetime=${alarm.at}>${timeOf(alarm.at, language)}</time>${" "}
-          <strong>${alarm.alarm}</strong> ${alarm.message}
-          ${alarm.orderId && ` (${words("order", { orderId: alarm.orderId })})`}</li>`,
+        (/** @type {any} */ alarm) => html`<${Alarm} key=${alarm.id} alarm=${alarm} words=${words}
+          language=${language} mark=${mark} />`,
       )}</ul>
     </section>`;
+}
+
+/** @param {any} props */
+function Alarm({ alarm, words, language, mark }) {
+  const { at, trouble, message, orderId, endsWhenSeen } = alarm;
+  const about = trouble
+    ? own(words, troubleKey(trouble.trouble), alarm.alarm, { count: trouble.count ?? "" })
+    : own(words, `alarm.${alarm.alarm}`, own(words, lastingKey(alarm.alarm), alarm.alarm));
+  const order = orderId ? words("order", { orderId }) : "";
+  return html`<li>
+    <time datetime=${at}>${timeOf(at, language)}</time>${" "}
+    <strong>${about}</strong> ${order && html`<a href=${doubtOf(alarm)}>${order}</a>`}
+    <${Detail} text=${message} />
+    ${
+      endsWhenSeen &&
+      html` <${SeenButton} words=${words} mark=${() => mark(alarm, `${about} ${order}`)} />`
+    }</li>`;
+}
+
+/**
+ * An alarm about one transaction may have the name of a trouble.
+ * @param {string} alarm
+ */
+function lastingKey(alarm) {
+  return `trouble.${alarm}`;
+}
+
+/** @param {any} alarm */
+function doubtOf({ alarm, orderId }) {
+  const view = alarm === "payment-unknown" ? "doubt" : "payments";
+  return `#${view}/${encodeURIComponent(orderId)}`;
 }
 
 /**
@@ -48,7 +90,7 @@ export default function Now({ api, words, language }) {
  * @param {{ health: any, silent: boolean, words: import("../words.js").Words }} props
  */
 function Banner({ health, silent, words }) {
-  const { status, running, reasons, warnings, alarms } = health;
+  const { status, running, obstacles, notes, troubles, warnings, alarms } = health;
   const [kind, text] = silent
     ? ["bad", words("now.silent")]
     : status !== "Ready"
@@ -58,11 +100,40 @@ function Banner({ health, silent, words }) {
         : running
           ? ["busy", words("now.busy")]
           : ["good", words("now.ready")];
-  const listed = silent ? [words("now.before")] : [...reasons, ...warnings];
+  const others = troubles.filter((/** @type {any} */ { trouble }) =>
+    troubleKey(trouble).startsWith("trouble."),
+  );
+  const listed = silent
+    ? [words("now.before")]
+    : [
+        ...obstacles.map((/** @type {any} */ one) => obstacleTold(one, words)),
+        ...notes.map((/** @type {any} */ one) => noteTold(one, words)),
+        ...others.map(
+          (/** @type {any} */ one) => html`<${TroubleTold} words=${words} trouble=${one} />`,
+        ),
+      ];
   return html`<div class=${`banner ${kind}`}>
     <div role="status"><h1>${text}</h1></div>
-    ${listed.length > 0 && html`<ul>${listed.map((one) => html`<li key=${one}>${one}</li>`)}</ul>`}
+    ${listed.length > 0 && html`<ul>${listed.map((one, at) => html`<li key=${at}>${one}</li>`)}</ul>`}
   </div>`;
+}
+
+/**
+ * @param {any} obstacle
+ * @param {import("../words.js").Words} words
+ */
+function obstacleTold({ code, says }, words) {
+  const text = own(words, `error.${code}`, says);
+  return html`<strong>${text}</strong> ${own(words, `todo.${code}`)}
+    ${text !== says && html`<br /><${Detail} text=${says} />`}`;
+}
+
+/**
+ * @param {any} note
+ * @param {import("../words.js").Words} words
+ */
+function noteTold({ note, says, count }, words) {
+  return own(words, `note.${note}`, says, { count: count ?? "" });
 }
 
 /**
@@ -89,7 +160,7 @@ function Facts({ health, words, language }) {
     ["now.terminal", words(`now.state.${terminal.state}`), terminal.state === "action-needed"],
     ["now.link", words(`now.link.${terminal.link}`), lost],
     ["now.since", timeOf(terminal.since, language)],
-    ["now.says", terminal.problem ?? terminal.detail, lost],
+    ["now.says", html`<span lang="en">${terminal.problem ?? terminal.detail}</span>`, lost],
     ["now.terminalId", named || words("notKnown")],
     ["now.inDoubt", payments ? count : words("now.noJournal"), !payments || doubts > 0],
     ["now.notHandedOver", payments?.notHandedOver ?? "", (payments?.notHandedOver ?? 0) > 0],

@@ -1,4 +1,5 @@
 import { money } from "../format.js";
+import { faultOf } from "../said.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
 /**
@@ -83,7 +84,7 @@ const paths = {
  * @param {import("../words.js").Words} words
  */
 function outcomeOf({ status, body }, words) {
-  const message = body?.error ? `${body.error.message} (${body.error.code})` : "";
+  const message = faultOf(words, body?.error);
   if (status === 200) return { text: words("act.done"), bad: false };
   // A result that nobody knows is not a refusal.
   const open = status === 504 || body?.error?.charged === "unknown";

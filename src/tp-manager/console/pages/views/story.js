@@ -1,4 +1,5 @@
 import { money, timeOf } from "../format.js";
+import { Detail, faultOf, own } from "../said.js";
 import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { Acts } from "./story-acts.js";
 import { sentenceOf } from "./story-words.js";
@@ -28,7 +29,7 @@ export function Story(props) {
   if (!answer) return html`${title}<p role="status">${words("loading")}</p>`;
   const { status, body: story } = answer;
   if (status !== 200) {
-    const why = status === 404 ? words("story.notFound") : story?.error?.message;
+    const why = status === 404 ? words("story.notFound") : faultOf(words, story?.error);
     return html`${title}<p role="status" class="fault">${why ?? words("noAnswer")}</p>`;
   }
   return html`${title}
@@ -65,7 +66,11 @@ function Summary({ story, words, language }) {
   return html`<div class=${`banner ${kind}`}>
       <p class="big">${words(`story.status.${status}`)}</p>
       ${isDoubted && html`<p>${words("story.doubted")}</p>`}
-      ${error && html`<p lang="en">${error.message} (${error.code})</p>`}
+      ${
+        error &&
+        html`<p>${own(words, `error.${error.code}`)}
+        <${Detail} text=${`${error.message} (${error.code})`} /></p>`
+      }
     </div>
     ${
       warnings.length > 0 &&

@@ -1,6 +1,8 @@
+import codes from "./codes-de.js";
 import payments from "./payments-de.js";
 
 export default {
+  ...codes,
   ...payments,
   title: "Bedienkonsole",
   nav: "Ansichten",

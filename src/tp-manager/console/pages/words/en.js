@@ -1,6 +1,8 @@
+import codes from "./codes-en.js";
 import payments from "./payments-en.js";
 
 export default {
+  ...codes,
   ...payments,
   title: "Operator's console",
   nav: "Views",

@@ -1,6 +1,8 @@
+import codes from "./codes-fr.js";
 import payments from "./payments-fr.js";
 
 export default {
+  ...codes,
   ...payments,
   title: "Console de l'opérateur",
   nav: "Vues",

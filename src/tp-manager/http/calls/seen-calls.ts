@@ -1,0 +1,60 @@
+import { z } from "zod";
+import { NOTE_CHARACTERS_MAX } from "../../../shared/ipc/contract.ts";
+import { ORDER_ID_CHARACTERS_MAX } from "../../../shared/transaction.ts";
+import { storage } from "../../attempts/failures.ts";
+import { type SeenKind, seenKinds } from "../../attempts/seen-store.ts";
+import { type AnyCall, call } from "../call.ts";
+import type { CallContext } from "../call-context.ts";
+import { sendOne } from "../envelope.ts";
+import { note, oneOf } from "../input.ts";
+
+const ITEMS_MAX = 100;
+
+/** A person's word that something has been dealt with (docs/design.md 8.8). */
+export const seenCalls: readonly AnyCall[] = [
+  call({
+    path: "/seen",
+    methods: ["POST"],
+    role: "operator",
+    summary: "Say that something has been seen and dealt with",
+    description:
+      "It waits for nobody any more, and its alarm is over; nothing else changes, least of all " +
+      "what is known of money. `kind` and `items`: stray, the `id` of GET /unexpected-reports; " +
+      "difference, the `id` of GET /reconciliation; alarm, the `id` of one in GET /health that " +
+      "ends when it is seen; charge, an orderId of the trouble charges-unread; return, one of " +
+      "reversed-at-terminal-only. `marked` counts those that were waiting.",
+    body: z.strictObject({
+      kind: oneOf(seenKinds),
+      items: z
+        .array(note(ORDER_ID_CHARACTERS_MAX), "must be a list of texts")
+        .min(1, "must name something")
+        .max(ITEMS_MAX, `must be at most ${ITEMS_MAX}`),
+      note: note(NOTE_CHARACTERS_MAX),
+    }),
+    document: ({ done }) => ({
+      bodyExample: { kind: "stray", items: ["7"], note: "given back at the terminal (Anna)" },
+      answer: {
+        schema: z.object({ ...done, marked: z.int() }),
+        example: { status: "Success", marked: 1, message: "1 of 1 waits for nobody any more." },
+      },
+      errors: ["CARD_DATA_REFUSED", "STORAGE_FAILED"],
+    }),
+    handle({ body: { kind, items, note }, reply }, at) {
+      const marked = items.filter((item) => storage(() => mark(kind, item, note, at), "no")).length;
+      const message = `${marked} of ${items.length} waits for nobody any more.`;
+      return sendOne(reply, 200, { status: "Success", marked, message });
+    },
+  }),
+];
+
+/** Who has helped the customer has read the charge, as the kiosk would have. */
+function mark(
+  kind: SeenKind,
+  item: string,
+  note: string,
+  { seen, orders, clock }: CallContext,
+): boolean {
+  const isMarked = seen.mark(kind, item, note, clock.now());
+  if (isMarked && kind === "charge") orders.chargeTold(item, true);
+  return isMarked;
+}

@@ -1,0 +1,87 @@
+import type { SeenKind, SeenStore, Waiting } from "../attempts/seen-store.ts";
+import type { SettledStray } from "../attempts/terminal-log.ts";
+import { isUnread } from "./answer-rows.ts";
+import { reconciliationOf } from "./reconciliation-rows.ts";
+import type { Row, Statement, Statements } from "./statements.ts";
+import { strayOf } from "./terminal-rows.ts";
+
+/** More are not counted at each look. */
+const COUNTED_MAX = 1_000;
+
+const isStray = "finding IN ('held', 'unclear') AND seen_ms IS NULL";
+const isDifference = "result IN ('differs', 'jump') AND seen_ms IS NULL";
+const strays = `unexpected_report INDEXED BY unexpected_report_waiting WHERE ${isStray}`;
+const differences = `reconciliation INDEXED BY reconciliation_waiting WHERE ${isDifference}`;
+const countOf = (rows: string): string => `SELECT count(*) AS n, min(at_ms) AS since FROM
+    (SELECT at_ms FROM ${rows} ORDER BY id LIMIT ${COUNTED_MAX})`;
+
+const texts = {
+  stray: `UPDATE unexpected_report SET seen_ms = ?2 WHERE id = CAST(?1 AS INTEGER) AND ${isStray}`,
+  difference: `UPDATE reconciliation SET seen_ms = ?2
+    WHERE id = CAST(?1 AS INTEGER) AND ${isDifference}`,
+  alarm: "SELECT 1 FROM event WHERE id = CAST(? AS INTEGER) AND name = 'alarm'",
+  charge: `SELECT 1 FROM attempt WHERE order_id = ? AND ${isUnread}`,
+  return: `SELECT 1 FROM attempt JOIN hand_off USING (transaction_id)
+    WHERE order_id = ? AND withdrawn = 2`,
+  keep: "INSERT OR REPLACE INTO seen (kind, item, at_ms, note) VALUES (?, ?, ?, ?)",
+  at: "SELECT at_ms FROM seen WHERE kind = ? AND item = ?",
+  newest: "SELECT max(at_ms) AS at_ms FROM seen WHERE kind = ?",
+  countStrays: countOf(strays),
+  countDifferences: countOf(differences),
+  strays: `SELECT * FROM ${strays} ORDER BY id DESC LIMIT ?`,
+  differences: `SELECT * FROM ${differences} ORDER BY id DESC LIMIT ?`,
+};
+
+/** Things that people have seen; kept for ever. */
+export class SeenRows implements SeenStore {
+  readonly #statements: Statements;
+  readonly #sql: Record<keyof typeof texts, Statement>;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+    this.#sql = statements.prepare("seen", texts);
+  }
+
+  mark(kind: SeenKind, item: string, note: string, atMs: number): boolean {
+    return this.#statements.transaction(() => {
+      const waits =
+        kind === "stray" || kind === "difference"
+          ? Number(this.#sql[kind].run(item, atMs).changes) > 0
+          : this.#sql[kind].get(item) !== undefined && this.#isNews(kind, item);
+      if (waits) this.#sql.keep.run(kind, item, atMs, note);
+      return waits;
+    });
+  }
+
+  seenAtMs(kind: SeenKind, item: string): number | null {
+    return timeOf(this.#sql.at.get(kind, item));
+  }
+
+  newestMs(kind: SeenKind): number | null {
+    return timeOf(this.#sql.newest.get(kind));
+  }
+
+  waiting(kind: "stray" | "difference"): Waiting | null {
+    const row = this.#sql[kind === "stray" ? "countStrays" : "countDifferences"].get();
+    const count = Number(row?.["n"]);
+    return count === 0 ? null : { count, sinceMs: Number(row?.["since"]) };
+  }
+
+  waitingStrays(limit: number): SettledStray[] {
+    return this.#sql.strays.all(limit).map(strayOf);
+  }
+
+  waitingDifferences(limit: number): ReturnType<SeenStore["waitingDifferences"]> {
+    return this.#sql.differences.all(limit).map(reconciliationOf);
+  }
+
+  /** A charge can be unread again; all others stay seen. */
+  #isNews(kind: SeenKind, item: string): boolean {
+    return kind === "charge" || this.seenAtMs(kind, item) === null;
+  }
+}
+
+function timeOf(row: Row | undefined): number | null {
+  const at = row?.["at_ms"];
+  return typeof at === "number" ? at : null;
+}
