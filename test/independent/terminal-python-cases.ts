@@ -10,7 +10,7 @@ import { MockTerminal, type Plan } from "./programs.ts";
  * A late byte of acknowledgement on the serial line is a repeat, which this terminal complains of;
  * a TCP connection has none, and T2 only makes recovery wait.
  */
-const T2_MS = { tcp: 500, pty: 1_500 };
+const T2_MS = { tcp: 500, pty: 2_500 };
 
 export const timers = {
   TEST_TIMERS: "yes",
