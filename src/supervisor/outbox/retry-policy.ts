@@ -109,8 +109,8 @@ export function delayMs(failuresBefore: number, chance: () => number): number {
 }
 
 /**
- * The longest one ends at the kiosk's own place in the quarter of an hour: so a thousand kiosks come
- * back evenly after a long outage.
+ * The longest one ends at the kiosk's own place in the quarter of an hour: so a thousand kiosks
+ * come back evenly after a long outage.
  */
 export function holdDelayMs(
   failuresBefore: number,

@@ -46,7 +46,7 @@ test("a delay is any time from nothing to below the ceiling: full jitter", () =>
   );
 });
 
-test("after the growing delays the queue tries once in each quarter of an hour, at its place", () => {
+test("after growing delays the queue tries once in a quarter of an hour, at its place", () => {
   const least = () => 0;
   expect(holdDelayMs(8, { nowMs: NOW, place: 0.5, chance: least })).toBe(0);
   fc.assert(
