@@ -16,12 +16,21 @@ export function chargedOfAsked(
 ): Charged | undefined {
   const { role, routeOptions } = request;
   if (role === null) return undefined;
+  const { gatewayId, ordersOf } = routeOptions.config.call ?? {};
   const orderId = error.orderId ?? namedOrder(request, orders);
-  const charged = orderId === undefined ? undefined : orders.chargedOf(orderId);
-  const { gatewayId } = routeOptions.config.call ?? {};
+  const asked = orderId === undefined ? ordersOf?.(request.body) : [orderId];
+  const charged = chargedOfAll(asked ?? [], orders);
   // The gateway's id says of which order it is only when the supervisor has told.
   const byGatewayId = gatewayId !== undefined && member(request[gatewayId.in], gatewayId.name);
   return charged ?? (byGatewayId ? "unknown" : undefined);
+}
+
+/** Of several orders one word, where it is that of all of them. */
+function chargedOfAll(orderIds: readonly string[], orders: Known): Charged | undefined {
+  const [first, ...others] = orderIds;
+  if (first === undefined) return undefined;
+  const word = orders.chargedOf(first);
+  return others.every((one) => orders.chargedOf(one) === word) ? word : "unknown";
 }
 
 function namedOrder(request: FastifyRequest, orders: Known): string | undefined {

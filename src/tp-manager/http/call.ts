@@ -46,6 +46,8 @@ interface CallRecord<Path extends string, Body, Query> {
   readonly idOf?: "transaction";
   /** The member that may hold an id of the gateway, of an order that is not known then. */
   readonly gatewayId?: { readonly in: "params" | "body"; readonly name: string };
+  /** The orders that a body names in another way; it may not have been checked. */
+  readonly ordersOf?: (body: unknown) => readonly string[];
   /** Of the path's members; one that is not named here is any text. */
   readonly params?: z.ZodObject;
   readonly query?: z.ZodType<Query>;

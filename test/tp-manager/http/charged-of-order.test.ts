@@ -121,6 +121,21 @@ test("a call of the wrong pair is told the truth too, one without a pair nothing
   expect(nobody.one.error).toMatchObject({ code: "UNAUTHORIZED", charged: "no" });
 });
 
+test("a word about several orders is told as what all of them are, else as unknown", async () => {
+  const rig = await everyKindOfOrder();
+  const told = async (kind: string, items: readonly string[], headers = asOperator) => {
+    const { one } = await rig.one("POST", "/seen", { kind, items, nonsense: 1 }, headers);
+    return [one.error.charged, one.error.retry === "safe"];
+  };
+  expect(await told("charge", ["A-yes"])).toEqual(["yes", false]);
+  expect(await told("charge", ["A-unknown"])).toEqual(["unknown", false]);
+  expect((await told("return", ["A-back"]))[0]).toBe("no");
+  expect(await told("charge", ["A-yes", "A-no"])).toEqual(["unknown", false]);
+  const note = "helped";
+  const kiosk = await rig.one("POST", "/seen", { kind: "charge", items: ["A-yes"], note });
+  expect(kiosk.one.error).toMatchObject({ code: "OPERATOR_REQUIRED", charged: "yes" });
+});
+
 test("a transaction of the gateway without a known order is not told as not charged", async () => {
   const rig = await everyKindOfOrder();
   const refund = { transactionPublicId: "0A1B2C3D4E5F6071" };

@@ -16,6 +16,7 @@ export const seenCalls: readonly AnyCall[] = [
     path: "/seen",
     methods: ["POST"],
     role: "operator",
+    ordersOf: ordersIn,
     summary: "Say that something has been seen and dealt with",
     description:
       "It waits for nobody any more, and its alarm is over; nothing else changes, least of all " +
@@ -46,6 +47,14 @@ export const seenCalls: readonly AnyCall[] = [
     },
   }),
 ];
+
+/** An item of these kinds is an order's id. */
+const aboutOrders = z.object({ kind: z.enum(["charge", "return"]), items: z.array(z.unknown()) });
+
+function ordersIn(body: unknown): string[] {
+  const { items = [] } = aboutOrders.safeParse(body).data ?? {};
+  return items.filter((item) => typeof item === "string");
+}
 
 /** Who has helped the customer has read the charge, as the kiosk would have. */
 function mark(
