@@ -62,7 +62,7 @@ test.each([
   expect(troubles()).toEqual([]);
 });
 
-test("nobody waits for a row that was refused: its answer comes at once, again and again", async () => {
+test("nobody waits for a row that was refused: its answer comes at once, each time", async () => {
   const { at } = houseWith(() => refused(422));
   // The clock stands still.
   for (const replayed of [false, true]) {
