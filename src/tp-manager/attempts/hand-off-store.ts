@@ -6,6 +6,8 @@ export interface HandOffRow {
   readonly transaction: Transaction;
   /** The supervisor has stored it. */
   readonly acknowledged: boolean;
+  /** The supervisor has refused it, and nobody waits for the next try. */
+  readonly isSetAside: boolean;
   /** An operator has given the hand-over up: the supervisor never had it. */
   readonly dropped: boolean;
   readonly delivery: DeliveryState;

@@ -79,6 +79,7 @@ export class HandOffRows implements HandOffStore {
         return readJson(row["body"]);
       },
       acknowledged: told !== undefined || row["acknowledged"] === 1,
+      isSetAside: told === undefined && row["set_aside_ms"] !== null,
       dropped: told === undefined && isDropped(row),
       delivery: told ?? (row["delivery"] as DeliveryState),
     };

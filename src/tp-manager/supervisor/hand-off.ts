@@ -134,14 +134,15 @@ export class HandOff {
   }
 
   /**
-   * undefined: it is handed over already. Else resolves when it is, with the word about its
-   * delivery where the supervisor gave one.
+   * undefined: it is handed over already, or was refused. Else resolves when it is, with the word
+   * about its delivery where the supervisor gave one.
    */
   #acknowledged(
     transactionId: string,
     deadlineMs: number,
   ): Promise<DeliveryState | undefined> | undefined {
-    if (this.#store.handOff(transactionId)?.acknowledged !== false) return undefined;
+    const row = this.#store.handOff(transactionId);
+    if (row?.acknowledged !== false || row.isSetAside) return undefined;
     return this.#awaited(transactionId, deadlineMs);
   }
 

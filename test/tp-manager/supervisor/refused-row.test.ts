@@ -62,6 +62,16 @@ test.each([
   expect(troubles()).toEqual([]);
 });
 
+test("nobody waits for a row that was refused: its answer comes at once, each time", async () => {
+  const { at } = houseWith(() => refused(422));
+  // The clock stands still.
+  for (const replayed of [false, true]) {
+    const answer = await pay(at, request("A"));
+    expect(answer.body).toMatchObject({ status: "Success", notificationGatewaySent: false });
+    expect(answer.replayed).toBe(replayed);
+  }
+});
+
 test.each([
   ["", 0],
   [" after the wall clock was set back", -6 * HOUR_MS],
