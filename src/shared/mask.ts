@@ -1,5 +1,5 @@
 import { cardNumbersIn, type Run, type Stretch, startsGroup } from "./card-numbers.ts";
-import { nothing, numbersOf, type Region, readingsOf, walk } from "./written-digits.ts";
+import { type Form, nothing, numbersOf, type Region, readingsOf, walk } from "./written-digits.ts";
 
 /**
  * Keeps card numbers out of everything that is stored, logged or answered (docs/design.md 6.2): at
@@ -58,7 +58,8 @@ function hidden(text: string, read: string): string {
 
 /** Of every digit that must not be seen. */
 function* placesIn(text: string, regions: readonly Region[]): Generator<number> {
-  for (const [run, { first, length }] of numbersIn(text, regions)) {
+  for (const { run, number } of numbersIn(text, regions)) {
+    const { first, length } = number;
     const end = first + length;
     for (let i = first + KEPT_FIRST; i < end - KEPT_LAST; i++) yield run.positions[i] as number;
     yield* restOfTrack(text, (run.positions[end - 1] as number) + 1);
@@ -75,25 +76,42 @@ function* restOfTrack(text: string, end: number): Generator<number> {
   for (let at = behind - data.length; at < behind; at++) yield at;
 }
 
-function* numbersIn(
-  text: string,
-  regions: readonly Region[],
-): Generator<readonly [run: Run, number: Stretch]> {
+interface Found {
+  readonly run: Run;
+  readonly number: Stretch;
+  /** One or more whole groups of digits, and not entries of a list. */
+  readonly isOwn: boolean;
+}
+
+function* numbersIn(text: string, regions: readonly Region[]): Generator<Found> {
   for (const region of regions) {
     const { runs, forms } = numbersOf(text, region);
     for (const run of runs) {
-      for (const number of cardNumbersIn(run)) yield [run, number];
+      for (const number of cardNumbersIn(run)) {
+        yield { run, number, isOwn: startsGroup(run, number.first) && endsGroup(run, number) };
+      }
     }
-    for (const run of forms) {
-      for (const number of cardNumbersIn(run)) if (number.first === 0) yield [run, number];
-    }
+    for (const form of forms) yield* numbersOfForm(form);
   }
 }
 
+/** Of a list the whole of it is one card number, or none. */
+function* numbersOfForm({ run, isList, ...form }: Form): Generator<Found> {
+  for (const number of cardNumbersIn(run)) {
+    const isAll = number.length === run.digits.length;
+    if (number.first > 0 || (isList && !isAll)) continue;
+    const ends = isAll ? form.endsGroup : endsGroup(run, number);
+    yield { run, number, isOwn: form.beginsGroup && ends && !isList };
+  }
+}
+
+const endsGroup = (run: Run, { first, length }: Stretch): boolean =>
+  startsGroup(run, first + length);
+
 /**
  * Whether a text holds a card number written as a number of its own: one or more whole groups of
- * digits. This test is stricter than the masking, because it decides about refusing an order
- * number, and every tenth number of any kind has a correct check digit.
+ * digits. This test is stricter than the masking, because it decides about refusing an order, and
+ * every tenth number of any kind, and every tenth list, has a correct check digit.
  */
 export function containsPan(text: string): boolean {
   const { regions, isEncoded } = walk(text);
@@ -105,8 +123,6 @@ export function containsPan(text: string): boolean {
 }
 
 function holdsWhole(text: string, regions: readonly Region[]): boolean {
-  for (const [run, { first, length }] of numbersIn(text, regions)) {
-    if (startsGroup(run, first) && startsGroup(run, first + length)) return true;
-  }
+  for (const { isOwn } of numbersIn(text, regions)) if (isOwn) return true;
   return false;
 }

@@ -15,8 +15,11 @@ const separators =
   "- .\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f" +
   "\u3000\u2010\u2011\u2012\u2013\u2014\u2015\u2212\uff0d";
 
-/** They also join dates, times, paths, amounts and the columns and lines of a table. */
-const joints = "/_:,;|\t\n\r\u2028\u2029";
+/** They also join dates, times and paths. */
+const joints = "/_:";
+
+/** They also stand between the entries of a list, and the columns and lines of a table. */
+const listMarks = ",;|\t\n\r\u2028\u2029";
 
 /** Characters that nobody sees, and the frame of a keycap. */
 const invisible: ReadonlyArray<readonly [from: number, to: number]> = [
@@ -47,13 +50,14 @@ const foreign: ReadonlyArray<readonly [from: number, to: number]> = [
 ];
 
 /** The part that a character has beside digits; those from `encoding` on need a second reading. */
-const kind = { other: 0, digit: 1, separator: 2, joint: 3, encoding: 4, invisible: 5 };
+const kind = { other: 0, digit: 1, separator: 2, joint: 3, listMark: 4, encoding: 5, invisible: 6 };
 
 const kinds = new Uint8Array(0x10000);
 for (const [from, to] of foreign) kinds.fill(kind.encoding, from, to + 1);
 for (const [from, to] of invisible) kinds.fill(kind.invisible, from, to + 1);
 for (const character of separators) kinds[character.charCodeAt(0)] = kind.separator;
 for (const character of joints) kinds[character.charCodeAt(0)] = kind.joint;
+for (const character of listMarks) kinds[character.charCodeAt(0)] = kind.listMark;
 for (const character of "\\%&") kinds[character.charCodeAt(0)] = kind.encoding;
 kinds.fill(kind.digit, 0x30, 0x3a);
 
@@ -119,21 +123,32 @@ function withRegion(regions: readonly Region[], start: number, last: number): Re
 }
 
 const isGap = (what: number): boolean =>
-  what === kind.separator || what === kind.joint || what === kind.invisible;
+  (what >= kind.separator && what <= kind.listMark) || what === kind.invisible;
 
 /** Digits in a row, and whether the gap before them is wider than one within a number. */
 interface Group {
   readonly first: number;
   readonly length: number;
   readonly isApart: boolean;
+  /** The gap before them is as between two entries of a list. */
+  readonly isEntry: boolean;
 }
 
 /** Digits of a region that may be read as one number. */
 interface Numbers {
   /** Few separators stand between the digits; a card number may be anywhere in them. */
   readonly runs: readonly Run[];
-  /** Digits in the groups of a card, or one by one; the first one begins the card number. */
-  readonly forms: readonly Run[];
+  /** Digits in the groups of a card, or one by one. */
+  readonly forms: readonly Form[];
+}
+
+/** The first of its digits begins the card number. */
+export interface Form {
+  readonly run: Run;
+  readonly beginsGroup: boolean;
+  readonly endsGroup: boolean;
+  /** Entries of a list that have the groups of a card: the list is not longer. */
+  readonly isList: boolean;
 }
 
 export function numbersOf(text: string, region: Region): Numbers {
@@ -145,12 +160,28 @@ export function numbersOf(text: string, region: Region): Numbers {
   return { runs: parts(whole, bounds.slice(0, -1), bounds.slice(1)), forms: forms(whole, groups) };
 }
 
-function forms(whole: Run, groups: readonly Group[]): Run[] {
-  const starts = groups.map(({ first, length }) => first + Math.max(length - 4, 0));
-  const ends = groups.map(({ length }, i) =>
-    length >= 4 ? endOfCardGroups(groups, i) : endOfSingles(groups, i),
-  );
-  return parts(whole, starts, ends);
+function forms(whole: Run, groups: readonly Group[]): Form[] {
+  return groups.flatMap(({ length }, i) => {
+    const ends = length >= 4 ? endsOfCardGroups(groups, i) : endsOfSingles(groups, i);
+    const found = ends.map((to) => formOf(whole, groups, i, to));
+    // The longest holds the others too, but for a list.
+    return found.flatMap((form, at) => (form && (form.isList || at === 0) ? [form] : []));
+  });
+}
+
+/** undefined: too short, or part of a longer list. */
+function formOf(whole: Run, groups: readonly Group[], i: number, to: number): Form | undefined {
+  const { first, length } = groups[i] as Group;
+  const from = first + Math.max(length - 4, 0);
+  if (to - from < PAN_DIGITS_MIN) return undefined;
+  let behind = i + 1;
+  while (behind < groups.length && (groups[behind] as Group).first < to) behind++;
+  const last = groups[behind - 1] as Group;
+  const [beginsGroup, endsGroup] = [from === first, to === last.first + last.length];
+  const isList = groups.slice(i + 1, behind).some(({ isEntry }) => isEntry);
+  const hasMore = groups[i]?.isEntry === true || groups[behind]?.isEntry === true;
+  if (isList && (hasMore || !beginsGroup || !endsGroup)) return undefined;
+  return { run: part(whole, from, to), beginsGroup, endsGroup, isList };
 }
 
 function parts(whole: Run, starts: readonly number[], ends: readonly number[]): Run[] {
@@ -168,24 +199,25 @@ function part({ text, digits, positions }: Run, from: number, to: number): Run {
  * 4-4-4-4-3 or 4-6-5; the first and the last group may be part of a longer one. Dates, times and
  * lists of amounts have other groups.
  */
-function endOfCardGroups(groups: readonly Group[], i: number): number {
+function endsOfCardGroups(groups: readonly Group[], i: number): number[] {
   const [second, third, fourth, fifth] = groups.slice(i + 1, i + 5);
   if (second?.length === 6 && third && third.length >= 4) {
-    return third.first + Math.min(third.length, 9);
+    return [third.first + Math.min(third.length, 9)];
   }
-  if (second?.length !== 4 || third?.length !== 4 || !fourth) return 0;
-  if (fourth.length > 7 || !fifth) return fourth.first + Math.min(fourth.length, 7);
-  return fifth.first + Math.min(fifth.length, 3);
+  if (second?.length !== 4 || third?.length !== 4 || !fourth) return [];
+  const four = fourth.first + Math.min(fourth.length, 7);
+  if (fourth.length > 7 || !fifth) return [four];
+  return [fifth.first + Math.min(fifth.length, 3), four];
 }
 
 const DIGITS_MAX = 19;
 
 /** Each digit by itself; the last one may be followed by another number. */
-function endOfSingles(groups: readonly Group[], i: number): number {
+function endsOfSingles(groups: readonly Group[], i: number): number[] {
   const singles = groups.slice(i, i + DIGITS_MAX);
   const other = singles.findIndex(({ length }) => length > 1);
   const last = singles.at(other === -1 ? -1 : other - 1);
-  return singles[0]?.length === 1 && last ? last.first + 1 : 0;
+  return singles[0]?.length === 1 && last ? [last.first + 1] : [];
 }
 
 function groupsOf(text: string, { start, end }: Region) {
@@ -193,20 +225,24 @@ function groupsOf(text: string, { start, end }: Region) {
   const positions: number[] = [];
   const groups: Group[] = [];
   let last = start - 1;
-  let group = { first: 0, length: 0, isApart: false };
+  let group = { first: 0, length: 0, isApart: false, isEntry: false };
   let isApart = false;
+  let isEntry = false;
   for (let at = start; at < end; at++) {
     const what = kindAt(text, at);
     if (what !== kind.digit) {
-      isApart ||= what === kind.joint;
+      isApart ||= what === kind.joint || what === kind.listMark;
+      isEntry ||= what === kind.listMark;
       continue;
     }
     if (at - last > 1) {
       groups.push(group);
-      isApart ||= at - last > SEPARATORS_MAX + 1;
-      group = { first: digits.length, length: 0, isApart };
+      // A stroke may have blanks around it.
+      isEntry ||= !isApart && at - last > SEPARATORS_MAX + 1;
+      group = { first: digits.length, length: 0, isApart: isApart || isEntry, isEntry };
     }
     isApart = false;
+    isEntry = false;
     group.length += 1;
     digits.push(text.charCodeAt(at) - 0x30);
     positions.push(at);

@@ -27,6 +27,8 @@ async function demoFolder(data: string): Promise<string> {
   mkdirSync(data, { recursive: true });
   const ports = {
     localApi: await keptPort(),
+    console: await keptPort(),
+    kiosk: await keptPort(),
     terminal: await keptPort(),
     terminalControl: await keptPort(),
     gateway: await keptPort(),

@@ -1,5 +1,6 @@
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import { NAME_CHARACTERS_MAX, plainForm, readableForm } from "../../shared/legible.ts";
+import { containsPan } from "../../shared/mask.ts";
 
 /** The meaning of the words behind `launch.sh update`. */
 export type UpdateWish =
@@ -56,7 +57,8 @@ function dayMs(text: string): number {
 }
 
 function isName(text: string): boolean {
-  return text.length <= NAME_CHARACTERS_MAX && plainForm.test(text) && readableForm.test(text);
+  const isLegible = plainForm.test(text) && readableForm.test(text);
+  return text.length <= NAME_CHARACTERS_MAX && isLegible && !containsPan(text);
 }
 
 function wrong(message: string): ProgramExit {

@@ -40,6 +40,7 @@ export const DAILY_MS = 24 * 60 * 60_000;
 /** A lookup in trouble now may answer soon: so long nothing is sent without it. */
 export const TROUBLE_PAUSE_MS = 60 * 60_000;
 const LOOK_HOLD_FIRST_MS = 2_000;
+const LOOK_HOLD_LEAST_MS = 100;
 const LOOK_HOLD_MOST = 3;
 
 /** The doubt after a send of this class. */
@@ -153,7 +154,7 @@ function lookPauseMs(before: number, chance: () => number): number {
 export function lookHoldMs(silentMs: number, place: number, chance: () => number): number {
   const most = Math.max(silentMs * LOOK_HOLD_MOST, LOOK_HOLD_FIRST_MS);
   if (most < DELAY_CAP_MS) {
-    const least = Math.min(silentMs, most);
+    const least = Math.max(silentMs, LOOK_HOLD_LEAST_MS);
     return least + Math.floor(chance() * (most - least));
   }
   return untilPlaceMs(silentMs, place);

@@ -36,7 +36,10 @@ export interface HandOffStore {
   countPendingHandOffs(): number;
   /** Of these, how many the supervisor refuses. */
   countSetAside(): number;
-  /** Orders that ended since without a sale while the gateway has them, the oldest first. */
+  /**
+   * Orders that ended since without a sale while the gateway has them, and that nobody has seen;
+   * the oldest first.
+   */
   standingAtGateway(sinceMs: number, limit: number): string[];
   /** The supervisor refuses this one, so the others go first. true: for the first time. */
   setAside(transactionId: string, why: string, atMs: number): boolean;

@@ -25,6 +25,7 @@ const texts = {
     AND set_aside_ms IS NOT NULL`,
   standingAtGateway: `SELECT order_id FROM hand_off JOIN attempt USING (transaction_id)
     WHERE withdrawn = 2 AND delivery <> 'closed' AND returned_some = 0 AND ended_at_ms >= ?
+      AND NOT EXISTS (SELECT 1 FROM seen WHERE kind = 'return' AND item = order_id)
     ORDER BY hand_off.id LIMIT ?`,
   acknowledge: `UPDATE hand_off SET acknowledged = 1, set_aside_ms = NULL, refused = NULL
     WHERE transaction_id = ?`,

@@ -15,6 +15,9 @@ const differences = `reconciliation INDEXED BY reconciliation_waiting WHERE ${is
 const countOf = (rows: string): string => `SELECT count(*) AS n, min(at_ms) AS since FROM
     (SELECT at_ms FROM ${rows} ORDER BY id LIMIT ${COUNTED_MAX})`;
 
+/** Their items are the numbers of rows. */
+const numbered: ReadonlySet<SeenKind> = new Set(["stray", "difference", "alarm"]);
+
 const texts = {
   stray: `UPDATE unexpected_report SET seen_ms = ?2 WHERE id = CAST(?1 AS INTEGER) AND ${isStray}`,
   difference: `UPDATE reconciliation SET seen_ms = ?2
@@ -43,6 +46,7 @@ export class SeenRows implements SeenStore {
   }
 
   mark(kind: SeenKind, item: string, note: string, atMs: number): boolean {
+    if (numbered.has(kind) && !/^[1-9]\d{0,15}$/.test(item)) return false;
     return this.#statements.transaction(() => {
       const waits =
         kind === "stray" || kind === "difference"

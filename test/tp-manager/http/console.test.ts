@@ -217,8 +217,9 @@ test("a card number in the path of an act is masked in any encoding", async () =
     const url = `/api/payment/${number}/settle?note=${number}`;
     expect((await send("POST", url, { ...auth, ...act }, {})).http).toBe(400);
     const [kept] = at.journal.acts.list(99, 1);
-    const digits = kept?.call.replace(/\D/g, "") ?? "";
-    expect([number, digits]).toEqual([number, "41111111114111111111"]);
+    const digits = decodeURIComponent(kept?.call ?? "").replace(/\D/g, "");
+    // Six in front and four behind at most, of both.
+    expect(digits, number).toMatch(/^(41{4,5}1{4}){2}$/);
   }
 });
 

@@ -75,6 +75,8 @@ test("what a person has seen waits no longer, and nothing of money changes", asy
     ["charge", "/payments", ["A-1"]],
   ] as const) {
     const said = { kind, items, note: "given back at the terminal (Anna)" };
+    const like = { ...said, items: items.map((item) => `${item} (Anna)`) };
+    expect((await one("POST", "/seen", like)).one).toMatchObject({ marked: 0 });
     expect((await one("POST", "/seen", said)).one).toMatchObject({ marked: 1 });
     expect((await one("POST", "/seen", said)).one).toMatchObject({ marked: 0 });
     if (kind === "charge") continue;

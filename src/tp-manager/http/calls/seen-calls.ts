@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { NOTE_CHARACTERS_MAX } from "../../../shared/ipc/contract.ts";
+import { maskPansInText } from "../../../shared/mask.ts";
 import { ORDER_ID_CHARACTERS_MAX } from "../../../shared/transaction.ts";
 import { storage } from "../../attempts/failures.ts";
 import { type SeenKind, seenKinds } from "../../attempts/seen-store.ts";
@@ -63,7 +64,7 @@ function mark(
   note: string,
   { seen, orders, clock }: CallContext,
 ): boolean {
-  const isMarked = seen.mark(kind, item, note, clock.now());
+  const isMarked = seen.mark(kind, item, maskPansInText(note), clock.now());
   if (isMarked && kind === "charge") orders.chargeTold(item, true);
   return isMarked;
 }

@@ -21,7 +21,7 @@ export interface OwnTroubleParts {
     "countPendingHandOffs" | "countSetAside" | "standingAtGateway"
   >;
   readonly clock: Pick<Clock, "now">;
-  readonly seen: Pick<SeenStore, "seenAtMs" | "waiting">;
+  readonly seen: Pick<SeenStore, "waiting">;
   readonly answers: Pick<AnswerStore, "unreadCharges">;
   readonly desk: Pick<TerminalDesk, "obstacles" | "refusedBeside">;
 }
@@ -29,11 +29,10 @@ export interface OwnTroubleParts {
 /** tp-manager's part of what the table of troubles asks. Throws when the journal cannot be read. */
 export function ownTroubles(parts: OwnTroubleParts): TpManagerTroubles {
   const { handOff, handOffs, answers, clock, desk, seen } = parts;
-  const standing = handOffs.standingAtGateway(clock.now() - STANDING_MS, STANDING_MAX);
   return {
     handOver: handOff.trouble,
     refusedHandOffs: handOffs.countSetAside(),
-    standingAtGateway: standing.filter((orderId) => seen.seenAtMs("return", orderId) === null),
+    standingAtGateway: handOffs.standingAtGateway(clock.now() - STANDING_MS, STANDING_MAX),
     refusedAmounts: desk.refusedBeside.slice(0, STANDING_MAX).map(({ request }) => ({
       orderId: request.orderId,
       amount: amountOf(request),

@@ -100,6 +100,9 @@ export default {
     "Das Gateway lehnt Login oder Passwort ab: Es wird nichts gesendet.",
   "trouble.credentials-refused.todo":
     "GATEWAY_LOGIN und GATEWAY_PWD in der Einstellungsdatei richtigstellen, dann ./launch.sh restart.",
+  "trouble.certificates-end":
+    "Ein Zertifikat läuft in weniger als 30 Tagen ab oder ist abgelaufen.",
+  "trouble.certificates-end.todo": "Die genannte Datei ersetzen, dann ./launch.sh restart.",
   "trouble.gateway-misconfigured":
     "Dem Zertifikat des Gateways wird nicht vertraut, oder es verweigert den Zugang.",
   "trouble.gateway-misconfigured.todo": "GATEWAY_URL, GATEWAY_CA_FILE, Uhr und Proxy prüfen.",

@@ -91,6 +91,8 @@ export default {
   "trouble.credentials-refused": "The gateway refuses login or password: nothing is sent.",
   "trouble.credentials-refused.todo":
     "Correct GATEWAY_LOGIN and GATEWAY_PWD in the setup file, then ./launch.sh restart.",
+  "trouble.certificates-end": "A certificate ends within 30 days, or has ended.",
+  "trouble.certificates-end.todo": "Replace the file that is named, then ./launch.sh restart.",
   "trouble.gateway-misconfigured": "The gateway’s certificate is not trusted, or it denies access.",
   "trouble.gateway-misconfigured.todo":
     "Check GATEWAY_URL, GATEWAY_CA_FILE, the clock and any proxy.",

@@ -98,6 +98,8 @@ export default {
     "La passerelle refuse l’identifiant ou le mot de passe : rien n’est envoyé.",
   "trouble.credentials-refused.todo":
     "Corrigez GATEWAY_LOGIN et GATEWAY_PWD dans le fichier de configuration, puis ./launch.sh restart.",
+  "trouble.certificates-end": "Un certificat expire dans moins de 30 jours ou a expiré.",
+  "trouble.certificates-end.todo": "Remplacez le fichier indiqué, puis ./launch.sh restart.",
   "trouble.gateway-misconfigured":
     "Le certificat de la passerelle n’est pas reconnu, ou elle refuse l’accès.",
   "trouble.gateway-misconfigured.todo":
