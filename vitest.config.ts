@@ -9,8 +9,8 @@ import { sharing } from "./test/support/worker-sharing.ts";
 export default defineConfig({
   test: {
     reporters: ["default", new SummaryReporter()],
-    // Most of a test's time is waiting for processes, ptys and protocol timers, not computing: four
-    // workers leave a quarter of two processors idle.
+    // Most of a test's time is waiting for processes, ptys and protocol timers, not computing: six
+    // workers leave a fifth of two processors idle, four a quarter.
     maxWorkers: 6,
     testTimeout: TEST_LIMIT_MS,
     hookTimeout: TEST_LIMIT_MS,
