@@ -61,8 +61,8 @@ describe.each(transports)("over %s", (transport) => {
     await register.run("0600 06 000000 36 0978");
     register.send(authorisation(1200));
     expect(await register.nextApdu()).toBe("800000");
-    await register.close();
     await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+    await register.close();
     const again = await reconnect();
     if (transport === "tcp") expect(await again.run(STATUS)).toEqual(["849c00"]);
     simulator.terminal.parts.customer.act({ action: "insert" });
