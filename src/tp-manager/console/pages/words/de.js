@@ -187,6 +187,8 @@ export default {
   "updates.ready": "Bereit",
   "updates.held": "Angehalten von",
   "updates.nobody": "niemandem",
+  "updates.heldUntil": "{who} seit {since}, bis {until}",
+  "updates.heldOpen": "{who} seit {since}, bis jemand sie wieder zulässt",
   "updates.until": "Bis zum Tag",
   "updates.hold": "Updates anhalten",
   "updates.hold.sentence":

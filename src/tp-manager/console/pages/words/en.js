@@ -186,6 +186,8 @@ export default {
   "updates.ready": "Ready",
   "updates.held": "Held by",
   "updates.nobody": "nobody",
+  "updates.heldUntil": "{who} since {since}, until {until}",
+  "updates.heldOpen": "{who} since {since}, until somebody lets them in again",
   "updates.until": "Until the day",
   "updates.hold": "Hold updates",
   "updates.hold.sentence": "No version is taken by itself until {until}. Looks go on.",

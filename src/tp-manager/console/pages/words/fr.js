@@ -187,6 +187,8 @@ export default {
   "updates.ready": "Prête",
   "updates.held": "Retenues par",
   "updates.nobody": "personne",
+  "updates.heldUntil": "{who} depuis {since}, jusqu’au {until}",
+  "updates.heldOpen": "{who} depuis {since}, jusqu’à ce que quelqu’un les laisse revenir",
   "updates.until": "Jusqu’au jour",
   "updates.hold": "Retenir les mises à jour",
   "updates.hold.sentence":
