@@ -34,8 +34,8 @@ const COPY_LIMIT_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Does the daily chores at their time, only while nothing else goes on. What was due before the
- * start is left for the next day. The wall clock is read every minute, so neither a clock that is
+ * Does the daily chores at their time, only while nothing else goes on. Chores due before the
+ * start are left for the next day. The wall clock is read every minute, so neither a clock that is
  * set nor a machine that slept costs a day.
  */
 export function startDaily(options: DailyOptions): { stop(): void } {
