@@ -20,7 +20,7 @@ const GROUP_DIGITS = 8;
 const AFTER_VERSION = 15;
 
 /**
- * A UUID of version 7 (RFC 9562 5.7): the time, and 74 random bits. Ids of one hour lie side by
+ * A UUID of version 7: the time in milliseconds, and 74 random bits. Ids of one hour lie side by
  * side in every index, so a queue, and a payment in a long journal, meets few pages. A clock that
  * was set costs that, and nothing else.
  */
