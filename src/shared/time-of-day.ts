@@ -6,3 +6,14 @@ export function lastTimeOfDay(at: string, nowMs: number): number {
   if (day.getTime() > nowMs) day.setDate(day.getDate() - 1);
   return day.getTime();
 }
+
+let zone: string | undefined;
+
+/**
+ * The name of the machine's time zone, asked for once: each answer of the calendars of the world
+ * takes time and memory, the first one 9 MB.
+ */
+export function localTimeZone(): string {
+  zone ??= Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return zone;
+}
