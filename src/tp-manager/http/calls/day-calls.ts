@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type Clock, isoTime, sleep } from "../../../shared/time.ts";
-import { localTimeZone } from "../../../shared/time-of-day.ts";
+import { localTimeZone } from "../../../shared/time-zone.ts";
 import type { ClosingOfDay } from "../../attempts/day-store.ts";
 import { storage } from "../../attempts/failures.ts";
 import { DayFigures, middleOf, successShareOf } from "../../orders/day-figures.ts";

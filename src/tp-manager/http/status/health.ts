@@ -3,7 +3,7 @@ import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
 import { osName, versionNumber } from "../../../shared/installation.ts";
 import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
 import { type Clock, isoTime } from "../../../shared/time.ts";
-import { localTimeZone } from "../../../shared/time-of-day.ts";
+import { localTimeZone } from "../../../shared/time-zone.ts";
 import {
   inDoubtWords,
   KEEPS_PAYMENTS,
