@@ -166,8 +166,8 @@ const floods = [
 ];
 
 /**
- * Attacks a connection that stands; the words of its end. Bytes that wait for more of their kind end
- * nothing: then the broker goes away.
+ * Attacks a connection that stands; the words of its end. Unless the attack is enough to end it,
+ * the broker goes away.
  */
 async function attacked(
   connect: ConnectToBroker,
