@@ -44,7 +44,8 @@ function alarmNames(): string[] {
     .filter((name) => /^(tp-manager|supervisor)\b.*\.ts$/.test(name) && !name.includes("openapi"))
     .map((name) => readFileSync(join(folder, name), "utf8"))
     .join("\n");
-  return [...source.matchAll(/\balarm: "([a-z-]+)"/g)].map(([, name = ""]) => name);
+  const raised = /\balarm: "([a-z-]+)"|\braiseAlarm\([^"]*"([a-z-]+)"/g;
+  return [...source.matchAll(raised)].map(([, own = "", supervisors = own]) => supervisors);
 }
 
 test("every code that the connector tells has the page's own sentence in each language", () => {

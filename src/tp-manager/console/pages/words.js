@@ -18,9 +18,11 @@ export async function loadWords(language) {
   sessionStorage.setItem(CHOSEN, language);
   /** @type {{ default: Record<string, string> }} */
   const { default: texts } = await import(`./words/${language}.js`);
+  const plural = new Intl.PluralRules(language);
   /** @type {Words} */
   return (key, values = {}) => {
-    const text = texts[key] ?? key;
+    const isOne = "count" in values && plural.select(Number(values["count"])) === "one";
+    const text = (isOne && texts[`${key}.one`]) || (texts[key] ?? key);
     return text.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
   };
 }
