@@ -143,8 +143,10 @@ export class HandOff {
     transactionId: string,
     deadlineMs: number,
   ): Promise<DeliveryState | undefined> | undefined {
-    const row = this.#store.handOff(transactionId);
-    if (row?.acknowledged !== false || row.isSetAside) return undefined;
+    if (!this.#waiting.has(transactionId)) {
+      const row = this.#store.handOff(transactionId);
+      if (row?.acknowledged !== false || row.isSetAside) return undefined;
+    }
     return this.#awaited(transactionId, deadlineMs);
   }
 
