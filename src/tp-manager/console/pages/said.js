@@ -12,7 +12,8 @@ const namesCall = /\b(GET|POST|HEAD) \//;
 /** Buttons that sentences name. */
 const buttons = {
   ...{ check: "care.check", accept: "accept", doctor: "doctor.examine" },
-  ...{ look: "lost.look", update: "care.update" },
+  ...{ look: "lost.look", update: "care.update", unhold: "updates.unhold" },
+  settings: "settings.title",
 };
 
 /**

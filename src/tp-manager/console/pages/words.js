@@ -13,14 +13,37 @@ export function firstLanguage() {
   return wanted.find((one) => languages[one] !== undefined) ?? "en";
 }
 
-/** @param {string} language */
+/**
+ * @param {string} language
+ * @returns {Promise<Words>}
+ */
 export async function loadWords(language) {
   sessionStorage.setItem(CHOSEN, language);
   /** @type {{ default: Record<string, string> }} */
   const { default: texts } = await import(`./words/${language}.js`);
-  /** @type {Words} */
+  return (key, values = {}) => filled(texts[key] ?? key, values);
+}
+
+/**
+ * The words with those of a file that only some views need.
+ * @param {Words} words
+ * @param {string} language
+ * @param {string} name
+ * @returns {Promise<Words>}
+ */
+export async function moreWords(words, language, name) {
+  /** @type {{ default: Record<string, string> }} */
+  const { default: texts } = await import(`./words/${name}-${language}.js`);
   return (key, values = {}) => {
-    const text = texts[key] ?? key;
-    return text.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
+    const text = texts[key];
+    return text === undefined ? words(key, values) : filled(text, values);
   };
+}
+
+/**
+ * @param {string} text
+ * @param {Record<string, string | number>} values
+ */
+function filled(text, values) {
+  return text.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
 }
