@@ -108,7 +108,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     await page.getByRole("link", { name: "Care" }).click();
     const main = () => page.locator("main").innerText();
     await page.getByRole("button", { name: "Check", exact: true }).click();
-    await expect.poll(main).toMatch(/A payment is taken ready/);
+    await expect.poll(main).toMatch(/A payment would be taken ready/);
     for (const [name, done] of [
       ["End of day", /The end of day is done/],
       ["Restart the terminal", /has restarted/],

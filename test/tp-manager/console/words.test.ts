@@ -57,7 +57,8 @@ function alarmNames(): string[] {
     .filter((name) => /^(tp-manager|supervisor)\b.*\.ts$/.test(name) && !name.includes("openapi"))
     .map((name) => readFileSync(join(folder, name), "utf8"))
     .join("\n");
-  return [...source.matchAll(/\balarm: "([a-z-]+)"/g)].map(([, name = ""]) => name);
+  const raised = /\balarm: "([a-z-]+)"|\braiseAlarm\([^"]*"([a-z-]+)"/g;
+  return [...source.matchAll(raised)].map(([, own = "", supervisors = own]) => supervisors);
 }
 
 test("every code that the connector tells has the page's own sentence in each language", () => {
@@ -105,7 +106,7 @@ test("every finding of the doctor has the page's own sentence and advice in each
 });
 
 test("a sentence about a finding names only values that it comes with, and the page's buttons", () => {
-  const buttons = ["{check}", "{settings}", "{update}", "{unhold}"];
+  const buttons = ["{check}", "{settings}", "{update}", "{unhold}", "{doubt}"];
   const wrong = findings.flatMap(([code, { check, says, todo = "" }]) => {
     const command = /\.\/(launch|always-up)\.sh/.test(todo) ? ["{command}"] : [];
     const values = [...valuesIn(check + says + todo), ...command];

@@ -52,7 +52,7 @@ function Console({ first }) {
     setWords(() => next);
     setLanguage(chosen);
   };
-  const choice = html`<label class="language">${told("language")}
+  const choice = html`<label class="language"><span class="out">${told("language")}</span>
     <select value=${language} onchange=${(/** @type {any} */ event) => speak(event.target.value)}>
       ${Object.entries(languages).map(([key, name]) => html`<option value=${key}>${name}</option>`)}
     </select></label>`;

@@ -21,7 +21,7 @@ export async function loadWords(language) {
   sessionStorage.setItem(CHOSEN, language);
   /** @type {{ default: Record<string, string> }} */
   const { default: texts } = await import(`./words/${language}.js`);
-  return (key, values = {}) => filled(texts[key] ?? key, values);
+  return wordsFrom(texts, language, (key) => key);
 }
 
 /**
@@ -34,16 +34,21 @@ export async function loadWords(language) {
 export async function moreWords(words, language, name) {
   /** @type {{ default: Record<string, string> }} */
   const { default: texts } = await import(`./words/${name}-${language}.js`);
-  return (key, values = {}) => {
-    const text = texts[key];
-    return text === undefined ? words(key, values) : filled(text, values);
-  };
+  return wordsFrom(texts, language, words);
 }
 
 /**
- * @param {string} text
- * @param {Record<string, string | number>} values
+ * @param {Record<string, string>} texts
+ * @param {string} language
+ * @param {Words} otherwise of a key that is not among them
+ * @returns {Words}
  */
-function filled(text, values) {
-  return text.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
+function wordsFrom(texts, language, otherwise) {
+  const plural = new Intl.PluralRules(language);
+  return (key, values = {}) => {
+    const isOne = "count" in values && plural.select(Number(values["count"])) === "one";
+    const text = (isOne && texts[`${key}.one`]) || texts[key];
+    if (text === undefined) return otherwise(key, values);
+    return text.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
+  };
 }

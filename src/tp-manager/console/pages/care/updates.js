@@ -1,4 +1,4 @@
-import { timeOf } from "../format.js";
+import { dayOf, timeOf } from "../format.js";
 import { Detail, refusal, Said } from "../said.js";
 import { html, useEffect, useState } from "../vendor/htm-preact.js";
 
@@ -19,7 +19,7 @@ export function Updates({ api, ask, words, language }) {
   useEffect(() => void read(), []);
   /** @type {(name: string, path: string, body: (person: any) => object) => Promise<void>} */
   const act = async (name, path, body) => {
-    const end = until || words("updates.open");
+    const end = until ? dayOf(until, language) : words("updates.open");
     const person = await ask({
       title: words(name),
       sentence: words(`${name}.sentence`, { until: end }),

@@ -97,14 +97,14 @@ export default {
   "finding.terminal-doubtful.todo": "Nach dem Terminal sehen; „{check}“ oben befragt es.",
   "finding.terminal-in-doubt": "Zahlungen werden angenommen; im Zweifel sind {count}.",
   "finding.terminal-in-doubt.todo":
-    "Ins Journal des Terminals sehen, dann unter Im Zweifel sagen, was war.",
+    "Ins Journal des Terminals sehen, dann unter „{doubt}“ sagen, was war.",
   "finding.terminal-not-asked": "Nicht gefragt: Der Connector antwortet nicht.",
   "finding.terminal-not-asked.todo": "Auf der Maschine: {command}",
   "finding.queue-right": "{pending} warten, {parked} abgelehnt, {sent} gesendet",
   "finding.queue-waiting":
     "{pending} warten, die älteste seit {oldest}; {parked} abgelehnt, {sent} gesendet",
-  "finding.journal-right": "{count} Zahlungen folgen den Regeln.",
-  "finding.journal-faulty": "{count} Einträge verletzen eine Regel über Geld.",
+  "finding.journal-right": "Zahlungen, die den Regeln folgen: {count}",
+  "finding.journal-faulty": "Einträge, die eine Regel über Geld verletzen: {count}",
   "finding.journal-faulty.todo":
     "Auf der Maschine nennt {command} sie; das und ein Paket an den Support schicken.",
   "finding.journal-not-audited": "Das Journal wurde nicht geprüft.",

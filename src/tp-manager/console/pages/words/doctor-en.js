@@ -88,14 +88,14 @@ export default {
   "finding.terminal-doubtful.todo": "Look at the terminal; “{check}” above asks it.",
   "finding.terminal-in-doubt": "Payments are taken; in doubt are {count}.",
   "finding.terminal-in-doubt.todo":
-    "Look in the terminal’s own journal, then say In doubt what you found.",
+    "Look in the terminal’s own journal, then say what you found: {doubt}.",
   "finding.terminal-not-asked": "Not asked: the connector does not answer.",
   "finding.terminal-not-asked.todo": "On the machine: {command}",
   "finding.queue-right": "{pending} waiting, {parked} refused, {sent} sent",
   "finding.queue-waiting":
     "{pending} waiting, the oldest for {oldest}; {parked} refused, {sent} sent",
-  "finding.journal-right": "{count} payments follow the rules.",
-  "finding.journal-faulty": "{count} records break a rule about money.",
+  "finding.journal-right": "Payments that follow the rules: {count}",
+  "finding.journal-faulty": "Records that break a rule about money: {count}",
   "finding.journal-faulty.todo":
     "On the machine {command} lists them; send that and a support bundle to support.",
   "finding.journal-not-audited": "The journal was not audited.",

@@ -97,14 +97,14 @@ export default {
   "finding.terminal-doubtful.todo": "Allez voir le terminal ; « {check} » ci-dessus l’interroge.",
   "finding.terminal-in-doubt": "Les paiements sont acceptés ; en doute : {count}.",
   "finding.terminal-in-doubt.todo":
-    "Regardez le journal du terminal, puis dites sous En doute ce que vous y avez trouvé.",
+    "Regardez le journal du terminal, puis dites sous « {doubt} » ce que vous y avez trouvé.",
   "finding.terminal-not-asked": "Non interrogé : le connecteur ne répond pas.",
   "finding.terminal-not-asked.todo": "Sur la machine : {command}",
   "finding.queue-right": "{pending} en attente, {parked} refusées, {sent} envoyées",
   "finding.queue-waiting":
     "{pending} en attente, la plus ancienne depuis {oldest} ; {parked} refusées, {sent} envoyées",
-  "finding.journal-right": "{count} paiements suivent les règles.",
-  "finding.journal-faulty": "{count} écritures violent une règle sur l’argent.",
+  "finding.journal-right": "Paiements qui suivent les règles : {count}",
+  "finding.journal-faulty": "Écritures qui violent une règle sur l’argent : {count}",
   "finding.journal-faulty.todo":
     "Sur la machine, {command} les énumère ; envoyez cela et un dossier à l’assistance.",
   "finding.journal-not-audited": "Le journal n’a pas été vérifié.",
