@@ -1,6 +1,6 @@
 import { type FindingCode, findingTable, type Verdict } from "./finding-table.ts";
 
-export type FindingValues = Readonly<Record<string, string | number>>;
+type FindingValues = Readonly<Record<string, string | number>>;
 
 /** One line of the doctor. */
 export interface Finding {
@@ -12,7 +12,7 @@ export interface Finding {
   readonly says: string;
   /** Advice for the terminal, also where all is well; null when there is nothing to do. */
   readonly todo: string | null;
-  /** What differs from one time to the next, for sentences in other languages. */
+  /** The values that the words were made with, for sentences in other languages. */
   readonly values: FindingValues;
 }
 

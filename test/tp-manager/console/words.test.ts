@@ -105,7 +105,7 @@ test("every finding of the doctor has the page's own sentence and advice in each
   }
 });
 
-test("a sentence about a finding names only values that it comes with, and the page's buttons", () => {
+test("a sentence about a finding names only its values, and the page's buttons", () => {
   const buttons = ["{check}", "{settings}", "{update}", "{unhold}", "{doubt}"];
   const wrong = findings.flatMap(([code, { check, says, todo = "" }]) => {
     const command = /\.\/(launch|always-up)\.sh/.test(todo) ? ["{command}"] : [];
