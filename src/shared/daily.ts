@@ -2,10 +2,10 @@ import { execFile } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { schedule } from "node-cron";
 import type { Logger } from "./logger.ts";
 import type { Store } from "./stores/store.ts";
-import { type Clock, sleep, type Timer } from "./time.ts";
-import { lastTimeOfDay } from "./time-of-day.ts";
+import { type Clock, sleep } from "./time.ts";
 import { programFile } from "./version-files.ts";
 
 /** One thing to do each day. */
@@ -24,7 +24,6 @@ interface DailyOptions {
   readonly log: Logger;
 }
 
-const LOOK_EVERY_MS = 60_000;
 const IDLE_POLL_MS = 15_000;
 const IDLE_WAIT_MAX_MS = 3_600_000;
 /** Copies of each database that are kept: the newest, and one from before whatever spoilt it. */
@@ -33,31 +32,14 @@ const BACKUPS_KEPT = 2;
 const COPY_LIMIT_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
 
-/**
- * Does the daily chores at their time, only while nothing else goes on. Chores due before the
- * start are left for the next day. The wall clock is read every minute, so neither a clock that is
- * set nor a machine that slept costs a day.
- */
-export function startDaily(options: DailyOptions): { stop(): void } {
-  const { at, clock } = options;
-  let lastMs = clock.now();
-  let stopped = false;
-  const wait = (): Timer => clock.startTimer("daily chores", LOOK_EVERY_MS, () => void look());
-  const look = async (): Promise<void> => {
-    const nowMs = clock.now();
-    const isDue = lastTimeOfDay(at, nowMs) > lastMs;
-    // Of a last time in the future, too: the clock was wrong then.
-    if (isDue || lastMs > nowMs) lastMs = nowMs;
-    if (isDue) await runChores(options);
-    if (!stopped) timer = wait();
-  };
-  let timer = wait();
-  return {
-    stop() {
-      stopped = true;
-      timer.clear();
-    },
-  };
+/** Does the daily chores at their time, only while nothing else goes on. */
+export function startDaily(options: DailyOptions): { stop(): Promise<void> } {
+  const [hours, minutes] = options.at.split(":").map(Number);
+  const task = schedule(`${minutes} ${hours} * * *`, () => runChores(options), {
+    name: "daily chores",
+    noOverlap: true,
+  });
+  return { stop: async () => void (await task.destroy()) };
 }
 
 /**

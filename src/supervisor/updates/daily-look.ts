@@ -1,5 +1,4 @@
 import type { Clock, Timer } from "../../shared/time.ts";
-import { lastTimeOfDay } from "../../shared/time-of-day.ts";
 
 const LOOK_EVERY_MS = 60_000;
 const MINUTE_MS = 60_000;
@@ -55,13 +54,22 @@ export class DailyLook {
   #isDue(): boolean {
     const { at, lastMs, clock } = this.#options;
     const nowMs = clock.now();
-    const dueMs = lastTimeOfDay(at, nowMs);
+    const dueMs = lastTime(at, nowMs);
     // A look in the future is one of a wrong clock.
     const looks = [lastMs() ?? Number.NEGATIVE_INFINITY, this.#triedMs].filter((ms) => ms <= nowMs);
     if (Math.max(...looks) >= dueMs) return false;
     const isOnTime = nowMs - dueMs < 2 * LOOK_EVERY_MS;
     return isOnTime || clock.monotonicMs() - this.#startedMs >= pauseMs(at);
   }
+}
+
+/** The newest moment of that time of day that is not after now. */
+function lastTime(at: string, nowMs: number): number {
+  const [hours = 0, minutes = 0] = at.split(":").map(Number);
+  const day = new Date(nowMs);
+  day.setHours(hours, minutes, 0, 0);
+  if (day.getTime() > nowMs) day.setDate(day.getDate() - 1);
+  return day.getTime();
 }
 
 /** Each installation has another minute of its hour. */
