@@ -189,6 +189,9 @@ export interface Health {
     /** A version that waits to be taken. */
     readonly ready: string | null;
     readonly heldBy: string | null;
+    readonly heldSince: string | null;
+    /** null with a `heldBy`: until somebody ends it. */
+    readonly heldUntil: string | null;
   } | null;
 }
 

@@ -22,6 +22,7 @@ export {
 export { bytesOf, textOf } from "./latin-text.ts";
 export { maskedField, maskedText, panOfReport, shownText } from "./masking.ts";
 export { familySettings, lineOf, lineReconnect, sessionTimes } from "./settings.ts";
+export { tagName } from "./tag-table.ts";
 export {
   decodeTagged,
   encodeTagged,

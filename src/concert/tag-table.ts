@@ -40,3 +40,8 @@ type TagName = keyof typeof tagNames;
 export function isKnownTag(tag: string): tag is TagName {
   return Object.hasOwn(tagNames, tag);
 }
+
+/** The purpose of a tag; undefined: nobody has described it. */
+export function tagName(tag: string): string | undefined {
+  return isKnownTag(tag) ? tagNames[tag] : undefined;
+}

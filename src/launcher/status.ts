@@ -155,13 +155,14 @@ function printQueue({ outbox }: SupervisorStatus, output: Output): void {
 /** Nothing of an installation that asks nobody, or is none that is updated. */
 function printUpdates({ updates }: SupervisorStatus, output: Output): void {
   if (!updates?.asks) return;
-  const { channel, checkedMs, fault, ready, heldBy } = updates;
+  const { channel, checkedMs, fault, ready, heldBy, heldUntilMs = null } = updates;
   const looked = checkedMs === null ? "not looked yet" : `last look ${isoTime(checkedMs)}`;
+  const until = heldUntilMs === null ? "" : ` until ${isoTime(heldUntilMs)}`;
   const words = [
     ...[`channel ${channel}`, looked],
     ...(fault === null ? [] : [fault]),
     ...(ready === null ? [] : [`${ready} is ready`]),
-    ...(heldBy === null ? [] : [`held by ${heldBy}`]),
+    ...(heldBy === null ? [] : [`held by ${heldBy}${until}`]),
   ];
   const isWell = fault === null && heldBy === null;
   const state = fault === null ? (heldBy === null ? "looked for" : "held") : "failing";

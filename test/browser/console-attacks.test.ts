@@ -91,7 +91,7 @@ describe.skipIf(!haveChromium)("the console against other pages", () => {
     // The session itself goes on.
     await page.getByRole("link", { name: "Care" }).click();
     await page.getByRole("button", { name: "Check", exact: true }).click();
-    await expect.poll(() => page.locator("main").innerText()).toMatch(/A payment is taken/);
+    await expect.poll(() => page.locator("main").innerText()).toMatch(/A payment would be taken/);
   });
 
   test("the page's own policy lets nothing in that is not its file", async () => {

@@ -78,5 +78,27 @@ async function faultsOfView(page: Page): Promise<string[]> {
   return [
     ...found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`),
     ...(wide ? ["wider than the window"] : []),
+    ...(await untranslated(page)),
   ];
+}
+
+/**
+ * What a page in another language says in English, or as a code, outside of what is marked as such:
+ * the connector's own words (lang="en"), tickets, commands, and names that somebody gave.
+ */
+export async function untranslated(page: Page): Promise<string[]> {
+  return (await page.evaluate(`(() => {
+    if (document.documentElement.lang === "en") return [];
+    const english = /\\b(the|and|of|with|is|nothing|not known)\\b/;
+    const code = /^[A-Z]+_[A-Z_]+$|[a-z]-[a-z]+-[a-z]/;
+    const found = [];
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const { parentElement: inside, textContent: text } = texts.currentNode;
+      if (inside.closest("[lang], code, select, q").matches(":not(html)")) continue;
+      if (english.test(text) || code.test(text)) found.push("not translated: " + text.trim());
+      if (/\\{\\w+\\}/.test(text)) found.push("without its value: " + text.trim());
+    }
+    return found;
+  })()`)) as string[];
 }

@@ -7,7 +7,7 @@ import { declined, report } from "../support/reports.ts";
 import { approves, lost } from "../support/scripted-terminal.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { browserForFile, haveChromium } from "./chromium.ts";
-import { consoleHouse, consolePage, easyForAll } from "./console-house.ts";
+import { consoleHouse, consolePage, easyForAll, untranslated } from "./console-house.ts";
 
 const HOUR_MS = 3_600_000;
 const hostile = `=HYPERLINK("http://evil.test")<img src=x onerror=alert(1)>`;
@@ -117,7 +117,7 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     await say(page).toMatch(/2 payments/);
     await page.getByLabel("Amount").fill("2,50");
     await page.keyboard.press("Enter");
-    await say(page).toMatch(/1 payments/);
+    await say(page).toMatch(/1 payment\./);
     await page.getByRole("link", { name: "A-1001" }).focus();
     await page.keyboard.press("Enter");
     await say(page).toMatch(/The customer has paid/);
@@ -134,7 +134,7 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     expect(asked).toEqual([["refund", { orderId: "A-1001" }, 120]]);
     expect(at.terminal.reversed).toHaveLength(1);
     await page.getByRole("button", { name: /Back to the list/ }).click();
-    await say(page).toMatch(/1 payments/);
+    await say(page).toMatch(/1 payment\./);
     expect(faults).toEqual([]);
   });
 
@@ -180,7 +180,7 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     await order("D-1", /Nobody knows/);
     await page.getByRole("button", { name: "Say what became of it" }).click();
     const head = () => page.evaluate("document.activeElement.innerText");
-    await expect.poll(head).toMatch(/order D-1: EUR/);
+    await expect.poll(head).toMatch(/Order D-1: EUR/);
     await say(page).toMatch(/What did you find out/);
     if (everyState) {
       await order("C-1", /declined[\s\S]*541333XXXXXX4444/);
@@ -198,7 +198,7 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
       await page.locator("header select").selectOption(language);
       await say(page).toMatch(words);
       if (everyState) await easyForAll(page, `story-${language}`);
-      else expect(await page.evaluate(isTooWide)).toBe(false);
+      else expect([await page.evaluate(isTooWide), await untranslated(page)]).toEqual([false, []]);
     }
     expect(faults).toEqual([]);
   });
@@ -240,6 +240,7 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     await easyForAll(page, "day-tables");
     await page.locator("header select").selectOption("fr");
     await say(page).toMatch(/Paiements par heure/);
+    expect(await untranslated(page)).toEqual([]);
     if (everyState) await easyForAll(page, "day-fr");
     await page.goto(`${url}/#day/2020-01-01`);
     await say(page).toMatch(/rien à montrer/);

@@ -35,7 +35,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     await page.getByRole("link", { name: "In doubt" }).click();
     const main = () => page.locator("main").innerText();
     await expect.poll(main).toMatch(/Another terminal is connected[\s\S]*52500009/);
-    await expect.poll(main).toMatch(/order A-1[\s\S]*no such field/);
+    await expect.poll(main).toMatch(/Order A-1[\s\S]*no such field/);
     await easyForAll(page, "doubt-waiting");
     await page.getByLabel("Language").selectOption("de");
     await expect.poll(main).toMatch(/Ein anderes Terminal ist angeschlossen als das angenommene/);

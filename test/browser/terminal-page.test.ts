@@ -1,6 +1,10 @@
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import {
+  started as startFrench,
+  taggedRequest,
+} from "../simulator/terminal/concert/support/started.ts";
 import type { ZvtSimulator } from "../simulator/terminal/support/start-simulator.ts";
 import { startTerminalSimulator } from "../simulator/terminal/support/start-simulator.ts";
 import {
@@ -170,6 +174,30 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     await faultsIn("off", "dark");
     await press("All as at the start");
     expect(complaints).toEqual([]);
+  });
+
+  test("with Caisse-AP the wire is read tag by tag, and nothing is offered in vain", async () => {
+    const bare = { transport: "tcp", family: "caisse-ap", sessions: false } as const;
+    const french = await startFrench(bare, { controlPort: 0 });
+    await page.goto(`${french.simulator.controlUrl}/`);
+    await display(/Welcome/);
+    french.register.say(taggedRequest(1200, { CF: "K-7" }));
+    await display(/12\.00 EUR[\s\S]*Approved/);
+    const wire = page.locator(".wire");
+    await expect
+      .poll(() => wire.innerText())
+      .toMatch(/CD 0 debit\s+12\.00 EUR, register 01[\s\S]*AE 10 done\s+12\.00 EUR, card 541333/);
+    await wire.getByText("CD 0 debit").click();
+    expect(await wire.locator("details[open]").innerText()).toMatch(
+      /CB amount\s+1200 12\.00 EUR[\s\S]*CF private data\s+K-7[\s\S]*CB 004 1200\|/,
+    );
+    const buttons = await page.locator(".bench").innerText();
+    expect(buttons).toContain("has no name: not noticed");
+    expect(buttons).not.toContain("Forget registration");
+    expect(await wire.innerText()).not.toContain("status enquiries");
+    expect(await page.getByLabel("Fault").innerText()).not.toContain("nak-enq");
+    expect(await hardToUse(page)).toEqual([]);
+    expect(await axeFaults(page)).toEqual([]);
   });
 
   test("other pages can open it, and can neither read nor do anything", async () => {

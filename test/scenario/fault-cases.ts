@@ -1,4 +1,9 @@
-import { faultKinds, points } from "../../src/simulator/terminal/zvt/faults/fault-table.ts";
+import { canStrike } from "../../src/simulator/terminal/faults/fault-table.ts";
+import {
+  faultKinds,
+  points,
+  zvtFaults,
+} from "../../src/simulator/terminal/zvt/faults/fault-table.ts";
 import { until } from "../support/child-program.ts";
 import { type Answer, TestInstallation } from "../support/installation.ts";
 import { asSlow, PATIENCE_MS } from "../support/patience.ts";
@@ -14,12 +19,14 @@ interface FaultCase {
 }
 
 const abortFaults = ["refuse-abort", "ignore-abort", "late-approval"];
-const serialFaults = ["bad-crc", "nak-storm", "drop-ack", "late-ack"];
 const pointFaults = ["mute", "unplug", "reboot"];
 
 /** Faults of frames and their acknowledgement, which TCP does not have (docs/zvt.md 1.2, 3.2). */
 export function notOn(line: Line): readonly string[] {
-  return line === "pty" ? [] : serialFaults;
+  const traits = [line === "tcp" ? "tcp" : "serial"] as const;
+  return Object.entries(zvtFaults.kinds).flatMap(([name, kind]) =>
+    canStrike(kind, traits) ? [] : [name],
+  );
 }
 
 /** Every fault of the table; those that strike at a moment at every moment. */

@@ -1,4 +1,8 @@
-import type { FaultTable } from "../../src/simulator/terminal/faults/fault-table.ts";
+import {
+  canStrike,
+  type FaultTable,
+  type LineTrait,
+} from "../../src/simulator/terminal/faults/fault-table.ts";
 import { until } from "../support/child-program.ts";
 import { type Answer, TestInstallation } from "../support/installation.ts";
 import { asSlow } from "../support/patience.ts";
@@ -14,29 +18,22 @@ const AMOUNT_MINOR = 500;
 /** Short, so that the terminal has given up before the kiosk is answered. */
 const timers = ["--answer-ms", "--session-ms", "--silence-ms"];
 
-const ofSessions = "silent-enq,nak-enq,nak-frame,no-ack,late-ack,bad-check,no-eot,parity".split(
-  ",",
-);
-const ofConnections = ["close", "left-open"];
-
 /** Only of a terminal that does not know the request: simulated-terminals.test.ts plays it. */
 const notHere = "any-body";
 
 /** Faults of the table that a line can have, those of a moment at each of two moments. */
 export function faultsOn({ kinds }: FaultTable, at: UnaskedLine): string[] {
-  return Object.keys(kinds)
-    .filter((name) => name !== notHere && canStrike(name, at))
-    .flatMap((name) => withMoments(name, at.sessions));
+  return Object.entries(kinds)
+    .filter(([name, kind]) => name !== notHere && canStrike(kind, traitsOf(at)))
+    .flatMap(([name]) => withMoments(name, at.sessions));
 }
 
-/** Whether a line can have this fault. */
-export function canStrike(
-  name: string,
-  { line, sessions }: Pick<UnaskedLine, "line" | "sessions">,
-): boolean {
-  if (ofSessions.includes(name)) return sessions;
-  if (name === "refuse-connection") return line === "tcp";
-  return !ofConnections.includes(name) || (line === "tcp" && !sessions);
+/** As the simulator calls the line of a case. */
+export function traitsOf({
+  line,
+  sessions,
+}: Pick<UnaskedLine, "line" | "sessions">): readonly LineTrait[] {
+  return [line === "tcp" ? "tcp" : "serial", sessions ? "sessions" : "bare"];
 }
 
 /** Two faults of one payment have a blank between them. */

@@ -176,7 +176,9 @@ test("bars and holds are honoured; nothing is put off when nothing is left", asy
   writeHold(fleet.data, { who: "anna", sinceMs: 0, untilMs: fleet.clock.now() + DAY_MS });
   expect(await fleet.check()).toMatchObject({ version: "1.1.0", isReady: false });
   expect(readReady(fleet.data)).toBeUndefined();
-  expect(fleet.figures().heldBy).toBe("anna");
+  expect(fleet.figures()).toMatchObject({
+    ...{ heldBy: "anna", heldSinceMs: 0, heldUntilMs: fleet.clock.now() + DAY_MS },
+  });
   fleet.clock.jumpWallClock(DAY_MS);
   expect(await fleet.check()).toMatchObject({ isReady: true });
   changeState(fleet.data, (state) => ({

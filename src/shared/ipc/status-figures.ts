@@ -26,6 +26,9 @@ export const updateFigures = z.object({
   ready: z.string().nullable(),
   /** Who holds updates; null: nobody. */
   heldBy: z.string().nullable(),
+  /** null: nobody holds them, or until somebody ends it; an older version does not tell. */
+  heldSinceMs: z.number().nullable().optional(),
+  heldUntilMs: z.number().nullable().optional(),
   /** No update could be looked for or taken for three nights, or metadata have expired. */
   stuck: troubleSince.nullable(),
   /** The last version that was tried failed here, and the older one runs. */

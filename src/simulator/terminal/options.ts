@@ -2,6 +2,7 @@ import type { Clock } from "../../shared/time.ts";
 import type { CardName } from "./bank/cards.ts";
 import type { OutcomeRule } from "./bank/outcome.ts";
 import type { FaultRequest } from "./faults/fault-request.ts";
+import type { LineTrait } from "./faults/fault-table.ts";
 import type { PaymentScript } from "./scenario.ts";
 
 /** Options of every terminal; a protocol adds its own and supplies the defaults. */
@@ -54,6 +55,11 @@ export interface Pace {
   /** Initialisation, diagnosis, end of day. */
   readonly administrationMs: number;
   readonly rebootMs: number;
+}
+
+/** The kinds of line that a register can have. */
+export function lineTraits({ tcp, pty, serial }: TerminalOptions): readonly LineTrait[] {
+  return [...(tcp ? (["tcp"] as const) : []), ...(pty || serial ? (["serial"] as const) : [])];
 }
 
 /** Nothing is waited for that a protocol does not ask for. */

@@ -32,10 +32,13 @@ export class PinPad<O extends TerminalOptions> {
     if (this.#entry === "wrong-first") return this.#asked === 1 ? "wrong" : "right";
     if (this.#entry !== "asked") return "right";
     this.#parts.screen.show("pin");
-    const act = await customerActs(this.#parts, { wanted: "digits", waitMs, signal });
-    if (act.action === "time-out") return "time-out";
-    if (act.action !== "digits") return "cancelled";
-    return act.digits === WRONG ? "wrong" : "right";
+    for (;;) {
+      const act = await customerActs(this.#parts, { wanted: "digits", waitMs, signal });
+      if (act.action === "time-out") return "time-out";
+      if (act.action === "digits") return act.digits === WRONG ? "wrong" : "right";
+      // The green key without digits is no PIN, and no end either.
+      if (act.action !== "key" || act.key === "stop") return "cancelled";
+    }
   }
 }
 

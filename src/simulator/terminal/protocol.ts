@@ -3,7 +3,7 @@ import type { SwitchTable } from "../switch-table.ts";
 import type { Ledger } from "./bank/ledger.ts";
 import type { CustomerDesk } from "./customer.ts";
 import type { FaultBox } from "./faults/fault-box.ts";
-import type { FaultTable } from "./faults/fault-table.ts";
+import type { FaultTable, LineTrait } from "./faults/fault-table.ts";
 import type { Memory } from "./memory/memory.ts";
 import type { Draft, SerialLine, TerminalOptions } from "./options.ts";
 import type { BytePort } from "./port/byte-port.ts";
@@ -61,6 +61,8 @@ export interface Machine {
   /** Members of the answer to `GET /state` beside those of every terminal. */
   state(): object;
   readonly condition: Condition;
+  /** The lines as they were opened: some faults need one of a kind. */
+  readonly traits: readonly LineTrait[];
   /** Conditions that `POST /state` switches by name. */
   readonly toggles: Readonly<Record<string, Toggle>>;
   /** Routes of the control API that only this protocol has, and what `GET /` says of them. */

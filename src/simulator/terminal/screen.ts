@@ -1,5 +1,5 @@
-import { number as currencyOfNumber } from "currency-codes";
 import type { Clock } from "../../shared/time.ts";
+import { amountInWords, type ShownAmount } from "./amount-words.ts";
 
 /** The moments of which a customer reads on the terminal's own display, in three languages. */
 const texts = {
@@ -25,13 +25,6 @@ const ends: ReadonlySet<Stage> = new Set([
   ...(["approved", "declined", "cancelled", "timed-out", "not-for-payments"] as const),
 ]);
 const END_SHOWN_MS = 5_000;
-
-/** The amount that is paid, as the display shows it. */
-interface ShownAmount {
-  readonly amountMinor: number;
-  /** ISO 4217 numeric, with or without a leading zero. */
-  readonly currency: string;
-}
 
 /** The display of the terminal shows the customer one moment at a time. */
 export class Screen {
@@ -68,14 +61,7 @@ export class Screen {
     return {
       stage: this.#stage,
       text: texts[this.#stage][language],
-      amount: inWords(this.#amount),
+      amount: this.#amount && amountInWords(this.#amount),
     };
   }
-}
-
-function inWords(amount: ShownAmount | null): string | null {
-  if (!amount) return null;
-  const currency = currencyOfNumber(amount.currency.slice(-3));
-  const digits = currency?.digits ?? 2;
-  return `${(amount.amountMinor / 10 ** digits).toFixed(digits)} ${currency?.code ?? ""}`.trimEnd();
 }

@@ -19,12 +19,26 @@ export interface TraceEntry {
   readonly direction?: "in" | "out";
   /** Message in hexadecimal with two dots for every byte that is not shown. */
   readonly hex?: string;
+  /** Message of characters, its fields kept apart. */
+  readonly text?: string;
   readonly message?: string;
   /** Its facts in words. */
   readonly says?: string;
+  /** All of it, field by field in the order of the wire. */
+  readonly fields?: readonly TraceField[];
   /** How often this frame was sent before. */
   readonly repeat?: number;
   readonly note?: string;
+}
+
+/** One field of a message, without a card number. */
+export interface TraceField {
+  /** Its letters on the wire, where it has some. */
+  readonly tag?: string;
+  readonly name: string;
+  readonly value: string;
+  /** The meaning of the value in words. */
+  readonly means?: string;
 }
 
 /** Where the terminal is when something happens on a wire. */

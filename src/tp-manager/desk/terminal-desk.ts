@@ -267,13 +267,14 @@ export class TerminalDesk implements Doubts {
     return ended.then((attempt) => this.#borneOut(attempt));
   }
 
-  /** The approval of an earlier attempt may have waited for this end (docs/design.md 3.25). */
+  /** An approval of an earlier attempt counts when this end is in vain (docs/design.md 3.25). */
   #spokenFor(end: Attempt): Attempt {
     const { terminal, attempts, log } = this.#parts;
-    if (!terminal.endWritten) return end;
-    terminal.endWritten();
+    if (!terminal.takeLateResults) return end;
+    terminal.endWritten?.();
     if (!isNotCharged(end.state)) return end;
     try {
+      this.#lateResults.wasInVain(end);
       return attempts.latest(end.request.orderId) ?? end;
     } catch (error) {
       log.error({ err: error }, "the journal could not be read");
@@ -435,7 +436,7 @@ export class TerminalDesk implements Doubts {
     writer.log("warn", word, "settled by an operator");
     this.#inquiries.reconsider();
     this.#parts.settled();
-    return settled;
+    return this.#spokenFor(settled);
   }
 
   /** While the terminal is asked about anything it is not to change by itself. */

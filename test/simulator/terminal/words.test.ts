@@ -86,6 +86,8 @@ describe("a word", () => {
     expect((await stopped).at(-1)).toBe("061e016c");
     const right = register.run(authorisation(1200));
     await say("ask-pin", { within: 20 });
+    // Without digits the green key is no PIN.
+    expect(await say("green", { within: 20 })).toBe("green");
     await say("pin", { value: "0000", within: 20 });
     await say("pin", { value: "1234", within: 20 });
     expect((await right).at(-1)).toBe("060f00");
@@ -197,4 +199,17 @@ describe.each(["concert", "caisse-ap"] as const)("at a terminal of %s, a word", 
     await say("busy");
     expect(await get("/state")).toMatchObject({ busy: true });
   });
+});
+
+test("a fault that the lines cannot have is not offered, and refused", async () => {
+  const bare = { transport: "tcp", family: "caisse-ap", sessions: false } as const;
+  const { simulator } = await french.started(bare, { controlPort: 0 });
+  const { say, get } = calls(simulator.controlUrl);
+  const { kinds } = (await get("/faults")) as { kinds: object };
+  expect(Object.keys(kinds)).toEqual(expect.arrayContaining(["refuse-connection", "close"]));
+  expect(kinds).not.toHaveProperty("late-ack");
+  expect(await say("fault", { value: "late-ack" })).toBe(
+    "400 fault late-ack cannot strike here: this terminal has no sessions",
+  );
+  expect(await say("fault", { value: "close" })).toBe("fault");
 });

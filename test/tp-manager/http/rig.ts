@@ -20,6 +20,7 @@ const supervisorStatus: SupervisorStatus = {
   updates: {
     ...{ asks: true, channel: "beta", checkedMs: Date.UTC(2026, 0, 15, 2), fault: "too slow" },
     ...{ freshMs: Date.UTC(2026, 0, 14, 2), expiresMs: null, ready: "0.2.0", heldBy: "anna" },
+    ...{ heldSinceMs: Date.UTC(2026, 0, 14, 8), heldUntilMs: Date.UTC(2026, 0, 19) },
     ...{ stuck: null, failed: null },
   },
 };

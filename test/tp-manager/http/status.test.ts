@@ -19,6 +19,7 @@ describe("GET /health", () => {
         ...{ asked: true, channel: "beta", lastCheckAt: "2026-01-15T02:00:00.000Z" },
         ...{ lastError: "too slow", metadataAt: "2026-01-14T02:00:00.000Z" },
         ...{ metadataExpireAt: null, ready: "0.2.0", heldBy: "anna" },
+        ...{ heldSince: "2026-01-14T08:00:00.000Z", heldUntil: "2026-01-19T00:00:00.000Z" },
       },
     });
     expect(health.disk.freeBytes).toBeGreaterThan(0);

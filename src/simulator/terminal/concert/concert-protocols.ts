@@ -5,6 +5,8 @@ import { ConcertParts } from "./machine/parts.ts";
 import { TaggedDialogue } from "./machine/tagged-dialogue.ts";
 import { ConcertTerminal } from "./machine/terminal.ts";
 import { type ConcertOptions, fixedDefaults, taggedDefaults } from "./options.ts";
+import { FixedReading } from "./reading/fixed-reading.ts";
+import { TaggedReading } from "./reading/tag-reading.ts";
 import { fixedSwitches, serialLines, taggedSwitches } from "./switches.ts";
 
 type Protocol = TerminalProtocol<ConcertOptions, ConcertTerminal>;
@@ -20,7 +22,7 @@ export const concertProtocol: Protocol = {
   switches: fixedSwitches,
   machine: (host) => {
     const parts = new ConcertParts(host);
-    return new ConcertTerminal(parts, new FixedDialogue(parts));
+    return new ConcertTerminal(parts, new FixedDialogue(parts), new FixedReading());
   },
 };
 
@@ -33,6 +35,6 @@ export const caisseApProtocol: Protocol = {
   switches: taggedSwitches,
   machine: (host) => {
     const parts = new ConcertParts(host);
-    return new ConcertTerminal(parts, new TaggedDialogue(parts));
+    return new ConcertTerminal(parts, new TaggedDialogue(parts), new TaggedReading());
   },
 };

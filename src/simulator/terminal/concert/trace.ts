@@ -1,15 +1,17 @@
-import { textOf } from "../../../concert/index.ts";
 import type { TraceEntry } from "../trace-log.ts";
 import type { WireEvent } from "./link/register-line.ts";
+import type { MessageReading } from "./reading/message-reading.ts";
 
-/** Digits in a row that may be a card number: none of the other fields has so many. */
-const CARD_DIGITS = /\d{13,}|\d{6}[\dX#*]{4,}\d{4}/g;
-/** The digits of a card number that may be shown. */
-const SHOWN_FIRST = 6;
-const SHOWN_LAST = 4;
+/** docs/concert.md 2.2 */
+const controlWords = {
+  enq: { message: "ENQ", says: "asks to speak", hex: "05" },
+  ack: { message: "ACK", says: "understood", hex: "06" },
+  nak: { message: "NAK", says: "no", hex: "15" },
+  eot: { message: "EOT", says: "has said all", hex: "04" },
+} as const;
 
 /** The form in which the trace shows a wire event, without a card number. */
-export function traceEntry(event: WireEvent): TraceEntry {
+export function traceEntry(event: WireEvent, reading: MessageReading): TraceEntry {
   switch (event.what) {
     case "open":
     case "close":
@@ -20,20 +22,10 @@ export function traceEntry(event: WireEvent): TraceEntry {
       return {
         what: event.what,
         direction: event.direction,
-        message: shown(event.body),
+        ...reading.read(event.body, event.direction),
         ...(event.repeat > 0 ? { repeat: event.repeat } : {}),
       };
     default:
-      return { what: event.what, direction: event.direction };
+      return { what: event.what, direction: event.direction, ...controlWords[event.what] };
   }
-}
-
-function shown(body: Uint8Array): string {
-  return textOf(body).replaceAll(
-    CARD_DIGITS,
-    (digits) =>
-      digits.slice(0, SHOWN_FIRST) +
-      ".".repeat(digits.length - SHOWN_FIRST - SHOWN_LAST) +
-      digits.slice(-SHOWN_LAST),
-  );
 }

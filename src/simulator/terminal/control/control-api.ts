@@ -2,8 +2,9 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { z } from "zod";
 import { cardNames, testCards } from "../bank/cards.ts";
 import { type CustomerAction, keys } from "../customer.ts";
-import { FaultError, faultRequest } from "../faults/fault-request.ts";
+import { FaultError } from "../faults/fault-request.ts";
 import type { Machine, Toggle } from "../protocol.ts";
+import { arm, faultsHere } from "./arming.ts";
 import type { Controlled } from "./controlled.ts";
 import { refuseForeigners } from "./foreigners.ts";
 import { guardAnswers, pageRoutes, sendPage } from "./page-routes.ts";
@@ -30,7 +31,7 @@ const routes = {
     "lock, demand, restart every day",
   "GET /trace?last=N": "the last wire events",
   "GET /events": "wire events as they happen, one JSON object a line",
-  "GET /faults": "armed faults, and all that there are",
+  "GET /faults": "armed faults, and all that can strike on these lines",
   "POST /faults": '{"name": "mute", "at": "report", ...} arm a fault',
   "DELETE /faults": "disarm all faults, let what a fault holds go on",
   "GET /cards": "the cards that a customer may have",
@@ -121,12 +122,13 @@ function readingRoutes(server: FastifyInstance, simulator: Controlled): void {
   });
 }
 
-function faultRoutes(server: FastifyInstance, { faults, protocol, terminal }: Controlled): void {
+function faultRoutes(server: FastifyInstance, simulator: Controlled): void {
+  const { faults, terminal } = simulator;
   const body = z.looseObject({ name: z.string() });
-  server.get("/faults", () => ({ armed: faults.armed, ...protocol.faults }));
+  server.get("/faults", () => ({ armed: faults.armed, ...faultsHere(simulator) }));
   server.post("/faults", (request) => {
     const { name, ...given } = body.parse(request.body);
-    return faults.arm(faultRequest(protocol.faults, name, given));
+    return arm(simulator, name, given);
   });
   server.delete("/faults", () => {
     const disarmed = faults.disarm();

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { cardNames } from "../bank/cards.ts";
 import { type CardAction, type CustomerAction, keys } from "../customer.ts";
-import { faultRequest } from "../faults/fault-request.ts";
+import { arm } from "./arming.ts";
 import type { Controlled } from "./controlled.ts";
 
 /** A word that cannot be carried out; the message says why. */
@@ -98,14 +98,14 @@ export const words: Readonly<Record<string, Word>> = {
     help: "pulls the cable until plug; with --at: at that moment of the next payment, for --ms",
     takes: `${moment} [--ms N]`,
     act: (simulator, asked) =>
-      asked["at"] === undefined ? simulator.setCable(false) : arm(simulator, "unplug", asked),
+      asked["at"] === undefined ? simulator.setCable(false) : armAsked(simulator, "unplug", asked),
   },
   plug: { help: "puts the cable back", act: (simulator) => simulator.setCable(true) },
   "power-off": {
     help: "takes the power until power-on; with --at: off and on at that moment",
     takes: moment,
     act: (simulator, asked) =>
-      asked["at"] === undefined ? simulator.setPower(false) : arm(simulator, "reboot", asked),
+      asked["at"] === undefined ? simulator.setPower(false) : armAsked(simulator, "reboot", asked),
   },
   "power-on": { help: "gives it power again", act: (simulator) => simulator.setPower(true) },
   reboot: { help: "power off and on", act: (simulator) => simulator.reboot() },
@@ -231,8 +231,9 @@ async function customer(
   }
 }
 
-function arm({ faults, protocol }: Controlled, name: string, { value: _, ...given }: Asked) {
-  return faults.arm(faultRequest(protocol.faults, name, given));
+/** The value of a word is no argument of its fault. */
+function armAsked(simulator: Controlled, name: string, { value: _, ...given }: Asked) {
+  return arm(simulator, name, given);
 }
 
 function disarm({ faults, terminal }: Controlled): void {

@@ -13,8 +13,18 @@ export interface FaultTable {
 
 export interface FaultKind {
   readonly description: string;
+  /** Without one of these it never strikes. */
+  readonly needs?: readonly LineTrait[];
   /** Arguments beside the ones that every fault has, or in their place. */
   readonly arguments: Readonly<Record<string, FaultArgument>>;
+}
+
+/** A property of the lines of a terminal; "bare": messages without sessions. */
+export type LineTrait = "tcp" | "serial" | "sessions" | "bare";
+
+/** Whether a fault can strike a terminal with such lines. */
+export function canStrike({ needs = [] }: FaultKind, traits: readonly LineTrait[]): boolean {
+  return needs.every((trait) => traits.includes(trait));
 }
 
 export interface FaultArgument {

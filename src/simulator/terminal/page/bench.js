@@ -81,13 +81,7 @@ function Customer({ state, act }) {
         )}
       </div>
       <p class="hint" aria-live="polite">
-        ${
-          takesCard
-            ? "The terminal waits for a card. Present it:"
-            : byHand
-              ? "Start a payment at the kiosk: the terminal will wait for your card."
-              : "The customer presents a card alone. Choose “is you” to do it yourself."
-        }
+        ${hintFor(state)}
       </p>
       <div class="ways">
         ${ways.map(
@@ -110,34 +104,54 @@ function Customer({ state, act }) {
 }
 
 /**
+ * @param {State} state
+ */
+function hintFor({ powered, wants, customer }) {
+  if (powered && (wants === "card" || wants === "key-or-card")) {
+    return "The terminal waits for a card. Present it:";
+  }
+  if (powered && wants !== null) return "The terminal waits for its keys.";
+  return customer === "manual"
+    ? "Start a payment at the kiosk: the terminal will wait for your card."
+    : "The customer presents a card alone. Choose “is you” to do it yourself.";
+}
+
+/**
  * @param {{state: State, act: Act}} props
  */
 function Condition({ state, act }) {
   const { outOfOrder, paperOut, busy, swapped, condition } = state;
+  // Of the French protocols none tells the connector which terminal it is, or registers anybody.
+  const hasName = state.protocol === "zvt";
   const marks = /** @type {const} */ ([
-    ["Locked", outOfOrder, outOfOrder ? "unlock" : "lock"],
-    ["In its menu", busy, busy ? "free" : "busy"],
-    ["Paper out", paperOut, paperOut ? "paper-in" : "paper-out"],
-    ["Another terminal", swapped, "swap"],
+    ["Locked", "out of order", outOfOrder, outOfOrder ? "unlock" : "lock"],
+    ["In its menu", "serves no kiosk", busy, busy ? "free" : "busy"],
+    ["Paper out", "refuses payments", paperOut, paperOut ? "paper-in" : "paper-out"],
+    ["Another terminal", hasName ? "in its place" : "has no name: not noticed", swapped, "swap"],
   ]);
   return html`
     <fieldset>
       <legend>The terminal is <b class=${`condition ${inOneWord(state)}`}>${inOneWord(state)}</b></legend>
       <div class="switches">
         ${marks.map(
-          ([title, on, word]) => html`
+          ([title, means, on, word]) => html`
             <button key=${title} type="button" aria-pressed=${on} onClick=${() => act(word)}>
-              ${title}
+              ${title}<small>${means}</small>
             </button>
           `,
         )}
         ${
-          state.protocol === "zvt" &&
+          hasName &&
           html`<button type="button" disabled=${condition !== "ready"}
-            onClick=${() => act("unregister")}>Forget registration</button>`
+            onClick=${() => act("unregister")}>Forget registration<small>as after a power cut</small>
+          </button>`
         }
-        <button type="button" onClick=${() => act("reboot")}>Restart</button>
-        <button type="button" onClick=${() => act("reset")}>All as at the start</button>
+        <button type="button" onClick=${() => act("reboot")}>
+          Restart<small>power off and on</small>
+        </button>
+        <button type="button" onClick=${() => act("reset")}>
+          All as at the start<small>and no faults</small>
+        </button>
       </div>
     </fieldset>
   `;

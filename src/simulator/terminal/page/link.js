@@ -25,11 +25,21 @@
  * @property {string} what
  * @property {"in" | "out"} [direction]
  * @property {string} [hex]
+ * @property {string} [text]
  * @property {string} [message]
  * @property {string} [says]
+ * @property {readonly WireField[]} [fields]
  * @property {number} [repeat]
  * @property {string} [note]
  * @property {string} [phase]
+ */
+
+/**
+ * @typedef {object} WireField
+ * @property {string} [tag]
+ * @property {string} name
+ * @property {string} value
+ * @property {string} [means]
  */
 
 /**

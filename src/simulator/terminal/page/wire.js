@@ -15,6 +15,8 @@ export function Wire({ events, clear }) {
   const atEnd = useRef(true);
   const top = useRef(0);
   const shown = withoutEnquiries(events, all);
+  // Not every protocol has such a question.
+  const enquires = events.some(({ message = "" }) => enquiry.test(message));
   useEffect(() => {
     if (list.current && atEnd.current) list.current.scrollTop = list.current.scrollHeight;
   }, [events]);
@@ -28,9 +30,12 @@ export function Wire({ events, clear }) {
     <section class="wire" aria-label="Wire">
       <div class="row">
         <h2>The wire</h2>
-        <label class="tick">
-          <input type="checkbox" checked=${all} onChange=${() => setAll(!all)} /> status enquiries
-        </label>
+        ${
+          enquires &&
+          html`<label class="tick">
+            <input type="checkbox" checked=${all} onChange=${() => setAll(!all)} /> status enquiries
+          </label>`
+        }
         <button type="button" onClick=${clear}>Clear</button>
       </div>
       <div class="lines" ref=${list} onScroll=${scrolled} tabindex="0" role="log"
@@ -61,10 +66,16 @@ function withoutEnquiries(events, all) {
  * @param {{event: WireEvent}} props
  */
 function Line({ event }) {
-  const { what, direction, message, says, hex, note, repeat, phase, at } = event;
+  const { what, direction, message, says, hex, text, fields = [], note, repeat, phase, at } = event;
   if (what === "phase") return html`<p class="phase"><span>${phase}</span></p>`;
-  const title = [message ?? what, repeat ? `(sent again, ${repeat})` : "", note ?? ""];
+  const title = [
+    message ?? lineWords[what] ?? what,
+    repeat ? `(sent again, ${repeat})` : "",
+    note ?? "",
+  ];
   const kind = what === "fault" ? "fault" : (direction ?? "line");
+  const bytes =
+    hex === undefined ? (text ?? note ?? "no bytes") : (hex.match(/../g) ?? []).join(" ");
   return html`
     <details class=${kind}>
       <summary>
@@ -73,10 +84,32 @@ function Line({ event }) {
         <span>${title.filter((part) => part !== "").join(" ")}
           ${says && html`<small>${says}</small>`}</span>
       </summary>
-      <code>${hex === undefined ? (note ?? "no bytes") : (hex.match(/../g) ?? []).join(" ")}</code>
+      ${fields.length > 0 && html`<${Fields} fields=${fields} />`}
+      <code>${bytes}</code>
     </details>
   `;
 }
+
+/**
+ * @param {{fields: readonly import("./link.js").WireField[]}} props
+ */
+function Fields({ fields }) {
+  return html`
+    <dl>
+      ${fields.map(
+        ({ tag, name, value, means }, place) => html`
+          <div key=${place}>
+            <dt>${tag && html`<b>${tag}</b> `}${name}</dt>
+            <dd><code class="value">${value}</code>${means && html` <span class="means">${means}</span>`}</dd>
+          </div>
+        `,
+      )}
+    </dl>
+  `;
+}
+
+/** @type {Readonly<Record<string, string>>} */
+const lineWords = { open: "connected", close: "disconnected", junk: "no message" };
 
 /** @type {Readonly<Record<string, string>>} */
 const arrows = { in: "kiosk →", out: "← term.", fault: "fault", line: "line" };

@@ -31,6 +31,46 @@ export function zoneOf(language) {
 }
 
 /**
+ * @param {number} bytes
+ * @param {string} language
+ */
+export function gigabytes(bytes, language) {
+  const form = new Intl.NumberFormat(localeOf(language), {
+    ...{ style: "unit", unit: "gigabyte", maximumFractionDigits: 1 },
+  });
+  return form.format(bytes / 1e9);
+}
+
+/**
+ * A day "2026-11-23" as the language writes it.
+ * @param {string} date
+ * @param {string} language
+ */
+export function dayOf(date, language) {
+  const form = new Intl.DateTimeFormat(localeOf(language), { dateStyle: "long", timeZone: "UTC" });
+  return form.format(new Date(`${date}T00:00:00Z`));
+}
+
+/**
+ * The day and time of a terminal's own clock: "1123", month and day, and "063411".
+ * @param {string | null | undefined} date
+ * @param {string | null | undefined} time
+ * @param {string} language
+ */
+export function terminalTimeOf(date, time, language) {
+  const [, month, day] = /^(\d\d)(\d\d)$/.exec(date ?? "") ?? [];
+  const [, hour, minute, second] = /^(\d\d)(\d\d)(\d\d)$/.exec(time ?? "") ?? [];
+  if (!day || !second) return [date, time].filter((one) => one).join(" ");
+  const form = new Intl.DateTimeFormat(localeOf(language), {
+    ...{ day: "2-digit", month: "2-digit", timeZone: "UTC" },
+    ...{ hour: "2-digit", minute: "2-digit", second: "2-digit" },
+  });
+  // A leap year, which has every day.
+  const at = Date.UTC(2028, Number(month) - 1, Number(day), Number(hour), Number(minute));
+  return form.format(at + 1_000 * Number(second));
+}
+
+/**
  * "12.50 EUR" as the language writes it.
  * @param {number | null | undefined} amount in major units
  * @param {string} currency

@@ -52,7 +52,7 @@ function Console({ first }) {
     setWords(() => next);
     setLanguage(chosen);
   };
-  const choice = html`<label class="language">${told("language")}
+  const choice = html`<label class="language"><span class="out">${told("language")}</span>
     <select value=${language} onchange=${(/** @type {any} */ event) => speak(event.target.value)}>
       ${Object.entries(languages).map(([key, name]) => html`<option value=${key}>${name}</option>`)}
     </select></label>`;
@@ -132,7 +132,7 @@ function Frame({ words, language, session, choice }) {
   return html`<header>
       <span class="name">${words("title")}</span>
       <nav aria-label=${words("nav")}>${Object.keys(views).map(link)}</nav>
-      <span class="who">${words("who", { login: session.login })}</span>
+      <span class="who"><span class="who-words">${words("who")}</span> ${session.login}</span>
       ${choice}
       <button type="button" onclick=${() => api.logOut()}>${words("logOut")}</button>
     </header>

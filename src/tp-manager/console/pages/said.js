@@ -9,10 +9,12 @@ import { html } from "./vendor/htm-preact.js";
 
 const namesCall = /\b(GET|POST|HEAD) \//;
 
-/** Buttons that sentences name. */
+/** Buttons and views that sentences name. */
 const buttons = {
+  ...{ doubt: "nav.doubt", care: "nav.care" },
   ...{ check: "care.check", accept: "accept", doctor: "doctor.examine" },
-  ...{ look: "lost.look", update: "care.update" },
+  ...{ look: "lost.look", update: "care.update", unhold: "updates.unhold" },
+  settings: "settings.title",
 };
 
 /**

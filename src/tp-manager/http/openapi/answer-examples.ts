@@ -127,7 +127,9 @@ export const healthExample = {
   updates: {
     ...{ asked: true, channel: "stable", lastCheckAt: "2026-01-15T02:41:09.000Z" },
     ...{ lastError: null, metadataAt: "2026-01-15T02:41:09.000Z" },
-    ...{ metadataExpireAt: "2026-01-28T12:00:00.000Z", ready: null, heldBy: null },
+    ...{ metadataExpireAt: "2026-01-28T12:00:00.000Z", ready: null },
+    ...{ heldBy: "anna", heldSince: "2026-01-14T08:30:00.000Z" },
+    heldUntil: "2026-01-19T00:00:00.000Z",
   },
 };
 export const operationDoneExample = {

@@ -278,6 +278,10 @@ const health = z.object({
       metadataExpireAt: time.nullable(),
       ready: z.string().nullable().describe("A version that waits to be taken."),
       heldBy: z.string().nullable(),
+      heldSince: time.nullable(),
+      heldUntil: time
+        .nullable()
+        .describe("When the hold ends by itself; null with a heldBy: when somebody ends it."),
     })
     .nullable()
     .describe("null: the supervisor does not tell; a checkout of the sources has no updates."),

@@ -12,6 +12,9 @@ export interface Updates {
   readonly metadataExpireAt: string | null;
   readonly ready: string | null;
   readonly heldBy: string | null;
+  readonly heldSince: string | null;
+  /** null with a `heldBy`: until somebody ends it. */
+  readonly heldUntil: string | null;
 }
 
 /** null: the supervisor does not tell; a checkout of the sources has no updates. */
@@ -19,9 +22,11 @@ export function updatesOf(
   supervisor: ResponseOf<typeof supervisorMessages, "status"> | null,
 ): Updates | null {
   if (!supervisor?.updates) return null;
-  const { asks, channel, checkedMs, fault, freshMs, expiresMs, ready, heldBy } = supervisor.updates;
+  const { asks, channel, checkedMs, fault, freshMs, expiresMs, ...others } = supervisor.updates;
+  const { ready, heldBy, heldSinceMs = null, heldUntilMs = null } = others;
   return {
     ...{ asked: asks, channel, lastCheckAt: isoTime(checkedMs), lastError: fault },
     ...{ metadataAt: isoTime(freshMs), metadataExpireAt: isoTime(expiresMs), ready, heldBy },
+    ...{ heldSince: isoTime(heldSinceMs), heldUntil: isoTime(heldUntilMs) },
   };
 }

@@ -1,4 +1,3 @@
-import { SerialPort } from "serialport";
 import {
   type DeviceRoots,
   isUsbDevice,
@@ -29,10 +28,24 @@ export async function locatePort(address: string, roots: DeviceRoots): Promise<s
   );
 }
 
+/**
+ * The package for serial ports, and its machine code; a terminal on TCP needs neither. Rejects with
+ * {@link TransportError}.
+ */
+export async function serialPorts(): Promise<typeof import("serialport")> {
+  try {
+    return await import("serialport");
+  } catch (cause) {
+    const message = `serial ports cannot be used here: ${(cause as Error).message}`;
+    throw new TransportError("unreachable", message, { cause });
+  }
+}
+
 async function usbPorts(roots: DeviceRoots): Promise<Array<{ path: string; usb: UsbIds }>> {
   if (process.platform === "linux") {
     return listSerialPorts(roots).flatMap(({ path, usb }) => (usb ? [{ path, usb }] : []));
   }
+  const { SerialPort } = await serialPorts();
   return (await SerialPort.list()).flatMap(({ path, vendorId, productId, serialNumber }) =>
     vendorId === undefined || productId === undefined
       ? []

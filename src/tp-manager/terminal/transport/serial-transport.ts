@@ -1,4 +1,4 @@
-import { SerialPort } from "serialport";
+import type { SerialPort } from "serialport";
 import type { DeviceRoots } from "../../../shared/serial-ports.ts";
 import {
   type ByteConnection,
@@ -6,7 +6,7 @@ import {
   TransportError,
   type TransportListener,
 } from "./byte-transport.ts";
-import { locatePort } from "./device-binding.ts";
+import { locatePort, serialPorts } from "./device-binding.ts";
 
 export interface SerialOptions {
   /** `/dev/ttyUSB0`, `COM8`, `usb:0403:6001`. */
@@ -30,6 +30,7 @@ export function createSerialTransport(options: SerialOptions): ByteTransport {
     async open(listener, signal) {
       signal.throwIfAborted();
       const path = await locatePort(address, roots);
+      const { SerialPort } = await serialPorts();
       const port = new SerialPort({
         path,
         baudRate,

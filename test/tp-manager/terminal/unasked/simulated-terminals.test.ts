@@ -6,6 +6,10 @@ import {
 } from "../../../../src/simulator/terminal/concert/concert-protocols.ts";
 import type { ConcertOptions } from "../../../../src/simulator/terminal/concert/options.ts";
 import { parseFault } from "../../../../src/simulator/terminal/faults/fault-request.ts";
+import {
+  canStrike,
+  type FaultKind,
+} from "../../../../src/simulator/terminal/faults/fault-table.ts";
 import { completed } from "../../../../src/simulator/terminal/options.ts";
 import { openTerminal } from "../../../../src/simulator/terminal/terminal-simulator.ts";
 import { BareLine } from "../../../../src/tp-manager/terminal/caisse-ap/bare-line.ts";
@@ -18,7 +22,7 @@ import { concertMessages } from "../../../../src/tp-manager/terminal/concert/con
 import { createTransport } from "../../../../src/tp-manager/terminal/transport/open-transport.ts";
 import type { Dialogue } from "../../../../src/tp-manager/terminal/unasked/dialogue.ts";
 import { UnaskedTerminal } from "../../../../src/tp-manager/terminal/unasked/unasked-terminal.ts";
-import { canStrike } from "../../../scenario/unasked-fault-house.ts";
+import { traitsOf } from "../../../scenario/unasked-fault-house.ts";
 import { until } from "../../../support/child-program.ts";
 import { house, outcome, pay, request } from "../../../support/payment-house.ts";
 import type { ScriptedTerminal } from "../../../support/scripted-terminal.ts";
@@ -136,7 +140,10 @@ describe.each(titled)("%s", (_title, setting) => {
 
   const { faults } = setting.family === "concert" ? concertProtocol : caisseApProtocol;
   const { transport: line, sessions } = setting;
-  const own = Object.keys(faults.kinds).filter((name) => canStrike(name, { line, sessions }));
+  const traits = traitsOf({ line, sessions });
+  const own = Object.keys(faults.kinds).filter((name) =>
+    canStrike(faults.kinds[name] as FaultKind, traits),
+  );
   test.each(own)("the fault %s never lies about money", async (fault) => {
     const { at, bank, struck } = await kiosk(setting, [fault]);
     let told: string;

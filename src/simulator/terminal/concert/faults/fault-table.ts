@@ -31,28 +31,37 @@ const sharedArguments = {
   skip: number("chances to let pass first", 0),
 };
 
+const sessions = ["sessions"] as const;
+const tcp = ["tcp"] as const;
+const bareTcp = ["tcp", "bare"] as const;
+
 /** The dialogue of ENQ, frames and EOT. */
 const sessionFaults = {
-  "silent-enq": { description: "sessions: do not answer an ENQ", arguments: {} },
-  "nak-enq": { description: "sessions: answer an ENQ with NAK", arguments: {} },
+  "silent-enq": { needs: sessions, description: "sessions: do not answer an ENQ", arguments: {} },
+  "nak-enq": { needs: sessions, description: "sessions: answer an ENQ with NAK", arguments: {} },
   "nak-frame": {
+    needs: sessions,
     description: "sessions: answer a good request with NAK; nothing begins",
     arguments: {},
   },
   "no-ack": {
+    needs: sessions,
     description: "sessions: no ACK for a request, which is carried out all the same",
     arguments: {},
   },
   "late-ack": {
+    needs: sessions,
     description: "sessions: ACK for a request comes late",
     arguments: { ms: number("how late", 1_500) },
   },
   "bad-check": {
+    needs: sessions,
     description: "sessions: a reply with a wrong check byte, right when it is sent again",
     arguments: {},
   },
-  "no-eot": { description: "sessions: no EOT behind the reply", arguments: {} },
+  "no-eot": { needs: sessions, description: "sessions: no EOT behind the reply", arguments: {} },
   parity: {
+    needs: sessions,
     description: "sessions: bytes carry even parity in bit 7, as on a line set otherwise",
     arguments: { times: number("how many writes, 0 without end", 0) },
   },
@@ -103,13 +112,14 @@ const pointFaults = {
     arguments: { at: { ...at, fallback: "charged" } },
   },
   hold: {
-    description: "stop at a moment until DELETE /faults, or for a time",
+    description: "stop at a moment until the faults are taken back, or for a time",
     arguments: {
       at: { ...at, fallback: "card" },
       ms: number("at most so long, 0 without limit", 0),
     },
   },
   "refuse-connection": {
+    needs: tcp,
     description: "TCP: drop a new connection, and refuse others for a while",
     arguments: { ms: number("how long", 100) },
   },
@@ -156,10 +166,15 @@ const taggedFaults = {
   "taken-first": { description: "tell AE 11, and the result behind it", arguments: {} },
   "taken-only": { description: "tell AE 11, and no result", arguments: {} },
   close: {
+    needs: bareTcp,
     description: "TCP: close the connection in place of, or in the middle of the reply",
     arguments: { when: word("when", ["before", "middle"], "middle") },
   },
-  "left-open": { description: "TCP: do not close the connection after the reply", arguments: {} },
+  "left-open": {
+    needs: bareTcp,
+    description: "TCP: do not close the connection after the reply",
+    arguments: {},
+  },
   "padded-amount": { description: "tell CB with zeros in front, 12 digits", arguments: {} },
   "no-amount": { description: "leave CB out", arguments: {} },
   "no-echo": { description: "leave CA, CB, CD and CE out", arguments: {} },

@@ -1,5 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { sleep } from "../../../../shared/time.ts";
+import type { LineTrait } from "../../faults/fault-table.ts";
+import { lineTraits } from "../../options.ts";
 import type { BytePort } from "../../port/byte-port.ts";
 import type { Condition, Machine } from "../../protocol.ts";
 import { ProcessOver } from "../../terminal-parts.ts";
@@ -9,6 +11,7 @@ import { FaultyWire } from "../faults/faulty-wire.ts";
 import { BareLine } from "../link/bare-line.ts";
 import type { RegisterLine, Transport, WireEvent } from "../link/register-line.ts";
 import { SessionLine } from "../link/session-line.ts";
+import type { MessageReading } from "../reading/message-reading.ts";
 import { traceEntry } from "../trace.ts";
 import type { Dialogue, Order, Request } from "./order.ts";
 import type { ConcertParts } from "./parts.ts";
@@ -26,6 +29,7 @@ export class ConcertTerminal implements Machine {
   readonly toggles: Machine["toggles"] = {};
   readonly routes = ownRoutes;
   readonly #dialogue: Dialogue;
+  readonly #reading: MessageReading;
   /** The newest line: a result is told there, wherever its request came from. */
   #line: RegisterLine | undefined;
   #payment: Payment | undefined;
@@ -33,9 +37,10 @@ export class ConcertTerminal implements Machine {
   #last: { readonly body: Uint8Array; delivered: boolean } | undefined;
   #onIdle: (() => void)[] = [];
 
-  constructor(parts: ConcertParts, dialogue: Dialogue) {
+  constructor(parts: ConcertParts, dialogue: Dialogue, reading: MessageReading) {
     this.parts = parts;
     this.#dialogue = dialogue;
+    this.#reading = reading;
     const { clock, traceEvents } = parts.options;
     this.trace = new TraceLog(clock, traceEvents, () => whereabouts(this.#payment));
     parts.onPhase = (line) => this.trace.phase(line);
@@ -82,6 +87,11 @@ export class ConcertTerminal implements Machine {
     };
   }
 
+  get traits(): readonly LineTrait[] {
+    const { options } = this.parts;
+    return [...lineTraits(options), options.sessions ? "sessions" : "bare"];
+  }
+
   get condition(): Condition {
     return this.#payment ? "busy" : "ready";
   }
@@ -109,7 +119,7 @@ export class ConcertTerminal implements Machine {
     const given = {
       ...{ clock, transport, ...options.timers },
       interference: new FaultyWire(faults),
-      onWire: (event: WireEvent) => this.trace.add(port.name, traceEntry(event)),
+      onWire: (event: WireEvent) => this.trace.add(port.name, traceEntry(event, this.#reading)),
     };
     return options.sessions
       ? new SessionLine(port, given)

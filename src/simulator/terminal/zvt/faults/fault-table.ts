@@ -63,15 +63,22 @@ const sharedArguments = {
 
 export const faultKinds = {
   "bad-crc": {
+    needs: ["serial"],
     description: "serial: send a frame with a wrong checksum",
     arguments: { message: on("any") },
   },
   "nak-storm": {
+    needs: ["serial"],
     description: "serial: answer good frames with NAK; three exhaust the repeats",
     arguments: { times: { description: "how many NAKs", type: "number", fallback: 3 } },
   },
-  "drop-ack": { description: "serial: send no ACK for a good frame, but act on it", arguments: {} },
+  "drop-ack": {
+    needs: ["serial"],
+    description: "serial: send no ACK for a good frame, but act on it",
+    arguments: {},
+  },
   "late-ack": {
+    needs: ["serial"],
     description: "serial: send ACK late, after the answer to the command",
     arguments: { ms: milliseconds("how late", 300) },
   },
@@ -142,7 +149,7 @@ export const faultKinds = {
     arguments: { at: { ...at, fallback: "charged" } },
   },
   hold: {
-    description: "stop at a moment until DELETE /faults, or for a time",
+    description: "stop at a moment until the faults are taken back, or for a time",
     arguments: {
       at: { ...at, fallback: "reported" },
       ms: milliseconds("at most so long, 0 without limit", 0),

@@ -8,6 +8,8 @@ import {
   type Message,
   ZvtCodecError,
 } from "../../../../zvt/index.ts";
+import type { LineTrait } from "../../faults/fault-table.ts";
+import { lineTraits } from "../../options.ts";
 import type { BytePort } from "../../port/byte-port.ts";
 import type { Condition, Machine } from "../../protocol.ts";
 import { ProcessOver } from "../../terminal-parts.ts";
@@ -65,6 +67,10 @@ export class Terminal implements Machine {
 
   state(): object {
     return stateOf(this);
+  }
+
+  get traits(): readonly LineTrait[] {
+    return lineTraits(this.parts.options);
   }
 
   get condition(): Condition {

@@ -1,4 +1,4 @@
-import { timeOf } from "../format.js";
+import { dayOf, timeOf } from "../format.js";
 import { Detail, refusal, Said } from "../said.js";
 import { html, useEffect, useState } from "../vendor/htm-preact.js";
 
@@ -19,7 +19,7 @@ export function Updates({ api, ask, words, language }) {
   useEffect(() => void read(), []);
   /** @type {(name: string, path: string, body: (person: any) => object) => Promise<void>} */
   const act = async (name, path, body) => {
-    const end = until || words("updates.open");
+    const end = until ? dayOf(until, language) : words("updates.open");
     const person = await ask({
       title: words(name),
       sentence: words(`${name}.sentence`, { until: end }),
@@ -84,9 +84,22 @@ function Stand({ stand, words, language }) {
     ["updates.version", stand.version],
     ["updates.looked", html`${looked}<${Detail} text=${stand.lastError} />`],
     ["updates.ready", stand.ready ?? words("now.noUpdate")],
-    ["updates.held", stand.heldBy ?? words("updates.nobody")],
+    ["updates.held", heldWords(stand, words, language)],
   ];
   return html`<dl>${rows.map(
     ([key, value]) => html`<div key=${key}><dt>${words(String(key))}</dt><dd>${value}</dd></div>`,
   )}</dl>`;
+}
+
+/**
+ * Who holds them, and when it ends.
+ * @param {any} stand
+ * @param {import("../words.js").Words} words
+ * @param {string} language
+ */
+function heldWords({ heldBy, heldSince, heldUntil }, words, language) {
+  if (!heldBy) return words("updates.nobody");
+  const since = heldSince ? timeOf(heldSince, language) : words("notKnown");
+  if (!heldUntil) return words("updates.heldOpen", { who: heldBy, since });
+  return words("updates.heldUntil", { who: heldBy, since, until: timeOf(heldUntil, language) });
 }

@@ -1,5 +1,5 @@
 import { money, timeOf } from "../format.js";
-import { faultOf } from "../said.js";
+import { faultOf, own } from "../said.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
 /**
@@ -35,7 +35,7 @@ function Operation({ api, words, language, operation, act, again }) {
   const order =
     operation.orderId === null
       ? words("lost.foreign")
-      : words("order", { orderId: operation.orderId });
+      : words("story.title", { orderId: operation.orderId });
   const kind = words(`story.op.${operation.kind}`);
   const amount =
     operation.amount === null ? words("lost.all") : money(operation.amount, currency, language);
@@ -57,7 +57,9 @@ function Operation({ api, words, language, operation, act, again }) {
       const path = `/gateway/transaction/${encodeURIComponent(transactionPublicId)}`;
       const { status, body } = await api.get(path);
       setSaid(
-        status === 200 ? words("lost.state", { state: body.state }) : faultOf(words, body.error),
+        status === 200
+          ? words("lost.state", { state: own(words, `gateway.${body.state}`, body.state) })
+          : faultOf(words, body.error),
       );
     } catch {
       setSaid(words("noAnswer"));
@@ -66,8 +68,8 @@ function Operation({ api, words, language, operation, act, again }) {
   };
   const time = timeOf(operation.askedAt, language);
   return html`<li>
-    <p><strong>${order}</strong>:
-      ${" "}${words("lost.asked", { kind, amount, time, id: transactionPublicId })}
+    <p><strong>${order}</strong>${words("colon")}
+      ${words("lost.asked", { kind, amount, time, id: transactionPublicId })}
       ${operation.description && html`<br /><q lang="en">${operation.description}</q>`}</p>
     <div class="row">
       <button type="button" onclick=${look}>${words("lost.look")}</button>
@@ -97,7 +99,7 @@ function Copies({ words, language, order, act }) {
       },
     );
   return html`<li>
-    <p><strong>${words("order", { orderId })}</strong>: ${amount}<br />
+    <p><strong>${words("story.title", { orderId })}</strong>${words("colon")}${amount}<br />
       ${words("lost.copies", { count, ids })}</p>
     ${
       mayBeSent

@@ -1,6 +1,7 @@
-import { money, moneyOfMinor, timeOf } from "../format.js";
+import { money, moneyOfMinor, terminalTimeOf, timeOf } from "../format.js";
 import { Detail, own } from "../said.js";
 import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
+import { sentenceOf } from "../views/story-words.js";
 import { likely } from "./likely.js";
 
 /**
@@ -31,9 +32,9 @@ export function DoubtfulOrder(props) {
   const id = `doubt-${listed.transactionId}`;
   const asked = money(listed.amount, listed.currency, language);
   return html`<section aria-labelledby=${id}>
-    <h2 id=${id} ref=${head} tabindex="-1">${words("order", { orderId: listed.orderId })}: ${asked}</h2>
+    <h2 id=${id} ref=${head} tabindex="-1">${words("story.title", { orderId: listed.orderId })}${words("colon")}${asked}</h2>
     <p>${timeOf(listed.startedAt, language)} –
-      ${" "}${own(words, `error.${listed.error?.code}`)}<${Detail} text=${listed.error?.message} /></p>
+      ${" "}${own(words, `error.${listed.error?.code}`)}<${Detail} text=${listed.error?.details?.why ?? listed.error?.message} /></p>
     ${
       found &&
       html`<${Evidence} ...${props} found=${found} />
@@ -63,7 +64,7 @@ function Evidence({ words, language, found, compared }) {
     <div><h3>${words("doubt.heard")}</h3>
       <ol class="plain">${attempt.events.map(
         (/** @type {any} */ event, /** @type {number} */ at) => html`<li key=${at}>
-          <span class="faint">${timeOf(event.at, language)}</span> ${eventWords(event, words)}
+          <span class="faint">${timeOf(event.at, language)}</span> ${told(event, currency, words, language)}
           ${event.report && transaction({ report: event.report }, words, language)}</li>`,
       )}</ol></div>
     <div><h3>${words("doubt.after")}</h3>
@@ -78,7 +79,7 @@ function Evidence({ words, language, found, compared }) {
           ? words("doubt.nothing")
           : own.map(
               (/** @type {any} */ one) => html`<p key=${one.id}>
-          ${timeOf(one.at, language)}: ${words(`differences.${one.kind}`)}
+          ${timeOf(one.at, language)}${words("colon")}${words(`differences.${one.kind}`)}
           <${Detail} text=${one.because} />
           ${
             one.differenceMinor !== null &&
@@ -105,7 +106,7 @@ function transaction(last, words, language) {
   }
   const { amountMinor, receiptNumber, traceNumber, maskedPan, cardName } = report;
   const currency = report.receipt?.currencyAlphaCode || "EUR";
-  const time = [report.localDate, report.localTime].filter((one) => one).join(" ");
+  const time = terminalTimeOf(report.localDate, report.localTime, language);
   const rows = [
     ["doubt.amount", moneyOfMinor(amountMinor, currency, language)],
     ["doubt.result", report.resultText || report.resultCode],
@@ -120,15 +121,15 @@ function transaction(last, words, language) {
 }
 
 /**
+ * A step in the sentence that the payment's story has for it.
  * @param {any} event
+ * @param {string} currency
  * @param {import("../words.js").Words} words
+ * @param {string} language
  */
-function eventWords({ kind, text, because, note, outcome }, words) {
-  const key = `event.${kind}`;
-  const known = words(key);
-  const more = [text, because, outcome, note].filter((one) => typeof one === "string" && one);
-  const name = known === key ? kind.replaceAll("-", " ") : known;
-  return more.length === 0 ? name : `${name}: ${more.join("; ")}`;
+function told(event, currency, words, language) {
+  const { text, quote } = sentenceOf(event, currency, words, language);
+  return html`${text}${quote && html` <q lang="en">${quote}</q>`}`;
 }
 
 /**
@@ -139,10 +140,10 @@ function gateway(told, words) {
   if (!told) return html`<p>${words("doubt.gatewayNever")}</p>`;
   const { problem, state, operations = [], possibleOrders = 0 } = told;
   const lost = operations.filter((/** @type {any} */ one) => one.state === "unknown");
-  return html`<p>${problem ?? state}</p>
+  return html`<p>${problem ? words("story.gatewaySilent") : words(`gateway.${state}`)}</p>
     ${lost.map(
       (/** @type {any} */ one) => html`<p key=${one.operationId}>
-      ${words("doubt.operationLost", { kind: one.kind })}</p>`,
+      ${words("doubt.operationLost", { kind: words(`story.op.${one.kind}`) })}</p>`,
     )}
     ${possibleOrders > 1 && html`<p>${words("doubt.copies", { count: possibleOrders })}</p>`}`;
 }

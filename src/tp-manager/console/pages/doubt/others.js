@@ -57,12 +57,12 @@ export function Waiting({ words, language, items, act }) {
     <h2 id="waiting-title">${words("waiting.title")}</h2>
     <ul class="plain">${items.map(
       (/** @type {any} */ item) => html`<li key=${item.transactionId}>
-      <p><strong>${words("order", { orderId: item.orderId })}</strong>:
-        ${" "}${money(item.amount, item.currency, language)}, ${words("waiting.tries", {
-          tries: item.tries,
+      <p><strong>${words("story.title", { orderId: item.orderId })}</strong>${words("colon")}
+        ${money(item.amount, item.currency, language)}, ${words("waiting.tries", {
+          count: item.tries,
           time: timeOf(item.queuedAt, language),
         })}<br /><${Detail}
-          text=${[item.reason, item.lastTry?.description].filter((one) => one).join("; ")} />
+          text=${reasonOf(item)} />
         ${item.ambiguous && html`<br />${words("waiting.ambiguous")}`}</p>
       <div class="row">
         <button type="button" onclick=${() => requeue(item)}>${words("requeue")}</button>
@@ -70,6 +70,15 @@ export function Waiting({ words, language, items, act }) {
       </div></li>`,
     )}</ul>
   </section>`;
+}
+
+/**
+ * The reason mostly ends with what the gateway said.
+ * @param {any} item
+ */
+function reasonOf({ reason, lastTry }) {
+  const told = lastTry?.description ?? "";
+  return reason?.includes(told) ? reason : [reason, told].filter((one) => one).join("; ");
 }
 
 /** Troubles about orders that end when a person has seen them. */
@@ -85,7 +94,7 @@ export function Troubles({ words, troubles, seen }) {
     const kind = seenKinds[trouble];
     return html`<ul class="plain">${orderIds.map(
       (/** @type {string} */ orderId) => html`<li key=${orderId} class="row">
-        <a href=${`#payments/${encodeURIComponent(orderId)}`}>${words("order", { orderId })}</a>
+        <a href=${`#payments/${encodeURIComponent(orderId)}`}>${words("story.title", { orderId })}</a>
         ${
           kind &&
           html`<${SeenButton} words=${words} label=${words("seen.order", { orderId })}
@@ -110,7 +119,7 @@ function SeenAll({ words, seen, kind, listed, about }) {
   const items = listed.map((/** @type {any} */ { id }) => String(id));
   if (items.length < 2) return null;
   return html`<${SeenButton} words=${words} label=${words("seen.all")}
-    mark=${() => seen(kind, items, `${about}: ${items.length}.`)} />`;
+    mark=${() => seen(kind, items, `${about}${words("colon")}${items.length}.`)} />`;
 }
 
 /**
@@ -143,6 +152,15 @@ export function Strays({ words, language, strays, seen }) {
   </section>`;
 }
 
+/** @param {any} props */
+function GatewayFaults({ words, language, faults }) {
+  return html`<br />${words("eod.faults")}<ul>${faults.map(
+    (/** @type {any} */ { orderId, amountMinor, currency, because }) => html`<li key=${orderId}>
+      <a href=${`#payments/${encodeURIComponent(orderId)}`}>${orderId}</a>
+      ${" "}${moneyOfMinor(amountMinor, currency, language)}<${Detail} text=${because} /></li>`,
+  )}</ul>`;
+}
+
 /**
  * Ends of day that differ from the journal, and receipt numbers that are missing.
  * @param {any} props
@@ -156,11 +174,12 @@ export function Differences({ words, language, compared, seen }) {
       ${timeOf(one.at, language)} <strong>${words(`differences.${one.kind}`)}</strong>
       <${Detail} text=${one.because} />
       ${
-        one.differenceMinor !== null &&
-        html`<br />${words("differences.more", {
-          amount: moneyOfMinor(one.differenceMinor, one.currency ?? "EUR", language),
+        Boolean(one.differenceMinor) &&
+        html`<br />${words(one.differenceMinor < 0 ? "differences.less" : "differences.more", {
+          amount: moneyOfMinor(Math.abs(one.differenceMinor), one.currency ?? "EUR", language),
         })}`
       }
+      ${one.gateway?.faults.length > 0 && html`<${GatewayFaults} ...${{ words, language, faults: one.gateway.faults }} />`}
       ${
         one.orders.length > 0 &&
         html`<br />${words("differences.orders")}

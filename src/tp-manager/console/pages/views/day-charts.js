@@ -21,9 +21,11 @@ export function Charts({ day, words, language }) {
   const hour = new Intl.DateTimeFormat(localeOf(language), {
     ...{ hour: "2-digit", minute: "2-digit", timeZone: day.timeZone },
   });
+  const number = new Intl.NumberFormat(localeOf(language), { maximumFractionDigits: 1 });
   const names = day.hours.map((/** @type {any} */ one) => hour.format(new Date(one.from)));
   return html`${chartsOf(day, words).map(
-    (chart) => html`<${Section} key=${chart.name} chart=${chart} names=${names} words=${words} />`,
+    (chart) => html`<${Section} key=${chart.name} chart=${chart} names=${names} words=${words}
+      number=${number} />`,
   )}`;
 }
 
@@ -91,8 +93,13 @@ function minutes(seconds) {
   return seconds === null ? null : Math.round(seconds / 6) / 10;
 }
 
-/** @param {{ chart: Chart, names: string[], words: import("../words.js").Words }} props */
-function Section({ chart, names, words }) {
+/**
+ * @param {{ chart: Chart, names: string[], words: import("../words.js").Words,
+ *   number: Intl.NumberFormat }} props
+ */
+function Section({ chart, names, words, number }) {
+  const told = (/** @type {number | null | undefined} */ value) =>
+    typeof value === "number" ? number.format(value) : "–";
   const { name, lines, unit } = chart;
   const title = words(`day.chart.${name}`);
   const isEmpty = lines.every(({ values }) => values.every((value) => !value));
@@ -109,7 +116,7 @@ function Section({ chart, names, words }) {
         </tr></thead>
         <tbody>${names.map(
           (hour, index) => html`<tr><th scope="row">${hour}</th>
-            ${lines.map(({ values }) => html`<td>${values[index] ?? "–"}</td>`)}</tr>`,
+            ${lines.map(({ values }) => html`<td>${told(values[index])}</td>`)}</tr>`,
         )}</tbody></table></div>
     </details></section>`;
 }

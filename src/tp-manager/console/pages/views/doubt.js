@@ -4,7 +4,7 @@ import { Differences, NewTerminal, Strays, Troubles, Waiting } from "../doubt/ot
 import { useLive } from "../live.js";
 import { refusal, Said } from "../said.js";
 import { markSeen } from "../seen.js";
-import { html, useState } from "../vendor/htm-preact.js";
+import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
 
 /** The first that are listed of each; the rest comes when these are settled. */
 const LISTED = 20;
@@ -17,6 +17,11 @@ export default function Doubt(props) {
   const { api, words, rest } = props;
   const { value, silent, again } = useLive(api, () => readAll(api, rest));
   const [told, setTold] = useState(/** @type {import("../said.js").Told | null} */ (null));
+  const outcome = useRef(/** @type {HTMLElement | null} */ (null));
+  // The button of an act goes with what it has settled, and the outcome stands above it all.
+  useEffect(() => {
+    if (told) outcome.current?.focus();
+  }, [told]);
   /** @type {(path: string, body: object | undefined, question: any) => Promise<void>} */
   const act = async (path, body, question) => {
     const person = await props.ask(question);
@@ -24,7 +29,7 @@ export default function Doubt(props) {
     const whole = typeof body === "function" ? body(person) : body;
     try {
       const { status, body: answer } = await api.post(path, whole, person);
-      const done = { good: true, text: `${question.title}: ${words("done")}.` };
+      const done = { good: true, text: `${question.title}${words("colon")}${words("done")}.` };
       setTold(status === 200 ? { ...done, detail: answer.message } : refusal(words, answer.error));
     } catch {
       setTold({ good: false, text: words("noAnswer") });
@@ -57,7 +62,8 @@ export default function Doubt(props) {
   const given = { ...props, act, seen };
   return html`<h1>${words("nav.doubt")}</h1>
     ${silent && html`<p class="fault" role="alert">${words("now.silent")}</p>`}
-    <p role="status" class=${told ? (told.good ? "note good-word" : "note fault") : "empty"}>
+    <p role="status" ref=${outcome} tabindex="-1"
+      class=${told ? (told.good ? "note good-word" : "note fault") : "empty"}>
       <${Said} told=${told} /></p>
     ${none && html`<p>${words("doubt.none")}</p>`}
     ${changed && html`<${NewTerminal} ...${given} terminal=${health.terminal} />`}

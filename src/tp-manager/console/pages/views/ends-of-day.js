@@ -47,7 +47,7 @@ function Closing({ one, words, language }) {
   const isGood = end === "completed";
   const currency = reconciliation?.currency ?? "EUR";
   return html`<article class="closing">
-    <h3>${timeOf(startedAt, language)}: <span class=${isGood ? "" : "bad-word"}>
+    <h3>${timeOf(startedAt, language)}${words("colon")}<span class=${isGood ? "" : "bad-word"}>
       ${words(`eod.end.${end ?? "open"}`)}</span></h3>
     <p>${words(`eod.by.${askedBy}`)}${text && html` <q lang="en">${text}</q>`}</p>
     ${

@@ -1,4 +1,4 @@
-import { timeOf } from "../format.js";
+import { gigabytes, timeOf } from "../format.js";
 import { useLive } from "../live.js";
 import { Detail, own, Said, TroubleTold, troubleKey } from "../said.js";
 import { markSeen, SeenButton } from "../seen.js";
@@ -143,7 +143,7 @@ function noteTold({ note, says, count }, words) {
 function runningWords({ what, orderId }, words) {
   const name = words(`now.what.${what}`);
   const told = name === `now.what.${what}` ? what : name;
-  return orderId ? `${told}: ${words("order", { orderId })}` : told;
+  return orderId ? `${told}${words("colon")}${words("order", { orderId })}` : told;
 }
 
 /**
@@ -152,20 +152,28 @@ function runningWords({ what, orderId }, words) {
 function Facts({ health, words, language }) {
   const { terminal, payments, outbox, disk, versions, clock, updates } = health;
   const lost = terminal.link !== "connected";
+  const isChanged = health.obstacles.some(
+    (/** @type {any} */ { code }) => code === "TERMINAL_CHANGED",
+  );
+  const state = isChanged ? "changed" : terminal.state;
   const named = [terminal.terminalId, terminal.serialNumber].filter((id) => id).join(", ");
   const doubts = payments?.inDoubt ?? 0;
   const count = doubts > 0 ? html`<a href="#doubt">${doubts}</a>` : String(doubts);
   /** @type {Array<[string, unknown, boolean?]>} */
   const rows = [
-    ["now.terminal", words(`now.state.${terminal.state}`), terminal.state === "action-needed"],
+    ["now.terminal", words(`now.state.${state}`), /changed|action-needed/.test(state)],
     ["now.link", words(`now.link.${terminal.link}`), lost],
     ["now.since", timeOf(terminal.since, language)],
     ["now.says", html`<span lang="en">${terminal.problem ?? terminal.detail}</span>`, lost],
     ["now.terminalId", named || words("notKnown")],
     ["now.inDoubt", payments ? count : words("now.noJournal"), !payments || doubts > 0],
     ["now.notHandedOver", payments?.notHandedOver ?? "", (payments?.notHandedOver ?? 0) > 0],
-    ["now.queue", queueWords(outbox, words), !outbox || outbox.parked > 0 || outbox.paused],
-    ["now.disk", disk ? `${Math.round(disk.freeBytes / 2 ** 20)} MiB` : words("notKnown")],
+    [
+      "now.queue",
+      queueWords(outbox, clock, words, language),
+      !outbox || outbox.parked > 0 || outbox.paused,
+    ],
+    ["now.disk", disk ? gigabytes(disk.freeBytes, language) : words("notKnown")],
     ["now.clock", `${timeOf(clock.now, language)} ${clock.timeZone}`],
     ["now.versions", `${versions.connector}, Node.js ${versions.node}, ${versions.os}`],
     ["now.update", updates?.ready ?? words("now.noUpdate")],
@@ -178,11 +186,15 @@ function Facts({ health, words, language }) {
 
 /**
  * @param {any} outbox
+ * @param {any} clock of the connector, which counted the age
  * @param {import("../words.js").Words} words
+ * @param {string} language
  */
-function queueWords(outbox, words) {
+function queueWords(outbox, clock, words, language) {
   if (!outbox) return words("now.noSupervisor");
   const { pending, parked, paused, oldestAgeSeconds } = outbox;
-  const age = oldestAgeSeconds === null ? "" : words("now.oldest", { seconds: oldestAgeSeconds });
+  const sinceMs = Date.parse(clock.now) - 1_000 * oldestAgeSeconds;
+  const since = timeOf(new Date(sinceMs).toISOString(), language);
+  const age = oldestAgeSeconds === null ? "" : words("now.oldest", { time: since });
   return `${words("now.queued", { pending, parked })}${age}${paused ? ` ${paused}` : ""}`;
 }

@@ -1,4 +1,5 @@
-import { money, timeOf } from "../format.js";
+import { localeOf, money, timeOf } from "../format.js";
+import { faultOf, own } from "../said.js";
 import { html, useEffect, useState } from "../vendor/htm-preact.js";
 import { dateOf, dayBegin, dayEnd, daysBefore } from "./dates.js";
 import { Story } from "./story.js";
@@ -49,9 +50,9 @@ function Search({ api, words, language, goTo }) {
     setBusy(true);
     setFault("");
     try {
-      setFound(await searched(api, wanted, before));
+      setFound(await searched(api, wanted, before, words));
     } catch (error) {
-      setFault(error instanceof Error && error.message ? error.message : words("noAnswer"));
+      setFault(error instanceof Refused ? error.message : words("noAnswer"));
     }
     setBusy(false);
   };
@@ -80,7 +81,7 @@ function Search({ api, words, language, goTo }) {
         </label>
         <label>${words("payments.amount")}
           <input inputmode="decimal" pattern="\\d{1,8}([.,]\\d{1,4})?" autocomplete="off"
-            placeholder="9.99" value=${form.amount} oninput=${set("amount")} />
+            placeholder=${new Intl.NumberFormat(localeOf(language)).format(9.99)} value=${form.amount} oninput=${set("amount")} />
         </label>
         <label>${words("payments.cardEnding")}
           <input inputmode="numeric" pattern="\\d{2,4}" maxlength="4" autocomplete="off"
@@ -116,21 +117,25 @@ function Search({ api, words, language, goTo }) {
     }`;
 }
 
+/** A refusal whose message is a sentence for the person. */
+class Refused extends Error {}
+
 /**
  * Goes on until a page is found or nothing is left.
  * @param {import("../api.js").Api} api
  * @param {Form} form
  * @param {Found | null} before
+ * @param {import("../words.js").Words} words
  * @returns {Promise<Found>}
  */
-async function searched(api, form, before) {
+async function searched(api, form, before, words) {
   const payments = [...(before?.payments ?? [])];
   const wanted = payments.length + PAGE;
   let { next, searchedTo } = before ?? { next: "", searchedTo: null };
   for (let calls = 0; calls < CALLS_MAX && next !== null; calls += 1) {
     const query = queryOf(form, next, wanted - payments.length);
     const { status, body } = await api.get(`/payments/search?${query}`);
-    if (status !== 200) throw new Error(body.error?.message);
+    if (status !== 200) throw new Refused(faultOf(words, body.error));
     payments.push(...body.payments);
     next = body.next;
     searchedTo = body.searchedTo ?? searchedTo;
@@ -185,10 +190,13 @@ function List({ payments, words, language }) {
     </table></div>`;
 }
 
+const saidByStatus = /^PAYMENT_/;
+
 /** @param {{ one: any, words: import("../words.js").Words, language: string }} props */
 function Line({ one, words, language }) {
   const { orderId, status, error, amount, chargedAmount, currency, card, archived } = one;
   const kind = { Success: "good-word", Unknown: "bad-word" }[/** @type {string} */ (status)] ?? "";
+  const why = error && !saidByStatus.test(error) ? own(words, `error.${error}`, error) : "";
   const differs = chargedAmount !== null && chargedAmount !== 0 && chargedAmount !== amount;
   const gateway = one.notificationGatewaySent ? "sent" : chargedAmount ? "waits" : "nothing";
   const cell = (/** @type {string} */ key, /** @type {unknown} */ value) =>
@@ -203,7 +211,7 @@ function Line({ one, words, language }) {
     ${cell(
       "status",
       html`<span class=${kind}>${words(`status.${status}`)}</span>
-      ${error && html`<span class="faint"> ${error}</span>`}`,
+      ${why && html`<span class="faint"> ${why}</span>`}`,
     )}
     ${cell(
       "amount",

@@ -55,13 +55,15 @@ function Summary({ story, words, language }) {
   const kind = isPaid ? "good" : status === "Unknown" ? "bad" : isDoubted ? "look" : "plain";
   const charged =
     chargedAmount === null ? words("notKnown") : money(chargedAmount, currency, language);
+  const told = words(`story.delivery.${delivery ?? "none"}`);
+  const delivered = delivery === "parked" ? html`<a href="#doubt">${told}</a>` : told;
   /** @type {Array<[string, unknown]>} */
   const rows = [
     ["payments.time", timeOf(story.attempts.at(-1)?.startedAt, language)],
     ["story.asked", money(amount, currency, language)],
     ["story.charged", charged],
     ["payments.card", card ?? words("story.noCard")],
-    ["payments.gateway", words(`story.delivery.${delivery ?? "none"}`)],
+    ["payments.gateway", delivered],
   ];
   return html`<div class=${`banner ${kind}`}>
       <p class="big">${words(`story.status.${status}`)}</p>
@@ -111,6 +113,16 @@ function Attempt({ attempt, count, words, language }) {
     )}</ol>`;
 }
 
+/**
+ * A notification of the gateway: the operation, and how that ended.
+ * @param {any} event
+ * @param {import("../words.js").Words} words
+ */
+function toldOf({ operation, status }, words) {
+  const what = own(words, `gateway.op.${operation}`, operation);
+  return [what, own(words, `gateway.end.${status}`, status)].join(words("colon"));
+}
+
 /** @param {{ story: any, words: import("../words.js").Words, language: string }} props */
 function Gateway({ story, words, language }) {
   const { gateway, currency } = story;
@@ -123,9 +135,13 @@ function Gateway({ story, words, language }) {
     <p class="bad-word">${words("story.gatewaySilent")}</p></section>`;
   const { state, transactionPublicIds, operations, history, possibleOrders, fraudReported } =
     gateway;
+  const stands =
+    state === "unknown"
+      ? words("story.gatewayQuiet")
+      : words("story.gatewayState", { state: words(`gateway.${state}`) });
   return html`<section aria-labelledby="gateway-title">
     <h2 id="gateway-title">${words("story.gateway")}</h2>
-    <p>${words("story.gatewayState", { state: words(`gateway.${state}`) })}
+    <p>${stands}
       ${
         transactionPublicIds.length > 0 &&
         html` ${words("story.gatewayIds", { ids: transactionPublicIds.join(", ") })}`
@@ -142,16 +158,19 @@ function Gateway({ story, words, language }) {
         (/** @type {any} */ one) => html`<li>
           <time datetime=${one.askedAt}>${timeOf(one.askedAt, language)}</time>${" "}
           ${words(`story.op.${one.kind}`)}
-          ${one.amount !== null && ` ${money(one.amount, currency, language)}`}:
-          ${" "}${words(`story.opState.${one.state}`)}
+          ${one.amount !== null && ` ${money(one.amount, currency, language)}`}${words("colon")}
+          ${words(`story.opState.${one.state}`)}
           ${one.description && html` <q lang="en">${one.description}</q>`}</li>`,
-      )}</ul>`
+      )}</ul>
+      ${
+        operations.some((/** @type {any} */ { state }) => state === "unknown") &&
+        html`<p><a href="#doubt">${words("act.settle")}</a></p>`
+      }`
     }
-    <h3>${words("story.history")}</h3>
-    ${history.length === 0 && html`<p>${words("story.noHistory")}</p>`}
+    ${history.length > 0 && html`<h3>${words("story.history")}</h3>`}
     <ul class="plain">${history.map(
       (/** @type {any} */ one) => html`<li>
         <time datetime=${one.at}>${timeOf(one.at, language)}</time>${" "}
-        <span lang="en">${one.operation} ${one.status}</span></li>`,
+        ${toldOf(one, words)}</li>`,
     )}</ul></section>`;
 }

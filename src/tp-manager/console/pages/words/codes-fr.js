@@ -2,8 +2,8 @@
 export default {
   "error.TERMINAL_DISCONNECTED": "Aucune liaison avec le terminal.",
   "error.TERMINAL_OUT_OF_ORDER": "Le terminal n’accepte pas de carte actuellement.",
-  "error.TERMINAL_IN_DOUBT": "Un paiement ou une vente est en doute ; le terminal est interrogé.",
-  "error.TERMINAL_CHANGED": "Un autre terminal est branché que celui qui a été accepté.",
+  "error.TERMINAL_IN_DOUBT": "Un paiement ou une vente est incertain ; le terminal est interrogé.",
+  "error.TERMINAL_CHANGED": "Le terminal branché n’est pas celui qui a été accepté.",
   "error.STORAGE_FAILED": "Le journal ne peut être lu ou écrit.",
   "error.STORES_DISAGREE": "Les commandes connues du superviseur sont en cours de reprise.",
   "error.STOPPING": "Le connecteur s’arrête.",
@@ -27,7 +27,7 @@ export default {
   "error.CANCEL_REFUSED": "Le terminal n’a pas accepté l’annulation.",
   "error.ORDER_REVERSED": "L’argent de cette commande a été rendu ; elle est terminée.",
   "error.ORDER_NOT_CHARGED": "Cette commande n’a pas été débitée : il n’y a rien à rendre.",
-  "error.NOTHING_TO_SETTLE": "Cette commande n’est plus en doute.",
+  "error.NOTHING_TO_SETTLE": "Cette commande n’est plus incertaine.",
   "error.DELIVERY_DECIDED": "La remise du produit a déjà été décidée.",
   "error.REVERSAL_REFUSED": "Le terminal ne l’a pas annulée. Remboursez par la passerelle.",
   "error.REVERSAL_NOT_SAFE":
@@ -36,15 +36,15 @@ export default {
     "Des préautorisations sont ouvertes : clôturez-les ou annulez-les d’abord.",
   "error.GATEWAY_ID_UNKNOWN": "On ne sait pas encore quelle est sa transaction à la passerelle.",
   "error.GATEWAY_OPERATION_OPEN":
-    "Une opération antérieure à la passerelle est ouverte : voir En doute.",
+    "Une opération antérieure à la passerelle est ouverte : voir « {doubt} ».",
   "error.GATEWAY_REFUSED": "La passerelle ne l’a pas exécutée.",
   "error.GATEWAY_NOT_SENT": "La passerelle n’a pas été jointe ; rien n’a été fait.",
   "error.GATEWAY_OPERATION_UNKNOWN":
-    "La réponse de la passerelle s’est perdue : nul ne sait si c’est fait. Voir En doute.",
+    "La réponse de la passerelle s’est perdue : nul ne sait si c’est fait. Voir « {doubt} ».",
   "error.GATEWAY_LOOKUP_FAILED": "La passerelle n’a pu être interrogée.",
   "error.SUPERVISOR_UNAVAILABLE": "Le superviseur ne répond pas.",
   "error.NOT_SUPPORTED": "Cette version ou ce terminal ne sait pas le faire.",
-  "error.TELECOLLECTION_FAILED": "La fin de journée a échoué, ou son issue n’est pas connue.",
+  "error.TELECOLLECTION_FAILED": "La télécollecte a échoué, ou son issue n’est pas connue.",
   "error.RESET_FAILED": "Le terminal n’est pas encore revenu. Allez le voir.",
   "error.PAYMENT_RUNNING": "Le paiement est en cours.",
   "error.PAYMENT_UNKNOWN": "On ne sait pas encore ce que le paiement est devenu.",
@@ -53,45 +53,49 @@ export default {
   "error.CUSTOMER_TIMEOUT": "Le client a mis trop longtemps.",
   "error.GOODS_NOT_DELIVERED": "Aucun produit n’est sorti : rien n’a été débité.",
   "error.SETTLED_NOT_CHARGED": "Une personne l’a constaté : rien n’a été débité.",
-  "error.INTERNAL": "Une erreur du connecteur. Téléchargez un dossier d’assistance sous Entretien.",
+  "error.INTERNAL":
+    "Une erreur du connecteur. Téléchargez un dossier d’assistance sous « {care} ».",
   "error.other": "Le connecteur l’a refusé.",
   "todo.TERMINAL_DISCONNECTED":
     "Vérifiez son alimentation et son câble ; le connecteur réessaie de lui-même.",
   "todo.TERMINAL_OUT_OF_ORDER":
-    "Allez voir le terminal ; « {check} » sous Entretien dit ce qu’il lui faut.",
-  "todo.TERMINAL_IN_DOUBT": "Attendez quelques minutes, puis voyez En doute.",
-  "todo.TERMINAL_CHANGED": "S’il a été remplacé exprès : « {accept} » sous Entretien ou En doute.",
+    "Allez voir le terminal ; « {check} » sous « {care} » dit ce qu’il lui faut.",
+  "todo.TERMINAL_IN_DOUBT": "Attendez quelques minutes, puis voyez « {doubt} ».",
+  "todo.TERMINAL_CHANGED":
+    "S’il a été remplacé exprès : « {accept} » sous « {care} » ou « {doubt} ».",
   "todo.STORAGE_FAILED":
     "Vérifiez le disque et les droits du dossier data ; puis ./launch.sh restart.",
   "todo.STORES_DISAGREE": "Cela se termine dès que le superviseur répond.",
   "todo.STOPPING": "./launch.sh start le relance.",
   "todo.UPDATING": "Cela se termine en quelques minutes.",
   "note.journal-doubted":
-    "Il manque peut-être des commandes au journal : chaque nouvelle est d’abord recherchée, jusqu’à la prochaine fin de journée. ./launch.sh stores accept y met fin avant.",
+    "Il manque peut-être des commandes au journal : chaque nouvelle est d’abord recherchée, jusqu’à la prochaine télécollecte. ./launch.sh stores accept y met fin avant.",
   "note.sales-unmatched": "Ventes du terminal sans commande ici : {count}",
   "note.disk-full": "Le disque du dossier data est presque plein.",
-  "note.in-doubt": "Paiements en doute : {count}. Voir En doute.",
+  "note.in-doubt": "Paiements incertains : {count}. Voir « {doubt} ».",
   "trouble.supervisor-silent": "Le superviseur ne répond pas.",
   "trouble.supervisor-silent.todo":
     "./launch.sh start ; s’il tourne et se tait, ./launch.sh restart.",
   "trouble.hand-over-failing":
     "Le superviseur ne prend aucune transaction ; elles attendent dans le journal.",
   "trouble.hand-over-failing.todo":
-    "./launch.sh status ; les journaux du superviseur sous Entretien disent pourquoi.",
+    "./launch.sh status ; les journaux du superviseur sous « {care} » disent pourquoi.",
   "trouble.hand-over-refused": "Le superviseur refuse certaines transactions.",
-  "trouble.hand-over-refused.todo": "Renvoyez-les ou fermez-les, sous En doute.",
+  "trouble.hand-over-refused.todo": "Renvoyez-les ou fermez-les, sous « {doubt} ».",
   "trouble.reversed-at-terminal-only":
     "Annulé sur le terminal seulement ; la passerelle a toujours la commande.",
   "trouble.reversed-at-terminal-only.todo":
     "Annulez ou remboursez-la dans le compte marchand de la passerelle, puis marquez-la comme vue.",
-  "trouble.sales-without-order": "Ventes sans commande en attente d’une personne : {count}",
+  "trouble.sales-without-order": "Ventes sans commande à traiter : {count}",
   "trouble.sales-without-order.todo":
-    "Regardez le journal du terminal ; marquez-les comme vues, sous En doute.",
-  "trouble.differences": "Écarts avec le journal en attente d’une personne : {count}",
-  "trouble.differences.todo": "Comparez les commandes ; marquez l’écart comme vu, sous En doute.",
+    "Regardez le journal du terminal ; marquez-les comme vues, sous « {doubt} ».",
+  "trouble.differences": "Écarts avec le journal à traiter : {count}",
+  "trouble.differences.todo":
+    "Comparez les commandes ; marquez l’écart comme vu, sous « {doubt} ».",
   "trouble.amounts-refused":
-    "Certains montants sont refusés, car une commande du même montant est en doute.",
-  "trouble.amounts-refused.todo": "Regardez le journal du terminal, puis dites-le sous En doute.",
+    "Certains montants sont refusés, car une commande du même montant est incertaine.",
+  "trouble.amounts-refused.todo":
+    "Regardez le journal du terminal, puis indiquez-le sous « {doubt} ».",
   "trouble.charges-unread": "Débité, mais la borne a reçu une autre réponse ou aucune.",
   "trouble.charges-unread.todo": "Aidez le client, puis marquez comme vu.",
   "trouble.credentials-refused":
@@ -110,24 +114,24 @@ export default {
     "Définissez GATEWAY_API_KEY, ou faites autoriser la recherche pour l’identifiant.",
   "trouble.queue-old":
     "Transactions en attente de la passerelle depuis plus de 10 minutes : {count}",
-  "trouble.queue-old.todo": "« {doctor} » sous Entretien interroge la passerelle.",
+  "trouble.queue-old.todo": "« {doctor} » sous « {care} » interroge la passerelle.",
   "trouble.transactions-parked": "Transactions mises de côté : {count}",
-  "trouble.transactions-parked.todo": "Renvoyez-les ou fermez-les, sous En doute.",
+  "trouble.transactions-parked.todo": "Renvoyez-les ou fermez-les, sous « {doubt} ».",
   "trouble.order-copies": "La passerelle a peut-être des commandes en double : {count}",
   "trouble.order-copies.todo":
-    "Cherchez-les dans le compte marchand ; puis dites-le sous En doute.",
+    "Cherchez-les dans le compte marchand ; puis indiquez-le sous « {doubt} ».",
   "trouble.operations-unknown": "Opérations à la passerelle dont la réponse s’est perdue : {count}",
-  "trouble.operations-unknown.todo": "« {look} » sous En doute peut le régler.",
+  "trouble.operations-unknown.todo": "« {look} » sous « {doubt} » peut le régler.",
   "trouble.notifications-refused": "Des notifications de la passerelle sont refusées.",
   "trouble.notifications-refused.todo":
     "Comparez GATEWAY_PWD et NOTIFICATION_DIGEST_SECRETS avec le compte marchand.",
   "trouble.update-failed": "Une nouvelle version a échoué ici ; la précédente tourne.",
   "trouble.update-failed.todo":
-    "Envoyez un dossier d’assistance (Entretien) ; cette version n’est plus essayée.",
+    "Envoyez un dossier d’assistance (« {care} ») ; cette version n’est plus essayée.",
   "trouble.updates-stuck": "Depuis trois nuits, aucune mise à jour n’a pu être cherchée ou prise.",
   "trouble.updates-stuck.todo":
-    "« {update} » sous Entretien dit pourquoi ; vérifiez UPDATE_URL, réseau, horloge et disque.",
-  "alarm.payment-unknown": "Un paiement est en doute : voir En doute.",
+    "« {update} » sous « {care} » dit pourquoi ; vérifiez UPDATE_URL, réseau, horloge et disque.",
+  "alarm.payment-unknown": "Un paiement est incertain : voir « {doubt} ».",
   "alarm.charged-late":
     "Le terminal a signalé une vente tardivement : la commande a bien été débitée.",
   "alarm.order-charged-twice":
@@ -147,28 +151,42 @@ export default {
   "alarm.reversed-elsewhere": "Une vente a été annulée ailleurs.",
   "alarm.reversed-after-sending": "Une vente a été annulée et la passerelle a sa commande.",
   "alarm.open-pre-authorisations": "Des préautorisations sont ouvertes sur le terminal.",
-  "alarm.end-of-day-failed": "La fin de journée a échoué : relancez-la sous Entretien.",
+  "alarm.end-of-day-failed": "La télécollecte a échoué : relancez-la sous « {care} ».",
   "alarm.daily-chore": "Une tâche quotidienne a échoué.",
   "alarm.terminal-difference": "Les totaux du terminal diffèrent du journal.",
   "alarm.gateway-difference": "Ce qu’a la passerelle diffère du journal.",
   "alarm.receipt-number-missing": "Des numéros de ticket manquent entre deux ventes.",
-  "alarm.hand-off-refused": "Le superviseur refuse une transaction : voir En doute.",
-  "alarm.transaction-parked": "Une transaction est mise de côté : voir En doute.",
+  "alarm.hand-off-refused": "Le superviseur refuse une transaction : voir « {doubt} ».",
+  "alarm.transaction-parked": "Une transaction est mise de côté : voir « {doubt} ».",
   "alarm.gateway-operation-failed":
     "Une opération à la passerelle a échoué : faites-la dans le compte marchand.",
+  "alarm.gateway-answer-mismatch":
+    "La passerelle a répondu sur autre chose ; la commande est recherchée.",
+  "alarm.gateway-order-twice":
+    "La passerelle a une commande en double : annulez-en ou remboursez-en une dans le compte marchand.",
+  "alarm.transaction-changed":
+    "Une vente est arrivée deux fois au superviseur, avec des contenus différents.",
+  "alarm.notification-mismatch":
+    "Une notification de la passerelle ne correspond pas à notre commande.",
+  "alarm.notification-unreadable": "Une notification de la passerelle n’a pas pu être lue.",
+  "alarm.chargeback-or-fraud": "La banque a repris de l’argent ou signalé une fraude.",
+  "alarm.fleet-twin": "Une autre borne utilise le FLEET_ID de celle-ci.",
+  "alarm.update-hold-ended":
+    "La flotte a suspendu une mise à jour trop longtemps ; elle ne l’est plus.",
+  "alarm.card-number-masked": "Un numéro de carte complet est arrivé et a été masqué ici.",
   "alarm.journal-lost": "Le journal a été perdu ou restauré.",
   "alarm.outbox-lost": "La base du superviseur a été perdue ou restaurée.",
   "alarm.gateway-order-ambiguous":
-    "La passerelle a peut-être une commande en double : voir En doute.",
+    "La passerelle a peut-être une commande en double : voir « {doubt} ».",
   "alarm.gateway-operation-unknown":
-    "La réponse à une opération à la passerelle s’est perdue : voir En doute.",
+    "La réponse à une opération à la passerelle s’est perdue : voir « {doubt} ».",
   "updates.done": "{what} : fait.",
   "updates.notDone": "{what} : cela n’a pas réussi.",
   "care.reset.done": "Le terminal a redémarré.",
   "care.accept.done": "Le terminal est accepté.",
-  "acts.settled": "Issue d’un paiement dite",
-  "acts.settledAtGateway": "Issue d’une opération à la passerelle dite",
-  "acts.other": "Autre acte",
+  "acts.settled": "Issue d’un paiement indiquée",
+  "acts.settledAtGateway": "Issue d’une opération à la passerelle indiquée",
+  "acts.other": "Autre action",
   "doctor.of.terminal": "Terminal",
   "doctor.of.payments": "Paiements",
   "doctor.of.gateway": "Passerelle",
@@ -190,12 +208,12 @@ export default {
   "alarm.journal": "Une écriture dans le journal a échoué.",
   "alarm.hand-off": "Une transaction n’a pu être transmise au superviseur.",
   "alarm.update-metadata": "Les métadonnées des mises à jour expirent ou ont expiré.",
-  zone: "Heures et jours : {zone}",
+  zone: "Heures et dates : {zone}",
   "seen.mark": "Vu",
   "seen.all": "Tout marquer comme vu",
   "seen.title": "Marquer comme vu",
   "seen.sentence":
-    "Cela n’attend plus personne et l’alarme prend fin. Ce que l’on sait de l’argent ne change pas.",
+    "C’est traité, et l’alarme prend fin. Ce que l’on sait de l’argent ne change pas.",
   "seen.done": "Marqué comme vu.",
   "seen.order": "Vu : {orderId}",
   done: "fait",
