@@ -8,7 +8,7 @@ export default {
   nav: "Ansichten",
   "nav.now": "Jetzt",
   language: "Sprache",
-  who: "angemeldet als {login}",
+  who: "angemeldet als",
   logIn: "Anmelden",
   logOut: "Abmelden",
   "logIn.login": "Benutzername",

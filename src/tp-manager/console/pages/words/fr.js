@@ -8,7 +8,7 @@ export default {
   nav: "Vues",
   "nav.now": "Maintenant",
   language: "Langue",
-  who: "connecté : {login}",
+  who: "connecté :",
   logIn: "Se connecter",
   logOut: "Se déconnecter",
   "logIn.login": "Identifiant",
