@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { chromium, type Page } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -80,6 +80,22 @@ test.skipIf(!chromiumPath)(
     expect(await ended).toBe(0);
   },
 );
+
+test("the watcher of the Windows script ends the browser at the connector's restart", async () => {
+  const folder = temporaryFolder();
+  const started = join(folder, "kiosk-started");
+  const seen = join(folder, "seen");
+  const browser = program(join(folder, "browser"), [`echo "$#:$1" > '${seen}'`, "exec sleep 600"]);
+  writeFileSync(started, "one");
+  const words = [join(kit, "kiosk-watch.mjs"), started, browser, "--kiosk one", "start.html"];
+  const watcher = startProcess(process.execPath, words, { stdio: "ignore" });
+  const ended = new Promise<number | null>((resolve) => watcher.once("exit", resolve));
+  onTestFinished(() => void watcher.kill("SIGTERM"));
+  await expect.poll(() => existsSync(seen) && readFileSync(seen, "utf8")).toBe("2:--kiosk one\n");
+  expect(watcher.exitCode).toBe(null);
+  writeFileSync(started, "two");
+  expect(await ended).toBe(0);
+});
 
 describe.skipIf(!chromiumPath || !havePrivateFolders)("a Chromium under the kit's policy", () => {
   /** What a page finds in a browser with a policy file of the kit, its lines changed. */
