@@ -180,6 +180,7 @@ export class TerminalDesk implements Doubts {
     this.#reconciler.begin();
     this.#recovery.begin();
     this.#strays.begin();
+    if (this.#parts.terminal.takeLateResults) this.#lateResults.begin();
     this.#parts.terminal.takeLateResults?.((report) => {
       probation?.received();
       return this.#lateResults.take(report);
