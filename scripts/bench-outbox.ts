@@ -9,7 +9,6 @@
  * depends less than a rate on what else the machine does.
  */
 import type { ChildProcess } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import {
   closeSync,
@@ -33,6 +32,7 @@ import { spawnPart } from "../src/launcher/launch-process.ts";
 import { createIpcClient } from "../src/shared/ipc/client.ts";
 import { supervisorMessages } from "../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../src/shared/ipc/run-directory.ts";
+import { newId } from "../src/shared/new-id.ts";
 import { openDatabase } from "../src/shared/sqlite.ts";
 import { sleep, systemClock } from "../src/shared/time.ts";
 import { programFile } from "../src/shared/version-files.ts";
@@ -138,7 +138,7 @@ function fillQueue(): void {
 
 function sample(number: number): Parameters<OutboxStore["add"]>[0] {
   return {
-    transactionId: randomUUID(),
+    transactionId: newId(),
     orderId: `bench-${number}`,
     origin: "payment",
     amountMinor: 100 + (number % 900),

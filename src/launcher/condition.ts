@@ -8,7 +8,7 @@ import {
   tpManagerMessages,
 } from "../shared/ipc/contract.ts";
 import type { Clock } from "../shared/time.ts";
-import { KEEPS_PAYMENTS, type Trouble, troublesOf } from "../shared/troubles.ts";
+import { KEEPS_PAYMENTS, type Trouble, troublesOf, troubleTable } from "../shared/troubles.ts";
 import type { ProgramPart } from "./part.ts";
 import { findProcesses } from "./process-table.ts";
 
@@ -74,6 +74,8 @@ export function troublesToldBy(conditions: readonly Condition[]): Trouble[] {
 }
 
 interface Obstacle {
+  /** Of the answer that a payment would get. */
+  readonly code: string;
   readonly says: string;
   readonly todo: string;
 }
@@ -83,7 +85,8 @@ export function obstaclesIn({ obstacles, terminal }: TpManagerStatus): readonly 
   if (obstacles !== undefined) return obstacles;
   if (terminal.link === "connected") return [];
   const says = `no link to the terminal: ${terminal.problem ?? terminal.link}`;
-  return [{ says, todo: "check its power, its cable and SERIAL_PORT" }];
+  const { todo } = troubleTable["terminal-disconnected"];
+  return [{ code: "TERMINAL_DISCONNECTED", says, todo }];
 }
 
 /** Rejects with IpcError. */

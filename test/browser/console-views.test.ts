@@ -2,6 +2,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { finding, passedOn } from "../../src/shared/doctor/finding.ts";
+import { troubleTable } from "../../src/shared/troubles.ts";
 import { type House, house, request } from "../support/payment-house.ts";
 import { lost } from "../support/scripted-terminal.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -21,6 +23,20 @@ async function leaveInDoubt(at: House, orderId: string): Promise<void> {
   await at.clock.advance(300_000);
   at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
   await paying;
+}
+
+/** What the doctor finds by itself, a trouble of the table, and a refusal of payments. */
+function doctorReport(): string {
+  const { check, todo } = troubleTable["transactions-parked"];
+  const parked = { check, code: "transactions-parked", says: "2 transactions parked", todo };
+  const changed = { check: "terminal", code: "TERMINAL_CHANGED", says: "another terminal" };
+  const findings = [
+    finding("setup-faulty", { detail: hostile("setup"), file: "/data/config.txt" }),
+    finding("updates-held-open", { who: "Otto", since: "2026-01-15T12:00:00.000Z" }),
+    passedOn(parked, "warn", { count: 2 }),
+    passedOn({ ...changed, todo: "POST /terminal/accept" }, "fail"),
+  ];
+  return JSON.stringify({ version: "1", well: false, findings });
 }
 
 /** Answers the dialogue of acts. */
@@ -86,7 +102,8 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     const log = line("info", "quiet words") + line("error", hostile("log"));
     writeFileSync(join(data, "logs/tp-manager.log"), log);
     writeFileSync(join(data, "config.txt"), "LOG_DAYS=9\nTERMINAL_MANAGER_PWD=very-secret\n");
-    const { url } = await consoleHouse({ care: careForTest(data) });
+    const launcher = () => Promise.resolve({ stdout: doctorReport(), stderr: "", code: 69 });
+    const { url } = await consoleHouse({ care: careForTest(data, { launcher }) });
     const { page } = await consolePage(browser(), url, { bypassCSP: true });
     await page.getByRole("link", { name: "Care" }).click();
     const main = () => page.locator("main").innerText();
@@ -115,6 +132,17 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     await expect.poll(main).toMatch(/LOG_DAYS = 9/);
     expect(await main()).toMatch(/TERMINAL_MANAGER_PWD = set, hidden/);
     expect(await page.content()).not.toContain("very-secret");
+    await page.getByRole("button", { name: "Examine everything" }).click();
+    await expect.poll(main).toMatch(/wrong Setup file: There is a fault in \/data\/config.txt/);
+    expect(await main()).toContain(hostile("setup"));
+    expect(await main()).toMatch(/Transactions are parked: 2/);
     await easyForAll(page, "care");
+    await page.getByLabel("Language").selectOption("de");
+    await expect.poll(main).toMatch(/Updates: Angehalten von Otto seit 15\.01\.26.*bis jemand/);
+    expect(await main()).toMatch(/→ „Updates wieder zulassen“ oben beendet es/);
+    expect(await main()).toMatch(/Terminal: Ein anderes Terminal ist angeschlossen/);
+    expect(await main()).toMatch(/Tage, für die Logs aufbewahrt werden/);
+    const section = page.locator("section", { hasText: "Diagnose" });
+    expect(await section.innerText()).not.toMatch(/POST|GET/);
   });
 });

@@ -37,9 +37,39 @@ test("a look when all is well loads five small files and three cheap modules of 
   ]);
 });
 
+const packages = (file: string): string[] =>
+  [...loads(file)].filter((path) => !/^(node:|[\w-]+\/)/.test(path)).sort();
+
+test("the two programs start with few packages, and none that only some installations need", () => {
+  expect(packages("tp-manager/main.ts")).toEqual([
+    "@fastify/basic-auth",
+    "currency-codes",
+    "fastify",
+    "node-cron",
+    "pino",
+    "prom-client",
+    "zod",
+  ]);
+  expect(packages("supervisor/main.ts")).toEqual([
+    "currency-codes",
+    "fast-xml-parser",
+    "node-cron",
+    "pino",
+    "zod",
+  ]);
+  // Neither the machine code of serial ports nor soap.
+  for (const file of [
+    "tp-manager/terminal/zvt/zvt-driver.ts",
+    "tp-manager/terminal/transport/open-transport.ts",
+    "tp-manager/terminal/zvt/zvt-terminal.ts",
+    "supervisor/gateway/gateway-client.ts",
+  ]) {
+    expect(packages(file), file).not.toContain("serialport");
+    expect(packages(file), file).not.toContain("soap");
+  }
+});
+
 test("an operator's command loads what it needs, help and a wrong word next to nothing", () => {
-  const packages = (file: string): string[] =>
-    [...loads(file)].filter((path) => !/^(node:|\w+\/)/.test(path));
   expect(packages("launcher/launch.ts")).toEqual([]);
   for (const file of ["launcher/status.ts", "launcher/operate.ts", "launcher/repair.ts"]) {
     expect(packages(file)).toEqual(["zod"]);

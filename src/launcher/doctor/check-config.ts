@@ -1,9 +1,9 @@
 import { type Config, loadConfig } from "../../shared/config/config.ts";
+import { type Finding, finding, inTwo } from "../../shared/doctor/finding.ts";
 import { ProgramExit } from "../../shared/exit-codes.ts";
 import type { Installation } from "../../shared/installation.ts";
 import type { Program } from "../../shared/ipc/contract.ts";
 import { protocolPart } from "../../tp-manager/terminal/registry.ts";
-import { bad, doubtful, type Finding, good, inTwo } from "./finding.ts";
 
 export const CONFIG_CHECK = "config";
 
@@ -17,6 +17,7 @@ export interface ReadConfigs {
 
 /** One finding for each fault and warning; both programs read the same file. */
 export function checkConfig({ configFile }: Installation): ReadConfigs {
+  let unreadable: string | undefined;
   const faults = new Set<string>();
   const warnings = new Set<string>();
   const read = (program: Program): Config | undefined => {
@@ -27,23 +28,34 @@ export function checkConfig({ configFile }: Installation): ReadConfigs {
       return result.config;
     } catch (error) {
       if (!(error instanceof ProgramExit)) throw error;
-      for (const fault of faultsOf(error.message)) faults.add(fault);
+      const lines = faultsOf(error.message);
+      for (const fault of lines) faults.add(fault);
+      if (lines.length === 0) unreadable = error.message;
       return undefined;
     }
   };
   const [terminal, gateway] = [read("tp-manager"), read("supervisor")];
+  const file = configFile;
   const findings = [
-    ...[...faults].map((fault) =>
-      bad(CONFIG_CHECK, ...inTwo(fault, `correct ${configFile}, then ./launch.sh restart`)),
-    ),
-    ...[...warnings].map((warning) => doubtful(CONFIG_CHECK, warning, `look at ${configFile}`)),
+    ...(unreadable === undefined ? [] : [unread(unreadable, file)]),
+    ...[...faults].map((detail) => finding("setup-faulty", { detail, file })),
+    ...[...warnings].map((detail) => finding("setup-doubtful", { detail, file })),
   ];
-  if (faults.size === 0) findings.unshift(good(CONFIG_CHECK, `${configFile} is complete`));
-  return { terminal, gateway, findings };
+  const isRight = faults.size === 0 && unreadable === undefined;
+  return { terminal, gateway, findings: [...right(isRight, file), ...findings] };
 }
 
-/** The lines of loadConfig's refusal: a heading with the faults indented, or one sentence. */
+function right(isRight: boolean, file: string): Finding[] {
+  return isRight ? [finding("setup-right", { file })] : [];
+}
+
+function unread(message: string, file: string): Finding {
+  const otherwise = `correct ${file}, then ./launch.sh restart`;
+  return finding("setup-unreadable", inTwo(message, otherwise));
+}
+
+/** The indented lines of loadConfig's refusal; none: the file itself cannot be read. */
 function faultsOf(message: string): string[] {
   const indented = message.split("\n").filter((line) => line.startsWith("  "));
-  return indented.length > 0 ? indented.map((line) => line.trim()) : [message];
+  return indented.map((line) => line.trim());
 }

@@ -1,7 +1,7 @@
 import type { Config } from "../../shared/config/config.ts";
+import { type Finding, finding } from "../../shared/doctor/finding.ts";
 import { type Clock, within } from "../../shared/time.ts";
 import { httpCall } from "../http-call.ts";
-import { bad, doubtful, type Finding, good } from "./finding.ts";
 
 const ANSWER_WITHIN_MS = 10_000;
 /** docs/gateway.md 4.5: the published code of a login that is not known. */
@@ -40,11 +40,8 @@ export async function checkGateway(settings: Settings, clock: Clock): Promise<Ga
   try {
     const answer = await within(clock, "gateway", ANSWER_WITHIN_MS, asked);
     if (!answer) {
-      const says = `${url} has not answered within ${ANSWER_WITHIN_MS / 1_000} s`;
-      return {
-        finding: bad("gateway", says, "check network, proxy and firewall"),
-        nowMs: undefined,
-      };
+      const seconds = ANSWER_WITHIN_MS / 1_000;
+      return { finding: finding("gateway-silent", { url, seconds }), nowMs: undefined };
     }
     const nowMs = Number.isNaN(answer.date) ? undefined : answer.date;
     return { finding: judged(url, answer.status, answer.code), nowMs };
@@ -58,26 +55,22 @@ export async function checkGateway(settings: Settings, clock: Clock): Promise<Ga
 
 function judged(url: string, status: number, code: number | undefined): Finding {
   if (status === 401 || code === WRONG_CREDENTIALS) {
-    const todo = "correct GATEWAY_LOGIN and GATEWAY_PWD, then ./launch.sh restart";
-    return bad("gateway", `${url} refuses login or password (HTTP ${status})`, todo);
+    return finding("gateway-login-refused", { url, http: status });
   }
   if (status === 200 || (code !== undefined && loginAccepted.includes(code))) {
-    return good("gateway", `${url} answers and accepts the login`);
+    return finding("gateway-right", { url });
   }
-  const says = `${url} answers with HTTP ${status}; whether it accepts the login it does not say`;
-  return doubtful("gateway", says, "check GATEWAY_URL; the first payment will tell");
+  return finding("gateway-unclear", { url, http: status });
 }
 
 function unreachable(url: string, error: Error): Finding {
   const { code = "", message } = error as NodeJS.ErrnoException;
   if (/CERT|SELF_SIGNED|ISSUER|ALTNAME|SSL|TLS/i.test(code)) {
-    const todo = "check GATEWAY_URL and the machine's clock, and any proxy that opens TLS";
-    return bad("gateway", `the certificate of ${url} is not trusted: ${message}`, todo);
+    return finding("gateway-not-trusted", { url, detail: message });
   }
-  const todo = /ENOTFOUND|EAI_AGAIN/.test(code)
-    ? "check GATEWAY_URL and the machine's name server"
-    : "check GATEWAY_URL, network and firewall";
-  return bad("gateway", `${url} cannot be reached: ${message || code}`, todo);
+  const isNameless = /ENOTFOUND|EAI_AGAIN/.test(code);
+  const why = isNameless ? "gateway-no-name" : "gateway-out-of-reach";
+  return finding(why, { url, detail: message || code });
 }
 
 function codeOf(body: string): number | undefined {

@@ -1,6 +1,7 @@
 import { createServer } from "node:net";
+import { type Finding, finding, passedOn } from "../../shared/doctor/finding.ts";
 import type { Clock } from "../../shared/time.ts";
-import { inDoubtWords, saysSince } from "../../shared/troubles.ts";
+import { KEEPS_PAYMENTS, saysSince } from "../../shared/troubles.ts";
 import {
   type Condition,
   conditionOf,
@@ -11,10 +12,8 @@ import {
 import { deliberateStop } from "../deliberate-stop.ts";
 import { duration } from "../output.ts";
 import { programPart } from "../part.ts";
-import { bad, doubtful, type Finding, good } from "./finding.ts";
 
 const ANSWER_WITHIN_MS = 3_000;
-const START = "./launch.sh start";
 
 interface Conditions {
   readonly tpManager: Condition;
@@ -45,60 +44,59 @@ export function tpManagerStatus({ tpManager }: Conditions): TpManagerStatus | un
   return tpManager.status.program === "tp-manager" ? tpManager.status : undefined;
 }
 
-function checkProgram(name: string, condition: Condition, stopped: string | undefined): Finding {
+function checkProgram(program: string, condition: Condition, since: string | undefined): Finding {
   switch (condition.state) {
     case "running": {
       const { version, uptimeMs } = condition.status;
-      const says = `pid ${condition.pid}, version ${version}, up ${duration(uptimeMs)}`;
-      return good(name, says);
+      const { pid } = condition;
+      return finding("program-runs", { program, pid, version, up: duration(uptimeMs) });
     }
     case "silent": {
-      const says = `pid ${condition.pids.join(", ")} does not answer: ${condition.why}`;
-      return bad(name, says, "./launch.sh restart");
+      const pid = condition.pids.join(", ");
+      return finding("program-silent", { program, pid, detail: condition.why });
     }
     case "stopped":
-      if (stopped !== undefined)
-        return doubtful(name, `stopped on purpose since ${stopped}`, START);
-      return bad(name, "does not run", `${START}; it says why if it cannot`);
+      if (since !== undefined) return finding("program-stopped-on-purpose", { program, since });
+      return finding("program-stopped", { program });
   }
 }
 
 /** Fails with everything that a payment would be refused for. */
 function checkTerminal(status: TpManagerStatus | undefined): Finding[] {
-  if (!status) return [doubtful("terminal", "not asked: tp-manager does not answer", START)];
-  const obstacles = obstaclesIn(status).map(({ says, todo }) => bad("terminal", says, todo));
+  if (!status) return [finding("terminal-not-asked", {})];
+  const obstacles = obstaclesIn(status).map((one) =>
+    passedOn({ check: KEEPS_PAYMENTS, ...one }, "fail"),
+  );
   return obstacles.length > 0 ? obstacles : [checkReadyTerminal(status)];
 }
 
 function checkReadyTerminal(status: TpManagerStatus): Finding {
   const { problem, terminalId, status: words } = status.terminal;
+  const { inDoubt: count } = status.payments;
   const name = terminalId === "" ? "the terminal" : `terminal ${terminalId}`;
-  const { inDoubt } = status.payments;
-  if (inDoubt > 0) {
-    const todo =
-      "see the terminal's own journal, then settle them at the console, In doubt; " +
-      "GET /payments?status=Unknown names them";
-    return doubtful("terminal", `${name} ${words}; ${inDoubtWords(inDoubt)}`, todo);
-  }
-  if (problem !== null) return doubtful("terminal", `${name} ${words}: ${problem}`, "look at it");
-  return good("terminal", `${name} ${words}`);
+  const told = { name, status: words };
+  if (count > 0) return finding("terminal-in-doubt", { ...told, count });
+  if (problem !== null) return finding("terminal-doubtful", { ...told, detail: problem });
+  return finding("terminal-ready", told);
 }
 
 function checkQueue(condition: Condition): Finding[] {
   if (condition.state !== "running" || condition.status.program !== "supervisor") return [];
   const { pending, parked, sent, oldestAgeMs } = condition.status.outbox;
-  const age = oldestAgeMs === null ? "" : `, oldest ${duration(oldestAgeMs)}`;
-  const says = `${pending} waiting${age}, ${parked} refused, ${sent} sent`;
   const isTold = troublesToldBy([condition]).some(({ row }) => row.check === "queue");
-  // A warning beside it says what to do.
-  return isTold ? [] : [good("queue", says)];
+  if (isTold) return []; // the warning says what to do
+  const counts = { pending, parked, sent };
+  if (oldestAgeMs === null) return [finding("queue-right", counts)];
+  return [finding("queue-waiting", { ...counts, oldest: duration(oldestAgeMs) })];
 }
 
 /** One finding for each trouble, with the table's words. */
 function checkTroubles({ tpManager, supervisor }: Conditions): Finding[] {
   return troublesToldBy([tpManager, supervisor]).map((trouble) => {
-    const { grave, check, todo } = trouble.row;
-    return (grave ? bad : doubtful)(check, saysSince(trouble), todo);
+    const { name: code, count, row } = trouble;
+    const { grave, check, todo } = row;
+    const told = { check, code, says: saysSince(trouble), todo };
+    return passedOn(told, grave ? "fail" : "warn", count === null ? {} : { count });
   });
 }
 
@@ -106,21 +104,15 @@ function checkTroubles({ tpManager, supervisor }: Conditions): Finding[] {
 export async function checkLocalPort(port: number, tpManager: Condition): Promise<Finding> {
   const { state } = tpManager;
   const own = state === "running" && "port" in tpManager.status ? tpManager.status.port : undefined;
-  if (own === port) return good("local port", `${port} is tp-manager's`);
+  if (own === port) return finding("port-ours", { port });
   const fault = await listenFault(port);
   if (fault === "EADDRINUSE" && state === "silent") {
-    return doubtful("local port", `${port} is in use, most likely by tp-manager`, "see tp-manager");
+    return finding("port-in-use", { port });
   }
-  if (fault === "EADDRINUSE") {
-    const todo = "end that program, or choose another LOCAL_PORT and tell the kiosk software";
-    return bad("local port", `another program listens on ${port}`, todo);
-  }
-  if (fault !== undefined) {
-    return bad("local port", `${port} cannot be used: ${fault}`, "choose one from 1024 to 65535");
-  }
-  if (own === undefined) return good("local port", `${port} is free`);
-  const says = `tp-manager still listens on ${own}, the setup file says ${port}`;
-  return doubtful("local port", says, "./launch.sh restart");
+  if (fault === "EADDRINUSE") return finding("port-taken", { port });
+  if (fault !== undefined) return finding("port-unusable", { port, detail: fault });
+  if (own === undefined) return finding("port-free", { port });
+  return finding("port-changed", { before: own, port });
 }
 
 function listenFault(port: number): Promise<string | undefined> {

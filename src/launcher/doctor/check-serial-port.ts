@@ -1,4 +1,5 @@
 import { accessSync, constants, readFileSync, type Stats, statSync } from "node:fs";
+import { type Finding, finding } from "../../shared/doctor/finding.ts";
 import {
   type DeviceRoots,
   isUsbDevice,
@@ -10,9 +11,6 @@ import {
   usersOfDevice,
 } from "../../shared/serial-ports.ts";
 import { userName } from "../user-name.ts";
-import { bad, type Finding, good } from "./finding.ts";
-
-const CHECK = "serial port";
 
 /** Whether SERIAL_PORT is there, may be opened, and is nobody else's. `ownPid`: tp-manager's. */
 export async function checkSerialPort(
@@ -20,7 +18,7 @@ export async function checkSerialPort(
   ownPid: number | undefined,
   roots: DeviceRoots = systemRoots,
 ): Promise<Finding> {
-  if (address.startsWith("tcp:")) return good(CHECK, `${address} is on the network`);
+  if (address.startsWith("tcp:")) return finding("serial-network", { port: address });
   const ports = process.platform === "linux" ? listSerialPorts(roots) : await listElsewhere();
   const wanted = parseUsbAddress(address);
   const fitting = ports.filter(({ path, usb }) =>
@@ -28,34 +26,30 @@ export async function checkSerialPort(
   );
   const found = fitting[0];
   if (wanted && fitting.length > 1) {
-    const todo = "add the serial number, or name one below /dev/serial/by-id";
-    return bad(CHECK, `${address} fits ${inWords(fitting)}`, todo);
+    return finding("serial-several", { address, ports: inWords(fitting) });
   }
   if (wanted && !found) return missing(address, ports);
   const path = found?.path ?? address;
   if (process.platform === "win32") {
-    return found ? good(CHECK, inWords([found])) : missing(address, ports);
+    return found ? finding("serial-right", { port: inWords([found]) }) : missing(address, ports);
   }
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) return missing(address, ports);
   if (!stat.isCharacterDevice()) {
-    return bad(CHECK, `${path} is no serial port`, `set SERIAL_PORT to one: ${inWords(ports)}`);
+    return finding("serial-no-port", { port: path, ports: inWords(ports) });
   }
-  return (
-    checkOpening(path, stat, ownPid) ?? good(CHECK, inWords([found ?? plain(path)]), hint(found))
-  );
+  return checkOpening(path, stat, ownPid) ?? usable(found ?? plain(path));
 }
 
 function checkOpening(path: string, stat: Stats, ownPid: number | undefined): Finding | undefined {
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
   } catch {
-    return bad(CHECK, `${userName()} may not open ${path}`, accessAdvice(path, stat.gid));
+    return notAllowed(path, stat.gid);
   }
   const other = usersOfDevice(path).find(({ pid }) => pid !== ownPid);
   if (!other) return undefined;
-  const says = `${path} is in use by process ${other.pid} (${other.command})`;
-  return bad(CHECK, says, "end that program: only one can talk to the terminal");
+  return finding("serial-in-use", { port: path, pid: other.pid, program: other.command });
 }
 
 /** Who is in which group: by the system's list, and this process, which got its groups at login. */
@@ -65,18 +59,17 @@ interface Membership {
   readonly processGroups: readonly number[];
 }
 
-export function accessAdvice(path: string, gid: number, who = membership()): string {
+export function notAllowed(port: string, gid: number, who = membership()): Finding {
   const row = who.groupFile
     .split("\n")
     .map((line) => line.split(":"))
     .find(([, , id]) => id === String(gid));
   const [group = String(gid), , , members = ""] = row ?? [];
   if (members.split(",").includes(who.user) && !who.processGroups.includes(gid)) {
-    return `${who.user} is in the group ${group} but logged in before: log out and in, or reboot`;
+    return finding("serial-log-in-again", { user: who.user, port, group });
   }
-  if (gid === 0)
-    return `it belongs to root alone: sudo chgrp dialout ${path}; sudo chmod 660 ${path}`;
-  return `sudo usermod -aG ${group} ${who.user}, then log out and in again, or reboot`;
+  if (gid === 0) return finding("serial-of-root", { user: who.user, port });
+  return finding("serial-not-allowed", { user: who.user, port, group });
 }
 
 function membership(): Membership {
@@ -88,11 +81,8 @@ function membership(): Membership {
 }
 
 function missing(address: string, ports: readonly SerialPortFound[]): Finding {
-  const todo =
-    ports.length === 0
-      ? "plug the terminal in and switch it on: this machine has no serial port at all"
-      : `set SERIAL_PORT to one of ${inWords(ports)}`;
-  return bad(CHECK, `${address} is not there`, todo);
+  if (ports.length === 0) return finding("serial-none", { address });
+  return finding("serial-missing", { address, ports: inWords(ports) });
 }
 
 function inWords(ports: readonly SerialPortFound[]): string {
@@ -107,9 +97,11 @@ function plain(path: string): SerialPortFound {
 }
 
 /** ttyUSB0 is whichever adapter was found first. */
-function hint(found: SerialPortFound | undefined): string | null {
-  if (!found?.usb || !/\/tty(USB|ACM)\d+$/.test(found.path)) return null;
-  return `SERIAL_PORT=${usbAddress(found.usb)} would find it under any number`;
+function usable(found: SerialPortFound): Finding {
+  const port = inWords([found]);
+  const isNumbered = found.usb && /\/tty(USB|ACM)\d+$/.test(found.path);
+  if (!found.usb || !isNumbered) return finding("serial-right", { port });
+  return finding("serial-numbered", { port, address: usbAddress(found.usb) });
 }
 
 async function listElsewhere(): Promise<SerialPortFound[]> {

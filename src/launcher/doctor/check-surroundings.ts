@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from "node:fs";
 import { join } from "node:path";
+import { type Finding, finding, inTwo } from "../../shared/doctor/finding.ts";
 import { ProgramExit } from "../../shared/exit-codes.ts";
 import type { Installation } from "../../shared/installation.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
@@ -8,7 +9,6 @@ import { quoted } from "../schedule/crontab.ts";
 import { keepAliveEntry, scriptPath } from "../schedule/entry.ts";
 import { machineSchedule } from "../schedule/schedule.ts";
 import { toolFault } from "../system-tool.ts";
-import { bad, doubtful, type Finding, good, inTwo } from "./finding.ts";
 
 const MEGABYTE = 1024 * 1024;
 const DISK_FAIL_BYTES = 50 * MEGABYTE;
@@ -16,9 +16,9 @@ const DISK_WARN_BYTES = 500 * MEGABYTE;
 
 export function checkNode(): Finding {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  const says = `${process.version} (${process.execPath})`;
-  if (major > 22 || (major === 22 && minor >= 18)) return good("node", says);
-  return bad("node", says, "remove node_modules and run ./launch.sh: it installs the right one");
+  const isRight = major > 22 || (major === 22 && minor >= 18);
+  const told = { version: process.version, path: process.execPath };
+  return finding(isRight ? "node-right" : "node-old", told);
 }
 
 export function checkDataFolder({ dataDirectory }: Installation): Finding[] {
@@ -26,15 +26,9 @@ export function checkDataFolder({ dataDirectory }: Installation): Finding[] {
     // X: a folder that can be entered.
     accessSync(dataDirectory, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    return [
-      bad(
-        "data folder",
-        (error as Error).message,
-        "create it, or give it to the user who runs the connector (chown -R)",
-      ),
-    ];
+    return [finding("data-folder-closed", { detail: (error as Error).message })];
   }
-  return [good("data folder", dataDirectory), checkDisk(dataDirectory)];
+  return [finding("data-folder-right", { folder: dataDirectory }), checkDisk(dataDirectory)];
 }
 
 /** Of Windows; where files have modes the configuration's own check looks at them. */
@@ -43,28 +37,23 @@ export async function checkDataAccess(installation: Installation): Promise<Findi
   if (process.platform !== "win32" || !existsSync(dataDirectory)) return [];
   try {
     const { inherits, others, isOpen, isOurs, close } = await readDataAccess(installation);
-    const names = others.map((sid) => ` ${sid}`).join(",");
-    const reset = `as an administrator: icacls "${dataDirectory}" /reset, then ${close}`;
-    if (isOpen)
-      return [bad("access", `everybody may use the data folder (${names.trim()})`, reset)];
-    if (inherits) return [bad("access", "the rights of the folder above hold here too", close)];
-    if (!isOurs) return [doubtful("access", "the user who runs this is not named", close)];
-    if (others.length > 0) return [doubtful("access", `besides the three also${names}`, reset)];
-    return [good("access", "this user, the system and the administrators only")];
+    const told = { names: others.join(", "), folder: dataDirectory, close };
+    if (isOpen) return [finding("access-open", told)];
+    if (inherits) return [finding("access-inherited", { close })];
+    if (!isOurs) return [finding("access-not-ours", { close })];
+    return [others.length > 0 ? finding("access-others", told) : finding("access-right", {})];
   } catch (error) {
-    const todo = "look yourself: in the folder's properties, under Security";
-    return [doubtful("access", `not known who may use the data folder: ${toolFault(error)}`, todo)];
+    return [finding("access-unknown", { detail: toolFault(error) })];
   }
 }
 
 function checkDisk(folder: string): Finding {
   const { bavail, bsize, files, ffree } = statfsSync(folder);
-  const free = bavail * bsize;
-  const says = `${Math.floor(free / MEGABYTE)} MB free`;
-  const todo = "make room: without it no payment can be written, and none is taken";
-  if (files > 0 && ffree < 1_000) return bad("disk", `${says}, but no room for more files`, todo);
-  if (free < DISK_FAIL_BYTES) return bad("disk", says, todo);
-  return free < DISK_WARN_BYTES ? doubtful("disk", says, todo) : good("disk", says);
+  const bytes = bavail * bsize;
+  const told = { free: Math.floor(bytes / MEGABYTE) };
+  if (files > 0 && ffree < 1_000) return finding("disk-no-files", told);
+  if (bytes < DISK_FAIL_BYTES) return finding("disk-full", told);
+  return finding(bytes < DISK_WARN_BYTES ? "disk-low" : "disk-right", told);
 }
 
 /** Long before this version was made: a machine without a battery for its clock. */
@@ -75,14 +64,12 @@ const SKEW_WARN_MS = 60_000;
 export function checkClock(clock: Clock, gatewayMs: number | undefined): Finding {
   const nowMs = clock.now();
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const says = `${isoTime(nowMs)}, time zone ${zone}`;
-  const todo = "let the machine set its clock from the network (timedatectl set-ntp true)";
-  if (nowMs < EARLIEST_MS) return bad("clock", `${says} is in the past`, todo);
-  if (gatewayMs === undefined) return good("clock", `${says} (not compared: no gateway)`);
+  const told = { at: isoTime(nowMs), zone };
+  if (nowMs < EARLIEST_MS) return finding("clock-past", told);
+  if (gatewayMs === undefined) return finding("clock-alone", told);
   const skewMs = Math.abs(nowMs - gatewayMs);
-  if (skewMs <= SKEW_WARN_MS) return good("clock", `${says}, as the gateway's`);
-  const seconds = Math.round(skewMs / 1_000);
-  return doubtful("clock", `${says}, ${seconds} s away from the gateway's`, todo);
+  if (skewMs <= SKEW_WARN_MS) return finding("clock-right", told);
+  return finding("clock-away", { ...told, seconds: Math.round(skewMs / 1_000) });
 }
 
 export async function checkSchedule({ dataDirectory }: Installation): Promise<Finding> {
@@ -95,20 +82,18 @@ export async function checkSchedule({ dataDirectory }: Installation): Promise<Fi
   try {
     const line = await machineSchedule().find(entry);
     if (line !== undefined && unit !== undefined) {
-      const says = `${unit} and the keep-alive both look after the connector`;
-      return doubtful("schedule", says, "keep one of them: ./always-up.sh --uninstall");
+      return finding("schedule-twice", { unit });
     }
     if (line !== undefined && process.platform === "linux" && !cronRuns()) {
-      const todo = "start it: sudo systemctl enable --now cron";
-      return doubtful("schedule", `${line}, but cron itself does not run`, todo);
+      return finding("schedule-no-cron", { entry: line });
     }
-    if (line !== undefined) return good("schedule", line);
+    if (line !== undefined) return finding("schedule-right", { entry: line });
   } catch (error) {
     if (!(error instanceof ProgramExit)) throw error;
-    if (unit === undefined) return doubtful("schedule", ...inTwo(error.message, install));
+    if (unit === undefined) return finding("schedule-unknown", inTwo(error.message, install));
   }
-  if (unit !== undefined) return good("schedule", unit);
-  return doubtful("schedule", "nothing relaunches what dies or hangs", install);
+  if (unit !== undefined) return finding("schedule-right", { entry: unit });
+  return finding("schedule-missing", { install });
 }
 
 /** A unit that runs our launch.sh, whatever its name. */
@@ -143,18 +128,14 @@ export function checkBrowsers(
   folders: readonly string[] = policyFolders,
 ): Finding {
   if (allowedOrigins.length === 0) {
-    return good("browser", "no web page may call the local API (ALLOWED_ORIGINS is empty)");
+    return finding("browser-none", {});
   }
   const texts = folders.flatMap((folder) =>
     entriesOf(folder).map((name) => readText(join(folder, name))),
   );
-  const says = `pages of ${allowedOrigins.join(", ")} may call the local API`;
-  if (texts.some((text) => text.includes(POLICY))) return good("browser", `${says}; ${POLICY} set`);
-  return doubtful(
-    "browser",
-    says,
-    `set the enterprise policy ${POLICY} to them, or Chrome and Edge ask at the screen`,
-  );
+  const isSet = texts.some((text) => text.includes(POLICY));
+  const told = { origins: allowedOrigins.join(", "), policy: POLICY };
+  return finding(isSet ? "browser-right" : "browser-asks", told);
 }
 
 function entriesOf(folder: string): string[] {

@@ -1,10 +1,12 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import type { Finding } from "../../shared/doctor/finding.ts";
+import type { Verdict } from "../../shared/doctor/finding-table.ts";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import { type Installation, versionNumber } from "../../shared/installation.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { LauncherArguments } from "../arguments.ts";
-import type { Mood, Output } from "../output.ts";
+import { forThisSystem, type Mood, type Output } from "../output.ts";
 import { quoted } from "../schedule/crontab.ts";
 import { dataArguments } from "../schedule/entry.ts";
 import type { Site } from "../site.ts";
@@ -28,7 +30,6 @@ import {
   checkNode,
   checkSchedule,
 } from "./check-surroundings.ts";
-import type { Finding, Verdict } from "./finding.ts";
 
 /** Looks at everything an installation needs, changes nothing. Answers the exit code. */
 export async function runDoctor(
@@ -98,16 +99,29 @@ export async function examine(installation: Installation, clock: Clock): Promise
   return findings.map((finding) => toBeCopied(finding, installation.dataDirectory));
 }
 
-/** A command that is advised names the data folder, where it is not the one meant without it. */
-function toBeCopied(finding: Finding, dataDirectory: string): Finding {
+const launched = "(?:start|restart|audit|status|systemd-unit|update(?: --(?:now|check))?)\\b";
+/** Commands of the shell files that mean one data folder. */
+const commandForm = new RegExp(
+  `\\./(?:launch\\.sh ${launched}|always-up\\.sh --uninstall\\b)`,
+  "g",
+);
+
+/**
+ * A command that is advised names the data folder, where it is not the one meant without it. The
+ * first one is a value too, for the sentences in other languages.
+ */
+function toBeCopied(one: Finding, dataDirectory: string): Finding {
+  if (one.todo === null) return one;
   const windows = process.platform === "win32";
   const args = dataArguments(dataDirectory).map((word) => (windows ? `"${word}"` : quoted(word)));
-  if (finding.todo === null || args.length === 0) return finding;
-  const todo = finding.todo.replace(
-    /\.\/(?:launch\.sh (?:start|restart|audit|systemd-unit)|always-up\.sh --uninstall)\b/g,
-    (command) => [command, ...args].join(" "),
-  );
-  return { ...finding, todo };
+  const whole = (command: string): string => [command, ...args].join(" ");
+  const [command] = one.todo.match(commandForm) ?? [];
+  const values = command ? { command: forThisSystem(whole(command)) } : {};
+  return {
+    ...one,
+    todo: one.todo.replace(commandForm, whole),
+    values: { ...one.values, ...values },
+  };
 }
 
 function browsers({ terminal }: ReadConfigs): Finding[] {

@@ -1,16 +1,14 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import type { Config } from "../../shared/config/config.ts";
+import { type Finding, finding } from "../../shared/doctor/finding.ts";
 import { type Installation, versionNumber } from "../../shared/installation.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
 import { isDelivery, versionFolder } from "../../shared/version-files.ts";
 import { requireRoom, roomNeeded } from "../../update/disk-room.ts";
-import { readHold, readState } from "../../update/update-state.ts";
+import { type Hold, readHold, readState } from "../../update/update-state.ts";
 import { WebSource } from "../../update/web-source.ts";
-import { doubtful, type Finding, good } from "../doctor/finding.ts";
-import { holdInWords } from "./hold.ts";
 
-const CHECK = "updates";
 const ANSWER_WITHIN_MS = 10_000;
 const BYTES_MAX = 64 * 1024;
 const timestampSchema = z.object({ signed: z.object({ expires: z.iso.datetime() }) });
@@ -25,7 +23,7 @@ export async function checkUpdates(
 ): Promise<Finding[]> {
   if (!isDelivery) return [];
   const { UPDATE_URL: url } = settings;
-  if (url === undefined) return [good(CHECK, "nobody is asked for any: UPDATE_URL is not set")];
+  if (url === undefined) return [finding("updates-not-asked", {})];
   const { dataDirectory } = installation;
   const hold = readHold(dataDirectory, clock.now());
   const folder = versionFolder(versionNumber);
@@ -33,10 +31,14 @@ export async function checkUpdates(
     await checkServer(url, settings.UPDATE_CA_FILE, clock),
     ...checkExpiry(readState(dataDirectory).expiresMs, clock.now()),
     ...checkRoom(dataDirectory, folder),
-    ...(hold
-      ? [doubtful(CHECK, `held ${holdInWords(hold)}`, "./launch.sh update --now ends it")]
-      : []),
+    ...(hold ? [held(hold)] : []),
   ];
+}
+
+function held({ who, sinceMs, untilMs }: Hold): Finding {
+  const told = { who, since: isoTime(sinceMs) };
+  if (untilMs === null) return finding("updates-held-open", told);
+  return finding("updates-held", { ...told, until: isoTime(untilMs) });
 }
 
 /** Unsigned words, only to tell whether the publisher still renews them. */
@@ -45,26 +47,26 @@ export async function checkServer(
   caFile: string | undefined,
   clock: Clock,
 ): Promise<Finding> {
-  const todo = "check network, clock, UPDATE_URL and UPDATE_CA_FILE; tell the publisher";
   try {
     const ca = caFile === undefined ? undefined : readFileSync(caFile, "utf8");
     const reading = { lengthMax: BYTES_MAX, deadlineMs: ANSWER_WITHIN_MS };
     const file = `${url.replace(/\/+$/, "")}/metadata/timestamp.json`;
     const bytes = await new WebSource({ clock, ca }).read(file, reading);
     const { expires } = timestampSchema.parse(JSON.parse(bytes.toString())).signed;
-    if (Date.parse(expires) > clock.now()) return good(CHECK, `${url} answers`);
-    return doubtful(CHECK, `what ${url} offers has expired at ${expires}`, todo);
+    if (Date.parse(expires) > clock.now()) return finding("updates-right", { url });
+    return finding("updates-old", { url, at: expires });
   } catch (error) {
     const { name, message } = error as Error;
     const isOurs = name === "UpdateError" || "code" in (error as Error);
-    return doubtful(CHECK, isOurs ? message : `${url} offers no updates`, todo);
+    return isOurs
+      ? finding("updates-silent", { detail: message })
+      : finding("updates-none", { url });
   }
 }
 
 export function checkExpiry(expiresMs: number | null, nowMs: number): Finding[] {
   if (expiresMs === null || expiresMs > nowMs) return [];
-  const says = `the stored metadata have expired at ${isoTime(expiresMs)}`;
-  return [doubtful(CHECK, says, "./launch.sh update --check fetches newer ones, or says why not")];
+  return [finding("updates-stored-old", { at: isoTime(expiresMs) })];
 }
 
 export function checkRoom(dataDirectory: string, folder: string, free?: number): Finding[] {
@@ -72,6 +74,6 @@ export function checkRoom(dataDirectory: string, folder: string, free?: number):
     requireRoom(dataDirectory, roomNeeded(dataDirectory, folder, 0), free);
     return [];
   } catch (error) {
-    return [doubtful(CHECK, (error as Error).message, "make room, or no new version is taken")];
+    return [finding("updates-no-room", { detail: (error as Error).message })];
   }
 }

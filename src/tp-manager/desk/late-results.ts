@@ -5,7 +5,13 @@ import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { canHaveLeft } from "../attempts/never-sent.ts";
 import { newestAttempts } from "../attempts/newest-attempts.ts";
-import { type Attempt, isCharged, isNotCharged, isPaying } from "../attempts/payment.ts";
+import {
+  type Attempt,
+  type AttemptEvent,
+  isCharged,
+  isNotCharged,
+  isPaying,
+} from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { isReference, referenceOf } from "../attempts/reference-policy.ts";
@@ -16,7 +22,7 @@ import { tellDifference, tellMismatch } from "./payment-run.ts";
 
 interface LateParts {
   readonly attempts: AttemptStore;
-  readonly terminalLog: Pick<TerminalLog, "keepStray" | "endStray">;
+  readonly terminalLog: Pick<TerminalLog, "keepStray" | "endStray" | "strays">;
   readonly terminal: TerminalFacts;
   readonly clock: Clock;
   readonly log: Logger;
@@ -27,6 +33,9 @@ interface LateParts {
 
 /** A result with a reference of ours is of one of these, or of no order that is still here. */
 const ATTEMPTS_LOOKED_AT = 500;
+
+/** An approval of an earlier attempt, kept while the order was tried again, is one of these. */
+const STRAYS_LOOKED_AT = 100;
 
 /** A terminal that misses our acknowledgement tells its result again within seconds. */
 const REPEAT_MS = 30_000;
@@ -79,7 +88,39 @@ export class LateResults {
     const after = writer.advance(input, "told-late", { report, judgement, wasStored: true });
     this.#ended = { transactionId: after.transactionId, atMs: this.#parts.clock.monotonicMs() };
     if (isCharged(after.state)) this.#parts.settled(after);
+    this.wasInVain(after);
     return after;
+  }
+
+  /** At start: what a former process had kept, and did not live to make count. */
+  begin(): void {
+    const { attempts, terminalLog } = this.#parts;
+    for (const { report, finding } of terminalLog.strays(STRAYS_LOOKED_AT)) {
+      const named = finding === "held" && names(report) ? this.#namedBy(report) : undefined;
+      const latest = named && attempts.latest(named.request.orderId);
+      if (latest) this.wasInVain(latest);
+    }
+  }
+
+  /**
+   * When an attempt has charged nothing, an approval of an earlier attempt of its order counts that
+   * was kept while this one was open. Throws when the journal fails.
+   */
+  wasInVain({ state, number, request: { orderId } }: Attempt): void {
+    if (!isNotCharged(state) || number < 2) return;
+    const { attempts, terminalLog, clock } = this.#parts;
+    const isSpokenFor = (): boolean => {
+      const latest = attempts.latest(orderId);
+      return latest !== undefined && !isNotCharged(latest.state);
+    };
+    for (const { id, report, finding } of terminalLog.strays(STRAYS_LOOKED_AT).reverse()) {
+      const ofIts = attempts
+        .ofOrder(orderId)
+        .find(({ transactionId }) => report.reference === referenceOf(transactionId));
+      if (id === null || finding !== "held" || !ofIts || isSpokenFor()) continue;
+      if (!this.#belongs(ofIts, report)) continue;
+      terminalLog.endStray(id, clock.now(), "known", "no later attempt of its order was charged");
+    }
   }
 
   /**
@@ -90,7 +131,7 @@ export class LateResults {
     const { attempts, clock, log } = this.#parts;
     const ended = this.#ended;
     if (!ended || clock.monotonicMs() - ended.atMs > REPEAT_MS) return false;
-    if (report.reference != null && isReference(report.reference)) return false;
+    if (names(report)) return false;
     const known = newestAttempts(attempts, ATTEMPTS_LOOKED_AT);
     const newest = known.find((attempt) => canHaveLeft(attempts, attempt));
     if (newest?.transactionId !== ended.transactionId || !isToldAgain(newest, report)) return false;
@@ -98,21 +139,39 @@ export class LateResults {
     return true;
   }
 
+  #namedBy({ reference }: TransactionReport): Attempt | undefined {
+    const { attempts } = this.#parts;
+    const known = [...attempts.unfinished(), ...newestAttempts(attempts, ATTEMPTS_LOOKED_AT)];
+    return known.find(({ transactionId }) => referenceOf(transactionId) === reference);
+  }
+
   /** By the reference; without one of ours the order in doubt that alone can have that result. */
   #attemptOf(report: TransactionReport): Attempt | undefined {
     const { attempts } = this.#parts;
-    const { reference } = report;
-    const newest = newestAttempts(attempts, ATTEMPTS_LOOKED_AT);
-    if (reference != null && isReference(reference)) {
-      const known = [...attempts.unfinished(), ...newest];
-      return known.find(({ transactionId }) => referenceOf(transactionId) === reference);
-    }
+    if (names(report)) return this.#namedBy(report);
+    const known = [...newestAttempts(attempts, ATTEMPTS_LOOKED_AT)];
     const fitting = attempts.unfinished().filter((open) => fits(open, report));
     const [only] = fitting.filter(({ state }) => isInDoubt(state));
     if (!only || fitting.length > 1) return undefined;
     // A later payment of that amount may tell its own result again.
-    const newestFitting = newest.find((one) => fits(one, report) && canHaveLeft(attempts, one));
-    return newestFitting?.transactionId === only.transactionId ? only : undefined;
+    const newestFitting = known.find((one) => fits(one, report) && canHaveLeft(attempts, one));
+    if (newestFitting?.transactionId !== only.transactionId) return undefined;
+    return this.#wasToldBefore(report, only, known) ? undefined : only;
+  }
+
+  /**
+   * Whether the last result that came before the payment in doubt was this very one: a terminal
+   * that tells its last result again, behind a restart say, says nothing of that payment.
+   */
+  #wasToldBefore(report: TransactionReport, doubt: Attempt, newest: readonly Attempt[]): boolean {
+    const { attempts, terminal } = this.#parts;
+    if (!terminal.capabilities.sharesLine) return false;
+    const at = newest.findIndex(({ transactionId }) => transactionId === doubt.transactionId);
+    for (const { transactionId } of newest.slice(at + 1)) {
+      const told = toldIn(attempts.events(transactionId));
+      if (told) return isSameWord(told, report);
+    }
+    return false;
   }
 
   /** false: nothing was made of it, and it is no order's. */
@@ -148,6 +207,7 @@ export class LateResults {
     const writer = new AttemptWriter(attempt, this.#parts);
     const input = { input: "told-late", report, judgement } as const;
     const after = writer.advance(input, "told-late", { report, judgement });
+    this.wasInVain(after);
     if (judgement === "disagrees") tellMismatch(writer, report, "it cannot be refused");
     writer.log("warn", { judgement }, `the terminal told the result late: ${after.state.phase}`);
     inquiries.reconsider();
@@ -222,6 +282,10 @@ export class LateResults {
   }
 }
 
+/** Whether a result carries a reference of ours. */
+const names = ({ reference }: TransactionReport): boolean =>
+  reference != null && isReference(reference);
+
 /** A result without an order need not tell what was asked for. */
 function isToldAgain({ state, request }: Attempt, report: TransactionReport): boolean {
   const { amountMinor, good, resultCode } = report;
@@ -233,4 +297,24 @@ function isToldAgain({ state, request }: Attempt, report: TransactionReport): bo
 function fits({ request }: Attempt, { amountMinor, currencyNumeric }: TransactionReport): boolean {
   const { numeric } = request.currency;
   return request.amountMinor === amountMinor && (currencyNumeric ?? numeric) === numeric;
+}
+
+/** The last result that an attempt was told; undefined without one. */
+function toldIn(events: readonly AttemptEvent[]): TransactionReport | undefined {
+  const told = events.map(({ detail }) => (detail as { report?: TransactionReport }).report);
+  return told.findLast((report) => report?.resultCode != null);
+}
+
+/** As far as a reply without a number of its own tells; a reference of ours names its attempt. */
+function isSameWord(told: TransactionReport, report: TransactionReport): boolean {
+  const { good, resultCode, maskedPan, authorisationNumber, reference = null } = report;
+  const isAmount = [told.amountMinor, null].includes(report.amountMinor);
+  return (
+    isAmount &&
+    good === told.good &&
+    resultCode === told.resultCode &&
+    maskedPan === told.maskedPan &&
+    authorisationNumber === told.authorisationNumber &&
+    reference === (told.reference ?? null)
+  );
 }

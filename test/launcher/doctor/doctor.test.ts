@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkBrowsers, checkClock } from "../../../src/launcher/doctor/check-surroundings.ts";
-import type { Finding } from "../../../src/launcher/doctor/finding.ts";
+import type { Finding } from "../../../src/shared/doctor/finding.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { testCards } from "../../shared/test-cards.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -107,8 +107,9 @@ test("a port of somebody else, a wrong serial port and a deliberate stop are tol
   expect(of("local port")[0]?.says).toBe(`another program listens on ${port}`);
   expect(of("serial port")[0]?.says).toBe("/dev/ttyUSB99 is not there");
   expect(of("tp-manager")[0]).toMatchObject({
-    verdict: "warn",
+    ...{ verdict: "warn", code: "program-stopped-on-purpose" },
     todo: `./launch.sh start --data '${data}'`,
+    values: { program: "tp-manager", command: `./launch.sh start --data '${data}'` },
   });
   await new Promise((resolve) => other.close(resolve));
 });

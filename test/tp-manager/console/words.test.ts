@@ -1,22 +1,35 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { sharedFields } from "../../../src/shared/config/schema.ts";
+import { findingTable } from "../../../src/shared/doctor/finding-table.ts";
 import { errorTable } from "../../../src/shared/errors.ts";
 import { KEEPS_PAYMENTS, troubleTable } from "../../../src/shared/troubles.ts";
 import { projectRoot } from "../../../src/shared/version-files.ts";
 // @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
 import german from "../../../src/tp-manager/console/pages/words/de.js";
 // @ts-expect-error: as above
+import doctorGerman from "../../../src/tp-manager/console/pages/words/doctor-de.js";
+// @ts-expect-error: as above
+import doctorEnglish from "../../../src/tp-manager/console/pages/words/doctor-en.js";
+// @ts-expect-error: as above
+import doctorFrench from "../../../src/tp-manager/console/pages/words/doctor-fr.js";
+// @ts-expect-error: as above
 import english from "../../../src/tp-manager/console/pages/words/en.js";
 // @ts-expect-error: as above
 import french from "../../../src/tp-manager/console/pages/words/fr.js";
+// @ts-expect-error: as above
+import settingsGerman from "../../../src/tp-manager/console/pages/words/settings-de.js";
+// @ts-expect-error: as above
+import settingsFrench from "../../../src/tp-manager/console/pages/words/settings-fr.js";
 import { noteNames } from "../../../src/tp-manager/http/status/health.ts";
+import { protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
 
 type Texts = Readonly<Record<string, string>>;
-const base: Texts = english;
+const base: Texts = { ...english, ...doctorEnglish };
 const others: ReadonlyArray<readonly [string, Texts]> = [
-  ["German", german],
-  ["French", french],
+  ["German", { ...german, ...doctorGerman }],
+  ["French", { ...french, ...doctorFrench }],
 ];
 
 const valuesIn = (text = ""): string[] => [...text.matchAll(/\{\w+\}/g)].map(String).sort();
@@ -68,6 +81,53 @@ test("every code that the connector tells has the page's own sentence in each la
   const told = ([language, texts]: readonly [string, Texts]) =>
     keys.filter((key) => !texts[key]).map((key) => `${language} ${key}`);
   expect([["English", base] as const, ...others].flatMap(told)).toEqual([]);
+});
+
+const findings: ReadonlyArray<
+  readonly [code: string, row: { check: string; says: string; todo?: string }]
+> = Object.entries(findingTable);
+
+test("every finding of the doctor has the page's own sentence and advice in each language", () => {
+  const checks = [
+    ...findings.map(([, { check }]) => check),
+    ...Object.values(troubleTable).map(({ check }) => check),
+  ];
+  const keys = [
+    ...findings.flatMap(([code, { todo }]) =>
+      todo ? [`finding.${code}`, `finding.${code}.todo`] : [`finding.${code}`],
+    ),
+    ...checks.filter((check) => check !== "{program}").map((check) => `doctor.of.${check}`),
+  ];
+  for (const texts of [base, ...others.map(([, told]) => told)]) {
+    expect(keys.filter((key) => !texts[key])).toEqual([]);
+    const known = Object.keys(texts).filter((key) => key.startsWith("finding."));
+    expect(known.filter((key) => !keys.includes(key))).toEqual([]);
+  }
+});
+
+test("a sentence about a finding names only its values, and the page's buttons", () => {
+  const buttons = ["{check}", "{settings}", "{update}", "{unhold}", "{doubt}"];
+  const wrong = findings.flatMap(([code, { check, says, todo = "" }]) => {
+    const command = /\.\/(launch|always-up)\.sh/.test(todo) ? ["{command}"] : [];
+    const values = [...valuesIn(check + says + todo), ...command];
+    const isKnown = (value: string, among: readonly string[]) => among.includes(value);
+    return [
+      ...valuesIn(base[`finding.${code}`]).filter((value) => !isKnown(value, values)),
+      ...valuesIn(base[`finding.${code}.todo`]).filter(
+        (value) => !isKnown(value, [...values, ...buttons]),
+      ),
+    ].map((value) => `${code} ${value}`);
+  });
+  expect(wrong).toEqual([]);
+});
+
+test("the help of every name of the setup file is there in each language", () => {
+  const names = Object.keys({ ...sharedFields, ...protocolPart.fields });
+  const expected = names.map((name) => `setting.${name}`).sort();
+  for (const texts of [settingsGerman, settingsFrench] as Texts[]) {
+    expect(Object.keys(texts).sort()).toEqual(expected);
+    expect(Object.values(texts).filter((text) => text === "")).toEqual([]);
+  }
 });
 
 test("no sentence tells a person to send a request", () => {

@@ -1,9 +1,11 @@
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { isReference, referenceOf } from "../../../src/tp-manager/attempts/reference-policy.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { declined, report } from "../../support/reports.ts";
 import { approves, lost } from "../../support/scripted-terminal.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const unsaid = { terminalId: null, receiptNumber: null, traceNumber: null, localDate: null };
 const nameless = { ...unsaid, localTime: null };
@@ -14,8 +16,8 @@ const referenceAt = (at: House, orderId = "A-1"): string =>
   referenceOf(at.journal.attempts.latest(orderId)?.transactionId ?? "");
 
 /** A kiosk whose terminal cannot be asked, cancelled or refused. */
-function unasked(): House & { told(change: Partial<TransactionReport>): boolean } {
-  const at = house();
+function unasked(path?: string): House & { told(change: Partial<TransactionReport>): boolean } {
+  const at = house(path);
   const { terminal } = at;
   let take = (_report: TransactionReport): boolean => false;
   Object.assign(terminal, {
@@ -220,6 +222,89 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     const twice = alarms(at).filter((alarm) => alarm === "order-charged-twice");
     expect([seen, twice.length, phaseOf(at)]).toEqual([[true], 2, "in-doubt"]);
   });
+
+  test.each([
+    ["the amount that was asked", {}, "charged", "Success"],
+    ["another amount", { amountMinor: 500 }, "in-doubt", "Unknown"],
+  ])(
+    "of %s for an earlier attempt, while a later one runs, counts when that one is in vain",
+    async (_, change, phase, status) => {
+      const at = unasked();
+      await doubtful(at);
+      const reference = referenceAt(at);
+      at.told({ ...declined(), ...nameless, reference });
+      at.terminal.script = (_order, observer) => {
+        at.told({ reference, ...change });
+        observer.report(declined());
+        return Promise.resolve({ end: "completed", ticket: "" });
+      };
+      expect(outcome(await pay(at, request("A-1")))).toBe(status);
+      expect([phaseOf(at), at.journal.terminalLog.strays(1)[0]?.finding]).toEqual([phase, "known"]);
+      at.terminal.script = approves;
+      expect(outcome(await pay(at, request("A-1")))).toBe(status);
+      expect(at.terminal.paid).toHaveLength(2);
+    },
+  );
+
+  test.each(["a late refusal", "an operator"])(
+    "for an earlier attempt counts when %s ends the doubt about a later one",
+    async (who) => {
+      const at = unasked();
+      await doubtful(at);
+      const first = referenceAt(at);
+      at.told({ ...declined(), ...nameless, reference: first });
+      await doubtful(at);
+      at.told({ reference: first });
+      expect(phaseOf(at)).toBe("in-doubt");
+      const later = at.journal.attempts.latest("A-1");
+      if (!later) throw new Error("no attempt");
+      const word = { outcome: "not_charged", note: "nothing was booked" };
+      if (who === "an operator") {
+        at.desk.settle(later, { outcome: "not-charged", report: report() }, word);
+      } else at.told({ ...declined(), ...nameless, reference: referenceOf(later.transactionId) });
+      await at.clock.advance(1_000);
+      expect([phaseOf(at), at.supervisor.stored.length]).toEqual(["charged", 1]);
+    },
+  );
+
+  test("for an earlier attempt counts although the program ends with the later one", async () => {
+    const path = join(temporaryFolder(), "journal.db");
+    const at = unasked(path);
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    at.terminal.script = (_order, observer) => {
+      at.told({ reference });
+      observer.report(declined());
+      at.journal.terminalLog.strays = () => {
+        throw new Error("the disk is gone");
+      };
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+    at.close();
+    expect(phaseOf(unasked(path))).toBe("charged");
+  });
+
+  test.each([
+    ["a refusal", declined(), declined({ maskedPan: null }), "Declined"],
+    ["an approval", report(), report({ maskedPan: "541333XXXXXX0000" }), "Success"],
+  ])(
+    "%s that is the last one of before once more says nothing of the order in doubt",
+    async (_, said, other, status) => {
+      const at = unasked();
+      Object.assign(at.terminal.capabilities, { sharesLine: true });
+      at.terminal.script = (_order, observer) => {
+        observer.report({ ...said, ...nameless });
+        return Promise.resolve({ end: "completed", ticket: "" });
+      };
+      expect(outcome(await pay(at, request("G-1")))).toBe(status);
+      await doubtful(at);
+      expect([at.told({ ...said, ...nameless }), phaseOf(at)]).toEqual([true, "in-doubt"]);
+      at.told({ ...other, ...nameless });
+      expect(phaseOf(at)).not.toBe("in-doubt");
+    },
+  );
 
   test("charges an order that an operator had settled as not charged", async () => {
     const at = unasked();

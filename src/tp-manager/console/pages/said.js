@@ -13,7 +13,8 @@ const namesCall = /\b(GET|POST|HEAD) \//;
 const buttons = {
   ...{ doubt: "nav.doubt", care: "nav.care" },
   ...{ check: "care.check", accept: "accept", doctor: "doctor.examine" },
-  ...{ look: "lost.look", update: "care.update" },
+  ...{ look: "lost.look", update: "care.update", unhold: "updates.unhold" },
+  settings: "settings.title",
 };
 
 /**

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type Clock, isoTime, sleep } from "../../../shared/time.ts";
+import { localTimeZone } from "../../../shared/time-zone.ts";
 import type { ClosingOfDay } from "../../attempts/day-store.ts";
 import { storage } from "../../attempts/failures.ts";
 import { DayFigures, middleOf, successShareOf } from "../../orders/day-figures.ts";
@@ -41,7 +42,7 @@ export const dayCalls: readonly AnyCall[] = [
       const { counts } = figures;
       return sendOne(reply, 200, {
         date: dateOf(fromMs),
-        timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+        timeZone: localTimeZone(),
         from: isoTime(fromMs),
         until: isoTime(untilMs),
         complete,

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { ConfigFields } from "../../../shared/config/config-field.ts";
+import { type Finding, finding } from "../../../shared/doctor/finding.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { type Installation, versionNumber } from "../../../shared/installation.ts";
 import { isDelivery, programFile } from "../../../shared/version-files.ts";
@@ -29,7 +30,7 @@ export interface CareParts {
 interface DoctorReport {
   readonly version: string;
   readonly well: boolean;
-  readonly findings: readonly object[];
+  readonly findings: readonly Finding[];
 }
 
 interface Told {
@@ -75,9 +76,8 @@ export class Care {
     try {
       return JSON.parse(stdout) as DoctorReport;
     } catch {
-      const says = `the doctor made no report: ${stderr.trim()}`;
-      const finding = { check: "doctor", verdict: "fail", says, todo: "run ./launch.sh doctor" };
-      return { version: versionNumber, well: false, findings: [finding] };
+      const findings = [finding("doctor-no-report", { detail: stderr })];
+      return { version: versionNumber, well: false, findings };
     }
   }
 

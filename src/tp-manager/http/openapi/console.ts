@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { finding } from "../../../shared/doctor/finding.ts";
 import { logLevels } from "../care/log-lines.ts";
 import { time } from "./schemas.ts";
 
@@ -37,9 +38,15 @@ const doctor = z.object({
   findings: z.array(
     z.object({
       check: z.string(),
+      code: z
+        .string()
+        .describe("Of the doctor's table; a trouble; or the error code that a payment would get."),
       verdict: z.enum(["ok", "warn", "fail"]),
       says: z.string(),
       todo: z.string().nullable(),
+      values: z
+        .record(z.string(), z.union([z.string(), z.number()]))
+        .describe("What differs from one time to the next, for sentences in other languages."),
     }),
   ),
 });
@@ -65,7 +72,7 @@ export const consoleAnswers = {
     schema: doctor,
     example: {
       ...{ version: "0.1.0", well: true },
-      findings: [{ check: "runtime", verdict: "ok", says: "Node.js 24.21.0", todo: null }],
+      findings: [finding("disk-low", { free: 480 })],
     },
   },
   act: {

@@ -3,6 +3,7 @@ import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
 import { osName, versionNumber } from "../../../shared/installation.ts";
 import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
 import { type Clock, isoTime } from "../../../shared/time.ts";
+import { localTimeZone } from "../../../shared/time-zone.ts";
 import {
   inDoubtWords,
   KEEPS_PAYMENTS,
@@ -178,7 +179,7 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
     disk,
     clock: {
       now: new Date(parts.clock.now()).toISOString(),
-      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      timeZone: localTimeZone(),
       uptimeSeconds: Math.round(process.uptime()),
     },
     versions: {

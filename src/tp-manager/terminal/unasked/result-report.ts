@@ -1,3 +1,4 @@
+import { withoutBrokenPans } from "../../../shared/mask.ts";
 import { currencyOf, formatMajor } from "../../../shared/money.ts";
 import { emptyReceipt, RECEIPT_AMOUNT_DIGITS, type Receipt } from "../../../shared/receipt.ts";
 import type { AbortReason, PaymentOrder, TransactionReport } from "../terminal.ts";
@@ -98,9 +99,8 @@ function labelled(label: string, value: string): string {
 
 /** Lines of a printed text, separated as in every ticket. */
 export function ticketOfLines(text: string): string {
-  return text
-    .split(/\r?\n/)
-    .map((line) => line.replace(/[\p{Cc}|]/gu, " ").trimEnd())
+  const lines = text.split(/\r?\n/);
+  return withoutBrokenPans(lines.map((line) => line.replace(/[\p{Cc}|]/gu, " ").trimEnd()))
     .join("|")
     .replace(/^\|+|\|+$/g, "");
 }

@@ -56,7 +56,7 @@ describe.each(transports)("over %s", (transport) => {
   test("a customer goes on although the register has gone, and gets the money back", async () => {
     const { register, simulator, reconnect } = await started(transport, {
       behaviour: { customer: "manual" },
-      timers: { t2Ms: 20, t3Ms: 40 },
+      timers: { t2Ms: 200, t3Ms: 300 },
     });
     await register.run("0600 06 000000 36 0978");
     register.send(authorisation(1200));

@@ -379,6 +379,11 @@ describe("a receipt", () => {
     expect(ticket).toBe(`CARTE BANCAIRE|REÇU À CONSERVER|${"-".repeat(80)}|MONTANT 9,99 EUR`);
   });
 
+  test("hides a card number that the end of a line breaks anywhere", async () => {
+    const { ticket } = await ticketOf(printed("CARTE 49701010\n22885911\nMONTANT 9,99\n"));
+    expect(ticket).toBe("CARTE 497010XX|XXXX5911|MONTANT 9,99");
+  });
+
   test("of HTML is turned to text", async () => {
     const html =
       "<html><body><b>CARTE</b> BANCAIRE<br/>9,99&nbsp;EUR<p>Re&ccedil;u</p></body></html>";

@@ -178,7 +178,7 @@ describe("a restart", () => {
   });
 
   test("leaves the last answer on the line until the terminal has acknowledged it", async () => {
-    const timers = { ...patientTimers, t2Ms: 50 };
+    const timers = { ...patientTimers, t2Ms: 300 };
     const { peer, driver } = await connect(serialPeer, { ...quick, timers });
     const restarting = driver.terminal.reset?.(never);
     await peer.expect("061800");

@@ -1,8 +1,11 @@
-import { faultOf } from "../said.js";
+import { faultOf, own } from "../said.js";
 import { html, useState } from "../vendor/htm-preact.js";
+import { useMoreWords } from "./more-words.js";
 
 /** @param {import("../main.js").ViewProps} props */
-export function Settings({ api, words }) {
+export function Settings({ api, words, language }) {
+  // The English help comes with the setting.
+  const more = useMoreWords(words, language, language === "en" ? null : "settings");
   const [settings, setSettings] = useState(/** @type {any[] | null} */ (null));
   const [fault, setFault] = useState("");
   const read = async () => {
@@ -24,7 +27,7 @@ export function Settings({ api, words }) {
       html`<ul class="plain">${settings.map(
         (one) => html`<li key=${one.name}>
       <strong>${one.name}</strong> = ${told(one, words)}
-      <br /><span class="faint" lang="en">${one.help}</span></li>`,
+      <br />${helpOf(one, more)}</li>`,
       )}</ul>`
     }
   </section>`;
@@ -40,4 +43,16 @@ function told({ state, value, default: usual }, words) {
   return usual === null
     ? html`<em>${words("settings.unset")}</em>`
     : html`<code>${usual}</code> <em>${words("settings.default")}</em>`;
+}
+
+/**
+ * A name that only a newer connector has is helped in its own English.
+ * @param {any} setting
+ * @param {import("../words.js").Words} words
+ */
+function helpOf({ name, help }, words) {
+  const text = own(words, `setting.${name}`);
+  return text
+    ? html`<span class="faint">${text}</span>`
+    : html`<span class="faint" lang="en">${help}</span>`;
 }

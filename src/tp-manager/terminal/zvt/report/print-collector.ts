@@ -1,4 +1,4 @@
-import { containsPan, maskPansInText } from "../../../../shared/mask.ts";
+import { withoutBrokenPans } from "../../../../shared/mask.ts";
 import { findTags, type Message, type Tag, tagValue } from "../../../../zvt/index.ts";
 
 /** docs/zvt.md 7.3, tag 1F07. */
@@ -105,23 +105,4 @@ function ticketText(lines: readonly string[]): string {
   return withoutBrokenPans(lines.map((line) => line.replace(/[\p{Cc}|]/gu, " ").trimEnd()))
     .join("|")
     .replace(/^\|+|\|+$/g, "");
-}
-
-/**
- * A narrow printer breaks a card number: it begins in one line and ends in one of the next. Masking
- * keeps the length, so each line gets its own part back.
- */
-function withoutBrokenPans(lines: readonly string[]): string[] {
-  const words = lines.map((line) => line.trim());
-  const whole = words.filter((word) => word !== "").join(" ");
-  if (!containsPan(whole)) return [...lines];
-  const hidden = maskPansInText(whole);
-  let at = 0;
-  return lines.map((line, i) => {
-    const word = words[i] ?? "";
-    if (word === "") return line;
-    const part = hidden.slice(at, at + word.length);
-    at += word.length + 1;
-    return line.replace(word, () => part);
-  });
 }

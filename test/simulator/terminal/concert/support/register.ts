@@ -33,6 +33,7 @@ export class ScriptedRegister {
   readonly #wire: RegisterWire;
   readonly #heard: string[] = [];
   #rest = "";
+  #arrivals = 0;
   #wake: () => void = () => {};
   /** Answers ENQ and frames by itself. */
   polite = true;
@@ -44,6 +45,7 @@ export class ScriptedRegister {
     this.#idle = idle;
     wire.listen(
       (bytes) => {
+        this.#arrivals += 1;
         const text = Buffer.from(bytes).toString("latin1");
         if (sessions) this.#read(text);
         else this.#hear(text);
@@ -71,13 +73,16 @@ export class ScriptedRegister {
    * has ended its session.
    */
   async next(patienceMs: number, afterEnd = false): Promise<string | undefined> {
-    if (this.#heard.length === 0) {
+    while (this.#heard.length === 0) {
+      const before = this.#arrivals;
       const woken = new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
       const over = this.#idle().then(() => sleep(steppedClock, "end of a story", GRACE_MS));
       const either = afterEnd ? Promise.race([woken, over]) : woken;
       await within(steppedClock, "register", patienceMs, either);
+      // Pieces of a frame that is not whole yet are no silence.
+      if (this.#arrivals === before) break;
     }
     return this.#heard.shift();
   }
