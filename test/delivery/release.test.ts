@@ -28,8 +28,9 @@ const realNpm = execFileSync("which", ["npm"]).toString().trim();
 const tools = join(folder, "tools");
 
 /**
- * An npm that installs for the first release and links the same files for the others: the lock file's checksums
- * are what holds two installations together, and each takes as long as the rest of a release.
+ * An npm that installs for the first release and links the same files for the other: the checksums
+ * of the lock file hold two installations together, and each takes as long as the rest of a
+ * release.
  */
 const installsOnce = `#!/bin/sh
 set -e
