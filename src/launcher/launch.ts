@@ -1,15 +1,12 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import { installationAt, versionNumber } from "../shared/installation.ts";
 import { storageFault } from "../shared/storage-fault.ts";
 import { systemClock } from "../shared/time.ts";
-import { defaultDataDirectory } from "../shared/version-files.ts";
+import { defaultDataDirectory, demoDataDirectory } from "../shared/version-files.ts";
 import { type LauncherArguments, readArguments, usage } from "./arguments.ts";
 import { createOutput, type Output } from "./output.ts";
 import type { Site } from "./site.ts";
-
-export const demoDataDirectory = join(defaultDataDirectory, "demo");
 
 /** Carries out one command of an operator; answers the exit code. */
 export async function runCommand(args: readonly string[]): Promise<number> {

@@ -19,6 +19,8 @@ export const installationRoot =
   basename(dirname(projectRoot)) === "versions" ? resolve(projectRoot, "../..") : projectRoot;
 export const isDelivery = installationRoot !== projectRoot;
 export const defaultDataDirectory = join(installationRoot, "data");
+/** The folder of a demo for which none is named. */
+export const demoDataDirectory = join(defaultDataDirectory, "demo");
 
 /** The programs that Node.js runs, each with its entry below `src`. */
 export const programEntries = {

@@ -267,4 +267,18 @@ export const supervisorMigrations: readonly Migration[] = [
     UPDATE outbox_counts SET items = items + 1 WHERE state = 'steps';
   END;
   `,
+  // Fewer pages for each item: one that is taken for its first try when it is stored is not among
+  // those that wait, and what can be erased later stands in one index.
+  {
+    goesOn: `
+  DROP INDEX outbox_age;
+  CREATE INDEX outbox_age ON outbox (queued_at_ms)
+    WHERE state = 'pending' AND claimed_at_ms IS NULL;
+  DROP INDEX outbox_pages;
+  DROP INDEX outbox_untrimmed;
+  CREATE INDEX outbox_erasable ON outbox (redirect_url IS NULL, settled_at_ms)
+    WHERE state IN ('sent', 'closed')
+      AND (redirect_url IS NOT NULL OR (trimmed = 0 AND dropped = 0));
+  `,
+  },
 ];

@@ -126,7 +126,28 @@ describe("our session", () => {
       expect(side.wrote()).toEqual([frameHex]);
     }
     side.hear(NAK);
-    expect([side.wrote(), side.told()]).toEqual([[EOT], ["refused"]]);
+    expect([side.wrote(), side.timerMs, side.told()]).toEqual([[EOT], times.quietMs, []]);
+    side.do({ input: "timer" });
+    expect([side.wrote(), side.told(), side.state]).toEqual([[], ["refused"], idleSession]);
+  });
+
+  test.each([
+    ["an ACK is an answer too many: the terminal may have it", ACK, ["unanswered"]],
+    ["noise is none", `41${EOT}${NAK}`, []],
+    ["the terminal's own session is none", ENQ + replyHex + EOT, ["refused", "body"]],
+  ])("behind the last NAK to its frame, %s", (_, hex, told) => {
+    const side = Side.sending();
+    side.hear(NAK.repeat(FRAME_SENDS) + hex);
+    expect(side.told()).toEqual(told);
+    side.do({ input: "timer" });
+    expect(side.told()).toEqual(told.length === 0 ? ["refused"] : []);
+  });
+
+  test("is refused also when the line goes behind the last NAK", () => {
+    const side = Side.sending();
+    side.hear(NAK.repeat(FRAME_SENDS));
+    side.do({ input: "lost" });
+    expect(side.told()).toEqual(["refused"]);
   });
 
   test("sends nothing but EOT after a silence, and hears the result all the same", () => {

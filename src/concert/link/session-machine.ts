@@ -40,6 +40,8 @@ type Phase =
   | { readonly is: "pausing"; readonly tries: number; readonly sawParity: boolean }
   | { readonly is: "open" }
   | { readonly is: "sending"; readonly frame: Uint8Array; readonly sends: number }
+  /** Every send got NAK, unless the answer to one of them is still to come. */
+  | { readonly is: "refused" }
   /** The terminal may speak. */
   | { readonly is: "hearing"; readonly heard: Heard }
   | { readonly is: "reading"; readonly heard: Heard; readonly frame: FrameRead }
@@ -102,7 +104,7 @@ export const idleSession: SessionState = { wish: null, phase: { is: "idle" } };
 
 /** Nothing of ours is under way but perhaps a wish that was put off: a wish may be told. */
 export function isSessionFree({ phase }: SessionState): boolean {
-  return !["asking", "pausing", "open", "sending"].includes(phase.is);
+  return !["asking", "pausing", "open", "sending", "refused"].includes(phase.is);
 }
 
 /** Whether a control byte came with a parity bit since we ask to speak. */
@@ -140,6 +142,7 @@ export function advanceSession(
 
 /** The part of a reply that was read is evidence all the same. */
 function onLost({ phase }: SessionState, times: SessionTimes): SessionStep {
+  if (phase.is === "refused") return { ...rest(null, times), news: [{ news: "refused" }] };
   const news: SessionNews[] =
     phase.is === "reading" ? [{ news: "spoilt", fault: "truncated", bytes: phase.frame.body }] : [];
   return { ...rest(null, times), news };
@@ -166,6 +169,8 @@ function onByte(state: SessionState, byte: number, times: SessionTimes): Session
         : hear(state, byte, true, times);
     case "sending":
       return onAnswerToFrame(state, phase, byte, times);
+    case "refused":
+      return onWordAfterNak(state, byte, times);
     case "hearing":
       return hear(state, byte, phase.heard.unasked, times);
     case "spoilt":
@@ -265,7 +270,10 @@ function onAnswerToFrame(
       return { ...rest(null, times), write: [control.eot], news: [{ news: "taken" }] };
     case control.nak:
       if (phase.sends < FRAME_SENDS) return sendFrame(phase.frame, phase.sends + 1, times);
-      return { ...rest(null, times), write: [control.eot], news: [{ news: "refused" }] };
+      return {
+        ...{ state: { wish: null, phase: { is: "refused" } }, write: [control.eot] },
+        ...{ timerMs: times.quietMs, news: [] },
+      };
     case control.eot:
       return { ...rest(null, times), news: [{ news: "unanswered" }] };
     case control.enq:
@@ -278,6 +286,14 @@ function onAnswerToFrame(
       return stay(state, showsParity(byte) ? news : []);
     }
   }
+}
+
+/** An ACK makes it more answers than frames: one NAK was none, and the terminal has the frame. */
+function onWordAfterNak(state: SessionState, byte: number, times: SessionTimes): SessionStep {
+  if (byte === control.ack) return { ...rest(null, times), news: [{ news: "unanswered" }] };
+  if (byte !== control.enq && byte !== control.stx) return stay(state);
+  const heard = hear({ wish: null, phase: { is: "idle" } }, byte, true, times);
+  return { ...heard, news: [{ news: "refused" }, ...heard.news] };
 }
 
 function onFrameByte(
@@ -337,6 +353,8 @@ function onTimer(state: SessionState, times: SessionTimes): SessionStep {
     }
     case "spoilt":
       return onQuiet(state, phase, times);
+    case "refused":
+      return { ...rest(state.wish, times), news: [{ news: "refused" }] };
     case "idle":
     case "hearing":
     case "judging":

@@ -22,7 +22,8 @@ function shortPath(path: string): string {
   return short.startsWith("..") ? path : short;
 }
 
-function quote(text: string): string {
+/** A word of a command line that a reader copies. */
+export function quote(text: string): string {
   if (/^[\w./-]+$/.test(text)) return text;
   // cmd.exe knows double quotes only; curl.exe reads \" inside them.
   if (process.platform === "win32") return `"${text.replaceAll('"', '\\"')}"`;

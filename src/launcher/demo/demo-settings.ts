@@ -81,10 +81,11 @@ export function writeDemoFiles(dataDirectory: string, setup: DemoSetup, keepConf
   writePrivate(files.gatewayAccount, `${JSON.stringify(account)}\n`);
 }
 
-/** The API password, for the sample payment. */
-export function apiPassword(dataDirectory: string): string {
-  const { api } = keptPasswords(demoFiles(dataDirectory).config);
-  if (api) return api;
+/** The password of the kiosk's login, for the sample payment, or of the operator's. */
+export function apiPassword(dataDirectory: string, login = API_LOGIN): string {
+  const { api, operator } = keptPasswords(demoFiles(dataDirectory).config);
+  const password = login === OPERATOR_LOGIN ? operator : api;
+  if (password) return password;
   throw new ProgramExit(exitCodes.configuration, `no passwords in ${dataDirectory}/config.txt`);
 }
 

@@ -2,13 +2,14 @@ import { existsSync } from "node:fs";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { sleep } from "../../shared/time.ts";
+import { demoDataDirectory } from "../../shared/version-files.ts";
 import { conditionOf } from "../condition.ts";
 import { startHere, stopHere } from "../operate.ts";
 import type { Output } from "../output.ts";
 import { programPart } from "../part.ts";
 import { alone, type Site } from "../site.ts";
 import { type InstallationStatus, readStatus } from "../status.ts";
-import { curlLine } from "./curl-line.ts";
+import { curlLine, quote } from "./curl-line.ts";
 import {
   type DemoSetup,
   demoFiles,
@@ -157,6 +158,8 @@ function printNext(dataDirectory: string, setup: DemoSetup, { output }: Site): v
   output.text(`Its login is ${OPERATOR_LOGIN}, its password stands in ${netrcFile}`);
   const orders = curlLine({ url: `http://127.0.0.1:${setup.gateway}/sandbox/orders` });
   const windows = process.platform === "win32";
+  const folder = dataDirectory === demoDataDirectory ? "" : ` --data ${quote(dataDirectory)}`;
+  const launch = (words: string) => `${windows ? "launch.cmd" : "./launch.sh"} ${words}${folder}`;
   const cancelled = windows
     ? `start /b ${pay('{"amount":15.00}')} & ${get("/cancel")}`
     : `${pay('{"amount":15.00}')} & sleep 1; ${get("/cancel")}; wait`;
@@ -176,16 +179,16 @@ function printNext(dataDirectory: string, setup: DemoSetup, { output }: Site): v
       "Its health; the address names the operator's login",
       curlLine({ url: `${api.replace("//", `//${OPERATOR_LOGIN}@`)}/health`, netrcFile }),
     ],
-    ["A sample kiosk: prints an address for the browser, good once", "./launch.sh kiosk"],
+    ["A sample kiosk: prints an address for the browser, good once", launch("kiosk")],
     [
       "You are the customer; the card of the next payment; every other word",
-      "./launch.sh simulate by-hand",
+      launch("simulate by-hand"),
     ],
-    ["", "./launch.sh simulate approve --within 60"],
-    ["", "./launch.sh simulate"],
+    ["", launch("simulate approve --within 60")],
+    ["", launch("simulate")],
     ["The orders that the gateway sandbox has", orders],
-    ["The state of everything; the end", "./launch.sh status"],
-    ["", "./launch.sh stop"],
+    ["The state of everything; the end", launch("status")],
+    ["", launch("stop")],
   ];
   for (const [what, command] of lines) output.text(what ? `# ${what}\n${command}` : command);
   output.text(`# Logs and databases: ${dataDirectory}`);

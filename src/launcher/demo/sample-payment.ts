@@ -68,7 +68,7 @@ export async function paySample(
   });
   output.text(`HTTP ${status}\n${JSON.stringify(body, null, 2)}`);
   const refused = refusalSchema.safeParse(body);
-  if (refused.success) throw failed(refusalText(refused.data[0].error));
+  if (refused.success) throw failed(refusalText(refused.data[0].error, ports));
   const answer = answerSchema.safeParse(body);
   if (!answer.success) throw failed(`the answer is not a payment's: ${answer.error.message}`);
   const [payment] = answer.data;
@@ -141,13 +141,24 @@ async function call(
   }
 }
 
-function refusalText({ code, message }: { code: string; message: string }): string {
-  if (code !== "TERMINAL_IN_DOUBT") return `it was refused: ${code}, ${message}`;
-  return (
-    `it was refused: ${code}, ${message} The connector was stopped while it paid; it asks the ` +
-    "terminal as soon as the lost payment's own time is over, about 3 minutes. Everything keeps " +
-    "running: try again then."
-  );
+const hints = new Map<string, (ports: DemoPorts) => string>([
+  [
+    "TERMINAL_IN_DOUBT",
+    () =>
+      " The connector was stopped while it paid; it asks the terminal as soon as the lost " +
+      "payment's own time is over, about 3 minutes. Everything keeps running: try again then.",
+  ],
+  [
+    "TERMINAL_CHANGED",
+    ({ console }) =>
+      " The demo has put its first terminal back, and another one was accepted since. Accept " +
+      `this one at http://localhost:${console}/#doubt, then try again.`,
+  ],
+]);
+
+function refusalText(error: { code: string; message: string }, ports: DemoPorts): string {
+  const hint = hints.get(error.code)?.(ports) ?? "";
+  return `it was refused: ${error.code}, ${error.message}${hint}`;
 }
 
 function failed(why: string): ProgramExit {

@@ -55,16 +55,16 @@ export class Store {
   readonly #database: DatabaseSync;
   readonly #path: string;
   readonly #sql: Record<keyof typeof texts, StatementSync>;
-  readonly #count: StatementSync;
+  readonly #count: () => number;
   #session: string | undefined;
   /** The count that was read last: it only grows. */
   #countedLast = 0;
 
-  /** `countSql` reads the count as the column `count`. */
-  constructor(database: DatabaseSync, path: string, countSql: string) {
+  /** `count`: how much was written so far, all of it on disk. */
+  constructor(database: DatabaseSync, path: string, count: () => number) {
     this.#database = database;
     this.#path = path;
-    this.#count = database.prepare(countSql);
+    this.#count = count;
     const prepared = Object.entries(texts).map(([name, sql]) => [name, database.prepare(sql)]);
     this.#sql = Object.fromEntries(prepared) as Record<keyof typeof texts, StatementSync>;
     this.identity = String(this.#sql.identity.get()?.["store"]);
@@ -121,7 +121,7 @@ export class Store {
   }
 
   get #counted(): number {
-    this.#countedLast = Number(this.#count.get()?.["count"] ?? 0);
+    this.#countedLast = this.#count();
     return this.#countedLast;
   }
 

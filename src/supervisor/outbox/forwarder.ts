@@ -163,7 +163,7 @@ export class Forwarder {
 
   async #run(): Promise<void> {
     while (!this.#stopping) {
-      this.#turn();
+      for (const one of this.#turn()) this.#report(one);
       await this.#waitForWork();
     }
   }
@@ -221,9 +221,10 @@ export class Forwarder {
       if (this.#ended.length >= this.#queueTries.size) break;
     }
     this.#recording = undefined;
-    this.#turn();
-    // Who waits for this end is answered before the queue looks for work.
+    const sent = this.#turn();
+    // Who waits for this end is answered before it is logged and the queue looks for work.
     if (this.#queueTries.size === 0) await new Promise((resolve) => setImmediate(resolve));
+    for (const one of sent) this.#report(one);
     this.#wakeQueue();
   }
 
@@ -235,24 +236,29 @@ export class Forwarder {
     return await this.#parts.gateway.generate(transaction, this.#abandon.signal);
   }
 
-  /** Records what has ended and claims what may begin, in one commit; then begins it. */
-  #turn(): void {
+  /**
+   * Records what has ended and claims what may begin, in one commit; then begins it. Returns what
+   * the gateway has now, which is to be reported; what went wrong is reported already.
+   */
+  #turn(): Decided[] {
     const { store, watch, clock } = this.#parts;
     const wasPaused = this.paused !== null;
     const decided = this.#ended.splice(0).map((ended) => this.#decide(ended));
     const places = this.#places();
     // An end is written in any case; for nothing but a claim somebody has to wait.
     const mayClaim = (): boolean => places > 0 && store.nextDueAtMs("send") !== undefined;
-    if (decided.length === 0 && !mayClaim()) return;
+    if (decided.length === 0 && !mayClaim()) return [];
     const nowMs = clock.now();
     // While paused one try, of the oldest item, due or not, shows whether the queue can go on.
     const which = this.paused === null ? "due" : "oldest";
     const claimed = store.turn(decided.map(tryOf(nowMs)), { which, places, nowMs });
     for (const { item } of decided) watch.tell(item.transactionId);
-    for (const one of decided) this.#report(one);
+    const isSent = ({ decision }: Decided): boolean => decision.state === "sent";
+    for (const one of decided) if (!isSent(one)) this.#report(one);
     if (decided.some(({ doubt }) => doubt.look)) this.#inquiry.wake();
     if (!wasPaused && this.paused !== null) watch.tellAll();
     for (const item of claimed) this.#begin(item, true);
+    return decided.filter(isSent);
   }
 
   #places(): number {

@@ -5,10 +5,10 @@ import { prepared, transaction } from "../../shared/sqlite.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { TryClass } from "../gateway/fault-table.ts";
 import { doubtOf, doubtValues, itemMaybeSent, setDoubt } from "./doubt-columns.ts";
-import { type Doubt, doubtAfterSend } from "./doubt-policy.ts";
+import { type Doubt, doubtAfterSend, noDoubt } from "./doubt-policy.ts";
 import { endTry, type ItemUpdate } from "./end-try.ts";
 import { insertItem } from "./insert-item.ts";
-import type { ItemHistory } from "./retry-policy.ts";
+import { type ItemHistory, noHistory } from "./retry-policy.ts";
 
 /** An item taken for one try; nobody else can take it until the try is recorded. */
 export interface ClaimedItem {
@@ -18,7 +18,7 @@ export interface ClaimedItem {
   readonly orderId: string;
   /** JSON of the transaction. */
   readonly content: string;
-  /** The content as it was given, of one that was stored with its claim. */
+  /** The content as it was given, of one that was stored with its claim: nothing is read again. */
   readonly transaction?: Transaction;
   /** Number of this try, from 1. */
   readonly number: number;
@@ -51,9 +51,6 @@ export interface EndedTry {
 interface LookUpdate extends Pick<ItemUpdate, "state" | "nextTryAtMs" | "doubt" | "reason"> {
   readonly endedAtMs: number;
 }
-
-/** Of an item that is claimed in the commit that stores it: nothing has to be read again. */
-type Added = Pick<ClaimedItem, "orderId" | "content" | "transaction">;
 
 interface AddedHow {
   readonly isDoubtful?: boolean;
@@ -99,6 +96,11 @@ const oldest = `(
   SELECT sequence FROM outbox INDEXED BY outbox_age
   WHERE state = 'pending' AND look_next = 0 AND claimed_at_ms IS NULL
   ORDER BY queued_at_ms, sequence LIMIT 1)`;
+/** Of items that wait, and of the few that are claimed, each by an index. */
+const oldestPending = `SELECT min(at) AS at FROM (
+    SELECT min(queued_at_ms) AS at FROM outbox WHERE state = 'pending' AND claimed_at_ms IS NULL
+    UNION ALL SELECT min(queued_at_ms) FROM outbox WHERE ${isClaimed} AND look_next = 0
+    UNION ALL SELECT min(queued_at_ms) FROM outbox WHERE ${isClaimed} AND look_next = 1)`;
 /**
  * The gateway has named its transaction of this item, so the gateway has the order, whatever became
  * of our answers: sending the item again would make a second one. Not while a try runs: the end of
@@ -144,14 +146,15 @@ export class OutboxStore {
    * has to be looked up first.
    */
   add(given: Transaction, nowMs: number, how: AddedHow = {}): ClaimedItem | undefined {
-    const { transactionId } = given;
+    const { transactionId, orderId } = given;
+    const isTaken = how.isTaken === true && !how.isDoubtful;
     return transaction(this.#database, () => {
-      const content = insertItem(this.#database, given, nowMs);
+      const { sequence, content } = insertItem(this.#database, given, nowMs, isTaken);
       if (how.isDoubtful) this.#prepare(itemMaybeSent).run({ id: transactionId, now: nowMs });
       this.#riding();
-      if (!how.isTaken) return undefined;
-      const { orderId } = given;
-      return this.claim(transactionId, nowMs, { orderId, content, transaction: given });
+      if (!isTaken) return undefined;
+      const times = { number: 1, startedAtMs: nowMs, history: noHistory, doubt: noDoubt };
+      return { sequence, transactionId, orderId, content, transaction: given, ...times };
     });
   }
 
@@ -205,9 +208,9 @@ export class OutboxStore {
   }
 
   /** Takes one item that waits, due or not. */
-  claim(transactionId: string, nowMs: number, added?: Added): ClaimedItem | undefined {
+  claim(transactionId: string, nowMs: number): ClaimedItem | undefined {
     const one = `(SELECT sequence FROM outbox WHERE transaction_id = :id)`;
-    return this.#claim(claimed + one + returning, { now: nowMs, id: transactionId }, added);
+    return this.#claim(claimed + one + returning, { now: nowMs, id: transactionId });
   }
 
   /** Takes the item that has been due longest. */
@@ -368,7 +371,7 @@ export class OutboxStore {
 
   /** When the oldest pending item was queued; undefined when none is pending. */
   oldestQueuedAtMs(): number | undefined {
-    const row = this.#get(`SELECT min(queued_at_ms) AS at FROM outbox WHERE state = 'pending'`);
+    const row = this.#get(oldestPending);
     return row?.["at"] === null ? undefined : Number(row?.["at"]);
   }
 
@@ -392,11 +395,7 @@ export class OutboxStore {
     ).run(transactionId, ATTEMPTS_KEPT_FIRST, attempt.number - ATTEMPTS_KEPT_LAST);
   }
 
-  #claim(
-    sql: string,
-    values: Record<string, string | number>,
-    added?: Added,
-  ): ClaimedItem | undefined {
+  #claim(sql: string, values: Record<string, string | number>): ClaimedItem | undefined {
     const row = this.#prepare(sql).get(values);
     if (!row) return undefined;
     const transactionId = String(row["transaction_id"]);
@@ -404,7 +403,7 @@ export class OutboxStore {
     return {
       sequence: Number(row["sequence"]),
       transactionId,
-      ...(added ?? this.#stored(transactionId)),
+      ...this.#stored(transactionId),
       number: Number(row["tries"]),
       startedAtMs: Number(values["now"]),
       history: {
@@ -416,7 +415,7 @@ export class OutboxStore {
     };
   }
 
-  #stored(transactionId: string): Added {
+  #stored(transactionId: string): Pick<ClaimedItem, "orderId" | "content"> {
     const sql = `SELECT order_id, content FROM transactions WHERE transaction_id = ?`;
     const row = this.#get(sql, [transactionId]);
     invariant(row, `outbox item ${transactionId} has its transaction`);

@@ -33,6 +33,9 @@ export interface ItemHistory {
   readonly noResultTries: number;
 }
 
+/** Of an item that was never tried. */
+export const noHistory: ItemHistory = { failures: 0, noResultSinceMs: null, noResultTries: 0 };
+
 export interface Decision {
   readonly state: "pending" | "sent" | "parked";
   /** 0: keeps its place in the queue. */

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Handlers, supervisorMessages } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { prepared } from "../../shared/sqlite.ts";
 import { Store } from "../../shared/stores/store.ts";
 import { StoreExchange } from "../../shared/stores/store-exchange.ts";
 import type { Clock } from "../../shared/time.ts";
@@ -12,8 +13,12 @@ import { KnownOrders, orderAtGateway } from "./known-orders.ts";
 import { StoreLosses } from "./store-losses.ts";
 import { TakeOver } from "./take-over.ts";
 
+const countSql = "SELECT items AS count FROM outbox_counts WHERE state = 'steps'";
+
 /** How often supervisor.db grew. */
-export const countSql = "SELECT items AS count FROM outbox_counts WHERE state = 'steps'";
+export function growthOf(database: DatabaseSync): number {
+  return Number(prepared(database, countSql).get()?.["count"] ?? 0);
+}
 
 interface SupervisorStores {
   readonly store: Store;
@@ -31,7 +36,7 @@ export function openStores(
   clock: Clock,
   log: Logger,
 ): SupervisorStores {
-  const store = new Store(database, path, countSql);
+  const store = new Store(database, path, () => growthOf(database));
   const losses = new StoreLosses(database, clock, log);
   losses.begin(store);
   const because = "tp-manager remembers more of it than it holds";

@@ -92,6 +92,16 @@ export class LateResults {
     return after;
   }
 
+  /** At start: what a former process had kept, and did not live to make count. */
+  begin(): void {
+    const { attempts, terminalLog } = this.#parts;
+    for (const { report, finding } of terminalLog.strays(STRAYS_LOOKED_AT)) {
+      const named = finding === "held" && names(report) ? this.#namedBy(report) : undefined;
+      const latest = named && attempts.latest(named.request.orderId);
+      if (latest) this.wasInVain(latest);
+    }
+  }
+
   /**
    * When an attempt has charged nothing, an approval of an earlier attempt of its order counts that
    * was kept while this one was open. Throws when the journal fails.
@@ -121,7 +131,7 @@ export class LateResults {
     const { attempts, clock, log } = this.#parts;
     const ended = this.#ended;
     if (!ended || clock.monotonicMs() - ended.atMs > REPEAT_MS) return false;
-    if (report.reference != null && isReference(report.reference)) return false;
+    if (names(report)) return false;
     const known = newestAttempts(attempts, ATTEMPTS_LOOKED_AT);
     const newest = known.find((attempt) => canHaveLeft(attempts, attempt));
     if (newest?.transactionId !== ended.transactionId || !isToldAgain(newest, report)) return false;
@@ -129,15 +139,17 @@ export class LateResults {
     return true;
   }
 
+  #namedBy({ reference }: TransactionReport): Attempt | undefined {
+    const { attempts } = this.#parts;
+    const known = [...attempts.unfinished(), ...newestAttempts(attempts, ATTEMPTS_LOOKED_AT)];
+    return known.find(({ transactionId }) => referenceOf(transactionId) === reference);
+  }
+
   /** By the reference; without one of ours the order in doubt that alone can have that result. */
   #attemptOf(report: TransactionReport): Attempt | undefined {
     const { attempts } = this.#parts;
-    const { reference } = report;
+    if (names(report)) return this.#namedBy(report);
     const known = [...newestAttempts(attempts, ATTEMPTS_LOOKED_AT)];
-    if (reference != null && isReference(reference)) {
-      const named = ({ transactionId }: Attempt) => referenceOf(transactionId) === reference;
-      return [...attempts.unfinished(), ...known].find(named);
-    }
     const fitting = attempts.unfinished().filter((open) => fits(open, report));
     const [only] = fitting.filter(({ state }) => isInDoubt(state));
     if (!only || fitting.length > 1) return undefined;
@@ -269,6 +281,10 @@ export class LateResults {
     log.error({ alarm: "sale-without-order", ...told }, words);
   }
 }
+
+/** Whether a result carries a reference of ours. */
+const names = ({ reference }: TransactionReport): boolean =>
+  reference != null && isReference(reference);
 
 /** A result without an order need not tell what was asked for. */
 function isToldAgain({ state, request }: Attempt, report: TransactionReport): boolean {

@@ -180,6 +180,7 @@ export class TerminalDesk implements Doubts {
     this.#reconciler.begin();
     this.#recovery.begin();
     this.#strays.begin();
+    if (this.#parts.terminal.takeLateResults) this.#lateResults.begin();
     this.#parts.terminal.takeLateResults?.((report) => {
       probation?.received();
       return this.#lateResults.take(report);
@@ -257,9 +258,8 @@ export class TerminalDesk implements Doubts {
         void run.approved.then(payment.approved);
         const finished = run.finish();
         log.info(about, "payment begins");
-        const end = await this.#ended(begun, unwritten, finished);
+        const end = await this.#ended(begun, unwritten, finished, payment.ended);
         this.#reconciler.sold(end);
-        payment.ended(end);
         log.info(about, `payment ended: ${end.state.phase}`);
         return this.#spokenFor(end);
       },
@@ -325,11 +325,15 @@ export class TerminalDesk implements Doubts {
     });
   }
 
-  /** The end of something financial: in doubt it is asked about; not on disk it is not known. */
+  /**
+   * The end of something financial: in doubt it is asked about; not on disk it is not known.
+   * `ended` is called first of all, because what it begins takes others some time.
+   */
   async #ended(
     begun: Attempt,
     unwritten: UnwrittenStep[],
     run: Promise<Attempt>,
+    ended: PaymentWork["ended"] = () => {},
   ): Promise<Attempt> {
     const { log, settled } = this.#parts;
     const end = await run.catch((error: unknown) => {
@@ -338,6 +342,7 @@ export class TerminalDesk implements Doubts {
       void this.#recovery.doubted(begun, unwritten);
       throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
     });
+    ended(end);
     if (isInDoubt(end.state)) void this.#recovery.doubted(end);
     else this.#recovery.learn();
     if (phaseTable[end.state.phase].archive === "withdrawal") settled();

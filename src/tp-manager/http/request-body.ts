@@ -27,9 +27,11 @@ export function readBody(
   return body;
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 function decode(bytes: Buffer): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     throw new AppError("BODY_NOT_JSON", "The body is not UTF-8.");
   }

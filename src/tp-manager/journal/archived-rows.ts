@@ -17,6 +17,7 @@ export interface Kept {
 }
 
 const texts = {
+  holds: "SELECT 1 FROM archived_order WHERE order_id = ? LIMIT 1",
   ofOrder: "SELECT * FROM archived_order WHERE order_id = ? ORDER BY number",
   startOf: "SELECT started_at_ms FROM archived_order WHERE rowid = ?",
   delivery: "SELECT delivery FROM archived_order WHERE transaction_id = ?",
@@ -45,6 +46,8 @@ export class ArchivedRows {
   }
 
   ofOrder(orderId: string): Attempt[] {
+    // Asked twice for each new order, of which hardly any is here.
+    if (!this.#sql.holds.kept(orderId)) return [];
     return this.#sql.ofOrder.all(orderId).map(attemptOf);
   }
 

@@ -22,6 +22,8 @@ export class EventRows {
   readonly #sql: Record<keyof typeof texts, Statement>;
   readonly #kept: number;
   readonly #batch: number;
+  /** The id of the newest one that is on disk; 0 when there is none. */
+  #lastId: number;
   /** Told every kept event once it is on disk. Must not throw. */
   onEvent: (event: KeptEvent) => void = () => {};
 
@@ -30,6 +32,7 @@ export class EventRows {
     this.#sql = statements.prepare("events", texts);
     this.#kept = kept;
     this.#batch = Math.ceil(kept / BATCHES);
+    this.#lastId = Number(this.#sql.lastId.get()?.["id"] ?? 0);
   }
 
   /** One transaction; the events that were written in it are told when it is on disk. */
@@ -38,8 +41,13 @@ export class EventRows {
     const result = this.#statements.transaction(() =>
       work((name, data, atMs) => written.push(this.append(name, data, atMs))),
     );
-    for (const event of written) this.onEvent(event);
+    this.#onDisk(written);
     return result;
+  }
+
+  #onDisk(events: readonly KeptEvent[]): void {
+    this.#lastId = events.at(-1)?.id ?? this.#lastId;
+    for (const event of events) this.onEvent(event);
   }
 
   /** Like {@link telling}, with the next commit (Statements.later); `written` is called then. */
@@ -51,7 +59,7 @@ export class EventRows {
     };
     this.#statements.later(write, () => {
       written();
-      for (const event of told) this.onEvent(event);
+      this.#onDisk(told);
     });
   }
 
@@ -77,9 +85,9 @@ export class EventRows {
     return this.#sql.alarms.all(limit).map(eventOf);
   }
 
-  /** The id of the newest one; 0 when there is none. */
+  /** The id of the newest one that is on disk; 0 when there is none. */
   get lastId(): number {
-    return Number(this.#sql.lastId.get()?.["id"] ?? 0);
+    return this.#lastId;
   }
 }
 

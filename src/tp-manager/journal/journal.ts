@@ -31,9 +31,6 @@ import { SeenRows } from "./seen-rows.ts";
 import { Statements } from "./statements.ts";
 import { TerminalRows } from "./terminal-rows.ts";
 
-/** The kept events only grow, and each change of an attempt that is told outside is one. */
-const countSql = "SELECT max(id) AS count FROM event";
-
 /** The payment journal: one SQLite database, and the parts that read and write it. */
 export class Journal {
   /** For tests; everything else asks a part. */
@@ -64,9 +61,11 @@ export class Journal {
   constructor(path: string, clock?: Clock) {
     this.database = openStore(path, migrations);
     try {
-      this.store = new Store(this.database, path, countSql);
       this.statements = new Statements(this.database, clock);
-      this.events = new EventRows(this.statements);
+      const events = new EventRows(this.statements);
+      this.events = events;
+      // They only grow, and each change of an attempt that is told outside is one.
+      this.store = new Store(this.database, path, () => events.lastId);
       this.alarms = new AlarmRows(this.statements, this.events);
       const archived = new ArchivedRows(this.statements);
       const handOffs = new HandOffRows(this.statements, this.events, archived);

@@ -52,6 +52,8 @@ export class HandOff {
   #retry: Timer | undefined;
   /** Until rows that were put aside are tried again. */
   #aside: Timer | undefined;
+  /** Only this object puts rows aside, so they need not be counted each time. */
+  #mayBeAside = true;
   #retryMs = RETRY_MIN_MS;
   #closed = false;
   #failing: Pick<HandOffTrouble, "reason" | "sinceMs"> | null = null;
@@ -141,8 +143,10 @@ export class HandOff {
     transactionId: string,
     deadlineMs: number,
   ): Promise<DeliveryState | undefined> | undefined {
-    const row = this.#store.handOff(transactionId);
-    if (row?.acknowledged !== false || row.isSetAside) return undefined;
+    if (!this.#waiting.has(transactionId)) {
+      const row = this.#store.handOff(transactionId);
+      if (row?.acknowledged !== false || row.isSetAside) return undefined;
+    }
     return this.#awaited(transactionId, deadlineMs);
   }
 
@@ -198,7 +202,9 @@ export class HandOff {
 
   /** Sales and starts try them too; on a day without any the clock has to. */
   #tryAsideLater(): void {
-    if (this.#aside || this.#closed || this.#store.countSetAside() === 0) return;
+    if (this.#aside || this.#closed || !this.#mayBeAside) return;
+    this.#mayBeAside = this.#store.countSetAside() > 0;
+    if (!this.#mayBeAside) return;
     this.#aside = this.#clock.startTimer("hand-off put aside", SET_ASIDE_MS, () => {
       this.#aside = undefined;
       this.nudge();
@@ -228,6 +234,7 @@ export class HandOff {
   #setAside({ transaction }: PendingHandOff, why: string): void {
     const { transactionId, orderId } = transaction;
     const isNew = this.#store.setAside(transactionId, why, this.#clock.now());
+    this.#mayBeAside = true;
     this.#tryAsideLater();
     // Nobody waits for it any longer: its delivery is not known.
     this.#waiting.get(transactionId)?.resolve(undefined);
@@ -255,8 +262,11 @@ export class HandOff {
     if (what === "charged") {
       this.#store.acknowledgeHandOff(transactionId, state ?? "pending", this.#clock.now());
     }
-    this.#waiting.get(transactionId)?.resolve(state);
+    const waiting = this.#waiting.get(transactionId);
     this.#waiting.delete(transactionId);
+    waiting?.resolve(state);
+    // The kiosk is answered first.
+    if (waiting) await new Promise((resolve) => setImmediate(resolve));
     this.#log.info({ transactionId, orderId, what }, "handed over to the supervisor");
     return undefined;
   }

@@ -6,7 +6,7 @@ import { backupChore } from "../../../src/shared/daily.ts";
 import { openStore } from "../../../src/shared/stores/put-back.ts";
 import { Store, type StoreFinding } from "../../../src/shared/stores/store.ts";
 import { systemClock } from "../../../src/shared/time.ts";
-import { countSql } from "../../../src/supervisor/stores/supervisor-stores.ts";
+import { growthOf } from "../../../src/supervisor/stores/supervisor-stores.ts";
 import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
 import { Journal } from "../../../src/tp-manager/journal/journal.ts";
 import { Random } from "../../simulation/random.ts";
@@ -30,7 +30,7 @@ const openers: Readonly<Record<string, (path: string) => OpenStore>> = {
   "journal.db": (path) => new Journal(path),
   "supervisor.db": (path) => {
     const database = openStore(path, supervisorMigrations);
-    return { database, store: new Store(database, path, countSql) };
+    return { database, store: new Store(database, path, () => growthOf(database)) };
   },
 };
 

@@ -191,6 +191,8 @@ export class UnaskedConnector {
         return world.strays.length;
       },
       endStray: () => undefined,
+      // No result of the walk names an attempt behind which another one of its order is open.
+      strays: () => [],
     };
     const state = { identity: nobody };
     const terminal = { capabilities: { cannotRefuse: true, noIdentity: true }, state };

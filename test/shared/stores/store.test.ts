@@ -7,7 +7,7 @@ import { temporaryFolder } from "../../support/temporary-folder.ts";
 test("a session that a full disk did not take is not told (docs/design.md 3.17)", () => {
   const path = join(temporaryFolder(), "some.db");
   const database = openDatabase(path, [storeMigration]);
-  const store = new Store(database, path, "SELECT 7 AS count");
+  const store = new Store(database, path, () => 7);
   store.begin(() => {});
   const { mark } = store;
   database.exec("PRAGMA query_only = 1");

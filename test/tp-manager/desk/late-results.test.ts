@@ -1,9 +1,11 @@
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { isReference, referenceOf } from "../../../src/tp-manager/attempts/reference-policy.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { declined, report } from "../../support/reports.ts";
 import { approves, lost } from "../../support/scripted-terminal.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const unsaid = { terminalId: null, receiptNumber: null, traceNumber: null, localDate: null };
 const nameless = { ...unsaid, localTime: null };
@@ -14,8 +16,8 @@ const referenceAt = (at: House, orderId = "A-1"): string =>
   referenceOf(at.journal.attempts.latest(orderId)?.transactionId ?? "");
 
 /** A kiosk whose terminal cannot be asked, cancelled or refused. */
-function unasked(): House & { told(change: Partial<TransactionReport>): boolean } {
-  const at = house();
+function unasked(path?: string): House & { told(change: Partial<TransactionReport>): boolean } {
+  const at = house(path);
   const { terminal } = at;
   let take = (_report: TransactionReport): boolean => false;
   Object.assign(terminal, {
@@ -264,6 +266,25 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
       expect([phaseOf(at), at.supervisor.stored.length]).toEqual(["charged", 1]);
     },
   );
+
+  test("for an earlier attempt counts although the program ends with the later one", async () => {
+    const path = join(temporaryFolder(), "journal.db");
+    const at = unasked(path);
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    at.terminal.script = (_order, observer) => {
+      at.told({ reference });
+      observer.report(declined());
+      at.journal.terminalLog.strays = () => {
+        throw new Error("the disk is gone");
+      };
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+    at.close();
+    expect(phaseOf(unasked(path))).toBe("charged");
+  });
 
   test.each([
     ["a refusal", declined(), declined({ maskedPan: null }), "Declined"],

@@ -149,6 +149,7 @@ const archive: Record<string, Ways> = {
   "archive dropEvents": ofAttempt,
   "archive dropAttempt": each(() => [firstFailed]),
   "archive unsent": (n) => [[0], [n]],
+  "archived holds": ofArchived,
   "archived ofOrder": ofArchived,
   "archived delivery": ofArchived,
   "archived noteReturn": () => [

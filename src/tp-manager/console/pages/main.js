@@ -132,7 +132,7 @@ function Frame({ words, language, session, choice }) {
   return html`<header>
       <span class="name">${words("title")}</span>
       <nav aria-label=${words("nav")}>${Object.keys(views).map(link)}</nav>
-      <span class="who">${words("who", { login: session.login })}</span>
+      <span class="who"><span class="who-words">${words("who")}</span> ${session.login}</span>
       ${choice}
       <button type="button" onclick=${() => api.logOut()}>${words("logOut")}</button>
     </header>

@@ -19,12 +19,17 @@ export class WireLock {
     return this.#held;
   }
 
-  /** Rejects with {@link WireBusy} after `waitMs`, or with `signal.reason`; else runs `work`. */
+  /**
+   * Rejects with {@link WireBusy} after `waitMs`, or with `signal.reason`; else runs `work`, on a
+   * free wire at once.
+   */
   async run<T>(
     limits: { readonly waitMs: number; readonly signal?: AbortSignal },
     work: () => Promise<T>,
   ): Promise<T> {
-    await this.#acquire(limits.waitMs, limits.signal);
+    limits.signal?.throwIfAborted();
+    if (this.#held) await this.#acquire(limits.waitMs, limits.signal);
+    this.#held = true;
     try {
       return await work();
     } finally {
@@ -35,11 +40,6 @@ export class WireLock {
   }
 
   #acquire(waitMs: number, signal?: AbortSignal): Promise<void> {
-    signal?.throwIfAborted();
-    if (!this.#held) {
-      this.#held = true;
-      return Promise.resolve();
-    }
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         timer.clear();

@@ -112,7 +112,7 @@ export class ZvtConnection {
       return await this.#wire.run(limits, async () => {
         const session = this.#session;
         if (!session || this.#link.link !== "connected") throw this.#link.unavailable();
-        await session.whenFree();
+        if (!session.isFree) await session.whenFree();
         return await work((command, listener) => this.#runOn(session, command, listener));
       });
     } catch (error) {
@@ -159,7 +159,7 @@ export class ZvtConnection {
     command: Command,
     listener?: ExchangeListener,
   ): Promise<ExchangeEnd> {
-    await session.whenFree();
+    if (!session.isFree) await session.whenFree();
     const end = await session.run(command, listener);
     if (end.end === "lost") this.#giveUp(session, end.problem);
     return end;

@@ -8,7 +8,7 @@ export default {
   nav: "Views",
   "nav.now": "Now",
   language: "Language",
-  who: "logged in as {login}",
+  who: "logged in as",
   logIn: "Log in",
   logOut: "Log out",
   "logIn.login": "Login",

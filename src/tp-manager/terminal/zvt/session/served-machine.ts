@@ -57,7 +57,7 @@ function newT4(state: Served, { name, parts }: Message): number {
 function reply(state: Served, { message: arrived, problem, bytes }: MessageInput): Step {
   if (arrived.name === "status-information" && isSettlement(arrived) && !state.command.judged) {
     // A job of the terminal's own (docs/zvt.md 6.5): its totals are no sale.
-    return { state, outputs: [{ output: "deliver", message: arrived }, answer(accept)] };
+    return taken(state, arrived);
   }
   if (arrived.name === "unknown" || !state.command.replies.includes(arrived.name)) {
     return notAllowed(state, arrived);
@@ -71,7 +71,12 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
       return { state: { ...state, accepted: null }, outputs };
     }
   }
-  return { state, outputs: [{ output: "deliver", message: arrived }, answer(accept)] };
+  return taken(state, arrived);
+}
+
+/** News that commits nothing: the terminal has its answer before anybody is told. */
+function taken(state: Served, message: Message): Step {
+  return { state, outputs: [answer(accept), { output: "deliver", message }] };
 }
 
 /**
