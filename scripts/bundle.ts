@@ -4,7 +4,7 @@
  * The folder lies like the sources: package.json, docs, `src` with the files that programs read,
  * `programs/NAME.js` with source maps. Native packages stay outside, in node_modules.
  */
-import { cpSync, globSync, mkdirSync, rmSync } from "node:fs";
+import { cpSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { rolldown } from "rolldown";
@@ -71,6 +71,9 @@ export async function makeBundle(out: string): Promise<Bundle> {
   });
   await build.close();
   const chunks = output.filter((part) => part.type === "chunk");
+  for (const { fileName, code } of chunks) {
+    writeFileSync(join(out, "programs", fileName), oneByte(code));
+  }
   const files = Object.values(packageFiles).map((path) => `node_modules/${path}`);
   const modules = [...chunks.flatMap(({ moduleIds }) => moduleIds), ...files];
   const packages = new Set(modules.flatMap((id) => packageOf(id) ?? []));
@@ -79,6 +82,23 @@ export async function makeBundle(out: string): Promise<Bundle> {
     bytes: chunks.reduce((sum, { code }) => sum + code.length, 0),
     packages: [...packages].sort(),
   };
+}
+
+/**
+ * The same program in ASCII: V8 keeps the text of a module with a single character above U+00FF at
+ * two bytes for each of its characters, which were 2 MB of tp-manager. Throws where the characters
+ * `\u2026` would be another text than the one that they stand for.
+ */
+function oneByte(code: string): string {
+  const escaped = code.replace(/(\\*)([^\0-\x7f])/g, (_, before: string, character: string) => {
+    if (before.length % 2 === 1) throw new Error(`a backslash before ${character}`);
+    return `${before}\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+  for (const [raw] of code.matchAll(/String\.raw`[^`]*`/g)) {
+    if (!escaped.includes(raw)) throw new Error(`characters above ASCII in ${raw}`);
+  }
+  // A table of characters is shorter as it is.
+  return escaped.length < 2 * code.length ? escaped : code;
 }
 
 /** `node_modules/a/node_modules/@b/c` of a module in it. */

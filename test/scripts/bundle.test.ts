@@ -53,6 +53,16 @@ test("MQTT is in the thread with the broker, and not in the supervisor", () => {
   expect([...packagesOf("supervisor.js")]).not.toContain("mqtt");
 });
 
+test("a bundled program is read with one byte for each character", () => {
+  const programs = join(folder, "programs");
+  const files = readdirSync(programs).filter((file) => file.endsWith(".js"));
+  const others = files.filter((file) =>
+    /[^\0-\x7f]/.test(readFileSync(join(programs, file), "utf8")),
+  );
+  // The tables of the character sets are shorter as they are.
+  expect(others.filter((file) => !file.startsWith("part-zvt-"))).toEqual([]);
+});
+
 test("the terminal's page and its modules are in the bundle", async () => {
   const { stdout } = await launch("simulate", "--data", data);
   const control = /in a browser: (\S+)/.exec(stdout)?.[1];

@@ -57,7 +57,7 @@ export default {
   "now.terminalId": "Terminalnummer",
   "now.inDoubt": "Ungeklärte Zahlungen",
   "now.noJournal": "das Journal ist nicht lesbar",
-  "now.notHandedOver": "Verkäufe, nicht übergeben",
+  "now.notHandedOver": "Nicht übergebene Verkäufe",
   "now.queue": "Warteschlange zum Gateway",
   "now.queued": "{pending} warten, {parked} beiseitegelegt",
   "now.oldest": ", die älteste seit {time}",

@@ -10,7 +10,7 @@ export default {
   language: "Langue",
   who: "connecté :",
   logIn: "Se connecter",
-  logOut: "Se déconnecter",
+  logOut: "Déconnexion",
   "logIn.login": "Identifiant",
   "logIn.password": "Mot de passe",
   "logIn.wrong": "L’identifiant ou le mot de passe est faux.",
