@@ -161,7 +161,8 @@ export class LateResults {
 
   /**
    * Whether the last result that came before the payment in doubt, or the last that was no order's,
-   * was this very one: a terminal that tells its last result again, behind a restart say, says nothing of that payment.
+   * was this very one: a terminal that tells its last result again, behind a restart say, says
+   * nothing of that payment.
    */
   #wasToldBefore(report: TransactionReport, doubt: Attempt, newest: readonly Attempt[]): boolean {
     const { attempts, terminal, terminalLog } = this.#parts;
