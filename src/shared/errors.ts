@@ -92,7 +92,7 @@ export const errorTable = {
     "no",
     "safe",
     "Another order is being paid, or the terminal is busy.",
-    "Wait for the running payment's answer, then try again.",
+    "Wait for the running payment's answer, or until nobody is in the terminal's own menu.",
   ),
   NOTHING_TO_CANCEL: row(
     409,

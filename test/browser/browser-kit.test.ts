@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { chromium } from "playwright-core";
+import { chromium, type Page } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { startProcess } from "../support/own-processes.ts";
@@ -81,13 +81,30 @@ test.skipIf(!chromiumPath)(
   },
 );
 
+test("the watcher of the Windows script ends the browser at the connector's restart", async () => {
+  const folder = temporaryFolder();
+  const started = join(folder, "kiosk-started");
+  const seen = join(folder, "seen");
+  const browser = program(join(folder, "browser"), [`echo "$#:$1" > '${seen}'`, "exec sleep 600"]);
+  writeFileSync(started, "one");
+  const words = [join(kit, "kiosk-watch.mjs"), started, browser, "--kiosk one", "start.html"];
+  const watcher = startProcess(process.execPath, words, { stdio: "ignore" });
+  const ended = new Promise<number | null>((resolve) => watcher.once("exit", resolve));
+  onTestFinished(() => void watcher.kill("SIGTERM"));
+  await expect.poll(() => existsSync(seen) && readFileSync(seen, "utf8")).toBe("2:--kiosk one\n");
+  expect(watcher.exitCode).toBe(null);
+  writeFileSync(started, "two");
+  expect(await ended).toBe(0);
+});
+
 describe.skipIf(!chromiumPath || !havePrivateFolders)("a Chromium under the kit's policy", () => {
-  /** The error of each address; "shown" where there is none. */
-  async function visits(
+  /** What a page finds in a browser with a policy file of the kit, its lines changed. */
+  async function under<T>(
     policy: string,
     change: (text: string) => string,
-    urls: readonly string[],
-  ): Promise<string[]> {
+    use: (page: Page) => Promise<T>,
+    more: readonly string[] = [],
+  ): Promise<T> {
     const folder = temporaryFolder();
     mkdirSync(join(folder, "etc/policies/managed"), { recursive: true });
     const text = change(readFileSync(join(kit, policy), "utf8"));
@@ -101,25 +118,32 @@ describe.skipIf(!chromiumPath || !havePrivateFolders)("a Chromium under the kit'
       `exec ${confined} '${chromiumPath}' "$@"`,
     ]);
     const names = "--host-resolver-rules=MAP *.example 127.0.0.1";
-    const args = ["--disable-gpu", names, ...rootSwitches];
+    const args = ["--disable-gpu", names, ...rootSwitches, ...more];
     // The policy allows no private windows, and an ordinary context is one.
     const profile = join(folder, "profile");
     const browser = await chromium.launchPersistentContext(profile, { executablePath, args });
     try {
-      const page = await browser.newPage();
-      const seen: string[] = [];
-      for (const url of urls) {
-        seen.push(
-          await page.goto(url).then(
-            () => "shown",
-            (error: Error) => /ERR_\w+/.exec(error.message)?.[0] ?? error.message,
-          ),
-        );
-      }
-      return seen;
+      return await use(await browser.newPage());
     } finally {
       await browser.close();
     }
+  }
+
+  /** The error of each address; "shown" where there is none. */
+  async function visits(page: Page, urls: readonly string[]): Promise<string[]> {
+    const seen: string[] = [];
+    for (const url of urls) {
+      // A page of its own: the error page of the one before may still be on its way.
+      const tab = await page.context().newPage();
+      seen.push(
+        await tab.goto(url).then(
+          () => "shown",
+          (error: Error) => /ERR_\w+/.exec(error.message)?.[0] ?? error.message,
+        ),
+      );
+      await tab.close();
+    }
+    return seen;
   }
   const blocked = "ERR_BLOCKED_BY_ADMINISTRATOR";
 
@@ -134,14 +158,39 @@ describe.skipIf(!chromiumPath || !havePrivateFolders)("a Chromium under the kit'
       "file:///var/lib/kiosk-browser/start.html",
     ];
     const expected = ["shown", blocked, blocked, blocked, "ERR_FILE_NOT_FOUND"];
-    expect(await visits("policy-own-pages.json", change, urls)).toEqual(expected);
+    const seen = await under("policy-own-pages.json", change, (page) => visits(page, urls));
+    expect(seen).toEqual(expected);
   });
 
-  test("pages of another origin are shown, and nothing else", async () => {
+  test("pages of another origin are shown and reach the connector, and nothing else", async () => {
     const [own, other] = [await pageServer(), await pageServer()];
+    const called: string[] = [];
+    const connector = await webServer((request, response) => {
+      called.push(request.headers.origin ?? "");
+      response.setHeader("access-control-allow-origin", "*").end("here");
+    });
+    onTestFinished(() => connector.close());
     const origin = `http://kiosk.example:${own.port}`;
-    const change = (text: string) => text.replaceAll("https://kiosk.example", origin);
-    const urls = [`${origin}/`, `http://elsewhere.example:${other.port}/`];
-    expect(await visits("policy-other-origin.json", change, urls)).toEqual(["shown", blocked]);
+    const change = (text: string) =>
+      text.replaceAll("https://kiosk.example", origin).replace("8765", String(connector.port));
+    const without = (text: string) => change(text).replace(/.*"LocalNetworkAccess.*\n/, "");
+    // The page's server counts as one of the public network, and its origin as https.
+    const fromOutside = [
+      `--ip-address-space-overrides=127.0.0.1:${own.port}=public`,
+      `--unsafely-treat-insecure-origin-as-secure=${origin}`,
+    ];
+    const address = `http://localhost:${connector.port}/`;
+    const call = `fetch("${address}").then((answer) => answer.text(), String)`;
+    const refused = "TypeError: Failed to fetch";
+    const elsewhere = `http://elsewhere.example:${other.port}/`;
+    const policy = "policy-other-origin.json";
+    const use = async (page: Page) => {
+      await page.goto(`${origin}/`);
+      return [await page.evaluate(call), ...(await visits(page, [elsewhere]))];
+    };
+    expect(await under(policy, without, use, fromOutside)).toEqual([refused, blocked]);
+    expect(called).toEqual([]);
+    expect(await under(policy, change, use, fromOutside)).toEqual(["here", blocked]);
+    expect(called).toEqual([origin]);
   });
 });

@@ -12,7 +12,7 @@ describe.skipIf(!haveChromium)("the operator's console", () => {
     await expect.poll(() => page.locator(".banner").innerText()).toMatch(/Ready|payments/);
     await easyForAll(page, "now");
     for (const [language, words] of [
-      ["fr", "Se déconnecter"],
+      ["fr", "Déconnexion"],
       ["de", "Abmelden"],
     ] as const) {
       await page.locator("select").selectOption(language);

@@ -10,6 +10,7 @@ import { openFaces } from "./trouble-faces.ts";
 type Faces = Awaited<ReturnType<typeof openFaces>>;
 
 const other = { serialNumber: "SN-2", terminalId: "99999999", deviceId: "", version: "1.0" };
+const inMenu = { cr: "1", card: "0", call: "0", periph: "0", detail: "please wait" } as const;
 const locked = { cr: "2", card: "0", call: "0", periph: "0", detail: "no paper" } as const;
 
 /** What keeps a payment from being taken, and the answer that one gets. */
@@ -32,6 +33,23 @@ const situations: Record<
       at.terminal.become({ status: locked });
       at.terminal.unavailable = new TerminalUnavailable("out-of-order", "no paper");
       at.terminal.check = () => Promise.resolve(locked);
+    },
+  },
+  "not registered yet": {
+    code: "TERMINAL_DISCONNECTED",
+    cr: "9",
+    make(at) {
+      at.terminal.become({ link: "registering", linkProblem: null });
+      at.terminal.unavailable = disconnected();
+    },
+  },
+  "somebody in the terminal's own menu": {
+    code: "TERMINAL_BUSY",
+    cr: "1",
+    make(at) {
+      at.terminal.become({ status: inMenu });
+      at.terminal.unavailable = new TerminalUnavailable("busy", "please wait");
+      at.terminal.check = () => Promise.resolve(inMenu);
     },
   },
   "another terminal": {
@@ -84,6 +102,17 @@ describe("what a payment would get is what every face shows", () => {
     const paid = await one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect(paid.one.error.code).toBe(code);
     expect(at.journal.attempts.latest("NEW")?.state.phase ?? "not-charged").toBe("not-charged");
+  });
+
+  test("a supervisor that is down keeps no payment away, and the status tells of it", async () => {
+    const faces = await openFaces();
+    await faces.stopSupervisor();
+    const shown = await faces.faces();
+    expect([shown.health.reasons, shown.health.status]).toEqual([[], "Ready"]);
+    expect([shown.status.well, shown.measured]).toEqual([false, ["supervisor-silent"]]);
+    expect(shown.metrics).toContain("connector_terminal_ready 1");
+    const paid = await faces.one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
+    expect(paid.one.status).toBe("Success");
   });
 
   test("nothing: ready, and the payment is taken", async () => {

@@ -17,6 +17,8 @@ export interface Obstacle {
 interface ObstacleFacts {
   readonly closed: boolean;
   readonly updating: boolean;
+  /** Something of this connector has the terminal: that ends by itself. */
+  readonly running: boolean;
   readonly terminal: Pick<TerminalState, "link" | "linkProblem" | "status">;
   readonly blockedBy: string | undefined;
   readonly strayAsked: boolean;
@@ -33,7 +35,7 @@ interface ObstacleFacts {
 export function obstaclesOf(facts: ObstacleFacts): readonly Obstacle[] {
   return [
     closedBy(facts),
-    terminalObstacle(facts.terminal),
+    terminalObstacle(facts),
     doubtOf(facts),
     changedOf(facts.changed),
     storesObstacle(facts.storeDoubt),
@@ -64,13 +66,15 @@ export function doubtOf({
 
 /** As last known: the payment asks again. */
 function terminalObstacle({
-  link,
-  linkProblem,
-  status,
-}: ObstacleFacts["terminal"]): Obstacle | undefined {
+  terminal: { link, linkProblem, status },
+  running,
+}: Pick<ObstacleFacts, "terminal" | "running">): Obstacle | undefined {
   if (link !== "connected") {
     const says = `no link to the terminal: ${linkProblem ?? link}`;
     return { code: "TERMINAL_DISCONNECTED", says };
+  }
+  if (status?.cr === "1" && !running) {
+    return { code: "TERMINAL_BUSY", says: `the terminal is busy by itself: ${status.detail}` };
   }
   if (status?.cr !== "2") return undefined;
   return { code: "TERMINAL_OUT_OF_ORDER", says: `the terminal needs action: ${status.detail}` };

@@ -207,9 +207,9 @@ export class TerminalDesk implements Doubts {
   /** Why a payment of a new order would be refused now; empty: it is taken. */
   get obstacles(): readonly Obstacle[] {
     const { terminal, guard } = this.#parts;
-    const { closed, updating } = this.#turn;
+    const { closed, updating, current } = this.#turn;
     return obstaclesOf({
-      ...{ closed, updating, terminal: terminal.state },
+      ...{ closed, updating, running: current !== undefined, terminal: terminal.state },
       ...{ blockedBy: this.blockedBy, strayAsked: this.strayAsked },
       changed: () => this.#gate.changed,
       storeDoubt: guard.open,

@@ -49,6 +49,15 @@ function wordsFrom(texts, language, otherwise) {
     const isOne = "count" in values && plural.select(Number(values["count"])) === "one";
     const text = (isOne && texts[`${key}.one`]) || texts[key];
     if (text === undefined) return otherwise(key, values);
-    return text.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
+    const told = text.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
+    return language === "fr" ? kept(told) : told;
   };
+}
+
+/**
+ * French signs stay on the line of their word.
+ * @param {string} text
+ */
+function kept(text) {
+  return text.replaceAll("« ", "«\u00a0").replace(/ (?=[:;?!»])/g, "\u00a0");
 }

@@ -63,8 +63,8 @@ function Found({ found: { check, code, verdict, says, todo, values }, words, lan
   const help = first(`finding.${code}.todo`, `todo.${code}`, `trouble.${code}.todo`);
   const { command } = values;
   return html`<span class=${`verdict ${verdict}`}>${words(`doctor.${verdict}`)}</span>
-    ${" "}<strong>${own(words, `doctor.of.${check}`, check)}</strong>:
-    ${" "}${text || html`<span lang="en">${says}</span>`}
+    ${" "}<strong>${own(words, `doctor.of.${check}`, check)}</strong>${words("colon")}
+    ${text || html`<span lang="en">${says}</span>`}
     <${Detail} text=${mine ? values.detail : text && says} />
     ${todo && html`<br /><span class="todo">→ ${help || html`<span lang="en">${todo}</span>`}</span>`}
     ${help && command && !help.includes(command) && html`<br /><code>${command}</code>`}`;

@@ -59,6 +59,7 @@ export default {
     "Strom und Kabel prüfen; der Connector versucht es von selbst weiter.",
   "todo.TERMINAL_OUT_OF_ORDER":
     "Nach dem Terminal sehen; „{check}“ unter „{care}“ sagt, was ihm fehlt.",
+  "todo.TERMINAL_BUSY": "Das endet von selbst; dauert es, ist jemand im Menü des Terminals.",
   "todo.TERMINAL_IN_DOUBT": "Einige Minuten warten, dann unter „{doubt}“ nachsehen.",
   "todo.TERMINAL_CHANGED":
     "Wenn es mit Absicht getauscht wurde: „{accept}“ unter „{care}“ oder „{doubt}“.",

@@ -56,6 +56,7 @@ export default {
     "Check its power and its cable; the connector keeps trying by itself.",
   "todo.TERMINAL_OUT_OF_ORDER":
     "Look at the terminal; “{check}” under “{care}” says what it needs.",
+  "todo.TERMINAL_BUSY": "It ends by itself; if it lasts, somebody is in the terminal’s own menu.",
   "todo.TERMINAL_IN_DOUBT": "Wait some minutes; then look at “{doubt}”.",
   "todo.TERMINAL_CHANGED": "If it was replaced on purpose: “{accept}” under “{care}” or “{doubt}”.",
   "todo.STORAGE_FAILED": "Check disk and rights of the data folder; then ./launch.sh restart.",

@@ -60,6 +60,8 @@ export default {
     "Vérifiez son alimentation et son câble ; le connecteur réessaie de lui-même.",
   "todo.TERMINAL_OUT_OF_ORDER":
     "Allez voir le terminal ; « {check} » sous « {care} » dit ce qu’il lui faut.",
+  "todo.TERMINAL_BUSY":
+    "Cela se termine tout seul ; si cela dure, quelqu’un est dans le menu du terminal.",
   "todo.TERMINAL_IN_DOUBT": "Attendez quelques minutes, puis voyez « {doubt} ».",
   "todo.TERMINAL_CHANGED":
     "S’il a été remplacé exprès : « {accept} » sous « {care} » ou « {doubt} ».",

@@ -1,9 +1,7 @@
 import codes from "./codes-de.js";
-import payments from "./payments-de.js";
 
 export default {
   ...codes,
-  ...payments,
   title: "Bedienkonsole",
   nav: "Ansichten",
   "nav.now": "Jetzt",
@@ -57,7 +55,7 @@ export default {
   "now.terminalId": "Terminalnummer",
   "now.inDoubt": "Ungeklärte Zahlungen",
   "now.noJournal": "das Journal ist nicht lesbar",
-  "now.notHandedOver": "Verkäufe, nicht übergeben",
+  "now.notHandedOver": "Nicht übergebene Verkäufe",
   "now.queue": "Warteschlange zum Gateway",
   "now.queued": "{pending} warten, {parked} beiseitegelegt",
   "now.oldest": ", die älteste seit {time}",
@@ -69,6 +67,8 @@ export default {
   "now.noUpdate": "keines",
   "now.alarms": "Alarme",
   "now.noAlarms": "Keine.",
+  "nav.payments": "Zahlungen",
+  "nav.day": "Tag",
   "nav.doubt": "Ungeklärt",
   "nav.care": "Wartung",
   "doubt.none": "Niemand muss etwas tun.",

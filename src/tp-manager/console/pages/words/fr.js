@@ -1,16 +1,14 @@
 import codes from "./codes-fr.js";
-import payments from "./payments-fr.js";
 
 export default {
   ...codes,
-  ...payments,
   title: "Console de l’opérateur",
   nav: "Vues",
   "nav.now": "Maintenant",
   language: "Langue",
   who: "connecté :",
   logIn: "Se connecter",
-  logOut: "Se déconnecter",
+  logOut: "Déconnexion",
   "logIn.login": "Identifiant",
   "logIn.password": "Mot de passe",
   "logIn.wrong": "L’identifiant ou le mot de passe est faux.",
@@ -69,6 +67,8 @@ export default {
   "now.noUpdate": "aucune",
   "now.alarms": "Alarmes",
   "now.noAlarms": "Aucune.",
+  "nav.payments": "Paiements",
+  "nav.day": "Journée",
   "nav.doubt": "À vérifier",
   "nav.care": "Entretien",
   "doubt.none": "Rien à vérifier.",

@@ -1,7 +1,5 @@
 /** Texte der Zahlungen und des Tages. */
 export default {
-  "nav.payments": "Zahlungen",
-  "nav.day": "Tag",
   "status.Success": "Bezahlt",
   "status.Approved": "Genehmigt, wartet auf die Ware",
   "status.Declined": "Abgelehnt",
@@ -82,9 +80,9 @@ export default {
   "story.step.end-not-sent": "Der Befehl ging nicht hinaus; nichts wurde belastet.",
   "story.step.end-withdrawn": "Es endete, bevor nach der Karte gefragt wurde.",
   "story.step.end-refused": "Das Terminal hat nicht damit begonnen.",
-  "story.step.end-completed": "Das Terminal hat es gut beendet.",
+  "story.step.end-completed": "Das Terminal hat es erfolgreich beendet.",
   "story.step.end-aborted": "Das Terminal hat es ohne Erfolg beendet.",
-  "story.step.end-lost": "Sein Ende wurde nicht gehört.",
+  "story.step.end-lost": "Sein Ende kam hier nicht an.",
   "story.step.recovery-look": "Das Terminal wurde gefragt, was es gespeichert hat.",
   "story.step.recovery-unsettled": "Das sagte nicht, was daraus wurde.",
   "story.step.recovery-charged": "Das Terminal hat den Verkauf gespeichert: Es wurde belastet.",
