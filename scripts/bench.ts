@@ -3,8 +3,8 @@
  *   npm run bench -- [--payments 1000] [--warm-up 1000] [--simulators] [--line tcp|pty] [--markdown]
  * The floor is the least that two programs can do for a payment (scripts/bench/floor.ts). Terminal
  * and gateway are fakes without storage, shared by both; with --simulators the product talks to the
- * simulators of the demo, over a pseudo-terminal with `--line pty`. TEST_BUNDLE=dist/bundle runs the bundled
- * programs. Prints POST-to-answer times and processor time of both, their ratios, and
+ * simulators of the demo, with `--line pty` over a pseudo-terminal. TEST_BUNDLE=dist/bundle runs
+ * the bundled programs. Prints POST-to-answer times and processor time of both, their ratios, and
  * what one payment writes.
  */
 import { type ChildProcess, spawn } from "node:child_process";
