@@ -1,6 +1,7 @@
 /**
  * Measures a whole installation of real processes beside its floor, one payment each in turn:
- *   npm run bench -- [--payments 1000] [--warm-up 1000] [--simulators] [--line tcp|pty] [--markdown]
+ *   npm run bench -- [--payments 1000] [--warm-up 1000] [--simulators] [--line tcp|pty]
+ *     [--markdown]
  * The floor is the least that two programs can do for a payment (scripts/bench/floor.ts). Terminal
  * and gateway are fakes without storage, shared by both; with --simulators the product talks to the
  * simulators of the demo, with `--line pty` over a pseudo-terminal. TEST_BUNDLE=dist/bundle runs
