@@ -12,6 +12,7 @@ import { startIpcServer } from "../shared/ipc/server.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
 import { Probation } from "../shared/probation.ts";
+import { isFull } from "../shared/storage-fault.ts";
 import { StoreExchange } from "../shared/stores/store-exchange.ts";
 import type { Clock } from "../shared/time.ts";
 import { TroubleWatch } from "../shared/trouble-watch.ts";
@@ -81,7 +82,8 @@ async function start(context: ProgramContext): Promise<void> {
   const settings = settingsOf(context);
   const payments = { ...stores, probation, clock, log: areaLog("payments"), settings };
   const tells = { announce: hub.announce, settled: () => handOff.nudge() };
-  const desk = new TerminalDesk({ ...payments, terminal: driver, ...tells });
+  const onDisk = { isFull: () => isFull(installation.dataDirectory) };
+  const desk = new TerminalDesk({ ...payments, terminal: driver, ...tells, ...onDisk });
   const orders = new Orders({ ...payments, desk, handOff });
   const monitor = createMonitor(context, { hub, desk, journal, handOff, guard }, supervisor);
   onStop("monitor", () => monitor.close());
