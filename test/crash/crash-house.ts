@@ -186,7 +186,7 @@ export class CrashHouse {
   async #killTerminal(): Promise<void> {
     const { at } = this.#site;
     this.#watch?.close();
-    await at.terminal?.end("SIGKILL");
+    await at.killTerminal();
     await at.startTerminal();
     this.#watch = await WireWatch.open(this.#site.control);
   }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { generate, PASSWORD, sandboxForTest } from "../simulator/gateway/sandbox-for-test.ts";
-import { ForeignProgram, freePort, interpreters, isInstalled, titled } from "./interpreter.ts";
+import { freePort } from "../support/installation.ts";
+import { ForeignProgram, interpreters, isInstalled, titled } from "./interpreter.ts";
 
 /** Verifiers of others: the digest covers result bytes and password (docs/gateway.md 3.2). */
 const programs = [

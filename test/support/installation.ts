@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -124,11 +125,20 @@ export class TestInstallation {
   }
 
   /**
+   * kill -9. The name of its line goes first: the system gives the device of a killed terminal to
+   * the next one, be it another test's, and a connector that looks for its own would find that.
+   */
+  async killTerminal(): Promise<void> {
+    if (this.#options.line === "pty") rmSync(join(this.folder, "terminal"), { force: true });
+    await this.terminal?.end("SIGKILL");
+  }
+
+  /**
    * Another terminal in the place of this one, and the settings for it: tp-manager starts again,
    * with its journal; supervisor and gateway run on.
    */
   async changeTerminal(options: InstallationOptions): Promise<void> {
-    await Promise.all([this.tpManager?.end(), this.terminal?.end("SIGKILL")]);
+    await Promise.all([this.tpManager?.end(), this.killTerminal()]);
     this.#options = options;
     this.terminalEndpoints = undefined;
     for (const end of ["", "-wal", "-shm"]) {
@@ -348,14 +358,22 @@ interface SandboxOrder {
   readonly freeData: Readonly<Record<string, string>>;
 }
 
-/** A port nobody listens on now; taken again at once by the program it is for. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+/** No system gives these to a socket that names no port, and the demo takes higher ones. */
+const FIRST_PORT = 12_000;
+const END_OF_PORTS = 20_000;
+
+/** A port that nobody has: it stays free until the program that it is for takes it. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(FIRST_PORT, END_OF_PORTS);
+    if (await canListen(port)) return port;
+  }
+}
+
+function canListen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" ? (address?.port ?? 0) : 0));
-    });
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
   });
 }

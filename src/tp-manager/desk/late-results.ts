@@ -160,12 +160,16 @@ export class LateResults {
   }
 
   /**
-   * Whether the last result that came before the payment in doubt was this very one: a terminal
-   * that tells its last result again, behind a restart say, says nothing of that payment.
+   * Whether the last result that came before the payment in doubt, or the last that was no order's,
+   * was this very one: a terminal that tells its last result again, behind a restart say, says
+   * nothing of that payment.
    */
   #wasToldBefore(report: TransactionReport, doubt: Attempt, newest: readonly Attempt[]): boolean {
-    const { attempts, terminal } = this.#parts;
+    const { attempts, terminal, terminalLog } = this.#parts;
     if (!terminal.capabilities.sharesLine) return false;
+    const strays = terminalLog.strays(STRAYS_LOOKED_AT);
+    const stray = strays.find(({ atMs }) => atMs <= doubt.startedAtMs);
+    if (stray && isSameWord(stray.report, report)) return true;
     const at = newest.findIndex(({ transactionId }) => transactionId === doubt.transactionId);
     for (const { transactionId } of newest.slice(at + 1)) {
       const told = toldIn(attempts.events(transactionId));

@@ -19,6 +19,12 @@ import english from "../../../src/tp-manager/console/pages/words/en.js";
 // @ts-expect-error: as above
 import french from "../../../src/tp-manager/console/pages/words/fr.js";
 // @ts-expect-error: as above
+import paymentsGerman from "../../../src/tp-manager/console/pages/words/payments-de.js";
+// @ts-expect-error: as above
+import paymentsEnglish from "../../../src/tp-manager/console/pages/words/payments-en.js";
+// @ts-expect-error: as above
+import paymentsFrench from "../../../src/tp-manager/console/pages/words/payments-fr.js";
+// @ts-expect-error: as above
 import settingsGerman from "../../../src/tp-manager/console/pages/words/settings-de.js";
 // @ts-expect-error: as above
 import settingsFrench from "../../../src/tp-manager/console/pages/words/settings-fr.js";
@@ -26,10 +32,10 @@ import { noteNames } from "../../../src/tp-manager/http/status/health.ts";
 import { protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
 
 type Texts = Readonly<Record<string, string>>;
-const base: Texts = { ...english, ...doctorEnglish };
+const base: Texts = { ...english, ...paymentsEnglish, ...doctorEnglish };
 const others: ReadonlyArray<readonly [string, Texts]> = [
-  ["German", { ...german, ...doctorGerman }],
-  ["French", { ...french, ...doctorFrench }],
+  ["German", { ...german, ...paymentsGerman, ...doctorGerman }],
+  ["French", { ...french, ...paymentsFrench, ...doctorFrench }],
 ];
 
 const valuesIn = (text = ""): string[] => [...text.matchAll(/\{\w+\}/g)].map(String).sort();

@@ -306,6 +306,17 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     },
   );
 
+  test("that was no order's says nothing of a later order when it comes again", async () => {
+    const at = unasked();
+    Object.assign(at.terminal.capabilities, { sharesLine: true });
+    at.told({});
+    await at.clock.advance(60_000);
+    await doubtful(at);
+    expect([at.told({}), phaseOf(at)]).toEqual([true, "in-doubt"]);
+    at.told({ maskedPan: "541333XXXXXX0000" });
+    expect(phaseOf(at)).toBe("charged");
+  });
+
   test("charges an order that an operator had settled as not charged", async () => {
     const at = unasked();
     await doubtful(at);

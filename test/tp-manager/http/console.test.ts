@@ -318,8 +318,10 @@ test("the first view is smaller than 100 kB", async () => {
 });
 
 test("three languages have the same keys, and the pages ask for no other", async () => {
+  const texts = async (file: string) =>
+    Object.keys((await import(assetFile(`${folder}/words/${file}.js`))).default);
   const keysOf = async (language: string) =>
-    Object.keys((await import(assetFile(`${folder}/words/${language}.js`))).default).sort();
+    [...(await texts(language)), ...(await texts(`payments-${language}`))].sort();
   const keys = await keysOf("en");
   for (const language of ["fr", "de"]) expect(await keysOf(language)).toEqual(keys);
   const { send } = consoleForTest();

@@ -3,7 +3,7 @@ import { AskDialogue } from "./ask.js";
 import { zoneOf } from "./format.js";
 import { LogIn } from "./log-in.js";
 import { html, render, useEffect, useMemo, useState } from "./vendor/htm-preact.js";
-import { firstLanguage, languages, loadWords } from "./words.js";
+import { firstLanguage, languages, loadWords, moreWords } from "./words.js";
 
 /**
  * The props of every view.
@@ -90,6 +90,21 @@ function goTo(view) {
   location.hash = view;
 }
 
+/** @typedef {{ name: string, view: View, told: import("./words.js").Words }} Shown */
+
+/**
+ * A view with its words: the first one needs fewer of them.
+ * @param {string} name
+ * @param {import("./words.js").Words} words
+ * @param {string} language
+ * @returns {Promise<Shown | null>}
+ */
+async function loadView(name, words, language) {
+  const more = name === "now" ? words : moreWords(words, language, "payments");
+  const [loaded, told] = await Promise.all([views[name]?.(), more]);
+  return loaded ? { name, view: loaded.default, told } : null;
+}
+
 /**
  * Navigation, the view that is shown, and the dialogue of acts above it.
  * @param {{ words: import("./words.js").Words, language: string, session: any, choice: unknown }}
@@ -97,7 +112,7 @@ function goTo(view) {
  */
 function Frame({ words, language, session, choice }) {
   const [at, setAt] = useState(address());
-  const [view, setView] = useState(/** @type {View | null} */ (null));
+  const [shown, setShown] = useState(/** @type {Shown | null} */ (null));
   const [open, setOpen] = useState(/** @type {any} */ (null));
   useEffect(() => {
     const moved = () => setAt(address());
@@ -106,13 +121,13 @@ function Frame({ words, language, session, choice }) {
   }, []);
   useEffect(() => {
     let stale = false;
-    void views[at.name]?.().then((loaded) => {
-      if (!stale) setView(() => loaded.default);
+    void loadView(at.name, words, language).then((loaded) => {
+      if (!stale) setShown(loaded);
     });
     return () => {
       stale = true;
     };
-  }, [at.name]);
+  }, [at.name, words, language]);
   /** @type {import("./ask.js").Ask} */
   const ask = useMemo(
     () => (question) =>
@@ -128,7 +143,7 @@ function Frame({ words, language, session, choice }) {
   const link = (/** @type {string} */ name) =>
     html`<a href=${`#${name}`} aria-current=${at.name === name ? "page" : undefined}>
       ${words(`nav.${name}`)}</a>`;
-  const props = { api, ask, words, language, goTo, role: session.role, rest: at.rest };
+  const props = { api, ask, language, goTo, role: session.role, rest: at.rest };
   return html`<header>
       <span class="name">${words("title")}</span>
       <nav aria-label=${words("nav")}>${Object.keys(views).map(link)}</nav>
@@ -137,7 +152,7 @@ function Frame({ words, language, session, choice }) {
       <button type="button" onclick=${() => api.logOut()}>${words("logOut")}</button>
     </header>
     <main>
-      ${view && html`<${view} key=${at.name} ...${props} />`}
+      ${shown && html`<${shown.view} key=${shown.name} ...${props} words=${shown.told} />`}
       <p class="faint">${words("zone", { zone: zoneOf(language) })}</p>
     </main>
     ${open && html`<${AskDialogue} words=${words} question=${open.question} answer=${answered} />`}`;

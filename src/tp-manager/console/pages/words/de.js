@@ -1,9 +1,7 @@
 import codes from "./codes-de.js";
-import payments from "./payments-de.js";
 
 export default {
   ...codes,
-  ...payments,
   title: "Bedienkonsole",
   nav: "Ansichten",
   "nav.now": "Jetzt",
@@ -69,6 +67,8 @@ export default {
   "now.noUpdate": "keines",
   "now.alarms": "Alarme",
   "now.noAlarms": "Keine.",
+  "nav.payments": "Zahlungen",
+  "nav.day": "Tag",
   "nav.doubt": "Ungeklärt",
   "nav.care": "Wartung",
   "doubt.none": "Niemand muss etwas tun.",

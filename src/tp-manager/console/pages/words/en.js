@@ -1,9 +1,7 @@
 import codes from "./codes-en.js";
-import payments from "./payments-en.js";
 
 export default {
   ...codes,
-  ...payments,
   title: "Operator's console",
   nav: "Views",
   "nav.now": "Now",
@@ -69,6 +67,8 @@ export default {
   "now.noUpdate": "none",
   "now.alarms": "Alarms",
   "now.noAlarms": "None.",
+  "nav.payments": "Payments",
+  "nav.day": "Day",
   "nav.doubt": "In doubt",
   "nav.care": "Care",
   "doubt.none": "Nothing waits for a person.",

@@ -1,9 +1,7 @@
 import codes from "./codes-fr.js";
-import payments from "./payments-fr.js";
 
 export default {
   ...codes,
-  ...payments,
   title: "Console de l’opérateur",
   nav: "Vues",
   "nav.now": "Maintenant",
@@ -69,6 +67,8 @@ export default {
   "now.noUpdate": "aucune",
   "now.alarms": "Alarmes",
   "now.noAlarms": "Aucune.",
+  "nav.payments": "Paiements",
+  "nav.day": "Journée",
   "nav.doubt": "À vérifier",
   "nav.care": "Entretien",
   "doubt.none": "Rien à vérifier.",

@@ -1,7 +1,5 @@
 /** Texte der Zahlungen und des Tages. */
 export default {
-  "nav.payments": "Zahlungen",
-  "nav.day": "Tag",
   "status.Success": "Bezahlt",
   "status.Approved": "Genehmigt, wartet auf die Ware",
   "status.Declined": "Abgelehnt",

@@ -1,7 +1,5 @@
 /** Texts of the payments and of the day. */
 export default {
-  "nav.payments": "Payments",
-  "nav.day": "Day",
   "status.Success": "Paid",
   "status.Approved": "Approved, waits for the goods",
   "status.Declined": "Declined",

@@ -1,7 +1,5 @@
 /** Textes des paiements et de la journée. */
 export default {
-  "nav.payments": "Paiements",
-  "nav.day": "Journée",
   "status.Success": "Payé",
   "status.Approved": "Approuvé, attend la marchandise",
   "status.Declined": "Refusé",
