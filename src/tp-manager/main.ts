@@ -79,11 +79,10 @@ async function start(context: ProgramContext): Promise<void> {
   onStop("delivery poll", () => deliveries.close());
 
   const stores = { attempts, answers, handOffs, terminalLog, reconciliations, guard };
-  const settings = settingsOf(context);
-  const payments = { ...stores, probation, clock, log: areaLog("payments"), settings };
+  const own = { settings: settingsOf(context), isFull: () => isFull(installation.dataDirectory) };
+  const payments = { ...stores, probation, clock, log: areaLog("payments"), ...own };
   const tells = { announce: hub.announce, settled: () => handOff.nudge() };
-  const onDisk = { isFull: () => isFull(installation.dataDirectory) };
-  const desk = new TerminalDesk({ ...payments, terminal: driver, ...tells, ...onDisk });
+  const desk = new TerminalDesk({ ...payments, terminal: driver, ...tells });
   const orders = new Orders({ ...payments, desk, handOff });
   const monitor = createMonitor(context, { hub, desk, journal, handOff, guard }, supervisor);
   onStop("monitor", () => monitor.close());
