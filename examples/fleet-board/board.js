@@ -148,7 +148,7 @@ function drawKiosk(takeFocus) {
   const hadFocus = place.contains(document.activeElement);
   place.hidden = !kiosk;
   if (!kiosk) return place.replaceChildren();
-  const wasClose = hadFocus && document.activeElement.tagName === "BUTTON";
+  const wasClose = hadFocus && document.activeElement?.tagName === "BUTTON";
   place.replaceChildren(kioskView(kiosk, close));
   if (wasClose) place.querySelector("button").focus();
   else if (takeFocus || hadFocus) at("kiosk-heading").focus({ preventScroll: !takeFocus });

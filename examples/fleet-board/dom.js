@@ -18,5 +18,5 @@ export function shownMoney(minor, currency) {
   if (minor === null) return "";
   if (currency === null) return `${minor} (minor units)`;
   const format = new Intl.NumberFormat("en-GB", { style: "currency", currency });
-  return format.format(minor / 10 ** format.resolvedOptions().maximumFractionDigits);
+  return format.format(minor / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2));
 }

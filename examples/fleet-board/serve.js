@@ -55,7 +55,7 @@ const server = createServer(async ({ method, url = "/", headers }, response) => 
   const type = file ? (types[extname(file)] ?? "application/json") : "application/json";
   const settings = JSON.stringify({ broker: broker.href, documents });
   try {
-    const body = isSettings ? settings : await readFile(file);
+    const body = file === undefined ? settings : await readFile(file);
     response.writeHead(200, {
       "content-type": `${type}; charset=utf-8`,
       "content-security-policy": policy,

@@ -27,7 +27,22 @@ export async function openSession() {
   return true;
 }
 
-/** One call; rejects when nothing is answered. 4xx and 5xx carry the same kind of body. */
+/**
+ * An answer, as far as this kiosk reads it.
+ * @typedef {object} Answer
+ * @property {string} status
+ * @property {string} [orderId]
+ * @property {{code?: string, charged?: string, retry?: string} | null} error
+ * @property {{orderId: string | null, prompt: string | null} | null} [running]
+ */
+
+/**
+ * One call; rejects when nothing is answered. 4xx and 5xx carry the same kind of body.
+ * @param {string} method
+ * @param {string} path
+ * @param {object} [body]
+ * @returns {Promise<{http: number, answer: Answer}>}
+ */
 export async function call(method, path, body) {
   const response = await fetch(`/api${path}`, {
     method,
@@ -53,6 +68,7 @@ document.addEventListener("visibilitychange", () => {
 /**
  * Follows the events as long as the session lasts: `onEvent(name, data)`. Only in front: a browser
  * has six connections to one port for all its pages, and a stream keeps one of them.
+ * @param {(name: string, data: {orderId?: string, text?: string}) => void} onEvent
  */
 export async function followEvents(onEvent) {
   for (;;) {
@@ -62,7 +78,7 @@ export async function followEvents(onEvent) {
       const response = await fetch("/api/events", { headers, signal: front.signal });
       // The session is over: whoever calls next is told so.
       if (response.status === 401) return;
-      if (response.ok) await readEvents(response.body.getReader(), onEvent);
+      if (response.ok && response.body) await readEvents(response.body.getReader(), onEvent);
     } catch {
       // The connector is away, or the page is hidden: the outcome does not hang on events.
     }
@@ -70,6 +86,10 @@ export async function followEvents(onEvent) {
   }
 }
 
+/**
+ * @param {ReadableStreamDefaultReader<Uint8Array>} reader
+ * @param {(name: string, data: {orderId?: string, text?: string}) => void} onEvent
+ */
 async function readEvents(reader, onEvent) {
   const decoder = new TextDecoder();
   let text = "";
@@ -78,7 +98,7 @@ async function readEvents(reader, onEvent) {
     if (done) return;
     text += decoder.decode(value, { stream: true });
     const blocks = text.split("\n\n");
-    text = blocks.pop();
+    text = blocks.pop() ?? "";
     for (const block of blocks) {
       const [, name] = /^event: (.*)$/m.exec(block) ?? [];
       const [, data] = /^data: (.*)$/m.exec(block) ?? [];

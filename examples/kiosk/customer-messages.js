@@ -4,6 +4,9 @@
  * says.
  */
 
+/** @typedef {"en" | "fr" | "de"} CustomerLanguage */
+
+/** @type {readonly CustomerLanguage[]} */
 export const customerLanguages = ["en", "fr", "de"];
 
 const notCharged = {
@@ -12,7 +15,12 @@ const notCharged = {
   de: "Ihnen wurde nichts berechnet.",
 };
 
-/** A sentence of one thing, and that nothing was charged. */
+/**
+ * A sentence of one thing, and that nothing was charged.
+ * @param {string} en
+ * @param {string} fr
+ * @param {string} de
+ */
 function free(en, fr, de) {
   return {
     charged: "no",
@@ -109,7 +117,12 @@ export const customerMessages = {
   ),
 };
 
-/** Codes that have a sentence of their own while their order is not charged. */
+/** @typedef {keyof typeof customerMessages} CustomerMessageName */
+
+/**
+ * Codes that have a sentence of their own while their order is not charged.
+ * @type {Readonly<Record<string, CustomerMessageName>>}
+ */
 export const customerMessageOfCode = {
   PAYMENT_DECLINED: "declined",
   PAYMENT_CANCELLED: "cancelled",
@@ -124,7 +137,10 @@ export const customerMessageOfCode = {
   ORDER_REVERSED: "returned",
 };
 
-/** Outcomes that come without an error, or are told without looking at it. */
+/**
+ * Outcomes that come without an error, or are told without looking at it.
+ * @type {Readonly<Record<string, CustomerMessageName>>}
+ */
 export const customerMessageOfStatus = {
   Success: "paid",
   Approved: "collect",
@@ -135,8 +151,17 @@ export const customerMessageOfStatus = {
 };
 
 /**
+ * The parts of an answer that decide.
+ * @typedef {object} Told
+ * @property {string} status
+ * @property {{code?: string, charged?: string} | null} error
+ */
+
+/**
  * The name of the sentence for an answer. Its word about the money decides first; a code that
  * is not known here, of a newer connector, is told by that alone.
+ * @param {Told} told
+ * @returns {CustomerMessageName}
  */
 export function customerMessageName({ status, error }) {
   if (error === null) {
@@ -144,10 +169,14 @@ export function customerMessageName({ status, error }) {
   }
   if (error.charged === "unknown") return "unknown";
   if (error.charged === "yes") return "charged-ask";
-  return customerMessageOfCode[error.code] ?? "unavailable";
+  return customerMessageOfCode[error.code ?? ""] ?? "unavailable";
 }
 
-/** The sentence for the customer at an answer of `POST /payment` or `GET /payment/{orderId}`. */
+/**
+ * The sentence for the customer at an answer of `POST /payment` or `GET /payment/{orderId}`.
+ * @param {Told} told
+ * @param {CustomerLanguage} language
+ */
 export function customerMessage(told, language = "en") {
   return customerMessages[customerMessageName(told)][language];
 }

@@ -4,9 +4,13 @@
  */
 
 const HANDING_OUT_MS = 1_500;
+/** @param {string} orderId */
 const served = (orderId) => `served ${orderId}`;
 
-/** Hands the ticket of an order out, once; false when it cannot. */
+/**
+ * Hands the ticket of an order out, once; false when it cannot.
+ * @param {string} orderId
+ */
 export async function handOut(orderId) {
   if (wasHandedOut(orderId)) return true;
   await new Promise((resolve) => setTimeout(resolve, HANDING_OUT_MS));
@@ -14,11 +18,15 @@ export async function handOut(orderId) {
   return true;
 }
 
+/** @param {string} orderId */
 function wasHandedOut(orderId) {
   return localStorage.getItem(served(orderId)) !== null;
 }
 
-/** The order is over for good. */
+/**
+ * The order is over for good.
+ * @param {string} orderId
+ */
 export function forget(orderId) {
   localStorage.removeItem(served(orderId));
 }

@@ -8,6 +8,11 @@ import { call, followEvents, openSession } from "./connector.js";
 import { customerLanguages, customerMessageName, customerMessages } from "./customer-messages.js";
 import { forget, handOut } from "./dispenser.js";
 
+/** @typedef {import("./connector.js").Answer} Answer */
+/** @typedef {{name: string, amount: number}} Ticket */
+/** @typedef {Ticket & {orderId: string}} Order */
+
+/** @type {readonly Ticket[]} */
 const tickets = [
   { name: "Old town", amount: 2.0 },
   { name: "Airport", amount: 12.0 },
@@ -18,17 +23,26 @@ const ASK_EVERY_MS = 2_000;
 const END_SHOWN_MS = 20_000;
 const DISPENSE_WITHIN_S = 30;
 
+/** @type {import("./customer-messages.js").CustomerLanguage} */
 let language = "en";
 let isTwoPhase = true;
+/** @type {{told: Answer, order?: Order | undefined} | undefined} */
 let shownEnd;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
 let backTimer;
-/** @returns {any} an element of whatever kind */
+/**
+ * @param {string} id
+ * @returns {any} an element of whatever kind
+ */
 const byId = (id) => document.getElementById(id);
 
 /* The order that is under way: on this machine before anything else knows of it. */
+/** @returns {Order | null} */
 const keptOrder = () => JSON.parse(localStorage.getItem(ORDER) ?? "null");
+/** @param {Order} order */
 const keep = (order) => localStorage.setItem(ORDER, JSON.stringify(order));
 
+/** @param {string} orderId */
 function orderOver(orderId) {
   localStorage.removeItem(ORDER);
   forget(orderId);
@@ -36,12 +50,14 @@ function orderOver(orderId) {
 
 /* Screens */
 
+/** @param {"choose" | "paying" | "end"} screen */
 function show(screen) {
   clearTimeout(backTimer);
   for (const id of ["choose", "paying", "end"]) byId(id).hidden = id !== screen;
   byId("notice").textContent = "";
 }
 
+/** @param {Order} order */
 function showPaying({ name, amount }) {
   byId("order").textContent = `${name}, ${amount.toFixed(2)} EUR`;
   byId("prompt").textContent = "One moment, please.";
@@ -49,7 +65,11 @@ function showPaying({ name, amount }) {
   show("paying");
 }
 
-/** The outcome in the customer's language; `order`: it may be tried again under the same id. */
+/**
+ * The outcome in the customer's language; `order`: it may be tried again under the same id.
+ * @param {Answer} told
+ * @param {Order} [order]
+ */
 function showEnd(told, order) {
   shownEnd = { told, order };
   const name = customerMessageName(told);
@@ -69,6 +89,7 @@ function leaveEnd() {
 
 /* Payment */
 
+/** @param {Ticket} ticket */
 function begin(ticket) {
   // Never a counter that starts again: an id that was used is answered, not paid.
   const order = {
@@ -79,6 +100,10 @@ function begin(ticket) {
   void pay(order);
 }
 
+/**
+ * @param {Order} order
+ * @returns {Promise<void>}
+ */
 async function pay(order) {
   showPaying(order);
   const { orderId, name, amount } = order;
@@ -96,7 +121,12 @@ async function pay(order) {
   await goOn(order, told?.answer ?? (await truthOf(orderId)));
 }
 
-/** What an outcome means for the goods. */
+/**
+ * What an outcome means for the goods.
+ * @param {Order} order
+ * @param {Answer | undefined} answer
+ * @returns {Promise<void>}
+ */
 async function goOn(order, answer) {
   const { orderId } = order;
   if (answer === undefined) return neverAsked(order);
@@ -115,7 +145,10 @@ async function goOn(order, answer) {
   showEnd(answer);
 }
 
-/** Goods first, money second: the connector charges when the ticket is out. */
+/**
+ * Goods first, money second: the connector charges when the ticket is out.
+ * @param {Order} order
+ */
 async function dispense(order) {
   const { orderId } = order;
   byId("cancel").disabled = true;
@@ -127,9 +160,14 @@ async function dispense(order) {
   await goOn(order, isEnd ? answer : await truthOf(orderId));
 }
 
+/** @param {Answer} answer */
 const isClear = ({ status, error }) => status !== "Unknown" && error?.charged !== "unknown";
 
-/** Asks until it is known what became of the order; undefined: the connector never heard of it. */
+/**
+ * Asks until it is known what became of the order; undefined: the connector never heard of it.
+ * @param {string} orderId
+ * @returns {Promise<Answer | undefined>}
+ */
 async function truthOf(orderId) {
   const path = `/payment/${encodeURIComponent(orderId)}`;
   for (let unheardOf = 0; ; ) {
@@ -140,12 +178,19 @@ async function truthOf(orderId) {
     if (isUnheardOf && ++unheardOf === 2) return undefined;
     if (told?.http === 200 && isClear(told.answer)) return told.answer;
     const running = told && (await call("GET", "/health").catch(() => undefined))?.answer.running;
-    if (running?.orderId !== orderId && !isUnheardOf) waiting(told, orderId);
+    if (running?.orderId === orderId) {
+      // Its event was told before a reload.
+      if (running.prompt) byId("prompt").textContent = running.prompt;
+    } else if (!isUnheardOf) waiting(told, orderId);
     await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
   }
 }
 
-/** Nothing runs, and nothing is known yet: the customer must not go away believing either. */
+/**
+ * Nothing runs, and nothing is known yet: the customer must not go away believing either.
+ * @param {object | undefined} told
+ * @param {string} orderId
+ */
 function waiting(told, orderId) {
   byId("cancel").disabled = true;
   byId("prompt").textContent = told
@@ -153,13 +198,19 @@ function waiting(told, orderId) {
     : "One moment, please: the payment system starts again.";
 }
 
-/** Nothing has reached the connector: nobody was charged, and the same order may be tried again. */
+/**
+ * Nothing has reached the connector: nobody was charged, and the same order may be tried again.
+ * @param {Order} order
+ */
 function neverAsked(order) {
   const error = { code: "TERMINAL_FAULT", charged: "no", retry: "safe" };
   showEnd({ status: "Failed", error }, order);
 }
 
-/** The session is over and only the start script can begin another. */
+/**
+ * The session is over and only the start script can begin another.
+ * @returns {Promise<never>}
+ */
 function lost() {
   byId("notice").textContent = "Please wait: this screen is being started again.";
   return new Promise(() => undefined);
@@ -177,6 +228,7 @@ async function refresh() {
   byId("notice").textContent = isReady || !isChoice ? "" : customerMessages.unavailable[language];
 }
 
+/** @param {typeof language} chosen */
 function speak(chosen) {
   language = chosen;
   document.documentElement.lang = chosen;
@@ -187,6 +239,10 @@ function speak(chosen) {
   void refresh();
 }
 
+/**
+ * @param {string} text
+ * @param {() => void} onClick
+ */
 function button(text, onClick) {
   const made = document.createElement("button");
   made.type = "button";

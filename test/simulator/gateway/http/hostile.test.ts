@@ -25,7 +25,7 @@ const XML = { "content-type": "text/xml" };
 const send = (sandbox: GatewaySandbox, body: string | Buffer, path = PATH) =>
   fetch(sandbox.url + path, { method: "POST", body, headers: XML });
 
-test("ten thousand mutated requests are answered, and the sandbox goes on", async () => {
+test("thousands of mutated requests are answered, and the sandbox goes on", async () => {
   const sandbox = await sandboxForTest();
   const good = Buffer.from(orderBody);
   const piece = fc.oneof(
@@ -48,7 +48,7 @@ test("ten thousand mutated requests are answered, and the sandbox goes on", asyn
       ),
     );
   const counts = new Map<number, number>();
-  const documents = fc.sample(mutated, { numRuns: 10_000, seed: 11 });
+  const documents = fc.sample(mutated, { numRuns: 4_000, seed: 11 });
   const post = postsTo(sandbox.port, AT_A_TIME);
   const workers = Array.from({ length: AT_A_TIME }, async () => {
     for (let next = documents.pop(); next; next = documents.pop()) {
@@ -59,7 +59,7 @@ test("ten thousand mutated requests are answered, and the sandbox goes on", asyn
   });
   await Promise.all(workers);
   expect([...counts.keys()].sort()).toEqual([200, 500]);
-  expect(counts.get(500)).toBeGreaterThan(2_000);
+  expect(counts.get(500)).toBeGreaterThan(800);
   expect((await generate(sandbox)).result["code"]).toBe("0");
 });
 

@@ -120,7 +120,7 @@ describe.each(transports)("over %s", (transport) => {
   test("a menu that nobody answers ends the payment without a charge", async () => {
     const { register, simulator } = await started(transport, {
       behaviour: { asks: ["menu"] },
-      timers: { t3Ms: 50 },
+      timers: { t3Ms: 200 },
       pace: { cardWaitMs: 100 },
     });
     await register.run(PERMITTING);

@@ -45,7 +45,7 @@ describe.each(transports)("over %s", (transport) => {
   });
 
   test("a reversal stands although the register never acknowledges it", async () => {
-    const { register, simulator, reconnect } = await registered(transport, { t3Ms: 60 });
+    const { register, simulator, reconnect } = await registered(transport, { t3Ms: 300 });
     await register.run(authorisation(1200));
     await register.runToReport(reversal(1, 1200));
     await simulator.terminal.idle();

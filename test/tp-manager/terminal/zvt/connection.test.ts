@@ -278,7 +278,7 @@ describe("an idle terminal", () => {
   });
 
   test("on a serial line is given silence first, in which a late report is refused", async () => {
-    const timers = { ...patientTimers, t3Ms: 60 };
+    const timers = { ...patientTimers, t3Ms: 300 };
     const { peer, driver } = await connect({ timers, silenceMs: 300 }, serialPeer);
     const paying = driver.terminal.pay(tenEuro, new Observer());
     await peer.expect(/^0601/);

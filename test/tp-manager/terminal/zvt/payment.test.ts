@@ -222,15 +222,15 @@ describe.each([
   });
 
   test("that gets no answer is lost after T3", async () => {
-    const { peer, driver } = await connect(makePeer, { timers: { ...patientTimers, t3Ms: 80 } });
+    const { peer, driver } = await connect(makePeer, { timers: { ...patientTimers, t3Ms: 300 } });
     const paying = pay(driver, new Observer());
     await peer.expect(payCommand);
-    expect(await paying).toMatchObject({ end: "lost", text: expect.stringContaining("80 ms") });
+    expect(await paying).toMatchObject({ end: "lost", text: expect.stringContaining("300 ms") });
     expect(peer.log.filter((apdu) => apdu.startsWith("0601"))).toHaveLength(1);
   });
 
   test("that is not read to its end is lost after T4", async () => {
-    const { peer, driver } = await connect(makePeer, { timers: { ...patientTimers, t4Ms: 80 } });
+    const { peer, driver } = await connect(makePeer, { timers: { ...patientTimers, t4Ms: 300 } });
     const paying = pay(driver, new Observer());
     await peer.expect(payCommand);
     peer.send("800000");
