@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { schedule } from "node-cron";
+import type { ScheduledTask } from "node-cron";
 import type { Logger } from "./logger.ts";
 import type { Store } from "./stores/store.ts";
 import { type Clock, sleep } from "./time.ts";
@@ -24,6 +24,7 @@ interface DailyOptions {
   readonly log: Logger;
 }
 
+const AFTER_START_MS = 100;
 const IDLE_POLL_MS = 15_000;
 const IDLE_WAIT_MAX_MS = 3_600_000;
 /** Copies of each database that are kept: the newest, and one from before whatever spoilt it. */
@@ -32,14 +33,30 @@ const BACKUPS_KEPT = 2;
 const COPY_LIMIT_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
 
-/** Does the daily chores at their time, only while nothing else goes on. */
+/**
+ * Does the daily chores at their time, only while nothing else goes on. The package that times them
+ * reads the calendars of all the world, so it is loaded when the program is ready.
+ */
 export function startDaily(options: DailyOptions): { stop(): Promise<void> } {
+  let task: Promise<ScheduledTask> | undefined;
+  const timer = options.clock.startTimer("daily chores", AFTER_START_MS, () => {
+    task = scheduled(options);
+  });
+  return {
+    async stop() {
+      timer.clear();
+      await (await task)?.destroy();
+    },
+  };
+}
+
+async function scheduled(options: DailyOptions): Promise<ScheduledTask> {
   const [hours, minutes] = options.at.split(":").map(Number);
-  const task = schedule(`${minutes} ${hours} * * *`, () => runChores(options), {
+  const { schedule } = await import("node-cron");
+  return schedule(`${minutes} ${hours} * * *`, () => runChores(options), {
     name: "daily chores",
     noOverlap: true,
   });
-  return { stop: async () => void (await task.destroy()) };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { getTasks } from "node-cron";
 import { expect, onTestFinished, test } from "vitest";
 import { backupChore, oldLogsChore, runChores, startDaily } from "../../src/shared/daily.ts";
 import { openLogFile } from "../../src/shared/log-file.ts";
@@ -145,6 +146,11 @@ test("every time of day can be scheduled and stopped again", async () => {
   const clock = new TestClock();
   const { log } = recordingLog();
   for (const at of ["00:00", "03:30", "23:59"]) {
-    await startDaily({ at, idle: () => true, chores: [], clock, log }).stop();
+    const daily = startDaily({ at, idle: () => true, chores: [], clock, log });
+    await clock.advance(1_000);
+    await daily.stop();
   }
+  await startDaily({ at: "12:00", idle: () => true, chores: [], clock, log }).stop();
+  await clock.advance(1_000);
+  expect(getTasks().size).toBe(0);
 });

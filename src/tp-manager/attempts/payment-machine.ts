@@ -65,7 +65,7 @@ function advanceNotCharged(state: NotChargedState, input: AttemptInput): Attempt
       const last = { report, judgement, acknowledged: false };
       const why =
         judgement === "agrees"
-          ? "the terminal holds a sale that it reported too late, and another order fits"
+          ? "the terminal told a sale too late, which can be of this order or of another"
           : "the terminal told a sale of this order too late, and not the one that was asked for";
       return { phase: "in-doubt", why, last, told: state.outcome };
     }

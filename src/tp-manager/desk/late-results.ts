@@ -3,6 +3,7 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
+import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import { canHaveLeft } from "../attempts/never-sent.ts";
 import { newestAttempts } from "../attempts/newest-attempts.ts";
 import {
@@ -167,8 +168,7 @@ export class LateResults {
   #wasToldBefore(report: TransactionReport, doubt: Attempt, newest: readonly Attempt[]): boolean {
     const { attempts, terminal, terminalLog } = this.#parts;
     if (!terminal.capabilities.sharesLine) return false;
-    const strays = terminalLog.strays(STRAYS_LOOKED_AT);
-    const stray = strays.find(({ atMs }) => atMs <= doubt.startedAtMs);
+    const [stray] = terminalLog.strays(1);
     if (stray && isSameWord(stray.report, report)) return true;
     const at = newest.findIndex(({ transactionId }) => transactionId === doubt.transactionId);
     for (const { transactionId } of newest.slice(at + 1)) {
@@ -258,14 +258,51 @@ export class LateResults {
 
   /** An approval of something else than was asked. false: the order was tried again since. */
   #doubtAgain(attempt: Attempt, report: TransactionReport, judgement: "disagrees"): boolean {
-    const { inquiries } = this.#parts;
     if (this.#wasTriedAgain(attempt)) return false;
+    const writer = this.#doubt(attempt, report, judgement);
+    tellMismatch(writer, report, "the order had been answered as not charged");
+    return true;
+  }
+
+  #doubt(
+    attempt: Attempt,
+    report: TransactionReport,
+    judgement: "agrees" | "disagrees",
+  ): AttemptWriter {
     const writer = new AttemptWriter(attempt, this.#parts);
     const detail = { report, judgement, toldBefore: attempt.state };
     writer.advance({ input: "found-doubtful", report, judgement }, "doubted-late", detail);
-    tellMismatch(writer, report, "the order had been answered as not charged");
-    inquiries.reconsider();
-    return true;
+    this.#parts.inquiries.reconsider();
+    return writer;
+  }
+
+  /**
+   * An approval that names nobody, behind an order that was told as not charged: the terminal may
+   * have approved what it had turned away. Results come in their order, so it is none of before the
+   * last payment that was told its own.
+   */
+  #contradicted(report: TransactionReport): Attempt | undefined {
+    const { attempts } = this.#parts;
+    const sent = newestAttempts(attempts, ATTEMPTS_LOOKED_AT).filter((one) =>
+      canHaveLeft(attempts, one),
+    );
+    for (const attempt of sent) {
+      const { state, request, transactionId } = attempt;
+      const amountMinor = report.amountMinor ?? request.amountMinor;
+      if (isNotCharged(state) && fits(attempt, { ...report, amountMinor })) return attempt;
+      if (toldIn(attempts.events(transactionId))) return undefined;
+    }
+    return undefined;
+  }
+
+  #doubtContradicted(report: TransactionReport): void {
+    const attempt = names(report) ? undefined : this.#contradicted(report);
+    if (!attempt || this.#wasTriedAgain(attempt)) return;
+    const { orderId } = attempt.request;
+    const words =
+      `order ${orderId} is unknown now: it had been answered as not charged, and the terminal ` +
+      "tells a sale of its amount that names no order: compare, and settle it";
+    this.#doubt(attempt, report, "agrees").log("error", { alarm: PAYMENT_UNKNOWN }, words);
   }
 
   #withoutOrder(report: TransactionReport): void {
@@ -283,6 +320,7 @@ export class LateResults {
     terminalLog.endStray(id, clock.now(), "held", "the terminal told it, and no order fits");
     const words = "the terminal told a sale that no order asked for, or that several fit";
     log.error({ alarm: "sale-without-order", ...told }, words);
+    this.#doubtContradicted(report);
   }
 }
 

@@ -115,6 +115,41 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     expect(at.supervisor.stored.map(({ orderId }) => orderId)).not.toContain("A-1");
   });
 
+  test.each([
+    ["declined", {}, "in-doubt"],
+    ["declined, by an approval of no amount", { amountMinor: null }, "in-doubt"],
+    ["declined, by an approval of another amount", { amountMinor: 998 }, "not-charged"],
+    ["declined, by another register's approval", { reference: "0123456789" }, "in-doubt"],
+  ])("without a reference makes an order unknown that was told as %s", async (_, told, phase) => {
+    const at = unasked();
+    Object.assign(at.terminal.capabilities, { sharesLine: true });
+    const refused = { ...declined(), ...nameless };
+    at.terminal.script = (_order, observer) => {
+      observer.report(refused);
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Declined");
+    expect([at.told(told), phaseOf(at), alarms(at)]).toEqual([true, phase, expect.any(Array)]);
+    expect(alarms(at)).toContain("sale-without-order");
+    at.told(told);
+    expect([phaseOf(at), at.supervisor.stored]).toEqual([phase, []]);
+    if (phase === "not-charged") return;
+    await at.settle({ orderId: "A-1", outcome: "charged", note: "it is in its journal" });
+    expect(phaseOf(at)).toBe("charged");
+  });
+
+  test("without a reference says nothing of an order behind which another was told", async () => {
+    const at = unasked();
+    at.terminal.script = (_order, observer) => {
+      observer.report({ ...declined(), ...nameless });
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Declined");
+    at.terminal.script = approves;
+    expect(outcome(await pay(at, request("B-1", { amountMinor: 700 })))).toBe("Success");
+    expect([at.told({}), phaseOf(at)]).toEqual([true, "not-charged"]);
+  });
+
   test("of a reference that is not known is no order's, whatever its amount", async () => {
     const at = unasked();
     await doubtful(at);
