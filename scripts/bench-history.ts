@@ -82,6 +82,7 @@ async function start(name: string, folder: string, port: number): Promise<Runnin
   const settings = {
     ...{ SERIAL_PORT: "tcp://127.0.0.1:1", LOCAL_PORT: port, LOG_LEVEL: "info" },
     ...{ TERMINAL_MANAGER_LOGIN: "kiosk", TERMINAL_MANAGER_PWD: "secret", JOURNAL_DAYS: 30 },
+    CONSOLE_PORT: 0, // its port would be that of the other one
     UPDATE_TIME: values.chores ? time.padStart(5, "0") : "03:30",
   };
   const lines = Object.entries(settings).map(([key, value]) => `${key}=${value}\n`);
@@ -96,6 +97,7 @@ async function start(name: string, folder: string, port: number): Promise<Runnin
     { stdio: "inherit", env: { ...process.env, LONGEST_TURN: longestOf(folder) } },
   );
   while (!(await isListening(port))) await sleep(systemClock, "start", 100);
+  if (running.exitCode !== null) throw new Error(`the port ${port} is another program's`);
   return { name, folder, port, process: running, orders };
 }
 

@@ -54,7 +54,7 @@ if (!Number.isInteger(items) || items < 1 || !(answerAfterMs >= 0)) {
 }
 
 /** What a commit of eight results and eight claims writes into the log, as counted. */
-const COMMIT_PAGES = 21;
+const COMMIT_PAGES = 11;
 /** Linux counts in hundredths of a second (sysconf _SC_CLK_TCK). */
 const TICK_MS = 10;
 /** The loop is looked at so often; Node counts the pause between two looks as a delay. */

@@ -1,9 +1,11 @@
 /**
  * Measures a whole installation of real processes beside its floor, one payment each in turn:
- *   npm run bench -- [--payments 1000] [--simulators] [--line tcp|pty] [--markdown]
+ *   npm run bench -- [--payments 1000] [--warm-up 1000] [--simulators] [--line tcp|pty]
+ *     [--markdown]
  * The floor is the least that two programs can do for a payment (scripts/bench/floor.ts). Terminal
  * and gateway are fakes without storage, shared by both; with --simulators the product talks to the
- * simulators of the demo. Prints POST-to-answer times and processor time of both, their ratios, and
+ * simulators of the demo, with `--line pty` over a pseudo-terminal. TEST_BUNDLE=dist/bundle runs
+ * the bundled programs. Prints POST-to-answer times and processor time of both, their ratios, and
  * what one payment writes.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -23,15 +25,19 @@ import { Poster } from "./bench/poster.ts";
 const { values } = parseArgs({
   options: {
     payments: { type: "string", default: "1000" },
+    // Before anything counts: the runtime compiles what runs often, and a kiosk runs for months.
+    "warm-up": { type: "string", default: "1000" },
     line: { type: "string", default: "tcp" },
     simulators: { type: "boolean", default: false },
     markdown: { type: "boolean", default: false },
   },
 });
 const payments = Number(values.payments);
+const warmUp = Number(values["warm-up"]);
 const { line } = values;
-if (!Number.isInteger(payments) || payments < 1 || (line !== "tcp" && line !== "pty")) {
-  const words = "[--payments N] [--simulators] [--line tcp|pty] [--markdown]";
+const counts = [payments, warmUp];
+if (!counts.every((n) => Number.isInteger(n) && n > 0) || (line !== "tcp" && line !== "pty")) {
+  const words = "[--payments N] [--warm-up N] [--simulators] [--line tcp|pty] [--markdown]";
   process.stderr.write(`usage: npm run bench -- ${words}\n`);
   process.exit(64);
 }
@@ -39,8 +45,6 @@ const simulated = values.simulators || line === "pty";
 
 /** Linux counts in hundredths of a second (sysconf _SC_CLK_TCK). */
 const TICK_MS = 10;
-/** Before anything counts: the runtime compiles what runs often, and a kiosk runs for months. */
-const WARM_UP = 1000;
 /** Payments of which the writes are counted, after the others. */
 const COUNTED = 10;
 /** Later than what the connector writes behind its answer. */
@@ -65,7 +69,7 @@ try {
   const idle = memory();
   const product = side(`${at.url}/payment`, productPids);
   const sides = simulated ? [product] : [product, side(await startFloor(), floorPids)];
-  await inTurn(sides, WARM_UP, "warm");
+  await inTurn(sides, warmUp, "warm");
   for (const one of sides) one.begin();
   await inTurn(sides, payments, "bench");
   for (const one of sides) one.end();
@@ -80,7 +84,7 @@ try {
     ["page writes", counted.all.pages.toFixed(1), "5", ""],
     ["launch to both ready", `${readyMs.toFixed(0)} ms`, "", ""],
     ["memory idle", idle, "", ""],
-    [`memory after ${payments + WARM_UP} payments`, memory(), "", ""],
+    [`memory after ${payments + warmUp} payments`, memory(), "", ""],
   ]);
 } finally {
   poster.close();

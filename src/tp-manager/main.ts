@@ -12,6 +12,7 @@ import { startIpcServer } from "../shared/ipc/server.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
 import { Probation } from "../shared/probation.ts";
+import { isFull } from "../shared/storage-fault.ts";
 import { StoreExchange } from "../shared/stores/store-exchange.ts";
 import type { Clock } from "../shared/time.ts";
 import { TroubleWatch } from "../shared/trouble-watch.ts";
@@ -78,8 +79,8 @@ async function start(context: ProgramContext): Promise<void> {
   onStop("delivery poll", () => deliveries.close());
 
   const stores = { attempts, answers, handOffs, terminalLog, reconciliations, guard };
-  const settings = settingsOf(context);
-  const payments = { ...stores, probation, clock, log: areaLog("payments"), settings };
+  const own = { settings: settingsOf(context), isFull: () => isFull(installation.dataDirectory) };
+  const payments = { ...stores, probation, clock, log: areaLog("payments"), ...own };
   const tells = { announce: hub.announce, settled: () => handOff.nudge() };
   const desk = new TerminalDesk({ ...payments, terminal: driver, ...tells });
   const orders = new Orders({ ...payments, desk, handOff });

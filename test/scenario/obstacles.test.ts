@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ErrorCode } from "../../src/shared/errors.ts";
 import { exitCodes } from "../../src/shared/exit-codes.ts";
 import { TerminalUnavailable } from "../../src/tp-manager/terminal/terminal.ts";
-import { pay, request } from "../support/payment-house.ts";
+import { house, pay, request } from "../support/payment-house.ts";
 import { report } from "../support/reports.ts";
 import { disconnected, lost } from "../support/scripted-terminal.ts";
 import { openFaces } from "./trouble-faces.ts";
@@ -102,6 +102,19 @@ describe("what a payment would get is what every face shows", () => {
     const paid = await one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect(paid.one.error.code).toBe(code);
     expect(at.journal.attempts.latest("NEW")?.state.phase ?? "not-charged").toBe("not-charged");
+  });
+
+  test("a disk that is full is told before a payment meets it", async () => {
+    let free = false;
+    const at = house(undefined, undefined, { isFull: () => !free });
+    const { faces } = await openFaces({}, at);
+    const shown = await faces();
+    expect(shown.health.obstacles).toMatchObject([{ code: "STORAGE_FAILED" }]);
+    expect(shown.metrics).toContain("connector_terminal_ready 0");
+    expect(shown.exitCode).toBe(exitCodes.unavailable);
+    expect(shown.findings).toContainEqual(expect.objectContaining({ code: "STORAGE_FAILED" }));
+    free = true;
+    expect((await faces()).health.status).toBe("Ready");
   });
 
   test("a supervisor that is down keeps no payment away, and the status tells of it", async () => {

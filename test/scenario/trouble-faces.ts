@@ -26,9 +26,8 @@ const installationOf = (dataDirectory: string) => ({
 });
 
 /** Both programs' troubles in one process: real local messages, every face, the test clock. */
-export async function openFaces(options: RigOptions = {}) {
+export async function openFaces(options: RigOptions = {}, at = house()) {
   const rig = await openRig(options);
-  const at = house();
   const data = temporaryFolder();
   const runDirectory = openRunDirectory(data);
   const common = { runDirectory, log: rig.log };

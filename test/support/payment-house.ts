@@ -91,6 +91,8 @@ interface HouseOptions {
   /** The pause between two looks; 10 seconds unless it is said. */
   readonly confirmAfterMs?: number;
   readonly repeatMustMatch?: "amount" | "all";
+  /** The disk has no room. */
+  readonly isFull?: () => boolean;
   /** Another supervisor than the one of a few lines. */
   readonly linkFor?: (journal: Journal) => SupervisorLink;
 }
@@ -140,6 +142,7 @@ export function house(
   const settled = (): void => handOff.nudge();
   const desk = new TerminalDesk({
     ...{ ...shared, terminal, announce: hub.announce, settled, probation },
+    isFull: options.isFull,
   });
   const orders = new Orders({ ...shared, desk, handOff });
   const afterSale = new AfterSale({ ...shared, desk, orders });

@@ -22,6 +22,8 @@ interface ObstacleFacts {
   readonly terminal: Pick<TerminalState, "link" | "linkProblem" | "status">;
   readonly blockedBy: string | undefined;
   readonly strayAsked: boolean;
+  /** The disk has no room for what a payment writes. */
+  readonly full: boolean;
   /** Throws when the journal cannot be read. */
   readonly changed: () => boolean;
   readonly storeDoubt: Pick<StoreDoubt, "because" | "isTakenOver"> | undefined;
@@ -38,6 +40,7 @@ export function obstaclesOf(facts: ObstacleFacts): readonly Obstacle[] {
     terminalObstacle(facts),
     doubtOf(facts),
     changedOf(facts.changed),
+    fullDiskOf(facts),
     storesObstacle(facts.storeDoubt),
   ].filter((one) => one !== undefined);
 }
@@ -87,6 +90,11 @@ function changedOf(changed: ObstacleFacts["changed"]): Obstacle | undefined {
     return { code: "STORAGE_FAILED", says: "the journal cannot be read: check the data folder" };
   }
   return { code: "TERMINAL_CHANGED", says: "another terminal is connected than before" };
+}
+
+function fullDiskOf({ full }: Pick<ObstacleFacts, "full">): Obstacle | undefined {
+  if (!full) return undefined;
+  return { code: "STORAGE_FAILED", says: "the disk of the data folder is full: make room" };
 }
 
 /** An order that is new here cannot be paid before the supervisor has told what it knows. */

@@ -67,6 +67,8 @@ interface DeskParts {
   readonly guard: DeskGuard;
   /** Missing: there is none. */
   readonly probation?: OnProbation | undefined;
+  /** The journal's disk has no room for another payment; missing: nobody looks. */
+  readonly isFull?: (() => boolean) | undefined;
 }
 
 interface DeskGuard extends ClosingGuard {
@@ -206,12 +208,12 @@ export class TerminalDesk implements Doubts {
 
   /** Why a payment of a new order would be refused now; empty: it is taken. */
   get obstacles(): readonly Obstacle[] {
-    const { terminal, guard } = this.#parts;
+    const { terminal, guard, isFull = () => false } = this.#parts;
     const { closed, updating, current } = this.#turn;
     return obstaclesOf({
       ...{ closed, updating, running: current !== undefined, terminal: terminal.state },
       ...{ blockedBy: this.blockedBy, strayAsked: this.strayAsked },
-      changed: () => this.#gate.changed,
+      ...{ changed: () => this.#gate.changed, full: isFull() },
       storeDoubt: guard.open,
     });
   }
