@@ -68,10 +68,9 @@ test("after a storm of readers that come and go there is room, and nothing is mi
 
 test("an id from before what is kept tells the gap, then everything that is kept", async () => {
   const api = await listening();
-  const { statements, events } = api.at.journal;
   const alarm = { alarm: "test", message: "", orderId: null, transactionId: null };
-  statements.transaction(() => {
-    for (let i = 0; i < 10_100; i++) events.append("alarm", alarm, 0);
+  api.at.journal.events.telling((tell) => {
+    for (let i = 0; i < 10_100; i++) tell("alarm", alarm, 0);
   });
   const head = `Host: localhost:${api.port}\r\nAuthorization: ${authorization}`;
   const { received } = api.raw(`GET /events HTTP/1.1\r\n${head}\r\nLast-Event-ID: 2\r\n\r\n`);
