@@ -1,0 +1,43 @@
+import { expect } from "vitest";
+import { referenceOf } from "../../src/tp-manager/attempts/reference-policy.ts";
+import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
+import { type House, house, outcome, pay, request } from "./payment-house.ts";
+import { report } from "./reports.ts";
+import { lost } from "./scripted-terminal.ts";
+
+const unsaid = { terminalId: null, receiptNumber: null, traceNumber: null, localDate: null };
+export const nameless = { ...unsaid, localTime: null };
+export const alarms = (at: House): string[] =>
+  at.hub.source.alarms(20).map(({ data }) => ("alarm" in data ? data.alarm : ""));
+export const phaseOf = (at: House, orderId = "A-1") =>
+  at.journal.attempts.latest(orderId)?.state.phase;
+export const referenceAt = (at: House, orderId = "A-1"): string =>
+  referenceOf(at.journal.attempts.latest(orderId)?.transactionId ?? "");
+
+/** A kiosk whose terminal cannot be asked, cancelled or refused. */
+export function unasked(
+  path?: string,
+): House & { told(change: Partial<TransactionReport>): boolean } {
+  const at = house(path);
+  const { terminal } = at;
+  let take = (_report: TransactionReport): boolean => false;
+  Object.assign(terminal, {
+    cancel: undefined,
+    takeLateResults: (listener: typeof take) => {
+      take = listener;
+    },
+    last: { kind: "not-told", why: "cannot be asked" },
+    baseline: { ...terminal.baseline, last: { kind: "not-told", why: "cannot be asked" } },
+  });
+  at.start();
+  const told = (change: Partial<TransactionReport>) => take(report({ ...nameless, ...change }));
+  return Object.assign(at, { told });
+}
+
+/** An order whose result was not heard, and the recovery run after it. */
+export async function doubtful(at: House, orderId = "A-1", change = {}): Promise<void> {
+  at.terminal.script = () => Promise.resolve(lost("nothing came"));
+  expect(outcome(await pay(at, request(orderId, change)))).toBe("Unknown");
+  await at.clock.advance(1_000);
+  expect(at.desk.blockedBy).toBeUndefined();
+}
