@@ -126,22 +126,3 @@ function holdsWhole(text: string, regions: readonly Region[]): boolean {
   for (const { isOwn } of numbersIn(text, regions)) if (isOwn) return true;
   return false;
 }
-
-/**
- * A narrow printer breaks a card number: it begins in one line and ends in one of the next. Masking
- * keeps the length, so each line gets its own part back.
- */
-export function withoutBrokenPans(lines: readonly string[]): string[] {
-  const words = lines.map((line) => line.trim());
-  const whole = words.filter((word) => word !== "").join(" ");
-  if (!containsPan(whole)) return [...lines];
-  const hidden = maskPansInText(whole);
-  let at = 0;
-  return lines.map((line, i) => {
-    const word = words[i] ?? "";
-    if (word === "") return line;
-    const part = hidden.slice(at, at + word.length);
-    at += word.length + 1;
-    return line.replace(word, () => part);
-  });
-}

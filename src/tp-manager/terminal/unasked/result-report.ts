@@ -1,5 +1,5 @@
-import { withoutBrokenPans } from "../../../shared/mask.ts";
 import { currencyOf, formatMajor } from "../../../shared/money.ts";
+import { ticketOfLines as ticketOf } from "../../../shared/printed-lines.ts";
 import { emptyReceipt, RECEIPT_AMOUNT_DIGITS, type Receipt } from "../../../shared/receipt.ts";
 import type { AbortReason, PaymentOrder, TransactionReport } from "../terminal.ts";
 
@@ -99,8 +99,5 @@ function labelled(label: string, value: string): string {
 
 /** Lines of a printed text, separated as in every ticket. */
 export function ticketOfLines(text: string): string {
-  const lines = text.split(/\r?\n/);
-  return withoutBrokenPans(lines.map((line) => line.replace(/[\p{Cc}|]/gu, " ").trimEnd()))
-    .join("|")
-    .replace(/^\|+|\|+$/g, "");
+  return ticketOf(text.split(/\r?\n/));
 }

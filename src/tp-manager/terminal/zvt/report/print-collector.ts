@@ -1,4 +1,4 @@
-import { withoutBrokenPans } from "../../../../shared/mask.ts";
+import { ticketOfLines } from "../../../../shared/printed-lines.ts";
 import { findTags, type Message, type Tag, tagValue } from "../../../../zvt/index.ts";
 
 /** docs/zvt.md 7.3, tag 1F07. */
@@ -38,7 +38,7 @@ export class PrintCollector {
     const customer = this.#receipts.filter(isForCustomer);
     const chosen = customer.length > 0 ? customer : this.#receipts;
     return chosen
-      .map(({ lines }) => ticketText(lines))
+      .map(({ lines }) => ticketOfLines(lines))
       .filter((text) => text !== "")
       .join("||");
   }
@@ -98,11 +98,4 @@ function isLast(attribute: number): boolean {
 function isForCustomer({ type, lines }: PrintedReceipt): boolean {
   if (type !== null) return type === CUSTOMER_RECEIPT;
   return lines.some((line) => /kundenbeleg|customer (copy|receipt)|ticket client/i.test(line));
-}
-
-/** The separator and control characters have no place inside a line. */
-function ticketText(lines: readonly string[]): string {
-  return withoutBrokenPans(lines.map((line) => line.replace(/[\p{Cc}|]/gu, " ").trimEnd()))
-    .join("|")
-    .replace(/^\|+|\|+$/g, "");
 }
