@@ -211,8 +211,8 @@ export class SessionLine {
         step.timerMs === null ? undefined : clock.startTimer("session", step.timerMs, fire);
     }
     const written = this.#write(step.frame ?? Uint8Array.from(step.write));
-    // Nothing of a frame has left when the line was closed already, but what got NAK before.
-    if (!written && step.frame) this.#sent(input.input === "send" ? "lapsed" : "refused");
+    // When the line was closed already nothing of a frame has left, but the sends before a repeat.
+    if (!written && step.frame) this.#sent(input.input === "send" ? "lapsed" : "unanswered");
     for (const news of step.news) this.#hear(news);
   }
 

@@ -40,7 +40,7 @@ type Phase =
   | { readonly is: "pausing"; readonly tries: number; readonly sawParity: boolean }
   | { readonly is: "open" }
   | { readonly is: "sending"; readonly frame: Uint8Array; readonly sends: number }
-  /** Every send got NAK, unless the answer to one of them is still to come. */
+  /** Every send got NAK, unless one NAK was noise and the answer to a frame is still to come. */
   | { readonly is: "refused" }
   /** The terminal may speak. */
   | { readonly is: "hearing"; readonly heard: Heard }
@@ -142,7 +142,8 @@ export function advanceSession(
 
 /** The part of a reply that was read is evidence all the same. */
 function onLost({ phase }: SessionState, times: SessionTimes): SessionStep {
-  if (phase.is === "refused") return { ...rest(null, times), news: [{ news: "refused" }] };
+  // An answer that is still to come cannot be heard any more.
+  if (phase.is === "refused") return { ...rest(null, times), news: [{ news: "unanswered" }] };
   const news: SessionNews[] =
     phase.is === "reading" ? [{ news: "spoilt", fault: "truncated", bytes: phase.frame.body }] : [];
   return { ...rest(null, times), news };
@@ -272,7 +273,7 @@ function onAnswerToFrame(
       if (phase.sends < FRAME_SENDS) return sendFrame(phase.frame, phase.sends + 1, times);
       return {
         ...{ state: { wish: null, phase: { is: "refused" } }, write: [control.eot] },
-        ...{ timerMs: times.quietMs, news: [] },
+        ...{ timerMs: times.answerMs, news: [] },
       };
     case control.eot:
       return { ...rest(null, times), news: [{ news: "unanswered" }] };
@@ -288,12 +289,15 @@ function onAnswerToFrame(
   }
 }
 
-/** An ACK makes it more answers than frames: one NAK was none, and the terminal has the frame. */
+/**
+ * An ACK makes it more answers than frames: one NAK was none, and the terminal has the frame. A
+ * terminal that speaks by itself may do so in the place of that answer.
+ */
 function onWordAfterNak(state: SessionState, byte: number, times: SessionTimes): SessionStep {
   if (byte === control.ack) return { ...rest(null, times), news: [{ news: "unanswered" }] };
   if (byte !== control.enq && byte !== control.stx) return stay(state);
   const heard = hear({ wish: null, phase: { is: "idle" } }, byte, true, times);
-  return { ...heard, news: [{ news: "refused" }, ...heard.news] };
+  return { ...heard, news: [{ news: "unanswered" }, ...heard.news] };
 }
 
 function onFrameByte(
