@@ -33,6 +33,8 @@ export interface SettledStray extends StrayRow {
   readonly finding: StrayFinding | "open" | "not-good";
   readonly because: string;
   readonly endedAtMs: number | null;
+  /** When a person marked it as seen. */
+  readonly seenAtMs: number | null;
 }
 
 /** Who wanted an end of day: somebody by `/tlc`, or the terminal itself. */

@@ -1,9 +1,10 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
-import type { Clock } from "../../shared/time.ts";
+import type { Clock, Timer } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
+import { storage } from "../attempts/failures.ts";
 import { canHaveLeft } from "../attempts/never-sent.ts";
 import { newestAttempts } from "../attempts/newest-attempts.ts";
 import {
@@ -40,6 +41,7 @@ const STRAYS_LOOKED_AT = 100;
 
 /** A terminal that misses our acknowledgement tells its result again within seconds. */
 const REPEAT_MS = 30_000;
+const COUNT_AGAIN_MS = 1_000;
 
 /**
  * Results that a terminal which cannot be asked tells after the end of their payment
@@ -49,6 +51,8 @@ export class LateResults {
   readonly #parts: LateParts;
   /** The newest attempt whose result a former process had stored. */
   #ended: { readonly transactionId: string; readonly atMs: number } | undefined;
+  /** Until kept approvals are looked through again, after the journal had failed. */
+  #uncounted: Timer | undefined;
 
   constructor(parts: LateParts) {
     this.#parts = parts;
@@ -105,21 +109,57 @@ export class LateResults {
 
   /**
    * When an attempt has charged nothing, an approval of an earlier attempt of its order counts that
-   * was kept while this one was open. Throws when the journal fails.
+   * was kept while this one was open; where a person's word ended this one, or the approval was
+   * marked as seen, the person decides anew. Throws when the journal fails, and tries again then.
    */
-  wasInVain({ state, number, request: { orderId } }: Attempt): void {
+  wasInVain(attempt: Attempt): void {
+    try {
+      this.#countKept(attempt);
+    } catch (error) {
+      this.#countLater();
+      throw error;
+    }
+  }
+
+  /** Before a payment begins: what failed in {@link wasInVain} is done. STORAGE_FAILED if not. */
+  catchUp(): void {
+    if (this.#uncounted) storage(() => this.begin(), "unknown");
+  }
+
+  /** Nothing is tried again. */
+  close(): void {
+    this.#uncounted?.clear();
+  }
+
+  #countLater(): void {
+    const { clock, log } = this.#parts;
+    this.#uncounted ??= clock.startTimer("kept approvals", COUNT_AGAIN_MS, () => {
+      this.#uncounted = undefined;
+      try {
+        this.begin();
+      } catch (error) {
+        log.error({ err: error, alarm: "journal" }, "the journal did not take a kept approval");
+        this.#countLater();
+      }
+    });
+  }
+
+  #countKept({ state, number, request: { orderId } }: Attempt): void {
     if (!isNotCharged(state) || number < 2) return;
     const { attempts, terminalLog, clock } = this.#parts;
     const isSpokenFor = (): boolean => {
       const latest = attempts.latest(orderId);
       return latest !== undefined && !isNotCharged(latest.state);
     };
-    for (const { id, report, finding } of terminalLog.strays(STRAYS_LOOKED_AT).reverse()) {
+    for (const stray of terminalLog.strays(STRAYS_LOOKED_AT).reverse()) {
+      const { id, report, finding, seenAtMs } = stray;
       const ofIts = attempts
         .ofOrder(orderId)
         .find(({ transactionId }) => report.reference === referenceOf(transactionId));
       if (id === null || finding !== "held" || !ofIts || isSpokenFor()) continue;
-      if (!this.#belongs(ofIts, report)) continue;
+      const hasWord = state.settled !== undefined || seenAtMs !== null;
+      if (hasWord) this.#askPerson(ofIts, report, "an earlier attempt of it");
+      else if (!this.#belongs(ofIts, report)) continue;
       terminalLog.endStray(id, clock.now(), "known", "no later attempt of its order was charged");
     }
   }
@@ -298,10 +338,15 @@ export class LateResults {
   #doubtContradicted(report: TransactionReport): void {
     const attempt = names(report) ? undefined : this.#contradicted(report);
     if (!attempt || this.#wasTriedAgain(attempt)) return;
+    this.#askPerson(attempt, report, "no order, and is of its amount");
+  }
+
+  /** Unknown until a person settles it. `named`: what the approval names. */
+  #askPerson(attempt: Attempt, report: TransactionReport, named: string): void {
     const { orderId } = attempt.request;
     const words =
       `order ${orderId} is unknown now: it had been answered as not charged, and the terminal ` +
-      "tells a sale of its amount that names no order: compare, and settle it";
+      `tells a sale that names ${named}: compare, and settle it`;
     this.#doubt(attempt, report, "agrees").log("error", { alarm: PAYMENT_UNKNOWN }, words);
   }
 
@@ -309,14 +354,11 @@ export class LateResults {
     const { terminalLog, terminal, clock, log } = this.#parts;
     const { good, resultCode, amountMinor } = report;
     const told = { good, resultCode, amountMinor };
-    if (!good) {
-      log.warn(told, "the terminal told a result that is no order's; it charged nobody");
-      return;
-    }
     const { identity } = terminal.state;
-    const seen = { atMs: clock.now(), report, identity, isUnmatched: false };
-    const id = terminalLog.keepStray(seen);
-    if (id === undefined) return;
+    // A refusal too: told again it says nothing of a later order.
+    const id = terminalLog.keepStray({ atMs: clock.now(), report, identity, isUnmatched: false });
+    if (!good) log.warn(told, "the terminal told a result that is no order's; it charged nobody");
+    if (!good || id === undefined) return;
     terminalLog.endStray(id, clock.now(), "held", "the terminal told it, and no order fits");
     const words = "the terminal told a sale that no order asked for, or that several fit";
     log.error({ alarm: "sale-without-order", ...told }, words);

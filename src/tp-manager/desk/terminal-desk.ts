@@ -203,6 +203,7 @@ export class TerminalDesk implements Doubts {
       );
     }
     await free;
+    this.#lateResults.close();
     await this.#inquiries.close();
   }
 
@@ -251,6 +252,7 @@ export class TerminalDesk implements Doubts {
       needs: "pay",
       prepare: (preparing) => this.#prepare(preparing),
       run: async (_terminal, baseline, turn) => {
+        this.#lateResults.catchUp();
         const begun = payment.begin(baseline);
         const { transactionId, number } = begun;
         const about = { transactionId, orderId, attempt: number };
@@ -272,17 +274,14 @@ export class TerminalDesk implements Doubts {
 
   /** An approval of an earlier attempt counts when this end is in vain (docs/design.md 3.25). */
   #spokenFor(end: Attempt): Attempt {
-    const { terminal, attempts, log } = this.#parts;
+    const { terminal, attempts } = this.#parts;
     if (!terminal.takeLateResults) return end;
     terminal.endWritten?.();
     if (!isNotCharged(end.state)) return end;
-    try {
+    return storage(() => {
       this.#lateResults.wasInVain(end);
       return attempts.latest(end.request.orderId) ?? end;
-    } catch (error) {
-      log.error({ err: error }, "the journal could not be read");
-      throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
-    }
+    }, "unknown");
   }
 
   /** The gate, and a look at what the terminal has stored: nothing may be hidden by a sale. */

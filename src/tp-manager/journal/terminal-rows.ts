@@ -180,6 +180,7 @@ export function strayOf(row: Row): SettledStray {
     finding: row["finding"] as SettledStray["finding"],
     because: String(row["because"]),
     endedAtMs: row["ended_at_ms"] === null ? null : Number(row["ended_at_ms"]),
+    seenAtMs: row["seen_ms"] === null ? null : Number(row["seen_ms"]),
   };
 }
 

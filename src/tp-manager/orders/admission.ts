@@ -136,13 +136,20 @@ export function assertSameOrder(
  * day: amount and currency fit by chance, the customer's goods do not (docs/design.md 5.11). The
  * archive has lost the echoes.
  */
-export function differingMembers(
+function differingMembers(
   { echo }: PaymentRequest,
   { request, baseline }: Stored,
 ): Array<"basket" | "customer" | "customData"> {
   if (request.echo === echo || baseline === null) return [];
   return (["basket", "customer", "customData"] as const).filter(
     (member) => !isDeepStrictEqual(echo[member], request.echo[member]),
+  );
+}
+
+/** The warnings in the answer of a repeated order (docs/design.md 5.11). */
+export function differences(request: PaymentRequest, attempt: Attempt): string[] {
+  return differingMembers(request, attempt).map(
+    (member) => `${member} is not that of the stored order; a new sale needs a new orderId`,
   );
 }
 

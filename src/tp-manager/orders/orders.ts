@@ -28,7 +28,7 @@ import {
   assertSameOrder,
   assertStillOpen,
   attemptThatSpeaks,
-  differingMembers,
+  differences,
   type RepeatMustMatch,
 } from "./admission.ts";
 
@@ -359,13 +359,14 @@ export class Orders {
   }
 
   /**
-   * Nothing financial has left. An order that may be charged by a sale found just now is not
-   * recorded as failed: throws TERMINAL_IN_DOUBT (docs/design.md 3.19). Neither is an order of
-   * which a lost journal may have known a charge: throws the reason, or STORES_DISAGREE
-   * (docs/design.md 3.17).
+   * Nothing financial has left. An order for which an earlier attempt speaks by now is answered as
+   * it stands. One that may be charged by a sale found just now is not recorded as failed: throws
+   * TERMINAL_IN_DOUBT (docs/design.md 3.19). Neither is an order of which a lost journal may have
+   * known a charge: throws the reason, or STORES_DISAGREE (docs/design.md 3.17).
    */
   #refused(transactionId: string, request: PaymentRequest, why: AppError): Attempt {
     const { orderId, generatedId } = request;
+    assertStillOpen(orderId, this.#parts.attempts);
     if (this.#parts.guard.open && !generatedId) throw asUnknown(why);
     if (this.#parts.desk.lateReport(orderId) === undefined) {
       return this.#failed(transactionId, request, why);
@@ -416,13 +417,6 @@ export class Orders {
 function suspectsOf(body: Reconciliation["body"]): readonly Suspect[] {
   if (body.kind === "receipt-jump") return body.suspects;
   return body.terminal.result === "not-comparable" ? [] : body.terminal.suspects;
-}
-
-/** The warnings in the answer of a repeated order (docs/design.md 5.11). */
-function differences(request: PaymentRequest, attempt: Attempt): string[] {
-  return differingMembers(request, attempt).map(
-    (member) => `${member} is not that of the stored order; a new sale needs a new orderId`,
-  );
 }
 
 /**

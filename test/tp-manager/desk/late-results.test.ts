@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { referenceOf } from "../../../src/tp-manager/attempts/reference-policy.ts";
+import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
 import { outcome, pay, request } from "../../support/payment-house.ts";
 import { declined, report } from "../../support/reports.ts";
 import { approves, lost } from "../../support/scripted-terminal.ts";
@@ -14,6 +15,16 @@ import {
   referenceAt,
   unasked,
 } from "../../support/unasked-house.ts";
+
+/** An order refused, tried again and in doubt, and then an approval of its first attempt. */
+async function refusedThenDoubtful(at: ReturnType<typeof unasked>): Promise<void> {
+  await doubtful(at);
+  const reference = referenceAt(at);
+  at.told({ ...declined(), ...nameless, reference });
+  await doubtful(at);
+  at.told({ reference });
+  expect(phaseOf(at)).toBe("in-doubt");
+}
 
 describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
   test("charges the order whose reference it carries", async () => {
@@ -255,26 +266,72 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     },
   );
 
-  test.each(["a late refusal", "an operator"])(
-    "for an earlier attempt counts when %s ends the doubt about a later one",
-    async (who) => {
+  test.each([
+    ["a late refusal", "charged", 1],
+    ["an operator", "in-doubt", 0],
+    ["a late refusal, once it was seen", "in-doubt", 0],
+  ])("for an earlier attempt counts when %s ends the doubt about a later one", async (...row) => {
+    const [who, phase, stored] = row;
+    const at = unasked();
+    await refusedThenDoubtful(at);
+    const [attempt, later] = at.journal.attempts.ofOrder("A-1");
+    if (!attempt || !later) throw new Error("no attempt");
+    const [stray] = at.journal.terminalLog.strays(1);
+    if (who.endsWith("seen")) at.journal.seen.mark("stray", `${stray?.id}`, "given back", 1);
+    const word = { outcome: "not_charged", note: "nothing was booked" };
+    if (who === "an operator") {
+      at.desk.settle(later, { outcome: "not-charged", report: report() }, word);
+    } else at.told({ ...declined(), ...nameless, reference: referenceOf(later.transactionId) });
+    await at.clock.advance(1_000);
+    expect([phaseOf(at), at.supervisor.stored.length]).toEqual([phase, stored]);
+    expect(at.journal.terminalLog.strays(1)).toMatchObject([{ finding: "known" }]);
+    if (phase === "charged") return;
+    await at.settle({ orderId: "A-1", outcome: "not_charged", note: "given back by hand" });
+    expect(phaseOf(at)).toBe("not-charged");
+  });
+
+  test.each(["the clock", "a repeated order"])(
+    "for an earlier attempt counts by %s when the journal had failed",
+    async (by) => {
       const at = unasked();
-      await doubtful(at);
-      const first = referenceAt(at);
-      at.told({ ...declined(), ...nameless, reference: first });
-      await doubtful(at);
-      at.told({ reference: first });
-      expect(phaseOf(at)).toBe("in-doubt");
-      const later = at.journal.attempts.latest("A-1");
-      if (!later) throw new Error("no attempt");
-      const word = { outcome: "not_charged", note: "nothing was booked" };
-      if (who === "an operator") {
-        at.desk.settle(later, { outcome: "not-charged", report: report() }, word);
-      } else at.told({ ...declined(), ...nameless, reference: referenceOf(later.transactionId) });
-      await at.clock.advance(1_000);
-      expect([phaseOf(at), at.supervisor.stored.length]).toEqual(["charged", 1]);
+      await refusedThenDoubtful(at);
+      const later = referenceAt(at);
+      const { update } = at.journal.attempts;
+      let updates = 0;
+      at.journal.attempts.update = (...step) => {
+        updates += 1;
+        if (updates === 2) throw new Error("disk I/O");
+        return update.apply(at.journal.attempts, step);
+      };
+      const refused = { ...declined(), ...nameless, reference: later };
+      expect([at.told(refused), at.told(refused)]).toEqual([false, true]);
+      if (by === "the clock") await at.clock.advance(1_000);
+      else expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+      expect([phaseOf(at), at.journal.attempts.ofOrder("A-1").length]).toEqual(["charged", 2]);
     },
   );
+
+  test("that comes while the order is begun again is the answer when it cannot begin", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    at.terminal.prepare = () => {
+      at.told({ reference });
+      return Promise.reject(new TerminalUnavailable("busy", "the terminal prints"));
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect(at.journal.attempts.ofOrder("A-1")).toMatchObject([{ state: { phase: "charged" } }]);
+  });
+
+  test("that turned away what no order asked for ends none of later when told again", async () => {
+    const at = unasked();
+    Object.assign(at.terminal.capabilities, { sharesLine: true });
+    const refused = { ...declined(), ...nameless };
+    expect(at.told(refused)).toBe(true);
+    await doubtful(at);
+    expect([at.told(refused), phaseOf(at)]).toEqual([true, "in-doubt"]);
+  });
 
   test("for an earlier attempt counts although the program ends with the later one", async () => {
     const path = join(temporaryFolder(), "journal.db");
