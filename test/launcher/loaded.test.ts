@@ -45,7 +45,6 @@ test("the two programs start with few packages, and none that only some installa
     "@fastify/basic-auth",
     "currency-codes",
     "fastify",
-    "node-cron",
     "pino",
     "prom-client",
     "zod",
@@ -53,7 +52,6 @@ test("the two programs start with few packages, and none that only some installa
   expect(packages("supervisor/main.ts")).toEqual([
     "currency-codes",
     "fast-xml-parser",
-    "node-cron",
     "pino",
     "zod",
   ]);

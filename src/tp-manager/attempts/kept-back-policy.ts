@@ -12,8 +12,11 @@ import type { StrayRow } from "./terminal-log.ts";
 export function mayBeKeptBack(earlier: Iterable<Attempt>): Attempt[] {
   const keptBack: Attempt[] = [];
   for (const attempt of earlier) {
-    if (hadItsResult(attempt)) break;
-    if (attempt.state.phase === "in-doubt") keptBack.push(attempt);
+    const { state } = attempt;
+    // In doubt by a result that came behind the one it was told with.
+    const hadTwo = state.phase === "in-doubt" && state.told !== undefined;
+    if (hadTwo || hadItsResult(attempt)) break;
+    if (state.phase === "in-doubt") keptBack.push(attempt);
   }
   return keptBack;
 }

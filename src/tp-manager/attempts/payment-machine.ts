@@ -66,7 +66,7 @@ function advanceNotCharged(state: NotChargedState, input: AttemptInput): Attempt
       const why =
         judgement === "agrees"
           ? "the terminal told a sale too late, which can be of this order or of another"
-          : "the terminal told a sale of this order too late, and not the one that was asked for";
+          : "the terminal told a sale too late, and not surely the one that was asked for";
       return { phase: "in-doubt", why, last, told: state.outcome };
     }
     default:

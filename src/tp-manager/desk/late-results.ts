@@ -37,7 +37,7 @@ interface LateParts {
 const ATTEMPTS_LOOKED_AT = 500;
 
 /** An approval of an earlier attempt, kept while the order was tried again, is one of these. */
-const STRAYS_LOOKED_AT = 100;
+const STRAYS_LOOKED_AT = 1_000;
 
 /** A terminal that misses our acknowledgement tells its result again within seconds. */
 const REPEAT_MS = 30_000;
@@ -53,6 +53,7 @@ export class LateResults {
   #ended: { readonly transactionId: string; readonly atMs: number } | undefined;
   /** Until kept approvals are looked through again, after the journal had failed. */
   #uncounted: Timer | undefined;
+  #isClosed = false;
 
   constructor(parts: LateParts) {
     this.#parts = parts;
@@ -121,23 +122,27 @@ export class LateResults {
     }
   }
 
-  /** Before a payment begins: what failed in {@link wasInVain} is done. STORAGE_FAILED if not. */
-  catchUp(): void {
+  /** Does what failed in {@link wasInVain}, then `next`. STORAGE_FAILED when it fails again. */
+  caughtUp<T>(next: () => T): T {
     if (this.#uncounted) storage(() => this.begin(), "unknown");
+    return next();
   }
 
   /** Nothing is tried again. */
   close(): void {
+    this.#isClosed = true;
     this.#uncounted?.clear();
   }
 
   #countLater(): void {
     const { clock, log } = this.#parts;
+    if (this.#isClosed) return;
     this.#uncounted ??= clock.startTimer("kept approvals", COUNT_AGAIN_MS, () => {
       this.#uncounted = undefined;
       try {
         this.begin();
       } catch (error) {
+        if (error instanceof BrokenInvariant) throw error;
         log.error({ err: error, alarm: "journal" }, "the journal did not take a kept approval");
         this.#countLater();
       }
@@ -151,16 +156,22 @@ export class LateResults {
       const latest = attempts.latest(orderId);
       return latest !== undefined && !isNotCharged(latest.state);
     };
-    for (const stray of terminalLog.strays(STRAYS_LOOKED_AT).reverse()) {
-      const { id, report, finding, seenAtMs } = stray;
+    const held = terminalLog.strays(STRAYS_LOOKED_AT).filter(({ finding }) => finding === "held");
+    const because = "no later attempt of its order was charged";
+    for (const { report, seenAtMs } of held.reverse()) {
+      // Nothing of the archive changes, and what was never sent has no result.
       const ofIts = attempts
         .ofOrder(orderId)
-        .find(({ transactionId }) => report.reference === referenceOf(transactionId));
-      if (id === null || finding !== "held" || !ofIts || isSpokenFor()) continue;
-      const hasWord = state.settled !== undefined || seenAtMs !== null;
-      if (hasWord) this.#askPerson(ofIts, report, "an earlier attempt of it");
+        .find((one) => one.baseline && report.reference === referenceOf(one.transactionId));
+      if (!ofIts || isSpokenFor()) continue;
+      const words = [state, ofIts.state].map((of) => isNotCharged(of) && of.settled);
+      const hasWord = words.some(Boolean) || seenAtMs !== null;
+      if (hasWord && isNotCharged(ofIts.state)) this.#askPerson(ofIts, report);
       else if (!this.#belongs(ofIts, report)) continue;
-      terminalLog.endStray(id, clock.now(), "known", "no later attempt of its order was charged");
+      for (const { id, report: again } of held) {
+        if (id === null || !isSameWord(report, again)) continue;
+        terminalLog.endStray(id, clock.now(), "known", because);
+      }
     }
   }
 
@@ -208,14 +219,15 @@ export class LateResults {
   #wasToldBefore(report: TransactionReport, doubt: Attempt, newest: readonly Attempt[]): boolean {
     const { attempts, terminal, terminalLog } = this.#parts;
     if (!terminal.capabilities.sharesLine) return false;
-    const [stray] = terminalLog.strays(1);
-    if (stray && isSameWord(stray.report, report)) return true;
     const at = newest.findIndex(({ transactionId }) => transactionId === doubt.transactionId);
-    for (const { transactionId } of newest.slice(at + 1)) {
+    const [stray] = terminalLog.strays(1);
+    for (const { transactionId, startedAtMs } of newest.slice(at + 1)) {
       const told = toldIn(attempts.events(transactionId));
-      if (told) return isSameWord(told, report);
+      if (!told) continue;
+      const isStrayNewer = stray !== undefined && stray.atMs >= startedAtMs;
+      return isSameWord(told, report) || (isStrayNewer && isSameWord(stray.report, report));
     }
-    return false;
+    return stray !== undefined && isSameWord(stray.report, report);
   }
 
   /** false: nothing was made of it, and it is no order's. */
@@ -304,11 +316,7 @@ export class LateResults {
     return true;
   }
 
-  #doubt(
-    attempt: Attempt,
-    report: TransactionReport,
-    judgement: "agrees" | "disagrees",
-  ): AttemptWriter {
+  #doubt(attempt: Attempt, report: TransactionReport, judgement: "disagrees"): AttemptWriter {
     const writer = new AttemptWriter(attempt, this.#parts);
     const detail = { report, judgement, toldBefore: attempt.state };
     writer.advance({ input: "found-doubtful", report, judgement }, "doubted-late", detail);
@@ -328,26 +336,27 @@ export class LateResults {
     );
     for (const attempt of sent) {
       const { state, request, transactionId } = attempt;
+      const told = toldIn(attempts.events(transactionId));
+      if (isCharged(state) || (told && isSameWord(told, report))) return undefined;
       const amountMinor = report.amountMinor ?? request.amountMinor;
       if (isNotCharged(state) && fits(attempt, { ...report, amountMinor })) return attempt;
-      if (toldIn(attempts.events(transactionId))) return undefined;
+      if (told) return undefined;
     }
     return undefined;
   }
 
   #doubtContradicted(report: TransactionReport): void {
     const attempt = names(report) ? undefined : this.#contradicted(report);
-    if (!attempt || this.#wasTriedAgain(attempt)) return;
-    this.#askPerson(attempt, report, "no order, and is of its amount");
+    if (attempt && !this.#wasTriedAgain(attempt)) this.#askPerson(attempt, report);
   }
 
-  /** Unknown until a person settles it. `named`: what the approval names. */
-  #askPerson(attempt: Attempt, report: TransactionReport, named: string): void {
+  /** Unknown until a person settles it, or an approval names it that none did before. */
+  #askPerson(attempt: Attempt, report: TransactionReport): void {
     const { orderId } = attempt.request;
     const words =
       `order ${orderId} is unknown now: it had been answered as not charged, and the terminal ` +
-      `tells a sale that names ${named}: compare, and settle it`;
-    this.#doubt(attempt, report, "agrees").log("error", { alarm: PAYMENT_UNKNOWN }, words);
+      "tells a sale that is its own or another's: compare, and settle it";
+    this.#doubt(attempt, report, "disagrees").log("error", { alarm: PAYMENT_UNKNOWN }, words);
   }
 
   #withoutOrder(report: TransactionReport): void {
@@ -355,14 +364,16 @@ export class LateResults {
     const { good, resultCode, amountMinor } = report;
     const told = { good, resultCode, amountMinor };
     const { identity } = terminal.state;
+    if (good) this.#doubtContradicted(report);
     // A refusal too: told again it says nothing of a later order.
+    const [newest] = terminalLog.strays(1);
+    if (!good && newest && isSameWord(newest.report, report)) return;
     const id = terminalLog.keepStray({ atMs: clock.now(), report, identity, isUnmatched: false });
     if (!good) log.warn(told, "the terminal told a result that is no order's; it charged nobody");
     if (!good || id === undefined) return;
     terminalLog.endStray(id, clock.now(), "held", "the terminal told it, and no order fits");
     const words = "the terminal told a sale that no order asked for, or that several fit";
     log.error({ alarm: "sale-without-order", ...told }, words);
-    this.#doubtContradicted(report);
   }
 }
 

@@ -252,8 +252,7 @@ export class TerminalDesk implements Doubts {
       needs: "pay",
       prepare: (preparing) => this.#prepare(preparing),
       run: async (_terminal, baseline, turn) => {
-        this.#lateResults.catchUp();
-        const begun = payment.begin(baseline);
+        const begun = this.#lateResults.caughtUp(() => payment.begin(baseline));
         const { transactionId, number } = begun;
         const about = { transactionId, orderId, attempt: number };
         const unwritten: UnwrittenStep[] = [];
@@ -267,7 +266,7 @@ export class TerminalDesk implements Doubts {
         log.info(about, `payment ended: ${end.state.phase}`);
         return this.#spokenFor(end);
       },
-      refused: payment.refused,
+      refused: (why) => this.#lateResults.caughtUp(() => payment.refused(why)),
     });
     return ended.then((attempt) => this.#borneOut(attempt));
   }

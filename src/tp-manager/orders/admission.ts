@@ -63,7 +63,7 @@ export function assertHolds(
  * Where its result could not be told from that of an order in doubt, a sale would end in doubt too,
  * with its customer charged (docs/design.md 3.25). Throws TERMINAL_IN_DOUBT.
  */
-function assertToldApart({ amountMinor }: PaymentRequest, desk: TerminalDesk): void {
+export function assertToldApart({ amountMinor }: PaymentRequest, desk: TerminalDesk): void {
   const refused = storage(() => desk.refusedBeside, "unknown");
   const same = refused.find(({ request }) => request.amountMinor === amountMinor);
   if (!same) return;
@@ -175,9 +175,14 @@ export function assertStillOpen(orderId: string, attempts: Pick<AttemptStore, "l
 }
 
 /** The answer of a payment that met {@link assertStillOpen}; other errors go on. */
-export function attemptThatSpeaks(error: unknown): Attempt {
+export function attemptThatSpeaks(
+  error: unknown,
+  request: PaymentRequest,
+  mustMatch: RepeatMustMatch,
+): Attempt {
   if (!(error instanceof SpokenFor)) throw error;
-  const { repeat } = rowOf(error.attempt);
+  const { charged, repeat } = rowOf(error.attempt);
+  assertSameOrder(request, error.attempt, charged, mustMatch);
   if (repeat === "answer" || repeat === "ask") return error.attempt;
   throw repeat === "begin" ? error : new AppError(repeat);
 }

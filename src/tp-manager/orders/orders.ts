@@ -27,6 +27,7 @@ import {
   assertHolds,
   assertSameOrder,
   assertStillOpen,
+  assertToldApart,
   attemptThatSpeaks,
   differences,
   type RepeatMustMatch,
@@ -292,6 +293,7 @@ export class Orders {
         begin: (baseline) => {
           assertHolds(request, desk.terminal);
           assertStillOpen(request.orderId, attempts);
+          assertToldApart(request, desk);
           guard.assertNoSaleFits(request, baseline, desk.terminal.capabilities.paymentLimitMs);
           const attempt = { transactionId, request, baseline, startedAtMs: clock.now() };
           return writing(() => attempts.begin(attempt));
@@ -300,7 +302,7 @@ export class Orders {
         ended: (attempt) => handOff.begin(attempt, settings.gatewayWaitMs),
         refused: (why) => this.#refused(transactionId, request, why),
       })
-      .catch(attemptThatSpeaks);
+      .catch((error) => attemptThatSpeaks(error, request, settings.repeatMustMatch));
     const running = { request, approved, ended };
     this.#running = running;
     const over = (): void => {

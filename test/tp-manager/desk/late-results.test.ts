@@ -100,41 +100,6 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     expect(at.supervisor.stored.map(({ orderId }) => orderId)).not.toContain("A-1");
   });
 
-  test.each([
-    ["declined", {}, "in-doubt"],
-    ["declined, by an approval of no amount", { amountMinor: null }, "in-doubt"],
-    ["declined, by an approval of another amount", { amountMinor: 998 }, "not-charged"],
-    ["declined, by another register's approval", { reference: "0123456789" }, "in-doubt"],
-  ])("without a reference makes an order unknown that was told as %s", async (_, told, phase) => {
-    const at = unasked();
-    Object.assign(at.terminal.capabilities, { sharesLine: true });
-    const refused = { ...declined(), ...nameless };
-    at.terminal.script = (_order, observer) => {
-      observer.report(refused);
-      return Promise.resolve({ end: "completed", ticket: "" });
-    };
-    expect(outcome(await pay(at, request("A-1")))).toBe("Declined");
-    expect([at.told(told), phaseOf(at), alarms(at)]).toEqual([true, phase, expect.any(Array)]);
-    expect(alarms(at)).toContain("sale-without-order");
-    at.told(told);
-    expect([phaseOf(at), at.supervisor.stored]).toEqual([phase, []]);
-    if (phase === "not-charged") return;
-    await at.settle({ orderId: "A-1", outcome: "charged", note: "it is in its journal" });
-    expect(phaseOf(at)).toBe("charged");
-  });
-
-  test("without a reference says nothing of an order behind which another was told", async () => {
-    const at = unasked();
-    at.terminal.script = (_order, observer) => {
-      observer.report({ ...declined(), ...nameless });
-      return Promise.resolve({ end: "completed", ticket: "" });
-    };
-    expect(outcome(await pay(at, request("A-1")))).toBe("Declined");
-    at.terminal.script = approves;
-    expect(outcome(await pay(at, request("B-1", { amountMinor: 700 })))).toBe("Success");
-    expect([at.told({}), phaseOf(at)]).toEqual([true, "not-charged"]);
-  });
-
   test("of a reference that is not known is no order's, whatever its amount", async () => {
     const at = unasked();
     await doubtful(at);
@@ -322,6 +287,42 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
     expect(at.journal.attempts.ofOrder("A-1")).toMatchObject([{ state: { phase: "charged" } }]);
+  });
+
+  test("that was kept is no word against a person's, however often it was told", async () => {
+    const path = join(temporaryFolder(), "journal.db");
+    const at = unasked(path);
+    await refusedThenDoubtful(at);
+    const [first] = at.journal.attempts.ofOrder("A-1");
+    const reference = referenceOf(first?.transactionId ?? "");
+    at.told({ reference, maskedPan: "541333XXXXXX0000" });
+    at.told({ reference });
+    for (const { id } of at.journal.terminalLog.strays(9)) {
+      at.journal.seen.mark("stray", `${id}`, "given back", 1);
+    }
+    at.told({ ...declined(), ...nameless, reference: referenceAt(at) });
+    expect(phaseOf(at)).toBe("in-doubt");
+    await at.settle({ orderId: "A-1", outcome: "not_charged", note: "given back by hand" });
+    at.close();
+    const again = unasked(path);
+    expect([phaseOf(again), again.supervisor.stored]).toEqual(["in-doubt", []]);
+    await again.settle({ orderId: "A-1", outcome: "not_charged", note: "given back by hand" });
+    again.close();
+    expect(phaseOf(unasked(path))).toBe("not-charged");
+  });
+
+  test("that comes while another amount is begun is told with the refusal", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    at.terminal.prepare = () => {
+      at.told({ reference });
+      return Promise.reject(new TerminalUnavailable("busy", "the terminal prints"));
+    };
+    await expect(pay(at, request("A-1", { amountMinor: 500 }))).rejects.toMatchObject({
+      ...{ code: "ORDER_MISMATCH", charged: "yes" },
+    });
   });
 
   test("that turned away what no order asked for ends none of later when told again", async () => {

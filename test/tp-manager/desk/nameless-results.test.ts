@@ -1,0 +1,103 @@
+import { describe, expect, test } from "vitest";
+import { outcome, pay, request } from "../../support/payment-house.ts";
+import { declined } from "../../support/reports.ts";
+import { approves } from "../../support/scripted-terminal.ts";
+
+import {
+  alarms,
+  doubtful,
+  nameless,
+  phaseOf,
+  referenceAt,
+  unasked,
+} from "../../support/unasked-house.ts";
+
+/** Where all payments share a line the next one is declined, by a result without a reference. */
+function declinedOnLine(at: ReturnType<typeof unasked>): void {
+  Object.assign(at.terminal.capabilities, { sharesLine: true });
+  at.terminal.script = (_order, observer) => {
+    observer.report({ ...declined(), ...nameless });
+    return Promise.resolve({ end: "completed", ticket: "" });
+  };
+}
+
+describe("an approval without a reference (docs/design.md 3.25)", () => {
+  test.each([
+    ["declined", {}, "in-doubt"],
+    ["declined, by an approval of no amount", { amountMinor: null }, "in-doubt"],
+    ["declined, by an approval of another amount", { amountMinor: 998 }, "not-charged"],
+    ["declined, by another register's approval", { reference: "0123456789" }, "in-doubt"],
+  ])("makes an order unknown that was told as %s", async (_, told, phase) => {
+    const at = unasked();
+    Object.assign(at.terminal.capabilities, { sharesLine: true });
+    const refused = { ...declined(), ...nameless };
+    at.terminal.script = (_order, observer) => {
+      observer.report(refused);
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Declined");
+    expect([at.told(told), phaseOf(at), alarms(at)]).toEqual([true, phase, expect.any(Array)]);
+    expect(alarms(at)).toContain("sale-without-order");
+    at.told(told);
+    expect([phaseOf(at), at.supervisor.stored]).toEqual([phase, []]);
+    if (phase === "not-charged") return;
+    await at.settle({ orderId: "A-1", outcome: "charged", note: "it is in its journal" });
+    expect(phaseOf(at)).toBe("charged");
+  });
+
+  test("leaves the word to a person, and is no news behind it", async () => {
+    const at = unasked();
+    declinedOnLine(at);
+    await pay(at, request("A-1"));
+    at.told({});
+    at.told({ maskedPan: "541333XXXXXX0000" });
+    expect([phaseOf(at), at.supervisor.stored]).toEqual(["in-doubt", []]);
+    await at.settle({ orderId: "A-1", outcome: "not_charged", note: "another register's" });
+    at.told({ maskedPan: "541333XXXXXX0000" });
+    expect(phaseOf(at)).toBe("not-charged");
+  });
+
+  test("with the order's own reference ends what one without had left to a person", async () => {
+    const at = unasked();
+    declinedOnLine(at);
+    await pay(at, request("A-1"));
+    at.told({});
+    at.told({ reference: referenceAt(at) });
+    expect(phaseOf(at)).toBe("charged");
+  });
+
+  test("says nothing of an order before one that is charged", async () => {
+    const at = unasked();
+    declinedOnLine(at);
+    await pay(at, request("A-1"));
+    await doubtful(at, "B-1");
+    await at.settle({ orderId: "B-1", outcome: "charged", note: "its receipt is here" });
+    at.told({});
+    expect(phaseOf(at)).toBe("not-charged");
+  });
+
+  test("is of no order that has not left", async () => {
+    const at = unasked();
+    declinedOnLine(at);
+    await pay(at, request("A-1"));
+    const { prepare } = at.terminal;
+    at.terminal.prepare = (...how) => {
+      at.told({});
+      return prepare.apply(at.terminal, how);
+    };
+    expect(outcome(await pay(at, request("B-1")))).toBe("Declined");
+    expect([phaseOf(at), phaseOf(at, "B-1")]).toEqual(["in-doubt", "not-charged"]);
+  });
+
+  test("says nothing of an order behind which another was told", async () => {
+    const at = unasked();
+    at.terminal.script = (_order, observer) => {
+      observer.report({ ...declined(), ...nameless });
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Declined");
+    at.terminal.script = approves;
+    expect(outcome(await pay(at, request("B-1", { amountMinor: 700 })))).toBe("Success");
+    expect([at.told({}), phaseOf(at)]).toEqual([true, "not-charged"]);
+  });
+});
