@@ -192,7 +192,9 @@ function needlesslyUnknown(end: End): string[] {
       const { baseline, state, transactionId = "" } = attempts?.latest(order) ?? {};
       if (world.device instanceof UnaskedDevice) {
         const isTold = world.device.hasTold(order, referenceOf(transactionId));
-        return isTold && !mayBeAnothers(order, end);
+        // Turned away, and then approved by a result that names no order (docs/design.md 3.25).
+        if (plan.unasked?.echoes === false && state && "told" in state && state.told) return false;
+        return isTold && !mayBeAnothers(order, end) && !wasToldBefore(transactionId, end);
       }
       // A sale that stands is one that the terminal can show.
       const unsold = world.bank.balance(order) === 0 ? state : undefined;
@@ -214,6 +216,26 @@ function mayBeAnothers(order: string, { plan, orders, found }: End): boolean {
   return orders
     .filter((other) => other !== order && found.get(other)?.status === "Unknown")
     .some((other) => amountsOf(other).some((amount) => amountsOf(order).includes(amount)));
+}
+
+/**
+ * A result that names no order, word for word the last that came before its payment, may be that
+ * one again: it is nobody's (docs/design.md 3.25).
+ */
+function wasToldBefore(transactionId: string, { plan, world, orders }: End): boolean {
+  const { attempts, terminalLog } = world.tpManager?.journal ?? {};
+  if (plan.unasked?.echoes !== false || !attempts || !terminalLog) return false;
+  const earlier = orders
+    .flatMap((order) => attempts.ofOrder(order))
+    .filter((attempt) => attempt.transactionId !== transactionId)
+    .flatMap((attempt) => attempts.events(attempt.transactionId))
+    .map(({ detail }) => (detail as { report?: TransactionReport }).report);
+  const strays = terminalLog.strays(100).map(({ report }) => report);
+  return strays.some(({ good, resultCode }, i) =>
+    [...earlier, ...strays.slice(i + 1)].some(
+      (told) => told?.good === good && told.resultCode === resultCode,
+    ),
+  );
 }
 
 function notAtGateway({ world, found }: End): string[] {
