@@ -53,6 +53,9 @@ function Summary({ story, words, language }) {
   // A note can say that it was charged all the same.
   const isDoubted = warnings.length > 0 && !isPaid;
   const isPartlyBack = story.gateway?.state === "partly-refunded";
+  const partlyBack = [words("story.gateway"), words("gateway.partly-refunded")].join(
+    words("colon"),
+  );
   const kind = isPaid ? "good" : status === "Unknown" ? "bad" : isDoubted ? "look" : "plain";
   const charged =
     chargedAmount === null ? words("notKnown") : money(chargedAmount, currency, language);
@@ -69,7 +72,7 @@ function Summary({ story, words, language }) {
   ];
   return html`<div class=${`banner ${kind}`}>
       <p class="big">${words(`story.status.${status}`)}</p>
-      ${isPartlyBack && html`<p>${words("story.gateway")}${words("colon")}${words("gateway.partly-refunded")}</p>`}
+      ${isPartlyBack && html`<p>${partlyBack}</p>`}
       ${isDoubted && html`<p>${words("story.doubted")}</p>`}
       ${
         error &&
