@@ -109,7 +109,7 @@ function transaction(last, words, language) {
   const time = terminalTimeOf(report.localDate, report.localTime, language);
   const rows = [
     ["doubt.amount", moneyOfMinor(amountMinor, currency, language)],
-    ["doubt.result", report.resultText || report.resultCode],
+    ["doubt.result", resultOf(report, words)],
     ["doubt.receipt", receiptNumber],
     ["doubt.trace", traceNumber],
     ["doubt.card", [cardName, maskedPan].filter((one) => one).join(" ")],
@@ -118,6 +118,17 @@ function transaction(last, words, language) {
   return html`<dl class="tight">${rows.map(
     ([key, value]) => html`<div key=${key}><dt>${words(String(key))}</dt><dd>${value}</dd></div>`,
   )}</dl>`;
+}
+
+/**
+ * A good result in the page's words, another one in those of the terminal.
+ * @param {any} report
+ * @param {import("../words.js").Words} words
+ */
+function resultOf({ good, resultText, resultCode }, words) {
+  if (good) return words("doubt.result.good");
+  const told = resultText || resultCode;
+  return told && html`<q lang="en">${told}</q>`;
 }
 
 /**

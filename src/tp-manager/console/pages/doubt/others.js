@@ -154,7 +154,7 @@ export function Strays({ words, language, strays, seen }) {
 
 /** @param {any} props */
 function GatewayFaults({ words, language, faults }) {
-  return html`<br />${words("eod.faults")}<ul>${faults.map(
+  return html`<div>${words("eod.faults")}</div><ul class="inner">${faults.map(
     (/** @type {any} */ { orderId, amountMinor, currency, because }) => html`<li key=${orderId}>
       <a href=${`#payments/${encodeURIComponent(orderId)}`}>${orderId}</a>
       ${" "}${moneyOfMinor(amountMinor, currency, language)}<${Detail} text=${because} /></li>`,
@@ -175,20 +175,20 @@ export function Differences({ words, language, compared, seen }) {
       <${Detail} text=${one.because} />
       ${
         Boolean(one.differenceMinor) &&
-        html`<br />${words(one.differenceMinor < 0 ? "differences.less" : "differences.more", {
+        html`<div>${words(one.differenceMinor < 0 ? "differences.less" : "differences.more", {
           amount: moneyOfMinor(Math.abs(one.differenceMinor), one.currency ?? "EUR", language),
-        })}`
+        })}</div>`
       }
       ${one.gateway?.faults.length > 0 && html`<${GatewayFaults} ...${{ words, language, faults: one.gateway.faults }} />`}
       ${
         one.orders.length > 0 &&
-        html`<br />${words("differences.orders")}
+        html`<div>${words("differences.orders")}
         ${" "}${one.orders
           .map(
             (/** @type {any} */ { orderId, now }) =>
               `${orderId}${now ? ` (${words(`status.${now}`)})` : ""}`,
           )
-          .join(", ")}`
+          .join(", ")}</div>`
       }
       <div class="row"><${SeenButton} words=${words}
         mark=${() => seen("difference", [String(one.id)], words(`differences.${one.kind}`))} />

@@ -47,6 +47,7 @@ export default function Doubt(props) {
     (/** @type {any} */ one) => one.code === "TERMINAL_CHANGED",
   );
   const open = unknown.filter((/** @type {any} */ one) => one.error?.code !== "PAYMENT_RUNNING");
+  const isDoubted = health.notes.some((/** @type {any} */ { note }) => note === "journal-doubted");
   const troubles = health.troubles;
   const none =
     lost.operations.length +
@@ -65,6 +66,7 @@ export default function Doubt(props) {
     <p role="status" ref=${outcome} tabindex="-1"
       class=${told ? (told.good ? "note good-word" : "note fault") : "empty"}>
       <${Said} told=${told} /></p>
+    ${isDoubted && html`<p class="note">${words("note.journal-doubted")}</p>`}
     ${none && html`<p>${words("doubt.none")}</p>`}
     ${changed && html`<${NewTerminal} ...${given} terminal=${health.terminal} />`}
     ${open.map(

@@ -143,7 +143,9 @@ function noteTold({ note, says, count }, words) {
 function runningWords({ what, orderId }, words) {
   const name = words(`now.what.${what}`);
   const told = name === `now.what.${what}` ? what : name;
-  return orderId ? `${told}${words("colon")}${words("order", { orderId })}` : told;
+  if (!orderId) return told;
+  const story = `#payments/${encodeURIComponent(orderId)}`;
+  return html`${told}${words("colon")}<a href=${story}>${words("order", { orderId })}</a>`;
 }
 
 /**

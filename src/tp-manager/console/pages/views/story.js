@@ -52,10 +52,15 @@ function Summary({ story, words, language }) {
   const isPaid = status === "Success";
   // A note can say that it was charged all the same.
   const isDoubted = warnings.length > 0 && !isPaid;
+  const isPartlyBack = story.gateway?.state === "partly-refunded";
+  const partlyBack = [words("story.gateway"), words("gateway.partly-refunded")].join(
+    words("colon"),
+  );
   const kind = isPaid ? "good" : status === "Unknown" ? "bad" : isDoubted ? "look" : "plain";
   const charged =
     chargedAmount === null ? words("notKnown") : money(chargedAmount, currency, language);
-  const told = words(`story.delivery.${delivery ?? "none"}`);
+  const undecided = status === "Unknown" || status === "Approved" ? "notYet" : "none";
+  const told = words(`story.delivery.${delivery ?? undecided}`);
   const delivered = delivery === "parked" ? html`<a href="#doubt">${told}</a>` : told;
   /** @type {Array<[string, unknown]>} */
   const rows = [
@@ -67,6 +72,7 @@ function Summary({ story, words, language }) {
   ];
   return html`<div class=${`banner ${kind}`}>
       <p class="big">${words(`story.status.${status}`)}</p>
+      ${isPartlyBack && html`<p>${partlyBack}</p>`}
       ${isDoubted && html`<p>${words("story.doubted")}</p>`}
       ${
         error &&
