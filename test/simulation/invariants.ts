@@ -231,10 +231,13 @@ function wasToldBefore(transactionId: string, { plan, world, orders }: End): boo
     .flatMap((attempt) => attempts.events(attempt.transactionId))
     .map(({ detail }) => (detail as { report?: TransactionReport }).report);
   const strays = terminalLog.strays(100).map(({ report }) => report);
-  return strays.some(({ good, resultCode }, i) =>
-    [...earlier, ...strays.slice(i + 1)].some(
-      (told) => told?.good === good && told.resultCode === resultCode,
-    ),
+  const isSame = (told: TransactionReport | undefined, again: TransactionReport): boolean =>
+    told !== undefined &&
+    (["good", "resultCode", "maskedPan", "authorisationNumber"] as const).every(
+      (field) => told[field] === again[field],
+    );
+  return strays.some((again, i) =>
+    [...earlier, ...strays.slice(i + 1)].some((told) => isSame(told, again)),
   );
 }
 
