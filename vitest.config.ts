@@ -24,8 +24,18 @@ export default defineConfig({
         test: {
           name: "main",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/tidy/**", ...sharing],
+          exclude: ["test/tidy/**", "test/browser/**", ...sharing],
           globalSetup: ["test/support/bundled-programs.ts"],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "browser",
+          include: ["test/browser/**/*.test.ts"],
+          globalSetup: ["test/support/bundled-programs.ts"],
+          // A look into a page makes two processes compute.
+          expect: { poll: { timeout: PATIENCE_MS, interval: 50 } },
         },
       },
       {

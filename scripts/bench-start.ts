@@ -163,9 +163,10 @@ function environment(): NodeJS.ProcessEnv {
 function start(args: readonly string[]): ChildProcess {
   const stdio: StdioOptions = ["ignore", "pipe", "inherit"];
   const [script = "", ...others] = args;
+  const name = script.includes("tp-manager") ? "tp-manager" : "supervisor";
   return script.startsWith("-")
     ? spawn(process.execPath, args, { cwd: projectRoot, env: environment(), stdio })
-    : spawnPart({ script, args: others }, { env: environment(), stdio });
+    : spawnPart({ name, script, args: others }, { env: environment(), stdio });
 }
 
 async function ready({ stdout }: ChildProcess): Promise<void> {

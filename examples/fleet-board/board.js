@@ -12,21 +12,39 @@ import { kioskView } from "./kiosk.js";
 // @ts-expect-error: serve.js takes it from the package
 import mqtt from "./mqtt.js";
 
-/** @returns {any} an element of whatever kind */
+/**
+ * @import { Choice, Kiosk } from "./fleet.js"
+ * @import { Schema } from "./schema.js"
+ */
+
+/**
+ * @param {string} id
+ * @returns {any} an element of whatever kind
+ */
 const at = (id) => document.getElementById(id);
+/** @param {string} path */
 const json = async (path) => (await fetch(path)).json();
 
+/** @type {{ broker: string, documents: string[] }} */
 const { broker, documents } = await json("/settings.json");
+/** @type {Record<string, Schema>} */
 const schemas = Object.fromEntries(
   await Promise.all(documents.map(async (name) => [name, await json(`/schemas/${name}.json`)])),
 );
 const fleet = new Fleet(schemas);
-/** The row of each kiosk, made once. */
+/**
+ * The row of each kiosk, made once.
+ * @type {Map<string, HTMLElement>}
+ */
 const rows = new Map();
+/** @type {Set<string>} */
 const changed = new Set();
 let isDue = false;
 
-/** Many documents, one drawing. */
+/**
+ * Many documents, one drawing.
+ * @param {string} [name]
+ */
 function draw(name) {
   if (name !== undefined) changed.add(name);
   if (isDue) return;
@@ -38,7 +56,7 @@ function draw(name) {
 }
 
 function drawNow() {
-  const news = [...changed].map((name) => fleet.kiosks.get(name));
+  const news = [...changed].flatMap((name) => fleet.kiosks.get(name) ?? []);
   changed.clear();
   if (news.some(({ name }) => !rows.has(name))) addRows(news);
   for (const kiosk of news) fillRow(kiosk);
@@ -48,6 +66,7 @@ function drawNow() {
   if (news.some(({ name }) => name === open)) drawKiosk(false);
 }
 
+/** @param {Kiosk[]} news */
 function addRows(news) {
   for (const { name } of news) {
     if (!rows.has(name)) rows.set(name, h("tr", {}));
@@ -56,10 +75,12 @@ function addRows(news) {
   at("kiosks").replaceChildren(...inOrder.map(([, row]) => row));
 }
 
+/** @param {Kiosk} kiosk */
 function fillRow(kiosk) {
   const { name, state } = kiosk;
-  const [word, colour] = wordOf(kiosk);
   const row = rows.get(name);
+  if (!row) return;
+  const [word, colour] = wordOf(kiosk);
   const hadFocus = row.contains(document.activeElement);
   const link = h("a", { href: `#${name}` }, name);
   const { obstacles = [], troubles = [], gateway } = state?.now ?? {};
@@ -75,6 +96,7 @@ function fillRow(kiosk) {
   if (hadFocus) link.focus();
 }
 
+/** @returns {Choice} */
 function chosen() {
   const version = at("version").value;
   return {
@@ -89,7 +111,8 @@ function drawList() {
   const choice = chosen();
   let shown = 0;
   for (const [name, row] of rows) {
-    row.hidden = !passes(fleet.kiosks.get(name), choice);
+    const kiosk = fleet.kiosks.get(name);
+    row.hidden = !kiosk || !passes(kiosk, choice);
     if (!row.hidden) shown += 1;
   }
   at("shown").textContent = `${shown} of ${rows.size} kiosks`;
@@ -97,6 +120,7 @@ function drawList() {
 
 function drawCounts() {
   const kiosks = [...fleet.kiosks.values()];
+  /** @type {(id: string, test: (kiosk: Kiosk) => boolean) => void} */
   const count = (id, test) => {
     at(id).textContent = kiosks.filter(test).length;
   };
@@ -115,10 +139,15 @@ function drawCounts() {
 
 let versionsShown = "";
 
+/**
+ * @param {[version: string, count: number][]} versions
+ * @param {number} all
+ */
 function drawVersions(versions, all) {
   const text = JSON.stringify(versions);
   if (text === versionsShown) return;
   versionsShown = text;
+  /** @param {string} version */
   const name = (version) => version || "not told";
   at("versions").replaceChildren(
     ...versions.map(([version, count]) =>
@@ -142,6 +171,7 @@ function drawVersions(versions, all) {
 
 const openName = () => location.hash.slice(1);
 
+/** @param {boolean} takeFocus */
 function drawKiosk(takeFocus) {
   const kiosk = fleet.kiosks.get(openName());
   const place = at("kiosk");
@@ -157,18 +187,26 @@ function drawKiosk(takeFocus) {
 function close() {
   const name = openName();
   location.hash = "";
-  rows.get(name)?.querySelector("a").focus();
+  rows.get(name)?.querySelector("a")?.focus();
 }
 
+/**
+ * @param {string} text
+ * @param {string} colour
+ */
 function say(text, colour) {
   const place = at("connection");
   place.textContent = text;
   place.className = `word ${colour}`;
 }
 
-/** Read-only: the page subscribes, and publishes nothing. */
+/**
+ * Read-only: the page subscribes, and publishes nothing.
+ * @param {{ username?: string, password?: string }} login
+ */
 function connect(login) {
   say("connecting", "look");
+  /** @type {import("mqtt").MqttClient} */
   const client = mqtt.connect(broker, {
     ...login,
     ...{ protocolVersion: 5, clean: true, reconnectPeriod: 5_000, keepalive: 30 },
@@ -192,7 +230,8 @@ function connect(login) {
   client.on("close", () => {
     if (!wantsLogin) say("not connected: what is shown may be old", "bad");
   });
-  client.on("error", ({ code }) => {
+  client.on("error", (error) => {
+    const code = "code" in error ? error.code : null;
     // A bad user name or password, or no right to connect.
     if (code !== 134 && code !== 135) return;
     wantsLogin = true;
@@ -203,7 +242,7 @@ function connect(login) {
   });
 }
 
-at("login").addEventListener("submit", (event) => {
+at("login").addEventListener("submit", (/** @type {SubmitEvent} */ event) => {
   event.preventDefault();
   connect({ username: at("user").value, password: at("password").value });
   at("password").value = "";

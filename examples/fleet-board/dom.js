@@ -1,9 +1,16 @@
-/** An element; texts become text nodes, so that no document can bring markup. */
+/** @typedef {Node | string | number} Child */
+
+/**
+ * An element; texts become text nodes, so that no document can bring markup.
+ * @param {string} tag
+ * @param {Record<string, string | number | boolean | null | (() => void)>} [attributes]
+ * @param {Child[]} children
+ */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (value !== null && value !== false) element.setAttribute(name, value);
+    if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== false) element.setAttribute(name, String(value));
   }
   element.append(...children.map((child) => (child instanceof Node ? child : String(child))));
   return element;
@@ -11,9 +18,16 @@ export function h(tag, attributes = {}, ...children) {
 
 const clock = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
-/** In the reader's own time zone. */
+/**
+ * In the reader's own time zone.
+ * @param {string} iso
+ */
 export const shownTime = (iso) => h("time", { datetime: iso }, clock.format(new Date(iso)));
 
+/**
+ * @param {number | null} minor
+ * @param {string | null} currency
+ */
 export function shownMoney(minor, currency) {
   if (minor === null) return "";
   if (currency === null) return `${minor} (minor units)`;

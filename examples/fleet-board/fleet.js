@@ -1,5 +1,25 @@
 import { isValid } from "./schema.js";
 
+/**
+ * @import { DocumentOf } from "../../src/supervisor/fleet/documents.ts"
+ * @import { Schema } from "./schema.js"
+ */
+
+/** @typedef {DocumentOf<"state">} State */
+/** @typedef {DocumentOf<"alarm">} Alarm */
+/** @typedef {DocumentOf<"payment">} Payment */
+/** @typedef {DocumentOf<"reconciliation">} Reconciliation */
+/** @typedef {DocumentOf<"metrics">} Metrics */
+/** @typedef {State | Alarm | Payment | Reconciliation | Metrics} Told */
+
+/**
+ * What is known of one kiosk.
+ * @typedef {{
+ *   name: string, state: State | null, known: State["now"], metrics: Metrics | null,
+ *   alarm: Alarm[], payment: Payment[], reconciliation: Reconciliation[],
+ * }} Kiosk
+ */
+
 /** Whoever may publish below `connector/1` can name kiosks: the page stays usable all the same. */
 const KIOSKS_MAX = 5_000;
 const BYTES_MAX = 64 * 1024;
@@ -9,18 +29,28 @@ const topic = /^connector\/1\/([A-Za-z0-9_-]{1,64})\/([a-z]+)$/;
 
 /** What the board knows: made of documents alone, without a page. */
 export class Fleet {
+  /** @type {Map<string, Kiosk>} */
   kiosks = new Map();
   /** Messages that are no document of a kiosk, or of one too many. */
   refused = 0;
-  /** Births and deaths of this page's time, the newest first. */
+  /**
+   * Births and deaths of this page's time, the newest first.
+   * @type {{ kiosk: string, connection: State["connection"], at: string }[]}
+   */
   changes = [];
   #schemas;
 
+  /** @param {Record<string, Schema>} schemas */
   constructor(schemas) {
     this.#schemas = schemas;
   }
 
-  /** Takes a message; the name of the kiosk that it changed, else null. */
+  /**
+   * Takes a message; the name of the kiosk that it changed, else null.
+   * @param {string} address
+   * @param {Uint8Array} bytes
+   * @param {boolean} isRetained
+   */
   take(address, bytes, isRetained) {
     const [, name = "", kind = ""] = topic.exec(address) ?? [];
     const document = name ? this.#read(kind, bytes) : null;
@@ -30,22 +60,31 @@ export class Fleet {
     }
     const kiosk = this.#kiosk(name);
     if (!kiosk) return null;
-    if (kind === "state") this.#state(kiosk, document, isRetained);
-    else if (kind === "metrics") kiosk.metrics = document;
-    else keep(kiosk[kind], document);
+    if (kind === "state") this.#state(kiosk, /** @type {State} */ (document), isRetained);
+    else if (kind === "metrics") kiosk.metrics = /** @type {Metrics} */ (document);
+    else if (kind === "alarm") keep(kiosk.alarm, /** @type {Alarm} */ (document));
+    else if (kind === "payment") keep(kiosk.payment, /** @type {Payment} */ (document));
+    else keep(kiosk.reconciliation, /** @type {Reconciliation} */ (document));
     return name;
   }
 
+  /**
+   * @param {string} kind
+   * @param {Uint8Array} bytes
+   * @returns {Told | null}
+   */
   #read(kind, bytes) {
-    if (!Object.hasOwn(this.#schemas, kind) || bytes.length > BYTES_MAX) return null;
+    const schema = Object.hasOwn(this.#schemas, kind) ? this.#schemas[kind] : undefined;
+    if (!schema || bytes.length > BYTES_MAX) return null;
     try {
       const value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-      return isValid(this.#schemas[kind], value) ? value : null;
+      return isValid(schema, value) ? value : null;
     } catch {
       return null;
     }
   }
 
+  /** @param {string} name */
   #kiosk(name) {
     const known = this.kiosks.get(name);
     if (known) return known;
@@ -53,11 +92,17 @@ export class Fleet {
       this.refused += 1;
       return null;
     }
+    /** @type {Kiosk} */
     const made = { name, state: null, known: null, metrics: null, ...emptyLists() };
     this.kiosks.set(name, made);
     return made;
   }
 
+  /**
+   * @param {Kiosk} kiosk
+   * @param {State} state
+   * @param {boolean} isRetained
+   */
   #state(kiosk, state, isRetained) {
     const before = kiosk.state;
     kiosk.state = state;
@@ -74,7 +119,12 @@ export class Fleet {
 
 const emptyLists = () => ({ alarm: [], payment: [], reconciliation: [] });
 
-/** The newest first; a document that was sent again after a lost acknowledgement is kept once. */
+/**
+ * The newest first; a document that was sent again after a lost acknowledgement is kept once.
+ * @template {{ id: string, sequence: number }} Document
+ * @param {Document[]} list
+ * @param {Document} document
+ */
 function keep(list, document) {
   if (list.some(({ id }) => id === document.id)) return;
   list.unshift(document);
@@ -82,19 +132,32 @@ function keep(list, document) {
   list.length = Math.min(list.length, KEPT);
 }
 
-/** Known to take money now: whatever is not known to, does not. */
+/**
+ * Known to take money now: whatever is not known to, does not.
+ * @param {Kiosk} kiosk
+ */
 export const takesMoney = ({ state }) => state?.now?.canPay === "yes";
 
-/** Payments in doubt, and transactions that the gateway refused. */
+/**
+ * Payments in doubt, and transactions that the gateway refused.
+ * @param {Kiosk} kiosk
+ */
 export function waitsForPerson({ known }) {
   const { payments, gateway } = known ?? {};
   return (payments?.inDoubt ?? 0) + (gateway?.parked ?? 0);
 }
 
-/** "" when the kiosk has not told. */
+/**
+ * "" when the kiosk has not told.
+ * @param {Kiosk} kiosk
+ */
 export const versionOf = ({ known }) => known?.versions.supervisor ?? "";
 
-/** One word for a kiosk, and the colour that goes with it. */
+/**
+ * One word for a kiosk, and the colour that goes with it.
+ * @param {Kiosk} kiosk
+ * @returns {[word: string, colour: string]}
+ */
 export function wordOf(kiosk) {
   const { state } = kiosk;
   if (!state) return ["not known", "look"];
@@ -104,7 +167,13 @@ export function wordOf(kiosk) {
   return waitsForPerson(kiosk) > 0 ? ["waits for a person", "look"] : ["takes money", "good"];
 }
 
-/** Whether a kiosk is listed. */
+/** @typedef {{ text: string, noMoney: boolean, waits: boolean, version: string | null }} Choice */
+
+/**
+ * Whether a kiosk is listed.
+ * @param {Kiosk} kiosk
+ * @param {Choice} choice
+ */
 export function passes(kiosk, { text, noMoney, waits, version }) {
   if (noMoney && takesMoney(kiosk)) return false;
   if (waits && waitsForPerson(kiosk) === 0) return false;
@@ -115,17 +184,24 @@ export function passes(kiosk, { text, noMoney, waits, version }) {
   return words.join(" ").toLowerCase().includes(text.trim().toLowerCase());
 }
 
-/** How many kiosks run which version, the newest first; those that do not tell come last. */
+/**
+ * How many kiosks run which version, the newest first; those that do not tell come last.
+ * @param {Kiosk[]} kiosks
+ * @returns {[version: string, count: number][]}
+ */
 export function versionsOf(kiosks) {
+  /** @type {Map<string, number>} */
   const counts = new Map();
   for (const kiosk of kiosks) {
     const version = versionOf(kiosk);
     counts.set(version, (counts.get(version) ?? 0) + 1);
   }
+  /** @param {string} version */
   const numbers = (version) => version.split(".").map(Number);
   return [...counts].sort(([one], [other]) => {
     if (one === "" || other === "") return one === "" ? 1 : -1;
     const [a, b] = [numbers(one), numbers(other)];
-    return b[0] - a[0] || b[1] - a[1] || b[2] - a[2];
+    const apart = [0, 1, 2].map((part) => (b[part] ?? 0) - (a[part] ?? 0));
+    return apart.find((one) => one !== 0) ?? 0;
   });
 }

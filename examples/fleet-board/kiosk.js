@@ -1,7 +1,18 @@
 import { h, shownMoney, shownTime } from "./dom.js";
 import { wordOf } from "./fleet.js";
 
-/** One kiosk, all that is known of it. */
+/**
+ * @import { Child } from "./dom.js"
+ * @import { Kiosk, Metrics } from "./fleet.js"
+ */
+
+/** @typedef {[name: string, value: Child]} Row */
+
+/**
+ * One kiosk, all that is known of it.
+ * @param {Kiosk} kiosk
+ * @param {() => void} onClose
+ */
 export function kioskView(kiosk, onClose) {
   const heading = h("h2", { tabindex: "-1", id: "kiosk-heading" }, kiosk.name);
   const close = h("button", { type: "button", onclick: onClose }, "Close");
@@ -36,9 +47,14 @@ export function kioskView(kiosk, onClose) {
   );
 }
 
+/**
+ * @param {Kiosk} kiosk
+ * @returns {Row[]}
+ */
 function stateFacts(kiosk) {
   const { state } = kiosk;
   if (!state) return [];
+  /** @type {Row[]} */
   const rows = [
     ["State", wordOf(kiosk)[0]],
     ["Connection", state.connection],
@@ -69,10 +85,14 @@ function stateFacts(kiosk) {
     ["Documents dropped", now.dropped],
   );
   if (!update) return rows;
-  const told = ["held", "stuck", "failed"].filter((name) => update[name]);
+  const told = /** @type {const} */ (["held", "stuck", "failed"]).filter((name) => update[name]);
   return [...rows, ["Update", [update.ready ?? "none ready", ...told].join(", ")]];
 }
 
+/**
+ * @param {Metrics | null} metrics
+ * @returns {Row[]}
+ */
 function metricFacts(metrics) {
   if (!metrics) return [];
   const { uptimeSeconds, outbox, payments, queue } = metrics;
@@ -82,24 +102,37 @@ function metricFacts(metrics) {
     ["tp-manager runs", uptimeSeconds.tpManager === null ? "" : `${uptimeSeconds.tpManager} s`],
     ["Memory", `${Math.round(metrics.memoryBytes / 2 ** 20)} MiB`],
     ["Sent to the gateway", outbox.sent],
-    ...Object.entries(payments).map(([name, count]) => [`Payments ${name}`, count]),
+    .../** @type {Row[]} */ (
+      Object.entries(payments).map(([name, count]) => [`Payments ${name}`, count])
+    ),
     ["Alarms raised", metrics.alarmsRaised],
     ["Documents waiting", queue.waiting],
     ["Documents dropped", queue.dropped],
   ];
 }
 
-/** Names and values; those without a value are left out. */
+/**
+ * Names and values; those without a value are left out.
+ * @param {string} title
+ * @param {Row[]} rows
+ */
 function facts(title, rows) {
   const told = rows.filter(([, value]) => value !== "");
   const list = told.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);
   return h("section", {}, h("h3", {}, title), list.length ? h("dl", {}, ...list) : none());
 }
 
+/**
+ * @template Document
+ * @param {string} title
+ * @param {string[]} heads
+ * @param {Document[]} documents
+ * @param {(one: Document) => Child[]} cellsOf
+ */
 function table(title, heads, documents, cellsOf) {
   const head = h("tr", {}, ...heads.map((name) => h("th", { scope: "col" }, name)));
   const rows = documents.map((one) =>
-    h("tr", {}, ...cellsOf(one).map((cell, i) => h("td", { "data-head": heads[i] }, cell))),
+    h("tr", {}, ...cellsOf(one).map((cell, i) => h("td", { "data-head": heads[i] ?? null }, cell))),
   );
   const body = h("table", { class: "stack" }, h("thead", {}, head), h("tbody", {}, ...rows));
   return h("section", {}, h("h3", {}, title), rows.length ? body : none());

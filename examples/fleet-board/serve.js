@@ -33,6 +33,7 @@ const served = [
   ...documents.map(schema),
 ];
 const files = new Map(served);
+/** @type {Record<string, string>} */
 const types = { ".html": "text/html", ".css": "text/css", ".js": "text/javascript" };
 const policy = [
   ...["default-src 'none'", "script-src 'self'", "style-src 'self'"],

@@ -2,6 +2,8 @@
  * The words for the person in front of the kiosk. The connector's answers do not carry them: a
  * kiosk has words of its own, and these are a beginning. They say of the money only what `charged`
  * says.
+ * A copy of the connector's src/client/customer-messages.ts: a kiosk serves the files of one folder
+ * and nothing else, and this one is to be copied and changed. A test keeps the two alike.
  */
 
 /** @typedef {"en" | "fr" | "de"} CustomerLanguage */

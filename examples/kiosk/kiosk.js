@@ -7,24 +7,24 @@
 import { call, followEvents, openSession } from "./connector.js";
 import { customerLanguages, customerMessageName, customerMessages } from "./customer-messages.js";
 import { forget, handOut } from "./dispenser.js";
+import { money, put, putAll, say, spoken, texts } from "./texts.js";
 
 /** @typedef {import("./connector.js").Answer} Answer */
-/** @typedef {{name: string, amount: number}} Ticket */
+/** @typedef {keyof typeof texts} TextName */
+/** @typedef {{name: TextName, amount: number}} Ticket */
 /** @typedef {Ticket & {orderId: string}} Order */
 
 /** @type {readonly Ticket[]} */
 const tickets = [
-  { name: "Old town", amount: 2.0 },
-  { name: "Airport", amount: 12.0 },
-  { name: "Day ticket", amount: 7.0 },
+  { name: "old-town", amount: 2.0 },
+  { name: "airport", amount: 12.0 },
+  { name: "day", amount: 7.0 },
 ];
 const ORDER = "order";
 const ASK_EVERY_MS = 2_000;
 const END_SHOWN_MS = 20_000;
 const DISPENSE_WITHIN_S = 30;
 
-/** @type {import("./customer-messages.js").CustomerLanguage} */
-let language = "en";
 let isTwoPhase = true;
 /** @type {{told: Answer, order?: Order | undefined} | undefined} */
 let shownEnd;
@@ -58,11 +58,28 @@ function show(screen) {
 }
 
 /** @param {Order} order */
-function showPaying({ name, amount }) {
-  byId("order").textContent = `${name}, ${amount.toFixed(2)} EUR`;
-  byId("prompt").textContent = "One moment, please.";
+function putOrder({ name, amount }) {
+  byId("order").textContent = `${say(name)}, ${money(amount)}`;
+}
+
+/** @param {Order} order */
+function showPaying(order) {
+  putOrder(order);
+  putPrompt("");
+  put(byId("prompt"), "moment");
   byId("cancel").disabled = false;
   show("paying");
+}
+
+/**
+ * Words that are not the kiosk's own, as those of the terminal.
+ * @param {string} text
+ */
+function putPrompt(text) {
+  const { dataset } = byId("prompt");
+  delete dataset.text;
+  delete dataset.unknown;
+  byId("prompt").textContent = text;
 }
 
 /**
@@ -73,9 +90,9 @@ function showPaying({ name, amount }) {
 function showEnd(told, order) {
   shownEnd = { told, order };
   const name = customerMessageName(told);
-  byId("said").textContent = customerMessages[name][language];
-  byId("detail").textContent = name === "charged-ask" ? `Order ${told.orderId}` : "";
-  byId("again").textContent = order === undefined ? "OK" : "Try again";
+  byId("said").textContent = customerMessages[name][spoken.language];
+  byId("detail").textContent = name === "charged-ask" ? `${say("order")} ${told.orderId}` : "";
+  put(byId("again"), order === undefined ? "ok" : "again");
   show("end");
   backTimer = setTimeout(() => leaveEnd(), END_SHOWN_MS);
 }
@@ -108,7 +125,7 @@ async function pay(order) {
   showPaying(order);
   const { orderId, name, amount } = order;
   const price = { unit_price: amount, total_amount: amount, discount: 0, tax_rate: 20 };
-  const basket = { type: "good", quantity: 1, name, ...price };
+  const basket = { type: "good", quantity: 1, name: texts[name]?.en ?? name, ...price };
   const delivery = isTwoPhase && { delivery: { withinSeconds: DISPENSE_WITHIN_S } };
   const body = { orderId, amount, basket, ...delivery };
   // Without an answer the order is asked about, whatever the reason is.
@@ -118,8 +135,14 @@ async function pay(order) {
     isTwoPhase = false;
     return await pay(order);
   }
-  await goOn(order, told?.answer ?? (await truthOf(orderId)));
+  await goOn(order, heard(told) ?? (await truthOf(orderId)));
 }
+
+/**
+ * A session that is over says nothing of the money: asking for the order tells.
+ * @param {{http: number, answer: Answer} | undefined} told
+ */
+const heard = (told) => (told?.http === 401 ? undefined : told?.answer);
 
 /**
  * What an outcome means for the goods.
@@ -152,10 +175,10 @@ async function goOn(order, answer) {
 async function dispense(order) {
   const { orderId } = order;
   byId("cancel").disabled = true;
-  byId("prompt").textContent = "Your ticket is being printed.";
+  put(byId("prompt"), "printing");
   const delivered = await handOut(orderId).catch(() => false);
   const told = await call("POST", "/delivery", { orderId, delivered }).catch(() => undefined);
-  const answer = told?.answer;
+  const answer = heard(told);
   const isEnd = answer !== undefined && answer.status !== "Approved" && isClear(answer);
   await goOn(order, isEnd ? answer : await truthOf(orderId));
 }
@@ -180,7 +203,7 @@ async function truthOf(orderId) {
     const running = told && (await call("GET", "/health").catch(() => undefined))?.answer.running;
     if (running?.orderId === orderId) {
       // Its event was told before a reload.
-      if (running.prompt) byId("prompt").textContent = running.prompt;
+      if (running.prompt) putPrompt(running.prompt);
     } else if (!isUnheardOf) waiting(told, orderId);
     await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
   }
@@ -193,9 +216,14 @@ async function truthOf(orderId) {
  */
 function waiting(told, orderId) {
   byId("cancel").disabled = true;
-  byId("prompt").textContent = told
-    ? `${customerMessages.unknown[language]} (${orderId})`
-    : "One moment, please: the payment system starts again.";
+  if (told) putUnknown(orderId);
+  else put(byId("prompt"), "starting");
+}
+
+/** @param {string} orderId */
+function putUnknown(orderId) {
+  putPrompt(`${customerMessages.unknown[spoken.language]} (${orderId})`);
+  byId("prompt").dataset.unknown = orderId;
 }
 
 /**
@@ -212,7 +240,7 @@ function neverAsked(order) {
  * @returns {Promise<never>}
  */
 function lost() {
-  byId("notice").textContent = "Please wait: this screen is being started again.";
+  byId("notice").textContent = say("lost");
   return new Promise(() => undefined);
 }
 
@@ -225,16 +253,22 @@ async function refresh() {
   for (const button of byId("tickets").children) button.disabled = !isReady;
   // Its words about money hold for the next customer alone, never beside an order's own.
   const isChoice = !byId("choose").hidden;
-  byId("notice").textContent = isReady || !isChoice ? "" : customerMessages.unavailable[language];
+  byId("notice").textContent =
+    isReady || !isChoice ? "" : customerMessages.unavailable[spoken.language];
 }
 
-/** @param {typeof language} chosen */
+/** @param {typeof spoken.language} chosen */
 function speak(chosen) {
-  language = chosen;
+  spoken.language = chosen;
   document.documentElement.lang = chosen;
   for (const button of byId("languages").children) {
     button.setAttribute("aria-pressed", String(button.lang === chosen));
   }
+  putAll();
+  const order = keptOrder();
+  if (order) putOrder(order);
+  const { text, unknown } = byId("prompt").dataset;
+  if (unknown && !text) putUnknown(unknown);
   if (shownEnd) showEnd(shownEnd.told, shownEnd.order);
   void refresh();
 }
@@ -253,10 +287,12 @@ function button(text, onClick) {
 
 function build() {
   for (const ticket of tickets) {
-    const made = button(ticket.name, () => begin(ticket));
+    const made = button("", () => begin(ticket));
+    const name = document.createElement("span");
+    put(name, ticket.name);
     const price = document.createElement("span");
-    price.textContent = `${ticket.amount.toFixed(2)} EUR`;
-    made.append(price);
+    price.dataset["amount"] = String(ticket.amount);
+    made.append(name, price);
     byId("tickets").append(made);
   }
   for (const one of customerLanguages) {
@@ -282,10 +318,10 @@ async function start() {
   if (!(await openSession())) return await lost();
   void followEvents((name, data) => {
     const isOurs = name === "prompt" && data.orderId === keptOrder()?.orderId;
-    if (isOurs) byId("prompt").textContent = data.text;
+    if (isOurs) putPrompt(data.text ?? "");
   });
   setInterval(refresh, 5 * ASK_EVERY_MS);
-  speak(language);
+  speak(spoken.language);
   const order = keptOrder();
   if (!order) return show("choose");
   // A reload or a power cut: what became of the order decides, not what the page believed.

@@ -89,13 +89,13 @@ export const usage = `Starts, watches and stops the connector's programs, tp-man
   --answer-within SEC    keep-alive: a program that does not answer for so long, twice in a row,
                          is hung (default 5)
 
-status, stop, restart, doctor and audit mean the demo when it runs, nothing else does, and --data is
-not given.
+status, stop, restart, doctor and audit mean the demo when it runs, nothing
+else does, and --data is not given.
 On Windows the same words follow launch.cmd.
 
-Exit codes: 0 well (also: was running, was stopped already), 64 usage, 69 something is down,
-70 internal fault, also one that the audit found, 75 another launcher or copy is at work,
-78 configuration.`;
+Exit codes: 0 well (also: was running, was stopped already), 64 usage,
+69 something is down, 70 internal fault, also one that the audit found,
+75 another launcher or copy is at work, 78 configuration.`;
 
 /** Throws {@link ProgramExit} 64 with the reason. */
 export function readArguments(args: readonly string[]): LauncherArguments {

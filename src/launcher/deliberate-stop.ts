@@ -1,10 +1,11 @@
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-
 /*
  * A stop that an operator asked for is written down, so that the keep-alive leaves it alone, also
  * after a reboot, until the next start (docs/design.md 9.2). The keep-alive loads this file every
  * two minutes, so it stays small.
  */
+
+const { existsSync, readFileSync, rmSync, statSync, writeFileSync } =
+  process.getBuiltinModule("node:fs");
 
 /** The place of the mark, and where older versions have put it, which is read as well. */
 const marksIn = (dataDirectory: string): readonly [string, string] => [

@@ -156,9 +156,9 @@ async function refuseSecondCopy(site: Site, parts: readonly ProgramPart[]): Prom
 }
 
 function startChild(part: ProgramPart): Child {
-  const { script, args } = part;
+  const { name, script, args } = part;
   const child = spawnPart(
-    { script, args: [...args, "--foreground"] },
+    { name, script, args: [...args, "--foreground"] },
     { stdio: ["ignore", "pipe", "pipe"] },
   );
   if (child.stdout) prefixLines(part.name, child.stdout, process.stdout);

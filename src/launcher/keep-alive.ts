@@ -1,8 +1,9 @@
-import { existsSync } from "node:fs";
 import type { Program } from "../shared/ipc/contract.ts";
 import { probationMarkOf, readyFileOf, underWayFileOf } from "../shared/version-files.ts";
 import { isStoppedOnPurpose } from "./deliberate-stop.ts";
 import { probe } from "./probe.ts";
+
+const { existsSync } = process.getBuiltinModule("node:fs");
 
 /** Well above what a busy machine needs for one local answer. */
 export const answerWithinDefaultMs = 5_000;

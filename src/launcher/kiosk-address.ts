@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { readEntries } from "../shared/config/config-file.ts";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
@@ -24,6 +24,7 @@ export function kioskAddress({ installation, output }: Site): number {
 
 /** The one value that is needed; the whole file is the doctor's. */
 function portOf(configFile: string): string | undefined {
+  if (!existsSync(configFile)) return undefined;
   const { entries } = readEntries(readFileSync(configFile, "utf8"));
   const port = entries.find(({ name }) => name === "KIOSK_PORT")?.value;
   return port === undefined || port === "0" ? undefined : port;

@@ -21,22 +21,42 @@ const YOUNG_GENERATION_HALF_MB = 2;
 /** Each thread's own pool of the C library would keep what the thread once needed. */
 const ALLOCATION_POOLS = 2;
 
-/** Switches of Node.js and environment that keep a part's memory small: 7 MB of an idle program. */
-export const smallMemory = {
-  switches: [`--max-semi-space-size=${YOUNG_GENERATION_HALF_MB}`],
-  environment: { MALLOC_ARENA_MAX: String(ALLOCATION_POOLS) },
-};
+/**
+ * Bytes from which the C library gives a piece back to the system at once: what compiling needs
+ * comes in such pieces. Not of the supervisor, whose buffers for answers are as large.
+ */
+const GIVEN_BACK_FROM = 8192;
 
-/** Runs a part with {@link smallMemory}. */
+interface Memory {
+  readonly switches: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Switches of Node.js and environment that keep a part's memory small, idle and at work. */
+export function smallMemoryOf(name: string): Memory {
+  const pools = { MALLOC_ARENA_MAX: String(ALLOCATION_POOLS) };
+  return {
+    switches: [`--max-semi-space-size=${YOUNG_GENERATION_HALF_MB}`],
+    environment:
+      name === "tp-manager" ? { ...pools, MALLOC_MMAP_THRESHOLD_: String(GIVEN_BACK_FROM) } : pools,
+  };
+}
+
+interface Started extends Pick<Part, "script" | "args" | "runtime"> {
+  readonly name: string;
+}
+
+/** Runs a part with {@link smallMemoryOf}. */
 export function spawnPart(
-  { script, args, runtime = process.execPath }: Pick<Part, "script" | "args" | "runtime">,
+  { name, script, args, runtime = process.execPath }: Started,
   options: Pick<SpawnOptions, "detached" | "stdio" | "env">,
 ): ChildProcess {
-  return spawn(runtime, [...smallMemory.switches, script, ...args], {
+  const { switches, environment } = smallMemoryOf(name);
+  return spawn(runtime, [...switches, script, ...args], {
     ...options,
     cwd: installationRoot,
     windowsHide: true,
-    env: { ...smallMemory.environment, ...(options.env ?? process.env) },
+    env: { ...environment, ...(options.env ?? process.env) },
   });
 }
 
@@ -46,7 +66,7 @@ export function spawnPart(
  * not start, a crash of the runtime); the one of the launch before is kept as `.out.1`.
  */
 export async function launchDetached(
-  part: Pick<Part, "script" | "args" | "runtime"> & { readonly name: string },
+  part: Started,
   logDirectory: string,
 ): Promise<LaunchedProcess> {
   mkdirSync(logDirectory, { recursive: true });

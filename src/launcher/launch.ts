@@ -36,7 +36,7 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
   });
   switch (given.command) {
     case "help":
-      output.text(usage);
+      output.note(usage);
       return exitCodes.ok;
     case "version":
       output.text(versionNumber);

@@ -1,9 +1,10 @@
 import { resolve } from "node:path";
 import { defaultDataDirectory } from "../shared/version-files.ts";
+import { answerWithinDefaultMs, keepAlive } from "./keep-alive.ts";
 
 /**
- * The entry of launch.sh, launch.cmd, always-up.sh and always-up.cmd. Loads as little as possible
- * before the command is known: the keep-alive runs every two minutes on a small machine.
+ * The entry of launch.sh, launch.cmd, always-up.sh and always-up.cmd. Loads nothing but the look of
+ * the keep-alive before the command is known: that runs every two minutes on a small machine.
  */
 const [first, second, third, ...others] = process.argv.slice(2);
 const plainKeepAlive =
@@ -12,7 +13,6 @@ const plainKeepAlive =
   (second === undefined || (second === "--data" && third !== undefined && third !== ""));
 
 if (plainKeepAlive) {
-  const { answerWithinDefaultMs, keepAlive } = await import("./keep-alive.ts");
   const data = resolve(third ?? defaultDataDirectory);
   process.exitCode = await keepAlive(data, answerWithinDefaultMs);
 } else {

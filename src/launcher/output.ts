@@ -69,13 +69,11 @@ class Writer {
     this.text(`${head}${this.#wrapped(details, used, indent)}`.trimEnd());
   }
 
-  /** Every line by itself; what it is indented by stays in front of what does not fit. */
+  /** Every line by itself; what does not fit stands below the text that it belongs to. */
   lines(text: string, mood: Mood): void {
-    for (const line of text.split("\n")) {
-      const indent = line.length - line.trimStart().length;
-      const wrapped = this.#wrapped(line.trimStart(), indent, indent === 0 ? 0 : indent + 2);
-      this.text(this.paint(mood, " ".repeat(indent) + wrapped));
-    }
+    const columns = this.#stream.isTTY ? this.#stream.columns : 0;
+    const lines = columns > 0 ? fitted(forThisSystem(text), columns) : text.split("\n");
+    for (const line of lines) this.text(this.paint(mood, line));
   }
 
   paint(mood: keyof typeof codes, text: string): string {
@@ -87,6 +85,37 @@ class Writer {
     const columns = this.#stream.isTTY ? this.#stream.columns : 0;
     return columns > 0 ? wrap(forThisSystem(text), columns, used, indent) : text;
   }
+}
+
+/** A word and, behind two spaces or more, what is said about it. */
+const entry = /^( *\S.*? {2,})(\S.*)$/;
+/** A line indented so far goes on with what the entry above it says. */
+const SECOND_COLUMN_FROM = 20;
+/** A second column narrower than that is not kept. */
+const SECOND_COLUMN_MIN = 20;
+
+/** The lines of a text, entries of two columns among them, for a terminal of so many columns. */
+export function fitted(text: string, columns: number): string[] {
+  const parts: Array<{ readonly head: string; text: string; readonly isColumn: boolean }> = [];
+  for (const line of text.split("\n")) {
+    const [, name, about] = entry.exec(line) ?? [];
+    const indent = line.length - line.trimStart().length;
+    const head = name ?? " ".repeat(indent);
+    const isColumn = name !== undefined || indent >= SECOND_COLUMN_FROM;
+    const above = parts.at(-1);
+    const goesOn = name === undefined && isColumn && above?.isColumn;
+    if (goesOn && above.head.length === indent) above.text += ` ${line.trimStart()}`;
+    else parts.push({ head, text: about ?? line.trimStart(), isColumn });
+  }
+  return parts.map(({ head, text: said, isColumn }) => {
+    const used = head.length;
+    const narrow = columns - used < SECOND_COLUMN_MIN;
+    if (isColumn && !narrow) return head + wrap(said, columns, used, used);
+    const line = head + said;
+    const indent = line.length - line.trimStart().length;
+    const rest = wrap(line.trimStart(), columns, indent, indent === 0 ? 0 : indent + 2);
+    return " ".repeat(indent) + rest;
+  });
 }
 
 /**

@@ -1,11 +1,11 @@
-import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { acquireProcessLock } from "../shared/exclusive-lock.ts";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
 import { openForReading } from "../shared/sqlite.ts";
+import { daysOfCopies } from "../shared/stores/copies.ts";
 import { decidePutBack, finishPutBack, keptIn, layBeside } from "../shared/stores/put-back.ts";
-import { isoTime } from "../shared/time.ts";
+import { isoTime, systemClock } from "../shared/time.ts";
 import { programParts } from "./part.ts";
 import { findProcesses } from "./process-table.ts";
 import { alone, type Site } from "./site.ts";
@@ -77,9 +77,7 @@ function putBack(data: string, copies: readonly Copy[], at: string): string {
 /** The newest copy, or that of a day; only a whole one. */
 function copyOf(data: string, store: Restorable, day: string | undefined): Copy {
   const folder = join(data, "backup");
-  const days = (existsSync(folder) ? readdirSync(folder) : [])
-    .flatMap((file) => new RegExp(`^${store}-(\\d{4}-\\d\\d-\\d\\d)\\.db$`).exec(file)?.[1] ?? [])
-    .sort();
+  const days = daysOfCopies(folder, store, systemClock.now());
   const chosen = day ?? days.at(-1);
   if (chosen === undefined || !days.includes(chosen)) {
     const there = days.length === 0 ? "there is none" : `there are ${days.join(", ")}`;

@@ -116,11 +116,15 @@ function printProgram(name: PartName, condition: Condition, output: Output): voi
 }
 
 function printTerminal(status: TpManagerStatus, output: Output): void {
-  const { port, terminal, payments } = status;
+  const { port, pages, terminal, payments } = status;
   const { link, problem, terminalId, sinceMs } = terminal;
   const connected = link === "connected";
   const busy = payments.running > 0 ? ", a payment is running" : "";
   output.row("local API", "good", "listening", `port ${port}${busy}`);
+  for (const { name, port, fault } of pages ?? []) {
+    if (fault === null) output.row(name, "good", "listening", `http://localhost:${port}/`);
+    else output.row(name, "warn", "missing", fault);
+  }
   const since = connected || sinceMs === undefined ? "" : `since ${isoTime(sinceMs)}`;
   const named = connected ? `${terminalId} ${terminal.status}`.trim() : terminalId;
   const words = [named, problem ?? "", since];

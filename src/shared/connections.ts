@@ -28,6 +28,7 @@ type Held = readonly [socket: Duplex, connection: Connection];
 export class Connections {
   readonly #all = new Map<Duplex, Connection>();
   readonly #limits: ConnectionLimits;
+  #ending = false;
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
@@ -39,6 +40,7 @@ export class Connections {
 
   /** False when every connection that could make room carries out a request of somebody trusted. */
   admit(socket: Duplex & { readonly remoteAddress?: string | undefined }): boolean {
+    if (this.#ending) return false;
     const { total, ofSource } = this.#limits;
     const source = ofSource === undefined ? "" : sourceOf(socket.remoteAddress);
     const all = [...this.#all];
@@ -64,7 +66,18 @@ export class Connections {
     response.once("close", () => {
       connection.open.delete(response);
       connection.ended = true;
+      if (this.#ending) endWhenDone(response.req.socket, connection);
     });
+  }
+
+  /**
+   * The server stops (docs/design.md 9.4). A request that came whole is answered, and its
+   * connection ends behind the answer. Every other connection ends now: Node.js would keep one over
+   * which a request never comes, or comes only in part.
+   */
+  end(): void {
+    this.#ending = true;
+    for (const [socket, connection] of this.#all) endWhenDone(socket, connection);
   }
 
   of(socket: Duplex): Pick<Connection, "ended"> & { readonly open: ReadonlySet<ServerResponse> } {
@@ -79,6 +92,10 @@ export class Connections {
     spare.destroy();
     return true;
   }
+}
+
+function endWhenDone(socket: Duplex, { open }: Connection): void {
+  if (![...open].some(({ req }) => req.complete)) socket.end(() => socket.destroy());
 }
 
 function oldestUnproven(held: readonly Held[]): Held | undefined {

@@ -4,6 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { ScheduledTask } from "node-cron";
 import type { Logger } from "./logger.ts";
+import { dayOf, daysOfCopies } from "./stores/copies.ts";
 import type { Store } from "./stores/store.ts";
 import { type Clock, sleep } from "./time.ts";
 import { programFile } from "./version-files.ts";
@@ -98,18 +99,17 @@ export function backupChore(
     async run() {
       const folder = join(dirname(databasePath), "backup");
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      const day = new Date(clock.now()).toISOString().slice(0, 10);
       const name = basename(databasePath, ".db");
       const unfinished = join(folder, `${name}.unfinished`);
       rmSync(unfinished, { force: true });
       await copyDatabase(databasePath, unfinished);
       chmodSync(unfinished, 0o600);
       store.copied();
-      renameSync(unfinished, join(folder, `${name}-${day}.db`));
-      const copies = readdirSync(folder)
-        .filter((file) => new RegExp(`^${name}-\\d{4}-\\d\\d-\\d\\d\\.db$`).test(file))
-        .sort();
-      for (const old of copies.slice(0, -BACKUPS_KEPT)) rmSync(join(folder, old));
+      const nowMs = clock.now();
+      const fileOf = (day: string): string => join(folder, `${name}-${day}.db`);
+      renameSync(unfinished, fileOf(dayOf(nowMs)));
+      const days = daysOfCopies(folder, name, nowMs);
+      for (const old of days.slice(0, -BACKUPS_KEPT)) rmSync(fileOf(old));
     },
   };
 }

@@ -321,7 +321,7 @@ export const errorTable = {
     "unknown",
     "same_order",
     "The journal on disk cannot be read or written.",
-    "Check free space and permissions of the data folder.",
+    "Check free space and permissions of the data folder and its disk; it goes on by itself.",
   ),
   STORES_DISAGREE: row(
     503,

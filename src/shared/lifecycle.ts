@@ -10,6 +10,7 @@ import type { Program } from "./ipc/contract.ts";
 import { openRunDirectory } from "./ipc/run-directory.ts";
 import { createLogger, type RootLogger } from "./logger.ts";
 import { announcePresence } from "./presence.ts";
+import { keepHeapSmall } from "./small-heap.ts";
 import { storageFault } from "./storage-fault.ts";
 import { type Clock, systemClock } from "./time.ts";
 import { defaultDataDirectory } from "./version-files.ts";
@@ -153,6 +154,7 @@ async function runUntilStopped(
   if (!stopping) log.info({ pid: process.pid }, `${program} is ready`);
   // Node.js writes it at an ordered end only, and a kiosk that loses power has none.
   flushCompileCache();
+  keepHeapSmall();
   await Promise.race([stopRequested, broken]);
   const failed = await Promise.race([closeAll(parts, log), broken]);
   lock.release();

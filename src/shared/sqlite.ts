@@ -1,6 +1,11 @@
 import { chmodSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import {
+  DatabaseSync,
+  type SQLInputValue,
+  type SQLOutputValue,
+  type StatementSync,
+} from "node:sqlite";
 import { invariant } from "./invariant.ts";
 
 /**
@@ -125,11 +130,25 @@ function numberOf(database: DatabaseSync, name: string): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
 }
 
+/**
+ * One small commit that changes nothing: the schema's number is written once more. Throws when the
+ * disk does not take it.
+ */
+export function writeAgain(database: DatabaseSync): void {
+  transaction(database, () => database.exec(`PRAGMA user_version = ${schemaOf(database)}`));
+}
+
 /** Throws when the database is damaged. Reads all of it. */
 export function assertWhole(database: DatabaseSync): void {
   const [found] = database.prepare("PRAGMA quick_check(1)").all();
   if (found?.["quick_check"] !== "ok") throw new Error(`damaged: ${JSON.stringify(found)}`);
 }
+
+type Values = readonly SQLOutputValue[];
+type Row = Record<string, SQLOutputValue>;
+/** Named values come first, in one object. */
+type Given = SQLInputValue | Record<string, SQLInputValue>;
+type Reader<T> = (...values: Given[]) => T;
 
 const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
 
@@ -142,9 +161,33 @@ export function prepared(database: DatabaseSync, sql: string): StatementSync {
   }
   let statement = kept.get(sql);
   if (!statement) {
-    statement = database.prepare(sql);
+    statement = lightRows(database.prepare(sql));
     kept.set(sql, statement);
   }
+  return statement;
+}
+
+/**
+ * Makes the rows of a statement into objects here. Each object that node:sqlite makes of a row has
+ * a hidden class of its own, 72 bytes that stay until V8 clears its old space, and takes twice as
+ * long to read; a queue that drains reads two rows for each order.
+ */
+function lightRows(statement: StatementSync): StatementSync {
+  const names = statement.columns().map(({ name }) => name);
+  if (names.length === 0) return statement;
+  statement.setReturnArrays(true);
+  const get = statement.get.bind(statement) as unknown as Reader<Values | undefined>;
+  const all = statement.all.bind(statement) as unknown as Reader<Values[]>;
+  const object = (values: Values): Row => {
+    const row: Row = {};
+    for (let i = 0; i < names.length; i++) row[names[i] as string] = values[i] as SQLOutputValue;
+    return row;
+  };
+  statement.get = (...values: Given[]) => {
+    const found = get(...values);
+    return found && object(found);
+  };
+  statement.all = (...values: Given[]) => all(...values).map(object);
   return statement;
 }
 

@@ -42,8 +42,9 @@ export function fullDisk(folder: string): string {
 /** Whether a program could not even say why it ended. */
 export function isFull(folder: string): boolean {
   try {
-    const { bavail, bsize, files, ffree } = statfsSync(folder);
-    return bavail * bsize < FREE_BYTES_MIN || (files > 0 && ffree < 1);
+    const { bavail, bsize, blocks, files, ffree } = statfsSync(folder);
+    // Some file systems tell neither their size nor their number of files: 0.
+    return (blocks > 0 && bavail * bsize < FREE_BYTES_MIN) || (files > 0 && ffree < 1);
   } catch {
     return false;
   }

@@ -72,6 +72,9 @@ function obstacle(code: string): TroubleRow["find"] {
   };
 }
 
+const SEE_TO_DISK =
+  "check free space and permissions of the data folder and its disk; it goes on by itself";
+
 /**
  * The one table of what can be wrong for longer, at the terminal and between a charged card and the
  * gateway: `/health`, `/metrics`, `launch.sh status`, the doctor, the alarms and docs/operator.md
@@ -100,6 +103,13 @@ export const troubleTable = {
       "if it was replaced on purpose, an operator accepts it: in the console, or " +
       "with POST /terminal/accept",
     find: obstacle("TERMINAL_CHANGED"),
+  },
+  "journal-unwritable": {
+    ...{ by: "tp-manager", alarm: "journal-unwritable", raised: "watch" },
+    ...{ check: KEEPS_PAYMENTS, grave: true },
+    when: "the disk does not take what the journal writes: it is full, read-only or fails",
+    todo: SEE_TO_DISK,
+    find: obstacle("STORAGE_FAILED"),
   },
   "supervisor-silent": {
     ...{ by: "tp-manager", alarm: "supervisor-silent", raised: "watch" },
@@ -272,6 +282,16 @@ export const troubleTable = {
       const count = supervisor?.outbox.ambiguous?.possibleCopies ?? 0;
       const words = `${amount(count, "order")} the gateway may have more than once`;
       return count === 0 ? null : found(words, null, count);
+    },
+  },
+  "queue-unwritable": {
+    ...{ by: "supervisor", alarm: "queue-unwritable", raised: "watch" },
+    ...{ check: "queue", grave: true },
+    when: "the supervisor cannot write its database: what is charged waits in the journal",
+    todo: SEE_TO_DISK,
+    find: ({ supervisor }) => {
+      const { unwritable = null } = supervisor ?? {};
+      return unwritable && found(`the queue: ${unwritable.reason}`, unwritable.sinceMs);
     },
   },
   "operations-unknown": {

@@ -10,6 +10,7 @@ import { Probation } from "../shared/probation.ts";
 import { assertWhole } from "../shared/sqlite.ts";
 import { openStore } from "../shared/stores/put-back.ts";
 import type { StoreExchange } from "../shared/stores/store-exchange.ts";
+import { WriteProof } from "../shared/stores/write-proof.ts";
 import { chance } from "../shared/time.ts";
 import { AlarmStore } from "./alarms/alarm-store.ts";
 import { certificateEnds } from "./certificate-ends.ts";
@@ -82,7 +83,8 @@ async function start(context: ProgramContext): Promise<void> {
   const outbox = { intake, store, desk, watch, forwarder, storeMessages: aboutStores };
   const updates = updateFacts({ dataDirectory: installation.dataDirectory, config, clock, log });
   const certificates = certificateEnds(config, clock);
-  const figures = { tally, clock, version: versionNumber, updates, certificates };
+  const proof = new WriteProof(database, databasePath, clock);
+  const figures = { tally, clock, version: versionNumber, updates, certificates, proof };
   const messages = { ...outbox, operations, alarmStore, ...figures };
   if (probation.isOn) {
     log.info("on probation after an update: nothing is taken and nothing sent");

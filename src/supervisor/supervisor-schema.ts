@@ -281,4 +281,14 @@ export const supervisorMigrations: readonly Migration[] = [
       AND (redirect_url IS NOT NULL OR (trimmed = 0 AND dropped = 0));
   `,
   },
+  // Closed items and returns are found among all that was ever sent or notified; no row of a
+  // payment that goes well is in either index.
+  {
+    goesOn: `
+  CREATE INDEX outbox_closed ON outbox (sequence) WHERE state = 'closed';
+  CREATE INDEX notifications_of_returns ON notifications (id)
+    WHERE transaction_id IS NOT NULL AND verdict = 'accepted' AND kind = 'operation'
+      AND status = 'ok' AND operation IN ('refund', 'cancellation', 'reject');
+  `,
+  },
 ];

@@ -7,12 +7,11 @@ import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import type { Installation } from "../shared/installation.ts";
 import { createIpcClient } from "../shared/ipc/client.ts";
-import { supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
+import { type ServedPage, supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
 import type { Logger } from "../shared/logger.ts";
 import { Probation } from "../shared/probation.ts";
-import { isFull } from "../shared/storage-fault.ts";
 import { StoreExchange } from "../shared/stores/store-exchange.ts";
 import type { Clock } from "../shared/time.ts";
 import { TroubleWatch } from "../shared/trouble-watch.ts";
@@ -79,7 +78,7 @@ async function start(context: ProgramContext): Promise<void> {
   onStop("delivery poll", () => deliveries.close());
 
   const stores = { attempts, answers, handOffs, terminalLog, reconciliations, guard };
-  const own = { settings: settingsOf(context), isFull: () => isFull(installation.dataDirectory) };
+  const own = { settings: settingsOf(context), proof: journal.proof };
   const payments = { ...stores, probation, clock, log: areaLog("payments"), ...own };
   const tells = { announce: hub.announce, settled: () => handOff.nudge() };
   const desk = new TerminalDesk({ ...payments, terminal: driver, ...tells });
@@ -99,7 +98,7 @@ async function start(context: ProgramContext): Promise<void> {
   const api = await createApi(options);
   const listening = await listenOnLoopback(api, config.LOCAL_PORT, log);
   onStop("local API", () => listening.close());
-  await openPages(context, options);
+  const pages = await openPages(context, options);
   onStop("payments", () => desk.stop());
 
   const ipc = await startIpcServer({
@@ -107,7 +106,7 @@ async function start(context: ProgramContext): Promise<void> {
     program: "tp-manager",
     messages: tpManagerMessages,
     handlers: tpManagerHandlers({
-      ...{ port: config.LOCAL_PORT, attempts, answers, handOffs, handOff, desk, clock },
+      ...{ port: config.LOCAL_PORT, pages, attempts, answers, handOffs, handOff, desk, clock },
       ...{ guard, watch: monitor.watch, seen: journal.seen },
       ...{ again: journal.again, events: journal.events, requestStop: context.requestStop },
     }),
@@ -246,36 +245,39 @@ function gatewayParts(
   return { gateway, start };
 }
 
-async function openPages(context: ProgramContext, options: ApiOptions): Promise<void> {
-  await openConsole(context, options);
-  await openKiosk(context, options);
+/** Opens what the setup file asks for; none of it keeps anybody from paying. */
+async function openPages(context: ProgramContext, options: ApiOptions): Promise<ServedPage[]> {
+  const opened = [await openConsole(context, options), await openKiosk(context, options)];
+  return opened.filter((page) => page !== undefined);
 }
 
-/** A console that cannot be opened keeps nobody from paying. */
 async function openConsole(
   { config, onStop }: ProgramContext,
   options: Parameters<typeof createConsole>[0],
-): Promise<void> {
+): Promise<ServedPage | undefined> {
+  const name = "console";
   const port = consolePortOf(config);
-  if (port === undefined) return;
+  if (port === undefined) return undefined;
   try {
     const app = createConsole({ ...options, port });
     const listening = await listenOnLoopback(app, port, options.log, "CONSOLE_PORT");
     onStop("console", () => listening.close());
     options.log.info({ port }, "the operator's console is open");
+    return { name, port, fault: null };
   } catch (error) {
     if (!(error instanceof ProgramExit)) throw error;
     options.log.error(`there is no operator's console: ${error.message}`);
+    return { name, port, fault: error.message };
   }
 }
 
-/** Pages that cannot be served keep nobody from paying either. */
 async function openKiosk(
   { config, onStop, runDirectory }: ProgramContext,
   options: ApiOptions,
-): Promise<void> {
+): Promise<ServedPage | undefined> {
+  const name = "kiosk pages";
   const { KIOSK_PORT: port, KIOSK_APP: folder } = config;
-  if (port === 0) return;
+  if (port === 0) return undefined;
   try {
     if (folder === undefined)
       throw new ProgramExit(exitCodes.configuration, "KIOSK_APP is missing");
@@ -285,8 +287,11 @@ async function openKiosk(
     // Sessions of before are over: the script that starts the browser looks here.
     writeFileSync(join(runDirectory, "kiosk-started"), `${randomUUID()}\n`, { mode: 0o600 });
     options.log.info({ port, folder }, "the kiosk's own pages are served");
+    return { name, port, fault: null };
   } catch (error) {
-    options.log.error(`the kiosk's own pages are not served: ${(error as Error).message}`);
+    const { message } = error as Error;
+    options.log.error(`the kiosk's own pages are not served: ${message}`);
+    return { name, port, fault: message };
   }
 }
 

@@ -1,5 +1,5 @@
 import { versionNumber } from "../shared/installation.ts";
-import type { Handlers, tpManagerMessages } from "../shared/ipc/contract.ts";
+import type { Handlers, ServedPage, tpManagerMessages } from "../shared/ipc/contract.ts";
 import type { AttemptStore } from "./attempts/attempt-store.ts";
 import type { AgainStore } from "./attempts/hand-off-store.ts";
 import { isInDoubt } from "./attempts/phase-table.ts";
@@ -12,6 +12,7 @@ import { type StoreGuard, saleInWords } from "./supervisor/store-guard.ts";
 interface HandlerParts extends OwnTroubleParts {
   readonly events: Pick<EventSource, "after" | "lastId">;
   readonly port: number;
+  readonly pages: readonly ServedPage[];
   readonly watch: Pick<TerminalWatch, "now">;
   readonly attempts: Pick<AttemptStore, "unfinished">;
   readonly desk: OwnTroubleParts["desk"] & Pick<TerminalDesk, "turn" | "terminal" | "isAsking">;
@@ -22,7 +23,7 @@ interface HandlerParts extends OwnTroubleParts {
 
 /** The answers of tp-manager to the other programs of its installation (docs/design.md 7.2). */
 export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManagerMessages> {
-  const { port, watch, attempts, handOffs, desk, requestStop } = parts;
+  const { port, pages, watch, attempts, handOffs, desk, requestStop } = parts;
   const payments = () => ({
     running: desk.turn.current === undefined ? 0 : 1,
     inDoubt: attempts.unfinished().filter(({ state }) => isInDoubt(state)).length,
@@ -37,6 +38,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
         pid: process.pid,
         uptimeMs: process.uptime() * 1000,
         port,
+        pages: [...pages],
         terminal: {
           link,
           problem: linkProblem,

@@ -81,20 +81,60 @@ test.skipIf(!chromiumPath)(
   },
 );
 
-test("the watcher of the Windows script ends the browser at the connector's restart", async () => {
-  const folder = temporaryFolder();
-  const started = join(folder, "kiosk-started");
-  const seen = join(folder, "seen");
-  const browser = program(join(folder, "browser"), [`echo "$#:$1" > '${seen}'`, "exec sleep 600"]);
-  writeFileSync(started, "one");
-  const words = [join(kit, "kiosk-watch.mjs"), started, browser, "--kiosk one", "start.html"];
-  const watcher = startProcess(process.execPath, words, { stdio: "ignore" });
-  const ended = new Promise<number | null>((resolve) => watcher.once("exit", resolve));
-  onTestFinished(() => void watcher.kill("SIGTERM"));
-  await expect.poll(() => existsSync(seen) && readFileSync(seen, "utf8")).toBe("2:--kiosk one\n");
-  expect(watcher.exitCode).toBe(null);
-  writeFileSync(started, "two");
-  expect(await ended).toBe(0);
+describe("the watcher of the Windows script", () => {
+  /** The watcher with a program in the place of the browser, and what the browser was given. */
+  function watched(...lines: readonly string[]) {
+    const folder = temporaryFolder();
+    const started = join(folder, "kiosk-started");
+    const seen = join(folder, "seen");
+    const browser = program(join(folder, "browser"), [`echo "$$ $#:$1" >> '${seen}'`, ...lines]);
+    writeFileSync(started, "one");
+    const words = [join(kit, "kiosk-watch.mjs"), started, browser, "--kiosk one", "start.html"];
+    const watcher = startProcess(process.execPath, words, { stdio: "ignore" });
+    const ended = new Promise<number | null>((resolve) => watcher.once("exit", resolve));
+    onTestFinished(() => void watcher.kill("SIGTERM"));
+    const pids = () => (existsSync(seen) ? readFileSync(seen, "utf8") : "").match(/^\d+/gm) ?? [];
+    return { started, seen, watcher, ended, pids };
+  }
+  const runs = (pid: string | undefined) => existsSync(`/proc/${pid}`);
+
+  test("ends the one browser at the connector's restart", async () => {
+    const { started, seen, watcher, ended, pids } = watched("exec sleep 600");
+    await expect.poll(pids).toHaveLength(1);
+    expect(readFileSync(seen, "utf8")).toMatch(/^\d+ 2:--kiosk one\n$/);
+    expect([watcher.exitCode, runs(pids()[0])]).toEqual([null, true]);
+    writeFileSync(started, "two");
+    expect(await ended).toBe(0);
+    expect([pids().length, runs(pids()[0])]).toEqual([1, false]);
+  });
+
+  test("ends when the browser has ended: the script shows the page again", async () => {
+    const { ended, pids } = watched("exit 3");
+    expect(await ended).toBe(0);
+    expect(pids()).toHaveLength(1);
+  });
+
+  test("ends the browser when it is stopped itself", async () => {
+    const { watcher, ended, pids } = watched("exec sleep 600");
+    await expect.poll(pids).toHaveLength(1);
+    watcher.kill("SIGTERM");
+    expect(await ended).toBe(0);
+    expect(runs(pids()[0])).toBe(false);
+  });
+
+  test("says what is missing", () => {
+    const run = (...words: string[]) => {
+      const line = [join(kit, "kiosk-watch.mjs"), ...words];
+      const { status, stderr } = spawnSync(process.execPath, line, { encoding: "utf8" });
+      return [status, stderr.split("\n")[0]];
+    };
+    expect(run("started")).toEqual([
+      64,
+      "usage: node kiosk-watch.mjs STARTED-FILE BROWSER WORDS...",
+    ]);
+    const told = "/not/there cannot be started: spawn /not/there ENOENT";
+    expect(run("started", "/not/there")).toEqual([69, told]);
+  });
 });
 
 describe.skipIf(!chromiumPath || !havePrivateFolders)("a Chromium under the kit's policy", () => {

@@ -22,21 +22,37 @@ const switches = [
   "--disable-component-update",
   "--disable-sync",
   "--lang=en-GB",
+  "--host-resolver-rules=MAP *.test 127.0.0.1",
 ];
 
-/** One headless browser for all tests of a file, with an empty profile of its own. */
-export function browserForFile(more: () => readonly string[] = () => []): () => Browser {
+/** One for all suites of a file that need no switches of their own. */
+let shared: Promise<Browser> | undefined;
+afterAll(async () => (await shared)?.close());
+
+async function launched(more: readonly string[]): Promise<Browser> {
+  // Chromium's sandbox does not work as root.
+  const rootSwitches = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+  return await chromium.launch({
+    executablePath: String(chromiumPath),
+    args: [...switches, ...rootSwitches, ...more],
+  });
+}
+
+/**
+ * A headless browser for the tests of a suite, with an empty profile: each of its contexts is apart
+ * from all others, and ends with the suite. With switches of its own it is the suite's alone.
+ */
+export function browserForSuite(more?: () => readonly string[]): () => Browser {
   let browser: Browser | undefined;
   beforeAll(async () => {
-    if (!chromiumPath) return;
-    // Chromium's sandbox does not work as root.
-    const rootSwitches = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
-    browser = await chromium.launch({
-      executablePath: chromiumPath,
-      args: [...switches, ...rootSwitches, ...more()],
-    });
+    if (!haveChromium) return;
+    shared ??= more ? undefined : launched([]);
+    browser = await (more ? launched(more()) : shared);
   });
-  afterAll(() => browser?.close());
+  afterAll(async () => {
+    await Promise.all(browser?.contexts().map((context) => context.close()) ?? []);
+    if (more) await browser?.close();
+  });
   return () => {
     if (!browser) throw new Error("the browser has not been started");
     return browser;

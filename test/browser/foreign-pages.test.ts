@@ -5,7 +5,7 @@ import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sleep, systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
-import { browserForFile, haveChromium } from "./chromium.ts";
+import { browserForSuite, haveChromium } from "./chromium.ts";
 import { GuardedHouse } from "./guarded-house.ts";
 import { pages, passwordOnly, type Seen, type WebServer, webServer } from "./web-server.ts";
 
@@ -55,7 +55,7 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
     await house.connected();
     api = Number(new URL(house.url).port);
   });
-  const browser = browserForFile(() => [
+  const browser = browserForSuite(() => [
     "--host-resolver-rules=MAP *.test 127.0.0.1",
     // What comes from these servers counts as a page of the Internet.
     `--ip-address-space-overrides=${[secure, ownSecure]

@@ -78,6 +78,12 @@ test("status sees all of it, in words and as JSON", async () => {
   expect(code).toBe(0);
   expect(out.match(/^\S+ +running +pid \d+/gm)).toHaveLength(4);
   expect(out).toMatch(/^queue +empty +2 sent$/m);
+  for (const page of ["console", "kiosk pages"]) {
+    const [, address = "nowhere"] =
+      out.match(new RegExp(`^${page} +listening +(\\S+)$`, "m")) ?? [];
+    // These bundles have no pages; only whoever serves some has such a rule for them.
+    expect((await fetch(address)).headers.get("content-security-policy")).toBeTruthy();
+  }
   const status = JSON.parse((await checkout.launch("status", "--json")).out);
   expect(status).toMatchObject({ dataDirectory: data, well: true, simulators: [{}, {}] });
 });

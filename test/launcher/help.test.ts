@@ -3,6 +3,8 @@ import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { usage } from "../../src/launcher/arguments.ts";
+import { kioskAddress } from "../../src/launcher/kiosk-address.ts";
+import type { Site } from "../../src/launcher/site.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -20,4 +22,10 @@ test.skipIf(process.platform === "win32")("--help of a fresh clone installs noth
   const told = execFileSync(join(clone, "launch.sh"), ["--help"], { env, encoding: "utf8" });
   expect(told).toBe(`${usage}\n`);
   expect(existsSync(join(clone, "node_modules"))).toBe(false);
+});
+
+test("an installation without a setup file is told that no kiosk pages are served", () => {
+  const configFile = join(temporaryFolder(), "config.txt");
+  const site = { installation: { configFile } } as Site;
+  expect(() => kioskAddress(site)).toThrow(`KIOSK_PORT and KIOSK_APP in ${configFile}`);
 });

@@ -136,6 +136,19 @@ test("to another user nothing is told as stopped", async (context) => {
     expect({ command, status, stdout }).toEqual({ command, status: 69, stdout: "" });
     expect(stderr).toMatch(/^not allowed/);
   }
+  // Neither is a demo that only its own user may look at.
+  const meant = JSON.stringify(join(import.meta.dirname, "../../src/launcher/demo/demo-meant.ts"));
+  const asked = JSON.stringify([data, "/"]);
+  const { stdout } = spawnSync(
+    "setpriv",
+    [
+      ...["--reuid=65534", "--clear-groups", process.execPath, "--input-type=module", "-e"],
+      `const { isDemoMeant } = await import(${meant});
+      console.log(${asked}.map((folder) => isDemoMeant(folder, "/nowhere")).join());`,
+    ],
+    { encoding: "utf8", cwd: "/", env: { NODE_DISABLE_COMPILE_CACHE: "1" } },
+  );
+  expect(stdout).toBe("true,false\n");
   expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
 });
 

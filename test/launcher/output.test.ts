@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { spawn } from "@lydell/node-pty";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { duration, forThisSystem, wrap } from "../../src/launcher/output.ts";
+import { duration, fitted, forThisSystem, wrap } from "../../src/launcher/output.ts";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 let checkout: TemporaryCheckout;
@@ -56,10 +56,24 @@ test("a text is broken at its spaces, and a long word stays whole", () => {
   expect(wrap("", 10, 0, 0)).toBe("");
 });
 
+test("an entry of two columns keeps them, and what goes on below is joined", () => {
+  const entry = "  --from DAY         puts the copy of that";
+  const text = `${entry}\n                     day back\nA sentence that is longer.`;
+  expect(fitted(text, 45)).toEqual([
+    "  --from DAY         puts the copy of that\n                     day back",
+    "A sentence that is longer.",
+  ]);
+  expect(fitted(text, 34)[0]?.split("\n")).toEqual([
+    "  --from DAY         puts the copy",
+    "    of that day back",
+  ]);
+  expect(fitted("  indented words", 12)).toEqual(["  indented\n    words"]);
+});
+
 test("on a terminal of 80 columns no line is wider, whatever the command", async () => {
   const data = checkout.dataFolder("data", `${completeConfig}LOCALPORT=1\n`);
   const shown = [];
-  for (const args of [["start"], ["status"], ["doctor"], ["stop"], ["status"]]) {
+  for (const args of [["--help"], ["start"], ["status"], ["doctor"], ["stop"], ["status"]]) {
     shown.push(...(await onTerminal(args, { NO_COLOR: "1" })).split("\r\n"));
   }
   expect(shown.length).toBeGreaterThan(30);

@@ -2,9 +2,12 @@ import type { ChildProcess } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { smallMemoryOf, spawnPart } from "../../src/launcher/launch-process.ts";
 import type { Part } from "../../src/launcher/part.ts";
 import { findProcesses, isRunning } from "../../src/launcher/process-table.ts";
+import { projectRoot } from "../../src/shared/version-files.ts";
 import { startProcess } from "../support/own-processes.ts";
 
 /** Of the sources, and of another version that a delivery holds. */
@@ -88,3 +91,29 @@ test("a process that has ended is not running, even while nobody has reaped it",
   await expect.poll(() => isRunning(zombie)).toBe(false);
   expect(() => process.kill(zombie, 0)).not.toThrow();
 });
+
+test("a part has the settings of memory, and this runtime knows those of a program", async () => {
+  const script = join(folder, "heap.mjs");
+  const told =
+    "[process.execArgv, process.env.MALLOC_ARENA_MAX, process.env.MALLOC_MMAP_THRESHOLD_]";
+  const module = pathToFileURL(join(projectRoot, "src/shared/small-heap.ts"));
+  const lines = [
+    `import { keepHeapSmall } from "${module}";`,
+    "keepHeapSmall();",
+    `process.stdout.write(JSON.stringify(${told}));`,
+  ];
+  writeFileSync(script, lines.join("\n"));
+  const { switches, environment } = smallMemoryOf("tp-manager");
+  const child = spawnPart({ name: "tp-manager", script, args: [] }, { stdio: "pipe" });
+  children.push(child);
+  const [output, problems] = await Promise.all([textOf(child.stdout), textOf(child.stderr)]);
+  expect(JSON.parse(output)).toEqual([switches, ...Object.values(environment)]);
+  expect(Object.keys(smallMemoryOf("supervisor").environment)).toEqual(["MALLOC_ARENA_MAX"]);
+  expect(problems).toBe("");
+});
+
+async function textOf(stream: AsyncIterable<Buffer> | null): Promise<string> {
+  let text = "";
+  for await (const chunk of stream ?? []) text += chunk.toString("utf8");
+  return text;
+}

@@ -1,9 +1,10 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { projectRoot } from "../../src/shared/version-files.ts";
 import { until } from "../support/child-program.ts";
 import { freePort, TestInstallation } from "../support/installation.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -67,6 +68,11 @@ test("a port that is taken costs the console only, and a restart ends every sess
   const log = readFileSync(join(at.data, "logs", "tp-manager.log"), "utf8");
   expect(log).toMatch(
     new RegExp(`there is no operator's console: CONSOLE_PORT ${port} on 127.0.0.1 cannot be used`),
+  );
+  const status = [join(projectRoot, "src/launcher/main.ts"), "status", "--data", at.data];
+  const { stdout } = spawnSync(process.execPath, status, { encoding: "utf8" });
+  expect(stdout).toMatch(
+    new RegExp(`^console +missing +CONSOLE_PORT ${port} .*cannot be used`, "m"),
   );
   await at.tpManager?.end("SIGTERM");
   await new Promise((resolve) => other.close(resolve));

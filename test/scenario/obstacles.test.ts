@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import type { ErrorCode } from "../../src/shared/errors.ts";
 import { exitCodes } from "../../src/shared/exit-codes.ts";
 import { TerminalUnavailable } from "../../src/tp-manager/terminal/terminal.ts";
-import { house, pay, request } from "../support/payment-house.ts";
+import { pay, request } from "../support/payment-house.ts";
 import { report } from "../support/reports.ts";
 import { disconnected, lost } from "../support/scripted-terminal.ts";
-import { openFaces } from "./trouble-faces.ts";
+import { expectTroubles, openFaces } from "./trouble-faces.ts";
 
 type Faces = Awaited<ReturnType<typeof openFaces>>;
 
@@ -78,6 +78,11 @@ const situations: Record<
       at.terminal.tell({ type: "unexpected-report", report: report() });
     },
   },
+  "a disk that takes no writes": {
+    code: "STORAGE_FAILED",
+    cr: "2",
+    make: (at) => at.journal.database.exec("PRAGMA query_only = 1"),
+  },
   "a stop": { code: "STOPPING", cr: "2", make: (at) => at.desk.turn.close() },
 };
 
@@ -104,17 +109,25 @@ describe("what a payment would get is what every face shows", () => {
     expect(at.journal.attempts.latest("NEW")?.state.phase ?? "not-charged").toBe("not-charged");
   });
 
-  test("a disk that is full is told before a payment meets it", async () => {
-    let free = false;
-    const at = house(undefined, undefined, { isFull: () => !free });
-    const { faces } = await openFaces({}, at);
-    const shown = await faces();
-    expect(shown.health.obstacles).toMatchObject([{ code: "STORAGE_FAILED" }]);
-    expect(shown.metrics).toContain("connector_terminal_ready 0");
-    expect(shown.exitCode).toBe(exitCodes.unavailable);
-    expect(shown.findings).toContainEqual(expect.objectContaining({ code: "STORAGE_FAILED" }));
-    free = true;
-    expect((await faces()).health.status).toBe("Ready");
+  test("a disk that takes nothing is told without a payment, as long as that is so", async () => {
+    const faces = await openFaces();
+    const { at, one } = faces;
+    expect((await faces.faces()).health.status).toBe("Ready");
+    at.journal.database.exec("PRAGMA query_only = 1");
+    expect((await faces.faces()).health.status).toBe("Ready"); // proved a moment ago
+    await at.clock.advance(60_000);
+    const { health } = await faces.faces();
+    expect(health.obstacles).toMatchObject([{ code: "STORAGE_FAILED" }]);
+    expect(health.reasons[0]).toContain("cannot be written: it is read-only");
+    await faces.lookFor(120_000);
+    expect((await faces.faces()).measured).toEqual(["journal-unwritable"]);
+    const refused = await one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
+    expect([refused.http, refused.one.error.charged]).toEqual([503, "no"]);
+    expect(at.journal.attempts.latest("NEW")).toBeUndefined();
+    at.journal.database.exec("PRAGMA query_only = 0");
+    const paid = await one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
+    expect(paid.one.status).toBe("Success"); // whatever the faces had last seen
+    expect((await faces.faces()).health.reasons).toEqual([]);
   });
 
   test("a supervisor that is down keeps no payment away, and the status tells of it", async () => {
@@ -126,6 +139,25 @@ describe("what a payment would get is what every face shows", () => {
     expect(shown.metrics).toContain("connector_terminal_ready 1");
     const paid = await faces.one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect(paid.one.status).toBe("Success");
+  });
+
+  test("a supervisor that cannot write keeps no payment away; every face tells it", async () => {
+    const faces = await openFaces();
+    const { rig, at, one } = faces;
+    rig.database.exec("PRAGMA query_only = 1");
+    const health = await expectTroubles(faces, ["queue-unwritable"]);
+    expect(health.troubles[0].says).toContain("cannot be written: it is read-only");
+    await faces.lookFor(60_000);
+    const { findings, exitCode, metrics } = await faces.faces();
+    const told = { check: "queue", code: "queue-unwritable", verdict: "fail" };
+    expect(findings).toContainEqual(expect.objectContaining(told));
+    expect(metrics).toContain("connector_terminal_ready 1");
+    expect(exitCode).toBe(exitCodes.ok);
+    const paid = await one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
+    expect(paid.one.status).toBe("Success");
+    rig.database.exec("PRAGMA query_only = 0");
+    await Promise.all([rig.clock.advance(60_000), at.clock.advance(60_000)]);
+    await expectTroubles(faces, []);
   });
 
   test("nothing: ready, and the payment is taken", async () => {

@@ -44,7 +44,7 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
     program: "tp-manager",
     messages: tpManagerMessages,
     handlers: tpManagerHandlers({
-      ...{ ...at, port: 8765, requestStop: () => {} },
+      ...{ ...at, port: 8765, pages: [], requestStop: () => {} },
       ...{ attempts: at.journal.attempts, answers: at.journal.answers },
       handOffs: at.journal.handOffs,
       seen: at.journal.seen,

@@ -9,7 +9,7 @@ const lines: readonly UnaskedLine[] = [
   { line: "pty", protocol: "caisse-ap", sessions: true },
 ];
 /** Installations that share the faults of one line: most wait for a time of the product. */
-const HOUSES = 2;
+const HOUSES = 1;
 const PLAYS_MAX = 3;
 
 test.concurrent.each(lines.filter(({ line }) => line === "tcp" || process.platform === "linux"))(

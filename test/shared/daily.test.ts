@@ -2,10 +2,11 @@ import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSy
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { getTasks } from "node-cron";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { backupChore, oldLogsChore, runChores, startDaily } from "../../src/shared/daily.ts";
 import { openLogFile } from "../../src/shared/log-file.ts";
 import { openDatabase } from "../../src/shared/sqlite.ts";
+import { daysOfCopies } from "../../src/shared/stores/copies.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestClock } from "../support/test-clock.ts";
@@ -85,6 +86,30 @@ test("a database that cannot be copied leaves the former copies and says why", a
   expect(readdirSync(join(folder, "backup"))).toEqual(["journal-2026-01-01.db"]);
 });
 
+test("a copy that is damaged is not kept, and leaves the former ones", async () => {
+  const folder = temporaryFolder();
+  const path = join(folder, "journal.db");
+  const opened = openDatabase(path, ["CREATE TABLE sale (id INTEGER) STRICT"]);
+  opened.exec("INSERT INTO sale VALUES (0x4145414541454145)");
+  opened.close();
+  // One bit of the disk turns the whole number into a fraction, which SQLite copies as it is.
+  const bytes = readFileSync(path);
+  const typeAt = bytes.indexOf("AEAEAEAE") - 1;
+  expect(bytes[typeAt]).toBe(6);
+  bytes[typeAt] = 7;
+  writeFileSync(path, bytes);
+  mkdirSync(join(folder, "backup"));
+  for (const day of ["01", "02"]) {
+    writeFileSync(join(folder, "backup", `journal-2026-01-${day}.db`), "former");
+  }
+  const copied = vi.fn();
+  const copying = backupChore(path, new TestClock(), { copied }).run();
+  await expect(copying).rejects.toThrow(/damaged: .*non-INTEGER value in sale\.id/);
+  expect(copied).not.toHaveBeenCalled();
+  const kept = readdirSync(join(folder, "backup")).filter((name) => name.endsWith(".db"));
+  expect(kept.sort()).toEqual(["journal-2026-01-01.db", "journal-2026-01-02.db"]);
+});
+
 test("two backups are kept, and other files are left alone", async () => {
   const folder = temporaryFolder();
   const { path } = database(folder);
@@ -99,6 +124,24 @@ test("two backups are kept, and other files are left alone", async () => {
   expect(kept).toHaveLength(3);
   expect(kept[0]).toBe("journal-2026-01-17.db");
   expect(kept).toContain("journal-mine.db");
+});
+
+test("a clock that was wrong neither keeps its copies nor drops the later ones", async () => {
+  const folder = temporaryFolder();
+  const { path } = database(folder);
+  const clock = new TestClock();
+  const nights = async (count: number) => {
+    for (let night = 0; night < count; night++) {
+      await backupChore(path, clock, store).run();
+      clock.jumpWallClock(DAY_MS);
+    }
+    return daysOfCopies(join(folder, "backup"), "journal", clock.now() - DAY_MS);
+  };
+  clock.jumpWallClock(4_000 * DAY_MS);
+  expect(await nights(2)).toEqual(["2036-12-28", "2036-12-29"]);
+  clock.jumpWallClock(-4_002 * DAY_MS);
+  expect(await nights(1)).toEqual(["2036-12-29", "2026-01-15"]);
+  expect(await nights(2)).toEqual(["2026-01-16", "2026-01-17"]);
 });
 
 test("a log begins anew each day, and the old ones go after their days", () => {

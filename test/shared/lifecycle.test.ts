@@ -1,9 +1,9 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { setupText } from "./config/setup-text.ts";
-import { startChild, type TalkingChild } from "./talking-child.ts";
+import { startChild, startColdChild, type TalkingChild } from "./talking-child.ts";
 
 interface LogLine {
   readonly level: string;
@@ -156,15 +156,21 @@ describe("a configuration fault ends with 78", () => {
   });
 });
 
-test("a second instance ends with 75 and leaves the first alone", async () => {
+test("a second instance ends with 75 and leaves the first alone, which a kill ends", async () => {
   const { data, start } = install();
-  const first = await started(start());
+  const cache = join(data, "compile-cache");
+  const first = await started(startColdChild(cache, "lifecycle-program.ts", "--data", data));
   const second = start();
   expect((await second.exited).code).toBe(75);
   expect(second.stderr()).toBe("tp-manager: tp-manager is already running\n");
   first.send("hello");
   expect(await first.nextLine()).toBe("obeyed hello");
   expect(statSync(join(data, "run")).mode & 0o777).toBe(0o700);
+  first.kill("SIGKILL");
+  expect((await first.exited).signal).toBe("SIGKILL");
+  // Written when the program was ready: a kiosk that loses power has no ordered end.
+  const compiled = readdirSync(cache, { recursive: true, withFileTypes: true });
+  expect(compiled.filter((entry) => entry.isFile()).length).toBeGreaterThan(10);
 });
 
 describe("an unexpected error ends with 70 and is in the log", () => {

@@ -30,11 +30,30 @@ export function startChild(program: string, ...parameters: string[]): TalkingChi
 
 /** For a child that several tests share: whoever starts it kills it. */
 export function spawnChild(program: string, ...parameters: string[]): TalkingChild {
+  return spawnChildWith({}, program, ...parameters);
+}
+
+function spawnChildWith(
+  changed: Readonly<Record<string, string>>,
+  program: string,
+  ...parameters: string[]
+): TalkingChild {
   return control(
     startProcess(process.execPath, [`${import.meta.dirname}/${program}`, ...parameters], {
-      env: { ...process.env, NODE_OPTIONS: "", NODE_COMPILE_CACHE: compileCache },
+      env: { ...process.env, NODE_OPTIONS: "", NODE_COMPILE_CACHE: compileCache, ...changed },
     }),
   );
+}
+
+/** Starts `program` with a compile cache of its own; it is killed when the test ends. */
+export function startColdChild(
+  cache: string,
+  program: string,
+  ...parameters: string[]
+): TalkingChild {
+  const child = spawnChildWith({ NODE_COMPILE_CACHE: cache }, program, ...parameters);
+  onTestFinished(() => child.kill("SIGKILL"));
+  return child;
 }
 
 function control(child: ChildProcessWithoutNullStreams): TalkingChild {

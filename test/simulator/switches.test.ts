@@ -352,6 +352,8 @@ describe("the gateway sandbox", () => {
   tryAll(gateway.readCommandLine, Object.keys(gateway.switches), sandbox, usual);
 
   test("the certificate that is made lies where it was asked for", () => {
-    expect(readFileSync(join(folder, "made.pem"), "utf8")).toContain("BEGIN CERTIFICATE");
+    const path = join(folder, "asked-for.pem");
+    gateway.readCommandLine([...usual, "--tls-self-signed", path]);
+    expect(readFileSync(path, "utf8")).toContain("BEGIN CERTIFICATE");
   });
 });

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { createLogger } from "../../src/shared/logger.ts";
 import { openDatabase } from "../../src/shared/sqlite.ts";
+import { WriteProof } from "../../src/shared/stores/write-proof.ts";
 import type { Transaction } from "../../src/shared/transaction.ts";
 import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
 import type { Gateway, GatewayOperations } from "../../src/supervisor/gateway/gateway.ts";
@@ -102,7 +103,8 @@ export async function openRig(options: RigOptions = {}) {
   const atGateway = { operationStore, notifications, operations, tally };
   const outbox = { store, desk, watch, forwarder, intake, requeued, alarmStore };
   const stores = { storeMessages: aboutStores, losses, exchange, ownStore };
-  const base = { server, clock, path, database, lines, log };
+  const proof = new WriteProof(database, path, clock);
+  const base = { server, clock, path, database, lines, log, proof };
   const rig = { ...base, ...outbox, ...atGateway, ...stores, stop };
   return { ...rig, ...conveniences(rig) };
 }

@@ -2,8 +2,8 @@ import { randomInt } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { smallMemory } from "../../src/launcher/launch-process.ts";
+import { dirname, join } from "node:path";
+import { smallMemoryOf } from "../../src/launcher/launch-process.ts";
 import { createIpcClient, type IpcClient } from "../../src/shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
@@ -109,12 +109,14 @@ export class TestInstallation {
     if (line === "own") return;
     const ready = join(this.folder, "terminal.ready");
     rmSync(ready, { force: true });
-    const port = this.terminalEndpoints?.tcpPort ?? 0;
+    // Of those that nobody else is given: it comes back after its death to the same place.
+    const port = this.terminalEndpoints?.tcpPort ?? (await freePort());
     const way =
       line === "tcp"
         ? ["--tcp", `127.0.0.1:${port}`]
         : ["--no-tcp", "--pty-link", join(this.folder, "terminal")];
-    const control = new URL(this.terminalEndpoints?.control ?? "http://x:0").port || "0";
+    const known = this.terminalEndpoints?.control;
+    const control = known ? new URL(known).port : String(await freePort());
     this.terminal = new ChildProgram("simulator/terminal/main.ts", [
       ...way,
       ...["--control", control, "--ready-file", ready],
@@ -152,6 +154,7 @@ export class TestInstallation {
   async startSandbox(): Promise<void> {
     const ready = join(this.folder, "sandbox.ready");
     rmSync(ready, { force: true });
+    this.#sandboxPort ||= await freePort();
     this.sandbox = new ChildProgram("simulator/gateway/main.ts", [
       ...["--port", String(this.#sandboxPort), "--database", join(this.folder, "sandbox.db")],
       ...["--login", GATEWAY_LOGIN, "--password", GATEWAY_PASSWORD, "--website", WEBSITE_ID],
@@ -264,7 +267,9 @@ export class TestInstallation {
   }
 
   #program(main: string, args: readonly string[], more: readonly string[] = []): ChildProgram {
-    const { switches, environment } = this.#options.asLaunched ? smallMemory : noSettings;
+    const { switches, environment } = this.#options.asLaunched
+      ? smallMemoryOf(dirname(main))
+      : noSettings;
     const given = { ...environment, ...this.#environment };
     return new ChildProgram(main, args, [...switches, ...more], given);
   }
@@ -362,10 +367,17 @@ interface SandboxOrder {
 const FIRST_PORT = 12_000;
 const END_OF_PORTS = 20_000;
 
+const SHARES = 8;
+const SHARE = (END_OF_PORTS - FIRST_PORT) / SHARES;
+/** Each worker of a run has a share of its own, and goes through it in a circle. */
+const ownFirst = FIRST_PORT + (Number(process.env["VITEST_POOL_ID"] ?? 0) % SHARES) * SHARE;
+let given = randomInt(SHARE);
+
 /** A port that nobody has: it stays free until the program that it is for takes it. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = randomInt(FIRST_PORT, END_OF_PORTS);
+    given = (given + 1) % SHARE;
+    const port = ownFirst + given;
     if (await canListen(port)) return port;
   }
 }

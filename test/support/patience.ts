@@ -29,6 +29,9 @@ export const TEST_LIMIT_MS = Math.min(8 * PATIENCE_MS, TEST_LIMIT_MAX_MS);
 export const asSlow = (ms: number, maxMs = Number.POSITIVE_INFINITY): number =>
   Math.min(Math.round(ms * slowness), maxMs);
 
+/** A time of several programs, as it would be on an idle machine: for load that came later. */
+export const asIdle = (ms: number): number => ms / measured();
+
 function measured(): number {
   const starts = [1, 2, 3].map(() => {
     const startedMs = performance.now();

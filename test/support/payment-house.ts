@@ -54,6 +54,7 @@ class Supervisor {
   /** Throws what it answers instead of taking a transaction. */
   refuse: () => void = () => {};
   state: DeliveryState = "sent";
+  stateOf: (orderId: string) => DeliveryState = () => this.state;
   /** Of a version that tells no delivery with what it stored. */
   isOlder = false;
 
@@ -61,18 +62,22 @@ class Supervisor {
     "store-transaction": ({ transaction, waitMs }) => {
       this.#mustBeReachable();
       this.refuse();
-      this.stored.push(transactionSchema.parse(transaction));
+      const taken = transactionSchema.parse(transaction);
+      const state = this.stateOf(taken.orderId);
+      this.stored.push(taken);
       const tells = waitMs !== undefined && !this.isOlder;
-      return { stored: true, ...(tells ? { state: this.state } : {}) };
+      return { stored: true, ...(tells ? { state } : {}) };
     },
     "withdraw-transaction": ({ transaction }) => {
       this.#mustBeReachable();
       this.withdrawn.push(transaction.transactionId);
       return { outcome: this.state === "sent" ? "sent" : "closed" };
     },
-    "transaction-delivery": () => {
+    "transaction-delivery": ({ transactionId }) => {
       this.#mustBeReachable();
-      return { known: true, state: this.state, sent: this.state === "sent" };
+      const known = this.stored.find((taken) => taken.transactionId === transactionId);
+      const state = known ? this.stateOf(known.orderId) : this.state;
+      return { known: true, state, sent: state === "sent" };
     },
   });
 
@@ -91,8 +96,6 @@ interface HouseOptions {
   /** The pause between two looks; 10 seconds unless it is said. */
   readonly confirmAfterMs?: number;
   readonly repeatMustMatch?: "amount" | "all";
-  /** The disk has no room. */
-  readonly isFull?: () => boolean;
   /** Another supervisor than the one of a few lines. */
   readonly linkFor?: (journal: Journal) => SupervisorLink;
 }
@@ -142,7 +145,7 @@ export function house(
   const settled = (): void => handOff.nudge();
   const desk = new TerminalDesk({
     ...{ ...shared, terminal, announce: hub.announce, settled, probation },
-    isFull: options.isFull,
+    proof: journal.proof,
   });
   const orders = new Orders({ ...shared, desk, handOff });
   const afterSale = new AfterSale({ ...shared, desk, orders });

@@ -12,6 +12,7 @@ const measuring = [
   "test/supervisor/hostile.test.ts",
   "test/supervisor/notifications/{flood,mapi-notification,notification-listener}.test.ts",
   "test/supervisor/outbox/outage.test.ts",
+  "test/supervisor/speed.test.ts",
   "test/tp-manager/http/{flood,fuzz}.test.ts",
   "test/tp-manager/journal/speed.test.ts",
   "test/tp-manager/terminal/zvt/fuzz.test.ts",

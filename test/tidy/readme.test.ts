@@ -3,6 +3,7 @@ import { dirname, join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";
 import { generatedPages, withGeneratedParts } from "../../scripts/readme.ts";
 import { readArguments } from "../../src/launcher/arguments.ts";
+import { type FindingRow, findingTable } from "../../src/shared/doctor/finding-table.ts";
 import { blocksOf, handbooks, shellBlocks } from "../support/pages.ts";
 import { repositoryFiles, root } from "./sources.ts";
 
@@ -19,6 +20,14 @@ test.each(generatedPages)(
     expect(await withGeneratedParts(page, text)).toBe(text);
   },
 );
+
+test("each finding of the doctor says more than values, and something of its own", () => {
+  const rows: readonly FindingRow[] = Object.values(findingTable);
+  const told = rows.map(({ says, means = "" }) => `${means} ${says.replaceAll(/\{\w+\}/g, "")}`);
+  expect(told.filter((words) => !/[a-z]{3}.*[a-z]{3}/.test(words))).toEqual([]);
+  const verdicts = rows.map(({ check, verdict }, index) => `${check} ${verdict} ${told[index]}`);
+  expect(verdicts.filter((one, index) => verdicts.indexOf(one) !== index)).toEqual([]);
+});
 
 test("the README can be read in one sitting, and every handbook is found from it", () => {
   expect(Buffer.byteLength(textOf("README.md"))).toBeLessThanOrEqual(15_000);

@@ -25,7 +25,7 @@ export async function simulate(
     const known = wordList.parse((await call(`${control}/words`)).body);
     const lines = known.map(({ word: name, takes, help }) => [`${name} ${takes}`.trim(), help]);
     const width = Math.max(...lines.map(([left = ""]) => left.length));
-    for (const [left = "", help] of lines) output.text(`${left.padEnd(width)}  ${help}`);
+    for (const [left = "", help] of lines) output.note(`${left.padEnd(width)}  ${help}`);
     output.text(`# The same with buttons, in a browser: ${control}/`);
     return exitCodes.ok;
   }

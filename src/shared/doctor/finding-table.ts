@@ -1,11 +1,13 @@
 export type Verdict = "ok" | "warn" | "fail";
 
-interface FindingRow {
+export interface FindingRow {
   /** The word at the head of the line. */
   readonly check: string;
   readonly verdict: Verdict;
   /** For the terminal, with values in braces. */
   readonly says: string;
+  /** For the reference, where `says` tells values only, or the same as another code. */
+  readonly means?: string;
   /** Advice for the terminal, also where all is well; missing: there is nothing to do. */
   readonly todo?: string;
 }
@@ -25,19 +27,48 @@ export const findingTable = {
     ...{ check: "doctor", verdict: "fail", says: "the doctor made no report: {detail}" },
     todo: "run ./launch.sh doctor",
   },
-  "node-right": { check: "node", verdict: "ok", says: "{version} ({path})" },
+  "node-right": {
+    check: "node",
+    verdict: "ok",
+    says: "{version} ({path})",
+    means: "a Node.js that the connector runs on",
+  },
   "node-old": {
     ...{ check: "node", verdict: "fail", says: "{version} ({path})" },
     todo: "remove node_modules and run ./launch.sh: it installs the right one",
+    means: "this Node.js is too old",
   },
-  "data-folder-right": { check: "data folder", verdict: "ok", says: "{folder}" },
+  "data-folder-right": {
+    check: "data folder",
+    verdict: "ok",
+    says: "{folder}",
+    means: "the data folder can be read and written",
+  },
   "data-folder-closed": {
     ...{ check: "data folder", verdict: "fail", says: "{detail}" },
     todo: "create it, or give it to the user who runs the connector (chown -R)",
+    means: "the data folder is missing, or this user may not read and write it",
   },
-  "disk-right": { check: "disk", verdict: "ok", says: "{free} MB free" },
-  "disk-low": { check: "disk", verdict: "warn", says: "{free} MB free", todo: room },
-  "disk-full": { check: "disk", verdict: "fail", says: "{free} MB free", todo: room },
+  "disk-right": {
+    check: "disk",
+    verdict: "ok",
+    says: "{free} MB free",
+    means: "there is room for payments and logs",
+  },
+  "disk-low": {
+    check: "disk",
+    verdict: "warn",
+    says: "{free} MB free",
+    todo: room,
+    means: "room is getting short",
+  },
+  "disk-full": {
+    check: "disk",
+    verdict: "fail",
+    says: "{free} MB free",
+    todo: room,
+    means: "too little room is left to write a payment",
+  },
   "disk-no-files": {
     ...{ check: "disk", verdict: "fail", says: "{free} MB free, but no room for more files" },
     todo: room,
@@ -71,29 +102,41 @@ export const findingTable = {
   "setup-faulty": {
     ...{ check: "config", verdict: "fail", says: "{detail}" },
     todo: "correct {file}, then ./launch.sh restart",
+    means: "a setting is missing, or its value cannot be used",
   },
   "setup-unreadable": {
     ...{ check: "config", verdict: "fail", says: "{detail}", todo: "{advice}" },
+    means: "the setup file cannot be read",
   },
   "setup-doubtful": {
     ...{ check: "config", verdict: "warn", says: "{detail}", todo: "look at {file}" },
+    means: "a setting that works, but most likely not as it was meant",
   },
   "serial-network": { check: "serial port", verdict: "ok", says: "{port} is on the network" },
-  "serial-right": { check: "serial port", verdict: "ok", says: "{port}" },
+  "serial-right": {
+    check: "serial port",
+    verdict: "ok",
+    says: "{port}",
+    means: "the port is there and can be opened",
+  },
   "serial-numbered": {
     ...{ check: "serial port", verdict: "ok", says: "{port}" },
     todo: "SERIAL_PORT={address} would find it under any number",
+    means: "the port is there, under a number that may change",
   },
   "serial-several": {
     ...{ check: "serial port", verdict: "fail", says: "{address} fits {ports}" },
+    means: "more than one port fits what SERIAL_PORT says",
     todo: "add the serial number, or name one below /dev/serial/by-id",
   },
   "serial-missing": {
     ...{ check: "serial port", verdict: "fail", says: "{address} is not there" },
+    means: "this port is missing, others are there",
     todo: "set SERIAL_PORT to one of {ports}",
   },
   "serial-none": {
     ...{ check: "serial port", verdict: "fail", says: "{address} is not there" },
+    means: "this machine has no serial port",
     todo: "plug the terminal in and switch it on: this machine has no serial port at all",
   },
   "serial-no-port": {
@@ -103,14 +146,17 @@ export const findingTable = {
   "serial-not-allowed": {
     ...{ check: "serial port", verdict: "fail", says: "{user} may not open {port}" },
     todo: "sudo usermod -aG {group} {user}, then log out and in again, or reboot",
+    means: "the user is not in the group that may open it",
   },
   "serial-log-in-again": {
     ...{ check: "serial port", verdict: "fail", says: "{user} may not open {port}" },
     todo: "{user} is in the group {group} but logged in before: log out and in, or reboot",
+    means: "the user joined the group after logging in",
   },
   "serial-of-root": {
     ...{ check: "serial port", verdict: "fail", says: "{user} may not open {port}" },
     todo: "it belongs to root alone: sudo chgrp dialout {port}; sudo chmod 660 {port}",
+    means: "the port belongs to root and no group may open it",
   },
   "serial-in-use": {
     ...{ check: "serial port", verdict: "fail" },
@@ -118,7 +164,10 @@ export const findingTable = {
     todo: "end that program: only one can talk to the terminal",
   },
   "port-ours": { check: "local port", verdict: "ok", says: "{port} is tp-manager's" },
-  "port-free": { check: "local port", verdict: "ok", says: "{port} is free" },
+  "port-free": {
+    ...{ check: "local port", verdict: "ok", says: "{port} is free" },
+    means: "tp-manager does not run, and its port can be used",
+  },
   "port-in-use": {
     ...{ check: "local port", verdict: "warn", todo: "see tp-manager" },
     says: "{port} is in use, most likely by tp-manager",
@@ -151,7 +200,12 @@ export const findingTable = {
     ...{ check: "{program}", verdict: "fail", says: "does not run" },
     todo: "./launch.sh start; it says why if it cannot",
   },
-  "terminal-ready": { check: "terminal", verdict: "ok", says: "{name} {status}" },
+  "terminal-ready": {
+    check: "terminal",
+    verdict: "ok",
+    says: "{name} {status}",
+    means: "a payment would be taken",
+  },
   "terminal-doubtful": {
     ...{
       check: "terminal",
@@ -159,6 +213,7 @@ export const findingTable = {
       says: "{name} {status}: {detail}",
       todo: "look at it",
     },
+    means: "a payment would be taken, but the terminal told of a problem",
   },
   "terminal-in-doubt": {
     ...{ check: "terminal", verdict: "warn" },
@@ -179,7 +234,7 @@ export const findingTable = {
     ...{ check: "queue", verdict: "ok" },
     says: "{pending} waiting, oldest {oldest}, {parked} refused, {sent} sent",
   },
-  "journal-right": { check: "journal", verdict: "ok", says: "{count} payments follow the rules" },
+  "journal-right": { check: "journal", verdict: "ok", says: "payments by the rules: {count}" },
   "journal-faulty": {
     ...{ check: "journal", verdict: "fail", says: "{count} records break a rule about money" },
     todo: "./launch.sh audit lists them; send what it prints with --json to support",
@@ -211,10 +266,12 @@ export const findingTable = {
   "gateway-no-name": {
     ...{ check: "gateway", verdict: "fail", says: "{url} cannot be reached: {detail}" },
     todo: "check GATEWAY_URL and the machine's name server",
+    means: "no address is found for the gateway's name",
   },
   "gateway-out-of-reach": {
     ...{ check: "gateway", verdict: "fail", says: "{url} cannot be reached: {detail}" },
     todo: "check GATEWAY_URL, network and firewall",
+    means: "no connection to the gateway comes about",
   },
   "clock-right": {
     ...{ check: "clock", verdict: "ok", says: "{at}, time zone {zone}, as the gateway's" },
@@ -231,7 +288,12 @@ export const findingTable = {
     ...{ check: "clock", verdict: "warn", todo: clockTodo },
     says: "{at}, time zone {zone}, {seconds} s away from the gateway's",
   },
-  "schedule-right": { check: "schedule", verdict: "ok", says: "{entry}" },
+  "schedule-right": {
+    check: "schedule",
+    verdict: "ok",
+    says: "{entry}",
+    means: "what looks after the connector is set up",
+  },
   "schedule-missing": {
     ...{ check: "schedule", verdict: "warn", says: "nothing relaunches what dies or hangs" },
     todo: "{install}",
@@ -247,6 +309,7 @@ export const findingTable = {
   },
   "schedule-unknown": {
     ...{ check: "schedule", verdict: "warn", says: "{detail}", todo: "{advice}" },
+    means: "whether anything relaunches the connector could not be found out",
   },
   "browser-none": {
     ...{ check: "browser", verdict: "ok" },
@@ -268,7 +331,13 @@ export const findingTable = {
     ...{ check: "updates", verdict: "warn", todo: serverTodo },
     says: "what {url} offers has expired at {at}",
   },
-  "updates-silent": { check: "updates", verdict: "warn", says: "{detail}", todo: serverTodo },
+  "updates-silent": {
+    check: "updates",
+    verdict: "warn",
+    says: "{detail}",
+    todo: serverTodo,
+    means: "the update server does not answer as it should",
+  },
   "updates-none": {
     ...{ check: "updates", verdict: "warn", says: "{url} offers no updates", todo: serverTodo },
   },
@@ -279,6 +348,7 @@ export const findingTable = {
   "updates-no-room": {
     ...{ check: "updates", verdict: "warn", says: "{detail}" },
     todo: "make room, or no new version is taken",
+    means: "the disk has no room for another version",
   },
   "updates-held": {
     ...{ check: "updates", verdict: "warn", says: "held by {who} since {since}, until {until}" },

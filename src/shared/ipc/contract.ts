@@ -44,6 +44,14 @@ const deliverySchema = z.object({
   sent: z.boolean(),
 });
 
+const servedPage = z.object({
+  name: z.string(),
+  port: z.int(),
+  /** Why it is not served; null: it is. */
+  fault: z.string().nullable(),
+});
+export type ServedPage = z.infer<typeof servedPage>;
+
 /** One item of the outbox, for an operator. */
 const outboxItemSchema = z.object({
   /** Grows with every item; the cursor of a listing. */
@@ -378,6 +386,8 @@ export const supervisorMessages = {
       updates: updateFigures.optional(),
       /** A file of certificates that ends soon, or has. Missing: an older supervisor. */
       certificates: troubleSince.nullable().optional(),
+      /** Why its database cannot be written. Missing: an older supervisor. */
+      unwritable: troubleSince.nullable().optional(),
     }),
   },
   stop: { request: empty, response: z.object({ stopping: z.literal(true) }) },
@@ -393,6 +403,8 @@ export const tpManagerMessages = {
       pid: z.int(),
       uptimeMs: z.number(),
       port: z.int(),
+      /** The pages that the setup file asks for, each on a port of its own. */
+      pages: z.array(servedPage).optional(),
       terminal: z.object({
         link: z.string(),
         problem: z.string().nullable(),

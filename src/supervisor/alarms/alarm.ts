@@ -15,6 +15,8 @@ type Alarm =
   | "gateway-lookup-refused"
   /** A transaction has waited for longer than 10 minutes. */
   | "queue-old"
+  /** The supervisor's database cannot be written. */
+  | "queue-unwritable"
   /** A refused transaction, or one that cannot be sent as it is, waits for an operator. */
   | "transaction-parked"
   /** tp-manager handed over a known transaction id with another content, which was refused. */

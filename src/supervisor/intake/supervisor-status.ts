@@ -1,4 +1,5 @@
 import type { ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
+import type { WriteProof } from "../../shared/stores/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { NotificationTally } from "../notifications/notification-tally.ts";
 import type { OperationDesk } from "../operations/operation-desk.ts";
@@ -18,6 +19,8 @@ export interface StatusParts {
   readonly updates?: () => SupervisorStatus["updates"];
   /** Missing: nothing is known of certificates. */
   readonly certificates?: () => SupervisorStatus["certificates"];
+  /** Whether the database can be written; missing: nobody looks. */
+  readonly proof?: Pick<WriteProof, "proved">;
   /** Why nothing is being sent; null when it is not paused. */
   readonly paused: () => string | null;
 }
@@ -37,6 +40,7 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
     paused,
     updates,
     certificates,
+    proof,
   } = parts;
   const startedMs = clock.monotonicMs();
   return () => {
@@ -44,6 +48,7 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
     const oldestAtMs = store.oldestQueuedAtMs() ?? null;
     const oldestAgeMs = oldestAtMs === null ? null : Math.max(clock.now() - oldestAtMs, 0);
     const parkedSinceMs = store.parkedSinceMs();
+    const fault = proof?.proved;
     return {
       program: "supervisor",
       version,
@@ -58,6 +63,7 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
       notifications: tally.figures,
       updates: updates?.(),
       certificates: certificates?.(),
+      unwritable: fault ? { reason: fault.says, sinceMs: fault.sinceMs } : null,
     };
   };
 }

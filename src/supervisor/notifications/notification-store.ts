@@ -68,7 +68,7 @@ export class NotificationStore {
   returnsAfter(after: number, limit: number): Array<{ id: number; transactionId: string }> {
     return this.#database
       .prepare(
-        `SELECT id, transaction_id FROM notifications
+        `SELECT id, transaction_id FROM notifications INDEXED BY notifications_of_returns
          WHERE id > ? AND transaction_id IS NOT NULL AND verdict = 'accepted'
            AND kind = 'operation' AND status = 'ok'
            AND operation IN ('refund', 'cancellation', 'reject')

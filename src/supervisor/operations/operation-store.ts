@@ -170,12 +170,15 @@ export class OperationStore {
     invariant(changes === 1, `the operation ${operationId} was unknown`);
   }
 
-  /** Operations that a dead process left behind: whether they were carried out is not known. */
+  /**
+   * Operations that a dead process left behind: whether they were carried out is not known. In the
+   * words of the index of what is open.
+   */
   endInterrupted(nowMs: number): string[] {
     return this.#all(
       `UPDATE gateway_operations SET state = 'unknown', class = 'interrupted', ended_at_ms = ?,
          description = 'the program ended while it waited for the answer'
-       WHERE state = 'sending' RETURNING operation_id`,
+       WHERE state IN ('sending', 'unknown') AND state = 'sending' RETURNING operation_id`,
       nowMs,
     ).map((row) => String(row["operation_id"]));
   }

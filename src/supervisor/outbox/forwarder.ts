@@ -70,15 +70,18 @@ export class Forwarder {
   readonly #parts: ForwarderParts;
   readonly #gate: QueueGate;
   readonly #inquiry: OrderInquiry;
-  readonly #running = new Set<Promise<void>>();
+  readonly #running: Promise<void>[] = [];
   readonly #abandon = new AbortController();
   readonly #place: number;
   #started = false;
   #stopping = false;
   #immediateTries = 0;
-  /** Tries of the queue so far; those of which the end is not recorded yet, by number. */
+  /**
+   * Tries of the queue so far; the numbers of those of which the end is not recorded yet. Lists in
+   * place of sets: a set that lives long leaves table after table in V8's old space as it changes.
+   */
   #queueBegun = 0;
-  readonly #queueTries = new Set<number>();
+  readonly #queueTries: number[] = [];
   #ended: Ended[] = [];
   #recording: Promise<void> | undefined;
   #wake: () => void = () => undefined;
@@ -156,7 +159,7 @@ export class Forwarder {
       this.#abandon.abort(new Error("stopping")),
     );
     // A try that ends adds the recording of its end.
-    while (this.#running.size > 0) await Promise.all(this.#running);
+    while (this.#running.length > 0) await Promise.all(this.#running);
     timer.clear();
     await inquiry;
   }
@@ -170,13 +173,12 @@ export class Forwarder {
 
   async #waitForWork(): Promise<void> {
     const { clock, store } = this.#parts;
-    const { heldMs, window } = this.#gate;
-    // With every place taken it is the end of a try that wakes the queue.
-    const full = this.#taken() >= window;
-    const dueAtMs = full ? undefined : store.nextDueAtMs("send");
+    const { heldMs } = this.#gate;
+    const looks = heldMs === 0 && !this.#isFull;
+    const dueAtMs = looks ? store.nextDueAtMs("send") : undefined;
     const dueMs = dueAtMs === undefined ? RECHECK_MS : dueAtMs - clock.now();
     const waitMs = heldMs > 0 ? heldMs : Math.min(Math.max(dueMs, 1), RECHECK_MS);
-    // An end of each try wakes the queue: a signal that is made each time would cost more.
+    // Ends of tries wake the queue: a signal that is made each time would cost more.
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = clock.startTimer("next try", waitMs, resolve);
     this.#wake = () => {
@@ -192,14 +194,14 @@ export class Forwarder {
 
   /** A rejection is a fault of this program and ends it: nobody else looks at the promise. */
   #track(work: Promise<void>): void {
-    this.#running.add(work);
-    void work.then(() => this.#running.delete(work));
+    this.#running.push(work);
+    void work.then(() => takeOut(this.#running, work));
   }
 
   #begin(item: ClaimedItem, inQueue: boolean): void {
     const place = inQueue ? ++this.#queueBegun : null;
     if (place === null) this.#immediateTries += 1;
-    else this.#queueTries.add(place);
+    else this.#queueTries.push(place);
     const tryNumber = this.#gate.begin();
     this.#track(
       this.#send(item).then((reply) => {
@@ -218,14 +220,14 @@ export class Forwarder {
   async #record(): Promise<void> {
     for (let looks = 0; looks < LOOKS_MAX; looks++) {
       await new Promise((resolve) => setImmediate(resolve));
-      if (this.#ended.length >= this.#queueTries.size) break;
+      if (this.#ended.length >= this.#queueTries.length) break;
     }
     this.#recording = undefined;
     const sent = this.#turn();
     // Who waits for this end is answered before it is logged and the queue looks for work.
-    if (this.#queueTries.size === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (this.#queueTries.length === 0) await new Promise((resolve) => setImmediate(resolve));
     for (const one of sent) this.#report(one);
-    this.#wakeQueue();
+    if (!this.#isFull) this.#wakeQueue();
   }
 
   async #send(item: ClaimedItem): Promise<GatewayReply> {
@@ -275,6 +277,11 @@ export class Forwarder {
     return oldest === undefined ? 0 : this.#queueBegun - oldest + 1;
   }
 
+  /** With every place taken the next end of a try does whatever the queue could do. */
+  get #isFull(): boolean {
+    return this.#gate.heldMs === 0 && this.#taken() >= this.#gate.window;
+  }
+
   #decide(ended: Ended): Decided {
     const { item, place, verdict, tryNumber } = ended;
     const nowMs = this.#parts.clock.now();
@@ -290,7 +297,7 @@ export class Forwarder {
     this.#gate.learn(tryNumber, verdict, decision);
     if (this.#gate.failures === 0) this.#inquiry.gatewayWorks();
     if (place === null) this.#immediateTries -= 1;
-    else this.#queueTries.delete(place);
+    else takeOut(this.#queueTries, place);
     return { ...ended, decision, doubt };
   }
 
@@ -343,4 +350,9 @@ function tryOf(endedAtMs: number): (decided: Decided) => EndedTry {
     };
     return { item, attempt, update };
   };
+}
+
+function takeOut<T>(list: T[], one: T): void {
+  const at = list.indexOf(one);
+  if (at >= 0) list.splice(at, 1);
 }

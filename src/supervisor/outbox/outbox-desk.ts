@@ -12,6 +12,23 @@ interface Page {
   readonly more: boolean;
 }
 
+/** A page of the items in one state, by the index of that state: nearly all others are sent. */
+const pageOf = (found: string): string =>
+  `sequence IN (${found} AND sequence > :cursor ORDER BY sequence LIMIT :limit)`;
+const waiting = (index: string, look: 0 | 1): string =>
+  `SELECT sequence FROM outbox INDEXED BY ${index} WHERE state = 'pending' AND look_next = ${look}`;
+
+const itemsIn: Readonly<Record<DeliveryState | "any", string>> = {
+  any: "sequence > :cursor",
+  sent: "sequence > :cursor AND state = 'sent'",
+  pending: pageOf(
+    `${waiting("outbox_send_due", 0)} AND sequence > :cursor
+     UNION ALL ${waiting("outbox_look_due", 1)}`,
+  ),
+  parked: pageOf(`SELECT sequence FROM outbox INDEXED BY outbox_parked WHERE state = 'parked'`),
+  closed: pageOf(`SELECT sequence FROM outbox INDEXED BY outbox_closed WHERE state = 'closed'`),
+};
+
 /** The operator's view of the outbox, and the operator's acts on it. */
 export class OutboxDesk {
   readonly #database: DatabaseSync;
@@ -33,10 +50,10 @@ export class OutboxDesk {
          LEFT JOIN attempts AS last ON last.transaction_id = outbox.transaction_id
            AND last.number = (SELECT max(number) FROM attempts AS every
              WHERE every.transaction_id = outbox.transaction_id)
-         WHERE sequence > :cursor AND (:state IS NULL OR state = :state)
+         WHERE ${itemsIn[state ?? "any"]}
          ORDER BY sequence LIMIT :limit`,
       )
-      .all({ cursor, state: state ?? null, limit: limit + 1 });
+      .all({ cursor, limit: limit + 1 });
     return { items: rows.slice(0, limit).map(itemOf), more: rows.length > limit };
   }
 

@@ -8,7 +8,7 @@ const DAY_MS = 24 * 3_600_000;
  * The page of a sent order can be paid: the address is of use only while somebody may ask for it.
  */
 export const PAYMENT_PAGE_DAYS = 7;
-/** Rows of one commit: a try that ends meanwhile waits for a few milliseconds. */
+/** Rows of one commit, for which a try that ends meanwhile waits (scripts/bench-retention.ts). */
 const BATCH = 200;
 const BETWEEN_BATCHES_MS = 20;
 
@@ -29,48 +29,48 @@ const trimTransactions = `
 const isErasable = `state IN ('sent', 'closed')
   AND (redirect_url IS NOT NULL OR (trimmed = 0 AND dropped = 0))`;
 
-/** Erases what is older than its time; returns how many rows changed, at most one batch of each. */
-function trimOnce(database: DatabaseSync, nowMs: number, days: number): number {
-  return transaction(database, () => {
-    const pages = database
-      .prepare(
-        `UPDATE outbox SET redirect_url = NULL WHERE sequence IN (
-           SELECT sequence FROM outbox INDEXED BY outbox_erasable
-           WHERE ${isErasable} AND (redirect_url IS NULL) = 0 AND settled_at_ms < ? LIMIT ?)`,
-      )
-      .run(nowMs - PAYMENT_PAGE_DAYS * DAY_MS, BATCH).changes;
-    const documents = database
-      .prepare(
-        `UPDATE notifications SET raw = '' WHERE id IN (
-           SELECT id FROM notifications WHERE raw <> '' AND received_at_ms < ? LIMIT ?)`,
-      )
-      .run(nowMs - days * DAY_MS, BATCH).changes;
-    return Number(pages) + Number(documents) + trimItems(database, nowMs - days * DAY_MS);
-  });
-}
+const erasePages = `
+  UPDATE outbox SET redirect_url = NULL WHERE sequence IN (
+    SELECT sequence FROM outbox INDEXED BY outbox_erasable
+    WHERE ${isErasable} AND (redirect_url IS NULL) = 0 AND settled_at_ms < ? LIMIT ?)`;
 
-function trimItems(database: DatabaseSync, beforeMs: number): number {
-  const items = database
-    .prepare(
-      `UPDATE outbox SET trimmed = 1 WHERE sequence IN (
-         SELECT sequence FROM outbox INDEXED BY outbox_erasable
-         WHERE ${isErasable} AND (redirect_url IS NULL) IN (0, 1) AND settled_at_ms < ?
-           AND trimmed = 0 AND dropped = 0 LIMIT ?)
-       RETURNING transaction_id`,
-    )
-    .all(beforeMs, BATCH);
-  for (const row of items) {
-    const transactionId = String(row["transaction_id"]);
-    database.prepare(trimTransactions).run(transactionId);
-    // The last try tells how it ended.
-    database
-      .prepare(
-        `DELETE FROM attempts WHERE transaction_id = ?1
-           AND number < (SELECT max(number) FROM attempts WHERE transaction_id = ?1)`,
-      )
-      .run(transactionId);
-  }
-  return items.length;
+const eraseDocuments = `
+  UPDATE notifications SET raw = '' WHERE id IN (
+    SELECT id FROM notifications WHERE raw <> '' AND received_at_ms < ? LIMIT ?)`;
+
+const trimItems = `
+  UPDATE outbox SET trimmed = 1 WHERE sequence IN (
+    SELECT sequence FROM outbox INDEXED BY outbox_erasable
+    WHERE ${isErasable} AND (redirect_url IS NULL) IN (0, 1) AND settled_at_ms < ?
+      AND trimmed = 0 AND dropped = 0 LIMIT ?)
+  RETURNING transaction_id`;
+
+/** The last try tells how it ended. */
+const eraseTries = `
+  DELETE FROM attempts WHERE transaction_id = ?1
+    AND number < (SELECT max(number) FROM attempts WHERE transaction_id = ?1)`;
+
+/** One batch of a kind; returns how many rows it changed. */
+type Eraser = (nowMs: number) => number;
+
+function erasersOf(database: DatabaseSync, days: number): readonly Eraser[] {
+  const pages = database.prepare(erasePages);
+  const documents = database.prepare(eraseDocuments);
+  const items = database.prepare(trimItems);
+  const transactions = database.prepare(trimTransactions);
+  const tries = database.prepare(eraseTries);
+  return [
+    (nowMs) => Number(pages.run(nowMs - PAYMENT_PAGE_DAYS * DAY_MS, BATCH).changes),
+    (nowMs) => Number(documents.run(nowMs - days * DAY_MS, BATCH).changes),
+    (nowMs) => {
+      const trimmed = items.all(nowMs - days * DAY_MS, BATCH);
+      for (const { transaction_id: id } of trimmed) {
+        transactions.run(String(id));
+        tries.run(String(id));
+      }
+      return trimmed.length;
+    },
+  ];
 }
 
 /** Erases, once a day, what is kept no longer than {@link PAYMENT_PAGE_DAYS} or JOURNAL_DAYS. */
@@ -80,8 +80,10 @@ export function retentionChore(database: DatabaseSync, days: number, clock: Cloc
     async run() {
       // Erased bytes are overwritten, in this database; copies of it go with their own time.
       database.exec("PRAGMA secure_delete = ON");
-      while (trimOnce(database, clock.now(), days) > 0) {
-        await sleep(clock, "retention of the outbox", BETWEEN_BATCHES_MS);
+      for (const erase of erasersOf(database, days)) {
+        while (transaction(database, () => erase(clock.now())) > 0) {
+          await sleep(clock, "retention of the outbox", BETWEEN_BATCHES_MS);
+        }
       }
     },
   };

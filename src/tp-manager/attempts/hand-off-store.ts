@@ -48,8 +48,8 @@ export interface HandOffStore {
    * within a second (docs/design.md 1.3): the supervisor can say so again.
    */
   acknowledgeHandOff(transactionId: string, delivery: DeliveryState, atMs: number): void;
-  /** The one that was handed over last, as far as the journal knows not yet acknowledged. */
-  newestUnacknowledged(): string | undefined;
+  /** As far as the journal knows not yet acknowledged and not put aside; the oldest first. */
+  oldestUnacknowledged(limit: number): string[];
   acknowledgeWithdrawal(transactionId: string): void;
   setDelivery(transactionId: string, delivery: DeliveryState, atMs: number): void;
   /** Handed over, but not at the gateway as far as is known; pending first, newest first. */

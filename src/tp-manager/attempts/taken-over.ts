@@ -11,15 +11,12 @@ import {
   type PaymentRequest,
   saleOf,
 } from "./payment.ts";
+import { TAKEN_OVER } from "./request-warnings.ts";
 
 /**
  * Attempts made from what the supervisor knows, for a journal that was lost or restored
  * (docs/design.md 3.17). Nothing is made up: what the supervisor does not have is empty.
  */
-const TAKEN_OVER =
-  "the order was taken over from the supervisor after the journal was lost: " +
-  "ticket, basket and parts of the receipt are gone";
-
 export function requestTakenOver({ transaction }: KnownOrder): PaymentRequest {
   const { orderId, amountMinor, customData, customerEmail } = transaction;
   const currency = currencyTakenOver(transaction);

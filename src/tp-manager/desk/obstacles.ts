@@ -1,4 +1,5 @@
-import { AppError, type ErrorCode } from "../../shared/errors.ts";
+import { AppError, type Charged, type ErrorCode } from "../../shared/errors.ts";
+import type { WriteProof } from "../../shared/stores/write-proof.ts";
 import type { StoreDoubt } from "../attempts/store-doubt.ts";
 import type { TerminalState } from "../terminal/terminal.ts";
 
@@ -11,6 +12,8 @@ export interface Obstacle {
   /** Of the payment's answer; without it the code's own words. */
   readonly message?: string;
   readonly details?: Readonly<Record<string, unknown>>;
+  /** Of an order that is to begin; without it the code's own word. */
+  readonly charged?: Charged;
 }
 
 /** The desk's facts, none of them asked for on the wire for this. */
@@ -19,11 +22,11 @@ interface ObstacleFacts {
   readonly updating: boolean;
   /** Something of this connector has the terminal: that ends by itself. */
   readonly running: boolean;
-  readonly terminal: Pick<TerminalState, "link" | "linkProblem" | "status">;
+  readonly terminal: Pick<TerminalState, "link" | "linkProblem" | "status" | "busy">;
   readonly blockedBy: string | undefined;
   readonly strayAsked: boolean;
-  /** The disk has no room for what a payment writes. */
-  readonly full: boolean;
+  /** Whether the journal can be written; undefined: nobody looks. */
+  readonly proof: Pick<WriteProof, "known" | "proved"> | undefined;
   /** Throws when the journal cannot be read. */
   readonly changed: () => boolean;
   readonly storeDoubt: Pick<StoreDoubt, "because" | "isTakenOver"> | undefined;
@@ -40,7 +43,7 @@ export function obstaclesOf(facts: ObstacleFacts): readonly Obstacle[] {
     terminalObstacle(facts),
     doubtOf(facts),
     changedOf(facts.changed),
-    fullDiskOf(facts),
+    unwritableBy(isQuiet(facts) ? facts.proof?.proved : facts.proof?.known),
     storesObstacle(facts.storeDoubt),
   ].filter((one) => one !== undefined);
 }
@@ -92,9 +95,17 @@ function changedOf(changed: ObstacleFacts["changed"]): Obstacle | undefined {
   return { code: "TERMINAL_CHANGED", says: "another terminal is connected than before" };
 }
 
-function fullDiskOf({ full }: Pick<ObstacleFacts, "full">): Obstacle | undefined {
-  if (!full) return undefined;
-  return { code: "STORAGE_FAILED", says: "the disk of the data folder is full: make room" };
+/** The wire is not held, neither by a turn nor by an inquiry. */
+function isQuiet({ running, terminal }: ObstacleFacts): boolean {
+  return !running && !terminal.busy;
+}
+
+/**
+ * Nothing that happens to money could be written down (docs/design.md 1.3). While the wire is
+ * held, no proof keeps the terminal waiting for the disk: what happens then is written by itself.
+ */
+export function unwritableBy(fault: WriteProof["known"]): Obstacle | undefined {
+  return fault && { code: "STORAGE_FAILED", says: fault.says, charged: "no" };
 }
 
 /** An order that is new here cannot be paid before the supervisor has told what it knows. */
@@ -105,6 +116,6 @@ function storesObstacle(doubt: ObstacleFacts["storeDoubt"]): Obstacle | undefine
 }
 
 /** The answer of a payment that meets it. */
-export function refusalBy({ code, message, details }: Obstacle): AppError {
-  return new AppError(code, message, { details });
+export function refusalBy({ code, message, details, charged }: Obstacle): AppError {
+  return new AppError(code, message, { details, ...(charged && { charged }) });
 }

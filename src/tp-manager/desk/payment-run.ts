@@ -148,11 +148,15 @@ export class PaymentRun {
     return "taken";
   }
 
-  /** The terminal holds the approved sale, and no word about its goods was taken. */
-  get awaitsGoods(): boolean {
+  /**
+   * The terminal holds the approved sale, and no word about its goods was taken: until when it may
+   * come, epoch milliseconds; else undefined.
+   */
+  get goodsAwaitedUntilMs(): number | undefined {
     const { state } = this.#writer.attempt;
+    if (!this.#isUndecided || !isPaying(state)) return undefined;
     // A terminal that gives up says so by a second report, before its end.
-    return this.#isUndecided && isPaying(state) && state.last?.judgement === "agrees";
+    return state.last?.judgement === "agrees" ? state.goods?.decideByMs : undefined;
   }
 
   get #isUndecided(): boolean {

@@ -1,6 +1,7 @@
 import { AppError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Probation } from "../../shared/probation.ts";
+import type { WriteProof } from "../../shared/stores/write-proof.ts";
 import { type Clock, unlessAborted, within } from "../../shared/time.ts";
 import type { AttemptInput } from "../attempts/attempt-input.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
@@ -67,8 +68,8 @@ interface DeskParts {
   readonly guard: DeskGuard;
   /** Missing: there is none. */
   readonly probation?: OnProbation | undefined;
-  /** The journal's disk has no room for another payment; missing: nobody looks. */
-  readonly isFull?: (() => boolean) | undefined;
+  /** Whether the journal can be written; missing: nobody looks. */
+  readonly proof?: WriteProof | undefined;
 }
 
 interface DeskGuard extends ClosingGuard {
@@ -122,7 +123,7 @@ export class TerminalDesk implements Doubts {
     this.#parts = parts;
     const { terminal, settings, settled } = parts;
     this.terminal = new TerminalView(terminal);
-    this.#turn = new TerminalTurn(terminal, this, parts.probation);
+    this.#turn = new TerminalTurn(terminal, this, parts);
     this.turn = new TurnView(this.#turn);
     this.#keptStatus = new KeptStatus(parts, this.#turn);
     const gate = new TerminalGate({ ...parts, ...settings });
@@ -209,12 +210,12 @@ export class TerminalDesk implements Doubts {
 
   /** Why a payment of a new order would be refused now; empty: it is taken. */
   get obstacles(): readonly Obstacle[] {
-    const { terminal, guard, isFull = () => false } = this.#parts;
+    const { terminal, guard, proof } = this.#parts;
     const { closed, updating, current } = this.#turn;
     return obstaclesOf({
       ...{ closed, updating, running: current !== undefined, terminal: terminal.state },
       ...{ blockedBy: this.blockedBy, strayAsked: this.strayAsked },
-      ...{ changed: () => this.#gate.changed, full: isFull() },
+      ...{ changed: () => this.#gate.changed, proof },
       storeDoubt: guard.open,
     });
   }
@@ -362,7 +363,7 @@ export class TerminalDesk implements Doubts {
   /** The terminal holds an approved sale of the order, and no word about its goods was taken. */
   awaitsGoods(orderId: string): boolean {
     const { current } = this.#turn;
-    return current?.orderId === orderId && current.run?.awaitsGoods === true;
+    return current?.orderId === orderId && current.run?.goodsAwaitedUntilMs !== undefined;
   }
 
   /**

@@ -1,8 +1,9 @@
 import { AppError } from "../../shared/errors.ts";
 import type { Probation } from "../../shared/probation.ts";
+import type { WriteProof } from "../../shared/stores/write-proof.ts";
 import { failureOf } from "../attempts/failures.ts";
 import type { HeldTerminal } from "../terminal/terminal.ts";
-import { closedBy, doubtOf, refusalBy } from "./obstacles.ts";
+import { closedBy, doubtOf, refusalBy, unwritableBy } from "./obstacles.ts";
 import type { PaymentRun } from "./payment-run.ts";
 
 /** The piece of work that has the terminal to itself now. */
@@ -48,6 +49,13 @@ export interface Doubts {
 /** A version that has not proved itself yet leaves the terminal alone (docs/updates.md 4.3). */
 type OnProbation = Pick<Probation, "isOn">;
 
+interface TurnFacts {
+  /** Missing: there is none. */
+  readonly probation?: OnProbation | undefined;
+  /** Missing: nobody looks whether the journal can be written. */
+  readonly proof?: Pick<WriteProof, "standing"> | undefined;
+}
+
 /**
  * The only way to the wire for everything that takes the terminal: one thing at a time, prepared,
  * and with no doubt open before and after its preparation (docs/design.md 3.5). A turn lasts until
@@ -56,15 +64,15 @@ type OnProbation = Pick<Probation, "isOn">;
 export class TerminalTurn {
   readonly #terminal: HeldTerminal;
   readonly #doubts: Doubts;
-  readonly #probation: OnProbation | undefined;
+  readonly #facts: TurnFacts;
   #begun = 0;
   #current: Turn | undefined;
   #closed = false;
 
-  constructor(terminal: HeldTerminal, doubts: Doubts, probation: OnProbation | undefined) {
+  constructor(terminal: HeldTerminal, doubts: Doubts, facts: TurnFacts) {
     this.#terminal = terminal;
     this.#doubts = doubts;
-    this.#probation = probation;
+    this.#facts = facts;
   }
 
   get current(): Turn | undefined {
@@ -83,7 +91,7 @@ export class TerminalTurn {
 
   /** A new version is on probation (docs/updates.md 4.3). */
   get updating(): boolean {
-    return this.#probation?.isOn === true;
+    return this.#facts.probation?.isOn === true;
   }
 
   /** From now on nothing new gets a turn: 503 `STOPPING`. */
@@ -106,6 +114,12 @@ export class TerminalTurn {
   assertNoDoubt(): void {
     const doubt = doubtOf(this.#doubts);
     if (doubt) throw refusalBy(doubt);
+  }
+
+  /** Of an order that is to begin. Throws STORAGE_FAILED. */
+  assertWritable(): void {
+    const fault = unwritableBy(this.#facts.proof?.standing);
+    if (fault) throw refusalBy(fault);
   }
 
   /** NOT_SUPPORTED where the protocol has nothing of that kind (docs/design.md 3.25). */

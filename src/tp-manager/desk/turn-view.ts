@@ -1,6 +1,11 @@
 import type { AppError } from "../../shared/errors.ts";
 import type { TerminalTurn, Turn } from "./terminal-turn.ts";
 
+interface CurrentTurn extends Pick<Turn, "what" | "orderId"> {
+  /** The terminal has approved the sale and waits so long for the word about its goods. */
+  readonly goodsUntilMs: number | undefined;
+}
+
 /**
  * The view of the turn for the parts of the program that do not use the terminal. The view is an
  * object of its own, so that no cast leads to {@link TerminalTurn.use} or to the running payment.
@@ -13,9 +18,11 @@ export class TurnView {
     Object.freeze(this);
   }
 
-  get current(): Pick<Turn, "what" | "orderId"> | undefined {
+  get current(): CurrentTurn | undefined {
     const { current } = this.#turn;
-    return current && { what: current.what, orderId: current.orderId };
+    if (!current) return undefined;
+    const { what, orderId, run } = current;
+    return { what, orderId, goodsUntilMs: run?.goodsAwaitedUntilMs };
   }
 
   /** Nothing new gets a turn any more. */
@@ -41,6 +48,11 @@ export class TurnView {
   /** docs/design.md 3.5. Throws TERMINAL_IN_DOUBT. */
   assertNoDoubt(): void {
     this.#turn.assertNoDoubt();
+  }
+
+  /** Of an order that is to begin. Throws STORAGE_FAILED. */
+  assertWritable(): void {
+    this.#turn.assertWritable();
   }
 
   /** NOT_SUPPORTED where the protocol lacks it, before anything is asked (docs/design.md 3.25). */

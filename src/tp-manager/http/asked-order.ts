@@ -1,13 +1,15 @@
 import type { FastifyRequest } from "fastify";
 import type { AppError, Charged } from "../../shared/errors.ts";
 import type { Orders } from "../orders/orders.ts";
+import type { AnyCall } from "./call.ts";
 
 type Known = Pick<Orders, "chargedOf" | "orderOfTransaction">;
 
 /**
  * `charged` of the order that a request is about, whatever it was that failed (docs/design.md
  * 3.23). undefined: the request names no order that was ever asked for, so the row of the error
- * holds. Before authentication nothing is told.
+ * holds. Before authentication nothing is told: a call about orders is `unknown` then, because a
+ * charged customer's kiosk may have lost its session.
  */
 export function chargedOfAsked(
   request: FastifyRequest,
@@ -15,14 +17,21 @@ export function chargedOfAsked(
   orders: Known,
 ): Charged | undefined {
   const { role, routeOptions } = request;
-  if (role === null) return undefined;
-  const { gatewayId, ordersOf } = routeOptions.config.call ?? {};
+  const { call } = routeOptions.config;
+  if (role === null) return call && isAboutOrders(call) ? "unknown" : undefined;
+  const { gatewayId, ordersOf } = call ?? {};
   const orderId = error.orderId ?? namedOrder(request, orders);
   const asked = orderId === undefined ? ordersOf?.(request.body) : [orderId];
   const charged = chargedOfAll(asked ?? [], orders);
   // The gateway's id says of which order it is only when the supervisor has told.
   const byGatewayId = gatewayId !== undefined && member(request[gatewayId.in], gatewayId.name);
   return charged ?? (byGatewayId ? "unknown" : undefined);
+}
+
+function isAboutOrders({ path, body, idOf, gatewayId, ordersOf }: AnyCall): boolean {
+  const { shape = {} } = (body ?? {}) as { readonly shape?: object };
+  const named = path.includes("{orderId}") || "orderId" in shape;
+  return named || idOf !== undefined || gatewayId !== undefined || ordersOf !== undefined;
 }
 
 /** Of several orders one word, where it is that of all of them. */

@@ -3,6 +3,7 @@ import type { GatewayHistory } from "../../shared/ipc/contract.ts";
 import { type Currency, majorOf } from "../../shared/money.ts";
 import { isoTime } from "../../shared/time.ts";
 import { rowOf } from "../attempts/phase-table.ts";
+import type { Warning } from "../orders/warnings.ts";
 import type { CallContext } from "./call-context.ts";
 
 /** States in which the gateway has given money back, asked by us or by another program. */
@@ -40,16 +41,19 @@ interface GatewayPart {
   readonly [name: string]: unknown;
 }
 
-/** The words that `warnings` of `GET /payment/{orderId}` adds about the gateway. */
-export function gatewayWarnings(part: GatewayPart | null): string[] {
-  const { possibleOrders = 0, failed = [] } = part ?? {};
+/** The warnings that `GET /payment/{orderId}` adds about the gateway. */
+export function gatewayWarnings(part: GatewayPart | null): Warning[] {
+  const { possibleOrders: count = 0, failed = [] } = part ?? {};
   const copies =
-    `the gateway may have this order ${possibleOrders} times: ` +
+    `the gateway may have this order ${count} times: ` +
     "an answer was lost and it was sent again; look for copies there";
   const failure =
     "the gateway answered that an operation was done and then notified that it failed: " +
     "look the transaction up there";
-  return [...(possibleOrders < 2 ? [] : [copies]), ...(failed.length === 0 ? [] : [failure])];
+  return [
+    ...(count < 2 ? [] : [{ warning: "gateway-copies", says: copies, count } as const]),
+    ...(failed.length === 0 ? [] : [{ warning: "gateway-failed", says: failure } as const]),
+  ];
 }
 
 /** `gateway` of `GET /payment/{orderId}`; null for an order the supervisor was never given. */

@@ -3,6 +3,7 @@ import type { GatewayState } from "../../shared/ipc/contract.ts";
 import { isoTime } from "../../shared/time.ts";
 import { answerOf } from "../orders/answer.ts";
 import type { FoundOrder } from "../orders/orders.ts";
+import { type Warning, warningsOf } from "../orders/warnings.ts";
 import type { CallContext } from "./call-context.ts";
 import { gatewayPart, gatewayWarnings } from "./gateway-standing.ts";
 
@@ -11,6 +12,8 @@ interface LookedUp {
   /** Of the order's own answer. */
   readonly http: number;
   readonly body: object;
+  /** The `warnings` of the body. */
+  readonly warnings: readonly Warning[];
   /** undefined: the gateway was never given the order. */
   readonly gatewayState: GatewayState | undefined;
 }
@@ -23,13 +26,15 @@ export async function lookedUp(at: CallContext, orderId: string): Promise<Looked
   const found = await at.orders.lookUp(orderId);
   const { http, body } = answerOf(found.attempt, found.delivery);
   const gateway = await gatewayPart(at, orderId, found.attempt.request.currency);
+  const warnings = [...warningsOf(found.attempt), ...gatewayWarnings(gateway)];
   return {
     found,
     http,
+    warnings,
     gatewayState: gateway?.state,
     body: {
       ...body,
-      warnings: [...body.warnings, ...gatewayWarnings(gateway)],
+      warnings: warnings.map(({ says }) => says),
       gateway,
       attempts: found.attempts.map(history),
     },

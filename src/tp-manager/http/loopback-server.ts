@@ -36,6 +36,7 @@ export async function listenOnLoopback(
   );
   return {
     async close() {
+      connections.end();
       // Together: streams of events on either end when the app closes.
       await Promise.all([hasSix ? closeServer(six) : undefined, app.close()]);
     },

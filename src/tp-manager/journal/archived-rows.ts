@@ -4,6 +4,7 @@ import type { ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
 import { type KeptEnd, returnedOfKept, stateOfKept } from "../attempts/kept-end.ts";
 import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
 import type { KeptLedger } from "../attempts/reconciliation.ts";
+import { ARCHIVED } from "../attempts/request-warnings.ts";
 import { type Listings, listings, phaseIn } from "./attempt-columns.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
 
@@ -78,8 +79,6 @@ export class ArchivedRows {
     this.#sql.noteReturn.run(returnedMinor, transactionId);
   }
 }
-
-const ARCHIVED = "the order is in the archive: receipt, ticket, basket and customer are gone";
 
 function attemptOf(row: Row): Attempt {
   const { currency, end } = JSON.parse(String(row["kept"])) as Kept;

@@ -18,8 +18,8 @@ const texts = {
   pending: `SELECT body, withdrawn FROM hand_off WHERE (acknowledged = 0 OR withdrawn = 1)
       AND (set_aside_ms IS NULL OR set_aside_ms <= ? OR set_aside_ms > ?)
     ORDER BY id LIMIT ?`,
-  newestUnacknowledged: `SELECT transaction_id FROM hand_off
-    WHERE acknowledged = 0 OR withdrawn = 1 ORDER BY id DESC LIMIT 1`,
+  oldestUnacknowledged: `SELECT transaction_id FROM hand_off
+    WHERE (acknowledged = 0 OR withdrawn = 1) AND set_aside_ms IS NULL ORDER BY id LIMIT ?`,
   countPending: "SELECT count(*) AS n FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1",
   countSetAside: `SELECT count(*) AS n FROM hand_off WHERE (acknowledged = 0 OR withdrawn = 1)
     AND set_aside_ms IS NOT NULL`,
@@ -147,9 +147,8 @@ export class HandOffRows implements HandOffStore {
     tell("delivery", { orderId, transactionId, delivery, notificationGatewaySent }, atMs);
   }
 
-  newestUnacknowledged(): string | undefined {
-    const id = this.#sql.newestUnacknowledged.get()?.["transaction_id"];
-    return id === undefined ? undefined : String(id);
+  oldestUnacknowledged(limit: number): string[] {
+    return this.#sql.oldestUnacknowledged.all(limit).map((row) => String(row["transaction_id"]));
   }
 
   undelivered(limit: number): string[] {

@@ -2,6 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { assertWhole } from "../../shared/sqlite.ts";
 import { openStore } from "../../shared/stores/put-back.ts";
 import { Store } from "../../shared/stores/store.ts";
+import { WriteProof } from "../../shared/stores/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { ActStore } from "../attempts/act-store.ts";
 import type { AnswerStore } from "../attempts/answer-store.ts";
@@ -36,6 +37,8 @@ export class Journal {
   /** For tests; everything else asks a part. */
   readonly database: DatabaseSync;
   readonly statements: Statements;
+  /** Whether it can be written. */
+  readonly proof: WriteProof;
   readonly events: EventRows;
   readonly alarms: AlarmRows;
   readonly attempts: AttemptRows;
@@ -61,7 +64,8 @@ export class Journal {
   constructor(path: string, clock?: Clock) {
     this.database = openStore(path, migrations);
     try {
-      this.statements = new Statements(this.database, clock);
+      this.proof = new WriteProof(this.database, path, clock);
+      this.statements = new Statements(this.database, this.proof, clock);
       const events = new EventRows(this.statements);
       this.events = events;
       // They only grow, and each change of an attempt that is told outside is one.

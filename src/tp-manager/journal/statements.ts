@@ -6,6 +6,7 @@ import type {
 } from "node:sqlite";
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import { transaction } from "../../shared/sqlite.ts";
+import type { WriteProof } from "../../shared/stores/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
 import { WaitingWrites } from "./waiting-writes.ts";
 
@@ -38,6 +39,7 @@ interface StatementParts {
   /** Counted at each use of a statement that writes it. */
   readonly tables: Tables;
   readonly isInTransaction: () => boolean;
+  readonly proof: WriteProof;
 }
 
 /** One statement of the journal, prepared when the journal is opened. */
@@ -61,20 +63,25 @@ export class Statement {
 
   get(...values: SQLInputValue[]): Row | undefined {
     this.#parts.before.read();
-    if (this.#written) this.#written.writes += 1;
-    return this.#prepared.get(...values) as Row | undefined;
+    return this.#watched(() => this.#prepared.get(...values)) as Row | undefined;
   }
 
   all(...values: SQLInputValue[]): Row[] {
     this.#parts.before.read();
-    if (this.#written) this.#written.writes += 1;
-    return this.#prepared.all(...values) as Row[];
+    return this.#watched(() => this.#prepared.all(...values)) as Row[];
   }
 
   run(...values: SQLInputValue[]): StatementResultingChanges {
     this.#parts.before.write();
-    if (this.#written) this.#written.writes += 1;
-    return this.#prepared.run(...values);
+    return this.#watched(() => this.#prepared.run(...values));
+  }
+
+  /** A write is counted, and what became of it is kept; a transaction has that done for all. */
+  #watched<T>(use: () => T): T {
+    if (!this.#written) return use();
+    this.#written.writes += 1;
+    const { isInTransaction, proof } = this.#parts;
+    return isInTransaction() ? use() : proof.watch(use);
   }
 
   /** Changes whenever a statement has written to a table that this one reads. */
@@ -136,9 +143,12 @@ export class Statements {
   readonly list: Statement[] = [];
   readonly #settled: Before = { read: () => this.#settleForReading(), write: () => this.settle() };
 
+  readonly #proof: WriteProof;
+
   /** Without a clock nothing waits: what could be written later is written at once. */
-  constructor(database: DatabaseSync, clock?: Clock) {
+  constructor(database: DatabaseSync, proof: WriteProof, clock?: Clock) {
     this.#database = database;
+    this.#proof = proof;
     this.#tables = new Tables(database);
     this.waiting = new WaitingWrites(clock, () => this.settle());
   }
@@ -154,6 +164,7 @@ export class Statements {
         ...{ sql, before, prepared: this.#database.prepare(sql) },
         tables: this.#tables,
         isInTransaction: () => this.#database.isTransaction,
+        proof: this.#proof,
       });
       this.list.push(prepared[name]);
     }
@@ -165,10 +176,12 @@ export class Statements {
    * wait come first, in the same commit.
    */
   transaction<T>(work: () => T): T {
-    const result = transaction(this.#database, () => {
-      this.waiting.write();
-      return work();
-    });
+    const result = this.#proof.watch(() =>
+      transaction(this.#database, () => {
+        this.waiting.write();
+        return work();
+      }),
+    );
     this.waiting.written();
     return result;
   }

@@ -41,6 +41,7 @@ export function admissionOf(
   desk.turn.assertFree();
   assertAnswerRead(request, answers);
   desk.turn.assertNoDoubt();
+  desk.turn.assertWritable();
   assertHolds(request, desk.terminal);
   assertToldApart(request, desk);
   return { way: "begin" };

@@ -7,9 +7,8 @@ import {
 } from "../../shared/errors.ts";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import { formatMajor, majorOf } from "../../shared/money.ts";
+import { majorOf } from "../../shared/money.ts";
 import { emptyReceipt, type Receipt } from "../../shared/receipt.ts";
-import { isoTime } from "../../shared/time.ts";
 import {
   type Attempt,
   type AttemptState,
@@ -26,6 +25,7 @@ import {
   type PaymentStatus,
   rowOf,
 } from "../attempts/phase-table.ts";
+import { warningsOf } from "./warnings.ts";
 
 /** The `error` member of every answer (docs/design.md 5.10). */
 interface AnswerError {
@@ -77,14 +77,7 @@ export function answerOf(attempt: Attempt, delivery: DeliveryState | null): Http
       ...echoes(request),
       notificationGatewaySent: delivery === "sent",
       transactionId: attempt.transactionId,
-      warnings: [
-        ...request.warnings,
-        ...goodsWarnings(attempt),
-        ...lateWarnings(attempt),
-        ...differenceWarnings(attempt),
-        ...returnWarnings(attempt),
-        ...doubtsOf(attempt),
-      ],
+      warnings: warningsOf(attempt).map(({ says }) => says),
     },
   };
 }
@@ -148,56 +141,6 @@ function receiptOf(state: AttemptState, request: PaymentRequest): Receipt {
     currencyAlphaCode: request.currency.alpha,
     currencyFractionPart: String(request.currency.exponent),
   };
-}
-
-/**
- * Recovery found the whole amount charged although fewer goods came out (docs/design.md 5.12).
- */
-function goodsWarnings({ state, request: { currency } }: Attempt): string[] {
-  if (!isCharged(state) || state.goodsMinor === undefined) return [];
-  const major = (minor: number): string => formatMajor(minor, currency.exponent);
-  const charged = major(state.report.amountMinor ?? 0);
-  return [
-    `charged ${charged} although the goods that came out are worth ${major(state.goodsMinor)}`,
-  ];
-}
-
-/** The order had been told as not charged (docs/design.md 3.19). */
-function lateWarnings({ state }: Attempt): string[] {
-  if (!isCharged(state) || !state.late) return [];
-  return ["charged although it was answered as not charged: the terminal reported the sale late"];
-}
-
-/** A charge all the same (docs/design.md 3.25). */
-function differenceWarnings({ state }: Attempt): string[] {
-  const differs = isCharged(state) ? (state.report.differs ?? []) : [];
-  return differs.map((member) => `the terminal answered with another ${member} than was sent`);
-}
-
-/** A return that may have happened leaves the order charged (docs/design.md 3.23). */
-function returnWarnings({ openReturn, request: { currency } }: Attempt): string[] {
-  if (!openReturn) return [];
-  const { kind, amountMinor } = openReturn;
-  const major = formatMajor(amountMinor, currency.exponent);
-  return [`what became of a ${kind} of ${major} at the gateway is not known`];
-}
-
-/** A comparison that speaks against this answer; what was learned since is the answer's own. */
-function doubtsOf({ state, suspicion, request: { currency } }: Attempt): string[] {
-  if (!suspicion) return [];
-  const { says, amountMinor, atMs } = suspicion;
-  const amount = `${formatMajor(amountMinor, currency.exponent)} ${currency.alpha}`;
-  const look = "see GET /reconciliation";
-  if (says === "not-charged") {
-    if (!isCharged(state)) return [];
-    return [
-      `the terminal's totals of ${isoTime(atMs)} lack ${amount}: perhaps not charged; ${look}`,
-    ];
-  }
-  if (isCharged(state)) return [];
-  return says === "charged"
-    ? [`the terminal's totals of ${isoTime(atMs)} hold ${amount} more: perhaps charged; ${look}`]
-    : [`a receipt number is missing after this payment: perhaps charged; ${look}`];
 }
 
 function ticketOf({ state, ticket }: Attempt): string {

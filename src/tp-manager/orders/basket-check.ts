@@ -1,6 +1,9 @@
 import { type Currency, parseAmount } from "../../shared/money.ts";
 import type { CartLine } from "../../shared/transaction.ts";
 
+/** The warning of it begins so. */
+export const BASKET_NOT_FORWARDED = "basket not forwarded";
+
 /**
  * Whether a basket may travel to the gateway (docs/design.md 5.7, 12.3): one cart
  * object or an array of them, types good, discount and fee, total = unit price × quantity −
@@ -15,7 +18,7 @@ export function cartOf(
   const lines: unknown[] = Array.isArray(basket) ? basket : [basket];
   const empty = (why: string): { cart: CartLine[]; warning: string } => ({
     cart: [],
-    warning: `basket not forwarded: ${why}`,
+    warning: `${BASKET_NOT_FORWARDED}: ${why}`,
   });
   if (lines.length === 0) return { cart: [], warning: null };
   let sumMinor = 0;

@@ -38,7 +38,9 @@ export function settleByOperator(
   const attempt = orders.latest(orderId);
   const found = findings[outcome];
   const { charged, settle } = rowOf(attempt);
-  if (!settle.includes(found)) throw new AppError("NOTHING_TO_SETTLE", undefined, { charged });
+  if (!settle.includes(found)) {
+    throw new AppError("NOTHING_TO_SETTLE", fittingWords(settle), { charged });
+  }
   if (outcome !== "charged" && amountMinor !== undefined) {
     throw wrongAmount("is only told with the outcome charged");
   }
@@ -46,6 +48,13 @@ export function settleByOperator(
   const word = { outcome, note, ...(amountMinor === undefined ? {} : { amountMinor }) };
   const settled = desk.settle(attempt, { outcome: found, report }, word);
   return orders.result(settled, false, 0);
+}
+
+/** undefined: no word fits, because the order is not in doubt. */
+function fittingWords(settle: readonly Settled[]): string | undefined {
+  const words = settlements.filter((one) => settle.includes(findings[one]));
+  if (words.length === 0) return undefined;
+  return `That word does not fit what is in doubt here; fitting: ${words.join(", ")}.`;
 }
 
 /** The report that a settled attempt is recorded with. Throws for an amount that cannot be. */

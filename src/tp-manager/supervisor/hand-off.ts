@@ -43,8 +43,11 @@ export class HandOff {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #waiting = new Map<string, Waiting>();
-  /** Of a former process, which may have told it as sent before the journal had that on disk. */
-  readonly #perhapsTold: string | undefined;
+  /**
+   * Of a former process, which may have told them as sent before the journal had that on disk: all
+   * of its last batch, because the next one is read only when that is written.
+   */
+  readonly #perhapsTold: ReadonlySet<string>;
   /** The last one that was with the gateway when it was handed over. */
   #sentLast: string | undefined;
   #running: Promise<void> | undefined;
@@ -64,7 +67,7 @@ export class HandOff {
     this.#clock = clock;
     this.#log = log;
     // Before anything else can be handed over or asked for.
-    this.#perhapsTold = store.newestUnacknowledged();
+    this.#perhapsTold = new Set(store.oldestUnacknowledged(BATCH));
   }
 
   /** null: every transaction was taken so far, or the next one is on its way. */
@@ -102,7 +105,7 @@ export class HandOff {
   async delivered(transactionId: string, waitMs: number): Promise<DeliveryState> {
     if (transactionId === this.#sentLast) return "sent"; // a row that is read is written first
     // "true" must not become "false" by a crash (docs/design.md 5.8).
-    const limitMs = transactionId === this.#perhapsTold ? Math.max(waitMs, TOLD_WAIT_MS) : waitMs;
+    const limitMs = this.#perhapsTold.has(transactionId) ? Math.max(waitMs, TOLD_WAIT_MS) : waitMs;
     const deadlineMs = this.#clock.monotonicMs() + limitMs;
     const handedOver = this.#acknowledged(transactionId, deadlineMs);
     const told = handedOver && (await within(this.#clock, "hand-over", limitMs, handedOver));
@@ -273,11 +276,15 @@ export class HandOff {
 
   /**
    * One message for both: the supervisor stores it, and waits for its first try as long as somebody
-   * here does. undefined: nobody does, or the supervisor is of an older version.
+   * here does. The word about what a former process may have told is asked for with it. undefined:
+   * nobody asked, or the supervisor is of an older version.
    */
   async #storeThere(transaction: Transaction): Promise<DeliveryState | undefined> {
-    const waiting = this.#waiting.get(transaction.transactionId);
-    const leftMs = waiting && waiting.deadlineMs - this.#clock.monotonicMs();
+    const { transactionId } = transaction;
+    const now = this.#clock.monotonicMs();
+    const ask = this.#perhapsTold.has(transactionId) ? now : undefined;
+    const deadlineMs = this.#waiting.get(transactionId)?.deadlineMs ?? ask;
+    const leftMs = deadlineMs === undefined ? undefined : deadlineMs - now;
     const wait = leftMs === undefined ? {} : { waitMs: Math.max(0, Math.round(leftMs)) };
     return (await this.#link.call("store-transaction", { transaction, ...wait })).state;
   }

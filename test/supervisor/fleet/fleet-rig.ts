@@ -122,15 +122,20 @@ export async function advanceUntil(
   }
 }
 
-/** The same with a broker in another process, which is given time between the steps. */
+/**
+ * The same with a broker in another process. Between the steps it has its turn: on a busy machine
+ * the minutes of this clock would be over before it has answered.
+ */
 export async function passing(
   clock: TestClock,
   stepMs: number,
   isEnough: () => boolean,
+  turn?: () => Promise<void>,
 ): Promise<void> {
   for (let steps = 0; !isEnough(); steps++) {
     expect(steps).toBeLessThan(5_000);
     await clock.advance(stepMs);
+    await turn?.();
     await setTimeout(10);
   }
 }

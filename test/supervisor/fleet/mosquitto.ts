@@ -14,6 +14,9 @@ export const program = ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto"].find
 export const hasMosquitto =
   program !== "" && ["mosquitto_sub", "openssl"].every((name) => existsSync(`/usr/bin/${name}`));
 
+/** MQTT 3.1.1: a client without a name, for a minute. */
+const CONNECT = Buffer.from("100c00044d5154540402003c0000", "hex");
+
 /** A broker of Debian's mosquitto: one port for those who watch, one with TLS for kiosks. */
 export class Mosquitto {
   readonly folder = temporaryFolder();
@@ -84,6 +87,19 @@ export class Mosquitto {
     await once(one, "exit");
   }
 
+  /**
+   * Until it has done what was there for it: it serves its clients one after the other, and then a
+   * new one.
+   */
+  turn(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(this.port, "127.0.0.1", () => socket.write(CONNECT));
+      socket.once("data", () => socket.destroy());
+      socket.once("error", reject);
+      socket.once("close", () => resolve());
+    });
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#process?.kill(signal);
   }
@@ -126,8 +142,10 @@ class Watched {
     return this.texts.filter((one) => one.name === name).map(({ text }) => JSON.parse(text));
   }
 
+  /** Each change: what else changes in a state comes with the same connection. */
   get connections(): unknown[] {
-    return this.documents("state").map(({ connection }) => connection);
+    const all = this.documents("state").map(({ connection }) => connection);
+    return all.filter((one, index) => one !== all[index - 1]);
   }
 }
 

@@ -124,9 +124,10 @@ describe("an answer in the plain form", () => {
       plain.replaceAll("generate", `${"Response".repeat(6_000)}`),
       plain.replace("xmlns:", `${' a="b"'.repeat(10_000)} xmlns:`),
     ]) {
-      const before = performance.now();
+      // Of the processor: other programs take of it what they like.
+      const before = process.cpuUsage();
       readPlainAnswer("generate", long);
-      expect(performance.now() - before).toBeLessThan(1_000);
+      expect(process.cpuUsage(before).user).toBeLessThan(1_000_000);
     }
   });
 });

@@ -167,6 +167,7 @@ test("status counts the outbox and tells its age and why it is paused", async ()
   await clock.advance(1_500);
   expect(await call("status", {}, PATIENCE_MS)).toEqual({
     program: "supervisor",
+    unwritable: null,
     version: "1.2.3",
     pid: process.pid,
     uptimeMs: 1_500,

@@ -1,21 +1,33 @@
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { openDatabase } from "../../../src/shared/sqlite.ts";
+import { openDatabase, transaction } from "../../../src/shared/sqlite.ts";
 import { noDoubt } from "../../../src/supervisor/outbox/doubt-policy.ts";
 import type { ItemUpdate } from "../../../src/supervisor/outbox/end-try.ts";
+import { insertItem } from "../../../src/supervisor/outbox/insert-item.ts";
 import {
   ATTEMPTS_KEPT_FIRST,
   ATTEMPTS_KEPT_LAST,
   type Attempt,
   type ClaimedItem,
+  type EndedTry,
   OutboxStore,
 } from "../../../src/supervisor/outbox/outbox-store.ts";
+import { WINDOW_MAX } from "../../../src/supervisor/outbox/queue-gate.ts";
 import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { countLog } from "../../support/write-ahead-log.ts";
 import { sampleTransaction } from "../sample-transaction.ts";
 
 const T0 = 1_000_000;
 const history = { failures: 0, noResultSinceMs: null, noResultTries: 0 };
+
+/** Of a commit of eight results and eight claims; a sync takes them all. */
+const PAGES_OF_TURN_MAX = 12;
+/** Of a payment that the gateway takes at once: one commit stores it, one ends its try. */
+const PAGES_OF_PAYMENT_MAX = 14;
+/** SQLite copies a log of 1000 pages back and begins it anew. */
+const LOG_BYTES_MAX = 1_100 * 4_120;
 
 function openStore(path = join(temporaryFolder(), "supervisor.db")): OutboxStore {
   const database = openDatabase(path, supervisorMigrations);
@@ -38,9 +50,18 @@ function finish(
   update: Partial<ItemUpdate>,
   attempt: Partial<Attempt> = {},
 ): void {
-  store.finish(
+  const ended = endedTry(item, update, attempt);
+  store.finish(item, ended.attempt, ended.update);
+}
+
+function endedTry(
+  item: ClaimedItem,
+  update: Partial<ItemUpdate>,
+  attempt: Partial<Attempt> = {},
+): EndedTry {
+  return {
     item,
-    {
+    attempt: {
       number: item.number,
       startedAtMs: item.startedAtMs,
       endedAtMs: item.startedAtMs,
@@ -52,7 +73,7 @@ function finish(
       notes: [],
       ...attempt,
     },
-    {
+    update: {
       state: "pending",
       nextTryAtMs: null,
       history,
@@ -61,7 +82,7 @@ function finish(
       reason: null,
       ...update,
     },
-  );
+  };
 }
 
 test("a claimed item cannot be claimed again before its try is recorded", () => {
@@ -233,4 +254,54 @@ test("an item that dies with its process again and again lets the others go firs
   expect(store.claimNext(T0 + 60)?.orderId).toBe("good");
   expect(store.claimNext(T0 + 60)).toBeUndefined();
   expect(store.claimNext(T0 + 2_050)?.orderId).toBe("poison");
+});
+
+test("a payment that the gateway takes at once writes few pages, in two commits", () => {
+  const path = join(temporaryFolder(), "supervisor.db");
+  const database = openDatabase(path, supervisorMigrations);
+  onTestFinished(() => database.close());
+  database.exec("PRAGMA synchronous = OFF");
+  const store = new OutboxStore(database);
+  const pay = (payments: number, from: number): void => {
+    for (let i = from; i < from + payments; i++) {
+      const item = store.add(sampleTransaction({ orderId: `A-${i}` }), T0 + i, { isTaken: true });
+      if (item) finish(store, item, { state: "sent", redirectUrl: "x" }, { class: "sent" });
+    }
+  };
+  pay(200, 0);
+  database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  pay(40, 200);
+  const { commits, pages } = countLog(path);
+  expect(commits).toBe(80);
+  expect(pages / 40).toBeLessThanOrEqual(PAGES_OF_PAYMENT_MAX);
+});
+
+test("a queue that never pauses writes few pages an item, into a log that stays small", () => {
+  const path = join(temporaryFolder(), "supervisor.db");
+  const database = openDatabase(path, supervisorMigrations);
+  onTestFinished(() => database.close());
+  database.exec("PRAGMA synchronous = OFF"); // the same pages, without waits for the disk
+  const store = new OutboxStore(database);
+  const orders = Array.from({ length: 1_000 }, (_, i) => sampleTransaction({ orderId: `A-${i}` }));
+  transaction(database, () => {
+    for (const order of orders) insertItem(database, order, T0);
+  });
+  database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  let items: ClaimedItem[] = [];
+  const turns = (count: number): void => {
+    for (let i = 0; i < count; i++) {
+      const ended = items.map((item) =>
+        endedTry(item, { state: "sent", redirectUrl: "x" }, { class: "sent", httpStatus: 200 }),
+      );
+      items = store.turn(ended, { which: "due", places: WINDOW_MAX, nowMs: T0 });
+      expect(items).toHaveLength(WINDOW_MAX);
+    }
+  };
+  turns(80);
+  const { salt, commits, pages } = countLog(path);
+  expect(commits).toBe(80);
+  expect(pages / commits).toBeLessThan(PAGES_OF_TURN_MAX);
+  turns(40);
+  expect(countLog(path).salt).not.toBe(salt);
+  expect(statSync(`${path}-wal`).size).toBeLessThan(LOG_BYTES_MAX);
 });

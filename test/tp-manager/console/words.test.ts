@@ -6,7 +6,10 @@ import { findingTable } from "../../../src/shared/doctor/finding-table.ts";
 import { errorTable } from "../../../src/shared/errors.ts";
 import { KEEPS_PAYMENTS, troubleTable } from "../../../src/shared/troubles.ts";
 import { projectRoot } from "../../../src/shared/version-files.ts";
+import { seenKinds } from "../../../src/tp-manager/attempts/seen-store.ts";
 // @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
+import { actTold } from "../../../src/tp-manager/console/pages/care/act-words.js";
+// @ts-expect-error: as above
 import german from "../../../src/tp-manager/console/pages/words/de.js";
 // @ts-expect-error: as above
 import doctorGerman from "../../../src/tp-manager/console/pages/words/doctor-de.js";
@@ -29,6 +32,7 @@ import settingsGerman from "../../../src/tp-manager/console/pages/words/settings
 // @ts-expect-error: as above
 import settingsFrench from "../../../src/tp-manager/console/pages/words/settings-fr.js";
 import { noteNames } from "../../../src/tp-manager/http/status/health.ts";
+import { warningNames } from "../../../src/tp-manager/orders/warnings.ts";
 import { protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
 
 type Texts = Readonly<Record<string, string>>;
@@ -76,6 +80,7 @@ test("every code that the connector tells has the page's own sentence in each la
       .filter((code) => !forPrograms.includes(code))
       .map((code) => `error.${code}`),
     ...noteNames.map((note) => `note.${note}`),
+    ...warningNames.filter((name) => name !== "stored").map((name) => `warning.${name}`),
     ...Object.entries(troubleTable)
       .filter(([, { check }]) => check !== KEEPS_PAYMENTS)
       .flatMap(([name]) => [`trouble.${name}`, `trouble.${name}.todo`]),
@@ -87,6 +92,37 @@ test("every code that the connector tells has the page's own sentence in each la
   const told = ([language, texts]: readonly [string, Texts]) =>
     keys.filter((key) => !texts[key]).map((key) => `${language} ${key}`);
   expect([["English", base] as const, ...others].flatMap(told)).toEqual([]);
+});
+
+test("what a person did is told as a sentence, whatever was kept of the call", () => {
+  const told = (call: string, body: object | string | null): string => {
+    const text = typeof body === "string" ? body : body && JSON.stringify(body);
+    const words = (key: string, values: Record<string, unknown> = {}) =>
+      base[key]?.replace(/\{(\w+)\}/g, (_, name) => String(values[name])) ?? key;
+    return actTold({ call: `POST ${call}`, body: text }, words, "en");
+  };
+  const other = base["acts.other"];
+  expect(told("/gateway/refund", { orderId: "A-1", amount: 4.5 })).toBe(
+    "Order A-1: refund 4.5 at the gateway",
+  );
+  expect(told("/payment/A%2F1/settle", { outcome: "not_charged", note: "seen" })).toBe(
+    "Order A/1: say that nothing was charged",
+  );
+  expect(told("/update/hold", { until: "2026-11-30", by: "Anna" })).toMatch(
+    /until (30 November|November 30,) 2026$/,
+  );
+  for (const kind of seenKinds) {
+    expect(told("/seen", { kind, items: ["A-1"] })).toMatch(/seen.*(A-1|\(1\))$/);
+  }
+  const plain = ["/terminal/accept", "/reset", "/tlc", "/update/check", "/update/unhold"];
+  const moved = ["confirm", "cancel", "refund", "settle", "copies"].map((it) => `/gateway/${it}`);
+  const of = ["/reversal", "/outbox/X-1/requeue", "/outbox/X-1/drop"];
+  for (const call of [...plain, ...moved, ...of])
+    expect([call, told(call, {})]).not.toEqual([call, other]);
+  expect([told("/payment/A-1/settle", '{"outcome":'), told("/other", null)]).toEqual([
+    other,
+    other,
+  ]);
 });
 
 const findings: ReadonlyArray<

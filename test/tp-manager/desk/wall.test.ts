@@ -19,14 +19,15 @@ test("what other rooms see of the terminal is no driver, whatever it is cast to"
 test("what other rooms see of the turn gives nobody the terminal", async () => {
   const at = house();
   const { turn } = at.desk;
-  const asked = ["assertFree", "assertNoDoubt", "closed", "current", "lackOf", "updating"];
+  const asserts = ["assertFree", "assertNoDoubt", "assertWritable"];
+  const asked = [...asserts, "closed", "current", "lackOf", "updating"];
   expect(namesOf(turn)).toEqual([...asked, "close", "whenFree"].sort());
   expect(Object.isFrozen(turn)).toBe(true);
 
   at.terminal.script = () => new Promise(() => {});
   void pay(at, request("A-1"));
   await at.clock.advance(0);
-  expect(turn.current).toEqual({ what: "payment", orderId: "A-1" });
+  expect(turn.current).toEqual({ what: "payment", orderId: "A-1", goodsUntilMs: undefined });
 });
 
 test("what other rooms see of the gate asks the terminal nothing", () => {

@@ -118,7 +118,16 @@ test("a call of the wrong pair is told the truth too, one without a pair nothing
   const kiosk = await rig.one("POST", "/gateway/refund", refund);
   expect(kiosk.one.error).toMatchObject({ code: "OPERATOR_REQUIRED", charged: "yes" });
   const nobody = await rig.one("POST", "/gateway/refund", refund, { authorization: "" });
-  expect(nobody.one.error).toMatchObject({ code: "UNAUTHORIZED", charged: "no" });
+  const untold = { code: "UNAUTHORIZED", charged: "unknown", retry: "same_order" };
+  expect(nobody.one.error).toMatchObject(untold);
+  for (const path of ["/payment/A-yes", "/payment/nobody-asked", "/story/A-yes"]) {
+    const { one } = await rig.one("GET", path, undefined, { authorization: "" });
+    expect([path, one.error]).toEqual([path, expect.objectContaining(untold)]);
+  }
+  const paid = await rig.one("POST", "/payment", { orderId: "A-yes" }, { authorization: "" });
+  expect(paid.one.error).toMatchObject(untold);
+  const other = await rig.one("GET", "/version", undefined, { authorization: "" });
+  expect(other.one.error).toMatchObject({ charged: "no", retry: "safe" });
 });
 
 test("a word about several orders is told as what all of them are, else as unknown", async () => {

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
+import { basename, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { assetFile } from "../../../src/shared/version-files.ts";
+import { assetFile, projectRoot } from "../../../src/shared/version-files.ts";
 import { createConsole } from "../../../src/tp-manager/console/console.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
 import { isActing } from "../../../src/tp-manager/http/call.ts";
@@ -298,6 +299,15 @@ test("what is open without a session is the page's own files, under a strict pol
   for (const path of ["/vendor/htm-preact.d.ts", "/..%2fconsole.ts", "/%2e%2e/console.ts"]) {
     expect([path, (await send("GET", path, own)).http]).toEqual([path, 401]);
   }
+});
+
+test("a dark scheme changes colours alone: no rule and no code of the pages asks for it", () => {
+  const pages = join(projectRoot, "src", folder);
+  const asking = readdirSync(pages, { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.(css|js|html)$/.test(name))
+    .filter((name) => readFileSync(join(pages, name), "utf8").includes("prefers-color-scheme"));
+  // The charts are pictures: they are drawn again in the colours of the style sheet.
+  expect(asking.map((name) => basename(name))).toEqual(["day-charts.js"]);
 });
 
 test("the first view is smaller than 100 kB", async () => {

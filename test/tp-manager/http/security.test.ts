@@ -314,6 +314,33 @@ describe("the limit of connections", () => {
     expect(bodyOf(await kiosk.ended)).toMatchObject({ status: "Success", orderId: "A-1" });
   });
 
+  test("a stop waits for answers, and for no connection beside them", async () => {
+    const api = await listening();
+    const gate = Promise.withResolvers<void>();
+    api.at.terminal.script = async (order, observer) => {
+      await gate.promise;
+      return approves(order, observer);
+    };
+    const whole = (lines: readonly string[], body = "") => `${lines.join("\r\n")}\r\n\r\n${body}`;
+    const body = '{"amount":1,"orderId":"A-1"}';
+    const paying = api.raw(whole(post(api, body), body));
+    // A browser opens one ahead; a client waits with an answered one; and two are in mid-request.
+    const idle = [
+      ...[api.raw(), api.raw(whole(get(api))), api.raw("GET /version HTTP/1.1\r\n")],
+      api.raw(whole(post(api, body), '{"amount"')),
+    ];
+    await expect.poll(() => api.app.connections.size).toBe(5);
+    await expect.poll(() => idle[1]?.received()).toContain('"tpa"');
+    await expect.poll(() => api.at.terminal.paid.length).toBe(1);
+    const closing = api.close();
+    await Promise.all(idle.map(({ ended }) => ended));
+    expect(paying.received()).toBe("");
+    gate.resolve();
+    const answer = await paying.ended;
+    expect(bodyOf(answer)).toMatchObject({ status: "Success", orderId: "A-1" });
+    await closing;
+  });
+
   test("when all carry out trusted requests the next is cut before it is read", () => {
     const connections = new Connections({ total: 2 });
     const [a, b, c] = [new PassThrough(), new PassThrough(), new PassThrough()];

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { house, pay, request } from "../../support/payment-house.ts";
+import { report } from "../../support/reports.ts";
 import { disconnected, lost } from "../../support/scripted-terminal.ts";
 import { api, authorization, monitorOf } from "./rig.ts";
 
@@ -58,6 +59,22 @@ describe("GET /health", () => {
     expect((await one("GET", "/health")).one.reasons).toEqual([
       "the terminal needs action: no paper",
     ]);
+  });
+
+  test("tells until when an approved sale waits for the word about its goods", async () => {
+    const at = house();
+    const { one } = await api({}, at);
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      return new Promise(() => {});
+    };
+    const by = new Date(at.clock.now() + 30_000).toISOString();
+    const sale = request("A-1", { delivery: { withinSeconds: 30 } });
+    await pay(at, sale);
+    const running = { what: "payment", orderId: "A-1", prompt: null };
+    expect((await one("GET", "/health")).one.running).toEqual({ ...running, goodsBy: by });
+    await at.clock.advance(30_000);
+    expect((await one("GET", "/health")).one.running).toEqual({ ...running, goodsBy: null });
   });
 
   test("names a running payment and an order in doubt", async () => {

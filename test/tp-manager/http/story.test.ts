@@ -103,6 +103,28 @@ test.each([
   expect((await one("GET", "/story/A-1")).one.may.includes("capture")).toBe(offered);
 });
 
+test("what is left to refund, and each warning, is told for other languages", async () => {
+  const { at, one } = await sold(["A-1", "A-2"]);
+  const story = async () => (await one("GET", "/story/A-1")).one;
+  expect(await story()).toMatchObject({ refundable: 1, notes: [], warnings: [] });
+  const { transactionId, startedAtMs: atMs } = at.orders.latest("A-1");
+  at.journal.returns.noteReturns([{ transactionId, returnedMinor: 40 }], atMs);
+  const open = { operationId: "1", kind: "refund", amountMinor: 20, transactionPublicId: "0A1B" };
+  const suspects = new Map([[transactionId, { says: "not-charged", amountMinor: 100, atMs }]]);
+  const body = { kind: "receipt-jump", from: "1", to: "3", missing: 1, suspects: [] } as const;
+  const jump = { atMs, closingId: null, result: "jump", body } as const;
+  at.journal.reconciliations.keep(jump, suspects as never);
+  expect((await story()).refundable).toBe(0.6);
+  at.journal.returns.reserveReturn(transactionId, { ...open, atMs } as never, 100);
+  const told = await story();
+  expect(told.refundable).toBeNull();
+  expect(told.notes).toMatchObject([
+    { note: "refund-open", amount: 0.2, at: null, count: null },
+    { note: "totals-lack", amount: 1, at: isoTime(atMs) },
+  ]);
+  expect(told.notes.map(({ says }: { says: string }) => says)).toEqual(told.warnings);
+});
+
 test("a person who looks does not take an answer from the kiosk", async () => {
   const { at, call, one } = await api();
   at.terminal.script = approves;

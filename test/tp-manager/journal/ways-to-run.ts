@@ -169,7 +169,7 @@ const handOffs: Record<string, Ways> = {
   "handOffs read": ofAttempt,
   "handOffs pending": one(0, 0, 10),
   "handOffs countSetAside": one(),
-  "handOffs newestUnacknowledged": one(),
+  "handOffs oldestUnacknowledged": one(10),
   "handOffs standingAtGateway": one(0, 100),
   "handOffs refused": ofAttempt,
   "handOffs setAside": one(0, "refused", order),

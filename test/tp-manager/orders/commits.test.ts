@@ -10,6 +10,9 @@ const IDLE_MS = 1_000;
 /** Longer than any time limit of a terminal. */
 const AGES_MS = 24 * 60 * 60_000;
 
+/** Longer than an answer waits for a supervisor that is away. */
+const AWAY_MS = 10_000;
+
 /** Leaves of the tables and indexes that four commits change, and some of the pages above. */
 const PAGES_MAX = 28;
 
@@ -111,6 +114,61 @@ test("and it is told so when it is asked for before anything else has begun", as
   at.supervisor.reachable = true;
   await at.clock.advance(2_000);
   expect((await looked).delivery).toBe("sent");
+});
+
+/** Paid while the supervisor is away. */
+async function unsent(at: House, order: string): Promise<void> {
+  const paid = at.orders.pay(request(order));
+  await at.clock.advance(AWAY_MS);
+  expect((await paid).delivery).toBe("pending");
+}
+
+/** One after the other while the supervisor is away, asked for again together when it is back. */
+async function toldTogether(orders: readonly string[], pending: readonly string[] = []) {
+  const at = await usedHouse();
+  at.supervisor.reachable = false;
+  for (const order of orders) await unsent(at, order);
+  const asked = Promise.all(orders.map((order) => at.orders.pay(request(order))));
+  await at.clock.advance(0);
+  const { supervisor } = at;
+  supervisor.reachable = true;
+  supervisor.stateOf = (order) => (pending.includes(order) ? "pending" : "sent");
+  at.handOff.nudge();
+  await at.clock.advance(0);
+  const told = (await asked).map(({ delivery }) => delivery);
+  expect(at.journal.statements.waiting.isEmpty).toBe(false);
+  return { first: at, told };
+}
+
+test.each([
+  ["two", ["A", "B"], []],
+  ["three, one of them not sent", ["A", "B", "C"], ["B"]],
+])("orders that were told together are told so after a crash: %s", async (_n, orders, pending) => {
+  const { first, told } = await toldTogether(orders, pending);
+  const words = orders.map((order) => (pending.includes(order) ? "pending" : "sent"));
+  expect(told).toEqual(words);
+  const at = killed(first);
+  at.supervisor.stateOf = first.supervisor.stateOf;
+  at.supervisor.reachable = false;
+  at.start();
+  const looked = Promise.all(orders.map((order) => at.orders.lookUp(order)));
+  await at.clock.advance(500);
+  at.supervisor.reachable = true;
+  await at.clock.advance(2_000);
+  expect((await looked).map(({ delivery }) => delivery)).toEqual(words);
+});
+
+test("what was told comes back with the hand-over, though nobody asks then", async () => {
+  const { first } = await toldTogether(["A", "B", "C"]);
+  const at = killed(first);
+  at.start();
+  await at.clock.advance(IDLE_MS);
+  at.supervisor.reachable = false;
+  for (const order of ["A", "B", "C"]) {
+    const looked = at.orders.lookUp(order);
+    await at.clock.advance(AWAY_MS);
+    expect((await looked).delivery).toBe("sent");
+  }
 });
 
 test.each([

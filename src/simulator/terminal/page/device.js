@@ -60,19 +60,22 @@ const stop = { value: "stop" };
 function Display({ state, typed }) {
   const { screen, powered, outOfOrder, paperOut, busy, displayed = [], wants } = state;
   if (!powered) return html`<div class="display off"><span class="spoken">No power</span></div>`;
-  const own = screen.stage === "idle" ? ownWords({ outOfOrder, paperOut, busy }) : undefined;
+  const own = resting.has(screen.stage) ? ownWords({ outOfOrder, paperOut, busy }) : undefined;
   const shown = own === undefined && screen.stage === "idle" ? displayed : [];
   return html`
     <div class=${`display ${own === undefined ? screen.stage : "trouble"}`} aria-live="polite">
       <p class="status" aria-hidden="true">
         <span>${state.cableIn ? "▮▮▮" : "no line"}</span><span>${state.protocol}</span>
       </p>
-      <p class="amount">${screen.amount ?? ""}</p>
+      <p class="amount">${own === undefined ? (screen.amount ?? "") : ""}</p>
       <p class="words">${own ?? (shown.length > 0 ? shown.join(" ") : screen.text)}</p>
-      <p class=${typed.length > 6 ? "typed long" : "typed"}>${wants === "digits" ? "●".repeat(typed.length).padEnd(4, "○") : mark[screen.stage]}</p>
+      <p class=${typed.length > 6 ? "typed long" : "typed"}>${wants === "digits" ? "●".repeat(typed.length).padEnd(4, "○") : own === undefined && mark[screen.stage]}</p>
     </div>
   `;
 }
+
+/** Nothing runs: the outcome of the last payment gives way to a trouble of the terminal. */
+const resting = new Set(["idle", "approved", "declined", "cancelled", "timed-out"]);
 
 /** @type {Readonly<Record<string, string>>} */
 const mark = { card: ")))", approved: "✓", declined: "✕", cancelled: "✕", "timed-out": "✕" };

@@ -86,6 +86,16 @@ export function money(amount, currency, language) {
 }
 
 /**
+ * A number for a field: with the language's decimal sign and nothing else.
+ * @param {number} amount
+ * @param {string} language
+ */
+export function plainNumber(amount, language) {
+  const form = { useGrouping: false, maximumFractionDigits: 4 };
+  return new Intl.NumberFormat(localeOf(language), form).format(amount);
+}
+
+/**
  * @param {number | null | undefined} minor
  * @param {string} currency
  * @param {string} language

@@ -1,4 +1,4 @@
-import { faultOf } from "./said.js";
+import { faultOf, useTold } from "./said.js";
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 
 /**
@@ -8,7 +8,7 @@ import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 export function LogIn({ api, words, over, entered }) {
   const [login, setLogin] = useState("");
   const [password, setPassword] = useState("");
-  const [fault, setFault] = useState("");
+  const [fault, setFault] = useTold(words, "");
   const [waits, setWaits] = useState(false);
   const field = useRef(/** @type {HTMLInputElement | null} */ (null));
   useEffect(() => field.current?.focus(), []);

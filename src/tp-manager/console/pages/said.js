@@ -1,4 +1,4 @@
-import { html } from "./vendor/htm-preact.js";
+import { html, useEffect, useState } from "./vendor/htm-preact.js";
 
 /**
  * The page's own sentences about what the connector tells as codes. Its English words are a detail
@@ -61,6 +61,19 @@ export function faultOf(words, error) {
 export function Detail({ text }) {
   if (!text || namesCall.test(text)) return null;
   return html` <span class="faint" lang="en">${text}</span>`;
+}
+
+/**
+ * How something ended, in the words of the page; forgotten when another language is chosen.
+ * @template T
+ * @param {Words} words
+ * @param {T} nothing
+ * @returns {[T, (told: T) => void]}
+ */
+export function useTold(words, nothing) {
+  const [told, setTold] = useState(nothing);
+  useEffect(() => setTold(nothing), [words]);
+  return [told, setTold];
 }
 
 /**

@@ -1,10 +1,12 @@
 import { z } from "zod";
+import { majorOf } from "../../../shared/money.ts";
 import { isoTime } from "../../../shared/time.ts";
-import type { Attempt } from "../../attempts/payment.ts";
+import { type Attempt, returnableMinorOf } from "../../attempts/payment.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
 import { answerOf } from "../../orders/answer.ts";
 import type { FoundOrder } from "../../orders/orders.ts";
 import { cardOf, type SearchPlace, searchPayments } from "../../orders/payment-search.ts";
+import type { Warning } from "../../orders/warnings.ts";
 import type { TransactionReport } from "../../terminal/terminal.ts";
 import { type AnyCall, call, mayCall } from "../call.ts";
 import { sendOne } from "../envelope.ts";
@@ -88,7 +90,7 @@ export const storyCalls: readonly AnyCall[] = [
     params: z.object({ orderId: newOrderId.describe("The key of the sale.") }),
     document: ({ story }) => ({ answer: story, errors: ["ORDER_NOT_FOUND", "STORES_DISAGREE"] }),
     async handle({ params: { orderId }, request, reply }, at) {
-      const { body, found, gatewayState } = await lookedUp(at, orderId);
+      const { body, found, warnings, gatewayState } = await lookedUp(at, orderId);
       const { attempt } = found;
       const lacksReversal = at.desk.turn.lackOf("reverse") !== undefined;
       const may = actsOf(attempt, { lacksReversal, gatewayState })
@@ -101,6 +103,10 @@ export const storyCalls: readonly AnyCall[] = [
         ...body,
         card: cardOfStory(found),
         delivery: found.delivery,
+        notes: warnings.map((one) => noteOf(one, attempt)),
+        refundable: may.includes("refund")
+          ? majorOf(returnableMinorOf(attempt) - attempt.returnedMinor, attempt.request.currency)
+          : null,
         may,
       });
     },
@@ -108,6 +114,11 @@ export const storyCalls: readonly AnyCall[] = [
 ];
 
 const newest: SearchPlace = { archived: false, before: null };
+
+function noteOf({ warning, says, amountMinor, atMs, count }: Warning, { request }: Attempt) {
+  const amount = amountMinor === undefined ? null : majorOf(amountMinor, request.currency);
+  return { note: warning, says, amount, at: isoTime(atMs ?? null), count: count ?? null };
+}
 
 /** A declined card stands in the steps alone. */
 function cardOfStory({ attempt, attempts }: FoundOrder): string | null {

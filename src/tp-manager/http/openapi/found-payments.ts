@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { errorTable } from "../../../shared/errors.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
+import { warningNames } from "../../orders/warnings.ts";
 import { storyActs } from "../story-acts.ts";
 import { time } from "./schemas.ts";
 
@@ -14,6 +15,22 @@ export const maskedCard = z
 export const may = z
   .array(z.enum(storyActs))
   .describe("What the order's state and the pair that asks allow; the call judges again.");
+
+export const storyNotes = z
+  .array(
+    z.object({
+      note: z.enum(warningNames),
+      says: z.string(),
+      amount: z.number().nullable(),
+      at: time.nullable(),
+      count: z.int().nullable(),
+    }),
+  )
+  .describe("The `warnings`, each with its name and its figures.");
+export const refundable = z
+  .number()
+  .nullable()
+  .describe("What a refund without an amount gives back; null: none may be made now.");
 
 export const foundPayment = z.object({
   orderId: z.string(),

@@ -34,8 +34,10 @@ import {
   maskedCard,
   maskedExample,
   may,
+  refundable,
   search,
   searchExample,
+  storyNotes,
 } from "./found-payments.ts";
 import { reconciliation, reconciliationExample } from "./reconciliation.ts";
 import { jsonValue, oneOfErrors, receipt, seenAt, time, trouble } from "./schemas.ts";
@@ -178,6 +180,8 @@ const lookup = z.object({
 const story = lookup.extend({
   card: maskedCard,
   delivery: deliveryStateSchema.nullable().describe("On its way to the gateway; null: nothing is."),
+  notes: storyNotes,
+  refundable,
   may,
 });
 
@@ -223,6 +227,10 @@ const health = z.object({
       what: z.string(),
       orderId: z.string().nullable(),
       prompt: z.string().nullable().describe("The last one that the terminal showed for it."),
+      goodsBy: z.iso
+        .datetime()
+        .nullable()
+        .describe("Approved: until when the terminal waits for POST /delivery."),
     })
     .nullable(),
   payments: z.object({ inDoubt: z.int(), notHandedOver: z.int() }).nullable(),
@@ -405,7 +413,14 @@ export const known = {
   lookup: { schema: lookup, example: lookupExample },
   story: {
     schema: story,
-    example: { ...lookupExample, card: maskedExample, delivery: "sent", may: ["reverse"] },
+    example: {
+      ...lookupExample,
+      card: maskedExample,
+      delivery: "sent",
+      notes: [],
+      refundable: null,
+      may: ["reverse"],
+    },
   },
   day: { schema: day, example: dayExample },
   search: { schema: search, example: searchExample },

@@ -106,6 +106,8 @@ interface Running {
   readonly orderId: string | null;
   /** The last one that the terminal showed the customer of this order. */
   readonly prompt: string | null;
+  /** Approved: until when the terminal waits for the word about the goods (docs/design.md 5.12). */
+  readonly goodsBy: string | null;
 }
 
 interface ToldTrouble {
@@ -194,11 +196,11 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
 }
 
 function runningOf(
-  { what, orderId }: NonNullable<DeskFacts["turn"]["current"]>,
+  { what, orderId, goodsUntilMs }: NonNullable<DeskFacts["turn"]["current"]>,
   { promptOf }: HealthParts,
 ): Running {
   const prompt = orderId === undefined ? null : promptOf(orderId);
-  return { what, orderId: orderId ?? null, prompt };
+  return { what, orderId: orderId ?? null, prompt, goodsBy: isoTime(goodsUntilMs ?? null) };
 }
 
 function noteOf(note: Note["note"], says: string, count: number | null = null): Note {

@@ -98,7 +98,7 @@ describe.each(transports)("over %s", (transport) => {
 
   test("no bytes bring the terminal down", async () => {
     const { register, simulator, reconnect } = await started(transport, {
-      timers: { t1Ms: 5, t2Ms: 10, t3Ms: 20 },
+      timers: { t1Ms: 5, t2Ms: 30, t3Ms: 20 },
     });
     await register.close();
     const noise = fc.uint8Array({ minLength: 1, maxLength: 60 });
@@ -116,8 +116,14 @@ describe.each(transports)("over %s", (transport) => {
       { seed: 42, numRuns: 60 },
     );
     await simulator.terminal.idle();
-    const again = await reconnect();
-    await expect.poll(() => again.attempt(STATUS, 200)).toEqual(["8000", "060f"]);
+    // T2 is short here: where an ACK came too late, a line of its own hears no repeated answers.
+    const asked = async () => {
+      const again = await reconnect();
+      const told = await again.attempt(STATUS, 200);
+      await again.close();
+      return told;
+    };
+    await expect.poll(asked).toEqual(["8000", "060f"]);
   });
 });
 

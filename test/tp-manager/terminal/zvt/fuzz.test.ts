@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { GoodsDecision } from "../../../../src/tp-manager/terminal/terminal.ts";
 import { authorisation } from "../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
 import { registration } from "../../../../src/tp-manager/terminal/zvt/commands/registration.ts";
@@ -29,6 +29,17 @@ import { withoutGrowth } from "../../../support/without-growth.ts";
 import { goodSale } from "./connected-driver.ts";
 import { never, tenEuro } from "./driver.ts";
 import { MemoryTransport } from "./link/memory-transport.ts";
+
+/** How often the form of a message that a log may hold was made. */
+const safeForms = vi.hoisted(() => ({ made: 0 }));
+vi.mock(import("../../../../src/zvt/log-form.ts"), async (original) => {
+  const real = await original();
+  const counted: typeof real.safeHex = (...message) => {
+    safeForms.made += 1;
+    return real.safeHex(...message);
+  };
+  return { ...real, safeHex: counted };
+});
 
 const INPUTS_PER_SESSION = 20;
 /** What is said to one input can be no more than this many times what it can hold. */
@@ -169,6 +180,7 @@ test(
     await withoutGrowth(FUZZ_RUNS, decode);
     expect(outcomes.read).toBeGreaterThan(FUZZ_RUNS / 10);
     expect(outcomes.refused).toBeGreaterThan(FUZZ_RUNS / 10);
+    expect(safeForms.made).toBeGreaterThanOrEqual(outcomes.read);
   },
   FUZZ_LIMIT_MS,
 );
@@ -176,6 +188,7 @@ test(
 test.each(["tcp", "serial"] as const)(
   `no bytes make link and session over %s throw, hang or talk without end, ${FUZZ_RUNS} inputs`,
   async (kind) => {
+    safeForms.made = 0;
     const ends = new Map<string, number>();
     await withoutGrowth(Math.ceil(FUZZ_RUNS / INPUTS_PER_SESSION), async (run) => {
       const seed = FUZZ_SEED + run;
@@ -185,6 +198,8 @@ test.each(["tcp", "serial"] as const)(
       ends.set(end, (ends.get(end) ?? 0) + 1);
     });
     expect([...ends.keys()].toSorted()).toEqual(expect.arrayContaining(["completed", "lost"]));
+    // A log that leaves the frames out costs nothing.
+    expect(safeForms.made).toBe(0);
   },
   FUZZ_LIMIT_MS,
 );

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { LastTransaction } from "../../../../src/tp-manager/terminal/terminal.ts";
 import {
   authorisation,
@@ -49,7 +49,10 @@ describe("the last receipt number is left out", () => {
   test("as long as nobody has asked for it", async () => {
     const { peer, driver } = await connect(tcpPeer);
     await prepare(driver, peer);
-    expect(await commandOf(driver, peer)).not.toContain("1f1f");
+    const inStep = vi.fn(() => true);
+    expect(await commandOf(driver, peer, { ...order, inStep })).not.toContain("1f1f");
+    // The journal is not read for what nobody wants.
+    expect(inStep).not.toHaveBeenCalled();
   });
 
   test("when something is unsettled", async () => {

@@ -1,6 +1,7 @@
 import { timeOf } from "../format.js";
 import { faultOf } from "../said.js";
 import { html, useState } from "../vendor/htm-preact.js";
+import { actTold } from "./act-words.js";
 
 /** @param {import("../main.js").ViewProps} props */
 export function Acts({ api, words, language }) {
@@ -27,44 +28,14 @@ export function Acts({ api, words, language }) {
       html`<ul class="plain">${listed.map(
         (one) => html`<li key=${one.id}>
       ${timeOf(one.at, language)} <strong>${one.name}</strong> (${one.login}): ${one.reason}<br />
-      ${nameOf(one.call, words)} → ${endOf(one, words)}<br />
-      <span class="faint"><code>${one.call}</code> ${one.body && html`<code>${one.body}</code>`}</span>
+      ${actTold(one, words, language)} → ${endOf(one, words)}
+      <details class="faint"><summary>${words("acts.raw")}</summary>
+        <code>${one.call}</code> ${one.body && html`<code>${one.body}</code>`}</details>
       </li>`,
       )}</ul>`
     }
     ${next && html`<button type="button" onclick=${() => read(next)}>${words("acts.more")}</button>`}
   </section>`;
-}
-
-/** @type {Record<string, string>} The end of a call's path, and the words of its button. */
-const names = {
-  "/terminal/accept": "accept",
-  "/reset": "care.reset",
-  "/tlc": "care.tlc",
-  "/update/check": "care.update",
-  "/update/hold": "updates.hold",
-  "/update/unhold": "updates.unhold",
-  "/seen": "seen.title",
-  "/gateway/settle": "acts.settledAtGateway",
-  "/gateway/copies": "lost.once",
-  "/gateway/confirm": "act.capture",
-  "/gateway/cancel": "act.cancel",
-  "/gateway/refund": "act.refund",
-  "/reversal": "act.reverse",
-  "/settle": "acts.settled",
-  "/requeue": "requeue",
-  "/drop": "drop",
-};
-
-/**
- * The thing that was asked for, in the words of its button.
- * @param {string} call
- * @param {import("../words.js").Words} words
- */
-function nameOf(call, words) {
-  const [path = ""] = call.split("?");
-  const found = Object.entries(names).find(([end]) => path.endsWith(end));
-  return found ? words(found[1]) : words("acts.other");
 }
 
 /**

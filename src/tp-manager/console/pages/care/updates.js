@@ -1,5 +1,6 @@
+import { DateField } from "../date-field.js";
 import { dayOf, timeOf } from "../format.js";
-import { Detail, refusal, Said } from "../said.js";
+import { Detail, refusal, Said, useTold } from "../said.js";
 import { html, useEffect, useState } from "../vendor/htm-preact.js";
 
 /**
@@ -9,7 +10,7 @@ import { html, useEffect, useState } from "../vendor/htm-preact.js";
 export function Updates({ api, ask, words, language }) {
   const [stand, setStand] = useState(/** @type {any} */ (undefined));
   const [until, setUntil] = useState("");
-  const [told, setTold] = useState(/** @type {import("../said.js").Told | null} */ (null));
+  const [told, setTold] = useTold(words, /** @type {import("../said.js").Told | null} */ (null));
   const [runs, setRuns] = useState("");
   const read = async () => {
     const { body } = await api.get("/health").catch(() => ({ body: undefined }));
@@ -60,9 +61,9 @@ export function Updates({ api, ask, words, language }) {
       }
     </div>
     <form class="row" onsubmit=${hold}>
-      <label>${words("updates.until")}
-        <input type="date" value=${until}
-          oninput=${(/** @type {any} */ { target }) => setUntil(target.value)} /></label>
+      <${DateField} label=${words("updates.until")} language=${language} value=${until}
+        none=${words("date.none")}
+        oninput=${(/** @type {any} */ { target }) => setUntil(target.value)} />
       <button type="submit" disabled=${runs !== ""}>${words("updates.hold")}</button>
     </form>
     <p role="status" class=${told && !told.good ? "fault" : ""}>

@@ -1,6 +1,6 @@
 import { money, timeOf } from "../format.js";
-import { faultOf, own } from "../said.js";
-import { html, useState } from "../vendor/htm-preact.js";
+import { faultOf, own, useTold } from "../said.js";
+import { html } from "../vendor/htm-preact.js";
 
 /**
  * Operations of the gateway whose answer was lost, and orders that it may have more than once, each
@@ -31,7 +31,7 @@ export function AtGateway({ open, ...props }) {
 /** @param {any} props */
 function Operation({ api, words, language, operation, act, again }) {
   const { transactionPublicId, currency } = operation;
-  const [said, setSaid] = useState("");
+  const [said, setSaid] = useTold(words, "");
   const order =
     operation.orderId === null
       ? words("lost.foreign")

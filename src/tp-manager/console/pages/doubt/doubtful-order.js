@@ -1,4 +1,4 @@
-import { money, moneyOfMinor, terminalTimeOf, timeOf } from "../format.js";
+import { money, moneyOfMinor, plainNumber, terminalTimeOf, timeOf } from "../format.js";
 import { Detail, own } from "../said.js";
 import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { sentenceOf } from "../views/story-words.js";
@@ -172,7 +172,7 @@ function Judgement({ words, found, compared }) {
  */
 function Word({ words, listed, language, act }) {
   const [outcome, setOutcome] = useState("");
-  const [amount, setAmount] = useState(String(listed.amount));
+  const [amount, setAmount] = useState(plainNumber(listed.amount, language));
   const say = (/** @type {Event} */ event) => {
     event.preventDefault();
     const told = Number(amount.replace(",", "."));

@@ -3,7 +3,7 @@ import { Doctor } from "../care/doctor.js";
 import { Logs } from "../care/logs.js";
 import { Settings } from "../care/settings.js";
 import { Updates } from "../care/updates.js";
-import { refusal, Said } from "../said.js";
+import { refusal, Said, useTold } from "../said.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
 /**
@@ -33,7 +33,7 @@ const acts = [
 
 /** @param {import("../main.js").ViewProps} props */
 function Upkeep({ api, ask, words }) {
-  const [told, setTold] = useState(/** @type {import("../said.js").Told | null} */ (null));
+  const [told, setTold] = useTold(words, /** @type {import("../said.js").Told | null} */ (null));
   const [runs, setRuns] = useState("");
   const during = async (/** @type {string} */ name, /** @type {() => Promise<any>} */ work) => {
     setRuns(name);

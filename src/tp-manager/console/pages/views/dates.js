@@ -26,6 +26,35 @@ export function dayEnd(date) {
 
 /**
  * @param {string} date
+ * @param {string} time hh:mm
+ */
+export function minuteBegin(date, time) {
+  return minute(date, time, 0);
+}
+
+/**
+ * The minute itself belongs to the range.
+ * @param {string} date
+ * @param {string} time hh:mm
+ */
+export function minuteEnd(date, time) {
+  return minute(date, time, 1);
+}
+
+/**
+ * @param {string} date
+ * @param {string} time
+ * @param {number} later
+ */
+function minute(date, time, later) {
+  const at = shifted(date, 0);
+  const [hours = 0, minutes = 0] = time.split(":").map(Number);
+  at.setHours(hours, minutes + later);
+  return at.toISOString();
+}
+
+/**
+ * @param {string} date
  * @param {number} days
  */
 function shifted(date, days) {

@@ -12,6 +12,8 @@ document.head.append(style);
 /** @typedef {{ name: string, unit: string, lines: Line[], stacked?: boolean, max?: number }} Chart */
 
 const HEIGHT = 220;
+/** Steps of an axis that counts: there is no half payment. */
+const wholeSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000];
 
 /**
  * The charts of a day by hour, each with its figures as a table.
@@ -161,7 +163,7 @@ function useScheme() {
  * @param {Chart} chart
  * @param {string[]} names
  */
-function drawn(box, { lines, max }, names) {
+function drawn(box, { lines, max, unit }, names) {
   const colorOf = (/** @type {string} */ name) => colorIn(box, name);
   const [ink, grid] = [colorOf("--faint"), colorOf("--line")];
   const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid } };
@@ -178,7 +180,7 @@ function drawn(box, { lines, max }, names) {
       },
       axes: [
         { ...axis, values: (_plot, at) => at.map((index) => names[index] ?? "") },
-        { ...axis, size: 45 },
+        { ...axis, size: 45, ...(unit === "count" ? { incrs: wholeSteps } : {}) },
       ],
       series: [
         { label: "" },

@@ -1,4 +1,5 @@
 import { csvOf, saveFile } from "../csv.js";
+import { DateField } from "../date-field.js";
 import { localeOf, money } from "../format.js";
 import { faultOf } from "../said.js";
 import { html, useEffect, useState } from "../vendor/htm-preact.js";
@@ -39,8 +40,8 @@ export default function Day(props) {
     <div class="row">
       <button type="button" onclick=${() => goTo(`day/${daysBefore(date, 1)}`)}>
         ${words("day.before")}</button>
-      <label>${words("day.date")}
-        <input type="date" max=${dateOf(new Date())} value=${date} onchange=${chosen} /></label>
+      <${DateField} label=${words("day.date")} language=${language}
+        max=${dateOf(new Date())} value=${date} onchange=${chosen} />
       <button type="button" disabled=${isToday} onclick=${() => goTo(`day/${daysBefore(date, -1)}`)}>
         ${words("day.after")}</button>
       <button type="button" onclick=${read}>${words("day.again")}</button>

@@ -2,9 +2,9 @@ import { AtGateway } from "../doubt/at-gateway.js";
 import { DoubtfulOrder } from "../doubt/doubtful-order.js";
 import { Differences, NewTerminal, Strays, Troubles, Waiting } from "../doubt/others.js";
 import { useLive } from "../live.js";
-import { refusal, Said } from "../said.js";
+import { refusal, Said, useTold } from "../said.js";
 import { markSeen } from "../seen.js";
-import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
+import { html, useEffect, useRef } from "../vendor/htm-preact.js";
 
 /** The first that are listed of each; the rest comes when these are settled. */
 const LISTED = 20;
@@ -16,7 +16,7 @@ const LISTED = 20;
 export default function Doubt(props) {
   const { api, words, rest } = props;
   const { value, silent, again } = useLive(api, () => readAll(api, rest));
-  const [told, setTold] = useState(/** @type {import("../said.js").Told | null} */ (null));
+  const [told, setTold] = useTold(words, /** @type {import("../said.js").Told | null} */ (null));
   const outcome = useRef(/** @type {HTMLElement | null} */ (null));
   // The button of an act goes with what it has settled, and the outcome stands above it all.
   useEffect(() => {

@@ -1,5 +1,5 @@
 import { moneyOfMinor, timeOf } from "../format.js";
-import { faultOf } from "../said.js";
+import { faultOf, useTold } from "../said.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
 /**
@@ -8,7 +8,10 @@ import { html, useState } from "../vendor/htm-preact.js";
  *   again: () => Promise<void> }} props
  */
 export function EndsOfDay({ api, ask, words, language, day, isToday, again }) {
-  const [told, setTold] = useState(/** @type {{ text: string, bad: boolean } | null} */ (null));
+  const [told, setTold] = useTold(
+    words,
+    /** @type {{ text: string, bad: boolean } | null} */ (null),
+  );
   const [busy, setBusy] = useState(false);
   const close = async () => {
     const person = await ask({
@@ -35,17 +38,19 @@ export function EndsOfDay({ api, ask, words, language, day, isToday, again }) {
     ${day.endsOfDay.length === 0 && html`<p>${words("eod.none")}</p>`}
     ${day.endsOfDay.map(
       (/** @type {any} */ one) => html`<${Closing} key=${one.startedAt} one=${one}
-      words=${words} language=${language} />`,
+      unit=${day.sums[0]?.currency ?? "EUR"} words=${words} language=${language} />`,
     )}
     ${isToday && html`<button type="button" disabled=${busy} onclick=${close}>${words("eod.run")}</button>`}
     <p role="status" class=${told?.bad ? "fault" : ""}>${told?.text ?? ""}</p></section>`;
 }
 
-/** @param {{ one: any, words: import("../words.js").Words, language: string }} props */
-function Closing({ one, words, language }) {
+/**
+ * @param {{ one: any, unit: string, words: import("../words.js").Words, language: string }} props
+ */
+function Closing({ one, unit, words, language }) {
   const { startedAt, askedBy, end, text, applications, ticket, reconciliation } = one;
   const isGood = end === "completed";
-  const currency = reconciliation?.currency ?? "EUR";
+  const currency = reconciliation?.currency ?? unit;
   return html`<article class="closing">
     <h3>${timeOf(startedAt, language)}${words("colon")}<span class=${isGood ? "" : "bad-word"}>
       ${words(`eod.end.${end ?? "open"}`)}</span></h3>
@@ -78,11 +83,11 @@ function Closing({ one, words, language }) {
 /** @param {{ it: any, words: import("../words.js").Words, language: string }} props */
 function Compared({ it, words, language }) {
   const { result, because, terminal, journal, differenceMinor, currency, orders, gateway } = it;
-  const sum = (/** @type {any} */ told) =>
+  const sum = (/** @type {any} */ told, /** @type {string} */ unit = currency ?? "EUR") =>
     told
       ? words("eod.countAndSum", {
           count: told.count ?? "?",
-          sum: moneyOfMinor(told.sumMinor, currency ?? "EUR", language),
+          sum: moneyOfMinor(told.sumMinor, unit, language),
         })
       : words("notKnown");
   const isGood = result === "agrees";
@@ -102,9 +107,9 @@ function Compared({ it, words, language }) {
     }
     ${(gateway?.sums ?? []).map(
       (/** @type {any} */ one) => html`<dl>
-        <div><dt>${words("eod.sent")}</dt><dd>${sum(one.sent)}</dd></div>
-        <div><dt>${words("eod.waiting")}</dt><dd>${sum(one.waiting)}</dd></div>
-        <div><dt>${words("eod.closed")}</dt><dd>${sum(one.closed)}</dd></div>
+        <div><dt>${words("eod.sent")}</dt><dd>${sum(one.sent, one.currency)}</dd></div>
+        <div><dt>${words("eod.waiting")}</dt><dd>${sum(one.waiting, one.currency)}</dd></div>
+        <div><dt>${words("eod.closed")}</dt><dd>${sum(one.closed, one.currency)}</dd></div>
       </dl>`,
     )}
     ${

@@ -1,6 +1,6 @@
 import { gigabytes, timeOf } from "../format.js";
 import { useLive } from "../live.js";
-import { Detail, own, Said, TroubleTold, troubleKey } from "../said.js";
+import { Detail, own, Said, TroubleTold, troubleKey, useTold } from "../said.js";
 import { markSeen, SeenButton } from "../seen.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
@@ -11,7 +11,7 @@ import { html, useState } from "../vendor/htm-preact.js";
  */
 export default function Now(props) {
   const { api, words, language } = props;
-  const [told, setTold] = useState(/** @type {import("../said.js").Told | null} */ (null));
+  const [told, setTold] = useTold(words, /** @type {import("../said.js").Told | null} */ (null));
   const [prompt, setPrompt] = useState(/** @type {any} */ (null));
   const read = async () => {
     const { status, body } = await api.get("/health");
@@ -31,12 +31,15 @@ export default function Now(props) {
     setTold(await markSeen(props, "alarm", [String(alarm.id)], about));
     again();
   };
+  const goodsWords = (/** @type {string} */ by) =>
+    words("now.goodsBy", { time: timeOf(by, language) });
   const live = prompt && prompt.orderId === running?.orderId ? prompt.text : running?.prompt;
   return html`
     <${Banner} health=${health} silent=${silent} words=${words} />
     <section aria-labelledby="running-title">
       <h2 id="running-title">${words("now.running")}</h2>
       <p>${running ? runningWords(running, words) : words("now.nothingRuns")}</p>
+      ${running?.goodsBy && html`<p>${goodsWords(running.goodsBy)}</p>`}
       <p class="prompt" aria-live="polite">${running ? (live ?? "") : ""}</p>
     </section>
     <section aria-labelledby="state-title">
@@ -166,7 +169,7 @@ function Facts({ health, words, language }) {
     ["now.terminal", words(`now.state.${state}`), /changed|action-needed/.test(state)],
     ["now.link", words(`now.link.${terminal.link}`), lost],
     ["now.since", timeOf(terminal.since, language)],
-    ["now.says", html`<span lang="en">${terminal.problem ?? terminal.detail}</span>`, lost],
+    ["now.says", terminalTold(terminal, words), lost],
     ["now.terminalId", named || words("notKnown")],
     ["now.inDoubt", payments ? count : words("now.noJournal"), !payments || doubts > 0],
     ["now.notHandedOver", payments?.notHandedOver ?? "", (payments?.notHandedOver ?? 0) > 0],
@@ -184,6 +187,16 @@ function Facts({ health, words, language }) {
     ([key, value, bad]) => html`<div key=${key}>
       <dt>${words(key)}</dt><dd class=${bad ? "bad-word" : ""}>${value}</dd></div>`,
   )}</dl>`;
+}
+
+/**
+ * The terminal's own words, but for the one that the page has too.
+ * @param {any} terminal
+ * @param {import("../words.js").Words} words
+ */
+function terminalTold({ problem, detail }, words) {
+  if (!problem && detail === "ready") return words("now.state.ready");
+  return html`<span lang="en">${problem ?? detail}</span>`;
 }
 
 /**

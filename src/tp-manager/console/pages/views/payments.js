@@ -1,7 +1,8 @@
+import { DateField } from "../date-field.js";
 import { localeOf, money, timeOf } from "../format.js";
-import { faultOf, own } from "../said.js";
+import { faultOf, own, useTold } from "../said.js";
 import { html, useEffect, useState } from "../vendor/htm-preact.js";
-import { dateOf, dayBegin, dayEnd, daysBefore } from "./dates.js";
+import { dateOf, dayBegin, dayEnd, daysBefore, minuteBegin, minuteEnd } from "./dates.js";
 import { Story } from "./story.js";
 
 const DAYS_DEFAULT = 7;
@@ -32,7 +33,8 @@ function today() {
 function freshForm() {
   const until = today();
   const from = daysBefore(until, DAYS_DEFAULT - 1);
-  return { from, until, order: "", amount: "", card: "", status: "" };
+  const times = { fromTime: "", untilTime: "" };
+  return { from, until, ...times, order: "", amount: "", card: "", status: "" };
 }
 
 /** @typedef {ReturnType<typeof freshForm>} Form */
@@ -44,7 +46,7 @@ function Search({ api, words, language, goTo }) {
   const [form, setForm] = useState(freshForm());
   const [asked, setAsked] = useState(form);
   const [found, setFound] = useState(/** @type {Found | null} */ (null));
-  const [fault, setFault] = useState("");
+  const [fault, setFault] = useTold(words, "");
   const [busy, setBusy] = useState(false);
   const go = async (/** @type {Form} */ wanted, /** @type {Found | null} */ before) => {
     setBusy(true);
@@ -70,11 +72,15 @@ function Search({ api, words, language, goTo }) {
     <h1>${words("payments.title")}</h1>
     <form class="card" role="search" onsubmit=${submit}>
       <div class="fields">
-        <label>${words("payments.from")}
-          <input type="date" required max=${form.until} value=${form.from} oninput=${set("from")} />
+        <${DateField} label=${words("payments.from")} language=${language} required
+          max=${form.until} value=${form.from} oninput=${set("from")} />
+        <${DateField} label=${words("payments.until")} language=${language} required
+          min=${form.from} value=${form.until} oninput=${set("until")} />
+        <label>${words("payments.fromTime")}
+          <input type="time" value=${form.fromTime} oninput=${set("fromTime")} />
         </label>
-        <label>${words("payments.until")}
-          <input type="date" required min=${form.from} value=${form.until} oninput=${set("until")} />
+        <label>${words("payments.untilTime")}
+          <input type="time" value=${form.untilTime} oninput=${set("untilTime")} />
         </label>
         <label>${words("payments.order")}
           <input maxlength="100" autocomplete="off" value=${form.order} oninput=${set("order")} />
@@ -149,8 +155,12 @@ async function searched(api, form, before, words) {
  * @param {string} cursor
  * @param {number} limit
  */
-function queryOf({ from, until, order, amount, card, status }, cursor, limit) {
-  const query = new URLSearchParams({ from: dayBegin(from), until: dayEnd(until) });
+function queryOf(form, cursor, limit) {
+  const { from, fromTime, until, untilTime, order, amount, card, status } = form;
+  const query = new URLSearchParams({
+    from: fromTime ? minuteBegin(from, fromTime) : dayBegin(from),
+    until: untilTime ? minuteEnd(until, untilTime) : dayEnd(until),
+  });
   if (order.trim()) query.set("order", order.trim());
   if (amount) query.set("amount", amount.replace(",", "."));
   if (card) query.set("card", card);

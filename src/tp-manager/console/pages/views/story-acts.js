@@ -1,5 +1,5 @@
 import { money } from "../format.js";
-import { faultOf } from "../said.js";
+import { faultOf, own, useTold } from "../said.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
 /**
@@ -10,16 +10,23 @@ import { html, useState } from "../vendor/htm-preact.js";
  */
 export function Acts({ api, ask, words, language, goTo, story, orderId, again }) {
   const [part, setPart] = useState("");
-  const [told, setTold] = useState(/** @type {{ text: string, bad: boolean } | null} */ (null));
+  const [told, setTold] = useTold(
+    words,
+    /** @type {{ text: string, bad: boolean } | null} */ (null),
+  );
   const [busy, setBusy] = useState(false);
-  const { may, amount: askedFor, chargedAmount, currency } = story;
+  const { may, amount: askedFor, chargedAmount, refundable, currency } = story;
   const whole = chargedAmount ?? askedFor;
+  // A part went back before: the sentence names the rest, and so does the call.
+  const rest = refundable !== null && refundable < whole ? refundable : undefined;
   const money_ = (/** @type {number} */ value) => money(value, currency, language);
+  const nameOf = (/** @type {string} */ act) =>
+    act === "refund" && rest !== undefined ? "act.refundRest" : `act.${act}`;
   const run = async (/** @type {string} */ act, /** @type {number | undefined} */ amount) => {
     const sum = money_(amount ?? whole);
-    const kind = amount === undefined ? act : `${act}Part`;
+    const kind = amount === undefined ? act : `${act}${amount === rest ? "Rest" : "Part"}`;
     const person = await ask({
-      title: words(`act.${act}`),
+      title: words(`act.${kind}`, { amount: sum }),
       sentence: words(`act.${kind}.sentence`, { orderId, amount: sum }),
       confirm: words(`act.${kind}.confirm`, { amount: sum }),
       grave: true,
@@ -43,15 +50,16 @@ export function Acts({ api, ask, words, language, goTo, story, orderId, again })
   };
   if (may.length === 0 && !told) {
     return html`<section aria-labelledby="acts-title"><h2 id="acts-title">${words("act.title")}</h2>
-      <p>${words("act.none")}</p></section>`;
+      <p>${own(words, whyNothing(story))}</p></section>`;
   }
   const whole_ = ["reverse", "capture", "cancel", "refund"].filter((act) => may.includes(act));
   return html`<section aria-labelledby="acts-title">
     <h2 id="acts-title">${words("act.title")}</h2>
     <div class="row">
       ${whole_.map(
-        (act) => html`<button type="button" disabled=${busy} onclick=${() => run(act, undefined)}>
-          ${words(`act.${act}`)}</button>`,
+        (act) => html`<button type="button" disabled=${busy}
+          onclick=${() => run(act, act === "refund" ? rest : undefined)}>
+          ${words(nameOf(act), { amount: money_(rest ?? whole) })}</button>`,
       )}
       ${
         may.includes("settle") &&
@@ -69,6 +77,14 @@ export function Acts({ api, ask, words, language, goTo, story, orderId, again })
     }
     ${may.includes("reverse") && may.length > 1 && html`<p class="faint">${words("act.which")}</p>`}
     <p role="status" class=${told?.bad ? "fault" : ""}>${told?.text ?? ""}</p></section>`;
+}
+
+/** @param {any} story */
+function whyNothing({ status, error, notes }) {
+  const isOpen = notes.some((/** @type {any} */ { note }) => /^(cancel|refund)-open$/.test(note));
+  if (isOpen) return "error.GATEWAY_OPERATION_OPEN";
+  if (status === "Approved" || error?.code === "PAYMENT_RUNNING") return "act.later";
+  return /^(Declined|Cancelled|Failed|Reversed)$/.test(status) ? "act.nothing" : "act.none";
 }
 
 /** @type {Record<string, string>} */

@@ -43,20 +43,29 @@ export function Story(props) {
       )}
     </section>
     <${Gateway} story=${story} words=${words} language=${language} />
-    <${Tickets} story=${story} words=${words} />`;
+    <${Tickets} story=${story} words=${words} language=${language} />`;
 }
 
 /** @param {{ story: any, words: import("../words.js").Words, language: string }} props */
 function Summary({ story, words, language }) {
-  const { status, error, amount, chargedAmount, currency, card, warnings, delivery } = story;
+  const { status, error, amount, chargedAmount, currency, card, notes, delivery } = story;
   const isPaid = status === "Success";
   // A note can say that it was charged all the same.
-  const isDoubted = warnings.length > 0 && !isPaid;
-  const isPartlyBack = story.gateway?.state === "partly-refunded";
-  const partlyBack = [words("story.gateway"), words("gateway.partly-refunded")].join(
-    words("colon"),
-  );
-  const kind = isPaid ? "good" : status === "Unknown" ? "bad" : isDoubted ? "look" : "plain";
+  const isDoubted = notes.length > 0 && !isPaid;
+  // The gateway's word comes first; the order itself follows within seconds.
+  const back = isPaid && wentBack.test(story.gateway?.state) ? story.gateway.state : null;
+  const isAllBack = back !== null && back !== "partly-refunded";
+  const isRunning = error?.code === "PAYMENT_RUNNING";
+  const unknown = isRunning ? "busy" : "bad";
+  const kind = isAllBack
+    ? "look"
+    : isPaid
+      ? "good"
+      : status === "Unknown"
+        ? unknown
+        : isDoubted
+          ? "look"
+          : "plain";
   const charged =
     chargedAmount === null ? words("notKnown") : money(chargedAmount, currency, language);
   const undecided = status === "Unknown" || status === "Approved" ? "notYet" : "none";
@@ -71,24 +80,47 @@ function Summary({ story, words, language }) {
     ["payments.gateway", delivered],
   ];
   return html`<div class=${`banner ${kind}`}>
-      <p class="big">${words(`story.status.${status}`)}</p>
-      ${isPartlyBack && html`<p>${partlyBack}</p>`}
+      <p class="big">${words(`story.status.${isRunning ? "running" : status}`)}</p>
+      ${back && html`<p>${[words("story.gateway"), words(`gateway.${back}`)].join(words("colon"))}</p>`}
       ${isDoubted && html`<p>${words("story.doubted")}</p>`}
       ${
         error &&
-        html`<p>${own(words, `error.${error.code}`)}
-        <${Detail} text=${`${error.message} (${error.code})`} /></p>`
+        html`<p>${!saidAbove.test(error.code) && own(words, `error.${error.code}`)}
+        <${Detail} text=${`${error.details?.why ?? error.message} (${error.code})`} /></p>`
       }
     </div>
     ${
-      warnings.length > 0 &&
-      html`<ul class="note" lang="en">${warnings.map(
-        (/** @type {string} */ one) => html`<li>${one}</li>`,
+      notes.length > 0 &&
+      html`<ul class="note">${notes.map(
+        (/** @type {any} */ one) => html`<li>${noteTold(one, currency, words, language)}</li>`,
       )}</ul>`
     }
     <section aria-label=${words("story.facts")}>
       <dl>${rows.map(([key, value]) => html`<div><dt>${words(key)}</dt><dd>${value}</dd></div>`)}</dl>
     </section>`;
+}
+
+/** States in which the gateway has given money back. */
+const wentBack = /^(partly-refunded|refunded|cancelled|reversed)$/;
+
+/** Codes that the banner's first sentence has told. */
+const saidAbove = /^PAYMENT_/;
+
+/** Notes whose English words say more than the page's own. */
+const detailed = new Set(["basket", "differs"]);
+
+/**
+ * A warning of the connector as the page's own sentence.
+ * @param {any} note
+ * @param {string} currency
+ * @param {import("../words.js").Words} words
+ * @param {string} language
+ */
+function noteTold({ note, says, amount, at, count }, currency, words, language) {
+  const values = { amount: money(amount, currency, language), time: timeOf(at, language) };
+  const text = own(words, `warning.${note}`, "", { ...values, count: count ?? "" });
+  if (text === "") return html`<span lang="en">${says}</span>`;
+  return html`${text}${detailed.has(note) && html`<${Detail} text=${says} />`}`;
 }
 
 /**

@@ -1,18 +1,26 @@
+import { moneyOfMinor } from "../format.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
 /** Fields of the receipt that say how others are written, and nothing to a person. */
-const technical = new Set(["currencyNumCode", "currencyFractionPart"]);
+const technical = new Set([
+  ...["currencyNumCode", "currencyFractionPart", "counterValueCurrencyFractionPart"],
+]);
+/** In minor units of the order's currency, with zeros in front. */
+const amounts = new Set(["amount", "inclusiveAmount"]);
 
 /**
  * The terminal's ticket and the card's receipt, to print and to copy.
- * @param {{ story: any, words: import("../words.js").Words }} props
+ * @param {{ story: any, words: import("../words.js").Words, language: string }} props
  */
-export function Tickets({ story, words }) {
+export function Tickets({ story, words, language }) {
   const printed = [story.ticket, ...earlierOf(story)].filter((text) => text !== "");
   const tickets = [...new Set(printed)].map((text) => String(text).replaceAll("|", "\n"));
-  const lines = Object.entries(story.receipt).flatMap(([name, value]) =>
-    value === "" || technical.has(name) ? [] : [`${name}: ${value}`],
-  );
+  const lines = Object.entries(story.receipt).flatMap(([name, value]) => {
+    if (value === "" || technical.has(name)) return [];
+    const isAmount = amounts.has(name) && /^\d+$/.test(value);
+    const told = isAmount ? moneyOfMinor(Number(value), story.currency, language) : value;
+    return [[words(`receipt.${name}`), told].join(words("colon"))];
+  });
   // Without a charge only the currency stands in the receipt.
   const receipt = lines.length > 1 ? lines.join("\n") : "";
   return html`<section aria-labelledby="tickets-title">

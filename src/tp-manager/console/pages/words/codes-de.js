@@ -63,7 +63,8 @@ export default {
   "todo.TERMINAL_IN_DOUBT": "Einige Minuten warten, dann unter „{doubt}“ nachsehen.",
   "todo.TERMINAL_CHANGED":
     "Wenn es mit Absicht getauscht wurde: „{accept}“ unter „{care}“ oder „{doubt}“.",
-  "todo.STORAGE_FAILED": "Platte und Rechte des Ordners data prüfen; dann ./launch.sh restart.",
+  "todo.STORAGE_FAILED":
+    "Platte des Ordners data prüfen: Platz, Rechte, Zustand. Dann geht es von selbst weiter.",
   "todo.STORES_DISAGREE": "Das endet von selbst, sobald der Supervisor antwortet.",
   "todo.STOPPING": "./launch.sh start bringt ihn zurück.",
   "todo.UPDATING": "Das endet von selbst in wenigen Minuten.",
@@ -111,6 +112,9 @@ export default {
     "Das Gateway lehnt das Nachschlagen ab, während eine verlorene Antwort offen ist.",
   "trouble.lookup-refused.todo":
     "GATEWAY_API_KEY setzen oder das Nachschlagen für den Login erlauben lassen.",
+  "trouble.queue-unwritable": "Der Supervisor kann seine Datenbank nicht schreiben.",
+  "trouble.queue-unwritable.todo":
+    "Platte des Ordners data prüfen: Platz, Rechte, Zustand. Inzwischen geht nichts verloren.",
   "trouble.queue-old": "Transaktionen warten seit mehr als 10 Minuten auf das Gateway: {count}",
   "trouble.queue-old.todo": "„{doctor}“ unter „{care}“ fragt das Gateway.",
   "trouble.transactions-parked": "Transaktionen liegen beiseite: {count}",
@@ -182,8 +186,6 @@ export default {
   "updates.notDone": "{what}: Es hat nicht geklappt.",
   "care.reset.done": "Das Terminal ist neu gestartet.",
   "care.accept.done": "Das Terminal ist angenommen.",
-  "acts.settled": "Gesagt, was aus einer Zahlung wurde",
-  "acts.settledAtGateway": "Gesagt, was aus einem Vorgang beim Gateway wurde",
   "acts.other": "Anderes",
   "doctor.of.terminal": "Terminal",
   "doctor.of.payments": "Zahlungen",

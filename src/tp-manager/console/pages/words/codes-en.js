@@ -59,7 +59,8 @@ export default {
   "todo.TERMINAL_BUSY": "It ends by itself; if it lasts, somebody is in the terminal’s own menu.",
   "todo.TERMINAL_IN_DOUBT": "Wait some minutes; then look at “{doubt}”.",
   "todo.TERMINAL_CHANGED": "If it was replaced on purpose: “{accept}” under “{care}” or “{doubt}”.",
-  "todo.STORAGE_FAILED": "Check disk and rights of the data folder; then ./launch.sh restart.",
+  "todo.STORAGE_FAILED":
+    "Check the data folder’s disk: free space, rights, health. It then goes on by itself.",
   "todo.STORES_DISAGREE": "It ends by itself when the supervisor answers.",
   "todo.STOPPING": "./launch.sh start brings it back.",
   "todo.UPDATING": "It ends by itself within minutes.",
@@ -100,6 +101,9 @@ export default {
     "Check GATEWAY_URL, GATEWAY_CA_FILE, the clock and any proxy.",
   "trouble.lookup-refused": "The gateway refuses the lookup of orders while a lost answer is open.",
   "trouble.lookup-refused.todo": "Set GATEWAY_API_KEY, or have the lookup allowed for the login.",
+  "trouble.queue-unwritable": "The supervisor cannot write its database.",
+  "trouble.queue-unwritable.todo":
+    "Check the data folder’s disk: free space, rights, health. Nothing is lost meanwhile.",
   "trouble.queue-old": "Transactions have waited for the gateway for more than 10 minutes: {count}",
   "trouble.queue-old.todo": "“{doctor}” under “{care}” asks the gateway.",
   "trouble.transactions-parked": "Transactions are parked: {count}",
@@ -166,8 +170,6 @@ export default {
   "updates.notDone": "{what}: it did not work.",
   "care.reset.done": "The terminal has restarted.",
   "care.accept.done": "The terminal is accepted.",
-  "acts.settled": "Said what became of a payment",
-  "acts.settledAtGateway": "Said what became of an operation at the gateway",
   "acts.other": "Another act",
   "doctor.of.terminal": "Terminal",
   "doctor.of.payments": "Payments",

@@ -66,7 +66,7 @@ export default {
   "todo.TERMINAL_CHANGED":
     "S’il a été remplacé exprès : « {accept} » sous « {care} » ou « {doubt} ».",
   "todo.STORAGE_FAILED":
-    "Vérifiez le disque et les droits du dossier data ; puis ./launch.sh restart.",
+    "Vérifiez le disque du dossier data : place, droits, état. Ensuite, tout reprend tout seul.",
   "todo.STORES_DISAGREE": "Cela se termine dès que le superviseur répond.",
   "todo.STOPPING": "./launch.sh start le relance.",
   "todo.UPDATING": "Cela se termine en quelques minutes.",
@@ -114,6 +114,9 @@ export default {
     "La passerelle refuse la recherche de commandes alors qu’une réponse perdue est ouverte.",
   "trouble.lookup-refused.todo":
     "Définissez GATEWAY_API_KEY, ou faites autoriser la recherche pour l’identifiant.",
+  "trouble.queue-unwritable": "Le superviseur ne peut pas écrire sa base de données.",
+  "trouble.queue-unwritable.todo":
+    "Vérifiez le disque du dossier data : place, droits, état. Rien ne se perd entre-temps.",
   "trouble.queue-old":
     "Transactions en attente de la passerelle depuis plus de 10 minutes : {count}",
   "trouble.queue-old.todo": "« {doctor} » sous « {care} » interroge la passerelle.",
@@ -186,8 +189,6 @@ export default {
   "updates.notDone": "{what} : cela n’a pas réussi.",
   "care.reset.done": "Le terminal a redémarré.",
   "care.accept.done": "Le terminal est accepté.",
-  "acts.settled": "Issue d’un paiement indiquée",
-  "acts.settledAtGateway": "Issue d’une opération à la passerelle indiquée",
   "acts.other": "Autre action",
   "doctor.of.terminal": "Terminal",
   "doctor.of.payments": "Paiements",

@@ -33,9 +33,11 @@ export default {
   "now.before": "Das Folgende galt vorher.",
   "now.running": "Läuft",
   "now.nothingRuns": "Es läuft nichts.",
+  "now.goodsBy":
+    "Genehmigt. Das Terminal wartet bis {time} darauf, dass der Kiosk sagt, ob die Ware herauskam.",
   "now.what.payment": "Eine Zahlung",
   "now.what.reversal": "Ein Storno",
-  "now.what.telecollection": "Ein Kassenschnitt",
+  "now.what.end of day": "Ein Kassenschnitt",
   "now.what.reset": "Ein Neustart des Terminals",
   "now.state": "Zustand",
   "now.terminal": "Terminal",

@@ -33,9 +33,11 @@ export default {
   "now.before": "What is shown below was true before.",
   "now.running": "Running",
   "now.nothingRuns": "Nothing runs.",
+  "now.goodsBy":
+    "Approved. The terminal waits until {time} for the kiosk to say whether the goods came out.",
   "now.what.payment": "A payment",
   "now.what.reversal": "A reversal",
-  "now.what.telecollection": "An end of day",
+  "now.what.end of day": "An end of day",
   "now.what.reset": "A restart of the terminal",
   "now.state": "State",
   "now.terminal": "Terminal",

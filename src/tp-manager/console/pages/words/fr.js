@@ -33,9 +33,11 @@ export default {
   "now.before": "Ce qui suit était vrai auparavant.",
   "now.running": "En cours",
   "now.nothingRuns": "Rien n’est en cours.",
+  "now.goodsBy":
+    "Approuvé. Le terminal attend jusqu’à {time} que la borne dise si la marchandise est sortie.",
   "now.what.payment": "Un paiement",
   "now.what.reversal": "Une annulation",
-  "now.what.telecollection": "Une télécollecte",
+  "now.what.end of day": "Une télécollecte",
   "now.what.reset": "Un redémarrage du terminal",
   "now.state": "État",
   "now.terminal": "Terminal",

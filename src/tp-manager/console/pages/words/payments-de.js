@@ -11,6 +11,8 @@ export default {
   "payments.title": "Zahlungen",
   "payments.from": "Von",
   "payments.until": "Bis",
+  "payments.fromTime": "Von, Uhrzeit",
+  "payments.untilTime": "Bis, Uhrzeit",
   "payments.order": "Bestellung",
   "payments.amount": "Betrag",
   "payments.card": "Karte",
@@ -175,9 +177,14 @@ export default {
     "rückgängig machen.",
   "act.cancel.confirm": "{amount} stornieren",
   "act.refund.sentence":
-    "Das Gateway erstattet alles, was von den {amount} der Bestellung {orderId} übrig ist. Das " +
-    "lässt sich nicht rückgängig machen.",
-  "act.refund.confirm": "Den Rest erstatten",
+    "Das Gateway erstattet alles ({amount}) der Bestellung {orderId}. Das lässt sich nicht " +
+    "rückgängig machen.",
+  "act.refund.confirm": "{amount} erstatten",
+  "act.refundRest": "Den Rest beim Gateway erstatten: {amount}",
+  "act.refundRest.sentence":
+    "Das Gateway erstattet den Rest ({amount}) der Bestellung {orderId}. Das lässt sich nicht " +
+    "rückgängig machen.",
+  "act.refundRest.confirm": "{amount} erstatten",
   "act.refundPart.sentence":
     "Das Gateway erstattet {amount} der Bestellung {orderId}. Das lässt sich nicht rückgängig " +
     "machen.",
@@ -231,7 +238,7 @@ export default {
   "day.line.longest": "längste",
   "day.line.ready": "bereit",
   "day.line.refusing": "weist Zahlungen ab",
-  "day.line.noLink": "keine Verbindung",
+  "day.line.noLink": "getrennt",
   "day.line.waiting": "wartet",
   "day.unit.count": "Anzahl",
   "day.unit.percent": "%",
@@ -277,4 +284,92 @@ export default {
   "eod.closed": "Ohne Senden geschlossen",
   "eod.orders": "Bestellungen, die der Unterschied sein können:",
   "eod.ticket": "Beleg des Kassenschnitts",
+  "warning.basket":
+    "Die Ware wurde nicht an das Gateway weitergegeben: Der Warenkorb ist nicht richtig.",
+  "warning.taken-over":
+    "Das Journal ging verloren; diese Bestellung wurde vom Supervisor übernommen. Beleg und Teile " +
+    "der Quittung fehlen.",
+  "warning.archived":
+    "Diese Bestellung ist im Archiv: Quittung, Beleg und Ware gibt es nicht mehr.",
+  "warning.beyond-goods": "Belastet wurde mehr, als die ausgegebene Ware wert ist: {amount}.",
+  "warning.charged-late":
+    "Sie wurde belastet, obwohl der Kiosk das Gegenteil erfahren hatte: Das Terminal meldete den " +
+    "Verkauf verspätet.",
+  "warning.differs": "Das Terminal antwortete mit etwas anderem, als gesendet wurde.",
+  "warning.cancel-open": "Ob das Gateway {amount} storniert hat, ist nicht bekannt.",
+  "warning.refund-open": "Ob das Gateway {amount} erstattet hat, ist nicht bekannt.",
+  "warning.totals-lack":
+    "In den Summen des Terminals ({time}) fehlen {amount}: Vielleicht wurde nichts belastet. Siehe " +
+    "„{doubt}“.",
+  "warning.totals-hold":
+    "In den Summen des Terminals ({time}) sind {amount} zu viel: Vielleicht wurde sie belastet. Siehe " +
+    "„{doubt}“.",
+  "warning.number-missing":
+    "Nach dieser Zahlung fehlt eine Belegnummer: Vielleicht wurde sie belastet. Siehe „{doubt}“.",
+  "warning.gateway-copies":
+    "Das Gateway hat diese Bestellung vielleicht {count}-mal: Eine Antwort ging verloren, und sie " +
+    "wurde noch einmal gesendet. Dort nach Kopien suchen.",
+  "warning.gateway-failed":
+    "Das Gateway meldete einen Vorgang als erledigt und dann als gescheitert: dort nachsehen.",
+  "date.none": "ohne Tag: bis jemand sie wieder zulässt",
+  "acts.raw": "So wurde es gesendet",
+  "acts.say.accept": "Das angeschlossene Terminal annehmen",
+  "acts.say.reset": "Das Terminal neu starten",
+  "acts.say.tlc": "Kassenschnitt ausführen",
+  "acts.say.check": "Nach einem Update suchen",
+  "acts.say.hold": "Updates anhalten, bis jemand sie wieder zulässt",
+  "acts.say.holdUntil": "Updates anhalten bis {day}",
+  "acts.say.unhold": "Updates wieder zulassen",
+  "acts.say.seen.stray": "Als gesehen markieren: Verkäufe ohne Bestellung ({count})",
+  "acts.say.seen.difference": "Als gesehen markieren: Abweichungen vom Journal ({count})",
+  "acts.say.seen.alarm": "Als gesehen markieren: Alarme ({count})",
+  "acts.say.seen.charge":
+    "Als gesehen markieren: belastet, ohne dass der Kiosk es wusste. Bestellungen {items}",
+  "acts.say.seen.return": "Als gesehen markieren: nur am Terminal storniert. Bestellungen {items}",
+  "acts.say.happened": "Sagen, dass das Gateway einen Vorgang der Transaktion {id} ausgeführt hat",
+  "acts.say.notHappened":
+    "Sagen, dass das Gateway einen Vorgang der Transaktion {id} nicht ausgeführt hat",
+  "acts.say.copies": "Bestellung {orderId}: sagen, dass sie beim Gateway einmal da ist",
+  "acts.say.confirm": "Bestellung {orderId}: beim Gateway einziehen",
+  "acts.say.cancel": "Bestellung {orderId}: beim Gateway stornieren",
+  "acts.say.refund": "Bestellung {orderId}: beim Gateway ganz erstatten",
+  "acts.say.refundPart": "Bestellung {orderId}: {amount} beim Gateway erstatten",
+  "acts.say.reversal": "Bestellung {orderId}: am Terminal stornieren",
+  "acts.say.settle.charged": "Bestellung {orderId}: sagen, dass sie belastet wurde",
+  "acts.say.settle.not_charged": "Bestellung {orderId}: sagen, dass nichts belastet wurde",
+  "acts.say.settle.reversed": "Bestellung {orderId}: sagen, dass das Geld zurückging",
+  "acts.say.requeue": "Eine wartende Transaktion noch einmal an das Gateway senden ({id})",
+  "acts.say.drop": "Eine wartende Transaktion schließen, ohne sie zu senden ({id})",
+  "act.nothing": "Mit dieser Bestellung ist nichts mehr zu tun.",
+  "act.later": "Erst das Ende abwarten: Dann zeigt sich, was getan werden kann.",
+  "story.status.running": "Die Zahlung läuft; ihr Ende ist noch nicht bekannt.",
+  "receipt.ticketHeader": "Kopf",
+  "receipt.localDate": "Datum",
+  "receipt.localTime": "Uhrzeit",
+  "receipt.acceptor": "Händler",
+  "receipt.transactionType": "Art der Transaktion",
+  "receipt.contractNumber": "Vertragsnummer",
+  "receipt.SIRET": "SIRET",
+  "receipt.activity": "Tätigkeit",
+  "receipt.paymentType": "Art der Zahlung",
+  "receipt.siteType": "Art des Standorts",
+  "receipt.primaryAccountNumber": "Karte",
+  "receipt.TASA": "TASA",
+  "receipt.cardAppExpiry": "Karte gültig bis",
+  "receipt.serviceCode": "Servicecode",
+  "receipt.crypto": "Kryptogramm",
+  "receipt.acceptationSystemNum": "Akzeptanzsystem",
+  "receipt.transactionNumber": "Transaktionsnummer",
+  "receipt.transactionFileNumber": "Transaktionsdatei",
+  "receipt.readingMode": "Karte gelesen durch",
+  "receipt.authorizationNumber": "Genehmigung",
+  "receipt.forceCode": "Erzwungen",
+  "receipt.amount": "Betrag",
+  "receipt.currencyAlphaCode": "Währung",
+  "receipt.counterValueAmount": "Gegenwert",
+  "receipt.counterValueCurrencyAlphaCode": "Währung des Gegenwerts",
+  "receipt.inclusiveAmount": "Inklusivbetrag",
+  "receipt.ticketFooter": "Fuß",
+  "receipt.AID": "AID",
+  "receipt.label": "Anwendung der Karte",
 };

@@ -72,7 +72,7 @@ export default {
   "setting.UPDATE_CA_FILE":
     "Datei mit Zertifikaten (PEM), denen für UPDATE_URL statt denen des Systems vertraut wird.",
   "setting.AUTO_END_OF_DAY":
-    "Macht den Tagesabschluss, wenn das Terminal ihn verlangt; Verkäufe von vorher können nicht mehr storniert werden.",
+    "Macht den Kassenschnitt, wenn das Terminal ihn verlangt; Verkäufe von vorher können nicht mehr storniert werden.",
   "setting.LOG_DAYS": "Tage, für die Logs aufbewahrt werden.",
   "setting.JOURNAL_DAYS":
     "Tage, für die Journal und Ausgang jede Einzelheit behalten; was belastet wurde, bleibt für immer.",

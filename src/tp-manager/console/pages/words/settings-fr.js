@@ -72,7 +72,7 @@ export default {
   "setting.UPDATE_CA_FILE":
     "Fichier de certificats (PEM) acceptés pour UPDATE_URL au lieu de ceux du système.",
   "setting.AUTO_END_OF_DAY":
-    "Fait la fin de journée quand le terminal l’exige ; les ventes d’avant ne peuvent plus être annulées.",
+    "Lance la télécollecte quand le terminal l’exige ; les ventes d’avant ne peuvent plus être annulées.",
   "setting.LOG_DAYS": "Jours pendant lesquels les journaux techniques sont gardés.",
   "setting.JOURNAL_DAYS":
     "Jours pendant lesquels le journal et la file gardent chaque détail ; ce qui a été débité reste pour toujours.",

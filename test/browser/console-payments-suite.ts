@@ -6,7 +6,7 @@ import { type House, house, pay, request } from "../support/payment-house.ts";
 import { declined, report } from "../support/reports.ts";
 import { approves, lost } from "../support/scripted-terminal.ts";
 import { TestClock } from "../support/test-clock.ts";
-import { browserForFile, haveChromium } from "./chromium.ts";
+import { browserForSuite, haveChromium } from "./chromium.ts";
 import { consoleHouse, consolePage, easyForAll, untranslated } from "./console-house.ts";
 
 const HOUR_MS = 3_600_000;
@@ -97,7 +97,7 @@ const body = (page: Page): Promise<string> => page.locator("main").innerText();
 const say = (page: Page) => expect.poll(() => body(page));
 
 describe.skipIf(!haveChromium)("payments and the day in the console", () => {
-  const browser = browserForFile();
+  const browser = browserForSuite();
 
   async function opened(view: string) {
     const at = await busyHouse();
@@ -115,6 +115,19 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     await page.keyboard.type("a-10");
     await page.keyboard.press("Enter");
     await say(page).toMatch(/2 payments/);
+    const [first, last] = [page.getByLabel("From").first(), page.getByLabel("Until").first()];
+    await first.fill(await last.inputValue());
+    for (const [from, until, found] of [
+      ["08:00", "08:00", /A-1001/],
+      ["08:30", "", /A-1002/],
+    ] as const) {
+      await page.getByLabel("From, time").fill(from);
+      await page.getByLabel("Until, time").fill(until);
+      await page.keyboard.press("Enter");
+      await say(page).toMatch(/1 payment\./);
+      expect(await body(page)).toMatch(found);
+    }
+    await page.getByLabel("From, time").fill("");
     await page.getByLabel("Amount").fill("2,50");
     await page.keyboard.press("Enter");
     await say(page).toMatch(/1 payment\./);

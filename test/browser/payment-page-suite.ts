@@ -18,7 +18,7 @@ import {
 } from "../simulator/gateway/sandbox-for-test.ts";
 import { sampleTransaction } from "../supervisor/sample-transaction.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
-import { browserForFile, haveChromium } from "./chromium.ts";
+import { browserForSuite, haveChromium } from "./chromium.ts";
 import { hardToUse, sizes } from "./readable.ts";
 import { pages, type WebServer, webServer } from "./web-server.ts";
 
@@ -31,7 +31,7 @@ const gif =
 describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
   let shop: WebServer;
   let context: BrowserContext;
-  const browser = browserForFile(() => ["--host-resolver-rules=MAP *.test 127.0.0.1"]);
+  const browser = browserForSuite();
   beforeAll(async () => {
     if (!haveChromium) return;
     const titles = ["accept", "decline", "cancel"].map((way) => [

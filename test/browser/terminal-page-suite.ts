@@ -1,4 +1,3 @@
-import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import {
@@ -12,11 +11,12 @@ import {
   REGISTRATION_WITHOUT_PRINT,
 } from "../simulator/terminal/support/started.ts";
 import { ScriptedRegister } from "../simulator/terminal/zvt/support/register.ts";
-import { browserForFile, haveChromium } from "./chromium.ts";
+import { axeFaults } from "./axe-faults.ts";
+import { browserForSuite, haveChromium } from "./chromium.ts";
 import { hardToUse, sizes } from "./readable.ts";
 
 describe.skipIf(!haveChromium)("the terminal to touch", () => {
-  const browser = browserForFile();
+  const browser = browserForSuite();
   let terminal: ZvtSimulator;
   let register: ScriptedRegister;
   let page: Page;
@@ -119,7 +119,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     expect(await register.next()).toBe("closed");
     await pressed("Cable out", "unregistered");
     await pressed("Power on", "off");
-    expect(await page.locator(".display").innerText()).toBe("No power");
+    await display(/^No power$/);
     await pressed("Power off", "unregistered");
     await expect
       .poll(() =>
@@ -131,7 +131,8 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
       .toBe(true);
     await condition("ready");
     await page.getByLabel("Fault").selectOption("hold");
-    expect(await page.locator(".bench").innerText()).toContain("stop at a moment until");
+    const bench = () => page.locator(".bench").innerText();
+    await expect.poll(bench).toContain("stop at a moment until");
     await page.getByLabel(/^at/).selectOption("accepted");
     await press("Arm");
     const paid = pay(700);
@@ -141,7 +142,8 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     await press("All as at the start");
     expect(await paid).toBe("060f00");
     expect(terminal.terminal.parts.customer.plays).toBe("auto");
-    expect(await page.locator("footer").innerText()).toContain("./launch.sh simulate reset");
+    const told = () => page.locator("footer").innerText();
+    await expect.poll(told).toContain("./launch.sh simulate reset");
   });
 
   test("it is easy to use on desk and phone, in light and dark, at rest and at work", async () => {
@@ -180,6 +182,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     const bare = { transport: "tcp", family: "caisse-ap", sessions: false } as const;
     const french = await startFrench(bare, { controlPort: 0 });
     await page.goto(`${french.simulator.controlUrl}/`);
+    onTestFinished(async () => void (await page.goto(`${terminal.controlUrl}/`)));
     await display(/Welcome/);
     french.register.say(taggedRequest(1200, { CF: "K-7" }));
     await display(/12\.00 EUR[\s\S]*Approved/);
@@ -217,14 +220,6 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     expect(terminal.terminal.parts.outOfOrder).toBe(false);
   });
 });
-
-async function axeFaults(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const { violations } = (await page.evaluate("axe.run()")) as {
-    violations: { id: string; nodes: { html: string }[] }[];
-  };
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
-}
 
 /** How far a word without a break makes the display wider. */
 const longWord = `(() => {

@@ -2,12 +2,12 @@ import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { merchantForTest } from "../simulator/gateway/merchant-for-test.ts";
 import { eventually, generate, sandboxForTest } from "../simulator/gateway/sandbox-for-test.ts";
-import { browserForFile, haveChromium } from "./chromium.ts";
+import { browserForSuite, haveChromium } from "./chromium.ts";
 import { hardToUse, sizes } from "./readable.ts";
 
 describe.skipIf(!haveChromium)("the sandbox's page for the operator", () => {
   let context: BrowserContext;
-  const browser = browserForFile();
+  const browser = browserForSuite();
   beforeAll(async () => {
     if (haveChromium) context = await browser().newContext();
   });

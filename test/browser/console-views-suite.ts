@@ -8,7 +8,7 @@ import { type House, house, request } from "../support/payment-house.ts";
 import { lost } from "../support/scripted-terminal.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { careForTest } from "../tp-manager/http/care-for-test.ts";
-import { browserForFile, haveChromium } from "./chromium.ts";
+import { browserForSuite, haveChromium } from "./chromium.ts";
 import { consoleHouse, consolePage, easyForAll } from "./console-house.ts";
 
 /** Would run, if it ever became a part of the page. */
@@ -48,7 +48,7 @@ async function agree(page: Page, name = "Anna", reason = "seen in the journal"):
 }
 
 describe.skipIf(!haveChromium)("the views of the console", () => {
-  const browser = browserForFile();
+  const browser = browserForSuite();
 
   test("an order in doubt shows its evidence, and a person's word settles it", async () => {
     const at = house();

@@ -5,7 +5,7 @@ import { house, pay, request } from "../support/payment-house.ts";
 import { baseline, identity } from "../support/reports.ts";
 import { approves } from "../support/scripted-terminal.ts";
 import { chargedAtGateway } from "../tp-manager/http/charged-at-gateway.ts";
-import { browserForFile, haveChromium } from "./chromium.ts";
+import { browserForSuite, haveChromium } from "./chromium.ts";
 import { consoleHouse, consolePage, easyForAll } from "./console-house.ts";
 
 async function agree(page: Page): Promise<void> {
@@ -15,7 +15,7 @@ async function agree(page: Page): Promise<void> {
 }
 
 describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
-  const browser = browserForFile();
+  const browser = browserForSuite();
 
   test("a refused hand-over is sent again or closed; a new terminal is accepted", async () => {
     const at = house();

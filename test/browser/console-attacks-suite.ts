@@ -1,88 +1,22 @@
-import type { IncomingHttpHeaders } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FailureDelay } from "../../src/tp-manager/http/failure-delay.ts";
 import { TestClock } from "../support/test-clock.ts";
-import { browserForFile, haveChromium } from "./chromium.ts";
+import { besieged } from "./besieged.ts";
+import { browserForSuite, haveChromium } from "./chromium.ts";
 import { consoleHouse, consolePage } from "./console-house.ts";
-import { webServer } from "./web-server.ts";
-
-/** All that a page can try against another origin; tells what it could read. */
-const attack = (base: string): string => `(async () => {
-  const read = [];
-  const tried = async (name, work) => {
-    try {
-      const found = await work();
-      if (found) read.push([name, found]);
-    } catch {}
-  };
-  const limit = { signal: AbortSignal.timeout(3000) };
-  const headers = { authorization: "Bearer guessed", "act-name": "x", "act-reason": "x" };
-  const tries = [];
-  for (const path of ["/api/health", "/session", "/api/reset", "/"]) {
-    for (const method of ["GET", "POST", "DELETE"]) {
-      for (const mode of ["cors", "no-cors"]) {
-        tries.push(tried(method + path + mode, () =>
-          fetch("${base}" + path, { method, mode, credentials: "include", ...limit })
-            .then((answer) => answer.text())));
-      }
-    }
-    tries.push(tried("own " + path, () => fetch("${base}" + path, { headers, ...limit })
-      .then((answer) => answer.text())));
-  }
-  await Promise.all(tries);
-  const event = (target, good, bad) => new Promise((resolve) => {
-    target["on" + good] = (told) => resolve(String(told.data ?? good));
-    target["on" + bad] = () => resolve("");
-    setTimeout(resolve, 500, "");
-  });
-  await tried("events", () => event(new EventSource("${base}/api/events",
-    { withCredentials: true }), "message", "error"));
-  await tried("socket", () =>
-    event(new WebSocket("${base}/api/events".replace("http", "ws")), "open", "error"));
-  for (const path of ["/api/reset", "/api/tlc", "/session"]) {
-    const frame = document.body.appendChild(document.createElement("iframe"));
-    frame.name = "target" + path;
-    const form = document.body.appendChild(document.createElement("form"));
-    Object.assign(form, { method: "post", action: "${base}" + path, target: frame.name });
-    form.submit();
-    await event(frame, "load", "error");
-  }
-  const frame = document.body.appendChild(document.createElement("iframe"));
-  frame.src = "${base}/";
-  await event(frame, "load", "error");
-  await tried("frame", () => frame.contentDocument?.body?.innerText);
-  await tried("script", () => import("${base}/api.js").then(() => "loaded"));
-  return read;
-})()`;
 
 describe.skipIf(!haveChromium)("the console against other pages", () => {
-  const browser = browserForFile(() => ["--host-resolver-rules=MAP evil.test 127.0.0.1"]);
+  const browser = browserForSuite();
 
   test("another origin and another local port reach nothing, and are sent nothing", async () => {
     const { at, url } = await consoleHouse();
     const { page, context } = await consolePage(browser(), url);
-    const sent: IncomingHttpHeaders[] = [];
-    const attacker = await webServer((request, response) => {
-      sent.push(request.headers);
-      request.resume();
-      response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><p>x");
-    });
-    onTestFinished(() => attacker.close());
     const token = await page.evaluate(`sessionStorage.getItem("console-token")`);
     expect(token).toMatch(/^[\w-]{43}$/);
-    for (const host of ["127.0.0.1", "localhost", "evil.test"]) {
-      const other = await context.newPage();
-      await other.goto(`http://${host}:${attacker.port}/`);
-      const base = host === "localhost" ? url.replace("127.0.0.1", host) : url;
-      expect([host, await other.evaluate(attack(base))]).toEqual([host, []]);
-      // A window that the attacker opens has the session's origin, but none of its storage.
-      const opened = context.waitForEvent("page");
-      await other.evaluate(`void open(${JSON.stringify(url)})`);
-      const copy = await opened;
-      await copy.locator("input[type=password]").waitFor();
-      await copy.close();
-      await other.close();
-    }
+    const { read, sent } = await besieged(context, url, "api.js", (copy) =>
+      copy.locator("input[type=password]").waitFor(),
+    );
+    expect(read).toEqual([]);
     expect(at.journal.acts.list(99, 9)).toEqual([]);
     expect(await context.cookies()).toEqual([]);
     expect(sent.length).toBeGreaterThan(2);

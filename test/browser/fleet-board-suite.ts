@@ -17,7 +17,7 @@ import { hasMosquitto, Mosquitto } from "../supervisor/fleet/mosquitto.ts";
 import { freePort } from "../support/installation.ts";
 import { startProcess } from "../support/own-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { browserForFile, haveChromium } from "./chromium.ts";
+import { browserForSuite, haveChromium } from "./chromium.ts";
 import { easyForAll } from "./console-house.ts";
 
 const folder = join(projectRoot, "examples/fleet-board");
@@ -108,7 +108,7 @@ test("the board publishes nothing, and makes no markup out of texts", () => {
 });
 
 describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", () => {
-  const browser = browserForFile();
+  const browser = browserForSuite();
 
   async function emptyPage(): Promise<Page> {
     const context = await browser().newContext({ locale: "en-GB" });

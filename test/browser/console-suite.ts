@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { browserForFile, haveChromium } from "./chromium.ts";
+import { browserForSuite, haveChromium } from "./chromium.ts";
 import { consoleHouse, consolePage, easyForAll, untranslated } from "./console-house.ts";
 
 describe.skipIf(!haveChromium)("the operator's console", () => {
-  const browser = browserForFile();
+  const browser = browserForSuite();
 
   test("the log-in page and the first view are easy to use, in every language", async () => {
     const at = await consoleHouse();

@@ -1,0 +1,73 @@
+/* The kiosk's own words. What an outcome means for the customer stands in customer-messages.js. */
+
+/** @typedef {Readonly<Record<import("./customer-messages.js").CustomerLanguage, string>>} Text */
+
+export const texts = /** @satisfies {Record<string, Text>} */ ({
+  title: { en: "Ticket machine", fr: "Billetterie", de: "Fahrkarten" },
+  choose: {
+    en: "Where would you like to go?",
+    fr: "Où souhaitez-vous aller ?",
+    de: "Wohin möchten Sie fahren?",
+  },
+  "old-town": { en: "Old town", fr: "Vieille ville", de: "Altstadt" },
+  airport: { en: "Airport", fr: "Aéroport", de: "Flughafen" },
+  day: { en: "Day ticket", fr: "Billet à la journée", de: "Tageskarte" },
+  moment: {
+    en: "One moment, please.",
+    fr: "Un instant, s’il vous plaît.",
+    de: "Einen Moment, bitte.",
+  },
+  printing: {
+    en: "Your ticket is being printed.",
+    fr: "Votre billet est en cours d’impression.",
+    de: "Ihre Fahrkarte wird gedruckt.",
+  },
+  starting: {
+    en: "One moment, please: the payment system starts again.",
+    fr: "Un instant, s’il vous plaît : le système de paiement redémarre.",
+    de: "Einen Moment, bitte: Das Zahlungssystem startet neu.",
+  },
+  lost: {
+    en: "Please wait: this screen is being started again.",
+    fr: "Veuillez patienter : cet écran redémarre.",
+    de: "Bitte warten: Dieser Bildschirm wird neu gestartet.",
+  },
+  order: { en: "Order", fr: "Commande", de: "Bestellung" },
+  cancel: { en: "Cancel", fr: "Annuler", de: "Abbrechen" },
+  again: { en: "Try again", fr: "Réessayer", de: "Noch einmal versuchen" },
+  ok: { en: "OK", fr: "OK", de: "OK" },
+});
+
+/** @type {{language: import("./customer-messages.js").CustomerLanguage}} what is spoken now */
+export const spoken = { language: "en" };
+
+/**
+ * @param {keyof typeof texts} name of an order that an older page kept it may be another word
+ * @returns {string}
+ */
+export const say = (name) => texts[name]?.[spoken.language] ?? name;
+
+/** @param {number} amount */
+export const money = (amount) =>
+  `${amount.toFixed(2).replace(".", spoken.language === "en" ? "." : ",")} EUR`;
+
+/**
+ * Words that follow the language.
+ * @param {HTMLElement} element
+ * @param {keyof typeof texts} name
+ */
+export function put(element, name) {
+  element.dataset["text"] = name;
+  element.textContent = say(name);
+}
+
+/** All words and prices of the page anew, when another language was chosen. */
+export function putAll() {
+  document.title = say("title");
+  /** @type {NodeListOf<any>} */
+  const worded = document.querySelectorAll("[data-text], [data-amount]");
+  for (const element of worded) {
+    const { text, amount } = element.dataset;
+    element.textContent = text ? say(text) : money(Number(amount));
+  }
+}

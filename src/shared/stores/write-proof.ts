@@ -1,0 +1,107 @@
+import { dirname } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { writeAgain } from "../sqlite.ts";
+import { fullDisk, isFull, storageFault } from "../storage-fault.ts";
+import type { Clock } from "../time.ts";
+
+/** So long a database counts as one that can be written; then a write proves it again. */
+const PROVED_FOR_MS = 60_000;
+/** One that could not be written is tried again after so long. */
+const FAILED_FOR_MS = 5_000;
+
+/** sqlite.org, TOOBIG, CONSTRAINT, MISMATCH and RANGE: the row was refused, not the disk. */
+const REFUSED_ROWS: readonly number[] = [18, 19, 20, 25];
+
+interface WriteFault {
+  /** For an operator. */
+  readonly says: string;
+  readonly sinceMs: number;
+}
+
+/**
+ * Whether a database can be written, and if not, why: a disk may be full or have become read-only,
+ * or fail, long before the next payment. A write that fails tells it at once; without one, a small
+ * commit is made when somebody asks and the last proof is old (docs/design.md 1.3).
+ */
+export class WriteProof {
+  readonly #database: DatabaseSync;
+  readonly #folder: string;
+  readonly #clock: Clock | undefined;
+  /** Why the last write failed. */
+  #failed: string | undefined;
+  /** On the monotonic clock; undefined: not tried yet, or out of date. */
+  #triedMs: number | undefined;
+  #sinceMs: number | undefined;
+
+  /** Without a clock nothing is written to have a proof. */
+  constructor(database: DatabaseSync, path: string, clock: Clock | undefined) {
+    this.#database = database;
+    this.#folder = dirname(path);
+    this.#clock = clock;
+  }
+
+  /** Runs a write and keeps why it failed. */
+  watch<T>(write: () => T): T {
+    try {
+      const result = write();
+      // A write may have changed nothing, so a fault is over only when a proof says so.
+      if (this.#failed !== undefined) this.#triedMs = undefined;
+      return result;
+    } catch (error) {
+      const fault = this.#faultOf(error);
+      if (fault !== undefined) this.#tried(fault);
+      throw error;
+    }
+  }
+
+  /** As last known; writes nothing. */
+  get known(): WriteFault | undefined {
+    const says = isFull(this.#folder) ? fullDisk(this.#folder) : this.#failed;
+    if (says === undefined) {
+      this.#sinceMs = undefined;
+      return undefined;
+    }
+    this.#sinceMs ??= this.#clock?.now() ?? 0;
+    return { says, sinceMs: this.#sinceMs };
+  }
+
+  /** As it is, or was a short time ago. */
+  get proved(): WriteFault | undefined {
+    const triedMs = this.#triedMs ?? Number.NEGATIVE_INFINITY;
+    const forMs = this.#failed === undefined ? PROVED_FOR_MS : FAILED_FOR_MS;
+    if (this.#clock && this.#clock.monotonicMs() - triedMs >= forMs) this.#prove();
+    return this.known;
+  }
+
+  /** For who is about to write, which proves that it can be done: only a fault is tried again. */
+  get standing(): WriteFault | undefined {
+    if (this.#failed !== undefined) this.#prove();
+    return this.known;
+  }
+
+  #prove(): void {
+    try {
+      if (this.#database.isTransaction) return;
+      writeAgain(this.#database);
+      this.#tried(undefined);
+    } catch (error) {
+      this.#tried(this.#faultOf(error) ?? wordsOf(error));
+    }
+  }
+
+  #tried(fault: string | undefined): void {
+    this.#failed = fault;
+    this.#triedMs = this.#clock?.monotonicMs();
+  }
+
+  /** undefined: the database refused what was written, not to write. */
+  #faultOf(error: unknown): string | undefined {
+    const { code, errcode = 0 } = error as { readonly code?: unknown; readonly errcode?: number };
+    if (code !== "ERR_SQLITE_ERROR" || REFUSED_ROWS.includes(errcode % 256)) return undefined;
+    return storageFault(error, this.#folder) ?? wordsOf(error);
+  }
+}
+
+function wordsOf(error: unknown): string {
+  return `the database cannot be written: ${(error as Error).message}`;
+}

@@ -1,0 +1,99 @@
+import { formatMajor } from "../../shared/money.ts";
+import { isoTime } from "../../shared/time.ts";
+import { type Attempt, isCharged } from "../attempts/payment.ts";
+import { ARCHIVED, TAKEN_OVER } from "../attempts/request-warnings.ts";
+import { BASKET_NOT_FORWARDED } from "./basket-check.ts";
+
+/** A warning of an answer (docs/design.md 5.10), with its figures for a page that translates it. */
+export interface Warning {
+  readonly warning: WarningName;
+  /** The sentence in `warnings`. */
+  readonly says: string;
+  readonly amountMinor?: number;
+  /** Epoch milliseconds. */
+  readonly atMs?: number;
+  readonly count?: number;
+}
+
+export const warningNames = [
+  ...(["basket", "taken-over", "archived", "stored"] as const),
+  ...(["beyond-goods", "charged-late", "differs", "cancel-open", "refund-open"] as const),
+  ...(["totals-lack", "totals-hold", "number-missing"] as const),
+  ...(["gateway-copies", "gateway-failed"] as const),
+] as const;
+type WarningName = (typeof warningNames)[number];
+
+/** The warnings of an order as its attempt stands now; those of the gateway come behind. */
+export function warningsOf(attempt: Attempt): Warning[] {
+  return [
+    ...attempt.request.warnings.map(ofRequest),
+    ...ofGoods(attempt),
+    ...ofLateSale(attempt),
+    ...ofDifference(attempt),
+    ...ofOpenReturn(attempt),
+    ...ofSuspicion(attempt),
+  ];
+}
+
+/** Kept with the request: its sentence is all that is known of it. */
+function ofRequest(says: string): Warning {
+  if (says === TAKEN_OVER) return { warning: "taken-over", says };
+  if (says === ARCHIVED) return { warning: "archived", says };
+  return { warning: says.startsWith(BASKET_NOT_FORWARDED) ? "basket" : "stored", says };
+}
+
+/** Recovery found the whole amount charged although fewer goods came out (docs/design.md 5.12). */
+function ofGoods({ state, request: { currency } }: Attempt): Warning[] {
+  if (!isCharged(state) || state.goodsMinor === undefined) return [];
+  const major = (minor: number): string => formatMajor(minor, currency.exponent);
+  const charged = major(state.report.amountMinor ?? 0);
+  const goods = major(state.goodsMinor);
+  const says = `charged ${charged} although the goods that came out are worth ${goods}`;
+  return [{ warning: "beyond-goods", says, amountMinor: state.goodsMinor }];
+}
+
+/** The order had been told as not charged (docs/design.md 3.19). */
+function ofLateSale({ state }: Attempt): Warning[] {
+  if (!isCharged(state) || !state.late) return [];
+  const says =
+    "charged although it was answered as not charged: the terminal reported the sale late";
+  return [{ warning: "charged-late", says }];
+}
+
+/** A charge all the same (docs/design.md 3.25). */
+function ofDifference({ state }: Attempt): Warning[] {
+  const differs = isCharged(state) ? (state.report.differs ?? []) : [];
+  return differs.map((member) => ({
+    warning: "differs",
+    says: `the terminal answered with another ${member} than was sent`,
+  }));
+}
+
+/** A return that may have happened leaves the order charged (docs/design.md 3.23). */
+function ofOpenReturn({ openReturn, request: { currency } }: Attempt): Warning[] {
+  if (!openReturn) return [];
+  const { kind, amountMinor } = openReturn;
+  const major = formatMajor(amountMinor, currency.exponent);
+  const says = `what became of a ${kind} of ${major} at the gateway is not known`;
+  return [{ warning: `${kind}-open`, says, amountMinor }];
+}
+
+/** A comparison that speaks against this answer; what was learned since is the answer's own. */
+function ofSuspicion({ state, suspicion, request: { currency } }: Attempt): Warning[] {
+  if (!suspicion) return [];
+  const { says: word, amountMinor, atMs } = suspicion;
+  const amount = `${formatMajor(amountMinor, currency.exponent)} ${currency.alpha}`;
+  const look = "see GET /reconciliation";
+  if ((word === "not-charged") !== isCharged(state)) return [];
+  const totals = `the terminal's totals of ${isoTime(atMs)}`;
+  if (word === "not-charged") {
+    const says = `${totals} lack ${amount}: perhaps not charged; ${look}`;
+    return [{ warning: "totals-lack", says, amountMinor, atMs }];
+  }
+  if (word === "charged") {
+    const says = `${totals} hold ${amount} more: perhaps charged; ${look}`;
+    return [{ warning: "totals-hold", says, amountMinor, atMs }];
+  }
+  const says = `a receipt number is missing after this payment: perhaps charged; ${look}`;
+  return [{ warning: "number-missing", says }];
+}

@@ -1,0 +1,95 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { BrowserContext, Page } from "playwright-core";
+import { onTestFinished } from "vitest";
+import { webServer } from "./web-server.ts";
+
+/** All that a page can try against another origin; tells what it could read. */
+const attack = (base: string, script: string): string => `(async () => {
+  const read = [];
+  const tried = async (name, work) => {
+    try {
+      const found = await work();
+      if (found) read.push([name, found]);
+    } catch {}
+  };
+  const limit = { signal: AbortSignal.timeout(3000) };
+  const headers = { authorization: "Bearer guessed", "act-name": "x", "act-reason": "x" };
+  const tries = [];
+  for (const path of ["/api/health", "/session", "/api/reset", "/"]) {
+    for (const method of ["GET", "POST", "DELETE"]) {
+      for (const mode of ["cors", "no-cors"]) {
+        tries.push(tried(method + path + mode, () =>
+          fetch("${base}" + path, { method, mode, credentials: "include", ...limit })
+            .then((answer) => answer.text())));
+      }
+    }
+    tries.push(tried("own " + path, () => fetch("${base}" + path, { headers, ...limit })
+      .then((answer) => answer.text())));
+  }
+  await Promise.all(tries);
+  const event = (target, good, bad) => new Promise((resolve) => {
+    target["on" + good] = (told) => resolve(String(told.data ?? good));
+    target["on" + bad] = () => resolve("");
+    setTimeout(resolve, 500, "");
+  });
+  await tried("events", () => event(new EventSource("${base}/api/events",
+    { withCredentials: true }), "message", "error"));
+  await tried("socket", () =>
+    event(new WebSocket("${base}/api/events".replace("http", "ws")), "open", "error"));
+  for (const path of ["/api/reset", "/api/tlc", "/session"]) {
+    const frame = document.body.appendChild(document.createElement("iframe"));
+    frame.name = "target" + path;
+    const form = document.body.appendChild(document.createElement("form"));
+    Object.assign(form, { method: "post", action: "${base}" + path, target: frame.name });
+    form.submit();
+    await event(frame, "load", "error");
+  }
+  const frame = document.body.appendChild(document.createElement("iframe"));
+  frame.src = "${base}/";
+  await event(frame, "load", "error");
+  await tried("frame", () => frame.contentDocument?.body?.innerText);
+  await tried("script", () => import("${base}/${script}").then(() => "loaded"));
+  return read;
+})()`;
+
+/**
+ * Attacks a server with the pages of others, all at once, in a browser that has a session there:
+ * another address of this machine, another port of localhost, another host. `script` is a file of
+ * the server; `isEmpty` waits until a window that the attacker has opened shows nothing of the
+ * session. Answers what the pages could read, and the headers that their own server was sent.
+ */
+export async function besieged(
+  context: BrowserContext,
+  url: string,
+  script: string,
+  isEmpty: (copy: Page) => Promise<unknown>,
+): Promise<{ readonly read: unknown[]; readonly sent: readonly IncomingHttpHeaders[] }> {
+  const sent: IncomingHttpHeaders[] = [];
+  const attacker = await webServer((request, response) => {
+    sent.push(request.headers);
+    request.resume();
+    response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><p>x");
+  });
+  onTestFinished(() => attacker.close());
+  const at = new URL(url);
+  const hosts = ["127.0.0.1", "localhost", "evil.test"];
+  const read = await Promise.all(
+    hosts.map(async (host) => {
+      const other = await context.newPage();
+      await other.goto(`http://${host}:${attacker.port}/`);
+      // On the same name the two are one site: only the port tells them apart.
+      const name = host === "evil.test" ? at.hostname : host;
+      const base = `http://${name}:${at.port}`;
+      const found = (await other.evaluate(attack(base, script))) as unknown[];
+      // A window that the attacker opens has the session's origin, but none of its storage.
+      const opened = other.waitForEvent("popup");
+      await other.evaluate(`void open(${JSON.stringify(at.href)})`);
+      const copy = await opened;
+      await isEmpty(copy);
+      await copy.close();
+      await other.close();
+      return found.map((one) => [host, one]);
+    }),
+  );
+  return { read: read.flat(), sent };
+}

@@ -1,0 +1,116 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { OutboxDesk } from "../../src/supervisor/outbox/outbox-desk.ts";
+import { typescriptSources } from "../tidy/sources.ts";
+import { fullSupervisor } from "./full-supervisor.ts";
+import { runAll } from "./ways-to-run.ts";
+
+const SMALL = 1_000;
+const LARGE = 40_000;
+const RUNS = 7;
+/** A statement may take this many times as long in a database that is forty times as long. */
+const FACTOR_MAX = 5;
+/** Whatever is faster searches no {@link LARGE} rows: below this only the timer is measured. */
+const FAST_MS = 0.02;
+
+test("a statement of the supervisor takes as long after many orders as after few", async () => {
+  const short = await timesOf(SMALL);
+  const { database, uses } = await timesOf(LARGE);
+  expect(notRun([...uses.keys()])).toEqual([]);
+  const grown = [...uses].flatMap(([sql, times]) => {
+    const before = short.uses.get(sql) ?? [];
+    const factors = times.map((ms, use) => ms / Math.max(before[use] ?? 0, FAST_MS));
+    const factor = Math.round(Math.max(...factors));
+    return factor > FACTOR_MAX ? [explained(database, sql, factor)] : [];
+  });
+  expect(grown).toEqual([]);
+});
+
+test("the items in one state are listed in their order, page by page", () => {
+  const database = fullSupervisor(SMALL);
+  const desk = new OutboxDesk(database);
+  for (const state of ["pending", "sent", "parked", "closed"] as const) {
+    const all = database
+      .prepare("SELECT sequence FROM outbox WHERE state = ? ORDER BY sequence")
+      .all(state)
+      .map(({ sequence }) => sequence);
+    const listed: number[] = [];
+    for (let more = true; more; ) {
+      const page = desk.list(state, listed.at(-1) ?? 0, state === "sent" ? 400 : 3);
+      listed.push(...page.items.map(({ sequence }) => sequence));
+      more = page.more;
+    }
+    expect([state, listed]).toEqual([state, all]);
+  }
+});
+
+/** How long each use of each statement took; both sizes have the same uses. */
+async function timesOf(n: number) {
+  const database = fullSupervisor(n);
+  const uses = new Map<string, number[]>();
+  watched(database, (sql, ms) => uses.set(sql, [...(uses.get(sql) ?? []), ms]));
+  await runAll(database, n);
+  return { database, uses };
+}
+
+/** Each use of a statement is measured before it is carried out. */
+function watched(database: DatabaseSync, note: (sql: string, ms: number) => void): void {
+  const prepare = database.prepare.bind(database);
+  database.prepare = (sql: string): StatementSync => {
+    const statement = prepare(sql);
+    if (!/^\s*(SELECT|INSERT|UPDATE|DELETE)/.test(sql)) return statement;
+    for (const way of ["get", "all", "run"] as const) {
+      const use = statement[way].bind(statement) as (...values: unknown[]) => unknown;
+      const measuring = (...values: unknown[]): unknown => {
+        note(
+          sql,
+          fastest(database, () => use(...values)),
+        );
+        return use(...values);
+      };
+      Object.assign(statement, { [way]: measuring });
+    }
+    return statement;
+  };
+}
+
+/** The shortest of several runs, each undone: a busy machine cannot lengthen all of them. */
+function fastest(database: DatabaseSync, use: () => void): number {
+  const times: number[] = [];
+  while (times.length < RUNS) {
+    database.exec("SAVEPOINT measured");
+    const begun = performance.now();
+    use();
+    times.push(performance.now() - begun);
+    database.exec("ROLLBACK TO measured; RELEASE measured");
+  }
+  return Math.min(...times);
+}
+
+/** Statements in the sources of the supervisor, fleet.db aside, that none of these is. */
+function notRun(run: readonly string[]): string[] {
+  const sources = typescriptSources().filter(
+    ({ path }) =>
+      /^src\/supervisor\//.test(path) && !/[/](?:fleet[/]|supervisor-schema[.]ts)/.test(path),
+  );
+  const flat = run.map(flattened);
+  return sources.flatMap(({ text }) => {
+    const literals = text.matchAll(
+      /(?<quote>["`])(?<sql>\s*(?:SELECT|INSERT|UPDATE|DELETE) (?:(?!\k<quote>)[\s\S])*)/g,
+    );
+    return [...literals]
+      .map(({ groups }) => groups?.["sql"] ?? "")
+      .filter((sql) => {
+        const parts = sql.split(/\$\{[^}]*\}/).map(flattened);
+        return !flat.some((one) => parts.every((part) => one.includes(part)));
+      });
+  });
+}
+
+const flattened = (sql: string): string => sql.replace(/\s+/g, " ").trim();
+
+function explained(database: DatabaseSync, sql: string, factor: number): string {
+  const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
+  const steps = plan.map(({ detail }) => `  ${detail}`).join("\n");
+  return `takes ${factor} times as long:\n${sql}\n${steps}`;
+}
