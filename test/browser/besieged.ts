@@ -36,21 +36,29 @@ const attack = (base: string, script: string): string => `(async () => {
     { withCredentials: true }), "message", "error"));
   await tried("socket", () =>
     event(new WebSocket("${base}/api/events".replace("http", "ws")), "open", "error"));
+  const framed = (attributes) =>
+    document.body.appendChild(Object.assign(document.createElement("iframe"), attributes));
   for (const path of ["/api/reset", "/api/tlc", "/session"]) {
-    const frame = document.body.appendChild(document.createElement("iframe"));
-    frame.name = "target" + path;
+    // A frame has the name that it is put in with; for another one the form opens a window.
+    const frame = framed({ name: "target" + path });
     const form = document.body.appendChild(document.createElement("form"));
     Object.assign(form, { method: "post", action: "${base}" + path, target: frame.name });
     form.submit();
     await event(frame, "load", "error");
   }
-  const frame = document.body.appendChild(document.createElement("iframe"));
-  frame.src = "${base}/";
+  const frame = framed({ src: "${base}/" });
   await event(frame, "load", "error");
   await tried("frame", () => frame.contentDocument?.body?.innerText);
   await tried("script", () => import("${base}/${script}").then(() => "loaded"));
   return read;
 })()`;
+
+/** Posts a form into a window of its own, as only a whole page can be asked for. */
+const formInWindow = (action: string): string => `{
+  const form = document.body.appendChild(document.createElement("form"));
+  Object.assign(form, { method: "post", action: ${JSON.stringify(action)}, target: "_blank" });
+  form.submit();
+}`;
 
 /**
  * Attacks a server with the pages of others, all at once, in a browser that has a session there:
@@ -81,10 +89,18 @@ export async function besieged(
       const name = host === "evil.test" ? at.hostname : host;
       const base = `http://${name}:${at.port}`;
       const found = (await other.evaluate(attack(base, script))) as unknown[];
+      const window = async (work: string) => {
+        const opened = other.waitForEvent("popup");
+        await other.evaluate(work);
+        return await opened;
+      };
+      for (const path of ["/api/reset", "/api/tlc", "/session"]) {
+        const posted = await window(formInWindow(base + path));
+        await posted.waitForURL(base + path);
+        await posted.close();
+      }
       // A window that the attacker opens has the session's origin, but none of its storage.
-      const opened = other.waitForEvent("popup");
-      await other.evaluate(`void open(${JSON.stringify(at.href)})`);
-      const copy = await opened;
+      const copy = await window(`void open(${JSON.stringify(at.href)})`);
       await isEmpty(copy);
       await copy.close();
       await other.close();
