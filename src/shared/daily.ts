@@ -54,7 +54,7 @@ export function startDaily(options: DailyOptions): { stop(): Promise<void> } {
   };
 }
 
-/** What cannot be taken away keeps no program from its start. */
+/** A leftover that cannot be taken away keeps no program from its start. */
 function clearLeftovers({ chores, log }: DailyOptions): void {
   for (const { name, clear } of chores) {
     try {

@@ -76,7 +76,7 @@ test("who is about to write is refused only for what is so now", () => {
   expect(proof.standing).toBeUndefined();
 });
 
-test("a program that has the write lock keeps nobody waiting, and is a fault when it stays", async () => {
+test("who has the write lock keeps nobody waiting, and is a fault when that lasts", async () => {
   const { path, clock, database, proof } = proving();
   const other = openDatabase(path, schema);
   onTestFinished(() => other.close());
