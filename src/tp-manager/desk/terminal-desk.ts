@@ -310,13 +310,14 @@ export class TerminalDesk implements Doubts {
    * `saleOf` chooses the sale, or throws, when nothing else can have the terminal any more.
    */
   reverse(orderId: string, saleOf: (baseline: Baseline) => SaleToReverse): Promise<Attempt> {
-    const { log } = this.#parts;
+    const { log, proof } = this.#parts;
     return this.#turn.use("reversal", orderId, {
       needs: "reverse",
       // A sale that no order knows makes the reversal unsafe by itself (docs/design.md 3.16).
       prepare: (preparing) => this.#gate.prepare(preparing),
       run: async (terminal, baseline) => {
         const sale = saleOf(baseline);
+        storage(() => proof?.assertKept(), "yes");
         const { transactionId } = sale.attempt;
         log.info({ transactionId, orderId }, "reversal begins");
         const unwritten: UnwrittenStep[] = [];
