@@ -86,9 +86,14 @@ async function start(context: ProgramContext): Promise<void> {
   const monitor = createMonitor(context, { hub, desk, journal, handOff, guard }, supervisor);
   onStop("monitor", () => monitor.close());
   const atGateway = gatewayParts(context, supervisor, journal, areaLog("gateway"));
+  const hours = hourWatch(context, { days: journal.days, desk, supervisor });
+  const days = {
+    hours: hours.hours.bind(hours),
+    closings: journal.days.closings.bind(journal.days),
+  };
   const fields = { ...sharedFields, ...protocolPart.fields };
   const options = apiOptions(context, {
-    ...{ monitor, orders, desk, supervisor, days: journal.days },
+    ...{ monitor, orders, desk, supervisor, days },
     afterSale: new AfterSale({ attempts, terminalLog, desk, orders }),
     refused: new RefusedHandOvers(journal.refused, handOff, clock, areaLog("hand-off")),
     gateway: atGateway.gateway,
@@ -124,7 +129,8 @@ async function start(context: ProgramContext): Promise<void> {
     deliveries.start();
     startAlarmPoll(context, journal, supervisor);
     startTroubleWatch(context, monitor, areaLog("hand-off"));
-    startHours(context, { days: journal.days, desk, supervisor });
+    onStop("hours", () => hours.close());
+    hours.start();
     atGateway.start();
   });
 }
@@ -353,20 +359,18 @@ interface HourParts {
   readonly supervisor: SupervisorLink;
 }
 
-function startHours(
-  { config, clock, log, onStop }: ProgramContext,
+function hourWatch(
+  { config, clock, log }: ProgramContext,
   { days, desk, supervisor }: HourParts,
-): void {
+): HourWatch {
   const waiting = async (): Promise<number> => {
     const { outbox } = await supervisor.call("status", {});
     return outbox.pending + outbox.parked;
   };
   const area = log.child({ area: "hours" });
-  const watch = new HourWatch({
+  return new HourWatch({
     ...{ desk, days, waiting, keptDays: config.JOURNAL_DAYS, clock, log: area },
   });
-  onStop("hours", () => watch.close());
-  watch.start();
 }
 
 interface ChoreParts {
