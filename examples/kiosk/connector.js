@@ -17,6 +17,7 @@ export async function openSession() {
   if (ticket === undefined) return token !== "";
   const response = await fetch("/session", {
     method: "POST",
+    credentials: "omit",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ ticket }),
   });
@@ -50,6 +51,8 @@ export async function openSession() {
 export async function call(method, path, body) {
   const response = await fetch(`/api${path}`, {
     method,
+    // The session is in the header; cookies are those of other programs on this machine.
+    credentials: "omit",
     headers: {
       authorization: `Bearer ${token}`,
       "user-active": "yes",
@@ -84,7 +87,8 @@ export async function followEvents(onEvent) {
     if (document.hidden) front.abort();
     try {
       const headers = { authorization: `Bearer ${token}` };
-      const response = await fetch("/api/events", { headers, signal: front.signal });
+      const { signal } = front;
+      const response = await fetch("/api/events", { headers, credentials: "omit", signal });
       // The session is over: whoever calls next is told so.
       if (response.status === 401) return;
       if (response.ok && response.body) await readEvents(response.body.getReader(), onEvent);

@@ -1,91 +1,15 @@
+import { callErrors } from "./call-errors.ts";
 import { type Charged, type ErrorRow, row } from "./error-row.ts";
+import { gatewayErrors } from "./gateway-errors.ts";
 
-export type { Charged, ErrorRow, Retry } from "./error-row.ts";
-
-/**
- * The one table of error codes. The reference prints it and a test compares the two
- * (docs/design.md 5.10). `charged` and `retry` are what the kiosk may believe; an {@link AppError}
- * may carry a more exact `charged` where the table says what holds without further knowledge.
- */
-export const errorTable = {
-  BODY_NOT_JSON: row(400, "no", "safe", "The body is not JSON.", "Send one JSON object."),
-  REQUEST_INVALID: row(
-    400,
-    "no",
-    "safe",
-    "A field is missing, unknown or wrong; `details` names each.",
-    "Correct the named fields.",
-  ),
-  CARD_DATA_REFUSED: row(
-    400,
-    "no",
-    "safe",
-    "A field holds what looks like a card number.",
-    "Never send card numbers; use another order number or value.",
-  ),
-  UNAUTHORIZED: row(
-    401,
-    "no",
-    "safe",
-    "Login or password is missing or wrong.",
-    "Send TERMINAL_MANAGER_LOGIN and TERMINAL_MANAGER_PWD as Basic authentication.",
-  ),
-  HOST_REFUSED: row(
-    403,
-    "no",
-    "safe",
-    "The Host header does not name this machine.",
-    "Call http://localhost:<LOCAL_PORT>.",
-  ),
-  ORIGIN_REFUSED: row(
-    403,
-    "no",
-    "safe",
-    "A web page of another origin made the request, or the address bar one that acts.",
-    "List the kiosk page's origin in ALLOWED_ORIGINS; call what acts from a program.",
-  ),
-  OPERATOR_REQUIRED: row(
-    403,
-    "no",
-    "safe",
-    "The call needs the operator's credentials.",
-    "Use OPERATOR_LOGIN and OPERATOR_PWD.",
-  ),
-  NOT_FOUND: row(404, "no", "never", "There is no such call.", "See the API table."),
+/** The order, the terminal that charges it, and the connector itself. */
+const paymentErrors = {
   ORDER_NOT_FOUND: row(
     404,
     "no",
     "safe",
     "No payment with this orderId was ever asked for here.",
     "Check the orderId; POST /payment starts one.",
-  ),
-  GATEWAY_TRANSACTION_NOT_FOUND: row(
-    404,
-    "unknown",
-    "never",
-    "The gateway knows no such transaction.",
-    "Check the id: transid of a notification, or GET /payment/{orderId}.",
-  ),
-  OUTBOX_ITEM_NOT_FOUND: row(
-    404,
-    "unknown",
-    "never",
-    "No transaction with this id waits for the gateway.",
-    "Read GET /outbox.",
-  ),
-  METHOD_NOT_ALLOWED: row(
-    405,
-    "no",
-    "never",
-    "The call exists with another method.",
-    "See the API table; the Allow header names the method.",
-  ),
-  REQUEST_TOO_SLOW: row(
-    408,
-    "no",
-    "safe",
-    "The request did not arrive completely in time.",
-    "Send the whole request at once.",
   ),
   TERMINAL_BUSY: row(
     409,
@@ -157,61 +81,12 @@ export const errorTable = {
     "The end of day would lose open pre-authorisations; `details` names their receipts.",
     "Book or reverse them first.",
   ),
-  GATEWAY_ID_UNKNOWN: row(
-    409,
-    "unknown",
-    "after_recovery",
-    "No verified notification and no lookup has tied this order to one transaction of the gateway.",
-    "Name the transactionPublicId, or wait for the gateway's notification.",
-  ),
-  GATEWAY_OPERATION_OPEN: row(
-    409,
-    "unknown",
-    "after_recovery",
-    "An earlier operation at the gateway is running, or what became of it is not known.",
-    "Read GET /payment/{orderId}; GET /gateway/transaction/{id} or an operator settles it.",
-  ),
-  GATEWAY_REFUSED: row(
-    409,
-    "yes",
-    "never",
-    "The gateway did not carry the operation out; `details` has its code and words.",
-    "Read GET /gateway/transaction/{id} for how the transaction stands.",
-  ),
-  OUTBOX_ITEM_SETTLED: row(
-    409,
-    "yes",
-    "never",
-    "The transaction has been sent or closed; `details` has its state.",
-    "Read GET /outbox.",
-  ),
-  OUTBOX_ITEM_BUSY: row(
-    409,
-    "yes",
-    "after_recovery",
-    "The transaction is being sent at this moment.",
-    "Ask again in a minute.",
-  ),
   ANSWER_NOT_DELIVERED: row(
     409,
     "no",
     "after_recovery",
     "The answer of an earlier order with a generated id could not be delivered.",
     "Read GET /payment/{orderId} of the order in `details`, then ask again.",
-  ),
-  BODY_TOO_LARGE: row(
-    413,
-    "no",
-    "safe",
-    "The body is larger than 64 KiB.",
-    "Send a smaller basket or less custom data.",
-  ),
-  CONTENT_TYPE_REFUSED: row(
-    415,
-    "no",
-    "safe",
-    "The body is not application/json.",
-    "Send the header Content-Type: application/json.",
   ),
   ORDER_MISMATCH: row(
     422,
@@ -222,20 +97,6 @@ export const errorTable = {
     "Use a new orderId for another sale.",
   ),
   CURRENCY_REFUSED: row(422, "no", "never", "The terminal lacks this currency.", "Send its own."),
-  TOO_MANY_FAILURES: row(
-    429,
-    "no",
-    "safe",
-    "More calls with a wrong login or password wait for their answers than may.",
-    "Correct the program that sends them; right credentials are never refused.",
-  ),
-  HEADERS_TOO_LARGE: row(
-    431,
-    "no",
-    "safe",
-    "The headers are larger than 16 KiB.",
-    "Send fewer or shorter headers.",
-  ),
   INTERNAL: row(
     500,
     "unknown",
@@ -249,13 +110,6 @@ export const errorTable = {
     "never",
     "This version or this terminal cannot do that.",
     "See the API table.",
-  ),
-  TOO_MANY_READERS: row(
-    503,
-    "no",
-    "safe",
-    "As many programs as are allowed read GET /events already.",
-    "End the others; one stream for each program is enough.",
   ),
   TERMINAL_DISCONNECTED: row(
     503,
@@ -337,34 +191,6 @@ export const errorTable = {
     "The terminal has a sale of this amount that no order here has: it may be this one.",
     "Find out who paid it; ./launch.sh stores accept ends the wait, or a day and an end of day.",
   ),
-  GATEWAY_NOT_SENT: row(
-    503,
-    "yes",
-    "after_recovery",
-    "The gateway was not reached or turned the request away; nothing was carried out.",
-    "Ask again later.",
-  ),
-  GATEWAY_OPERATION_UNKNOWN: row(
-    504,
-    "unknown",
-    "never",
-    "The gateway's answer was lost: whether it carried the operation out is not known.",
-    "It is never sent again: a lookup, a notification or an operator settles it.",
-  ),
-  GATEWAY_LOOKUP_FAILED: row(
-    503,
-    "unknown",
-    "same_order",
-    "The gateway's lookup did not answer.",
-    "Try again; `details` has the reason.",
-  ),
-  SUPERVISOR_UNAVAILABLE: row(
-    503,
-    "unknown",
-    "same_order",
-    "The supervisor does not answer.",
-    "Check that it runs: launch.sh status.",
-  ),
   PAYMENT_DECLINED: row(
     200,
     "no",
@@ -423,6 +249,13 @@ export const errorTable = {
     "Read GET /payment/{orderId} again later.",
   ),
 } as const satisfies Record<string, ErrorRow>;
+
+/**
+ * The one table of error codes. The reference prints it and a test compares the two
+ * (docs/design.md 5.10). `charged` and `retry` are what the kiosk may believe; an {@link AppError}
+ * may carry a more exact `charged` where the table says what holds without further knowledge.
+ */
+export const errorTable = { ...callErrors, ...paymentErrors, ...gatewayErrors };
 
 export type ErrorCode = keyof typeof errorTable;
 

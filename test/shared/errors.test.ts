@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { AppError, type ErrorCode, type ErrorRow, errorTable } from "../../src/shared/errors.ts";
+import { callErrors } from "../../src/shared/call-errors.ts";
+import type { ErrorRow } from "../../src/shared/error-row.ts";
+import { AppError, type ErrorCode, errorTable } from "../../src/shared/errors.ts";
 import { exitCodes, ProgramExit } from "../../src/shared/exit-codes.ts";
 import { BrokenInvariant, invariant, unreachable } from "../../src/shared/invariant.ts";
 import { emptyReceipt, receiptFields } from "../../src/shared/receipt.ts";
@@ -38,6 +40,10 @@ describe.each(rows)("error %s", (code, row) => {
 
 test("the table is not empty", () => {
   expect(rows.length).toBeGreaterThan(30);
+});
+
+test("a call that was turned away at the door has charged nobody", () => {
+  for (const { charged } of Object.values(callErrors)) expect(charged).toBe("no");
 });
 
 test("an answer that says 504 says unknown, for nobody has seen the payment end", () => {

@@ -1,4 +1,5 @@
-import { AppError, type Charged } from "../../src/shared/errors.ts";
+import type { Charged } from "../../src/shared/error-row.ts";
+import { AppError } from "../../src/shared/errors.ts";
 import type { PaymentStatus } from "../../src/tp-manager/attempts/phase-table.ts";
 import { answerOf } from "../../src/tp-manager/orders/answer.ts";
 import type { PaymentResult } from "../../src/tp-manager/orders/orders.ts";

@@ -1,4 +1,5 @@
-import { AppError, type Charged, type ErrorCode } from "../../shared/errors.ts";
+import type { Charged } from "../../shared/error-row.ts";
+import { AppError, type ErrorCode } from "../../shared/errors.ts";
 import { TerminalUnavailable, type UnavailableReason } from "../terminal/terminal.ts";
 
 /** The kiosk cancelled while the terminal was only being prepared. */

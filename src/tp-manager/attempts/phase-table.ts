@@ -1,4 +1,5 @@
-import type { Charged, ErrorCode } from "../../shared/errors.ts";
+import type { Charged } from "../../shared/error-row.ts";
+import type { ErrorCode } from "../../shared/errors.ts";
 import {
   type Attempt,
   type AttemptPhase,

@@ -1,4 +1,5 @@
-import { AppError, type Charged, type ErrorCode } from "../../shared/errors.ts";
+import type { Charged } from "../../shared/error-row.ts";
+import { AppError, type ErrorCode } from "../../shared/errors.ts";
 import type { WriteProof } from "../../shared/stores/write-proof.ts";
 import type { StoreDoubt } from "../attempts/store-doubt.ts";
 import type { TerminalState } from "../terminal/terminal.ts";

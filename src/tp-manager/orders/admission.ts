@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { AppError, type Charged } from "../../shared/errors.ts";
+import type { Charged } from "../../shared/error-row.ts";
+import { AppError } from "../../shared/errors.ts";
 import type { AnswerStore } from "../attempts/answer-store.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";

@@ -1,4 +1,5 @@
-import { AppError, type Charged, errorTable } from "../../shared/errors.ts";
+import type { Charged } from "../../shared/error-row.ts";
+import { AppError, errorTable } from "../../shared/errors.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { newId } from "../../shared/new-id.ts";

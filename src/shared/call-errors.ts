@@ -1,0 +1,98 @@
+import { type ErrorRow, row } from "./error-row.ts";
+
+/** A call was turned away at the door, before it began or changed anything: it charged nobody. */
+export const callErrors = {
+  BODY_NOT_JSON: row(400, "no", "safe", "The body is not JSON.", "Send one JSON object."),
+  REQUEST_INVALID: row(
+    400,
+    "no",
+    "safe",
+    "A field is missing, unknown or wrong; `details` names each.",
+    "Correct the named fields.",
+  ),
+  CARD_DATA_REFUSED: row(
+    400,
+    "no",
+    "safe",
+    "A field holds what looks like a card number.",
+    "Never send card numbers; use another order number or value.",
+  ),
+  UNAUTHORIZED: row(
+    401,
+    "no",
+    "safe",
+    "Login or password is missing or wrong.",
+    "Send TERMINAL_MANAGER_LOGIN and TERMINAL_MANAGER_PWD as Basic authentication.",
+  ),
+  HOST_REFUSED: row(
+    403,
+    "no",
+    "safe",
+    "The Host header does not name this machine.",
+    "Call http://localhost:<LOCAL_PORT>.",
+  ),
+  ORIGIN_REFUSED: row(
+    403,
+    "no",
+    "safe",
+    "A web page of another origin made the request, or the address bar one that acts.",
+    "List the kiosk page's origin in ALLOWED_ORIGINS; call what acts from a program.",
+  ),
+  OPERATOR_REQUIRED: row(
+    403,
+    "no",
+    "safe",
+    "The call needs the operator's credentials.",
+    "Use OPERATOR_LOGIN and OPERATOR_PWD.",
+  ),
+  NOT_FOUND: row(404, "no", "never", "There is no such call.", "See the API table."),
+  METHOD_NOT_ALLOWED: row(
+    405,
+    "no",
+    "never",
+    "The call exists with another method.",
+    "See the API table; the Allow header names the method.",
+  ),
+  REQUEST_TOO_SLOW: row(
+    408,
+    "no",
+    "safe",
+    "The request did not arrive completely in time.",
+    "Send the whole request at once.",
+  ),
+  BODY_TOO_LARGE: row(
+    413,
+    "no",
+    "safe",
+    "The body is larger than 64 KiB.",
+    "Send a smaller basket or less custom data.",
+  ),
+  CONTENT_TYPE_REFUSED: row(
+    415,
+    "no",
+    "safe",
+    "The body is not application/json.",
+    "Send the header Content-Type: application/json.",
+  ),
+  TOO_MANY_FAILURES: row(
+    429,
+    "no",
+    "safe",
+    "More calls with a wrong login or password wait for their answers than may.",
+    "Correct the program that sends them; right credentials are never refused.",
+  ),
+  HEADERS_TOO_LARGE: row(
+    431,
+    "no",
+    "safe",
+    "The headers are larger than 16 KiB.",
+    "Send fewer or shorter headers.",
+  ),
+  TOO_MANY_READERS: row(
+    503,
+    "no",
+    "safe",
+    "As many programs as are allowed read GET /events already.",
+    "End the others; one stream for each program is enough.",
+  ),
+} as const satisfies Record<string, ErrorRow>;
