@@ -98,7 +98,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     ]);
   });
 
-  test("a page that is opened in mid-payment shows the prompt in its language, and follows it", async () => {
+  test("a page that is opened in mid-payment shows the prompt in its language", async () => {
     const at = house();
     const gate = Promise.withResolvers<void>();
     at.terminal.script = async (order, observer) => {
