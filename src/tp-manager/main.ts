@@ -58,6 +58,8 @@ const UPKEEP_LIMITS = {
 /** Every part of tp-manager in start order, with what it depends on. */
 await runProgram("tp-manager", STOP_DEADLINE_MS, start, { added: protocolPart, checkStore });
 
+const fields = { ...sharedFields, ...protocolPart.fields };
+
 async function start(context: ProgramContext): Promise<void> {
   const { config, installation, runDirectory, log, clock, onStop } = context;
   const probation = probationOf(context);
@@ -86,14 +88,9 @@ async function start(context: ProgramContext): Promise<void> {
   const monitor = createMonitor(context, { hub, desk, journal, handOff, guard }, supervisor);
   onStop("monitor", () => monitor.close());
   const atGateway = gatewayParts(context, supervisor, journal, areaLog("gateway"));
-  const hours = hourWatch(context, { days: journal.days, desk, supervisor });
-  const days = {
-    hours: hours.hours.bind(hours),
-    closings: journal.days.closings.bind(journal.days),
-  };
-  const fields = { ...sharedFields, ...protocolPart.fields };
+  const hours = watchHours(context, { days: journal.days, desk, supervisor });
   const options = apiOptions(context, {
-    ...{ monitor, orders, desk, supervisor, days },
+    ...{ monitor, orders, desk, supervisor, days: hours.days },
     afterSale: new AfterSale({ attempts, terminalLog, desk, orders }),
     refused: new RefusedHandOvers(journal.refused, handOff, clock, areaLog("hand-off")),
     gateway: atGateway.gateway,
@@ -129,7 +126,6 @@ async function start(context: ProgramContext): Promise<void> {
     deliveries.start();
     startAlarmPoll(context, journal, supervisor);
     startTroubleWatch(context, monitor, areaLog("hand-off"));
-    onStop("hours", () => hours.close());
     hours.start();
     atGateway.start();
   });
@@ -359,18 +355,26 @@ interface HourParts {
   readonly supervisor: SupervisorLink;
 }
 
-function hourWatch(
-  { config, clock, log }: ProgramContext,
+function watchHours(
+  { config, clock, log, onStop }: ProgramContext,
   { days, desk, supervisor }: HourParts,
-): HourWatch {
+): { readonly days: ApiOptions["days"]; start(): void } {
   const waiting = async (): Promise<number> => {
     const { outbox } = await supervisor.call("status", {});
     return outbox.pending + outbox.parked;
   };
   const area = log.child({ area: "hours" });
-  return new HourWatch({
+  const watch = new HourWatch({
     ...{ desk, days, waiting, keptDays: config.JOURNAL_DAYS, clock, log: area },
   });
+  const start = (): void => {
+    onStop("hours", () => watch.close());
+    watch.start();
+  };
+  return {
+    days: { hours: watch.hours.bind(watch), closings: days.closings.bind(days) },
+    start,
+  };
 }
 
 interface ChoreParts {

@@ -59,7 +59,7 @@ export class HourWatch {
     this.#write();
   }
 
-  /** Those of the journal, with what is counted and not written yet. Throws what the journal throws. */
+  /** Those of the journal, which may throw, with what is counted and not written yet. */
   hours(fromMs: number, untilMs: number): HourRow[] {
     const written = this.#parts.days.hours(fromMs, untilMs);
     const { atMs } = this.#counted;
