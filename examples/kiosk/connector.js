@@ -17,6 +17,7 @@ export async function openSession() {
   if (ticket === undefined) return token !== "";
   const response = await fetch("/session", {
     method: "POST",
+    credentials: "omit",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ ticket }),
   });
@@ -33,7 +34,11 @@ export async function openSession() {
  * @property {string} status
  * @property {string} [orderId]
  * @property {{code?: string, charged?: string, retry?: string} | null} error
- * @property {{orderId: string | null, prompt: string | null} | null} [running]
+ * @property {{orderId: string | null, prompt: string | null, promptTexts?: PromptTexts} | null}
+ *   [running]
+ *
+ * In each language; nothing: the terminal's code says nothing, or the connector is older.
+ * @typedef {Readonly<Record<string, string>> | null | undefined} PromptTexts
  */
 
 /**
@@ -46,6 +51,8 @@ export async function openSession() {
 export async function call(method, path, body) {
   const response = await fetch(`/api${path}`, {
     method,
+    // The session is in the header; cookies are those of other programs on this machine.
+    credentials: "omit",
     headers: {
       authorization: `Bearer ${token}`,
       "user-active": "yes",
@@ -58,6 +65,11 @@ export async function call(method, path, body) {
   return { http: response.status, answer };
 }
 
+/**
+ * @typedef {(name: string, data: {orderId?: string, text?: string, texts?: PromptTexts}) => void}
+ *   OnEvent
+ */
+
 /** Aborted while the page is behind others. */
 let front = new AbortController();
 document.addEventListener("visibilitychange", () => {
@@ -68,14 +80,15 @@ document.addEventListener("visibilitychange", () => {
 /**
  * Follows the events as long as the session lasts: `onEvent(name, data)`. Only in front: a browser
  * has six connections to one port for all its pages, and a stream keeps one of them.
- * @param {(name: string, data: {orderId?: string, text?: string}) => void} onEvent
+ * @param {OnEvent} onEvent
  */
 export async function followEvents(onEvent) {
   for (;;) {
     if (document.hidden) front.abort();
     try {
       const headers = { authorization: `Bearer ${token}` };
-      const response = await fetch("/api/events", { headers, signal: front.signal });
+      const { signal } = front;
+      const response = await fetch("/api/events", { headers, credentials: "omit", signal });
       // The session is over: whoever calls next is told so.
       if (response.status === 401) return;
       if (response.ok && response.body) await readEvents(response.body.getReader(), onEvent);
@@ -88,7 +101,7 @@ export async function followEvents(onEvent) {
 
 /**
  * @param {ReadableStreamDefaultReader<Uint8Array>} reader
- * @param {(name: string, data: {orderId?: string, text?: string}) => void} onEvent
+ * @param {OnEvent} onEvent
  */
 async function readEvents(reader, onEvent) {
   const decoder = new TextDecoder();

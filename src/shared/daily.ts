@@ -13,6 +13,8 @@ import { programFile } from "./version-files.ts";
 export interface Chore {
   readonly name: string;
   readonly run: () => void | Promise<void>;
+  /** Takes away what a run of before has left, when it was cut off. */
+  readonly clear?: () => void;
 }
 
 interface DailyOptions {
@@ -40,6 +42,7 @@ const DAY_MS = 24 * 3_600_000;
  */
 export function startDaily(options: DailyOptions): { stop(): Promise<void> } {
   let task: Promise<ScheduledTask> | undefined;
+  clearLeftovers(options);
   const timer = options.clock.startTimer("daily chores", AFTER_START_MS, () => {
     task = scheduled(options);
   });
@@ -49,6 +52,17 @@ export function startDaily(options: DailyOptions): { stop(): Promise<void> } {
       await (await task)?.destroy();
     },
   };
+}
+
+/** A leftover that cannot be taken away keeps no program from its start. */
+function clearLeftovers({ chores, log }: DailyOptions): void {
+  for (const { name, clear } of chores) {
+    try {
+      clear?.();
+    } catch (error) {
+      log.warn({ chore: name, err: error }, "what a daily chore has left could not be taken away");
+    }
+  }
 }
 
 async function scheduled(options: DailyOptions): Promise<ScheduledTask> {
@@ -94,22 +108,31 @@ export function backupChore(
   clock: Clock,
   store: Pick<Store, "copied">,
 ): Chore {
+  const folder = join(dirname(databasePath), "backup");
+  const name = basename(databasePath, ".db");
+  const unfinished = join(folder, `${name}.unfinished`);
+  // Half a copy takes the room of a whole one, on a disk that may be full by it.
+  const clear = (): void => {
+    for (const ending of ["", "-journal"]) rmSync(`${unfinished}${ending}`, { force: true });
+  };
   return {
     name: `backup of ${basename(databasePath)}`,
+    clear,
     async run() {
-      const folder = join(dirname(databasePath), "backup");
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      const name = basename(databasePath, ".db");
-      const unfinished = join(folder, `${name}.unfinished`);
-      rmSync(unfinished, { force: true });
-      await copyDatabase(databasePath, unfinished);
-      chmodSync(unfinished, 0o600);
-      store.copied();
-      const nowMs = clock.now();
-      const fileOf = (day: string): string => join(folder, `${name}-${day}.db`);
-      renameSync(unfinished, fileOf(dayOf(nowMs)));
-      const days = daysOfCopies(folder, name, nowMs);
-      for (const old of days.slice(0, -BACKUPS_KEPT)) rmSync(fileOf(old));
+      clear();
+      try {
+        await copyDatabase(databasePath, unfinished);
+        chmodSync(unfinished, 0o600);
+        store.copied();
+        const nowMs = clock.now();
+        const fileOf = (day: string): string => join(folder, `${name}-${day}.db`);
+        renameSync(unfinished, fileOf(dayOf(nowMs)));
+        const days = daysOfCopies(folder, name, nowMs);
+        for (const old of days.slice(0, -BACKUPS_KEPT)) rmSync(fileOf(old));
+      } finally {
+        clear();
+      }
     },
   };
 }

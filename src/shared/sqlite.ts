@@ -126,16 +126,22 @@ function smallestReader(migrations: readonly Migration[]): number {
   return migrations.findLastIndex((one) => typeof one === "string") + 1;
 }
 
-function numberOf(database: DatabaseSync, name: string): number {
-  return Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
+function numberOf(database: DatabaseSync, name: string, column = name): number {
+  return Number(database.prepare(`PRAGMA ${name}`).get()?.[column] ?? 0);
 }
 
 /**
  * One small commit that changes nothing: the schema's number is written once more. Throws when the
- * disk does not take it.
+ * disk does not take it, and at once when another program has the write lock.
  */
 export function writeAgain(database: DatabaseSync): void {
-  transaction(database, () => database.exec(`PRAGMA user_version = ${schemaOf(database)}`));
+  const waitMs = numberOf(database, "busy_timeout", "timeout");
+  database.exec("PRAGMA busy_timeout = 0");
+  try {
+    transaction(database, () => database.exec(`PRAGMA user_version = ${schemaOf(database)}`));
+  } finally {
+    database.exec(`PRAGMA busy_timeout = ${waitMs}`);
+  }
 }
 
 /** Throws when the database is damaged. Reads all of it. */

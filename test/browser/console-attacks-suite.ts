@@ -1,9 +1,11 @@
+import type { Request } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FailureDelay } from "../../src/tp-manager/http/failure-delay.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { besieged } from "./besieged.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
 import { consoleHouse, consolePage } from "./console-house.ts";
+import { floodWithCookies } from "./cookie-flood.ts";
 
 describe.skipIf(!haveChromium)("the console against other pages", () => {
   const browser = browserForSuite();
@@ -27,6 +29,33 @@ describe.skipIf(!haveChromium)("the console against other pages", () => {
     await page.getByRole("button", { name: "Check", exact: true }).click();
     await expect.poll(() => page.locator("main").innerText()).toMatch(/A payment would be taken/);
   });
+
+  test.each(["localhost", "127.0.0.1"])(
+    "as many cookies as another port of %s can set keep nobody out",
+    async (host) => {
+      const house = await consoleHouse();
+      const url = house.url.replace("127.0.0.1", host);
+      const { page, context } = await consolePage(browser(), url);
+      const { cookieBytes, read } = await floodWithCookies(context, host, `${url}/session`);
+      expect(cookieBytes).toBeGreaterThan(600 * 1024);
+      expect(read).toBe("");
+      const asked: Request[] = [];
+      page.on("request", (request) => asked.push(request));
+      await page.getByRole("link", { name: "Care" }).click();
+      await page.getByRole("button", { name: "Check", exact: true }).click();
+      const healthy = () => page.locator("main").innerText();
+      await expect.poll(healthy).toMatch(/A payment would be taken/);
+      const calls = asked.filter((request) => request.url().includes("/api/"));
+      const sent = await Promise.all(calls.map((call) => call.allHeaders()));
+      expect(sent.filter(({ authorization }) => authorization)).toEqual(sent);
+      expect(sent.filter(({ cookie }) => cookie)).toEqual([]);
+      const answer = await page.reload();
+      expect(answer?.status()).toBe(200);
+      expect((await answer?.request().allHeaders())?.["cookie"]?.length).toBe(cookieBytes);
+      await page.getByRole("button", { name: "Check", exact: true }).click();
+      await expect.poll(healthy).toMatch(/A payment would be taken/);
+    },
+  );
 
   test("the page's own policy lets nothing in that is not its file", async () => {
     const { url } = await consoleHouse();

@@ -106,8 +106,24 @@ test("a copy that is damaged is not kept, and leaves the former ones", async () 
   const copying = backupChore(path, new TestClock(), { copied }).run();
   await expect(copying).rejects.toThrow(/damaged: .*non-INTEGER value in sale\.id/);
   expect(copied).not.toHaveBeenCalled();
-  const kept = readdirSync(join(folder, "backup")).filter((name) => name.endsWith(".db"));
+  const kept = readdirSync(join(folder, "backup"));
   expect(kept.sort()).toEqual(["journal-2026-01-01.db", "journal-2026-01-02.db"]);
+});
+
+test("what a copy that was cut off has left is gone after the next start", async () => {
+  const folder = temporaryFolder();
+  const { path } = database(folder);
+  mkdirSync(join(folder, "backup"));
+  for (const name of ["journal.unfinished", "journal.unfinished-journal", "journal-mine.db"]) {
+    writeFileSync(join(folder, "backup", name), "half");
+  }
+  const clock = new TestClock();
+  const stuck = { name: "stuck", run() {}, clear: () => expect.fail("stuck") };
+  const { log } = recordingLog();
+  const chores = [stuck, backupChore(path, clock, store)];
+  const daily = startDaily({ at: "04:00", idle: () => true, chores, clock, log });
+  expect(readdirSync(join(folder, "backup"))).toEqual(["journal-mine.db"]);
+  await daily.stop();
 });
 
 test("two backups are kept, and other files are left alone", async () => {

@@ -9,6 +9,11 @@ const PROVED_FOR_MS = 60_000;
 /** One that could not be written is tried again after so long. */
 const FAILED_FOR_MS = 5_000;
 
+/** Another program that looks into the database has it for less than this. */
+const BUSY_FOR_MS = 10_000;
+/** sqlite.org, BUSY. */
+const BUSY = 5;
+
 /** sqlite.org, TOOBIG, CONSTRAINT, MISMATCH and RANGE: the row was refused, not the disk. */
 const REFUSED_ROWS: readonly number[] = [18, 19, 20, 25];
 
@@ -32,6 +37,8 @@ export class WriteProof {
   /** On the monotonic clock; undefined: not tried yet, or out of date. */
   #triedMs: number | undefined;
   #sinceMs: number | undefined;
+  /** Since then each try has found another program at the write lock; on the monotonic clock. */
+  #busySinceMs: number | undefined;
 
   /** Without a clock nothing is written to have a proof. */
   constructor(database: DatabaseSync, path: string, clock: Clock | undefined) {
@@ -45,11 +52,14 @@ export class WriteProof {
     try {
       const result = write();
       // A write may have changed nothing, so a fault is over only when a proof says so.
-      if (this.#failed !== undefined) this.#triedMs = undefined;
+      if (!this.#isProved) this.#triedMs = undefined;
       return result;
     } catch (error) {
-      const fault = this.#faultOf(error);
-      if (fault !== undefined) this.#tried(fault);
+      if (isBusy(error)) this.#busy();
+      else {
+        const fault = this.#faultOf(error);
+        if (fault !== undefined) this.#tried(fault);
+      }
       throw error;
     }
   }
@@ -68,7 +78,7 @@ export class WriteProof {
   /** As it is, or was a short time ago. */
   get proved(): WriteFault | undefined {
     const triedMs = this.#triedMs ?? Number.NEGATIVE_INFINITY;
-    const forMs = this.#failed === undefined ? PROVED_FOR_MS : FAILED_FOR_MS;
+    const forMs = this.#isProved ? PROVED_FOR_MS : FAILED_FOR_MS;
     if (this.#clock && this.#clock.monotonicMs() - triedMs >= forMs) this.#prove();
     return this.known;
   }
@@ -79,19 +89,36 @@ export class WriteProof {
     return this.known;
   }
 
+  /** By the last try, a write or a proof. */
+  get #isProved(): boolean {
+    return this.#failed === undefined && this.#busySinceMs === undefined;
+  }
+
   #prove(): void {
     try {
       if (this.#database.isTransaction) return;
       writeAgain(this.#database);
       this.#tried(undefined);
     } catch (error) {
-      this.#tried(this.#faultOf(error) ?? wordsOf(error));
+      if (isBusy(error)) this.#busy();
+      else this.#tried(this.#faultOf(error) ?? wordsOf(error));
     }
   }
 
   #tried(fault: string | undefined): void {
     this.#failed = fault;
+    this.#busySinceMs = undefined;
     this.#triedMs = this.#clock?.monotonicMs();
+  }
+
+  /** Says nothing about the disk: who has the lock gives it back, unless that lasts. */
+  #busy(): void {
+    this.#triedMs = this.#clock?.monotonicMs();
+    this.#busySinceMs ??= this.#triedMs ?? 0;
+    if ((this.#triedMs ?? 0) - this.#busySinceMs < BUSY_FOR_MS) return;
+    this.#failed =
+      `another program keeps the database in ${this.#folder} locked: end it; ` +
+      "it goes on when it lets go";
   }
 
   /** undefined: the database refused what was written, not to write. */
@@ -104,4 +131,9 @@ export class WriteProof {
 
 function wordsOf(error: unknown): string {
   return `the database cannot be written: ${(error as Error).message}`;
+}
+
+function isBusy(error: unknown): boolean {
+  const { code, errcode = 0 } = error as { readonly code?: unknown; readonly errcode?: number };
+  return code === "ERR_SQLITE_ERROR" && errcode % 256 === BUSY;
 }

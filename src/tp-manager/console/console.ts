@@ -7,6 +7,7 @@ import { Credentials } from "../http/credentials.ts";
 import { sendOne } from "../http/envelope.ts";
 import { checkedBody } from "../http/input.ts";
 import { plain } from "../http/json-body.ts";
+import { pageLimits } from "../http/server-limits.ts";
 import { installSessionDoor, tokenOf } from "../http/session-door.ts";
 import { SESSION_IDLE_MS, Sessions } from "../http/sessions.ts";
 import { serveFiles } from "../http/static-files.ts";
@@ -22,7 +23,7 @@ const pair = z.strictObject({ login: words, password: words });
  */
 export function createConsole(options: ApiOptions): FastifyInstance {
   const { port, clock, log } = options;
-  const app = createInstance(options);
+  const app = createInstance(options, pageLimits);
   const sessions = new Sessions(clock);
   app.addHook("preClose", (done) => {
     sessions.endAll();

@@ -10,11 +10,11 @@ import { EventStreams } from "./events/event-streams.ts";
 import { readBody } from "./request-body.ts";
 import { installCalls } from "./route-table.ts";
 import {
+  apiLimits,
   arrivalLimits,
-  CONNECTIONS_MAX,
   harden,
   refuseUnparsed,
-  serverOptions,
+  type ServerLimits,
 } from "./server-limits.ts";
 import type { Monitor } from "./status/monitor.ts";
 
@@ -36,21 +36,25 @@ declare module "fastify" {
   interface FastifyInstance {
     /** Those of every address it listens on. */
     connections: Connections;
+    limits: ServerLimits;
   }
 }
 
 /** The local API without a port: everything that `inject` can test. */
 export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
-  const app = createInstance(options);
+  const app = createInstance(options, apiLimits);
   await installAccess(app, options);
   countAnswers(app, options.monitor);
   openCalls(app, options);
   return app;
 }
 
-/** A server with the limits, the bodies and the error answers of the local API, without a door. */
-export function createInstance({ orders, log }: Pick<ApiOptions, "orders" | "log">) {
-  const connections = new Connections({ total: CONNECTIONS_MAX });
+/** A server with the bodies and the error answers of the local API, without a door. */
+export function createInstance(
+  { orders, log }: Pick<ApiOptions, "orders" | "log">,
+  limits: ServerLimits,
+): FastifyInstance {
+  const connections = new Connections({ total: limits.connections });
   const app: FastifyInstance = fastify({
     bodyLimit: BODY_BYTES_MAX,
     ...arrivalLimits,
@@ -58,7 +62,7 @@ export function createInstance({ orders, log }: Pick<ApiOptions, "orders" | "log
     // The framework's twin of a GET would act where the GET acts.
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
-    http: serverOptions,
+    http: limits.http,
     clientErrorHandler: (error, socket) => refuseUnparsed(connections, error, socket),
     // A path that cannot be decoded comes before the hooks: it must not tell more than others.
     frameworkErrors: (_error, _request, reply) => {
@@ -67,6 +71,7 @@ export function createInstance({ orders, log }: Pick<ApiOptions, "orders" | "log
     },
   });
   app.decorate("connections", connections);
+  app.decorate("limits", limits);
   app.decorateRequest("role", null);
   app.decorateRequest("about", null);
   harden(app.server, connections);

@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { createServer } from "../../shared/node-http.ts";
-import { BACKLOG, harden, refuseUnparsed, serverOptions } from "./server-limits.ts";
+import { BACKLOG, harden, refuseUnparsed } from "./server-limits.ts";
 
 interface Listening {
   close(): Promise<void>;
@@ -22,7 +22,7 @@ export async function listenOnLoopback(
   await listen(`${name} ${port} on 127.0.0.1`, () =>
     app.listen({ host: "127.0.0.1", port, backlog: BACKLOG }),
   );
-  const six = createServer(serverOptions, app.routing);
+  const six = createServer(app.limits.http, app.routing);
   const { connections } = app;
   harden(six, connections);
   six.on("clientError", (error, socket) => refuseUnparsed(connections, error, socket));

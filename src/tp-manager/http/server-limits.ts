@@ -2,12 +2,13 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "nod
 import type { Duplex } from "node:stream";
 import type { Connections } from "../../shared/connections.ts";
 import { AppError, type ErrorCode, errorTable } from "../../shared/errors.ts";
+import { PAGE_HEADER_BYTES_MAX } from "../../shared/page-header-bytes.ts";
 import { errorOfAppError } from "../orders/answer.ts";
 import { securityHeaders } from "./access.ts";
 import { jsonText } from "./envelope.ts";
 
-/** On both loopback addresses together; one kiosk needs a handful. */
-export const CONNECTIONS_MAX = 256;
+/** One kiosk needs a handful. */
+const CONNECTIONS_MAX = 256;
 /** A request that has not arrived completely by then is cut. */
 const REQUEST_ARRIVAL_MAX_MS = 10_000;
 const HEADERS_ARRIVAL_MAX_MS = 5_000;
@@ -15,17 +16,33 @@ const HEADERS_ARRIVAL_MAX_MS = 5_000;
 const ARRIVAL_CHECK_MS = 500;
 const KEEP_ALIVE_MS = 30_000;
 const HEADER_BYTES_MAX = 16 * 1024;
+/** A browser opens six to one name; together they may hold 48 MiB of headers. */
+const PAGE_CONNECTIONS_MAX = 64;
 const HEADERS_MAX = 100;
 /** Connections the system keeps until we take them: a flood must not make it drop the kiosk. */
 export const BACKLOG = 2_048;
 
-/** Options that node:http must know when a server is made. */
-export const serverOptions: ServerOptions = {
+export interface ServerLimits {
+  /** Options that node:http must know when a server is made. */
+  readonly http: ServerOptions;
+  /** On both loopback addresses together. */
+  readonly connections: number;
+}
+
+const apiOptions: ServerOptions = {
   maxHeaderSize: HEADER_BYTES_MAX,
   connectionsCheckingInterval: ARRIVAL_CHECK_MS,
   // A missing one is answered like a wrong one, with a body.
   requireHostHeader: false,
   insecureHTTPParser: false,
+};
+
+export const apiLimits: ServerLimits = { http: apiOptions, connections: CONNECTIONS_MAX };
+
+/** Of a port that serves pages to a browser. */
+export const pageLimits: ServerLimits = {
+  http: { ...apiOptions, maxHeaderSize: PAGE_HEADER_BYTES_MAX },
+  connections: PAGE_CONNECTIONS_MAX,
 };
 
 export const arrivalLimits = {

@@ -7,6 +7,7 @@ import { type ApiOptions, createInstance, openCalls } from "../http/app.ts";
 import { sendOne } from "../http/envelope.ts";
 import { checkedBody } from "../http/input.ts";
 import { plain } from "../http/json-body.ts";
+import { pageLimits } from "../http/server-limits.ts";
 import { installSessionDoor } from "../http/session-door.ts";
 import { Sessions } from "../http/sessions.ts";
 import { serveApp } from "./app-files.ts";
@@ -29,7 +30,7 @@ interface KioskOptions extends ApiOptions {
  */
 export function createKiosk(options: KioskOptions): FastifyInstance {
   const { port, clock, runDirectory, failures } = options;
-  const app = createInstance(options);
+  const app = createInstance(options, pageLimits);
   const sessions = new Sessions(clock, SESSION_IDLE_MS);
   app.addHook("preClose", (done) => {
     sessions.endAll();

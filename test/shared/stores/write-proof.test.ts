@@ -76,15 +76,40 @@ test("who is about to write is refused only for what is so now", () => {
   expect(proof.standing).toBeUndefined();
 });
 
-test("another process that holds the write lock is a fault as long as it does", () => {
-  const { path, database, proof } = proving();
-  database.exec("PRAGMA busy_timeout = 0");
+test("who has the write lock keeps nobody waiting, and is a fault when that lasts", async () => {
+  const { path, clock, database, proof } = proving();
   const other = openDatabase(path, schema);
+  onTestFinished(() => other.close());
   other.exec("BEGIN IMMEDIATE");
-  expect(proof.proved?.says).toBe("the database cannot be written: database is locked");
+  const begunMs = performance.now();
+  expect([proof.proved, proof.known, proof.standing]).toEqual([undefined, undefined, undefined]);
+  await clock.advance(5_000);
+  expect(proof.proved).toBeUndefined();
+  await clock.advance(5_000);
+  expect(proof.proved?.says).toMatch(/another program keeps .* locked/);
+  expect(proof.standing?.says).toMatch(/another program/);
+  expect(performance.now() - begunMs).toBeLessThan(1_000); // SQLite waits 2 s for each
   other.exec("ROLLBACK");
   expect(proof.standing).toBeUndefined();
-  other.close();
+  // A write waits for the lock as before.
+  expect(database.prepare("PRAGMA busy_timeout").get()).toEqual({ timeout: 2_000 });
+});
+
+test("a write that met another program is proved again within seconds", async () => {
+  const { path, clock, database, proof } = proving();
+  database.exec("PRAGMA busy_timeout = 0");
+  const other = openDatabase(path, schema);
+  onTestFinished(() => other.close());
+  other.exec("BEGIN IMMEDIATE");
+  const insert = () => proof.watch(() => database.exec("INSERT INTO t VALUES (1)"));
+  expect(insert).toThrow("database is locked");
+  expect(proof.known).toBeUndefined();
+  other.exec("ROLLBACK");
+  const before = countLog(path).commits;
+  await clock.advance(5_000);
+  expect(proof.proved).toBeUndefined();
+  expect(countLog(path).commits - before).toBe(1);
+  insert();
 });
 
 test("a disk without room is told before a write fails, and is over when there is some", ({

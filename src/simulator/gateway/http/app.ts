@@ -1,11 +1,14 @@
 import { createServer as createTlsServer } from "node:https";
 import fastify, { type FastifyError, type FastifyInstance } from "fastify";
 import { createServer } from "../../../shared/node-http.ts";
+import { PAGE_HEADER_BYTES_MAX } from "../../../shared/page-header-bytes.ts";
 import { faultEnvelope } from "../soap/envelope.ts";
 import { RequestRefused } from "./request.ts";
 
 /** A full cart with all its texts is below 100 KiB. */
 const BODY_BYTES_MAX = 256 * 1024;
+
+const heads = { maxHeaderSize: PAGE_HEADER_BYTES_MAX };
 
 export interface Tls {
   readonly key: string | Buffer;
@@ -22,9 +25,9 @@ export function createApp(tls: Tls | undefined, report: (error: Error) => void):
     forceCloseConnections: true,
     routerOptions: { ignoreTrailingSlash: true },
     serverFactory: (handler) =>
-      (tls ? createTlsServer(tls, handler) : createServer(handler)) as ReturnType<
-        typeof createServer
-      >,
+      (tls
+        ? createTlsServer({ ...heads, ...tls }, handler)
+        : createServer(heads, handler)) as ReturnType<typeof createServer>,
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => {

@@ -1,5 +1,6 @@
 import Fastify, { type FastifyInstance } from "fastify";
 import { z } from "zod";
+import { PAGE_HEADER_BYTES_MAX } from "../../../shared/page-header-bytes.ts";
 import { cardNames, testCards } from "../bank/cards.ts";
 import { type CustomerAction, keys } from "../customer.ts";
 import { FaultError } from "../faults/fault-request.ts";
@@ -47,7 +48,10 @@ const routes = {
 
 /** A way into the running simulator for people and test harnesses, on 127.0.0.1 only. */
 export async function startControlApi(port: number, simulator: Controlled): Promise<ControlApi> {
-  const server = Fastify({ bodyLimit: BODY_BYTES_MAX, forceCloseConnections: true });
+  const server = Fastify({
+    ...{ bodyLimit: BODY_BYTES_MAX, forceCloseConnections: true },
+    http: { maxHeaderSize: PAGE_HEADER_BYTES_MAX },
+  });
   guardAnswers(server);
   refuseForeigners(server);
   server.setErrorHandler((error, _request, reply) => {

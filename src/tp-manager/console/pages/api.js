@@ -9,6 +9,8 @@ const ANSWER_LIMIT_MS = 30_000;
 /** An end of day with many transactions over a slow line takes minutes. */
 const ACT_LIMIT_MS = 900_000;
 const TOKEN = "console-token";
+/** Other ports of this name may have set cookies, and the browser would send them with each call. */
+const plainly = /** @type {const} */ ({ cache: "no-store", credentials: "omit" });
 
 /** The calls of the connector, made with the token of this page's session. */
 export class Api {
@@ -45,7 +47,7 @@ export class Api {
   async logOut() {
     const headers = this.#headers();
     this.#forget(false);
-    await fetch("/session", { method: "DELETE", headers, cache: "no-store" }).catch(() => {});
+    await fetch("/session", { method: "DELETE", headers, ...plainly }).catch(() => {});
   }
 
   /**
@@ -64,7 +66,7 @@ export class Api {
    */
   async download(path, name) {
     const signal = AbortSignal.timeout(ACT_LIMIT_MS);
-    const response = await fetch(`/api${path}`, { headers: this.#headers(), signal });
+    const response = await fetch(`/api${path}`, { headers: this.#headers(), signal, ...plainly });
     if (!response.ok) throw new Error((await response.json())[0].error.message);
     const url = URL.createObjectURL(await response.blob());
     const link = Object.assign(document.createElement("a"), { href: url, download: name });
@@ -96,7 +98,7 @@ export class Api {
    */
   async *events(lastId, signal, opened) {
     const headers = { ...this.#headers(), ...(lastId ? { "last-event-id": lastId } : {}) };
-    const response = await fetch("/api/events", { headers, signal, cache: "no-store" });
+    const response = await fetch("/api/events", { headers, signal, ...plainly });
     if (response.status === 401) this.#forget(true);
     if (response.status !== 200 || !response.body) throw new Error(`events: ${response.status}`);
     opened();
@@ -138,7 +140,7 @@ export class Api {
       headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(limitMs),
-      cache: "no-store",
+      ...plainly,
     });
     const told = await response.json();
     if (response.status === 401 && path !== "/session") this.#forget(true);
