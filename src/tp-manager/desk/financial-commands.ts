@@ -53,8 +53,8 @@ interface PaymentWork {
 }
 
 /**
- * What may charge a card or give money back: a payment, the reversal of a sale. Each takes a turn,
- * leaves once, and ends on disk or in doubt (docs/design.md 3.3, 3.5).
+ * The commands that may charge a card or give money back: a payment, the reversal of a sale. Each
+ * takes a turn, leaves once, and ends on disk or in doubt (docs/design.md 3.3, 3.5).
  */
 export class FinancialCommands {
   readonly #parts: CommandParts;

@@ -4,7 +4,7 @@ import type { GoodsDecision, HeldTerminal } from "../terminal/terminal.ts";
 import type { PaymentRun } from "./payment-run.ts";
 import type { TerminalTurn } from "./terminal-turn.ts";
 
-/** What may be said to the payment that has the terminal: nothing of it takes a turn. */
+/** The payment that has the terminal, for those who have a word for it: none takes a turn. */
 export class RunningPayment {
   readonly #turn: Pick<TerminalTurn, "current">;
   readonly #terminal: Pick<HeldTerminal, "cancel">;
@@ -39,7 +39,7 @@ export class RunningPayment {
 
   /**
    * Asks the terminal to cancel the running payment. Resolves when it has taken the request; the
-   * payment's own answer decides. Takes no turn.
+   * payment's own answer decides.
    */
   async cancel(): Promise<void> {
     const { current } = this.#turn;
