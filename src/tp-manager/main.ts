@@ -55,10 +55,10 @@ const UPKEEP_LIMITS = {
   telecollectionLimitMs: 600_000,
 };
 
+const fields = { ...sharedFields, ...protocolPart.fields };
+
 /** Every part of tp-manager in start order, with what it depends on. */
 await runProgram("tp-manager", STOP_DEADLINE_MS, start, { added: protocolPart, checkStore });
-
-const fields = { ...sharedFields, ...protocolPart.fields };
 
 async function start(context: ProgramContext): Promise<void> {
   const { config, installation, runDirectory, log, clock, onStop } = context;
