@@ -34,7 +34,11 @@ export async function openSession() {
  * @property {string} status
  * @property {string} [orderId]
  * @property {{code?: string, charged?: string, retry?: string} | null} error
- * @property {{orderId: string | null, prompt: string | null} | null} [running]
+ * @property {{orderId: string | null, prompt: string | null, promptTexts?: PromptTexts} | null}
+ *   [running]
+ *
+ * In each language; nothing: the terminal's code says nothing, or the connector is older.
+ * @typedef {Readonly<Record<string, string>> | null | undefined} PromptTexts
  */
 
 /**
@@ -61,6 +65,11 @@ export async function call(method, path, body) {
   return { http: response.status, answer };
 }
 
+/**
+ * @typedef {(name: string, data: {orderId?: string, text?: string, texts?: PromptTexts}) => void}
+ *   OnEvent
+ */
+
 /** Aborted while the page is behind others. */
 let front = new AbortController();
 document.addEventListener("visibilitychange", () => {
@@ -71,7 +80,7 @@ document.addEventListener("visibilitychange", () => {
 /**
  * Follows the events as long as the session lasts: `onEvent(name, data)`. Only in front: a browser
  * has six connections to one port for all its pages, and a stream keeps one of them.
- * @param {(name: string, data: {orderId?: string, text?: string}) => void} onEvent
+ * @param {OnEvent} onEvent
  */
 export async function followEvents(onEvent) {
   for (;;) {
@@ -92,7 +101,7 @@ export async function followEvents(onEvent) {
 
 /**
  * @param {ReadableStreamDefaultReader<Uint8Array>} reader
- * @param {(name: string, data: {orderId?: string, text?: string}) => void} onEvent
+ * @param {OnEvent} onEvent
  */
 async function readEvents(reader, onEvent) {
   const decoder = new TextDecoder();

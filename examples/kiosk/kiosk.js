@@ -5,167 +5,171 @@
  *   3. An order is only ever repeated under its own orderId.
  */
 import { call, followEvents, openSession } from "./connector.js";
-import { customerLanguages, customerMessageName, customerMessages } from "./customer-messages.js";
+import { customerMessageName, customerMessages } from "./customer-messages.js";
 import { forget, handOut } from "./dispenser.js";
-import { money, put, putAll, say, spoken, texts } from "./texts.js";
+import { money, say, speak, spoken, texts } from "./texts.js";
 
 /** @typedef {import("./connector.js").Answer} Answer */
-/** @typedef {keyof typeof texts} TextName */
-/** @typedef {{name: TextName, amount: number}} Ticket */
-/** @typedef {Ticket & {orderId: string}} Order */
+/** @typedef {{http: number, answer: Answer} | undefined} Told nothing when no answer came */
+/** @typedef {{orderId: string, name: keyof typeof texts, amount: number}} Order */
 
-/** @type {readonly Ticket[]} */
-const tickets = [
-  { name: "old-town", amount: 2.0 },
-  { name: "airport", amount: 12.0 },
-  { name: "day", amount: 7.0 },
-];
 const ORDER = "order";
 const ASK_EVERY_MS = 2_000;
 const END_SHOWN_MS = 20_000;
 const DISPENSE_WITHIN_S = 30;
 
-let isTwoPhase = true;
-/** @type {{told: Answer, order?: Order | undefined} | undefined} */
-let shownEnd;
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let backTimer;
 /**
  * @param {string} id
  * @returns {any} an element of whatever kind
  */
 const byId = (id) => document.getElementById(id);
+/** @type {(method: string, path: string, body?: object) => Promise<Told>} */
+const ask = (method, path, body) => call(method, path, body).catch(() => undefined);
+/** @type {(orderId: string) => string} */
+const pathOf = (orderId) => `/payment/${encodeURIComponent(orderId)}`;
 
 /* The order that is under way: on this machine before anything else knows of it. */
 /** @returns {Order | null} */
 const keptOrder = () => JSON.parse(localStorage.getItem(ORDER) ?? "null");
 /** @param {Order} order */
 const keep = (order) => localStorage.setItem(ORDER, JSON.stringify(order));
-
 /** @param {string} orderId */
 function orderOver(orderId) {
   localStorage.removeItem(ORDER);
   forget(orderId);
 }
 
-/* Screens */
+/* Screen */
 
-/** @param {"choose" | "paying" | "end"} screen */
-function show(screen) {
-  clearTimeout(backTimer);
+/** Its words are functions: another language says them anew. */
+const shown = {
+  screen: "",
+  words: () => "",
+  detail: () => "",
+  mayCancel: false,
+  /** @type {Order | null} that may be tried again under its own id */
+  again: null,
+};
+let isReady = false;
+let isLost = false;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let backTimer;
+
+/** @param {Partial<typeof shown>} change */
+function show(change) {
+  Object.assign(shown, change);
+  draw();
+}
+
+function draw() {
+  const { screen, words, detail, mayCancel, again } = shown;
+  const order = keptOrder();
+  if (order) write(byId("order"), `${say(order.name)}, ${money(order.amount)}`);
   for (const id of ["choose", "paying", "end"]) byId(id).hidden = id !== screen;
-  byId("notice").textContent = "";
-}
-
-/** @param {Order} order */
-function putOrder({ name, amount }) {
-  byId("order").textContent = `${say(name)}, ${money(amount)}`;
-}
-
-/** @param {Order} order */
-function showPaying(order) {
-  putOrder(order);
-  putPrompt("");
-  put(byId("prompt"), "moment");
-  byId("cancel").disabled = false;
-  show("paying");
+  write(byId(screen === "end" ? "said" : "prompt"), words());
+  write(byId("detail"), detail());
+  write(byId("again"), say(again ? "again" : "ok"));
+  byId("cancel").disabled = !mayCancel;
+  for (const button of byId("tickets").children) button.disabled = !isReady || isLost;
+  // Words about money hold for the next customer alone, never beside an order's own.
+  const away = screen === "choose" && !isReady && customerMessages.unavailable[spoken.language];
+  write(byId("notice"), isLost ? say("lost") : away || "");
 }
 
 /**
- * Words that are not the kiosk's own, as those of the terminal.
+ * Only what is new: a screen reader reads it out.
+ * @param {HTMLElement} element
  * @param {string} text
  */
-function putPrompt(text) {
-  const { dataset } = byId("prompt");
-  delete dataset.text;
-  delete dataset.unknown;
-  byId("prompt").textContent = text;
+function write(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+function showChoice() {
+  clearTimeout(backTimer);
+  // An order that nobody wants to try again is over.
+  if (shown.again) orderOver(shown.again.orderId);
+  show({ screen: "choose", again: null });
+}
+
+function showPaying() {
+  clearTimeout(backTimer);
+  const words = () => say("moment");
+  show({ screen: "paying", words, detail: () => "", mayCancel: true, again: null });
 }
 
 /**
- * The outcome in the customer's language; `order`: it may be tried again under the same id.
- * @param {Answer} told
- * @param {Order} [order]
+ * @param {Answer} told the outcome, shown in the customer's language
+ * @param {Order | null} again the order, where it may be tried again under the same id
  */
-function showEnd(told, order) {
-  shownEnd = { told, order };
+function showEnd(told, again) {
   const name = customerMessageName(told);
-  byId("said").textContent = customerMessages[name][spoken.language];
-  byId("detail").textContent = name === "charged-ask" ? `${say("order")} ${told.orderId}` : "";
-  put(byId("again"), order === undefined ? "ok" : "again");
-  show("end");
-  backTimer = setTimeout(() => leaveEnd(), END_SHOWN_MS);
+  const words = () => customerMessages[name][spoken.language];
+  const detail = () => (name === "charged-ask" ? `${say("order")} ${told.orderId}` : "");
+  show({ screen: "end", words, detail, again });
+  backTimer = setTimeout(showChoice, END_SHOWN_MS);
 }
 
-/** Back to the choice; an order that nobody wants to try again is over. */
-function leaveEnd() {
-  if (shownEnd?.order) orderOver(shownEnd.order.orderId);
-  shownEnd = undefined;
-  show("choose");
+/**
+ * The terminal's prompt in the customer's language, or its own words where its code says nothing.
+ * @param {string} text
+ * @param {import("./connector.js").PromptTexts} [texts]
+ */
+function showPrompt(text, texts) {
+  if (shown.screen === "paying") show({ words: () => texts?.[spoken.language] ?? text });
 }
 
 /* Payment */
 
-/** @param {Ticket} ticket */
-function begin(ticket) {
-  // Never a counter that starts again: an id that was used is answered, not paid.
-  const order = {
-    ...ticket,
-    orderId: `T-${Date.now().toString(36)}-${crypto.randomUUID().slice(0, 8)}`,
-  };
-  keep(order);
-  void pay(order);
-}
+let isTwoPhase = true;
 
 /**
  * @param {Order} order
  * @returns {Promise<void>}
  */
 async function pay(order) {
-  showPaying(order);
   const { orderId, name, amount } = order;
+  keep(order);
+  showPaying();
   const price = { unit_price: amount, total_amount: amount, discount: 0, tax_rate: 20 };
   const basket = { type: "good", quantity: 1, name: texts[name]?.en ?? name, ...price };
   const delivery = isTwoPhase && { delivery: { withinSeconds: DISPENSE_WITHIN_S } };
-  const body = { orderId, amount, basket, ...delivery };
-  // Without an answer the order is asked about, whatever the reason is.
-  const told = await call("POST", "/payment", body).catch(() => undefined);
+  const told = await ask("POST", "/payment", { orderId, amount, basket, ...delivery });
   if (isTwoPhase && told?.answer.error?.code === "NOT_SUPPORTED") {
     // This terminal knows no goods, and said so before anything was charged.
     isTwoPhase = false;
     return await pay(order);
   }
-  await goOn(order, heard(told) ?? (await truthOf(orderId)));
+  await goOn(order, told);
 }
 
 /**
- * A session that is over says nothing of the money: asking for the order tells.
- * @param {{http: number, answer: Answer} | undefined} told
+ * A session that is over (401) says nothing of the money: asking for the order tells.
+ * @param {Told} told
  */
-const heard = (told) => (told?.http === 401 ? undefined : told?.answer);
+const isClear = (told) =>
+  told !== undefined &&
+  told.http !== 401 &&
+  told.answer.status !== "Unknown" &&
+  told.answer.error?.charged !== "unknown";
 
 /**
- * What an outcome means for the goods.
+ * The meaning of an outcome for the goods; without a clear one the order is asked about.
  * @param {Order} order
- * @param {Answer | undefined} answer
+ * @param {Told} [told]
  * @returns {Promise<void>}
  */
-async function goOn(order, answer) {
+async function goOn(order, told) {
   const { orderId } = order;
-  if (answer === undefined) return neverAsked(order);
+  let answer = told && isClear(told) ? told.answer : await truthOf(orderId);
   if (answer.status === "Approved") return await dispense(order);
-  if (answer.status === "Success") {
-    // A one-phase sale, or a power cut behind the word of the dispenser.
-    const isOut = await handOut(orderId).catch(() => false);
-    orderOver(orderId);
-    return showEnd(isOut ? answer : { ...answer, error: { charged: "yes" } });
+  // A one-phase sale, or a power cut behind the word of the dispenser.
+  if (answer.status === "Success" && !(await handOut(orderId).catch(() => false))) {
+    answer = { ...answer, error: { charged: "yes" } };
   }
-  if (answer.error?.charged === "unknown" || answer.status === "Unknown") {
-    return await goOn(order, await truthOf(orderId));
-  }
-  if (answer.error?.retry === "safe") return showEnd(answer, order);
-  orderOver(orderId);
-  showEnd(answer);
+  const again = answer.error?.retry === "safe" ? order : null;
+  if (!again) orderOver(orderId);
+  showEnd(answer, again);
 }
 
 /**
@@ -174,65 +178,47 @@ async function goOn(order, answer) {
  */
 async function dispense(order) {
   const { orderId } = order;
-  byId("cancel").disabled = true;
-  put(byId("prompt"), "printing");
+  show({ words: () => say("printing"), mayCancel: false });
   const delivered = await handOut(orderId).catch(() => false);
-  const told = await call("POST", "/delivery", { orderId, delivered }).catch(() => undefined);
-  const answer = heard(told);
-  const isEnd = answer !== undefined && answer.status !== "Approved" && isClear(answer);
-  await goOn(order, isEnd ? answer : await truthOf(orderId));
+  await goOn(order, await ask("POST", "/delivery", { orderId, delivered }));
 }
 
-/** @param {Answer} answer */
-const isClear = ({ status, error }) => status !== "Unknown" && error?.charged !== "unknown";
-
 /**
- * Asks until it is known what became of the order; undefined: the connector never heard of it.
+ * Asks until it is known what became of the order.
  * @param {string} orderId
- * @returns {Promise<Answer | undefined>}
+ * @returns {Promise<Answer>}
  */
 async function truthOf(orderId) {
-  const path = `/payment/${encodeURIComponent(orderId)}`;
   for (let unheardOf = 0; ; ) {
-    const told = await call("GET", path).catch(() => undefined);
+    const told = await ask("GET", pathOf(orderId));
     if (told?.http === 401) return await lost();
-    const isUnheardOf = told?.answer.error?.code === "ORDER_NOT_FOUND";
+    if (told?.http === 200 && isClear(told)) return told.answer;
+    if (told?.answer.error?.code !== "ORDER_NOT_FOUND") await showWaiting(told, orderId);
     // Asked twice: the first time our own request may still have been on its way.
-    if (isUnheardOf && ++unheardOf === 2) return undefined;
-    if (told?.http === 200 && isClear(told.answer)) return told.answer;
-    const running = told && (await call("GET", "/health").catch(() => undefined))?.answer.running;
-    if (running?.orderId === orderId) {
-      // Its event was told before a reload.
-      if (running.prompt) putPrompt(running.prompt);
-    } else if (!isUnheardOf) waiting(told, orderId);
+    else if (++unheardOf === 2) {
+      // Nobody was charged, and the same order may be tried again.
+      const error = { code: "TERMINAL_FAULT", charged: "no", retry: "safe" };
+      return { status: "Failed", orderId, error };
+    }
     await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
   }
 }
 
 /**
- * Nothing runs, and nothing is known yet: the customer must not go away believing either.
- * @param {object | undefined} told
+ * The order runs, or nothing is known yet: the customer must not go away believing either.
+ * @param {Told} told
  * @param {string} orderId
  */
-function waiting(told, orderId) {
-  byId("cancel").disabled = true;
-  if (told) putUnknown(orderId);
-  else put(byId("prompt"), "starting");
-}
-
-/** @param {string} orderId */
-function putUnknown(orderId) {
-  putPrompt(`${customerMessages.unknown[spoken.language]} (${orderId})`);
-  byId("prompt").dataset.unknown = orderId;
-}
-
-/**
- * Nothing has reached the connector: nobody was charged, and the same order may be tried again.
- * @param {Order} order
- */
-function neverAsked(order) {
-  const error = { code: "TERMINAL_FAULT", charged: "no", retry: "safe" };
-  showEnd({ status: "Failed", error }, order);
+async function showWaiting(told, orderId) {
+  const health = told && (await ask("GET", "/health"));
+  const running = health?.answer.running;
+  if (running?.orderId === orderId) {
+    // Its event was told before a reload.
+    if (running.prompt) showPrompt(running.prompt, running.promptTexts);
+    return;
+  }
+  const unknown = () => `${customerMessages.unknown[spoken.language]} (${orderId})`;
+  show({ words: told ? unknown : () => say("starting"), mayCancel: false });
 }
 
 /**
@@ -240,93 +226,57 @@ function neverAsked(order) {
  * @returns {Promise<never>}
  */
 function lost() {
-  byId("notice").textContent = say("lost");
+  isLost = true;
+  draw();
   return new Promise(() => undefined);
 }
 
 /* The rest of the machine */
 
 async function refresh() {
-  const told = await call("GET", "/health").catch(() => undefined);
+  const told = await ask("GET", "/health");
   if (told?.http === 401) return await lost();
-  const isReady = told?.answer.status === "Ready";
-  for (const button of byId("tickets").children) button.disabled = !isReady;
-  // Its words about money hold for the next customer alone, never beside an order's own.
-  const isChoice = !byId("choose").hidden;
-  byId("notice").textContent =
-    isReady || !isChoice ? "" : customerMessages.unavailable[spoken.language];
+  isReady = told?.answer.status === "Ready";
+  draw();
 }
 
-/** @param {typeof spoken.language} chosen */
-function speak(chosen) {
-  spoken.language = chosen;
-  document.documentElement.lang = chosen;
+function listen() {
+  for (const button of byId("tickets").children) {
+    const { name, value } = button;
+    button.addEventListener("click", () => {
+      // Never a counter that starts again: an id that was used is answered, not paid.
+      const orderId = `T-${Date.now().toString(36)}-${crypto.randomUUID().slice(0, 8)}`;
+      void pay({ orderId, name, amount: Number(value) });
+    });
+  }
   for (const button of byId("languages").children) {
-    button.setAttribute("aria-pressed", String(button.lang === chosen));
+    button.addEventListener("click", () => {
+      speak(button.lang);
+      draw();
+    });
   }
-  putAll();
-  const order = keptOrder();
-  if (order) putOrder(order);
-  const { text, unknown } = byId("prompt").dataset;
-  if (unknown && !text) putUnknown(unknown);
-  if (shownEnd) showEnd(shownEnd.told, shownEnd.order);
-  void refresh();
-}
-
-/**
- * @param {string} text
- * @param {() => void} onClick
- */
-function button(text, onClick) {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.textContent = text;
-  made.addEventListener("click", onClick);
-  return made;
-}
-
-function build() {
-  for (const ticket of tickets) {
-    const made = button("", () => begin(ticket));
-    const name = document.createElement("span");
-    put(name, ticket.name);
-    const price = document.createElement("span");
-    price.dataset["amount"] = String(ticket.amount);
-    made.append(name, price);
-    byId("tickets").append(made);
-  }
-  for (const one of customerLanguages) {
-    const made = button(one.toUpperCase(), () => speak(one));
-    made.lang = one;
-    byId("languages").append(made);
-  }
+  byId("again").addEventListener("click", () => (shown.again ? pay(shown.again) : showChoice()));
   byId("cancel").addEventListener("click", () => {
-    byId("cancel").disabled = true;
+    show({ mayCancel: false });
     // Only a wish: the payment's own answer decides.
-    void call("POST", "/cancel").catch(() => undefined);
-  });
-  byId("again").addEventListener("click", () => {
-    const order = shownEnd?.order;
-    shownEnd = undefined;
-    if (order) void pay(order);
-    else show("choose");
+    void ask("POST", "/cancel");
   });
 }
 
 async function start() {
-  build();
+  listen();
+  speak(spoken.language);
   if (!(await openSession())) return await lost();
-  void followEvents((name, data) => {
-    const isOurs = name === "prompt" && data.orderId === keptOrder()?.orderId;
-    if (isOurs) putPrompt(data.text ?? "");
+  void followEvents((name, { orderId, text, texts }) => {
+    if (name === "prompt" && orderId === keptOrder()?.orderId) showPrompt(text ?? "", texts);
   });
   setInterval(refresh, 5 * ASK_EVERY_MS);
-  speak(spoken.language);
+  void refresh();
   const order = keptOrder();
-  if (!order) return show("choose");
+  if (!order) return showChoice();
   // A reload or a power cut: what became of the order decides, not what the page believed.
-  showPaying(order);
-  await goOn(order, await truthOf(order.orderId));
+  showPaying();
+  await goOn(order);
 }
 
 void start();

@@ -38,8 +38,9 @@ export const texts = /** @satisfies {Record<string, Text>} */ ({
   ok: { en: "OK", fr: "OK", de: "OK" },
 });
 
+const CHOSEN = "language";
 /** @type {{language: import("./customer-messages.js").CustomerLanguage}} what is spoken now */
-export const spoken = { language: "en" };
+export const spoken = { language: /** @type {any} */ (sessionStorage.getItem(CHOSEN)) ?? "en" };
 
 /**
  * @param {keyof typeof texts} name of an order that an older page kept it may be another word
@@ -52,22 +53,20 @@ export const money = (amount) =>
   `${amount.toFixed(2).replace(".", spoken.language === "en" ? "." : ",")} EUR`;
 
 /**
- * Words that follow the language.
- * @param {HTMLElement} element
- * @param {keyof typeof texts} name
+ * The words and prices that stand on the page, in another language; a reload keeps it.
+ * @param {typeof spoken.language} language
  */
-export function put(element, name) {
-  element.dataset["text"] = name;
-  element.textContent = say(name);
-}
-
-/** All words and prices of the page anew, when another language was chosen. */
-export function putAll() {
+export function speak(language) {
+  spoken.language = language;
+  sessionStorage.setItem(CHOSEN, language);
+  document.documentElement.lang = language;
   document.title = say("title");
   /** @type {NodeListOf<any>} */
-  const worded = document.querySelectorAll("[data-text], [data-amount]");
+  const worded = document.querySelectorAll("[data-text], [data-amount], #languages button");
   for (const element of worded) {
     const { text, amount } = element.dataset;
-    element.textContent = text ? say(text) : money(Number(amount));
+    if (text) element.textContent = say(text);
+    else if (amount) element.textContent = money(Number(amount));
+    else element.setAttribute("aria-pressed", String(element.lang === language));
   }
 }

@@ -129,6 +129,8 @@ export interface Health {
     readonly orderId: string | null;
     /** The last one that the terminal showed for it; absent in older versions. */
     readonly prompt?: string | null;
+    /** The prompt in each language; null: its code says nothing. Absent in older versions. */
+    readonly promptTexts?: Readonly<Record<"en" | "fr" | "de", string>> | null;
   } | null;
   /** null: the journal cannot be read. */
   readonly payments: { readonly inDoubt: number; readonly notHandedOver: number } | null;

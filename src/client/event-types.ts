@@ -75,6 +75,8 @@ export interface EventMembers {
     readonly text: string;
     /** ISO 639-1; "" when the text came from the terminal. */
     readonly language: string;
+    /** The meaning of the code in each language; null: it has none. */
+    readonly texts: Readonly<Record<"en" | "fr" | "de", string>> | null;
   };
   /** The terminal's link or readiness; sent at the start of a stream and at each change. */
   readonly terminal: {

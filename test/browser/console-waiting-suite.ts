@@ -98,13 +98,14 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     ]);
   });
 
-  test("a page that is opened in mid-payment shows the prompt, and follows it", async () => {
+  test("a page that is opened in mid-payment shows the prompt in its language", async () => {
     const at = house();
     const gate = Promise.withResolvers<void>();
     at.terminal.script = async (order, observer) => {
-      observer.prompt({ code: "0a", text: "insert the card", language: "" });
+      const texts = { en: "insert the card", fr: "insérez la carte", de: "Karte einstecken" };
+      observer.prompt({ code: "0a", text: texts.fr, language: "fr", texts });
       await gate.promise;
-      observer.prompt({ code: "0b", text: "enter the PIN", language: "" });
+      observer.prompt({ code: "0b", text: "enter the PIN", language: "", texts: null });
       return await approves(order, observer);
     };
     const { url } = await consoleHouse({}, at);

@@ -64,7 +64,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
   const open = () => page.goto(`${url}#ticket=${layTicket(openRunDirectory(at.data))}`);
   const shows = (words: RegExp) =>
     expect.poll(() => page.locator("main").innerText()).toMatch(words);
-  const press = (name: string | RegExp) => page.getByRole("button", { name }).click();
+  const press = (name: string | RegExp) => page.getByRole("button", { name, exact: true }).click();
   const say = (word: string) =>
     fetch(`${at.terminalEndpoints?.control}/words`, {
       method: "POST",
@@ -91,10 +91,15 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     await shows(/Airport, 12\.00 EUR[\s\S]*card/i);
     expect(page.url()).toBe(url);
     expect(await hardToUse(page)).toEqual([]);
-    // The word about the goods meets a session that is over: that is no word about the money.
-    const error = { code: "UNAUTHORIZED", charged: "no", retry: "safe" };
-    const refuse = { status: 401, json: [{ status: "Failed", error }] };
-    await page.route("**/api/delivery", (route) => route.fulfill(refuse), { times: 1 });
+    // The terminal's prompts follow the page's language, after a reload too.
+    for (const reload of [async () => {}, () => page.reload()]) {
+      await press("DE");
+      await shows(/Flughafen, 12,00 EUR\s+[^.]*Karte/);
+      await reload();
+      await shows(/Flughafen, 12,00 EUR\s+[^.]*Karte/);
+      await press("EN");
+      await shows(/Airport, 12\.00 EUR\s+[^.]*card/i);
+    }
     await say("approve");
     await shows(/Your ticket is being printed/);
     await shows(/Your payment is complete/);
@@ -104,6 +109,22 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     await press("EN");
     await press("OK");
     await shows(/Where would you like to go/);
+  });
+
+  // A connector before 2026 said of any call without a session that nothing was charged.
+  test.each([
+    ["of today", { charged: "unknown", retry: "same_order" }],
+    ["of an older connector", { charged: "no", retry: "safe" }],
+  ])("a 401 %s to the word about the goods is no word about the money", async (_, word) => {
+    await press(/^Airport/);
+    await at.waitsForCard();
+    const error = { code: "UNAUTHORIZED", ...word };
+    const refuse = { status: 401, json: [{ status: "Failed", error }] };
+    await page.route("**/api/delivery", (route) => route.fulfill(refuse), { times: 1 });
+    await say("approve");
+    await shows(/Your payment is complete/);
+    expect(await charged()).toBe(1200);
+    await press("OK");
   });
 
   test("a declined customer is told so, and tries the same order again", async () => {

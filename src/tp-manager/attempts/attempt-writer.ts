@@ -138,10 +138,10 @@ export class AttemptWriter {
   }
 
   /** Tells the prompt that the customer sees now; the prompt is kept nowhere. */
-  prompted({ code, text, language }: Prompt): void {
+  prompted(prompt: Prompt): void {
     const { transactionId, request } = this.#attempt;
-    this.log("info", { prompt: code }, text);
-    const data = { orderId: request.orderId, transactionId, code, text, language };
+    this.log("info", { prompt: prompt.code }, prompt.text);
+    const data = { orderId: request.orderId, transactionId, ...prompt };
     this.#parts.announce?.({ name: "prompt", data });
   }
 

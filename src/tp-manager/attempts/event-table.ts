@@ -1,6 +1,11 @@
 import { z } from "zod";
 import { deliveryStateSchema } from "../../shared/ipc/contract.ts";
 
+export const promptTexts = z
+  .object({ en: z.string(), fr: z.string(), de: z.string() })
+  .nullable()
+  .describe("What the prompt's code says in each language; null: it says nothing.");
+
 /**
  * The vocabulary of `GET /events`: every event with its members, and whether it is kept. Kept
  * events have an id and are repeated after a `Last-Event-ID`; the others tell about the present
@@ -109,6 +114,7 @@ export const eventTable = {
       code: z.string().describe("The protocol's code."),
       text: z.string(),
       language: z.string().describe('ISO 639-1; "" when the text came from the terminal.'),
+      texts: promptTexts,
     }),
   },
   terminal: {

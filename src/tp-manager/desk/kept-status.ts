@@ -14,8 +14,8 @@ interface ToldStatus {
 /**
  * The terminal's last answer to the question for its status, for those who ask often: no command
  * goes on the wire while the answer is young and nothing was heard of the terminal since. The
- * repeated answer is for people and kiosks only: rules about money ask the driver itself, which
- * counts nothing but what came over the wire (docs/design.md 3.3, 3.5).
+ * answer, repeated or not, is for people and kiosks only: rules about money ask the driver itself
+ * (docs/design.md 3.3, 3.5).
  */
 export class KeptStatus {
   readonly #terminal: Pick<Terminal, "check" | "subscribe">;

@@ -260,6 +260,8 @@ export interface Prompt {
   readonly text: string;
   /** ISO 639-1, or "" when the text came from the terminal. */
   readonly language: string;
+  /** The code's meaning in each language of this program; null: none is known. */
+  readonly texts: Readonly<Record<"en" | "fr" | "de", string>> | null;
 }
 
 /** How a payment ended on the wire. `code` is the protocol's own, `text` is for people. */

@@ -1,4 +1,4 @@
-import type { Language, Texts } from "./result-codes.ts";
+import type { Texts } from "./result-codes.ts";
 
 /**
  * The status codes of 04 FF, docs/zvt.md 11.3. Where that table marks a code with x, the German
@@ -90,11 +90,13 @@ const removal: Texts = {
   de: "Bitte Karte entnehmen",
 };
 
-/** "" when the code says nothing, as FF does: then the text comes with the message. */
-export function intermediateText(code: number, language: Language): string {
+/** null: the code says nothing, as FF does; then the text comes with the message. */
+export function intermediateTexts(code: number): Texts | null {
   const own = byCode.get(code);
-  if (own) return own[language];
-  if (code < CARD_REMOVAL_MIN || code > CARD_REMOVAL_MAX) return "";
+  if (own) return own;
+  if (code < CARD_REMOVAL_MIN || code > CARD_REMOVAL_MAX) return null;
   const plain = byCode.get(code - CARD_REMOVAL);
-  return plain ? `${plain[language]}. ${removal[language]}` : "";
+  if (!plain) return null;
+  const both = (language: keyof Texts) => `${plain[language]}. ${removal[language]}`;
+  return { en: both("en"), fr: both("fr"), de: both("de") };
 }

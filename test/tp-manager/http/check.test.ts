@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { disconnected } from "../../support/scripted-terminal.ts";
+import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
+import { disconnected, lost } from "../../support/scripted-terminal.ts";
 import { api } from "./rig.ts";
 
 type Call = Awaited<ReturnType<typeof api>>["call"];
@@ -35,4 +36,38 @@ test("/check asks again after anything that was heard or done", async () => {
   expect((await check(call, "?fresh=yes"))["cr"]).toBe("9");
   at.terminal.unavailable = undefined;
   expect((await check(call))["cr"]).toBe("0");
+});
+
+test("/check, fresh or told again, is no evidence of a recovery", async () => {
+  const { call, one, at } = await api();
+  const { lastTransaction } = at.terminal;
+  const locked = new TerminalUnavailable("out-of-order", "locked");
+  at.terminal.lastTransaction = () => Promise.reject(locked);
+  at.terminal.script = () => Promise.resolve(lost("the line"));
+  expect((await one("POST", "/payment", { amount: 1, orderId: "A-1" })).one.status).toBe("Unknown");
+  for (const query of ["?fresh=yes", "", "?fresh=yes", ""]) {
+    await call("GET", `/check${query}`);
+    await at.clock.advance(1_000);
+    const { error } = (await one("POST", "/payment", { amount: 1, orderId: "B-1" })).one;
+    expect(error).toMatchObject({ code: "TERMINAL_IN_DOUBT", charged: "no" });
+  }
+  expect(at.terminal.checks).toBe(2);
+  const { transactionId = "" } = at.journal.attempts.latest("A-1") ?? {};
+  const kinds = () => at.journal.attempts.events(transactionId).map(({ kind }) => kind);
+  expect(kinds().filter((kind) => kind.startsWith("recovery"))).toEqual([]);
+  at.terminal.lastTransaction = lastTransaction;
+  await at.clock.advance(400_000);
+  expect(kinds().filter((kind) => kind.startsWith("recovery"))).not.toEqual([]);
+});
+
+test("what /check tells again makes no terminal ready for a sale", async () => {
+  const { call, one, at } = await api();
+  expect((await check(call))["cr"]).toBe("0");
+  at.terminal.unavailable = disconnected();
+  expect((await check(call))["cr"]).toBe("0");
+  expect((await one("POST", "/payment", { amount: 1, orderId: "A-1" })).one).toMatchObject({
+    status: "Failed",
+    error: { code: "TERMINAL_DISCONNECTED", charged: "no" },
+  });
+  expect([at.terminal.checks, at.terminal.paid]).toEqual([1, []]);
 });

@@ -60,7 +60,7 @@ describe("GET /events", () => {
     const { seen, response } = await stream(api);
     expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
     api.at.terminal.script = (order, observer) => {
-      observer.prompt({ code: "0A", text: "Insert card", language: "en" });
+      observer.prompt({ code: "0A", text: "Insert card", language: "en", texts: null });
       return approves(order, observer);
     };
     await api.at.orders.pay(request("A-1"));

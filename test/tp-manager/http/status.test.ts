@@ -71,7 +71,7 @@ describe("GET /health", () => {
     const by = new Date(at.clock.now() + 30_000).toISOString();
     const sale = request("A-1", { delivery: { withinSeconds: 30 } });
     await pay(at, sale);
-    const running = { what: "payment", orderId: "A-1", prompt: null };
+    const running = { what: "payment", orderId: "A-1", prompt: null, promptTexts: null };
     expect((await one("GET", "/health")).one.running).toEqual({ ...running, goodsBy: by });
     await at.clock.advance(30_000);
     expect((await one("GET", "/health")).one.running).toEqual({ ...running, goodsBy: null });
@@ -88,7 +88,7 @@ describe("GET /health", () => {
     const answer = at.orders.pay(request("A-1"));
     expect((await one("GET", "/health")).one).toMatchObject({
       status: "Ready",
-      running: { what: "payment", orderId: "A-1", prompt: null },
+      running: { what: "payment", orderId: "A-1", prompt: null, promptTexts: null },
     });
     at.terminal.unavailable = disconnected();
     gate.resolve();

@@ -15,7 +15,7 @@ import { cardTypeName } from "../../../src/zvt/tables/card-types.ts";
 import * as words from "../../../src/zvt/tables/intermediate-statuses.ts";
 import { declineAdvice, resultCode, resultText } from "../../../src/zvt/tables/result-codes.ts";
 
-const { intermediateText } = words;
+const { intermediateTexts } = words;
 
 const languages = ["en", "fr", "de"] as const;
 
@@ -76,17 +76,17 @@ describe("intermediate statuses", () => {
     [0x1c, "Zahlung erfolgt. Bitte Ware entnehmen"],
     [0x1d, "Autorisierung nicht möglich"],
   ])("%s is word for word: %s", (code, text) => {
-    expect(intermediateText(code, "de")).toBe(text);
+    expect(intermediateTexts(code)?.de).toBe(text);
   });
 
   test("40 more means the same, and that the card shall be taken", () => {
-    expect(intermediateText(0x4c, "en")).toBe("Card unreadable. Please remove your card");
-    expect(intermediateText(0x55, "de")).toBe("Geheimzahl falsch. Bitte Karte entnehmen");
+    expect(intermediateTexts(0x4c)?.en).toBe("Card unreadable. Please remove your card");
+    expect(intermediateTexts(0x55)?.de).toBe("Geheimzahl falsch. Bitte Karte entnehmen");
   });
 
   test("FF and unknown codes have no words of their own", () => {
-    expect(intermediateText(0xff, "en")).toBe("");
-    expect(intermediateText(0x99, "en")).toBe("");
+    expect(intermediateTexts(0xff)).toBeNull();
+    expect(intermediateTexts(0x99)).toBeNull();
   });
 });
 

@@ -6,7 +6,7 @@ import {
   gatewayOperationSchema,
   gatewayStateSchema,
 } from "../../../shared/ipc/contract.ts";
-import { eventTable } from "../../attempts/event-table.ts";
+import { eventTable, promptTexts } from "../../attempts/event-table.ts";
 import { strayFindings } from "../../attempts/ladder-policy.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
 import { basket, cartObject, customData, customer, paymentRequest } from "../payment-request.ts";
@@ -227,6 +227,7 @@ const health = z.object({
       what: z.string(),
       orderId: z.string().nullable(),
       prompt: z.string().nullable().describe("The last one that the terminal showed for it."),
+      promptTexts,
       goodsBy: z.iso
         .datetime()
         .nullable()

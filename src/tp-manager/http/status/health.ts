@@ -22,7 +22,7 @@ import type { SeenStore } from "../../attempts/seen-store.ts";
 import type { TerminalDesk } from "../../desk/terminal-desk.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { StoreGuard } from "../../supervisor/store-guard.ts";
-import type { TerminalIdentity } from "../../terminal/terminal.ts";
+import type { Prompt, TerminalIdentity } from "../../terminal/terminal.ts";
 import { type OwnTroubleParts, ownTroubles } from "./own-troubles.ts";
 import { type Updates, updatesOf } from "./updates.ts";
 
@@ -39,7 +39,7 @@ interface HealthParts {
   readonly guard: Pick<StoreGuard, "open">;
   readonly terminal: () => EventData<"terminal">;
   readonly identity: () => TerminalIdentity;
-  readonly promptOf: (orderId: string) => string | null;
+  readonly promptOf: (orderId: string) => Pick<Prompt, "text" | "texts"> | null;
   /** The newest kept alarms, the newest first. */
   readonly alarms: () => readonly KeptEvent[];
   /** Rejects when the supervisor does not answer within a short limit. */
@@ -106,6 +106,7 @@ interface Running {
   readonly orderId: string | null;
   /** The last one that the terminal showed the customer of this order. */
   readonly prompt: string | null;
+  readonly promptTexts: Prompt["texts"];
   /** Approved: until when the terminal waits for the word about the goods (docs/design.md 5.12). */
   readonly goodsBy: string | null;
 }
@@ -200,7 +201,11 @@ function runningOf(
   { promptOf }: HealthParts,
 ): Running {
   const prompt = orderId === undefined ? null : promptOf(orderId);
-  return { what, orderId: orderId ?? null, prompt, goodsBy: isoTime(goodsUntilMs ?? null) };
+  return {
+    ...{ what, orderId: orderId ?? null },
+    ...{ prompt: prompt?.text ?? null, promptTexts: prompt?.texts ?? null },
+    goodsBy: isoTime(goodsUntilMs ?? null),
+  };
 }
 
 function noteOf(note: Note["note"], says: string, count: number | null = null): Note {

@@ -70,7 +70,7 @@ export class Monitor {
       counts: journal,
       alarms: () => hub.source.alarms(ALARMS_READ),
       // A prompt belongs to one payment: that of an earlier one says nothing.
-      promptOf: (orderId) => (this.#prompt?.orderId === orderId ? this.#prompt.text : null),
+      promptOf: (orderId) => (this.#prompt?.orderId === orderId ? this.#prompt : null),
       terminal: () => this.watch.now,
       identity: () => others.desk.terminal.state.identity,
       choresAt,

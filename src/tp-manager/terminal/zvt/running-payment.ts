@@ -1,6 +1,6 @@
 import { maskPansInText } from "../../../shared/mask.ts";
 import { findTags, type Message, tagValue } from "../../../zvt/index.ts";
-import { intermediateText } from "../../../zvt/tables/intermediate-statuses.ts";
+import { intermediateTexts } from "../../../zvt/tables/intermediate-statuses.ts";
 import type { Language } from "../../../zvt/tables/result-codes.ts";
 import {
   codeText,
@@ -191,10 +191,11 @@ export class RunningPayment implements ExchangeListener {
       .filter((line) => line !== "")
       .join(" ");
     // Each line is masked; put together they could make a card number again.
-    const text = maskPansInText(said) || intermediateText(code, this.#language);
+    const texts = intermediateTexts(code);
+    const text = maskPansInText(said) || (texts?.[this.#language] ?? "");
     const language = said ? "" : this.#language;
     this.#guarded("prompt", () => {
-      this.#observer.prompt({ code: codeText(code), text, language });
+      this.#observer.prompt({ code: codeText(code), text, language, texts });
     });
   }
 

@@ -58,6 +58,10 @@ class ZvtTerminal implements Terminal {
   #preparedAtMs = Number.NEGATIVE_INFINITY;
   /** The answer of the terminal, on this very connection, before the payment that comes now. */
   #told: { readonly session: Session | undefined; readonly last: LastTransaction } | undefined;
+  /** When {@link check} was answered last, and when a ready terminal was heard before it. */
+  #checked:
+    | { readonly session: Session; readonly atMs: number; readonly beforeMs: number }
+    | undefined;
   /** docs/design.md 3.5: a lost command is asked about before anything else runs. */
   #evidenceDue = false;
   /** Recovery keeps evidence, also after a restart, until it knows what became of a command. */
@@ -128,8 +132,7 @@ class ZvtTerminal implements Terminal {
     const limits = this.#briefly(signal);
     await this.#idle(limits);
     const prepared = this.#connection.withWire(limits, async (run) => {
-      const heardAtMs = this.#connection.session?.heardAtMs ?? Number.NEGATIVE_INFINITY;
-      const silentMs = this.#deps.clock.monotonicMs() - heardAtMs;
+      const silentMs = this.#deps.clock.monotonicMs() - this.#heardAtMs;
       let { status } = this.#connection.state;
       if (silentMs > SILENCE_BEFORE_SALE_MS || status?.cr !== "0") {
         status = await this.#connection.asks.status(run);
@@ -282,8 +285,24 @@ class ZvtTerminal implements Terminal {
   async check(signal: AbortSignal): Promise<TerminalStatus> {
     const limits = this.#briefly(signal);
     await this.#idle(limits);
-    const asked = this.#connection.withWire(limits, (run) => this.#connection.asks.status(run));
+    const asked = this.#connection.withWire(limits, async (run) => {
+      const { session, state } = this.#connection;
+      const beforeMs = state.status?.cr === "0" ? this.#heardAtMs : Number.NEGATIVE_INFINITY;
+      try {
+        return await this.#connection.asks.status(run);
+      } finally {
+        if (session) this.#checked = { session, atMs: session.heardAtMs, beforeMs };
+      }
+    });
     return await unlessAborted(asked, signal);
+  }
+
+  /** When the terminal was heard; answers to {@link check} do not count (docs/design.md 3.3). */
+  get #heardAtMs(): number {
+    const { session } = this.#connection;
+    if (!session) return Number.NEGATIVE_INFINITY;
+    const checked = this.#checked?.session === session ? this.#checked : undefined;
+    return checked?.atMs === session.heardAtMs ? checked.beforeMs : session.heardAtMs;
   }
 
   async reset(signal: AbortSignal): Promise<void> {

@@ -152,6 +152,22 @@ describe("a question of /check", () => {
     await clock.advance(10_000);
     expect([(await driver.check(signal)).cr, pings]).toEqual(["0", 1]);
   });
+
+  test("spares a recovery run none of its own, and is not asked during one", async () => {
+    let pings = 0;
+    const ping = (): Promise<Opened> => {
+      pings += 1;
+      return Promise.resolve({ opened: true });
+    };
+    const { clock, driver } = started({ ping });
+    const { signal } = new AbortController();
+    await clock.advance(400_000);
+    expect([(await driver.check(signal)).cr, pings]).toEqual(["0", 1]);
+    driver.keepEvidence(true);
+    expect([(await driver.check(signal)).cr, pings]).toEqual(["1", 1]);
+    await driver.lastTransaction(signal);
+    expect(pings).toBe(2);
+  });
 });
 
 describe("the silence of a recovery run", () => {

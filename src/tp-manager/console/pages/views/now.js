@@ -33,7 +33,9 @@ export default function Now(props) {
   };
   const goodsWords = (/** @type {string} */ by) =>
     words("now.goodsBy", { time: timeOf(by, language) });
-  const live = prompt && prompt.orderId === running?.orderId ? prompt.text : running?.prompt;
+  const isNews = prompt && prompt.orderId === running?.orderId;
+  const { text, texts } = isNews ? prompt : { text: running?.prompt, texts: running?.promptTexts };
+  const live = texts?.[language] ?? text;
   return html`
     <${Banner} health=${health} silent=${silent} words=${words} />
     <section aria-labelledby="running-title">
