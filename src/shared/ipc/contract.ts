@@ -90,6 +90,8 @@ export const OUTBOX_PAGE_MAX = 200;
 export const ALARMS_PAGE_MAX = 200;
 export const FLEET_REQUEST = "fleet-request";
 export const NOTE_CHARACTERS_MAX = 500;
+/** A name and a login. */
+const PERSON_CHARACTERS_MAX = 500;
 
 /**
  * How an order stands at the gateway, as far as the gateway has told. Of two notifications the one
@@ -108,6 +110,28 @@ export const gatewayStateSchema = z.enum([
   "reversed",
 ]);
 export type GatewayState = z.infer<typeof gatewayStateSchema>;
+
+/** One step of an order's way to the gateway. */
+const sendingStepSchema = z.object({
+  atMs: z.int(),
+  /**
+   * queued: handed over. try: the end of one. parked, closed, sent: what ended the tries other than
+   * an answer of the gateway. requeue, drop: a person's word.
+   */
+  step: z.enum(["queued", "try", "parked", "closed", "sent", "requeue", "drop"]),
+  /** Of a try, from 1. */
+  number: z.int().nullable(),
+  /** Of a try. not-known: the gateway may have it. */
+  outcome: z.enum(["taken", "not-taken", "not-sent", "not-known"]).nullable(),
+  /** Of a try: a row of the fault table. */
+  class: z.string().nullable(),
+  /** The gateway's words, the reason, or the person's note. */
+  description: z.string(),
+  /** The person, where that is known. */
+  by: z.string().nullable(),
+});
+export type SendingStep = z.infer<typeof sendingStepSchema>;
+export const sendingStepWords = sendingStepSchema.shape;
 
 const gatewayHistorySchema = z.object({
   known: z.boolean(),
@@ -137,6 +161,8 @@ const gatewayHistorySchema = z.object({
    * an older supervisor.
    */
   failed: z.array(z.string()).optional(),
+  /** The way of the order to the gateway, oldest first. Missing: an older supervisor. */
+  sending: z.array(sendingStepSchema).optional(),
 });
 export type GatewayHistory = z.infer<typeof gatewayHistorySchema>;
 
@@ -163,6 +189,12 @@ const gatewayTransactionSchema = z.object({
 const orderReturnedMinor = z.int().min(0).optional();
 
 const empty = z.object({});
+
+/** Of a person who wants something; missing: not told, or an older tp-manager. */
+const wordSchema = {
+  note: z.string().max(NOTE_CHARACTERS_MAX).optional(),
+  by: z.string().max(PERSON_CHARACTERS_MAX).optional(),
+};
 
 const waitMsSchema = z.int().min(0).max(60_000);
 
@@ -217,13 +249,14 @@ export const supervisorMessages = {
    * next refusal of the credentials brings it back.
    */
   "outbox-requeue": {
-    request: z.object({ transactionId: z.string() }),
+    request: z.object({ transactionId: z.string(), ...wordSchema }),
     response: z.object({ outcome: z.enum(["queued", ...outboxRefusals]) }),
   },
   /** Closes an item that will not be sent, with an operator's reason. Again is harmless. */
   "outbox-drop": {
     request: z.object({
       transactionId: z.string(),
+      ...wordSchema,
       note: z.string().min(1).max(NOTE_CHARACTERS_MAX),
     }),
     response: z.object({ outcome: z.enum(["dropped", ...outboxRefusals]) }),
