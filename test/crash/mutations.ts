@@ -218,7 +218,7 @@ export const mutations: readonly Mutation[] = [
     tests: ["test/tp-manager/orders/orders.test.ts"],
     edits: [
       {
-        file: `${room}/desk/terminal-desk.ts`,
+        file: `${room}/desk/running-payment.ts`,
         from: "      current.preparing.abort(new CancelledInTime());",
         to: "      void CancelledInTime;",
       },

@@ -276,7 +276,7 @@ export class World {
   async #cancel(desk: TpManager["desk"]): Promise<void> {
     const { current } = desk.turn;
     const before = current?.what === "payment" && !this.#left.has(current) ? current : undefined;
-    await desk.cancel();
+    await desk.running.cancel();
     if (before) this.#cancelled.add(before);
   }
 

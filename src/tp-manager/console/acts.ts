@@ -45,14 +45,22 @@ export function keepActs(app: FastifyInstance, acts: ActStore, clock: Clock, log
     done();
   });
   // Not when the answer has been sent: a browser that has left takes none, and the act is done.
-  app.addHook("onSend", ({ act }, { statusCode }, _payload, done) => {
+  app.addHook("onSend", ({ act }, { statusCode }, payload, done) => {
     try {
-      if (act !== null) acts.end(act, statusCode);
+      const code = statusCode === 200 ? null : codeIn(payload);
+      if (act !== null) acts.end(act, statusCode, code);
     } catch (error) {
       log.error({ err: error, act }, "the end of an act could not be kept");
     }
     done();
   });
+}
+
+/** The code of a refusal. */
+function codeIn(payload: unknown): string | null {
+  if (typeof payload !== "string") return null;
+  const answer = JSON.parse(payload) as [{ readonly error?: { readonly code: string } | null }];
+  return answer[0]?.error?.code ?? null;
 }
 
 function actOf({ method, url, headers, body, session }: FastifyRequest) {

@@ -18,14 +18,14 @@ import { judgeReport } from "../attempts/payment-machine.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { isReference, referenceOf } from "../attempts/reference-policy.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
-import type { TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
+import type { Terminal, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
 import type { Inquiries } from "./inquiries.ts";
 import { tellDifference, tellMismatch } from "./payment-run.ts";
 
 interface LateParts {
   readonly attempts: AttemptStore;
   readonly terminalLog: Pick<TerminalLog, "keepStray" | "endStray" | "strays">;
-  readonly terminal: TerminalFacts;
+  readonly terminal: TerminalFacts & Pick<Terminal, "takeLateResults" | "endWritten">;
   readonly clock: Clock;
   readonly log: Logger;
   readonly inquiries: Pick<Inquiries, "reconsider">;
@@ -120,6 +120,21 @@ export class LateResults {
       this.#countLater();
       throw error;
     }
+  }
+
+  /**
+   * The attempt that speaks for an order behind this end: an approval of an earlier one counts when
+   * it is in vain. Throws STORAGE_FAILED.
+   */
+  spokenFor(end: Attempt): Attempt {
+    const { terminal, attempts } = this.#parts;
+    if (!terminal.takeLateResults) return end;
+    terminal.endWritten?.();
+    if (!isNotCharged(end.state)) return end;
+    return storage(() => {
+      this.wasInVain(end);
+      return attempts.latest(end.request.orderId) ?? end;
+    }, "unknown");
   }
 
   /** Does what failed in {@link wasInVain}, then `next`. STORAGE_FAILED when it fails again. */

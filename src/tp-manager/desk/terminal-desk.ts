@@ -1,20 +1,18 @@
-import { AppError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Probation } from "../../shared/probation.ts";
 import type { WriteProof } from "../../shared/stores/write-proof.ts";
 import { type Clock, unlessAborted, within } from "../../shared/time.ts";
 import type { AttemptInput } from "../attempts/attempt-input.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
-import { AttemptWriter, type UnwrittenStep } from "../attempts/attempt-writer.ts";
+import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import type { Announce } from "../attempts/event-table.ts";
-import { CancelledInTime, storage } from "../attempts/failures.ts";
-import type { SaleToReverse } from "../attempts/freshness-policy.ts";
-import { type Attempt, isNotCharged } from "../attempts/payment.ts";
-import { isInDoubt, phaseTable } from "../attempts/phase-table.ts";
+import { storage } from "../attempts/failures.ts";
+import type { Attempt } from "../attempts/payment.ts";
 import type { ReconciliationStore } from "../attempts/reconciliation.ts";
 import type { StoreDoubt } from "../attempts/store-doubt.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
-import type { Baseline, GoodsDecision, Terminal } from "../terminal/terminal.ts";
+import type { Baseline, Terminal } from "../terminal/terminal.ts";
+import { FinancialCommands } from "./financial-commands.ts";
 import { Inquiries } from "./inquiries.ts";
 import { KeptStatus } from "./kept-status.ts";
 import { LateCharges } from "./late-charges.ts";
@@ -22,10 +20,9 @@ import { LateResults } from "./late-results.ts";
 import { findReversed, saleGivenBack } from "./late-reversals.ts";
 import { refusedBeside } from "./not-told-apart.ts";
 import { type Obstacle, obstaclesOf } from "./obstacles.ts";
-import { PaymentRun } from "./payment-run.ts";
 import { Reconciler } from "./reconciler.ts";
 import { Recovery } from "./recovery.ts";
-import { runReversal } from "./reversal-run.ts";
+import { RunningPayment } from "./running-payment.ts";
 import { StrayReports } from "./stray-reports.ts";
 import { TerminalGate } from "./terminal-gate.ts";
 import { type Doubts, TerminalTurn } from "./terminal-turn.ts";
@@ -84,18 +81,6 @@ interface DeskGuard extends ClosingGuard {
   readonly open: StoreDoubt | undefined;
 }
 
-/** Calls of the desk to the order that is paid, made while the payment has the terminal. */
-interface PaymentWork {
-  /** Writes the write-ahead record. The command leaves at once afterwards. */
-  begin(baseline: Baseline): Attempt;
-  /** A two-phase sale was approved and waits for its goods. */
-  approved(attempt: Attempt): void;
-  /** The end is on disk. Must not throw. */
-  ended(attempt: Attempt): void;
-  /** Nothing financial has left: the attempt is recorded as failed. */
-  refused(why: AppError): Attempt;
-}
-
 /**
  * Who has the terminal. Every use of the driver passes here: payments, reversals and upkeep in
  * turns, the questions of recovery and of stray reports between them (docs/design.md 3.5).
@@ -116,6 +101,10 @@ export class TerminalDesk implements Doubts {
   readonly turn: TurnView;
   /** Whether the terminal is the one that this installation works with (docs/design.md 3.12). */
   readonly gate: Pick<TerminalGate, "accept" | "changed">;
+  /** A payment, or the reversal of a sale. */
+  readonly commands: FinancialCommands;
+  /** A cancel, or a word about the goods, for the payment that has the terminal. */
+  readonly running: RunningPayment;
   /** Restart and end of day. */
   readonly upkeep: Upkeep;
 
@@ -162,6 +151,12 @@ export class TerminalDesk implements Doubts {
     this.#strays = new StrayReports({ ...shared, lateCharges, reversed, givenBack, unmatched });
     const reconciler = new Reconciler({ ...parts, ...settings });
     this.#reconciler = reconciler;
+    this.commands = new FinancialCommands({
+      ...shared,
+      ...{ turn: this.#turn, gate, recovery: this.#recovery, strays: this.#strays },
+      ...{ lateResults, reconciler },
+    });
+    this.running = new RunningPayment(this.#turn, terminal, () => this.isAsking);
     this.upkeep = new Upkeep({
       ...parts,
       ...settings,
@@ -199,9 +194,11 @@ export class TerminalDesk implements Doubts {
     const free = this.#turn.whenFree().then(() => true);
     const isFree = await within(clock, "stop patience", settings.stopPatienceMs, free);
     if (!isFree && this.#parts.terminal.cancel) {
-      await this.cancel().catch((error: unknown) =>
-        log.warn({ err: error }, "what runs could not be cancelled for the stop"),
-      );
+      await this.running
+        .cancel()
+        .catch((error: unknown) =>
+          log.warn({ err: error }, "what runs could not be cancelled for the stop"),
+        );
     }
     await free;
     this.#lateResults.close();
@@ -240,162 +237,6 @@ export class TerminalDesk implements Doubts {
 
   get isLockedOut(): boolean {
     return this.#inquiries.isLockedOut;
-  }
-
-  /**
-   * Pays an order, at once or not at all: throws TERMINAL_IN_DOUBT, STOPPING, UPDATING or
-   * TERMINAL_BUSY. Resolves with the attempt as it ended; rejects with STORAGE_FAILED when that is
-   * not on disk.
-   */
-  pay(orderId: string, payment: PaymentWork): Promise<Attempt> {
-    const { log, settings } = this.#parts;
-    const ended = this.#turn.use("payment", orderId, {
-      needs: "pay",
-      prepare: (preparing) => this.#prepare(preparing),
-      run: async (_terminal, baseline, turn) => {
-        const begun = this.#lateResults.caughtUp(() => payment.begin(baseline));
-        const { transactionId, number } = begun;
-        const about = { transactionId, orderId, attempt: number };
-        const unwritten: UnwrittenStep[] = [];
-        const run = new PaymentRun(begun, { ...this.#parts, ...settings, unwritten });
-        turn.run = run;
-        void run.approved.then(payment.approved);
-        const finished = run.finish();
-        log.info(about, "payment begins");
-        const end = await this.#ended(begun, unwritten, finished, payment.ended);
-        this.#reconciler.sold(end);
-        log.info(about, `payment ended: ${end.state.phase}`);
-        return this.#spokenFor(end);
-      },
-      refused: (why) => this.#lateResults.caughtUp(() => payment.refused(why)),
-    });
-    return ended.then((attempt) => this.#borneOut(attempt));
-  }
-
-  /** An approval of an earlier attempt counts when this end is in vain (docs/design.md 3.25). */
-  #spokenFor(end: Attempt): Attempt {
-    const { terminal, attempts } = this.#parts;
-    if (!terminal.takeLateResults) return end;
-    terminal.endWritten?.();
-    if (!isNotCharged(end.state)) return end;
-    return storage(() => {
-      this.#lateResults.wasInVain(end);
-      return attempts.latest(end.request.orderId) ?? end;
-    }, "unknown");
-  }
-
-  /** The gate, and a look at what the terminal has stored: nothing may be hidden by a sale. */
-  async #prepare(preparing: AbortController): Promise<Baseline> {
-    const baseline = await this.#gate.prepare(preparing);
-    // The sale may be that of an attempt which stayed unknown.
-    if (this.#strays.found(baseline)) this.#recovery.askAgain();
-    return baseline;
-  }
-
-  /**
-   * An end that was heard is answered when the terminal's storage has borne it out, which takes a
-   * look or two (docs/design.md 3.22). A terminal that is away by then is not waited for.
-   */
-  async #borneOut(attempt: Attempt): Promise<Attempt> {
-    const { clock, settings, attempts } = this.#parts;
-    const { state, transactionId } = attempt;
-    if (!("heard" in state)) return attempt;
-    const limitMs = settings.prepareMs + settings.confirmAfterMs;
-    await within(clock, "heard end", limitMs, this.#recovery.recover(transactionId));
-    return attempts.read(transactionId) ?? attempt;
-  }
-
-  /**
-   * Reverses a sale of an order, at once or not at all: throws as {@link pay}, and NOT_SUPPORTED.
-   * `saleOf` chooses the sale, or throws, when nothing else can have the terminal any more.
-   */
-  reverse(orderId: string, saleOf: (baseline: Baseline) => SaleToReverse): Promise<Attempt> {
-    const { log } = this.#parts;
-    return this.#turn.use("reversal", orderId, {
-      needs: "reverse",
-      // A sale that no order knows makes the reversal unsafe by itself (docs/design.md 3.16).
-      prepare: (preparing) => this.#gate.prepare(preparing),
-      run: async (terminal, baseline) => {
-        const sale = saleOf(baseline);
-        const { transactionId } = sale.attempt;
-        log.info({ transactionId, orderId }, "reversal begins");
-        const unwritten: UnwrittenStep[] = [];
-        const run = runReversal(sale, baseline, terminal, { ...this.#parts, unwritten });
-        return await this.#ended(sale.attempt, unwritten, run);
-      },
-    });
-  }
-
-  /**
-   * The end of something financial: in doubt it is asked about; not on disk it is not known.
-   * `ended` is called first of all, because what it begins takes others some time.
-   */
-  async #ended(
-    begun: Attempt,
-    unwritten: UnwrittenStep[],
-    run: Promise<Attempt>,
-    ended: PaymentWork["ended"] = () => {},
-  ): Promise<Attempt> {
-    const { log, settled } = this.#parts;
-    const end = await run.catch((error: unknown) => {
-      const { transactionId } = begun;
-      log.error({ transactionId, err: error, alarm: "journal" }, "an end is not on disk");
-      void this.#recovery.doubted(begun, unwritten);
-      throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
-    });
-    ended(end);
-    if (isInDoubt(end.state)) void this.#recovery.doubted(end);
-    else this.#recovery.learn();
-    if (phaseTable[end.state.phase].archive === "withdrawal") settled();
-    return end;
-  }
-
-  /**
-   * Says whether the goods of the order on the terminal came out; see {@link PaymentRun.decide}.
-   * undefined: no payment of that order is on the terminal.
-   */
-  decide(orderId: string, decision: GoodsDecision): ReturnType<PaymentRun["decide"]> | undefined {
-    const { current } = this.#turn;
-    if (current?.orderId !== orderId) return undefined;
-    return current.run?.decide(decision, "the kiosk said so");
-  }
-
-  /** The terminal holds an approved sale of the order, and no word about its goods was taken. */
-  awaitsGoods(orderId: string): boolean {
-    const { current } = this.#turn;
-    return current?.orderId === orderId && current.run?.goodsAwaitedUntilMs !== undefined;
-  }
-
-  /**
-   * Asks the terminal to cancel the running payment. Resolves when it has taken the request; the
-   * payment's own answer decides. Takes no turn.
-   */
-  async cancel(): Promise<void> {
-    const { current } = this.#turn;
-    if (!this.#parts.terminal.cancel) {
-      // A payment that runs or begins may charge its order whatever is answered here.
-      const charged = current || this.isAsking ? "unknown" : "no";
-      throw new AppError("NOT_SUPPORTED", "This terminal cannot be cancelled.", { charged });
-    }
-    if (current?.what !== "payment") throw new AppError("NOTHING_TO_CANCEL");
-    if (!current.run) {
-      current.preparing.abort(new CancelledInTime());
-      return;
-    }
-    const answer = await current.run.cancel();
-    switch (answer.answer) {
-      case "taken":
-        return;
-      case "not-able":
-      case "nothing-running":
-        throw new AppError("NOTHING_TO_CANCEL");
-      case "refused":
-        throw new AppError("CANCEL_REFUSED", undefined, {
-          details: { terminalCode: answer.code, terminalText: answer.text },
-        });
-      case "no-answer":
-        throw new AppError("CANCEL_REFUSED", `The terminal did not answer: ${answer.text}`);
-    }
   }
 
   /** Asks for the terminal's status. Takes no turn. Throws {@link TerminalUnavailable}. */
@@ -438,7 +279,7 @@ export class TerminalDesk implements Doubts {
     writer.log("warn", word, "settled by an operator");
     this.#inquiries.reconsider();
     this.#parts.settled();
-    return this.#spokenFor(settled);
+    return this.#lateResults.spokenFor(settled);
   }
 
   /** While the terminal is asked about anything it is not to change by itself. */

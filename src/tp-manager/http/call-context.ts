@@ -31,8 +31,8 @@ export interface CallContext {
   >;
   readonly desk: Pick<
     TerminalDesk,
-    "terminal" | "turn" | "gate" | "cancel" | "check" | "checked" | "upkeep" | "obstacles"
-  >;
+    "terminal" | "turn" | "gate" | "check" | "checked" | "upkeep" | "obstacles"
+  > & { readonly running: Pick<TerminalDesk["running"], "cancel"> };
   readonly afterSale: Pick<AfterSale, "deliver" | "reverse">;
   readonly settle: (word: SettlementWord) => Promise<PaymentResult>;
   readonly monitor: Pick<Monitor, "health" | "metrics">;

@@ -43,7 +43,7 @@ export class AfterSale {
     const attempt = await orders.latestAsked(orderId);
     if (rowOf(attempt).reversal === "answer") return orders.result(attempt, true);
     assertReversible(attempt);
-    const end = await desk.reverse(orderId, (now) => this.#reversible(orderId, now));
+    const end = await desk.commands.reverse(orderId, (now) => this.#reversible(orderId, now));
     if (isCharged(end.state)) {
       throw new AppError("REVERSAL_REFUSED", "The terminal did not reverse the sale.");
     }
@@ -75,7 +75,7 @@ export class AfterSale {
         charged: chargedOf(attempt),
       });
     }
-    const word = desk.decide(orderId, decision);
+    const word = desk.running.decide(orderId, decision);
     if (word === undefined) return this.#decidedBefore(orderId, decision);
     const isEarly = isPaying(attempt.state) && attempt.state.goods === null;
     if (isEarly) throw decided(attempt);

@@ -289,7 +289,7 @@ export class Orders {
     const { attempts, desk, clock, guard, handOff, settings } = this.#parts;
     const transactionId = newId();
     const { promise: approved, resolve: approve } = Promise.withResolvers<Attempt>();
-    const ended = desk
+    const ended = desk.commands
       .pay(request.orderId, {
         begin: (baseline) => {
           assertHolds(request, desk.terminal);
@@ -343,7 +343,7 @@ export class Orders {
    */
   async #answerable({ request, approved, ended }: RunningPayment): Promise<Attempt> {
     const first = await Promise.race([approved, ended]);
-    return this.#parts.desk.awaitsGoods(request.orderId) ? first : ended;
+    return this.#parts.desk.running.awaitsGoods(request.orderId) ? first : ended;
   }
 
   /**
@@ -353,7 +353,7 @@ export class Orders {
    */
   #toTell(read: Attempt): Attempt {
     const { attempts, desk } = this.#parts;
-    if (!isApproved(read.state) || desk.awaitsGoods(read.request.orderId)) return read;
+    if (!isApproved(read.state) || desk.running.awaitsGoods(read.request.orderId)) return read;
     const attempt = reading(() => attempts.read(read.transactionId)) ?? read;
     const { state } = attempt;
     return isPaying(state) && isApproved(state)

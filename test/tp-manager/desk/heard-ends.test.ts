@@ -113,7 +113,7 @@ describe("an end after our cancel (docs/design.md 3.22)", () => {
   test("is believed after one look that shows nothing new", async () => {
     const { at, answer, end } = cancelled();
     await at.clock.advance(1_000);
-    await at.desk.cancel();
+    await at.desk.running.cancel();
     end();
     await at.clock.advance(0);
     expect(at.terminal.looks).toBe(1);
@@ -123,7 +123,7 @@ describe("an end after our cancel (docs/design.md 3.22)", () => {
   test("is not believed when the approval had crossed it", async () => {
     const { at, answer, end } = cancelled();
     await at.clock.advance(1_000);
-    await at.desk.cancel();
+    await at.desk.running.cancel();
     at.terminal.last = stored();
     end();
     await at.clock.advance(11_000);

@@ -263,7 +263,7 @@ test("a part that was delivered counts as what the terminal charged", async () =
     return { end: "completed", ticket: "" };
   };
   await pay(at, request("parts", { delivery }));
-  at.desk.decide("parts", { goods: "partly-issued", amountMinor: 400 });
+  at.desk.running.decide("parts", { goods: "partly-issued", amountMinor: 400 });
   await at.clock.advance(0);
   const { result, terminal: verdict } = await close(at);
   expect(verdict).toMatchObject({ result: "agrees", journal: { sumMinor: 400 } });

@@ -66,14 +66,14 @@ describe("a payment at a terminal that cannot be asked", () => {
     at.terminal.script = () => end.promise;
     const answer = pay(at, request("A-1"));
     await at.clock.advance(400_000);
-    const error: unknown = await at.desk.cancel().catch((why: unknown) => why);
+    const error: unknown = await at.desk.running.cancel().catch((why: unknown) => why);
     expect(error).toMatchObject({ code: "NOT_SUPPORTED", charged: "unknown" });
     expect(outcome(await answer)).toBe("Unknown");
     const looked = Promise.withResolvers<typeof at.terminal.last>();
     at.terminal.lastTransaction = () => looked.promise;
     end.resolve(lost("nothing came"));
     await at.clock.advance(1_000);
-    const behind: unknown = await at.desk.cancel().catch((why: unknown) => why);
+    const behind: unknown = await at.desk.running.cancel().catch((why: unknown) => why);
     expect(behind).toMatchObject({ code: "NOT_SUPPORTED", charged: "unknown" });
     looked.resolve(at.terminal.last);
     await at.clock.advance(1_000);

@@ -35,3 +35,9 @@ test("what other rooms see of the gate asks the terminal nothing", () => {
   expect(namesOf(gate)).toEqual(["accept", "changed"]);
   expect(Object.isFrozen(gate)).toBe(true);
 });
+
+test("what other rooms may have done at the terminal takes a turn, or goes to what runs", () => {
+  const { commands, running } = house().desk;
+  expect(namesOf(commands)).toEqual(["pay", "reverse"]);
+  expect(namesOf(running)).toEqual(["awaitsGoods", "cancel", "decide"]);
+});

@@ -70,6 +70,20 @@ test("the call of an act holds no card number, however it is encoded, and is sho
   }
 });
 
+test("how an act ended is kept with the code of its refusal", async () => {
+  const { at, post } = await loggedIn();
+  expect(await post("/payment/A-1/settle", "Anna")).toBe(400);
+  expect(await post("/reset", "Anna")).toBe(200);
+  at.desk.turn.close();
+  expect(await post("/reset", "Anna")).toBe(503);
+  const ends = at.journal.acts.list(99, 9).map(({ http, code }) => [http, code]);
+  expect(ends).toEqual([
+    [503, "STOPPING"],
+    [200, null],
+    [400, "BODY_NOT_JSON"],
+  ]);
+});
+
 test("a question to the logs finds nothing that was taken out of them", async () => {
   const installation = installationAt(temporaryFolder());
   mkdirSync(installation.logDirectory, { recursive: true });

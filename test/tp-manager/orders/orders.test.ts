@@ -111,7 +111,7 @@ describe("a payment", () => {
   test("approved after a cancel is charged and raises an alarm", async () => {
     const at = house();
     at.terminal.script = async (order, observer) => {
-      await at.desk.cancel();
+      await at.desk.running.cancel();
       return approves(order, observer);
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
@@ -328,7 +328,9 @@ test("a terminal that first tells nothing of itself is known by what it tells la
 
 describe("cancel and stop", () => {
   test("with nothing running there is nothing to cancel", async () => {
-    await expect(house().desk.cancel()).rejects.toMatchObject({ code: "NOTHING_TO_CANCEL" });
+    await expect(house().desk.running.cancel()).rejects.toMatchObject({
+      code: "NOTHING_TO_CANCEL",
+    });
   });
 
   test("a cancel before the command could leave ends the order as cancelled", async () => {
@@ -341,7 +343,7 @@ describe("cancel and stop", () => {
     at.terminal.onCancel = () => withdraw();
     const answer = pay(at, request("A-1"));
     await at.clock.advance(0);
-    await at.desk.cancel();
+    await at.desk.running.cancel();
     const { body } = await answer;
     expect([body.status, body.error]).toMatchObject([
       "Cancelled",
@@ -359,7 +361,7 @@ describe("cancel and stop", () => {
     resolve(baseline);
     // One turn: the driver has answered, the payment has not gone on yet.
     await Promise.resolve();
-    await at.desk.cancel();
+    await at.desk.running.cancel();
     expect(outcome(await answer)).toBe("Cancelled");
     expect(at.terminal.paid).toEqual([]);
   });
@@ -374,7 +376,7 @@ describe("cancel and stop", () => {
     };
     const answer = pay(at, request("A-1"));
     await at.clock.advance(0);
-    await at.desk.cancel();
+    await at.desk.running.cancel();
     expect(outcome(await answer)).toBe("Success");
   });
 
@@ -384,7 +386,7 @@ describe("cancel and stop", () => {
     at.terminal.cancelAnswer = { answer: "refused", code: "83", text: "not possible" };
     void pay(at, request("A-1"));
     await at.clock.advance(0);
-    await expect(at.desk.cancel()).rejects.toMatchObject({ code: "CANCEL_REFUSED" });
+    await expect(at.desk.running.cancel()).rejects.toMatchObject({ code: "CANCEL_REFUSED" });
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("sent");
   });
 

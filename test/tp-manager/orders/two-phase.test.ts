@@ -89,7 +89,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
   });
 
   test("is reversed by /cancel and by a stop", async () => {
-    for (const end of [(at: House) => at.desk.cancel(), (at: House) => at.desk.stop()]) {
+    for (const end of [(at: House) => at.desk.running.cancel(), (at: House) => at.desk.stop()]) {
       const at = vending();
       await pay(at, twoPhase);
       const ended = end(at);

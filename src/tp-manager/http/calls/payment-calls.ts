@@ -100,7 +100,7 @@ export const paymentCalls: readonly AnyCall[] = [
       errors: ["NOTHING_TO_CANCEL", "CANCEL_REFUSED", "NOT_SUPPORTED"],
     }),
     async handle({ reply }, { desk }) {
-      await desk.cancel();
+      await desk.running.cancel();
       return sendOne(reply, 200, {
         status: "Success",
         cancelled: true,

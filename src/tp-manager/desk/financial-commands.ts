@@ -1,0 +1,162 @@
+import { AppError } from "../../shared/errors.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { type Clock, within } from "../../shared/time.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
+import type { UnwrittenStep } from "../attempts/attempt-writer.ts";
+import type { Announce } from "../attempts/event-table.ts";
+import type { SaleToReverse } from "../attempts/freshness-policy.ts";
+import type { Attempt } from "../attempts/payment.ts";
+import { isInDoubt, phaseTable } from "../attempts/phase-table.ts";
+import type { Baseline, HeldTerminal, TerminalFacts } from "../terminal/terminal.ts";
+import type { LateResults } from "./late-results.ts";
+import { PaymentRun } from "./payment-run.ts";
+import type { Reconciler } from "./reconciler.ts";
+import type { Recovery } from "./recovery.ts";
+import { runReversal } from "./reversal-run.ts";
+import type { StrayReports } from "./stray-reports.ts";
+import type { TerminalGate } from "./terminal-gate.ts";
+import type { TerminalTurn } from "./terminal-turn.ts";
+
+interface CommandParts {
+  readonly attempts: AttemptStore;
+  readonly terminal: HeldTerminal & Pick<TerminalFacts, "capabilities">;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** For `GET /events`. */
+  readonly announce?: Announce | undefined;
+  /** Then the terminal is asked to cancel. */
+  readonly paymentTimeoutMs: number;
+  /** How long the terminal may take to answer before anything financial. */
+  readonly prepareMs: number;
+  /** Time between the two reads of a recovery. */
+  readonly confirmAfterMs: number;
+  /** An attempt has become charged or reversed: there is something to hand over. */
+  readonly settled: () => void;
+  readonly turn: TerminalTurn;
+  readonly gate: Pick<TerminalGate, "prepare">;
+  readonly recovery: Pick<Recovery, "recover" | "doubted" | "learn" | "askAgain">;
+  readonly strays: Pick<StrayReports, "found">;
+  readonly lateResults: Pick<LateResults, "caughtUp" | "spokenFor">;
+  readonly reconciler: Pick<Reconciler, "sold">;
+}
+
+/** Calls of the desk to the order that is paid, made while the payment has the terminal. */
+interface PaymentWork {
+  /** Writes the write-ahead record. The command leaves at once afterwards. */
+  begin(baseline: Baseline): Attempt;
+  /** A two-phase sale was approved and waits for its goods. */
+  approved(attempt: Attempt): void;
+  /** The end is on disk. Must not throw. */
+  ended(attempt: Attempt): void;
+  /** Nothing financial has left: the attempt is recorded as failed. */
+  refused(why: AppError): Attempt;
+}
+
+/**
+ * The commands that may charge a card or give money back: a payment, the reversal of a sale. Each
+ * takes a turn, leaves once, and ends on disk or in doubt (docs/design.md 3.3, 3.5).
+ */
+export class FinancialCommands {
+  readonly #parts: CommandParts;
+
+  constructor(parts: CommandParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Pays an order, at once or not at all: throws TERMINAL_IN_DOUBT, STOPPING, UPDATING or
+   * TERMINAL_BUSY. Resolves with the attempt as it ended; rejects with STORAGE_FAILED when that is
+   * not on disk.
+   */
+  pay(orderId: string, payment: PaymentWork): Promise<Attempt> {
+    const { log, lateResults, reconciler } = this.#parts;
+    const ended = this.#parts.turn.use("payment", orderId, {
+      needs: "pay",
+      prepare: (preparing) => this.#prepare(preparing),
+      run: async (_terminal, baseline, turn) => {
+        const begun = lateResults.caughtUp(() => payment.begin(baseline));
+        const { transactionId, number } = begun;
+        const about = { transactionId, orderId, attempt: number };
+        const unwritten: UnwrittenStep[] = [];
+        const run = new PaymentRun(begun, { ...this.#parts, unwritten });
+        turn.run = run;
+        void run.approved.then(payment.approved);
+        const finished = run.finish();
+        log.info(about, "payment begins");
+        const end = await this.#ended(begun, unwritten, finished, payment.ended);
+        reconciler.sold(end);
+        log.info(about, `payment ended: ${end.state.phase}`);
+        return lateResults.spokenFor(end);
+      },
+      refused: (why) => lateResults.caughtUp(() => payment.refused(why)),
+    });
+    return ended.then((attempt) => this.#borneOut(attempt));
+  }
+
+  /** The gate, and a look at what the terminal has stored: nothing may be hidden by a sale. */
+  async #prepare(preparing: AbortController): Promise<Baseline> {
+    const { gate, strays, recovery } = this.#parts;
+    const baseline = await gate.prepare(preparing);
+    // The sale may be that of an attempt which stayed unknown.
+    if (strays.found(baseline)) recovery.askAgain();
+    return baseline;
+  }
+
+  /**
+   * An end that was heard is answered when the terminal's storage has borne it out, which takes a
+   * look or two (docs/design.md 3.22). A terminal that is away by then is not waited for.
+   */
+  async #borneOut(attempt: Attempt): Promise<Attempt> {
+    const { clock, attempts, recovery, prepareMs, confirmAfterMs } = this.#parts;
+    const { state, transactionId } = attempt;
+    if (!("heard" in state)) return attempt;
+    const limitMs = prepareMs + confirmAfterMs;
+    await within(clock, "heard end", limitMs, recovery.recover(transactionId));
+    return attempts.read(transactionId) ?? attempt;
+  }
+
+  /**
+   * Reverses a sale of an order, at once or not at all: throws as {@link pay}, and NOT_SUPPORTED.
+   * `saleOf` chooses the sale, or throws, when nothing else can have the terminal any more.
+   */
+  reverse(orderId: string, saleOf: (baseline: Baseline) => SaleToReverse): Promise<Attempt> {
+    const { log, turn, gate } = this.#parts;
+    return turn.use("reversal", orderId, {
+      needs: "reverse",
+      // A sale that no order knows makes the reversal unsafe by itself (docs/design.md 3.16).
+      prepare: (preparing) => gate.prepare(preparing),
+      run: async (terminal, baseline) => {
+        const sale = saleOf(baseline);
+        const { transactionId } = sale.attempt;
+        log.info({ transactionId, orderId }, "reversal begins");
+        const unwritten: UnwrittenStep[] = [];
+        const run = runReversal(sale, baseline, terminal, { ...this.#parts, unwritten });
+        return await this.#ended(sale.attempt, unwritten, run);
+      },
+    });
+  }
+
+  /**
+   * The end of something financial: in doubt it is asked about; not on disk it is not known.
+   * `ended` is called first of all, because what it begins takes others some time.
+   */
+  async #ended(
+    begun: Attempt,
+    unwritten: UnwrittenStep[],
+    run: Promise<Attempt>,
+    ended: PaymentWork["ended"] = () => {},
+  ): Promise<Attempt> {
+    const { log, settled, recovery } = this.#parts;
+    const end = await run.catch((error: unknown) => {
+      const { transactionId } = begun;
+      log.error({ transactionId, err: error, alarm: "journal" }, "an end is not on disk");
+      void recovery.doubted(begun, unwritten);
+      throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
+    });
+    ended(end);
+    if (isInDoubt(end.state)) void recovery.doubted(end);
+    else recovery.learn();
+    if (phaseTable[end.state.phase].archive === "withdrawal") settled();
+    return end;
+  }
+}

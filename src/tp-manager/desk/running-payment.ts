@@ -1,0 +1,71 @@
+import { AppError } from "../../shared/errors.ts";
+import { CancelledInTime } from "../attempts/failures.ts";
+import type { GoodsDecision, HeldTerminal } from "../terminal/terminal.ts";
+import type { PaymentRun } from "./payment-run.ts";
+import type { TerminalTurn } from "./terminal-turn.ts";
+
+/** The payment that has the terminal, for those who have a word for it: none takes a turn. */
+export class RunningPayment {
+  readonly #turn: Pick<TerminalTurn, "current">;
+  readonly #terminal: Pick<HeldTerminal, "cancel">;
+  readonly #isAsking: () => boolean;
+
+  /** `isAsking`: the terminal has something to be asked about. */
+  constructor(
+    turn: Pick<TerminalTurn, "current">,
+    terminal: Pick<HeldTerminal, "cancel">,
+    isAsking: () => boolean,
+  ) {
+    this.#turn = turn;
+    this.#terminal = terminal;
+    this.#isAsking = isAsking;
+  }
+
+  /**
+   * Says whether the goods of the order on the terminal came out; see {@link PaymentRun.decide}.
+   * undefined: no payment of that order is on the terminal.
+   */
+  decide(orderId: string, decision: GoodsDecision): ReturnType<PaymentRun["decide"]> | undefined {
+    const { current } = this.#turn;
+    if (current?.orderId !== orderId) return undefined;
+    return current.run?.decide(decision, "the kiosk said so");
+  }
+
+  /** The terminal holds an approved sale of the order, and no word about its goods was taken. */
+  awaitsGoods(orderId: string): boolean {
+    const { current } = this.#turn;
+    return current?.orderId === orderId && current.run?.goodsAwaitedUntilMs !== undefined;
+  }
+
+  /**
+   * Asks the terminal to cancel the running payment. Resolves when it has taken the request; the
+   * payment's own answer decides.
+   */
+  async cancel(): Promise<void> {
+    const { current } = this.#turn;
+    if (!this.#terminal.cancel) {
+      // A payment that runs or begins may charge its order whatever is answered here.
+      const charged = current || this.#isAsking() ? "unknown" : "no";
+      throw new AppError("NOT_SUPPORTED", "This terminal cannot be cancelled.", { charged });
+    }
+    if (current?.what !== "payment") throw new AppError("NOTHING_TO_CANCEL");
+    if (!current.run) {
+      current.preparing.abort(new CancelledInTime());
+      return;
+    }
+    const answer = await current.run.cancel();
+    switch (answer.answer) {
+      case "taken":
+        return;
+      case "not-able":
+      case "nothing-running":
+        throw new AppError("NOTHING_TO_CANCEL");
+      case "refused":
+        throw new AppError("CANCEL_REFUSED", undefined, {
+          details: { terminalCode: answer.code, terminalText: answer.text },
+        });
+      case "no-answer":
+        throw new AppError("CANCEL_REFUSED", `The terminal did not answer: ${answer.text}`);
+    }
+  }
+}
