@@ -291,8 +291,8 @@ export const supervisorMigrations: readonly Migration[] = [
       AND status = 'ok' AND operation IN ('refund', 'cancellation', 'reject');
   `,
   },
-  // What ended the tries of an item other than a try that the gateway took, and who wanted it
-  // otherwise: an order's story. A payment that goes well writes nothing here.
+  // An order's story: why the tries of an item ended otherwise than by the gateway's answer, and
+  // who had it sent again or dropped it. A payment that goes well writes nothing here.
   {
     goesOn: `
   ALTER TABLE operator_actions ADD COLUMN by_whom TEXT; -- null: not told

@@ -5,7 +5,9 @@ import {
   deliveryStateSchema,
   gatewayOperationKindSchema,
   gatewayOperationSchema,
+  gatewayStateSchema,
   openAtGatewaySchema,
+  sendingStepSchema,
 } from "./gateway-words.ts";
 import {
   notificationFigures,
@@ -21,9 +23,13 @@ export {
   deliveryStateSchema,
   type GatewayOperation,
   type GatewayOperationKind,
+  type GatewayState,
   gatewayOperationKindSchema,
   gatewayOperationSchema,
+  gatewayStateSchema,
   type OpenAtGateway,
+  type SendingStep,
+  sendingStepWords,
 } from "./gateway-words.ts";
 export { type HandedAgain, type KnownOrder, STORE_PAGE_MAX } from "./store-messages.ts";
 
@@ -92,46 +98,6 @@ export const FLEET_REQUEST = "fleet-request";
 export const NOTE_CHARACTERS_MAX = 500;
 /** A name and a login. */
 const PERSON_CHARACTERS_MAX = 500;
-
-/**
- * How an order stands at the gateway, as far as the gateway has told. Of two notifications the one
- * with the later state here wins, in whatever order they came.
- */
-export const gatewayStateSchema = z.enum([
-  "unknown",
-  "waiting",
-  "declined",
-  "aborted",
-  "authorized",
-  "captured",
-  "partly-refunded",
-  "refunded",
-  "cancelled",
-  "reversed",
-]);
-export type GatewayState = z.infer<typeof gatewayStateSchema>;
-
-/** One step of an order's way to the gateway. */
-const sendingStepSchema = z.object({
-  atMs: z.int(),
-  /**
-   * queued: handed over. try: the end of one. parked, closed, sent: what ended the tries other than
-   * an answer of the gateway. requeue, drop: a person's word.
-   */
-  step: z.enum(["queued", "try", "parked", "closed", "sent", "requeue", "drop"]),
-  /** Of a try, from 1. */
-  number: z.int().nullable(),
-  /** Of a try. not-known: the gateway may have it. */
-  outcome: z.enum(["taken", "not-taken", "not-sent", "not-known"]).nullable(),
-  /** Of a try: a row of the fault table. */
-  class: z.string().nullable(),
-  /** The gateway's words, the reason, or the person's note. */
-  description: z.string(),
-  /** The person, where that is known. */
-  by: z.string().nullable(),
-});
-export type SendingStep = z.infer<typeof sendingStepSchema>;
-export const sendingStepWords = sendingStepSchema.shape;
 
 const gatewayHistorySchema = z.object({
   known: z.boolean(),

@@ -81,7 +81,7 @@ test("what is not known of a try, and why it was closed, is told", async () => {
   expect(told("A-2")).toEqual([]);
 });
 
-test("an order that the gateway names is told as sent, and one that it takes writes no more", async () => {
+test("one that the gateway names is told as sent; one that it takes has no row more", async () => {
   const { rig, told, ends } = await rigWithSteps();
   await rig.tries(rig.handOver("A-2"), 1);
   expect([told("A-2"), ends()]).toEqual([["queued", "try, taken, N/A"], []]);

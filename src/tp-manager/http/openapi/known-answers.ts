@@ -5,7 +5,6 @@ import {
   gatewayOperationKindSchema,
   gatewayOperationSchema,
   gatewayStateSchema,
-  sendingStepWords,
 } from "../../../shared/ipc/contract.ts";
 import { eventTable, promptTexts } from "../../attempts/event-table.ts";
 import { strayFindings } from "../../attempts/ladder-policy.ts";
@@ -150,21 +149,6 @@ const gatewayOperation = z.object({
   endedAt: time.nullable(),
 });
 
-const sendingStep = z
-  .object({
-    at: time,
-    step: sendingStepWords.step.describe(
-      "queued: handed over. try: its end. parked, closed, sent: what ended the tries other than " +
-        "the gateway's answer. requeue, drop: a person's word.",
-    ),
-    number: sendingStepWords.number.describe("Of the try, from 1. Long histories have gaps."),
-    outcome: sendingStepWords.outcome.describe("Of the try. not-known: the gateway may have it."),
-    class: sendingStepWords.class,
-    description: z.string().describe("The gateway's words, the reason, or the person's note."),
-    by: z.string().nullable().describe("The person's name and login; null: not known."),
-  })
-  .describe("The order's way to the gateway, oldest first; empty: an older supervisor.");
-
 /** How an order stands at the gateway. */
 const gatewayStanding = z
   .union([
@@ -172,7 +156,7 @@ const gatewayStanding = z
       state: gatewayStateSchema,
       fraudReported: z.boolean(),
       transactionPublicIds: z.array(publicId),
-      sending: z.array(sendingStep),
+      sending: z.array(evidence.sendingStep),
       history: z.array(gatewayEvent),
       operations: z.array(gatewayOperation),
       possibleOrders: z
