@@ -56,9 +56,9 @@ const UPKEEP_LIMITS = {
 };
 
 /** Every part of tp-manager in start order, with what it depends on. */
-await runProgram("tp-manager", STOP_DEADLINE_MS, start, { added: protocolPart, checkStore });
-
 const fields = { ...sharedFields, ...protocolPart.fields };
+
+await runProgram("tp-manager", STOP_DEADLINE_MS, start, { added: protocolPart, checkStore });
 
 async function start(context: ProgramContext): Promise<void> {
   const { config, installation, runDirectory, log, clock, onStop } = context;
