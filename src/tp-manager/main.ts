@@ -55,9 +55,9 @@ const UPKEEP_LIMITS = {
   telecollectionLimitMs: 600_000,
 };
 
-/** Every part of tp-manager in start order, with what it depends on. */
 const fields = { ...sharedFields, ...protocolPart.fields };
 
+/** Every part of tp-manager in start order, with what it depends on. */
 await runProgram("tp-manager", STOP_DEADLINE_MS, start, { added: protocolPart, checkStore });
 
 async function start(context: ProgramContext): Promise<void> {
