@@ -12,7 +12,7 @@ const SAVE_AGAIN_MS = 5_000;
 
 const logEndings = ["-wal", "-shm"] as const;
 
-/** What has become of the names of an open database. */
+/** Why a name no longer leads to the open file. */
 type Change = "missing" | "replaced" | "log-gone";
 
 /**
@@ -106,7 +106,7 @@ export class OpenFiles {
       this.#own = this.#identities();
       this.#onMended(`${this.#logGone}, and was made anew with all that it held`);
     } catch {
-      // Somebody reads the database: the fault stays until the next try.
+      // A reader has the database: the fault stays until the next try.
     }
   }
 

@@ -32,7 +32,7 @@ test("no payment reaches the terminal, and a paid order is still answered", asyn
   expect(savedOf(at).attempts.latest("A-1")?.state.phase).toBe("charged");
 });
 
-test("a file that is lost while the terminal is made ready keeps its command from leaving", async () => {
+test("a file lost while the terminal is made ready keeps its command from leaving", async () => {
   const at = house();
   const prepared = at.terminal.prepare.bind(at.terminal);
   at.terminal.prepare = (signal) => {
