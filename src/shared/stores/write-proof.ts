@@ -26,8 +26,8 @@ interface WriteFault {
 
 /**
  * Whether a database can be written, and if not, why: a disk may be full, read-only or fail, or the
- * files may be gone, long before the next payment. A write that fails tells it at once; without one,
- * a small commit is made when somebody asks and the last proof is old (docs/design.md 1.3).
+ * files may be gone, long before the next payment. A write that fails tells it at once; without
+ * one, a small commit is made when somebody asks and the last proof is old (docs/design.md 1.3).
  */
 export class WriteProof {
   readonly #database: DatabaseSync;
