@@ -55,6 +55,8 @@ const UPKEEP_LIMITS = {
   telecollectionLimitMs: 600_000,
 };
 
+const fields = { ...sharedFields, ...protocolPart.fields };
+
 /** Every part of tp-manager in start order, with what it depends on. */
 await runProgram("tp-manager", STOP_DEADLINE_MS, start, { added: protocolPart, checkStore });
 
@@ -86,9 +88,9 @@ async function start(context: ProgramContext): Promise<void> {
   const monitor = createMonitor(context, { hub, desk, journal, handOff, guard }, supervisor);
   onStop("monitor", () => monitor.close());
   const atGateway = gatewayParts(context, supervisor, journal, areaLog("gateway"));
-  const fields = { ...sharedFields, ...protocolPart.fields };
+  const hours = watchHours(context, { days: journal.days, desk, supervisor });
   const options = apiOptions(context, {
-    ...{ monitor, orders, desk, supervisor, days: journal.days },
+    ...{ monitor, orders, desk, supervisor, days: hours.days },
     afterSale: new AfterSale({ attempts, terminalLog, desk, orders }),
     refused: new RefusedHandOvers(journal.refused, handOff, clock, areaLog("hand-off")),
     gateway: atGateway.gateway,
@@ -124,7 +126,7 @@ async function start(context: ProgramContext): Promise<void> {
     deliveries.start();
     startAlarmPoll(context, journal, supervisor);
     startTroubleWatch(context, monitor, areaLog("hand-off"));
-    startHours(context, { days: journal.days, desk, supervisor });
+    hours.start();
     atGateway.start();
   });
 }
@@ -353,10 +355,10 @@ interface HourParts {
   readonly supervisor: SupervisorLink;
 }
 
-function startHours(
+function watchHours(
   { config, clock, log, onStop }: ProgramContext,
   { days, desk, supervisor }: HourParts,
-): void {
+): { readonly days: ApiOptions["days"]; start(): void } {
   const waiting = async (): Promise<number> => {
     const { outbox } = await supervisor.call("status", {});
     return outbox.pending + outbox.parked;
@@ -365,8 +367,14 @@ function startHours(
   const watch = new HourWatch({
     ...{ desk, days, waiting, keptDays: config.JOURNAL_DAYS, clock, log: area },
   });
-  onStop("hours", () => watch.close());
-  watch.start();
+  const start = (): void => {
+    onStop("hours", () => watch.close());
+    watch.start();
+  };
+  return {
+    days: { hours: watch.hours.bind(watch), closings: days.closings.bind(days) },
+    start,
+  };
 }
 
 interface ChoreParts {

@@ -96,6 +96,10 @@ export function fullSupervisor(n: number, standing: Standing = "sent long ago"):
       );
     }
     fill(
+      "INSERT INTO outbox_ends (transaction_id, at_ms, state, reason)",
+      `${transactionId}, i, 'parked', 'why'`,
+    );
+    fill(
       "INSERT INTO operator_actions (transaction_id, at_ms, action, note)",
       `${transactionId}, i, 'requeue', ''`,
     );

@@ -4,7 +4,7 @@ import type { Statement, Statements } from "./statements.ts";
 const texts = {
   begin: `INSERT INTO act (at_ms, login, name, reason, call, body)
     VALUES (?, ?, ?, ?, ?, ?)`,
-  end: "UPDATE act SET http = ? WHERE id = ?",
+  end: "UPDATE act SET http = ?, code = ? WHERE id = ?",
   list: "SELECT * FROM act WHERE id < ? ORDER BY id DESC LIMIT ?",
 };
 
@@ -21,8 +21,8 @@ export class ActRows implements ActStore {
     return Number(lastInsertRowid);
   }
 
-  end(id: number, http: number): void {
-    this.#sql.end.run(http, id);
+  end(id: number, http: number, code: string | null): void {
+    this.#sql.end.run(http, code, id);
   }
 
   list(before: number, limit: number): KeptAct[] {
@@ -35,6 +35,7 @@ export class ActRows implements ActStore {
       call: String(row["call"]),
       body: row["body"] === null ? null : String(row["body"]),
       http: row["http"] === null ? null : Number(row["http"]),
+      code: row["code"] === null ? null : String(row["code"]),
     }));
   }
 }

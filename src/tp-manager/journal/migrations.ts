@@ -328,4 +328,6 @@ export const migrations: readonly Migration[] = [
     WHERE result IN ('differs', 'jump') AND seen_ms IS NULL;
   `,
   },
+  // Why an act was refused, or what kept its end from being known.
+  { goesOn: "ALTER TABLE act ADD COLUMN code TEXT;" },
 ];

@@ -4,11 +4,12 @@ import { expect, test } from "vitest";
 import { sharedFields } from "../../../src/shared/config/schema.ts";
 import { findingTable } from "../../../src/shared/doctor/finding-table.ts";
 import { errorTable } from "../../../src/shared/errors.ts";
+import { sendingStepWords } from "../../../src/shared/ipc/contract.ts";
 import { KEEPS_PAYMENTS, troubleTable } from "../../../src/shared/troubles.ts";
 import { projectRoot } from "../../../src/shared/version-files.ts";
 import { seenKinds } from "../../../src/tp-manager/attempts/seen-store.ts";
 // @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
-import { actTold } from "../../../src/tp-manager/console/pages/care/act-words.js";
+import { actTold, endTold } from "../../../src/tp-manager/console/pages/care/act-words.js";
 // @ts-expect-error: as above
 import german from "../../../src/tp-manager/console/pages/words/de.js";
 // @ts-expect-error: as above
@@ -80,6 +81,10 @@ test("every code that the connector tells has the page's own sentence in each la
       .filter((code) => !forPrograms.includes(code))
       .map((code) => `error.${code}`),
     ...noteNames.map((note) => `note.${note}`),
+    ...sendingStepWords.step.options
+      .filter((step) => step !== "try")
+      .map((step) => `story.sending.${step}`),
+    ...sendingStepWords.outcome.unwrap().options.map((end) => `story.sending.try.${end}`),
     ...warningNames.filter((name) => name !== "stored").map((name) => `warning.${name}`),
     ...Object.entries(troubleTable)
       .filter(([, { check }]) => check !== KEEPS_PAYMENTS)
@@ -124,6 +129,26 @@ test("what a person did is told as a sentence, whatever was kept of the call", (
     other,
   ]);
 });
+
+test.each([["English", base] as const, ...others])(
+  "how an act ended is told in words, in %s",
+  (_name, texts) => {
+    const words = (key: string, values: Record<string, unknown> = {}) =>
+      texts[key]?.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole)) ?? key;
+    const told = (http: number | null, code: string | null) =>
+      endTold({ http, code }, words, (name: string) => words(`error.${name}`));
+    const refused = told(409, "NOTHING_TO_SETTLE");
+    expect(refused).toContain(texts["error.NOTHING_TO_SETTLE"]);
+    expect(refused).toContain("(NOTHING_TO_SETTLE)");
+    // Whether it was done is not known: nothing may say that it was refused.
+    const word = String(refused.split(" ")[0]?.replace(":", ""));
+    const unknown = told(504, "PAYMENT_UNKNOWN");
+    expect(unknown).toContain(texts["error.PAYMENT_UNKNOWN"]);
+    expect([unknown.includes(word), told(409, null)]).toEqual([false, `${word} (409)`]);
+    expect(told(504, null)).toMatch(/ \(504\)$/);
+    expect([told(200, null), told(null, null)]).toEqual([texts["acts.done"], texts["acts.open"]]);
+  },
+);
 
 const findings: ReadonlyArray<
   readonly [code: string, row: { check: string; says: string; todo?: string }]

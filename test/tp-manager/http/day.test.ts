@@ -67,6 +67,42 @@ test.each(["yesterday", "2026-02-30", "0001-01-01", "2026-01-15T00:00:00Z"])(
   },
 );
 
+test("the running hour is told from the first look on, with what is not written yet", async () => {
+  const at = house();
+  const { clock, desk, journal, terminal } = at;
+  const days = journal.days;
+  const watch = new HourWatch({
+    ...{ desk, days, clock, log: at.log, keptDays: 1 },
+    waiting: () => Promise.resolve(2),
+  });
+  const { one } = await api(
+    { days: { hours: watch.hours.bind(watch), closings: days.closings.bind(days) } },
+    at,
+  );
+  const date = "2026-01-15";
+  const hour = new Date(clock.now()).getHours();
+  const told = async () => {
+    const { readySeconds, noLinkSeconds, waitingMax } = (await one("GET", `/day?date=${date}`)).one
+      .hours[hour];
+    return [readySeconds, noLinkSeconds, waitingMax];
+  };
+  expect(await told()).toEqual([null, null, null]); // nobody watches yet
+  await clock.advance(MINUTE_MS);
+  watch.start();
+  await clock.advance(10_000);
+  expect(await told()).toEqual([10, 0, 2]);
+  expect(days.hours(0, Number.MAX_SAFE_INTEGER)).toEqual([]);
+  await clock.advance(6 * MINUTE_MS);
+  expect(days.hours(0, Number.MAX_SAFE_INTEGER)).toHaveLength(1);
+  terminal.state = { ...terminal.state, link: "disconnected" };
+  await clock.advance(20_000);
+  const [ready, noLink] = await told();
+  expect([ready + noLink, noLink > 15]).toEqual([390, true]); // of both rows, each once
+  expect((await one("GET", "/day?date=2026-01-14")).one.hours[hour].readySeconds).toBe(null);
+  await watch.close();
+  expect(await told()).toEqual([ready, noLink, 2]);
+});
+
 test("an hour is counted as ready, refusing or without a link, and written", async () => {
   const at = house();
   const { clock, desk, journal, terminal } = at;

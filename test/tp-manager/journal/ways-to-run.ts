@@ -50,7 +50,7 @@ const seen: Record<string, Ways> = {
 
 const acts: Record<string, Ways> = {
   "acts begin": one(0, "operator", "Anna", "it hangs", "POST /reset", null),
-  "acts end": (n) => [[200, n / 2]],
+  "acts end": (n) => [[409, "NOTHING_TO_SETTLE", n / 2]],
   "acts list": (n) => [
     [noBound, 50],
     [n / 2, 50],

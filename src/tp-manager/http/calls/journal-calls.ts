@@ -83,8 +83,8 @@ export const journalCalls: readonly AnyCall[] = [
     summary: "What people did at the operator's console, newest first",
     description:
       "Each with login, name, reason, the call and its body; `http` is the status of the answer, " +
-      "null while it runs or when its end was not kept. The header next-cursor continues behind " +
-      "a full page.",
+      "null while it runs or when its end was not kept, and `code` that of its error. " +
+      "The header next-cursor continues behind a full page.",
     query: z.strictObject({
       limit: pageLimit(PAGE_MAX),
       cursor: wholeNumber(Number.MAX_SAFE_INTEGER, z.int().min(1))

@@ -14,6 +14,7 @@ const act = z.object({
   call: z.string().describe("Method and path."),
   body: z.string().nullable().describe("JSON, card numbers masked."),
   http: z.int().nullable(),
+  code: z.string().nullable().describe("Of the error that was answered."),
 });
 
 const setting = z.object({
@@ -79,7 +80,13 @@ export const consoleAnswers = {
     schema: act,
     example: {
       ...{ id: 7, at: "2026-01-15T12:00:00.000Z", login: "operator", name: "Anna" },
-      ...{ reason: "hangs at the card reader", call: "POST /reset", body: null, http: 200 },
+      ...{
+        reason: "hangs at the card reader",
+        call: "POST /reset",
+        body: null,
+        http: 200,
+        code: null,
+      },
     },
   },
 };

@@ -11,7 +11,7 @@ const DAY_MS = 24 * 3_600_000;
 
 interface HourWatchParts {
   readonly desk: Pick<TerminalDesk, "obstacles" | "turn">;
-  readonly days: Pick<DayStore, "addHour">;
+  readonly days: Pick<DayStore, "addHour" | "hours">;
   /** Transactions that the gateway does not have. Rejects when the supervisor does not answer. */
   readonly waiting: () => Promise<number>;
   /** JOURNAL_DAYS. */
@@ -33,6 +33,7 @@ export class HourWatch {
   #writtenMs: number;
   #timer: Timer | undefined;
   #asked: Promise<void> = Promise.resolve();
+  #isWatching = false;
 
   constructor(parts: HourWatchParts) {
     const { clock } = parts;
@@ -43,6 +44,8 @@ export class HourWatch {
   }
 
   start(): void {
+    this.#lookedMs = this.#parts.clock.monotonicMs();
+    this.#isWatching = true;
     this.#asked = this.#ask();
     this.#wait();
   }
@@ -52,7 +55,19 @@ export class HourWatch {
     this.#timer?.clear();
     await this.#asked;
     this.#count();
+    this.#isWatching = false;
     this.#write();
+  }
+
+  /** Those of the journal, which may throw, with what is counted and not written yet. */
+  hours(fromMs: number, untilMs: number): HourRow[] {
+    const written = this.#parts.days.hours(fromMs, untilMs);
+    const { atMs } = this.#counted;
+    if (!this.#isWatching || atMs < fromMs || atMs >= untilMs) return written;
+    this.#count();
+    const isRunning = (one: HourRow): boolean => one.atMs === atMs;
+    const others = written.filter((one) => !isRunning(one));
+    return [...others, sumOf(written.find(isRunning), this.#counted)];
   }
 
   #wait(): void {
@@ -108,6 +123,19 @@ export class HourWatch {
       this.#parts.log.debug({ err: error }, "the supervisor did not tell how much waits");
     }
   }
+}
+
+/** As the journal adds it up. */
+function sumOf(written: HourRow | undefined, counted: HourRow): HourRow {
+  if (!written) return counted;
+  const told = [written.waitingMax, counted.waitingMax].filter((count) => count !== null);
+  return {
+    atMs: counted.atMs,
+    readyMs: written.readyMs + counted.readyMs,
+    refusingMs: written.refusingMs + counted.refusingMs,
+    noLinkMs: written.noLinkMs + counted.noLinkMs,
+    waitingMax: told.length > 0 ? Math.max(...told) : null,
+  };
 }
 
 /** The begin of the hour on the kiosk's clock. */

@@ -39,6 +39,20 @@ export function actTold({ call, body }, words, language) {
 }
 
 /**
+ * How it ended. Only a status below 500 says that nothing was done.
+ * @param {{ http: number | null, code: string | null }} act
+ * @param {import("../words.js").Words} words
+ * @param {(code: string) => string} reasonOf the page's sentence about a code
+ */
+export function endTold({ http, code }, words, reasonOf) {
+  if (http === null) return words("acts.open");
+  if (http === 200) return words("acts.done");
+  const end = http < 500 ? "refused" : "failed";
+  if (!code) return words(`acts.${end}.plain`, { http });
+  return words(`acts.${end}`, { reason: reasonOf(code), code });
+}
+
+/**
  * @param {string} path
  * @param {any} given
  */

@@ -1,7 +1,7 @@
 import { timeOf } from "../format.js";
-import { faultOf } from "../said.js";
+import { faultOf, own } from "../said.js";
 import { html, useState } from "../vendor/htm-preact.js";
-import { actTold } from "./act-words.js";
+import { actTold, endTold } from "./act-words.js";
 
 /** @param {import("../main.js").ViewProps} props */
 export function Acts({ api, words, language }) {
@@ -18,6 +18,8 @@ export function Acts({ api, words, language }) {
       setFault(/** @type {Error} */ (error).message);
     }
   };
+  const reasonOf = (/** @type {string} */ code) =>
+    own(words, `error.${code}`, words("error.other"));
   return html`<section aria-labelledby="acts-title">
     <h2 id="acts-title">${words("acts.title")}</h2>
     <button type="button" onclick=${() => read(null)}>${words("acts.show")}</button>
@@ -28,7 +30,7 @@ export function Acts({ api, words, language }) {
       html`<ul class="plain">${listed.map(
         (one) => html`<li key=${one.id}>
       ${timeOf(one.at, language)} <strong>${one.name}</strong> (${one.login}): ${one.reason}<br />
-      ${actTold(one, words, language)} → ${endOf(one, words)}
+      ${actTold(one, words, language)} → ${endTold(one, words, reasonOf)}
       <details class="faint"><summary>${words("acts.raw")}</summary>
         <code>${one.call}</code> ${one.body && html`<code>${one.body}</code>`}</details>
       </li>`,
@@ -36,13 +38,4 @@ export function Acts({ api, words, language }) {
     }
     ${next && html`<button type="button" onclick=${() => read(next)}>${words("acts.more")}</button>`}
   </section>`;
-}
-
-/**
- * @param {any} act
- * @param {import("../words.js").Words} words
- */
-function endOf({ http }, words) {
-  if (http === null) return words("acts.open");
-  return http === 200 ? words("acts.done") : words("acts.refused", { http });
 }

@@ -242,5 +242,8 @@ export default {
   "acts.none": "Noch nichts.",
   "acts.open": "das Ende ist nicht bekannt",
   "acts.done": "getan",
-  "acts.refused": "abgelehnt ({http})",
+  "acts.refused": "abgelehnt: {reason} ({code})",
+  "acts.refused.plain": "abgelehnt ({http})",
+  "acts.failed": "endete mit einem Fehler: {reason} ({code})",
+  "acts.failed.plain": "endete mit einem Fehler ({http})",
 };

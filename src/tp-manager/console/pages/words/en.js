@@ -240,5 +240,8 @@ export default {
   "acts.none": "Nothing yet.",
   "acts.open": "the end is not known",
   "acts.done": "done",
-  "acts.refused": "refused ({http})",
+  "acts.refused": "refused: {reason} ({code})",
+  "acts.refused.plain": "refused ({http})",
+  "acts.failed": "ended with an error: {reason} ({code})",
+  "acts.failed.plain": "ended with an error ({http})",
 };

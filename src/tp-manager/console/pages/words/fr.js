@@ -242,5 +242,8 @@ export default {
   "acts.none": "Rien encore.",
   "acts.open": "la fin est inconnue",
   "acts.done": "fait",
-  "acts.refused": "refusé ({http})",
+  "acts.refused": "refusé : {reason} ({code})",
+  "acts.refused.plain": "refusé ({http})",
+  "acts.failed": "terminé par une erreur : {reason} ({code})",
+  "acts.failed.plain": "terminé par une erreur ({http})",
 };
