@@ -291,4 +291,31 @@ export const supervisorMigrations: readonly Migration[] = [
       AND status = 'ok' AND operation IN ('refund', 'cancellation', 'reject');
   `,
   },
+  // An order's story: why the tries of an item ended otherwise than by the gateway's answer, and
+  // who had it sent again or dropped it. A payment that goes well writes nothing here.
+  {
+    goesOn: `
+  ALTER TABLE operator_actions ADD COLUMN by_whom TEXT; -- null: not told
+  CREATE TABLE outbox_ends (
+    id INTEGER PRIMARY KEY,
+    transaction_id TEXT NOT NULL REFERENCES transactions,
+    at_ms INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('sent', 'parked', 'closed')),
+    reason TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX outbox_ends_of ON outbox_ends (transaction_id);
+  INSERT INTO outbox_ends (transaction_id, at_ms, state, reason)
+    SELECT transaction_id, settled_at_ms, state, reason FROM outbox INDEXED BY outbox_parked
+    WHERE state = 'parked' AND reason IS NOT NULL
+    UNION ALL
+    SELECT transaction_id, settled_at_ms, state, reason FROM outbox INDEXED BY outbox_closed
+    WHERE state = 'closed' AND dropped = 0 AND reason IS NOT NULL;
+  CREATE TRIGGER outbox_ended AFTER UPDATE OF reason ON outbox
+    WHEN NEW.reason IS NOT NULL AND NEW.reason IS NOT OLD.reason
+      AND NEW.state <> 'pending' AND NEW.dropped = 0 BEGIN
+    INSERT INTO outbox_ends (transaction_id, at_ms, state, reason)
+      VALUES (NEW.transaction_id, NEW.settled_at_ms, NEW.state, NEW.reason);
+  END;
+  `,
+  },
 ];

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import type { SendingStep } from "../../src/shared/ipc/contract.ts";
 import type { ApiOptions } from "../../src/tp-manager/http/app.ts";
 import { type House, house, pay, request } from "../support/payment-house.ts";
 import { declined, report } from "../support/reports.ts";
@@ -65,7 +66,21 @@ const standing = {
     },
   ],
   operations: [],
+  sending: [
+    step({ step: "queued" }),
+    step({ step: "try", number: 1, outcome: "not-taken", description: "amount invalid" }),
+    step({ step: "parked", description: "the gateway refused: amount invalid" }),
+    step({ step: "requeue", by: "Ada (operator)", description: "corrected" }),
+    step({ step: "try", number: 2, outcome: "not-known", description: "no answer in time" }),
+    step({ step: "drop", description: "booked by hand" }),
+    step({ step: "try", number: 3, outcome: "taken", description: "N/A" }),
+  ],
 };
+
+function step(told: Partial<SendingStep>): SendingStep {
+  const nothing = { number: null, outcome: null, class: null, description: "", by: null };
+  return { atMs: morning(), step: "queued", ...nothing, ...told };
+}
 
 /** A supervisor that knows every order, and a gateway that does what it is asked. */
 function atGateway(at: House, asked: unknown[][]): Partial<ApiOptions> {
@@ -136,6 +151,16 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     await say(page).toMatch(/The customer has paid/);
     expect(await body(page)).toMatch(/The terminal reported a sale of EUR\s2.50 \(Mastercard/);
     expect(await body(page)).not.toMatch(/5413330000004444/);
+    const way = await page.locator("#gateway-title ~ .steps").innerText();
+    expect(way.split("\n").filter((line) => !/^\W*\d.*\d$|AM$|PM$/.test(line))).toEqual([
+      "It was kept to be sent.",
+      "Try 1: the gateway did not take it. amount invalid",
+      "It was parked: it is not sent until a person decides. the gateway refused: amount invalid",
+      "Ada (operator) had it sent again. corrected",
+      "Try 2: no sure answer; the gateway may have it. no answer in time",
+      "A person closed it without sending. booked by hand",
+      "Try 3: the gateway took it.",
+    ]);
     await page.getByLabel(/Part to refund/).fill("1.20");
     await page.keyboard.press("Enter");
     const dialogue = page.getByRole("dialog");

@@ -1,16 +1,26 @@
 import { describe, expect, test } from "vitest";
 import type { ErrorCode } from "../../src/shared/errors.ts";
 import { exitCodes } from "../../src/shared/exit-codes.ts";
+// @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
+import german from "../../src/tp-manager/console/pages/words/codes-de.js";
+// @ts-expect-error: as above
+import english from "../../src/tp-manager/console/pages/words/codes-en.js";
+// @ts-expect-error: as above
+import french from "../../src/tp-manager/console/pages/words/codes-fr.js";
 import { TerminalUnavailable } from "../../src/tp-manager/terminal/terminal.ts";
 import { pay, request } from "../support/payment-house.ts";
 import { report } from "../support/reports.ts";
 import { disconnected, lost } from "../support/scripted-terminal.ts";
 import { expectTroubles, openFaces } from "./trouble-faces.ts";
 
+/** The console's own words. */
+const pages: ReadonlyArray<Readonly<Record<string, string>>> = [english, german, french];
+
 type Faces = Awaited<ReturnType<typeof openFaces>>;
 
 const other = { serialNumber: "SN-2", terminalId: "99999999", deviceId: "", version: "1.0" };
 const inMenu = { cr: "1", card: "0", call: "0", periph: "0", detail: "please wait" } as const;
+const ready = { cr: "0", card: "0", call: "0", periph: "0", detail: "ready" } as const;
 const locked = { cr: "2", card: "0", call: "0", periph: "0", detail: "no paper" } as const;
 
 /** What keeps a payment from being taken, and the answer that one gets. */
@@ -83,6 +93,38 @@ const situations: Record<
     cr: "2",
     make: (at) => at.journal.database.exec("PRAGMA query_only = 1"),
   },
+  "a new version on probation": {
+    code: "UPDATING",
+    cr: "2",
+    make(at) {
+      Object.assign(at.probation, { isOn: true });
+    },
+  },
+  "a journal in doubt, and a supervisor that does not tell its orders": {
+    code: "STORES_DISAGREE",
+    cr: "2",
+    make(at) {
+      at.supervisor.reachable = false;
+      at.guard.doubt("was lost", false);
+    },
+  },
+  "a line that is open, and a terminal that does not answer": {
+    code: "TERMINAL_NO_ANSWER",
+    cr: "9",
+    async make(at) {
+      at.terminal.unavailable = new TerminalUnavailable("no-answer", "not a word");
+      const { body } = await pay(at, request("A-1"));
+      expect(body.error?.code).toBe("TERMINAL_NO_ANSWER");
+    },
+  },
+  "a line that is open, and nobody behind it": {
+    code: "TERMINAL_DISCONNECTED",
+    cr: "9",
+    async make(at) {
+      at.terminal.unavailable = new TerminalUnavailable("disconnected", "refused by the host");
+      await pay(at, request("A-1"));
+    },
+  },
   "a stop": { code: "STOPPING", cr: "2", make: (at) => at.desk.turn.close() },
 };
 
@@ -101,6 +143,7 @@ describe("what a payment would get is what every face shows", () => {
     expect(shown.rows.some((row) => row.includes(`payments bad refused ${says} -> `))).toBe(true);
     const failed = shown.findings.filter(({ verdict }) => verdict === "fail");
     expect(failed).toMatchObject([{ check: "terminal", says }]);
+    expect(pages.filter((words) => !words[`error.${code}`] || !words[`todo.${code}`])).toEqual([]);
     const { one: checked } = await call("GET", "/check");
     expect(checked.cr).toBe(cr);
     expect(says).toContain(checked.detail);
@@ -127,6 +170,21 @@ describe("what a payment would get is what every face shows", () => {
     at.journal.database.exec("PRAGMA query_only = 0");
     const paid = await call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect(paid.one.status).toBe("Success"); // whatever the faces had last seen
+    expect((await faces.faces()).health.reasons).toEqual([]);
+  });
+
+  test.each([
+    ["a word of the terminal", (at: Faces["at"]) => at.terminal.become({ status: ready })],
+    ["a good answer to /check", (at: Faces["at"]) => at.desk.check(AbortSignal.timeout(9_000))],
+    ["a minute", (at: Faces["at"]) => at.clock.advance(60_000)],
+  ])("that the terminal did not answer is over with %s", async (_name, ends) => {
+    const faces = await openFaces();
+    const { at } = faces;
+    at.terminal.unavailable = new TerminalUnavailable("no-answer", "not a word");
+    await pay(at, request("A-1"));
+    expect((await faces.faces()).health.obstacles).toMatchObject([{ code: "TERMINAL_NO_ANSWER" }]);
+    at.terminal.unavailable = undefined;
+    await ends(at);
     expect((await faces.faces()).health.reasons).toEqual([]);
   });
 

@@ -78,6 +78,10 @@ export function fullSupervisor(n: number): DatabaseSync {
       );
     }
     fill(
+      "INSERT INTO outbox_ends (transaction_id, at_ms, state, reason)",
+      `${transactionId}, i, 'parked', 'why'`,
+    );
+    fill(
       "INSERT INTO operator_actions (transaction_id, at_ms, action, note)",
       `${transactionId}, i, 'requeue', ''`,
     );

@@ -89,6 +89,7 @@ function readGateway(database: DatabaseSync, n: number): void {
     operations.transaction(transactionOf(i));
     operations.ownerOf(publicIdOf(i));
     operations.publicIdsOf(orderOf(i));
+    operations.sendingOf(orderOf(i));
     operations.copiesOf(transactionOf(i));
     operations.copiesPossible(transactionOf(i));
     operations.possibleOrders(transactionOf(i));

@@ -74,6 +74,10 @@ class Supervisor {
       this.withdrawn.push(transaction.transactionId);
       return { outcome: this.state === "sent" ? "sent" : "closed" };
     },
+    "known-orders": () => {
+      this.#mustBeReachable();
+      return { orders: [], last: 0, more: false, whole: true };
+    },
     "transaction-delivery": ({ transactionId }) => {
       this.#mustBeReachable();
       const known = this.stored.find((taken) => taken.transactionId === transactionId);

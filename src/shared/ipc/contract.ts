@@ -5,7 +5,9 @@ import {
   deliveryStateSchema,
   gatewayOperationKindSchema,
   gatewayOperationSchema,
+  gatewayStateSchema,
   openAtGatewaySchema,
+  sendingStepSchema,
 } from "./gateway-words.ts";
 import {
   notificationFigures,
@@ -21,9 +23,13 @@ export {
   deliveryStateSchema,
   type GatewayOperation,
   type GatewayOperationKind,
+  type GatewayState,
   gatewayOperationKindSchema,
   gatewayOperationSchema,
+  gatewayStateSchema,
   type OpenAtGateway,
+  type SendingStep,
+  sendingStepWords,
 } from "./gateway-words.ts";
 export { type HandedAgain, type KnownOrder, STORE_PAGE_MAX } from "./store-messages.ts";
 
@@ -90,24 +96,8 @@ export const OUTBOX_PAGE_MAX = 200;
 export const ALARMS_PAGE_MAX = 200;
 export const FLEET_REQUEST = "fleet-request";
 export const NOTE_CHARACTERS_MAX = 500;
-
-/**
- * How an order stands at the gateway, as far as the gateway has told. Of two notifications the one
- * with the later state here wins, in whatever order they came.
- */
-export const gatewayStateSchema = z.enum([
-  "unknown",
-  "waiting",
-  "declined",
-  "aborted",
-  "authorized",
-  "captured",
-  "partly-refunded",
-  "refunded",
-  "cancelled",
-  "reversed",
-]);
-export type GatewayState = z.infer<typeof gatewayStateSchema>;
+/** A name and a login. */
+const PERSON_CHARACTERS_MAX = 500;
 
 const gatewayHistorySchema = z.object({
   known: z.boolean(),
@@ -137,6 +127,8 @@ const gatewayHistorySchema = z.object({
    * an older supervisor.
    */
   failed: z.array(z.string()).optional(),
+  /** The way of the order to the gateway, oldest first. Missing: an older supervisor. */
+  sending: z.array(sendingStepSchema).optional(),
 });
 export type GatewayHistory = z.infer<typeof gatewayHistorySchema>;
 
@@ -163,6 +155,12 @@ const gatewayTransactionSchema = z.object({
 const orderReturnedMinor = z.int().min(0).optional();
 
 const empty = z.object({});
+
+/** Of a person who wants something; missing: not told, or an older tp-manager. */
+const wordSchema = {
+  note: z.string().max(NOTE_CHARACTERS_MAX).optional(),
+  by: z.string().max(PERSON_CHARACTERS_MAX).optional(),
+};
 
 const waitMsSchema = z.int().min(0).max(60_000);
 
@@ -217,13 +215,14 @@ export const supervisorMessages = {
    * next refusal of the credentials brings it back.
    */
   "outbox-requeue": {
-    request: z.object({ transactionId: z.string() }),
+    request: z.object({ transactionId: z.string(), ...wordSchema }),
     response: z.object({ outcome: z.enum(["queued", ...outboxRefusals]) }),
   },
   /** Closes an item that will not be sent, with an operator's reason. Again is harmless. */
   "outbox-drop": {
     request: z.object({
       transactionId: z.string(),
+      ...wordSchema,
       note: z.string().min(1).max(NOTE_CHARACTERS_MAX),
     }),
     response: z.object({ outcome: z.enum(["dropped", ...outboxRefusals]) }),

@@ -67,3 +67,43 @@ export const openAtGatewaySchema = z.object({
   more: z.boolean(),
 });
 export type OpenAtGateway = z.infer<typeof openAtGatewaySchema>;
+
+/** One step of an order's way to the gateway. */
+export const sendingStepSchema = z.object({
+  atMs: z.int(),
+  /**
+   * queued: handed over. try: the end of one. parked, closed, sent: what ended the tries other than
+   * an answer of the gateway. requeue, drop: a person's word.
+   */
+  step: z.enum(["queued", "try", "parked", "closed", "sent", "requeue", "drop"]),
+  /** Of a try, from 1. */
+  number: z.int().nullable(),
+  /** Of a try. not-known: the gateway may have it. */
+  outcome: z.enum(["taken", "not-taken", "not-sent", "not-known"]).nullable(),
+  /** Of a try: a row of the fault table. */
+  class: z.string().nullable(),
+  /** The gateway's words, the reason, or the person's note. */
+  description: z.string(),
+  /** The person, where that is known. */
+  by: z.string().nullable(),
+});
+export type SendingStep = z.infer<typeof sendingStepSchema>;
+export const sendingStepWords = sendingStepSchema.shape;
+
+/**
+ * How an order stands at the gateway, as far as the gateway has told. Of two notifications the one
+ * with the later state here wins, in whatever order they came.
+ */
+export const gatewayStateSchema = z.enum([
+  "unknown",
+  "waiting",
+  "declined",
+  "aborted",
+  "authorized",
+  "captured",
+  "partly-refunded",
+  "refunded",
+  "cancelled",
+  "reversed",
+]);
+export type GatewayState = z.infer<typeof gatewayStateSchema>;

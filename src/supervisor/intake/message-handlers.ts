@@ -87,15 +87,15 @@ function outboxHandlers({
   return {
     "outbox-list": ({ state, cursor = 0, limit }) => desk.list(state, cursor, limit),
 
-    "outbox-requeue": ({ transactionId }) => {
-      const outcome = desk.requeue(transactionId, clock.now());
+    "outbox-requeue": ({ transactionId, ...word }) => {
+      const outcome = desk.requeue(transactionId, clock.now(), word);
       log.info({ transactionId, outcome }, "an operator wants a transaction sent again");
       if (outcome === "queued") requeued(transactionId);
       return { outcome };
     },
 
-    "outbox-drop": ({ transactionId, note }) => {
-      const outcome = desk.drop(transactionId, note, clock.now());
+    "outbox-drop": ({ transactionId, note, by }) => {
+      const outcome = desk.drop(transactionId, note, clock.now(), by);
       log.warn({ transactionId, outcome, note }, "an operator drops a transaction");
       watch.tell(transactionId);
       return { outcome };

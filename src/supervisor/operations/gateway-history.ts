@@ -31,6 +31,7 @@ export function gatewayHistoryOf(orderId: string, parts: HistoryParts): GatewayH
       details: { ...parsed },
     })),
     operations: asked,
+    sending: operations.sendingOf(orderId),
     failed: transactionPublicIds.flatMap((id) =>
       failedOperations(id, parts).map(({ operationId }) => operationId),
     ),

@@ -1,12 +1,13 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from "node:sqlite";
 import { invariant } from "../../shared/invariant.ts";
-import type { GatewayOperation, OpenAtGateway } from "../../shared/ipc/contract.ts";
+import type { GatewayOperation, OpenAtGateway, SendingStep } from "../../shared/ipc/contract.ts";
 import { transaction } from "../../shared/sqlite.ts";
 import { type Transaction, transactionSchema } from "../../shared/transaction.ts";
 import type { Verdict } from "../gateway/faults.ts";
 import type { OperationRequest, OperationState } from "../gateway/operation-request.ts";
 import { possibleOrders } from "../outbox/doubt-columns.ts";
 import { namedIsSent } from "../outbox/outbox-store.ts";
+import { sendingSteps } from "../outbox/sending-steps.ts";
 import { openAtGateway } from "./open-at-gateway.ts";
 import { operationOf } from "./operation-row.ts";
 
@@ -81,6 +82,11 @@ export class OperationStore {
     if (row?.["state"] === "pending" || row?.["state"] === "parked")
       return Number.POSITIVE_INFINITY;
     return Number(row?.["lost"] ?? 0) + Number(row?.["taken"] ?? 0);
+  }
+
+  /** The order's way to the gateway. */
+  sendingOf(orderId: string): SendingStep[] {
+    return sendingSteps(this.#database, orderId);
   }
 
   /** How many orders of a transaction the gateway may have; 0 when that is known. */

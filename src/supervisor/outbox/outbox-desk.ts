@@ -7,6 +7,12 @@ import { type DoubtCounts, doubtCounts } from "./doubt-columns.ts";
 /** Why an operator's wish is not carried out; see the messages of the IPC contract. */
 type DeskRefusal = "unknown" | "running" | "sent" | "closed";
 
+/** A person's, as far as it was told. */
+interface Word {
+  readonly note?: string | undefined;
+  readonly by?: string | undefined;
+}
+
 interface Page {
   readonly items: OutboxItem[];
   readonly more: boolean;
@@ -66,7 +72,7 @@ export class OutboxDesk {
    * Parked, pending and dropped items become due now. One reversed at the terminal never does. One
    * in doubt is looked up once more, and is sent when the lookup does not tell.
    */
-  requeue(transactionId: string, nowMs: number): "queued" | DeskRefusal {
+  requeue(transactionId: string, nowMs: number, word: Word = {}): "queued" | DeskRefusal {
     return transaction(this.#database, () => {
       const { changes } = this.#database
         .prepare(
@@ -78,13 +84,13 @@ export class OutboxDesk {
         )
         .run({ id: transactionId, now: nowMs });
       if (changes === 0) return this.#refusal(transactionId);
-      this.#note(transactionId, nowMs, "requeue", "");
+      this.#note(transactionId, nowMs, "requeue", word);
       return "queued";
     });
   }
 
   /** The item is closed for a reason that stays with it; nothing is deleted. */
-  drop(transactionId: string, given: string, nowMs: number): "dropped" | DeskRefusal {
+  drop(transactionId: string, given: string, nowMs: number, by?: string): "dropped" | DeskRefusal {
     const note = maskPansInText(given);
     return transaction(this.#database, () => {
       const { changes } = this.#database
@@ -95,17 +101,24 @@ export class OutboxDesk {
         )
         .run({ id: transactionId, now: nowMs, reason: `dropped by an operator: ${note}` });
       if (changes === 0) return this.#refusal(transactionId);
-      this.#note(transactionId, nowMs, "drop", note);
+      this.#note(transactionId, nowMs, "drop", { note, by });
       return "dropped";
     });
   }
 
-  #note(transactionId: string, nowMs: number, action: "requeue" | "drop", note: string): void {
+  #note(
+    transactionId: string,
+    nowMs: number,
+    action: "requeue" | "drop",
+    { note = "", by }: Word,
+  ): void {
+    const masked = [note, by].map((text) => (text === undefined ? null : maskPansInText(text)));
     this.#database
       .prepare(
-        `INSERT INTO operator_actions (transaction_id, at_ms, action, note) VALUES (?, ?, ?, ?)`,
+        `INSERT INTO operator_actions (transaction_id, at_ms, action, note, by_whom)
+         VALUES (?, ?, ?, ?, ?)`,
       )
-      .run(transactionId, nowMs, action, note);
+      .run(transactionId, nowMs, action, ...masked);
   }
 
   #refusal(transactionId: string): DeskRefusal {

@@ -50,6 +50,8 @@ const eraseTries = `
   DELETE FROM attempts WHERE transaction_id = ?1
     AND number < (SELECT max(number) FROM attempts WHERE transaction_id = ?1)`;
 
+const eraseEnds = "DELETE FROM outbox_ends WHERE transaction_id = ?";
+
 /** One batch of a kind; returns how many rows it changed. */
 type Eraser = (nowMs: number) => number;
 
@@ -59,6 +61,7 @@ function erasersOf(database: DatabaseSync, days: number): readonly Eraser[] {
   const items = database.prepare(trimItems);
   const transactions = database.prepare(trimTransactions);
   const tries = database.prepare(eraseTries);
+  const ends = database.prepare(eraseEnds);
   return [
     (nowMs) => Number(pages.run(nowMs - PAYMENT_PAGE_DAYS * DAY_MS, BATCH).changes),
     (nowMs) => Number(documents.run(nowMs - days * DAY_MS, BATCH).changes),
@@ -67,6 +70,7 @@ function erasersOf(database: DatabaseSync, days: number): readonly Eraser[] {
       for (const { transaction_id: id } of trimmed) {
         transactions.run(String(id));
         tries.run(String(id));
+        ends.run(String(id));
       }
       return trimmed.length;
     },

@@ -23,6 +23,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** The number of the act that is kept of it; null: it does nothing. */
     act: number | null;
+    /** Who does it and why; missing: it came by another door, or does nothing. */
+    person?: { readonly by: string; readonly reason: string } | null;
   }
 }
 
@@ -33,11 +35,13 @@ declare module "fastify" {
  */
 export function keepActs(app: FastifyInstance, acts: ActStore, clock: Clock, log: Logger): void {
   app.decorateRequest("act", null);
+  app.decorateRequest("person", null);
   app.addHook("preHandler", (request, _reply, done) => {
     const { call } = request.routeOptions.config;
     if (call === undefined || !isActing(request.method, call)) return done();
     const act = actOf(request);
     request.act = storage(() => acts.begin(act, clock.now()), "no");
+    request.person = { by: `${act.name} (${act.login})`, reason: act.reason };
     done();
   });
   // Not when the answer has been sent: a browser that has left takes none, and the act is done.

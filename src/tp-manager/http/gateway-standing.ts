@@ -69,12 +69,14 @@ export async function gatewayPart(
     if (!(error instanceof AppError)) throw error;
     return { state: "unknown", problem: error.message };
   }
-  const { known, events, operations, possibleOrders = 0, failed = [], ...standing } = history;
+  const { known, events, operations, possibleOrders = 0, failed = [], ...others } = history;
   if (!known) return null;
+  const { sending = [], ...standing } = others;
   return {
     ...standing,
     possibleOrders,
     failed,
+    sending: sending.map(({ atMs, ...step }) => ({ at: isoTime(atMs), ...step })),
     history: events.map(({ atMs, ...event }) => ({ at: isoTime(atMs), ...event })),
     operations: operations.map(({ askedAtMs, endedAtMs, amountMinor, ...operation }) => ({
       ...operation,

@@ -109,6 +109,8 @@ describe("what is kept", () => {
       events: [{ operation: "capture", details: { operation: "capture" } }],
     });
     expect(rig.store.attempts(orders[0]?.transactionId ?? "")).toHaveLength(1);
+    // Why those that wait or were dropped were parked stays with them.
+    expect(value("SELECT count(*) FROM outbox_ends")).toBe(2);
     expect(rig.store.counts()).toEqual({ pending: 1, parked: 1, sent: 1, closed: 2 });
   });
 

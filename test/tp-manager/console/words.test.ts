@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { sharedFields } from "../../../src/shared/config/schema.ts";
 import { findingTable } from "../../../src/shared/doctor/finding-table.ts";
 import { errorTable } from "../../../src/shared/errors.ts";
+import { sendingStepWords } from "../../../src/shared/ipc/contract.ts";
 import { KEEPS_PAYMENTS, troubleTable } from "../../../src/shared/troubles.ts";
 import { projectRoot } from "../../../src/shared/version-files.ts";
 import { seenKinds } from "../../../src/tp-manager/attempts/seen-store.ts";
@@ -80,6 +81,10 @@ test("every code that the connector tells has the page's own sentence in each la
       .filter((code) => !forPrograms.includes(code))
       .map((code) => `error.${code}`),
     ...noteNames.map((note) => `note.${note}`),
+    ...sendingStepWords.step.options
+      .filter((step) => step !== "try")
+      .map((step) => `story.sending.${step}`),
+    ...sendingStepWords.outcome.unwrap().options.map((end) => `story.sending.try.${end}`),
     ...warningNames.filter((name) => name !== "stored").map((name) => `warning.${name}`),
     ...Object.entries(troubleTable)
       .filter(([, { check }]) => check !== KEEPS_PAYMENTS)

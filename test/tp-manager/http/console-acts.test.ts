@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { installationAt } from "../../../src/shared/installation.ts";
 import { createConsole } from "../../../src/tp-manager/console/console.ts";
+import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
 import { readLog } from "../../../src/tp-manager/http/care/log-lines.ts";
 import { house } from "../../support/payment-house.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -12,9 +13,9 @@ const host = "localhost:8766";
 const own = { host, origin: `http://${host}` };
 const operator = { login: "operator", password: "long-operator-password" };
 
-async function loggedIn() {
+async function loggedIn(change: Partial<ApiOptions> = {}) {
   const at = house();
-  const app = createConsole(apiOptions(at, { port: 8766, operator }));
+  const app = createConsole(apiOptions(at, { port: 8766, operator, ...change }));
   onTestFinished(() => app.close());
   const opened = await app.inject({
     method: "POST",
@@ -23,13 +24,14 @@ async function loggedIn() {
     payload: operator,
   });
   const auth = { ...own, authorization: `Bearer ${opened.json()[0].token}` };
-  const post = async (url: string, name: string, reason = "x") => {
+  const post = async (url: string, name: string, reason = "x", payload?: object) => {
     const headers = {
       ...auth,
       "act-name": encodeURIComponent(name),
       "act-reason": encodeURIComponent(reason),
     };
-    return (await app.inject({ method: "POST", url: `/api${url}`, headers })).statusCode;
+    const body = payload === undefined ? {} : { payload };
+    return (await app.inject({ method: "POST", url: `/api${url}`, headers, ...body })).statusCode;
   };
   return { at, post };
 }
@@ -91,4 +93,20 @@ test("a question to the logs finds nothing that was taken out of them", async ()
     (await readLog(installation, { program: "tp-manager", level: "info", limit: 9, contains }))
       .length;
   expect([await found("card"), await found("41111111111111")]).toEqual([1, 0]);
+});
+
+test("the supervisor is told who sends a transaction again or drops it, and why", async () => {
+  const asked: unknown[] = [];
+  const ask = (name: string, request: unknown) => {
+    asked.push([name, request]);
+    return Promise.resolve({ outcome: name === "outbox-drop" ? "dropped" : "queued" });
+  };
+  const { post } = await loggedIn({ supervisor: { ask } as never });
+  expect(await post("/outbox/X-1/requeue", "Ada", "the amount was corrected")).toBe(200);
+  expect(await post("/outbox/X-1/drop", "Ada", "y", { note: "booked by hand (Ada)" })).toBe(200);
+  const person = { transactionId: "X-1", by: "Ada (operator)" };
+  expect(asked).toEqual([
+    ["outbox-requeue", { ...person, note: "the amount was corrected" }],
+    ["outbox-drop", { ...person, note: "booked by hand (Ada)" }],
+  ]);
 });

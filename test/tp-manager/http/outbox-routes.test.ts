@@ -208,3 +208,30 @@ test("what the supervisor refuses is listed and dropped by the same calls", asyn
   expect((await call("GET", "/outbox?state=refused")).body).toEqual([]);
   expect((await call("POST", `/outbox/${id}/requeue`)).http).toBe(200);
 });
+
+test("an order's story tells each try and each word of a person", async () => {
+  const { at, rig, call } = await apiWithSupervisor();
+  await pay(at, request("A-1"));
+  rig.server.behave = () => refusedOrder;
+  const id = rig.handOver("A-1");
+  await rig.tries(id, 1);
+  rig.server.behave = () => accepted;
+  await rig.clock.advance(1);
+  await call("POST", `/outbox/${id}/requeue`);
+  await rig.tries(id, 2);
+  const { one } = await call("GET", "/story/A-1");
+  const told = one.gateway.sending.map(({ at: _, class: __, ...step }: object & StepTimes) => step);
+  const nobody = { number: null, outcome: null, by: null };
+  expect(told).toEqual([
+    { ...nobody, step: "queued", description: "" },
+    { ...nobody, step: "try", number: 1, outcome: "not-taken", description: "amount invalid" },
+    { ...nobody, step: "parked", description: expect.stringContaining("amount invalid") },
+    { ...nobody, step: "requeue", description: "" },
+    { ...nobody, step: "try", number: 2, outcome: "taken", description: "N/A" },
+  ]);
+});
+
+interface StepTimes {
+  readonly at: string;
+  readonly class: string | null;
+}

@@ -32,7 +32,10 @@ const pages: Readonly<Record<string, () => Promise<string>>> = {
       return createKiosk({ ...options, folder: temporaryFolder(), runDirectory });
     }),
   "terminal to touch": async () => {
-    const terminal = await startTerminalSimulator({ controlPort: 0 });
+    const terminal = await startTerminalSimulator({
+      tcp: { host: "127.0.0.1", port: 0 },
+      controlPort: 0,
+    });
     onTestFinished(() => terminal.close());
     return `${terminal.controlUrl}`;
   },

@@ -70,12 +70,15 @@ export const outboxCalls: readonly AnyCall[] = [
     summary: "Send a parked or waiting transaction now, or hand a refused one over again",
     body: z.strictObject({}).optional(),
     document: ({ outboxDone }) => ({ answer: outboxDone, errors: aboutItem }),
-    async handle({ params: { id }, reply }, { supervisor, refused }) {
+    async handle({ params: { id }, request, reply }, { supervisor, refused }) {
       if (storage(() => refused.requeue(id), "unknown")) {
         const message = "The transaction is handed over again now.";
         return sendOne(reply, 200, { status: "Success", transactionId: id, message });
       }
-      const { outcome } = await supervisor.ask("outbox-requeue", { transactionId: id });
+      const { outcome } = await supervisor.ask("outbox-requeue", {
+        transactionId: id,
+        ...(request.person && { by: request.person.by, note: request.person.reason }),
+      });
       if (outcome !== "queued") throw refusal(id, outcome);
       const message = "The transaction is sent again now.";
       return sendOne(reply, 200, { status: "Success", transactionId: id, message });
@@ -95,12 +98,15 @@ export const outboxCalls: readonly AnyCall[] = [
       answer: outboxDone,
       errors: ["CARD_DATA_REFUSED", ...aboutItem],
     }),
-    async handle({ params: { id }, body: { note }, reply }, { supervisor, refused }) {
+    async handle({ params: { id }, body: { note }, request, reply }, { supervisor, refused }) {
       if (storage(() => refused.drop(id, note), "unknown")) {
         const message = "The transaction is closed and will not be handed over.";
         return sendOne(reply, 200, { status: "Success", transactionId: id, message });
       }
-      const { outcome } = await supervisor.ask("outbox-drop", { transactionId: id, note });
+      const { outcome } = await supervisor.ask("outbox-drop", {
+        ...{ transactionId: id, note },
+        ...(request.person && { by: request.person.by }),
+      });
       if (outcome !== "dropped") throw refusal(id, outcome);
       const message = "The transaction is closed and will not be sent.";
       return sendOne(reply, 200, { status: "Success", transactionId: id, message });

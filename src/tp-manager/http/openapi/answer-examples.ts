@@ -47,6 +47,12 @@ export const lookupExample = {
     state: "captured",
     fraudReported: false,
     transactionPublicIds: ["0A1B2C3D4E5F6071"],
+    sending: [
+      {
+        ...{ at: "2026-01-15T12:00:03.000Z", step: "try", number: 1, outcome: "taken" },
+        ...{ class: "sent", description: "", by: null },
+      },
+    ],
     history: [
       {
         at: "2026-01-15T12:00:04.000Z",

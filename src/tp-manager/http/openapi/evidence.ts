@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { sendingStepWords } from "../../../shared/ipc/contract.ts";
 import { settlements } from "../../orders/settlement.ts";
 import { declineAdvice, jsonValue, receipt, terminalIdentity, time } from "./schemas.ts";
 
-/** Schemas of an attempt's steps in `GET /payment/{orderId}`, as the journal has them. */
+/** Schemas of `GET /payment/{orderId}`: an attempt's steps, and those of its way to the gateway. */
 
 const text = z.string().nullable();
 
@@ -85,3 +86,18 @@ export const attemptEvent = z.object({
     })
     .partial().shape,
 });
+
+export const sendingStep = z
+  .object({
+    at: time,
+    step: sendingStepWords.step.describe(
+      "queued: handed over. try: its end. parked, closed, sent: what ended the tries other than " +
+        "the gateway's answer. requeue, drop: a person's word.",
+    ),
+    number: sendingStepWords.number.describe("Of the try, from 1. Long histories have gaps."),
+    outcome: sendingStepWords.outcome.describe("Of the try. not-known: the gateway may have it."),
+    class: sendingStepWords.class,
+    description: z.string().describe("The gateway's words, the reason, or the person's note."),
+    by: z.string().nullable().describe("The person's name and login; null: not known."),
+  })
+  .describe("The order's way to the gateway, oldest first; empty: an older supervisor.");

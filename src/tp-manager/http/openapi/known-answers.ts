@@ -156,6 +156,7 @@ const gatewayStanding = z
       state: gatewayStateSchema,
       fraudReported: z.boolean(),
       transactionPublicIds: z.array(publicId),
+      sending: z.array(evidence.sendingStep),
       history: z.array(gatewayEvent),
       operations: z.array(gatewayOperation),
       possibleOrders: z

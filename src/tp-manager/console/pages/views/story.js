@@ -1,6 +1,7 @@
 import { money, timeOf } from "../format.js";
 import { Detail, faultOf, own } from "../said.js";
 import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
+import { Sending } from "./sending.js";
 import { Acts } from "./story-acts.js";
 import { sentenceOf } from "./story-words.js";
 import { Tickets } from "./tickets.js";
@@ -189,6 +190,7 @@ function Gateway({ story, words, language }) {
       html`<p class="bad-word">${words("story.copies", { count: possibleOrders })}</p>`
     }
     ${fraudReported && html`<p class="bad-word">${words("story.fraud")}</p>`}
+    <${Sending} steps=${gateway.sending} words=${words} language=${language} />
     ${
       operations.length > 0 &&
       html`<h3>${words("story.operations")}</h3>

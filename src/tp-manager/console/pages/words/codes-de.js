@@ -57,6 +57,8 @@ export default {
   "error.other": "Der Connector hat es abgelehnt.",
   "todo.TERMINAL_DISCONNECTED":
     "Strom und Kabel prüfen; der Connector versucht es von selbst weiter.",
+  "todo.TERMINAL_NO_ANSWER":
+    "Nachsehen, ob es etwas anzeigt, und die Leitung prüfen; „{check}“ unter „{care}“ fragt es erneut.",
   "todo.TERMINAL_OUT_OF_ORDER":
     "Nach dem Terminal sehen; „{check}“ unter „{care}“ sagt, was ihm fehlt.",
   "todo.TERMINAL_BUSY": "Das endet von selbst; dauert es, ist jemand im Menü des Terminals.",

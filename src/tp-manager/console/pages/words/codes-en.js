@@ -54,6 +54,8 @@ export default {
   "error.other": "The connector refused it.",
   "todo.TERMINAL_DISCONNECTED":
     "Check its power and its cable; the connector keeps trying by itself.",
+  "todo.TERMINAL_NO_ANSWER":
+    "See whether it shows anything, and check its line; “{check}” under “{care}” asks it again.",
   "todo.TERMINAL_OUT_OF_ORDER":
     "Look at the terminal; “{check}” under “{care}” says what it needs.",
   "todo.TERMINAL_BUSY": "It ends by itself; if it lasts, somebody is in the terminal’s own menu.",

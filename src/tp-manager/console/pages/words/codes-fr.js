@@ -58,6 +58,8 @@ export default {
   "error.other": "Le connecteur l’a refusé.",
   "todo.TERMINAL_DISCONNECTED":
     "Vérifiez son alimentation et son câble ; le connecteur réessaie de lui-même.",
+  "todo.TERMINAL_NO_ANSWER":
+    "Voyez s’il affiche quelque chose, et sa ligne ; « {check} » sous « {care} » l’interroge à nouveau.",
   "todo.TERMINAL_OUT_OF_ORDER":
     "Allez voir le terminal ; « {check} » sous « {care} » dit ce qu’il lui faut.",
   "todo.TERMINAL_BUSY":
