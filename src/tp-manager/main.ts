@@ -91,11 +91,10 @@ async function start(context: ProgramContext): Promise<void> {
   const atGateway = gatewayParts(context, supervisor, journal, areaLog("gateway"));
   const hours = watchHours(context, { days: journal.days, desk, supervisor });
   const options = apiOptions(context, {
-    ...{ monitor, orders, desk, supervisor, days: hours.days },
-    listings: new Listings({ attempts, terminalLog, reconciliations, desk }),
+    ...{ monitor, orders, listings: new Listings({ ...stores, desk }), desk, supervisor },
+    ...{ days: hours.days, gateway: atGateway.gateway },
     afterSale: new AfterSale({ attempts, terminalLog, desk, orders }),
     refused: new RefusedHandOvers(journal.refused, handOff, clock, areaLog("hand-off")),
-    gateway: atGateway.gateway,
     ...{ acts: journal.acts, seen: journal.seen, care: new Care({ installation, fields }) },
     settle: (word) => settleByOperator({ orders, desk }, word),
   });
