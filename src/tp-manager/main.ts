@@ -149,7 +149,8 @@ function probationOf({ installation, clock, log, onStop }: ProgramContext): Prob
 
 function openJournal({ clock, log, onStop }: ProgramContext, path: string): Journal {
   const journal = new Journal(path, clock);
-  const { statements } = journal;
+  const { statements, proof } = journal;
+  proof.onMended = (says) => log.warn(says);
   statements.waiting.onFault = (error) =>
     log.error({ err: error, alarm: "journal" }, "the journal did not take what waited");
   onStop("journal", () => {
@@ -393,7 +394,7 @@ function startChores(
     at: config.UPDATE_TIME,
     idle: () => desk.turn.current === undefined,
     chores: [
-      backupChore(journalPath, clock, journal.store),
+      backupChore(journalPath, clock, journal.store, journal.proof),
       archiveChore(journal.archive, config.JOURNAL_DAYS, clock, (id) => handOff.delivered(id, 0)),
       oldLogsChore(logFileOf(installation, "tp-manager"), config.LOG_DAYS, clock),
     ],

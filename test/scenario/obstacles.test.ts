@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { ErrorCode } from "../../src/shared/errors.ts";
 import { exitCodes } from "../../src/shared/exit-codes.ts";
@@ -92,6 +93,11 @@ const situations: Record<
     code: "STORAGE_FAILED",
     cr: "2",
     make: (at) => at.journal.database.exec("PRAGMA query_only = 1"),
+  },
+  "a journal whose file was deleted": {
+    code: "STORAGE_FAILED",
+    cr: "2",
+    make: (at) => rmSync(at.path),
   },
   "a new version on probation": {
     code: "UPDATING",
