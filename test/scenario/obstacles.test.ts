@@ -1,16 +1,27 @@
+import { rmSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { ErrorCode } from "../../src/shared/errors.ts";
 import { exitCodes } from "../../src/shared/exit-codes.ts";
+// @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
+import german from "../../src/tp-manager/console/pages/words/codes-de.js";
+// @ts-expect-error: as above
+import english from "../../src/tp-manager/console/pages/words/codes-en.js";
+// @ts-expect-error: as above
+import french from "../../src/tp-manager/console/pages/words/codes-fr.js";
 import { TerminalUnavailable } from "../../src/tp-manager/terminal/terminal.ts";
 import { pay, request } from "../support/payment-house.ts";
 import { report } from "../support/reports.ts";
 import { disconnected, lost } from "../support/scripted-terminal.ts";
 import { expectTroubles, openFaces } from "./trouble-faces.ts";
 
+/** The console's own words. */
+const pages: ReadonlyArray<Readonly<Record<string, string>>> = [english, german, french];
+
 type Faces = Awaited<ReturnType<typeof openFaces>>;
 
 const other = { serialNumber: "SN-2", terminalId: "99999999", deviceId: "", version: "1.0" };
 const inMenu = { cr: "1", card: "0", call: "0", periph: "0", detail: "please wait" } as const;
+const ready = { cr: "0", card: "0", call: "0", periph: "0", detail: "ready" } as const;
 const locked = { cr: "2", card: "0", call: "0", periph: "0", detail: "no paper" } as const;
 
 /** What keeps a payment from being taken, and the answer that one gets. */
@@ -83,13 +94,50 @@ const situations: Record<
     cr: "2",
     make: (at) => at.journal.database.exec("PRAGMA query_only = 1"),
   },
+  "a journal whose file was deleted": {
+    code: "STORAGE_FAILED",
+    cr: "2",
+    make: (at) => rmSync(at.path),
+  },
+  "a new version on probation": {
+    code: "UPDATING",
+    cr: "2",
+    make(at) {
+      Object.assign(at.probation, { isOn: true });
+    },
+  },
+  "a journal in doubt, and a supervisor that does not tell its orders": {
+    code: "STORES_DISAGREE",
+    cr: "2",
+    make(at) {
+      at.supervisor.reachable = false;
+      at.guard.doubt("was lost", false);
+    },
+  },
+  "a line that is open, and a terminal that does not answer": {
+    code: "TERMINAL_NO_ANSWER",
+    cr: "9",
+    async make(at) {
+      at.terminal.unavailable = new TerminalUnavailable("no-answer", "not a word");
+      const { body } = await pay(at, request("A-1"));
+      expect(body.error?.code).toBe("TERMINAL_NO_ANSWER");
+    },
+  },
+  "a line that is open, and nobody behind it": {
+    code: "TERMINAL_DISCONNECTED",
+    cr: "9",
+    async make(at) {
+      at.terminal.unavailable = new TerminalUnavailable("disconnected", "refused by the host");
+      await pay(at, request("A-1"));
+    },
+  },
   "a stop": { code: "STOPPING", cr: "2", make: (at) => at.desk.turn.close() },
 };
 
 describe("what a payment would get is what every face shows", () => {
   test.each(Object.entries(situations))("%s", async (_name, { code, cr, make }) => {
     const faces = await openFaces();
-    const { one, at } = faces;
+    const { call, at } = faces;
     await make(at);
     const shown = await faces.faces();
     expect([shown.http, shown.health.status]).toEqual([503, "NotReady"]);
@@ -101,17 +149,18 @@ describe("what a payment would get is what every face shows", () => {
     expect(shown.rows.some((row) => row.includes(`payments bad refused ${says} -> `))).toBe(true);
     const failed = shown.findings.filter(({ verdict }) => verdict === "fail");
     expect(failed).toMatchObject([{ check: "terminal", says }]);
-    const { one: checked } = await one("GET", "/check");
+    expect(pages.filter((words) => !words[`error.${code}`] || !words[`todo.${code}`])).toEqual([]);
+    const { one: checked } = await call("GET", "/check");
     expect(checked.cr).toBe(cr);
     expect(says).toContain(checked.detail);
-    const paid = await one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
+    const paid = await call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect(paid.one.error.code).toBe(code);
     expect(at.journal.attempts.latest("NEW")?.state.phase ?? "not-charged").toBe("not-charged");
   });
 
   test("a disk that takes nothing is told without a payment, as long as that is so", async () => {
     const faces = await openFaces();
-    const { at, one } = faces;
+    const { at, call } = faces;
     expect((await faces.faces()).health.status).toBe("Ready");
     at.journal.database.exec("PRAGMA query_only = 1");
     expect((await faces.faces()).health.status).toBe("Ready"); // proved a moment ago
@@ -121,12 +170,27 @@ describe("what a payment would get is what every face shows", () => {
     expect(health.reasons[0]).toContain("cannot be written: it is read-only");
     await faces.lookFor(120_000);
     expect((await faces.faces()).measured).toEqual(["journal-unwritable"]);
-    const refused = await one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
+    const refused = await call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect([refused.http, refused.one.error.charged]).toEqual([503, "no"]);
     expect(at.journal.attempts.latest("NEW")).toBeUndefined();
     at.journal.database.exec("PRAGMA query_only = 0");
-    const paid = await one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
+    const paid = await call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect(paid.one.status).toBe("Success"); // whatever the faces had last seen
+    expect((await faces.faces()).health.reasons).toEqual([]);
+  });
+
+  test.each([
+    ["a word of the terminal", (at: Faces["at"]) => at.terminal.become({ status: ready })],
+    ["a good answer to /check", (at: Faces["at"]) => at.desk.check(AbortSignal.timeout(9_000))],
+    ["a minute", (at: Faces["at"]) => at.clock.advance(60_000)],
+  ])("that the terminal did not answer is over with %s", async (_name, ends) => {
+    const faces = await openFaces();
+    const { at } = faces;
+    at.terminal.unavailable = new TerminalUnavailable("no-answer", "not a word");
+    await pay(at, request("A-1"));
+    expect((await faces.faces()).health.obstacles).toMatchObject([{ code: "TERMINAL_NO_ANSWER" }]);
+    at.terminal.unavailable = undefined;
+    await ends(at);
     expect((await faces.faces()).health.reasons).toEqual([]);
   });
 
@@ -137,13 +201,13 @@ describe("what a payment would get is what every face shows", () => {
     expect([shown.health.reasons, shown.health.status]).toEqual([[], "Ready"]);
     expect([shown.status.well, shown.measured]).toEqual([false, ["supervisor-silent"]]);
     expect(shown.metrics).toContain("connector_terminal_ready 1");
-    const paid = await faces.one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
+    const paid = await faces.call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect(paid.one.status).toBe("Success");
   });
 
   test("a supervisor that cannot write keeps no payment away; every face tells it", async () => {
     const faces = await openFaces();
-    const { rig, at, one } = faces;
+    const { rig, at, call } = faces;
     rig.database.exec("PRAGMA query_only = 1");
     const health = await expectTroubles(faces, ["queue-unwritable"]);
     expect(health.troubles[0].says).toContain("cannot be written: it is read-only");
@@ -153,7 +217,7 @@ describe("what a payment would get is what every face shows", () => {
     expect(findings).toContainEqual(expect.objectContaining(told));
     expect(metrics).toContain("connector_terminal_ready 1");
     expect(exitCode).toBe(exitCodes.ok);
-    const paid = await one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
+    const paid = await call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect(paid.one.status).toBe("Success");
     rig.database.exec("PRAGMA query_only = 0");
     await Promise.all([rig.clock.advance(60_000), at.clock.advance(60_000)]);
@@ -165,8 +229,8 @@ describe("what a payment would get is what every face shows", () => {
     const shown = await faces.faces();
     expect([shown.health.reasons, shown.exitCode]).toEqual([[], exitCodes.ok]);
     expect(shown.metrics).toContain("connector_terminal_ready 1");
-    expect((await faces.one("GET", "/check")).one.cr).toBe("0");
-    const paid = await faces.one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
+    expect((await faces.call("GET", "/check")).one.cr).toBe("0");
+    const paid = await faces.call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect(paid.one.status).toBe("Success");
   });
 

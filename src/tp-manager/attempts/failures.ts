@@ -8,7 +8,7 @@ export class CancelledInTime extends Error {
   override readonly message = "cancelled before the terminal was asked to charge";
 }
 
-const unavailableCodes: Record<UnavailableReason, ErrorCode> = {
+export const unavailableCodes: Record<UnavailableReason, ErrorCode> = {
   disconnected: "TERMINAL_DISCONNECTED",
   "not-registered": "TERMINAL_DISCONNECTED",
   "no-answer": "TERMINAL_NO_ANSWER",

@@ -1,8 +1,9 @@
 import type { Charged } from "../../shared/error-row.ts";
 import { AppError, type ErrorCode } from "../../shared/errors.ts";
 import type { WriteProof } from "../../shared/stores/write-proof.ts";
+import { unavailableCodes } from "../attempts/failures.ts";
 import type { StoreDoubt } from "../attempts/store-doubt.ts";
-import type { TerminalState } from "../terminal/terminal.ts";
+import type { TerminalState, TerminalUnavailable } from "../terminal/terminal.ts";
 
 /** A reason for which a payment of a new order is refused now. */
 export interface Obstacle {
@@ -24,6 +25,8 @@ interface ObstacleFacts {
   /** Something of this connector has the terminal: that ends by itself. */
   readonly running: boolean;
   readonly terminal: Pick<TerminalState, "link" | "linkProblem" | "status" | "busy">;
+  /** The terminal's last silence, while it is told. */
+  readonly silence: TerminalUnavailable | undefined;
   readonly blockedBy: string | undefined;
   readonly strayAsked: boolean;
   /** Whether the journal can be written; undefined: nobody looks. */
@@ -74,8 +77,9 @@ export function doubtOf({
 /** As last known: the payment asks again. */
 function terminalObstacle({
   terminal: { link, linkProblem, status },
+  silence,
   running,
-}: Pick<ObstacleFacts, "terminal" | "running">): Obstacle | undefined {
+}: Pick<ObstacleFacts, "terminal" | "silence" | "running">): Obstacle | undefined {
   if (link !== "connected") {
     const says = `no link to the terminal: ${linkProblem ?? link}`;
     return { code: "TERMINAL_DISCONNECTED", says };
@@ -83,8 +87,12 @@ function terminalObstacle({
   if (status?.cr === "1" && !running) {
     return { code: "TERMINAL_BUSY", says: `the terminal is busy by itself: ${status.detail}` };
   }
-  if (status?.cr !== "2") return undefined;
-  return { code: "TERMINAL_OUT_OF_ORDER", says: `the terminal needs action: ${status.detail}` };
+  if (status?.cr === "2") {
+    return { code: "TERMINAL_OUT_OF_ORDER", says: `the terminal needs action: ${status.detail}` };
+  }
+  if (!silence || running) return undefined;
+  const says = `the terminal did not answer: ${silence.message}`;
+  return { code: unavailableCodes[silence.reason], says };
 }
 
 function changedOf(changed: ObstacleFacts["changed"]): Obstacle | undefined {

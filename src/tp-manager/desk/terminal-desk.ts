@@ -15,6 +15,7 @@ import type { Baseline, Terminal } from "../terminal/terminal.ts";
 import { FinancialCommands } from "./financial-commands.ts";
 import { Inquiries } from "./inquiries.ts";
 import { KeptStatus } from "./kept-status.ts";
+import { LastSilence } from "./last-silence.ts";
 import { LateCharges } from "./late-charges.ts";
 import { LateResults } from "./late-results.ts";
 import { findReversed, saleGivenBack } from "./late-reversals.ts";
@@ -89,6 +90,7 @@ export class TerminalDesk implements Doubts {
   readonly #parts: DeskParts;
   readonly #turn: TerminalTurn;
   readonly #gate: TerminalGate;
+  readonly #silence: LastSilence;
   readonly #keptStatus: KeptStatus;
   readonly #inquiries: Inquiries;
   readonly #recovery: Recovery;
@@ -114,8 +116,9 @@ export class TerminalDesk implements Doubts {
     this.terminal = new TerminalView(terminal);
     this.#turn = new TerminalTurn(terminal, this, parts);
     this.turn = new TurnView(this.#turn);
+    this.#silence = new LastSilence(parts);
     this.#keptStatus = new KeptStatus(parts, this.#turn);
-    const gate = new TerminalGate({ ...parts, ...settings });
+    const gate = new TerminalGate({ ...parts, ...settings, silence: this.#silence });
     this.#gate = gate;
     this.gate = Object.freeze({
       accept: () => {
@@ -212,7 +215,7 @@ export class TerminalDesk implements Doubts {
     return obstaclesOf({
       ...{ closed, updating, running: current !== undefined, terminal: terminal.state },
       ...{ blockedBy: this.blockedBy, strayAsked: this.strayAsked },
-      ...{ changed: () => this.#gate.changed, proof },
+      ...{ changed: () => this.#gate.changed, proof, silence: this.#silence.why },
       storeDoubt: guard.open,
     });
   }
@@ -241,7 +244,7 @@ export class TerminalDesk implements Doubts {
 
   /** Asks for the terminal's status. Takes no turn. Throws {@link TerminalUnavailable}. */
   check(signal: AbortSignal): ReturnType<KeptStatus["ask"]> {
-    return this.#keptStatus.ask(signal);
+    return this.#silence.heard(this.#keptStatus.ask(signal));
   }
 
   /** The last answer to {@link check}, while it still holds; see {@link KeptStatus}. */

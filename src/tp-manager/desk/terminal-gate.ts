@@ -10,10 +10,12 @@ import {
   type TerminalIdentity,
   TerminalUnavailable,
 } from "../terminal/terminal.ts";
+import type { LastSilence } from "./last-silence.ts";
 
 interface GateParts {
   readonly terminalLog: Pick<TerminalLog, "acceptedTerminal" | "acceptTerminal">;
   readonly terminal: Pick<Terminal, "prepare" | "state">;
+  readonly silence: Pick<LastSilence, "heard">;
   readonly clock: Clock;
   /** How long the terminal may take to answer before anything financial. */
   readonly prepareMs: number;
@@ -52,12 +54,12 @@ export class TerminalGate {
    * TERMINAL_CHANGED.
    */
   async prepare(preparing: AbortController): Promise<Baseline> {
-    const { terminal, clock, prepareMs } = this.#parts;
+    const { terminal, clock, silence, prepareMs } = this.#parts;
     const limit = clock.startTimer("prepare", prepareMs, () =>
       preparing.abort(new TerminalUnavailable("no-answer", "the terminal did not answer in time")),
     );
     try {
-      const baseline = await terminal.prepare(preparing.signal);
+      const baseline = await silence.heard(terminal.prepare(preparing.signal));
       preparing.signal.throwIfAborted();
       const accepted = this.#assertAccepted(baseline.identity);
       const known = completed(accepted, baseline.identity);

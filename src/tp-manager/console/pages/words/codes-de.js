@@ -57,6 +57,8 @@ export default {
   "error.other": "Der Connector hat es abgelehnt.",
   "todo.TERMINAL_DISCONNECTED":
     "Strom und Kabel prüfen; der Connector versucht es von selbst weiter.",
+  "todo.TERMINAL_NO_ANSWER":
+    "Nachsehen, ob es etwas anzeigt, und die Leitung prüfen; „{check}“ unter „{care}“ fragt es erneut.",
   "todo.TERMINAL_OUT_OF_ORDER":
     "Nach dem Terminal sehen; „{check}“ unter „{care}“ sagt, was ihm fehlt.",
   "todo.TERMINAL_BUSY": "Das endet von selbst; dauert es, ist jemand im Menü des Terminals.",
@@ -64,7 +66,8 @@ export default {
   "todo.TERMINAL_CHANGED":
     "Wenn es mit Absicht getauscht wurde: „{accept}“ unter „{care}“ oder „{doubt}“.",
   "todo.STORAGE_FAILED":
-    "Platte des Ordners data prüfen: Platz, Rechte, Zustand. Dann geht es von selbst weiter.",
+    "Platte des Ordners data prüfen: Platz, Rechte, Zustand. Dann geht es von selbst weiter. " +
+    "Fehlt die Datei des Journals: ./launch.sh stop, restore journal, start.",
   "todo.STORES_DISAGREE": "Das endet von selbst, sobald der Supervisor antwortet.",
   "todo.STOPPING": "./launch.sh start bringt ihn zurück.",
   "todo.UPDATING": "Das endet von selbst in wenigen Minuten.",
@@ -114,7 +117,8 @@ export default {
     "GATEWAY_API_KEY setzen oder das Nachschlagen für den Login erlauben lassen.",
   "trouble.queue-unwritable": "Der Supervisor kann seine Datenbank nicht schreiben.",
   "trouble.queue-unwritable.todo":
-    "Platte des Ordners data prüfen: Platz, Rechte, Zustand. Inzwischen geht nichts verloren.",
+    "Platte des Ordners data prüfen: Platz, Rechte, Zustand. Inzwischen geht nichts verloren. " +
+    "Fehlt die Datei der Datenbank: ./launch.sh stop, restore supervisor, start.",
   "trouble.queue-old": "Transaktionen warten seit mehr als 10 Minuten auf das Gateway: {count}",
   "trouble.queue-old.todo": "„{doctor}“ unter „{care}“ fragt das Gateway.",
   "trouble.transactions-parked": "Transaktionen liegen beiseite: {count}",
