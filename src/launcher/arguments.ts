@@ -146,7 +146,7 @@ function refuseMisplaced(values: ReturnType<typeof parse>["values"], command: Co
   if (values.from !== undefined && command !== "restore") {
     throw wrong("--from belongs to restore");
   }
-  if (values.from !== undefined && !/^\d{4}-\d\d-\d\d$/.test(values.from)) {
+  if (values.from !== undefined && !/^\d{4}-\d\d-\d\d(-saved-\d{6})?$/.test(values.from)) {
     throw wrong("--from must name a day, such as 2026-01-31");
   }
   if (values.protocol !== undefined && command !== "demo") {

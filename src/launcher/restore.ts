@@ -3,9 +3,9 @@ import { acquireProcessLock } from "../shared/exclusive-lock.ts";
 import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
 import { openForReading } from "../shared/sqlite.ts";
-import { daysOfCopies } from "../shared/stores/copies.ts";
+import { copiesOf, fileTime } from "../shared/stores/copies.ts";
 import { decidePutBack, finishPutBack, keptIn, layBeside } from "../shared/stores/put-back.ts";
-import { isoTime, systemClock } from "../shared/time.ts";
+import { systemClock } from "../shared/time.ts";
 import { programParts } from "./part.ts";
 import { findProcesses } from "./process-table.ts";
 import { alone, type Site } from "./site.ts";
@@ -16,7 +16,7 @@ type Restorable = (typeof restorable)[number];
 interface Wish {
   /** undefined: both. */
   readonly store: Restorable | undefined;
-  /** YYYY-MM-DD; undefined: the newest copy. */
+  /** As in the copy's name, YYYY-MM-DD for a nightly one; undefined: the newest copy. */
   readonly day: string | undefined;
 }
 
@@ -27,7 +27,7 @@ interface Copy {
 }
 
 /**
- * Puts nightly copies of the databases back (docs/design.md 3.17). The present files are kept
+ * Puts copies of the databases back (docs/design.md 3.17). The present files are kept
  * aside, and the programs are told: they take over from each other what happened since the copy.
  * Throws {@link ProgramExit} when the programs run, or when there is no whole copy; nothing has
  * changed then.
@@ -77,7 +77,7 @@ function putBack(data: string, copies: readonly Copy[], at: string): string {
 /** The newest copy, or that of a day; only a whole one. */
 function copyOf(data: string, store: Restorable, day: string | undefined): Copy {
   const folder = join(data, "backup");
-  const days = daysOfCopies(folder, store, systemClock.now());
+  const days = copiesOf(folder, store, systemClock.now());
   const chosen = day ?? days.at(-1);
   if (chosen === undefined || !days.includes(chosen)) {
     const there = days.length === 0 ? "there is none" : `there are ${days.join(", ")}`;
@@ -104,10 +104,6 @@ function assertWhole(path: string): void {
   }
   if (verdict === "ok") return;
   throw new ProgramExit(exitCodes.unavailable, `${path} is damaged: ${String(verdict)}`);
-}
-
-function fileTime(atMs: number): string {
-  return isoTime(atMs).replaceAll(":", "-").slice(0, 23);
 }
 
 /** Words about the next start, and about facts that no program can know. */

@@ -1,7 +1,6 @@
-import { closeSync, fsyncSync, openSync } from "node:fs";
 import { setPriority } from "node:os";
-import { DatabaseSync } from "node:sqlite";
-import { assertWhole, openForReading } from "./sqlite.ts";
+import { openForReading } from "./sqlite.ts";
+import { copyChecked } from "./stores/checked-copy.ts";
 
 /**
  * A program of its own, started by the daily chores: `copy-database FROM TO` copies a database that
@@ -15,24 +14,6 @@ const LOW_PRIORITY = 10;
 
 const [from = "", to = ""] = process.argv.slice(2);
 setPriority(LOW_PRIORITY);
-copy(from, to);
-check(to);
-sync(to);
-
-function copy(databasePath: string, copyPath: string): void {
-  const database = openForReading(databasePath);
-  database.prepare("VACUUM INTO ?").run(copyPath);
-  database.close();
-}
-
-function check(copyPath: string): void {
-  const database = new DatabaseSync(copyPath, { readOnly: true });
-  assertWhole(database);
-  database.close();
-}
-
-function sync(copyPath: string): void {
-  const file = openSync(copyPath, "r+");
-  fsyncSync(file);
-  closeSync(file);
-}
+const database = openForReading(from);
+copyChecked(database, to);
+database.close();

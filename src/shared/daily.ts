@@ -6,6 +6,7 @@ import type { ScheduledTask } from "node-cron";
 import type { Logger } from "./logger.ts";
 import { dayOf, daysOfCopies } from "./stores/copies.ts";
 import type { Store } from "./stores/store.ts";
+import type { WriteProof } from "./stores/write-proof.ts";
 import { type Clock, sleep } from "./time.ts";
 import { programFile } from "./version-files.ts";
 
@@ -107,6 +108,7 @@ export function backupChore(
   databasePath: string,
   clock: Clock,
   store: Pick<Store, "copied">,
+  proof?: Pick<WriteProof, "assertKept">,
 ): Chore {
   const folder = join(dirname(databasePath), "backup");
   const name = basename(databasePath, ".db");
@@ -122,7 +124,10 @@ export function backupChore(
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       clear();
       try {
+        // Under the name of a database whose file is gone there may be another one.
+        proof?.assertKept();
         await copyDatabase(databasePath, unfinished);
+        proof?.assertKept();
         chmodSync(unfinished, 0o600);
         store.copied();
         const nowMs = clock.now();

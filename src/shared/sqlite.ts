@@ -135,10 +135,29 @@ function numberOf(database: DatabaseSync, name: string, column = name): number {
  * disk does not take it, and at once when another program has the write lock.
  */
 export function writeAgain(database: DatabaseSync): void {
+  withoutWaiting(database, () =>
+    transaction(database, () => database.exec(`PRAGMA user_version = ${schemaOf(database)}`)),
+  );
+}
+
+/**
+ * Begins the write-ahead log in a new file; what was in the former one is in the database then.
+ * Throws at once when another program reads the database, and may be called again.
+ */
+export function renewLog(database: DatabaseSync): void {
+  withoutWaiting(database, () => {
+    const mode = database.prepare("PRAGMA journal_mode = DELETE").get()?.["journal_mode"];
+    if (mode !== "delete") throw new Error(`the database stays in the journal mode ${mode}`);
+    makeDurable(database);
+    schemaOf(database); // the log is opened by the first read
+  });
+}
+
+function withoutWaiting(database: DatabaseSync, work: () => void): void {
   const waitMs = numberOf(database, "busy_timeout", "timeout");
   database.exec("PRAGMA busy_timeout = 0");
   try {
-    transaction(database, () => database.exec(`PRAGMA user_version = ${schemaOf(database)}`));
+    work();
   } finally {
     database.exec(`PRAGMA busy_timeout = ${waitMs}`);
   }

@@ -73,7 +73,8 @@ function obstacle(code: string): TroubleRow["find"] {
 }
 
 const SEE_TO_DISK =
-  "check free space and permissions of the data folder and its disk; it goes on by itself";
+  "check free space and permissions of the data folder and its disk; it goes on by itself. Where " +
+  "a file is gone: ./launch.sh stop, ./launch.sh restore, ./launch.sh start, as it says";
 
 /**
  * The one table of what can be wrong for longer, at the terminal and between a charged card and the
@@ -107,7 +108,9 @@ export const troubleTable = {
   "journal-unwritable": {
     ...{ by: "tp-manager", alarm: "journal-unwritable", raised: "watch" },
     ...{ check: KEEPS_PAYMENTS, grave: true },
-    when: "the disk does not take what the journal writes: it is full, read-only or fails",
+    when:
+      "what the journal writes would not last: the disk is full, read-only or fails, or its file " +
+      "was deleted or replaced",
     todo: SEE_TO_DISK,
     find: obstacle("STORAGE_FAILED"),
   },
@@ -287,7 +290,9 @@ export const troubleTable = {
   "queue-unwritable": {
     ...{ by: "supervisor", alarm: "queue-unwritable", raised: "watch" },
     ...{ check: "queue", grave: true },
-    when: "the supervisor cannot write its database: what is charged waits in the journal",
+    when:
+      "the supervisor cannot write its database, or the file of it was deleted or replaced: the " +
+      "journal keeps what was charged",
     todo: SEE_TO_DISK,
     find: ({ supervisor }) => {
       const { unwritable = null } = supervisor ?? {};

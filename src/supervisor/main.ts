@@ -53,9 +53,11 @@ async function start(context: ProgramContext): Promise<void> {
   onStop("probation", () => probation.close());
   const databasePath = join(installation.dataDirectory, "supervisor.db");
   const database = openStore(databasePath, supervisorMigrations);
-  onStop("database", () => database.close());
+  const proof = new WriteProof(database, databasePath, clock);
+  onStop("database", () => proof.close());
   const alarmStore = new AlarmStore(database, clock);
   const log = alarmStore.tap(context.log);
+  proof.onMended = (says) => log.warn(says);
   const stores = openStores(database, databasePath, clock, log);
   const store = new OutboxStore(database, () => stores.exchange.ride());
   const desk = new OutboxDesk(database);
@@ -83,7 +85,6 @@ async function start(context: ProgramContext): Promise<void> {
   const outbox = { intake, store, desk, watch, forwarder, storeMessages: aboutStores };
   const updates = updateFacts({ dataDirectory: installation.dataDirectory, config, clock, log });
   const certificates = certificateEnds(config, clock);
-  const proof = new WriteProof(database, databasePath, clock);
   const figures = { tally, clock, version: versionNumber, updates, certificates, proof };
   const messages = { ...outbox, operations, alarmStore, ...figures };
   if (probation.isOn) {
@@ -101,7 +102,7 @@ async function start(context: ProgramContext): Promise<void> {
       at: config.UPDATE_TIME,
       idle: () => true, // a copy is made beside the running tries
       chores: [
-        backupChore(databasePath, clock, stores.store),
+        backupChore(databasePath, clock, stores.store, proof),
         retentionChore(database, config.JOURNAL_DAYS, clock),
         oldLogsChore(logFileOf(installation, "supervisor"), config.LOG_DAYS, clock),
       ],

@@ -318,4 +318,36 @@ export const supervisorMigrations: readonly Migration[] = [
   END;
   `,
   },
+  // Nothing that is asked of items that wait takes longer the more of them wait. Those without a
+  // delay are due at any time, so they stand apart from those with one. One that is taken for its
+  // first try when it is stored, and sent by it, is in no index of what waits.
+  {
+    goesOn: `
+  DROP INDEX outbox_send_due;
+  DROP INDEX outbox_look_due;
+  DROP INDEX outbox_age;
+  CREATE INDEX outbox_send_due
+    ON outbox (claimed_at_ms, next_try_at_ms > delayed_at_ms, next_try_at_ms, sequence)
+    WHERE state = 'pending' AND look_next = 0;
+  CREATE INDEX outbox_look_due
+    ON outbox (claimed_at_ms, next_try_at_ms > delayed_at_ms, next_try_at_ms, sequence)
+    WHERE state = 'pending' AND look_next = 1;
+  CREATE INDEX outbox_delayed ON outbox (look_next, delayed_at_ms, sequence)
+    WHERE state = 'pending' AND claimed_at_ms IS NULL AND next_try_at_ms > delayed_at_ms;
+  CREATE INDEX outbox_age ON outbox (look_next, queued_at_ms)
+    WHERE state = 'pending' AND claimed_at_ms IS NULL;
+  CREATE INDEX outbox_waiting ON outbox (sequence)
+    WHERE state = 'pending' AND claimed_at_ms IS NULL;
+  CREATE TABLE items_in_doubt (items INTEGER NOT NULL) STRICT;
+  INSERT INTO items_in_doubt
+    SELECT count(*) FROM outbox WHERE state = 'pending' AND sent_at_ms IS NOT NULL;
+  CREATE TRIGGER outbox_doubts AFTER UPDATE OF state, sent_at_ms ON outbox
+    WHEN (OLD.state = 'pending' AND OLD.sent_at_ms IS NOT NULL)
+      <> (NEW.state = 'pending' AND NEW.sent_at_ms IS NOT NULL) BEGIN
+    UPDATE items_in_doubt
+      SET items = items + iif(NEW.state = 'pending' AND NEW.sent_at_ms IS NOT NULL, 1, -1);
+  END;
+  DROP INDEX outbox_doubt;
+  `,
+  },
 ];

@@ -32,14 +32,29 @@ export const special = (n: number) => ({
 const digits = (i: number, length: number): string => String(i).padStart(length, "0");
 const transactionId = "printf('00000000-0000-4000-8000-%012d', i)";
 
+/** How nearly all orders of a {@link fullSupervisor} stand, as values of columns of the outbox. */
+const standings = {
+  "sent long ago": { state: "sent", nextTryAtMs: "i", look: 0, sentAtMs: "NULL" },
+  "to be sent now": { state: "pending", nextTryAtMs: "i", look: 0, sentAtMs: "NULL" },
+  "to be sent later": { state: "pending", nextTryAtMs: "i + 1e12", look: 0, sentAtMs: "NULL" },
+  "to be looked up now": { state: "pending", nextTryAtMs: "i", look: 1, sentAtMs: "i" },
+  "to be looked up later": { state: "pending", nextTryAtMs: "i + 1e12", look: 1, sentAtMs: "i" },
+} as const;
+type Standing = keyof typeof standings;
+
+export const everyStanding = Object.keys(standings) as Standing[];
+
 /**
  * A database of the supervisor with `n` rows in each table that grows with the orders: nearly all
- * of them were sent and trimmed long ago, and of everything that is searched for there is a
- * handful at the newest end.
+ * of them were sent and trimmed long ago, or wait, and of everything else that is searched for
+ * there is a handful at the newest end.
  */
-export function fullSupervisor(n: number): DatabaseSync {
+export function fullSupervisor(n: number, standing: Standing = "sent long ago"): DatabaseSync {
+  const { state, nextTryAtMs, look, sentAtMs } = standings[standing];
+  const isSent = state === "sent" ? 1 : 0;
   const database = openDatabase(join(temporaryFolder(), "supervisor.db"), supervisorMigrations);
   onTestFinished(() => database.close());
+  database.exec("PRAGMA synchronous = OFF"); // the same work, without waits for the disk
   const fill = (into: string, values: string, last = n): void => {
     const numbers = `SELECT 1 UNION ALL SELECT i + 1 FROM row WHERE i < ${last}`;
     database.exec(`${into} WITH RECURSIVE row (i) AS (${numbers}) SELECT ${values} FROM row`);
@@ -61,13 +76,16 @@ export function fullSupervisor(n: number): DatabaseSync {
       `${transactionId},
        CASE WHEN i IN (${due}, ${toLook}, ${sending}, ${looking}) THEN 'pending'
          WHEN i = ${parked} THEN 'parked' WHEN i IN (${dropped}, ${reversed}) THEN 'closed'
-         ELSE 'sent' END,
-       i, i, i, iif(i IN (${sending}, ${looking}), i, NULL), 2 + (i = ${sending}), i = ${sending},
+         ELSE '${state}' END,
+       i, iif(i < ${looking}, CAST(${nextTryAtMs} AS INTEGER), i), i,
+       iif(i IN (${sending}, ${looking}), i, NULL), 2 + (i = ${sending}), i = ${sending},
        i = ${doubled},
-       iif(i > ${n - WHOLE} AND i < ${looking}, 'page', NULL),
-       iif(i IN (${due}, ${toLook}, ${sending}, ${looking}), NULL, i),
-       i = ${dropped}, i = ${reversed}, i <= ${n - WHOLE},
-       i IN (${toLook}, ${looking}), iif(i IN (${toLook}, ${looking}), i, NULL),
+       iif(${isSent} AND i > ${n - WHOLE} AND i < ${looking}, 'page', NULL),
+       iif(i IN (${parked}, ${dropped}, ${reversed}) OR
+         (${isSent} AND i NOT IN (${due}, ${toLook}, ${sending}, ${looking})), i, NULL),
+       i = ${dropped}, i = ${reversed}, ${isSent} AND i <= ${n - WHOLE},
+       iif(i < ${looking}, ${look}, i IN (${toLook}, ${looking})),
+       iif(i < ${looking}, ${sentAtMs}, iif(i IN (${toLook}, ${looking}), i, NULL)),
        iif(i = ${doubled}, 2, 0)`,
     );
     for (const number of [1, 2]) {

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { OutboxDesk } from "../../src/supervisor/outbox/outbox-desk.ts";
 import { typescriptSources } from "../tidy/sources.ts";
-import { fullSupervisor } from "./full-supervisor.ts";
+import { everyStanding, fullSupervisor } from "./full-supervisor.ts";
 import { runAll } from "./ways-to-run.ts";
 
 const SMALL = 1_000;
@@ -13,11 +13,20 @@ const FACTOR_MAX = 5;
 /** Whatever is faster searches no {@link LARGE} rows: below this only the timer is measured. */
 const FAST_MS = 0.02;
 
-test("a statement of the supervisor takes as long after many orders as after few", async () => {
-  const short = await timesOf(SMALL);
-  const { database, uses } = await timesOf(LARGE);
-  expect(notRun([...uses.keys()])).toEqual([]);
+/** By their nature, and by nobody but an operator or once in the life of a database. */
+const growsWithWhatWaits = [
+  // A loss of the database puts every item that waits in doubt, all in one commit.
+  /^UPDATE outbox SET ambiguous = 1, .* WHERE state = 'pending' AND look_next = 0$/s,
+  // An index of what was sent would be written by each payment.
+  /WHERE sequence > :cursor AND state = 'sent'/,
+];
+
+test.each(everyStanding)("no statement takes longer with many orders %s", async (standing) => {
+  const short = await timesOf(SMALL, standing);
+  const { database, uses } = await timesOf(LARGE, standing);
+  if (standing === everyStanding[0]) expect(notRun([...uses.keys()])).toEqual([]);
   const grown = [...uses].flatMap(([sql, times]) => {
+    if (growsWithWhatWaits.some((one) => one.test(sql)) && standing !== "sent long ago") return [];
     const before = short.uses.get(sql) ?? [];
     const factors = times.map((ms, use) => ms / Math.max(before[use] ?? 0, FAST_MS));
     const factor = Math.round(Math.max(...factors));
@@ -26,8 +35,8 @@ test("a statement of the supervisor takes as long after many orders as after few
   expect(grown).toEqual([]);
 });
 
-test("the items in one state are listed in their order, page by page", () => {
-  const database = fullSupervisor(SMALL);
+test.each(everyStanding)("with many %s the items in a state are listed in order", (standing) => {
+  const database = fullSupervisor(SMALL, standing);
   const desk = new OutboxDesk(database);
   for (const state of ["pending", "sent", "parked", "closed"] as const) {
     const all = database
@@ -36,7 +45,7 @@ test("the items in one state are listed in their order, page by page", () => {
       .map(({ sequence }) => sequence);
     const listed: number[] = [];
     for (let more = true; more; ) {
-      const page = desk.list(state, listed.at(-1) ?? 0, state === "sent" ? 400 : 3);
+      const page = desk.list(state, listed.at(-1) ?? 0, all.length < 10 ? 3 : 400);
       listed.push(...page.items.map(({ sequence }) => sequence));
       more = page.more;
     }
@@ -45,8 +54,8 @@ test("the items in one state are listed in their order, page by page", () => {
 });
 
 /** How long each use of each statement took; both sizes have the same uses. */
-async function timesOf(n: number) {
-  const database = fullSupervisor(n);
+async function timesOf(n: number, standing: (typeof everyStanding)[number]) {
+  const database = fullSupervisor(n, standing);
   const uses = new Map<string, number[]>();
   watched(database, (sql, ms) => uses.set(sql, [...(uses.get(sql) ?? []), ms]));
   await runAll(database, n);

@@ -25,6 +25,8 @@ import { sampleTransaction } from "./sample-transaction.ts";
 const DAY_MS = 24 * 3_600_000;
 const LONG_AFTER_MS = 1_000 * DAY_MS;
 const PAGE = 5;
+/** More than are due where nearly all wait for later. */
+const DUE_MAX = 10;
 const states = [undefined, "pending", "sent", "parked", "closed"] as const;
 const log = createLogger({ program: "supervisor", level: "error", stream: { write: () => {} } });
 
@@ -161,8 +163,13 @@ function changeOutbox(database: DatabaseSync, n: number): void {
   }
   const looked = store.claimToLook(later);
   if (looked) {
-    const keeps = { state: "pending" as const, nextTryAtMs: later, reason: null };
+    const keeps = { state: "pending" as const, nextTryAtMs: 2 * later, reason: null };
     store.finishLook(looked, { ...keeps, doubt: noDoubt, endedAtMs: later });
+  }
+  // Where all others wait for later, nothing is left that is due.
+  for (let i = 0; i < DUE_MAX; i++) {
+    store.claimNext(later);
+    store.claimToLook(later);
   }
   store.claim(transactionOf(due), later);
   desk.requeue(transactionOf(dropped), later);

@@ -1,19 +1,41 @@
 import { existsSync, readdirSync } from "node:fs";
+import { isoTime } from "../time.ts";
+
+const DAY = "\\d{4}-\\d\\d-\\d\\d";
 
 /**
- * The days of a store's copies, in the order in which they were made. A day that has not come yet
- * is of a clock that was wrong: such a copy counts as older than the others, so that it is neither
- * put back before them nor kept in their place (docs/design.md 3.17).
+ * The days of a store's nightly copies, in the order in which they were made. A day that has not
+ * come yet is of a clock that was wrong: such a copy counts as older than the others, so that it is
+ * neither put back before them nor kept in their place (docs/design.md 3.17).
  */
 export function daysOfCopies(folder: string, store: string, nowMs: number): string[] {
-  const named = new RegExp(`^${store}-(\\d{4}-\\d\\d-\\d\\d)\\.db$`);
+  return namesOf(new RegExp(`^${store}-(${DAY})\\.db$`), folder, nowMs);
+}
+
+/** Like {@link daysOfCopies}, with the copies that were saved (docs/design.md 1.3). */
+export function copiesOf(folder: string, store: string, nowMs: number): string[] {
+  return namesOf(new RegExp(`^${store}-(${DAY}(?:-saved-\\d{6})?)\\.db$`), folder, nowMs);
+}
+
+function namesOf(pattern: RegExp, folder: string, nowMs: number): string[] {
   const files = existsSync(folder) ? readdirSync(folder) : [];
-  const days = files.flatMap((file) => named.exec(file)?.[1] ?? []).sort();
+  const names = files.flatMap((file) => pattern.exec(file)?.[1] ?? []).sort();
   const today = dayOf(nowMs);
-  return [...days.filter((day) => day > today), ...days.filter((day) => day <= today)];
+  const isToCome = (name: string): boolean => name.slice(0, today.length) > today;
+  return [...names.filter(isToCome), ...names.filter((name) => !isToCome(name))];
 }
 
 /** As in the names of copies. */
 export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
+}
+
+/** Of the copy of a database whose file was lost while it was open. */
+export function savedName(ms: number): string {
+  return `${dayOf(ms)}-saved-${fileTime(ms).slice(11, 19).replaceAll("-", "")}`;
+}
+
+/** A moment, as in the names of what is put aside. */
+export function fileTime(ms: number): string {
+  return isoTime(ms).replaceAll(":", "-").slice(0, 23);
 }

@@ -3,6 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { writeAgain } from "../sqlite.ts";
 import { fullDisk, isFull, storageFault } from "../storage-fault.ts";
 import type { Clock } from "../time.ts";
+import { OpenFiles } from "./open-files.ts";
 
 /** So long a database counts as one that can be written; then a write proves it again. */
 const PROVED_FOR_MS = 60_000;
@@ -24,14 +25,17 @@ interface WriteFault {
 }
 
 /**
- * Whether a database can be written, and if not, why: a disk may be full or have become read-only,
- * or fail, long before the next payment. A write that fails tells it at once; without one, a small
- * commit is made when somebody asks and the last proof is old (docs/design.md 1.3).
+ * Whether a database can be written, and if not, why: a disk may be full, read-only or fail, or the
+ * files may be gone, long before the next payment. A write that fails tells it at once; without
+ * one, a small commit is made when somebody asks and the last proof is old (docs/design.md 1.3).
  */
 export class WriteProof {
   readonly #database: DatabaseSync;
   readonly #folder: string;
   readonly #clock: Clock | undefined;
+  readonly #files: OpenFiles;
+  /** Called when a fault of the files was mended, with words for an operator. */
+  onMended: (says: string) => void = () => {};
   /** Why the last write failed. */
   #failed: string | undefined;
   /** On the monotonic clock; undefined: not tried yet, or out of date. */
@@ -45,6 +49,7 @@ export class WriteProof {
     this.#database = database;
     this.#folder = dirname(path);
     this.#clock = clock;
+    this.#files = new OpenFiles(database, path, (says) => this.onMended(says));
   }
 
   /** Runs a write and keeps why it failed. */
@@ -66,7 +71,8 @@ export class WriteProof {
 
   /** As last known; writes nothing. */
   get known(): WriteFault | undefined {
-    const says = isFull(this.#folder) ? fullDisk(this.#folder) : this.#failed;
+    const full = isFull(this.#folder) ? fullDisk(this.#folder) : undefined;
+    const says = this.#files.fault ?? full ?? this.#failed;
     if (says === undefined) {
       this.#sinceMs = undefined;
       return undefined;
@@ -77,6 +83,7 @@ export class WriteProof {
 
   /** As it is, or was a short time ago. */
   get proved(): WriteFault | undefined {
+    this.#attend();
     const triedMs = this.#triedMs ?? Number.NEGATIVE_INFINITY;
     const forMs = this.#isProved ? PROVED_FOR_MS : FAILED_FOR_MS;
     if (this.#clock && this.#clock.monotonicMs() - triedMs >= forMs) this.#prove();
@@ -85,8 +92,29 @@ export class WriteProof {
 
   /** For who is about to write, which proves that it can be done: only a fault is tried again. */
   get standing(): WriteFault | undefined {
+    this.#attend();
     if (this.#failed !== undefined) this.#prove();
     return this.known;
+  }
+
+  /**
+   * For a write that must be found by the next start, whatever becomes of the process. Throws when
+   * it would not be, because the files of the database are gone.
+   */
+  assertKept(): void {
+    this.#attend();
+    const { fault } = this.#files;
+    if (fault !== undefined) throw new Error(fault);
+  }
+
+  /** Closes the database; what would be lost by that is saved before. */
+  close(): void {
+    this.#attend();
+    if (this.#files.mayClose) this.#database.close();
+  }
+
+  #attend(): void {
+    if (this.#clock) this.#files.attend(this.#clock);
   }
 
   /** By the last try, a write or a proof. */

@@ -52,9 +52,7 @@ export interface DoubtCounts {
 export function doubtCounts(database: DatabaseSync): DoubtCounts {
   const count = (sql: string): number => Number(database.prepare(sql).get()?.["n"]);
   return {
-    inDoubt: count(
-      `SELECT count(*) AS n FROM outbox WHERE state = 'pending' AND sent_at_ms IS NOT NULL`,
-    ),
+    inDoubt: count(`SELECT items AS n FROM items_in_doubt`),
     possibleCopies: count(`SELECT count(*) AS n FROM outbox WHERE ${copiesOpen}`),
     sends: count(`SELECT sends AS n FROM ambiguous_sends`),
   };

@@ -21,16 +21,17 @@ interface Page {
 /** A page of the items in one state, by the index of that state: nearly all others are sent. */
 const pageOf = (found: string): string =>
   `sequence IN (${found} AND sequence > :cursor ORDER BY sequence LIMIT :limit)`;
-const waiting = (index: string, look: 0 | 1): string =>
-  `SELECT sequence FROM outbox INDEXED BY ${index} WHERE state = 'pending' AND look_next = ${look}`;
+const claimed = (look: 0 | 1): string =>
+  `SELECT sequence FROM outbox WHERE state = 'pending' AND look_next = ${look}
+     AND claimed_at_ms > 0`;
 
 const itemsIn: Readonly<Record<DeliveryState | "any", string>> = {
   any: "sequence > :cursor",
   sent: "sequence > :cursor AND state = 'sent'",
-  pending: pageOf(
-    `${waiting("outbox_send_due", 0)} AND sequence > :cursor
-     UNION ALL ${waiting("outbox_look_due", 1)}`,
-  ),
+  pending: `(${pageOf(
+    `SELECT sequence FROM outbox INDEXED BY outbox_waiting
+     WHERE state = 'pending' AND claimed_at_ms IS NULL`,
+  )} OR sequence > :cursor AND sequence IN (${claimed(0)} UNION ALL ${claimed(1)}))`,
   parked: pageOf(`SELECT sequence FROM outbox INDEXED BY outbox_parked WHERE state = 'parked'`),
   closed: pageOf(`SELECT sequence FROM outbox INDEXED BY outbox_closed WHERE state = 'closed'`),
 };

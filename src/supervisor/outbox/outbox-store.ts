@@ -82,23 +82,42 @@ const returning = `
   RETURNING sequence, transaction_id, tries, failures, no_result_since_ms, no_result_tries,
     look_next, sent_at_ms, resends, orders_possible, absent_since_ms, untold`;
 
+const waiting = (look: 0 | 1): string =>
+  `state = 'pending' AND look_next = ${look} AND claimed_at_ms IS NULL`;
+/** In the words of the indexes of what is due. */
+const isDelayed = "next_try_at_ms > delayed_at_ms";
+
 /**
  * The item that has been due longest: the oldest one, except that a failed try puts an item behind
  * those that became due before its next try. An item is also due when the clock went back behind
- * the moment at which its delay began.
+ * the moment at which its delay began. Of each kind the first one is found by an index: without a
+ * delay, with one that is over, with one that began later than now.
  */
-const dueLongest = (look: 0 | 1): string => `(
-  SELECT sequence FROM outbox
-  WHERE state = 'pending' AND look_next = ${look} AND claimed_at_ms IS NULL
-    AND (next_try_at_ms <= :now OR delayed_at_ms > :now)
-  ORDER BY next_try_at_ms, sequence LIMIT 1)`;
+const dueLongest = (look: 0 | 1): string => {
+  const first = (index: string, which: string, order: string): string => `
+    SELECT * FROM (SELECT next_try_at_ms, sequence FROM outbox INDEXED BY ${index}
+      WHERE ${waiting(look)} AND ${which} ORDER BY ${order}, sequence LIMIT 1)`;
+  const byDue = look === 0 ? "outbox_send_due" : "outbox_look_due";
+  const kinds = [
+    first(byDue, `(${isDelayed}) = 0`, "next_try_at_ms"),
+    first(byDue, `(${isDelayed}) = 1 AND next_try_at_ms <= :now`, "next_try_at_ms"),
+    first("outbox_delayed", `${isDelayed} AND delayed_at_ms > :now`, "delayed_at_ms"),
+  ];
+  const due = kinds.join(" UNION ALL ");
+  return `(SELECT sequence FROM (${due}) ORDER BY next_try_at_ms, sequence LIMIT 1)`;
+};
+const nextDue = (look: 0 | 1): string => {
+  const first = (delayed: 0 | 1): string => `SELECT min(next_try_at_ms) AS at FROM outbox
+    WHERE ${waiting(look)} AND (${isDelayed}) = ${delayed}`;
+  return `SELECT min(at) AS at FROM (${first(0)} UNION ALL ${first(1)})`;
+};
 const oldest = `(
   SELECT sequence FROM outbox INDEXED BY outbox_age
-  WHERE state = 'pending' AND look_next = 0 AND claimed_at_ms IS NULL
-  ORDER BY queued_at_ms, sequence LIMIT 1)`;
+  WHERE ${waiting(0)} ORDER BY queued_at_ms, sequence LIMIT 1)`;
 /** Of items that wait, and of the few that are claimed, each by an index. */
 const oldestPending = `SELECT min(at) AS at FROM (
-    SELECT min(queued_at_ms) AS at FROM outbox WHERE state = 'pending' AND claimed_at_ms IS NULL
+    SELECT min(queued_at_ms) AS at FROM outbox INDEXED BY outbox_age WHERE ${waiting(0)}
+    UNION ALL SELECT min(queued_at_ms) FROM outbox INDEXED BY outbox_age WHERE ${waiting(1)}
     UNION ALL SELECT min(queued_at_ms) FROM outbox WHERE ${isClaimed} AND look_next = 0
     UNION ALL SELECT min(queued_at_ms) FROM outbox WHERE ${isClaimed} AND look_next = 1)`;
 /**
@@ -250,11 +269,7 @@ export class OutboxStore {
 
   /** When the next send or lookup falls due, past or future; undefined when none waits. */
   nextDueAtMs(what: "send" | "look"): number | undefined {
-    const row = this.#get(
-      `SELECT min(next_try_at_ms) AS at FROM outbox
-       WHERE state = 'pending' AND look_next = ${what === "look" ? 1 : 0}
-         AND claimed_at_ms IS NULL`,
-    );
+    const row = this.#get(nextDue(what === "look" ? 1 : 0));
     return row?.["at"] === null ? undefined : Number(row?.["at"]);
   }
 

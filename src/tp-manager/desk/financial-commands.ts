@@ -1,9 +1,11 @@
 import { AppError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/logger.ts";
+import type { WriteProof } from "../../shared/stores/write-proof.ts";
 import { type Clock, within } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { UnwrittenStep } from "../attempts/attempt-writer.ts";
 import type { Announce } from "../attempts/event-table.ts";
+import { storage } from "../attempts/failures.ts";
 import type { SaleToReverse } from "../attempts/freshness-policy.ts";
 import type { Attempt } from "../attempts/payment.ts";
 import { isInDoubt, phaseTable } from "../attempts/phase-table.ts";
@@ -33,6 +35,8 @@ interface CommandParts {
   /** An attempt has become charged or reversed: there is something to hand over. */
   readonly settled: () => void;
   readonly turn: TerminalTurn;
+  /** Whether the next start would find what is written; missing: nobody looks. */
+  readonly proof?: Pick<WriteProof, "assertKept"> | undefined;
   readonly gate: Pick<TerminalGate, "prepare">;
   readonly recovery: Pick<Recovery, "recover" | "doubted" | "learn" | "askAgain">;
   readonly strays: Pick<StrayReports, "found">;
@@ -120,13 +124,14 @@ export class FinancialCommands {
    * `saleOf` chooses the sale, or throws, when nothing else can have the terminal any more.
    */
   reverse(orderId: string, saleOf: (baseline: Baseline) => SaleToReverse): Promise<Attempt> {
-    const { log, turn, gate } = this.#parts;
+    const { log, turn, gate, proof } = this.#parts;
     return turn.use("reversal", orderId, {
       needs: "reverse",
       // A sale that no order knows makes the reversal unsafe by itself (docs/design.md 3.16).
       prepare: (preparing) => gate.prepare(preparing),
       run: async (terminal, baseline) => {
         const sale = saleOf(baseline);
+        storage(() => proof?.assertKept(), "yes");
         const { transactionId } = sale.attempt;
         log.info({ transactionId, orderId }, "reversal begins");
         const unwritten: UnwrittenStep[] = [];

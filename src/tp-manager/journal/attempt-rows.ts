@@ -114,6 +114,7 @@ export class AttemptRows implements AttemptStore {
   readonly #handOffs: HandOffRows;
   readonly #archived: ArchivedRows;
   readonly #evidence: EvidenceRows;
+  readonly #statements: Statements;
   #known: Known | undefined;
   /** Told every step of an attempt once it is on disk. Must not throw. */
   onStep: (attempt: Attempt, step: AttemptEvent) => void = () => {};
@@ -124,6 +125,7 @@ export class AttemptRows implements AttemptStore {
     handOffs: HandOffRows,
     archived: ArchivedRows,
   ) {
+    this.#statements = statements;
     this.#sql = statements.prepare("attempts", texts);
     this.#listed = statements.prepare("attempts listed", listed);
     this.#events = events;
@@ -166,6 +168,7 @@ export class AttemptRows implements AttemptStore {
   }
 
   begin({ baseline, ...attempt }: Parameters<AttemptStore["begin"]>[0]): Attempt {
+    this.#statements.assertKept();
     return this.#insert({ ...attempt, state: begun, baseline, endedAtMs: null });
   }
 

@@ -100,6 +100,6 @@ export class Journal {
   /** Loses what waits for a commit, unless {@link Statements.settle} was called before. */
   close(): void {
     this.statements.waiting.close();
-    this.database.close();
+    this.proof.close();
   }
 }

@@ -59,6 +59,7 @@ export class ReturnRows implements ReturnStore {
   }
 
   reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean {
+    this.#statements.assertKept();
     return this.#statements.transaction(() => {
       const { changes } = this.#sql.reserve.run(
         JSON.stringify(open),

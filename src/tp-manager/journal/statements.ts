@@ -186,6 +186,11 @@ export class Statements {
     return result;
   }
 
+  /** For a write-ahead record: throws when the next start would not find it. */
+  assertKept(): void {
+    this.#proof.assertKept();
+  }
+
   /**
    * Writes with the next commit, within `LATER_MS` in any case: for what can be learnt again after
    * a crash (docs/design.md 1.3). A commit that fails has `write` called again with the next one;

@@ -66,7 +66,8 @@ export default {
   "todo.TERMINAL_CHANGED":
     "Wenn es mit Absicht getauscht wurde: „{accept}“ unter „{care}“ oder „{doubt}“.",
   "todo.STORAGE_FAILED":
-    "Platte des Ordners data prüfen: Platz, Rechte, Zustand. Dann geht es von selbst weiter.",
+    "Platte des Ordners data prüfen: Platz, Rechte, Zustand. Dann geht es von selbst weiter. " +
+    "Fehlt die Datei des Journals: ./launch.sh stop, restore journal, start.",
   "todo.STORES_DISAGREE": "Das endet von selbst, sobald der Supervisor antwortet.",
   "todo.STOPPING": "./launch.sh start bringt ihn zurück.",
   "todo.UPDATING": "Das endet von selbst in wenigen Minuten.",
@@ -116,7 +117,8 @@ export default {
     "GATEWAY_API_KEY setzen oder das Nachschlagen für den Login erlauben lassen.",
   "trouble.queue-unwritable": "Der Supervisor kann seine Datenbank nicht schreiben.",
   "trouble.queue-unwritable.todo":
-    "Platte des Ordners data prüfen: Platz, Rechte, Zustand. Inzwischen geht nichts verloren.",
+    "Platte des Ordners data prüfen: Platz, Rechte, Zustand. Inzwischen geht nichts verloren. " +
+    "Fehlt die Datei der Datenbank: ./launch.sh stop, restore supervisor, start.",
   "trouble.queue-old": "Transaktionen warten seit mehr als 10 Minuten auf das Gateway: {count}",
   "trouble.queue-old.todo": "„{doctor}“ unter „{care}“ fragt das Gateway.",
   "trouble.transactions-parked": "Transaktionen liegen beiseite: {count}",

@@ -62,7 +62,8 @@ export default {
   "todo.TERMINAL_IN_DOUBT": "Wait some minutes; then look at “{doubt}”.",
   "todo.TERMINAL_CHANGED": "If it was replaced on purpose: “{accept}” under “{care}” or “{doubt}”.",
   "todo.STORAGE_FAILED":
-    "Check the data folder’s disk: free space, rights, health. It then goes on by itself.",
+    "Check the data folder’s disk: free space, rights, health. It then goes on by itself. " +
+    "If the journal’s file is gone: ./launch.sh stop, restore journal, start.",
   "todo.STORES_DISAGREE": "It ends by itself when the supervisor answers.",
   "todo.STOPPING": "./launch.sh start brings it back.",
   "todo.UPDATING": "It ends by itself within minutes.",
@@ -105,7 +106,8 @@ export default {
   "trouble.lookup-refused.todo": "Set GATEWAY_API_KEY, or have the lookup allowed for the login.",
   "trouble.queue-unwritable": "The supervisor cannot write its database.",
   "trouble.queue-unwritable.todo":
-    "Check the data folder’s disk: free space, rights, health. Nothing is lost meanwhile.",
+    "Check the data folder’s disk: free space, rights, health. Nothing is lost meanwhile. " +
+    "If the database’s file is gone: ./launch.sh stop, restore supervisor, start.",
   "trouble.queue-old": "Transactions have waited for the gateway for more than 10 minutes: {count}",
   "trouble.queue-old.todo": "“{doctor}” under “{care}” asks the gateway.",
   "trouble.transactions-parked": "Transactions are parked: {count}",

@@ -68,7 +68,8 @@ export default {
   "todo.TERMINAL_CHANGED":
     "S’il a été remplacé exprès : « {accept} » sous « {care} » ou « {doubt} ».",
   "todo.STORAGE_FAILED":
-    "Vérifiez le disque du dossier data : place, droits, état. Ensuite, tout reprend tout seul.",
+    "Vérifiez le disque du dossier data : place, droits, état. Ensuite, tout reprend tout seul. " +
+    "Si le fichier du journal a disparu : ./launch.sh stop, restore journal, start.",
   "todo.STORES_DISAGREE": "Cela se termine dès que le superviseur répond.",
   "todo.STOPPING": "./launch.sh start le relance.",
   "todo.UPDATING": "Cela se termine en quelques minutes.",
@@ -118,7 +119,8 @@ export default {
     "Définissez GATEWAY_API_KEY, ou faites autoriser la recherche pour l’identifiant.",
   "trouble.queue-unwritable": "Le superviseur ne peut pas écrire sa base de données.",
   "trouble.queue-unwritable.todo":
-    "Vérifiez le disque du dossier data : place, droits, état. Rien ne se perd entre-temps.",
+    "Vérifiez le disque du dossier data : place, droits, état. Rien ne se perd entre-temps. " +
+    "Si le fichier de la base a disparu : ./launch.sh stop, restore supervisor, start.",
   "trouble.queue-old":
     "Transactions en attente de la passerelle depuis plus de 10 minutes : {count}",
   "trouble.queue-old.todo": "« {doctor} » sous « {care} » interroge la passerelle.",

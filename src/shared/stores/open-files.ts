@@ -1,0 +1,174 @@
+import { chmodSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { prepared, renewLog, schemaOf } from "../sqlite.ts";
+import type { Clock } from "../time.ts";
+import { copyChecked } from "./checked-copy.ts";
+import { fileTime, savedName } from "./copies.ts";
+import { declareRestored, syncFolder } from "./store-file.ts";
+
+/** A copy that could not be made is tried again after so long. */
+const SAVE_AGAIN_MS = 5_000;
+
+const logEndings = ["-wal", "-shm"] as const;
+
+/** Why a name no longer leads to the open file. */
+type Change = "missing" | "replaced" | "log-gone";
+
+/**
+ * Whether the files of an open database are still those under their names. SQLite goes on writing
+ * into a file that was deleted, moved away or replaced, and nobody would see a fault before the
+ * next start, which finds none of it (docs/design.md 1.3). Windows lets nobody do that to an open
+ * database.
+ */
+export class OpenFiles {
+  readonly #database: DatabaseSync;
+  readonly #path: string;
+  #own: ReadonlyMap<string, string | undefined>;
+  /** The copy of what is open, and how much had been written then. */
+  #saved: { readonly path: string; readonly changes: number } | undefined;
+  /** Why the last try to save gave no copy. */
+  #unsaved: { readonly because: string; readonly triedMs: number } | undefined;
+
+  readonly #onMended: (says: string) => void;
+
+  constructor(database: DatabaseSync, path: string, onMended: (says: string) => void) {
+    this.#database = database;
+    this.#path = path;
+    this.#onMended = onMended;
+    // The log is opened by the first read.
+    schemaOf(database);
+    this.#own = this.#identities();
+  }
+
+  /** Why the next start would not find what is written now, for an operator. Only looks. */
+  get fault(): string | undefined {
+    const change = this.#database.isOpen ? this.#change() : undefined;
+    if (change === undefined) return undefined;
+    if (change === "log-gone") {
+      return `${this.#logGone}: it is made anew as soon as nobody else reads the database`;
+    }
+    const happened =
+      change === "missing"
+        ? `${this.#path} was deleted or moved away while it is in use`
+        : `another file was put in the place of ${this.#path} while it is in use`;
+    return `${happened}; ${this.#rescue()}`;
+  }
+
+  /** Saves what would be lost, and mends what can be mended without an operator. */
+  attend(clock: Clock): void {
+    if (!this.#database.isOpen || this.#database.isTransaction) return;
+    const change = this.#change();
+    if (change === undefined) this.#saved = this.#unsaved = undefined;
+    else if (change === "log-gone") this.#renewLog();
+    else {
+      if (change === "replaced") this.#setLogAside(clock);
+      this.#save(clock);
+    }
+  }
+
+  /** Closing the database would delete a log under its name that belongs to another one. */
+  get mayClose(): boolean {
+    const log = identityOf(`${this.#path}-wal`);
+    return this.#change() === undefined || log === undefined || log === this.#own.get("-wal");
+  }
+
+  get #logGone(): string {
+    return `the write-ahead log of ${this.#path} was deleted or replaced while it is in use`;
+  }
+
+  #rescue(): string {
+    const store = basename(this.#path, ".db");
+    const steps = `./launch.sh stop, ./launch.sh restore ${store}, ./launch.sh start`;
+    if (this.#unsaved) {
+      const { because } = this.#unsaved;
+      return `what it holds cannot be saved (${because}): mend that while it runs, then ${steps}`;
+    }
+    if (this.#saved) return `what it holds is saved as ${this.#saved.path}: ${steps}`;
+    return "what it holds is saved as soon as nothing runs";
+  }
+
+  #change(): Change | undefined {
+    const now = this.#identities();
+    const isOwn = (ending: string): boolean => now.get(ending) === this.#own.get(ending);
+    if (!isOwn("")) return now.get("") === undefined ? "missing" : "replaced";
+    return logEndings.every(isOwn) ? undefined : "log-gone";
+  }
+
+  #identities(): Map<string, string | undefined> {
+    return new Map(["", ...logEndings].map((end) => [end, identityOf(`${this.#path}${end}`)]));
+  }
+
+  /** The former log goes into the database first, out of the files that are still open. */
+  #renewLog(): void {
+    try {
+      renewLog(this.#database);
+      this.#own = this.#identities();
+      this.#onMended(`${this.#logGone}, and was made anew with all that it held`);
+    } catch {
+      // A reader has the database: the fault stays until the next try.
+    }
+  }
+
+  /** A log beside a database that is not its own would be played into it by the next start. */
+  #setLogAside(clock: Clock): void {
+    const now = this.#identities();
+    const own = logEndings.filter((end) => this.#own.get(end) === now.get(end));
+    if (own.length === 0) return;
+    const at = fileTime(clock.now());
+    try {
+      declareRestored(this.#path, "another file was put in its place while it was in use", at);
+      for (const end of own) {
+        renameSync(`${this.#path}${end}`, `${this.#path}${end}.orphan-${at}`);
+      }
+    } catch {
+      // Nobody may write there: the fault stays, and the next look tries again.
+    }
+  }
+
+  #save(clock: Clock): void {
+    const changes = Number(prepared(this.#database, "SELECT total_changes() AS n").get()?.["n"]);
+    if (this.#saved?.changes === changes) return;
+    const nowMs = clock.monotonicMs();
+    if (this.#unsaved && nowMs - this.#unsaved.triedMs < SAVE_AGAIN_MS) return;
+    try {
+      const path = this.#saved?.path ?? this.#savePath(clock);
+      this.#copyTo(path);
+      this.#saved = { path, changes };
+      this.#unsaved = undefined;
+    } catch (error) {
+      this.#unsaved = { because: (error as Error).message, triedMs: nowMs };
+    }
+  }
+
+  #savePath(clock: Clock): string {
+    const folder = join(dirname(this.#path), "backup");
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const store = basename(this.#path, ".db");
+    return join(folder, `${store}-${savedName(clock.now())}.db`);
+  }
+
+  /** The copy of before stays until this one is good. */
+  #copyTo(path: string): void {
+    const unfinished = `${path}.unfinished`;
+    rmSync(unfinished, { force: true });
+    try {
+      copyChecked(this.#database, unfinished);
+      chmodSync(unfinished, 0o600);
+      renameSync(unfinished, path);
+    } finally {
+      rmSync(unfinished, { force: true });
+    }
+    syncFolder(dirname(path));
+  }
+}
+
+/** No other file gets it as long as this one is open. undefined: nothing is found there. */
+function identityOf(path: string): string | undefined {
+  try {
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return found && `${found.dev}:${found.ino}`;
+  } catch {
+    return undefined;
+  }
+}

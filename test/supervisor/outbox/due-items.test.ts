@@ -1,0 +1,119 @@
+import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { expect, onTestFinished, test } from "vitest";
+import { openDatabase } from "../../../src/shared/sqlite.ts";
+import { noDoubt } from "../../../src/supervisor/outbox/doubt-policy.ts";
+import { OutboxDesk } from "../../../src/supervisor/outbox/outbox-desk.ts";
+import { type ClaimedItem, OutboxStore } from "../../../src/supervisor/outbox/outbox-store.ts";
+import { noHistory } from "../../../src/supervisor/outbox/retry-policy.ts";
+import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
+import { Random } from "../../simulation/random.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { sampleTransaction } from "../sample-transaction.ts";
+
+const ITEMS = 12;
+const STEPS = 400;
+const SPAN_MS = 1_000;
+
+interface Waiting {
+  readonly sequence: number;
+  readonly next: number;
+  readonly delayed: number;
+  readonly queued: number;
+}
+
+/** What waits, read without an index, longest due first. */
+function waiting(database: DatabaseSync, look: 0 | 1): Waiting[] {
+  const sql = `SELECT sequence, next_try_at_ms AS next, delayed_at_ms AS delayed,
+      queued_at_ms AS queued FROM outbox NOT INDEXED
+    WHERE state = 'pending' AND claimed_at_ms IS NULL AND look_next = ${look}
+    ORDER BY next_try_at_ms, sequence`;
+  return database.prepare(sql).all() as unknown as Waiting[];
+}
+
+/** Due, or the clock went back behind the beginning of the delay. */
+const dueAt = (nowMs: number) => (item: Waiting) => item.next <= nowMs || item.delayed > nowMs;
+
+function outbox(
+  path = join(temporaryFolder(), "supervisor.db"),
+  migrations = supervisorMigrations,
+) {
+  const database = openDatabase(path, migrations);
+  onTestFinished(() => {
+    if (database.isOpen) database.close();
+  });
+  database.exec("PRAGMA synchronous = OFF"); // the same steps, without waits for the disk
+  return { database, path, store: new OutboxStore(database), desk: new OutboxDesk(database) };
+}
+
+function inDoubt(database: DatabaseSync): unknown {
+  const sql = "SELECT count(*) AS n FROM outbox WHERE state = 'pending' AND sent_at_ms IS NOT NULL";
+  return database.prepare(sql).get()?.["n"];
+}
+
+/** Ends a claim in one of the ways that there are. */
+function end(store: OutboxStore, item: ClaimedItem, random: Random, nowMs: number): void {
+  const nextTryAtMs = random.chance(0.5) ? nowMs + random.between(1, SPAN_MS) : null;
+  const look = random.chance(1 / 3);
+  const doubt = look ? { ...noDoubt, look, sentAtMs: nowMs, orders: 1 } : noDoubt;
+  const state = random.chance(1 / 8) ? ("parked" as const) : ("pending" as const);
+  const update = { state, nextTryAtMs, doubt, reason: null };
+  if (item.doubt.look) {
+    store.finishLook(item, { ...update, endedAtMs: nowMs });
+    return;
+  }
+  const told = { httpStatus: null, code: null, description: "", ambiguous: false, notes: [] };
+  store.finish(
+    item,
+    { ...told, number: item.number, startedAtMs: nowMs, endedAtMs: nowMs, class: "unavailable" },
+    { ...update, history: noHistory, redirectUrl: null },
+  );
+}
+
+test.each([1, 2, 3, 4])("whatever waits, the one due longest is taken (seed %i)", (seed) => {
+  const random = new Random(seed);
+  const { database, store, desk } = outbox();
+  const ids: string[] = [];
+  for (let step = 0; step < STEPS; step++) {
+    // The clock goes forward as a rule, and back at times.
+    const isBack = seed % 2 === 0 && random.chance(1 / 10);
+    const nowMs = isBack ? random.between(1, SPAN_MS) : 10_000 + step * 100;
+    if (ids.length < ITEMS) {
+      const transaction = sampleTransaction({ orderId: `A-${step}` });
+      store.add(transaction, nowMs, { isDoubtful: random.chance(1 / 5) });
+      ids.push(transaction.transactionId);
+    }
+    for (const look of [0, 1] as const) {
+      const all = waiting(database, look);
+      expect(store.nextDueAtMs(look === 0 ? "send" : "look")).toBe(all[0]?.next);
+      const due = all.filter(dueAt(nowMs));
+      const item = look === 0 ? store.claimNext(nowMs) : store.claimToLook(nowMs);
+      const wentBack = all.some(({ delayed, next }) => delayed > nowMs && next > delayed);
+      if (wentBack) expect(due.map(({ sequence }) => sequence)).toContain(item?.sequence);
+      else expect(item?.sequence).toBe(due[0]?.sequence);
+      if (item) end(store, item, random, nowMs);
+    }
+    if (random.chance(1 / 6)) desk.requeue(random.pick(ids), nowMs);
+    if (random.chance(1 / 40)) desk.drop(random.pick(ids), "", nowMs);
+    expect(desk.doubts().inDoubt).toBe(inDoubt(database));
+    const queued = [...waiting(database, 0), ...waiting(database, 1)].map((one) => one.queued);
+    expect(store.oldestQueuedAtMs()).toBe(queued.length === 0 ? undefined : Math.min(...queued));
+    const listed = desk.list("pending", 0, ITEMS).items.map(({ sequence }) => sequence);
+    const both = [...waiting(database, 0), ...waiting(database, 1)].map((one) => one.sequence);
+    expect(listed).toEqual(both.sort((a, b) => a - b));
+  }
+});
+
+test("what waited in doubt is counted in a database of an older version too", () => {
+  const before = outbox(undefined, supervisorMigrations.slice(0, -1));
+  for (const isDoubtful of [true, false, true]) {
+    before.store.add(sampleTransaction(), 1, { isDoubtful });
+  }
+  before.database.close();
+  const { database, desk, store } = outbox(before.path);
+  expect([desk.doubts().inDoubt, inDoubt(database)]).toEqual([2, 2]);
+  const item = store.claimToLook(1);
+  const update = { state: "sent", nextTryAtMs: null, doubt: noDoubt, reason: null } as const;
+  if (item) store.finishLook(item, { ...update, endedAtMs: 2 });
+  expect(desk.doubts().inDoubt).toBe(1);
+});
