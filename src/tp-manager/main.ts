@@ -31,6 +31,7 @@ import { Journal } from "./journal/journal.ts";
 import { createKiosk } from "./kiosk/kiosk.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./orders/after-sale.ts";
+import { Listings } from "./orders/listings.ts";
 import { type OrderSettings, Orders } from "./orders/orders.ts";
 import { settleByOperator } from "./orders/settlement.ts";
 import { GatewayDesk } from "./supervisor/gateway-desk.ts";
@@ -90,10 +91,10 @@ async function start(context: ProgramContext): Promise<void> {
   const atGateway = gatewayParts(context, supervisor, journal, areaLog("gateway"));
   const hours = watchHours(context, { days: journal.days, desk, supervisor });
   const options = apiOptions(context, {
-    ...{ monitor, orders, desk, supervisor, days: hours.days },
+    ...{ monitor, orders, listings: new Listings({ ...stores, desk }), desk, supervisor },
+    ...{ days: hours.days, gateway: atGateway.gateway },
     afterSale: new AfterSale({ attempts, terminalLog, desk, orders }),
     refused: new RefusedHandOvers(journal.refused, handOff, clock, areaLog("hand-off")),
-    gateway: atGateway.gateway,
     ...{ acts: journal.acts, seen: journal.seen, care: new Care({ installation, fields }) },
     settle: (word) => settleByOperator({ orders, desk }, word),
   });

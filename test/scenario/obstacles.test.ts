@@ -137,7 +137,7 @@ const situations: Record<
 describe("what a payment would get is what every face shows", () => {
   test.each(Object.entries(situations))("%s", async (_name, { code, cr, make }) => {
     const faces = await openFaces();
-    const { one, at } = faces;
+    const { call, at } = faces;
     await make(at);
     const shown = await faces.faces();
     expect([shown.http, shown.health.status]).toEqual([503, "NotReady"]);
@@ -150,17 +150,17 @@ describe("what a payment would get is what every face shows", () => {
     const failed = shown.findings.filter(({ verdict }) => verdict === "fail");
     expect(failed).toMatchObject([{ check: "terminal", says }]);
     expect(pages.filter((words) => !words[`error.${code}`] || !words[`todo.${code}`])).toEqual([]);
-    const { one: checked } = await one("GET", "/check");
+    const { one: checked } = await call("GET", "/check");
     expect(checked.cr).toBe(cr);
     expect(says).toContain(checked.detail);
-    const paid = await one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
+    const paid = await call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect(paid.one.error.code).toBe(code);
     expect(at.journal.attempts.latest("NEW")?.state.phase ?? "not-charged").toBe("not-charged");
   });
 
   test("a disk that takes nothing is told without a payment, as long as that is so", async () => {
     const faces = await openFaces();
-    const { at, one } = faces;
+    const { at, call } = faces;
     expect((await faces.faces()).health.status).toBe("Ready");
     at.journal.database.exec("PRAGMA query_only = 1");
     expect((await faces.faces()).health.status).toBe("Ready"); // proved a moment ago
@@ -170,11 +170,11 @@ describe("what a payment would get is what every face shows", () => {
     expect(health.reasons[0]).toContain("cannot be written: it is read-only");
     await faces.lookFor(120_000);
     expect((await faces.faces()).measured).toEqual(["journal-unwritable"]);
-    const refused = await one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
+    const refused = await call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect([refused.http, refused.one.error.charged]).toEqual([503, "no"]);
     expect(at.journal.attempts.latest("NEW")).toBeUndefined();
     at.journal.database.exec("PRAGMA query_only = 0");
-    const paid = await one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
+    const paid = await call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect(paid.one.status).toBe("Success"); // whatever the faces had last seen
     expect((await faces.faces()).health.reasons).toEqual([]);
   });
@@ -201,13 +201,13 @@ describe("what a payment would get is what every face shows", () => {
     expect([shown.health.reasons, shown.health.status]).toEqual([[], "Ready"]);
     expect([shown.status.well, shown.measured]).toEqual([false, ["supervisor-silent"]]);
     expect(shown.metrics).toContain("connector_terminal_ready 1");
-    const paid = await faces.one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
+    const paid = await faces.call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect(paid.one.status).toBe("Success");
   });
 
   test("a supervisor that cannot write keeps no payment away; every face tells it", async () => {
     const faces = await openFaces();
-    const { rig, at, one } = faces;
+    const { rig, at, call } = faces;
     rig.database.exec("PRAGMA query_only = 1");
     const health = await expectTroubles(faces, ["queue-unwritable"]);
     expect(health.troubles[0].says).toContain("cannot be written: it is read-only");
@@ -217,7 +217,7 @@ describe("what a payment would get is what every face shows", () => {
     expect(findings).toContainEqual(expect.objectContaining(told));
     expect(metrics).toContain("connector_terminal_ready 1");
     expect(exitCode).toBe(exitCodes.ok);
-    const paid = await one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
+    const paid = await call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect(paid.one.status).toBe("Success");
     rig.database.exec("PRAGMA query_only = 0");
     await Promise.all([rig.clock.advance(60_000), at.clock.advance(60_000)]);
@@ -229,8 +229,8 @@ describe("what a payment would get is what every face shows", () => {
     const shown = await faces.faces();
     expect([shown.health.reasons, shown.exitCode]).toEqual([[], exitCodes.ok]);
     expect(shown.metrics).toContain("connector_terminal_ready 1");
-    expect((await faces.one("GET", "/check")).one.cr).toBe("0");
-    const paid = await faces.one("POST", "/payment", { amount: 9.99, orderId: "NEW" });
+    expect((await faces.call("GET", "/check")).one.cr).toBe("0");
+    const paid = await faces.call("POST", "/payment", { amount: 9.99, orderId: "NEW" });
     expect(paid.one.status).toBe("Success");
   });
 

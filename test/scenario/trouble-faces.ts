@@ -84,8 +84,8 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
 }
 
 /** What each face says of troubles. */
-async function facesOf({ one, call, data }: Pick<Local, "one" | "call"> & { data: string }) {
-  const { http, one: health } = await one("GET", "/health");
+async function facesOf({ call, data }: Pick<Local, "call"> & { data: string }) {
+  const { http, one: health } = await call("GET", "/health");
   const metrics = (await call("GET", "/metrics")).text.split("\n");
   const pattern = /^connector_trouble\{trouble="([a-z-]+)"\} 1$/;
   const measured = metrics.flatMap((line) => pattern.exec(line)?.[1] ?? []);

@@ -12,6 +12,7 @@ import { EventHub } from "../../src/tp-manager/http/events/event-hub.ts";
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
 import { AfterSale } from "../../src/tp-manager/orders/after-sale.ts";
 import { answerOf } from "../../src/tp-manager/orders/answer.ts";
+import { Listings } from "../../src/tp-manager/orders/listings.ts";
 import { Orders } from "../../src/tp-manager/orders/orders.ts";
 import { type SettlementWord, settleByOperator } from "../../src/tp-manager/orders/settlement.ts";
 import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
@@ -152,6 +153,7 @@ export function house(
     proof: journal.proof,
   });
   const orders = new Orders({ ...shared, desk, handOff });
+  const listings = new Listings({ ...shared, desk });
   const afterSale = new AfterSale({ ...shared, desk, orders });
   const { upkeep } = desk;
   const refused = new RefusedHandOvers(journal.refused, handOff, clock, tapped);
@@ -181,6 +183,7 @@ export function house(
     start,
     desk,
     orders,
+    listings,
     afterSale,
     upkeep,
     closing,

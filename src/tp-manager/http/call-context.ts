@@ -5,6 +5,7 @@ import type { DayStore } from "../attempts/day-store.ts";
 import type { SeenStore } from "../attempts/seen-store.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { AfterSale } from "../orders/after-sale.ts";
+import type { Listings } from "../orders/listings.ts";
 import type { Orders, PaymentResult } from "../orders/orders.ts";
 import type { SettlementWord } from "../orders/settlement.ts";
 import type { GatewayDesk } from "../supervisor/gateway-desk.ts";
@@ -18,17 +19,9 @@ import type { Monitor } from "./status/monitor.ts";
 export interface CallContext {
   readonly orders: Pick<
     Orders,
-    | (
-        | "pay"
-        | "lookUp"
-        | "latest"
-        | "answerRead"
-        | "chargeTold"
-        | "chargedOf"
-        | "orderOfTransaction"
-      )
-    | ("list" | "listArchived" | "unexpectedReports" | "reconciliations" | "comparedDay")
+    "pay" | "lookUp" | "latest" | "answerRead" | "chargeTold" | "chargedOf" | "orderOfTransaction"
   >;
+  readonly listings: Listings;
   readonly desk: Pick<
     TerminalDesk,
     "terminal" | "turn" | "gate" | "check" | "checked" | "upkeep" | "obstacles"

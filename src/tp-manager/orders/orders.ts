@@ -5,21 +5,17 @@ import type { Logger } from "../../shared/logger.ts";
 import { newId } from "../../shared/new-id.ts";
 import { type Clock, within } from "../../shared/time.ts";
 import type { AnswerStore } from "../attempts/answer-store.ts";
-import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import type { HandOffStore } from "../attempts/hand-off-store.ts";
 import {
   type Attempt,
   type AttemptEvent,
-  isApproved,
   isCharged,
   isNotCharged,
-  isPaying,
   type PaymentRequest,
 } from "../attempts/payment.ts";
 import { chargedOf, isInDoubt } from "../attempts/phase-table.ts";
-import type { Reconciliation, ReconciliationStore, Suspect } from "../attempts/reconciliation.ts";
-import type { SettledStray, TerminalLog } from "../attempts/terminal-log.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { HandOff } from "../supervisor/hand-off.ts";
 import type { StoreGuard } from "../supervisor/store-guard.ts";
@@ -33,6 +29,7 @@ import {
   differences,
   type RepeatMustMatch,
 } from "./admission.ts";
+import { toTell } from "./told-attempt.ts";
 
 export interface OrderSettings {
   /** As at the desk: then the terminal is asked to cancel. */
@@ -60,18 +57,10 @@ export interface FoundOrder extends PaymentResult {
   readonly attempts: ReadonlyArray<Attempt & { events: AttemptEvent[] }>;
 }
 
-/** A comparison, and the attempts that it names as they are now. */
-export interface ComparedDay extends Reconciliation {
-  /** By transaction id; those of the archive are missing. */
-  readonly now: ReadonlyMap<string, Attempt>;
-}
-
 interface OrderParts {
   readonly attempts: AttemptStore;
   readonly answers: AnswerStore;
   readonly handOffs: Pick<HandOffStore, "handOff" | "archivedDelivery">;
-  readonly terminalLog: Pick<TerminalLog, "strays">;
-  readonly reconciliations: Pick<ReconciliationStore, "list">;
   readonly desk: TerminalDesk;
   readonly handOff: HandOff;
   readonly guard: OrderGuard;
@@ -136,7 +125,7 @@ export class Orders {
     if (lookup !== undefined) await lookup;
     const attempts = reading(() =>
       store.ofOrder(orderId).map((attempt) => ({
-        ...this.#toTell(attempt),
+        ...toTell(attempt, this.#parts),
         events: store.events(attempt.transactionId),
       })),
     );
@@ -211,39 +200,10 @@ export class Orders {
     );
   }
 
-  /** The journal, newest first. */
-  list(page: ListPage): ListedAttempt[] {
-    const listed = reading(() => this.#parts.attempts.list(page));
-    return listed.map((one) => ({ ...one, attempt: this.#toTell(one.attempt) }));
-  }
-
-  listArchived(page: ListPage): ListedAttempt[] {
-    return reading(() => this.#parts.attempts.listArchived(page));
-  }
-
-  /** Results that no order asked for, newest first. */
-  unexpectedReports(limit: number): SettledStray[] {
-    return reading(() => this.#parts.terminalLog.strays(limit));
-  }
-
-  /** Ends of day beside the journal, newest first. */
-  reconciliations(limit: number, before: number | null): ComparedDay[] {
-    const listed = reading(() => this.#parts.reconciliations.list(limit, before));
-    return listed.map((one) => this.comparedDay(one));
-  }
-
-  comparedDay(compared: Reconciliation): ComparedDay {
-    const { attempts } = this.#parts;
-    const ids = suspectsOf(compared.body).map(({ transactionId }) => transactionId);
-    const known = reading(() => ids.flatMap((id) => attempts.read(id) ?? []));
-    const now = new Map(known.map((attempt) => [attempt.transactionId, attempt]));
-    return { ...compared, now };
-  }
-
   /** An attempt with what the gateway has of it. */
   async result(read: Attempt, replayed: boolean, waitMs?: number): Promise<PaymentResult> {
     const { handOff, settings, attempts, handOffs } = this.#parts;
-    const attempt = this.#toTell(read);
+    const attempt = toTell(read, this.#parts);
     const { transactionId } = attempt;
     if (!isCharged(attempt.state)) {
       const delivery = reading(
@@ -347,21 +307,6 @@ export class Orders {
   }
 
   /**
-   * An attempt as it may be told: "Approved" is told only while the terminal really holds the sale,
-   * because a kiosk hands out its goods on that word (docs/design.md 5.11). The record on disk says
-   * less when the end could not be written, or was not heard by an earlier process.
-   */
-  #toTell(read: Attempt): Attempt {
-    const { attempts, desk } = this.#parts;
-    if (!isApproved(read.state) || desk.running.awaitsGoods(read.request.orderId)) return read;
-    const attempt = reading(() => attempts.read(read.transactionId)) ?? read;
-    const { state } = attempt;
-    return isPaying(state) && isApproved(state)
-      ? { ...attempt, state: { ...state, goods: null } }
-      : attempt;
-  }
-
-  /**
    * Nothing financial has left. An order for which an earlier attempt speaks by now is answered as
    * it stands. One that may be charged by a sale found just now is not recorded as failed: throws
    * TERMINAL_IN_DOUBT (docs/design.md 3.19). Neither is an order of which a lost journal may have
@@ -415,11 +360,6 @@ export class Orders {
     const limitMs = settings.paymentTimeoutMs + settings.graceMs;
     await within(clock, "recovery of a repeated order", limitMs, desk.recover(transactionId));
   }
-}
-
-function suspectsOf(body: Reconciliation["body"]): readonly Suspect[] {
-  if (body.kind === "receipt-jump") return body.suspects;
-  return body.terminal.result === "not-comparable" ? [] : body.terminal.suspects;
 }
 
 /**

@@ -2,7 +2,7 @@ import { majorOf } from "../../shared/money.ts";
 import type { ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
 import { type Attempt, endReportOf } from "../attempts/payment.ts";
 import { chargedMinorOf, type PaymentStatus } from "../attempts/phase-table.ts";
-import type { Orders } from "./orders.ts";
+import type { Listings } from "./listings.ts";
 
 /** Attempts that one search looks at: a payment that begins meanwhile waits for one page. */
 const SEARCHED_MAX = 500;
@@ -43,14 +43,12 @@ interface Found {
   readonly searchedToMs: number | null;
 }
 
-type Listings = Pick<Orders, "list" | "listArchived">;
-
 /**
  * Attempts of a range that fit, newest first. Each call reads at most {@link SEARCHED_MAX} rows of
  * the listings by time and status, so no index is kept for what is searched (docs/design.md 5.17).
  */
-export function searchPayments(orders: Listings, search: Search): Found {
-  const recent = search.place.archived ? undefined : pageOf(orders, search, SEARCHED_MAX);
+export function searchPayments(listings: Listings, search: Search): Found {
+  const recent = search.place.archived ? undefined : pageOf(listings, search, SEARCHED_MAX);
   if (recent?.next) return recent;
   const place = search.place.archived ? search.place : { archived: true, before: null };
   // The archive has no cards.
@@ -60,7 +58,7 @@ export function searchPayments(orders: Listings, search: Search): Found {
     limit: search.limit - (recent?.found.length ?? 0),
   };
   if (left.searched <= 0 || left.limit <= 0) return { ...nothing, ...recent, next: place };
-  const old = pageOf(orders, { ...search, place, limit: left.limit }, left.searched);
+  const old = pageOf(listings, { ...search, place, limit: left.limit }, left.searched);
   return {
     found: [...(recent?.found ?? []), ...old.found],
     next: old.next,
@@ -71,7 +69,7 @@ export function searchPayments(orders: Listings, search: Search): Found {
 const nothing: Found = { found: [], next: null, searchedToMs: null };
 
 function pageOf(
-  orders: Listings,
+  listings: Listings,
   { fromMs, untilMs, limit, place, ...wanted }: Search,
   searchedMax: number,
 ): Found & { readonly searched: number } {
@@ -80,7 +78,7 @@ function pageOf(
     ...{ sinceMs: fromMs, untilMs, before, limit: searchedMax },
     status: wanted.status,
   };
-  const listed = archived ? orders.listArchived(page) : orders.list(page);
+  const listed = archived ? listings.listArchived(page) : listings.list(page);
   const found: FoundAttempt[] = [];
   let seen = 0;
   for (const one of listed) {

@@ -89,17 +89,17 @@ test("a result that comes unasked is kept, and ends the right to put the stores 
 describe("over HTTP", () => {
   test("what acts is refused with the truth about its order, what reads is answered", async () => {
     await earlier();
-    const { call, one } = await api({}, restarted());
-    expect(await one("POST", "/payment", { orderId: "C-1", amount: 9.99 })).toMatchObject({
+    const { call } = await api({}, restarted());
+    expect(await call("POST", "/payment", { orderId: "C-1", amount: 9.99 })).toMatchObject({
       http: 503,
       one: { error: { code: "UPDATING", charged: "no", retry: "safe" } },
     });
-    expect((await one("POST", "/payment", { orderId: "A-1", amount: 9.99 })).http).toBe(200);
-    expect(await one("POST", "/reversal", { orderId: "A-1" })).toMatchObject({
+    expect((await call("POST", "/payment", { orderId: "A-1", amount: 9.99 })).http).toBe(200);
+    expect(await call("POST", "/reversal", { orderId: "A-1" })).toMatchObject({
       one: { error: { code: "UPDATING", charged: "yes" } },
     });
     for (const path of ["/reset", "/tlc"]) {
-      expect((await one("POST", path)).one.error.code).toBe("UPDATING");
+      expect((await call("POST", path)).one.error.code).toBe("UPDATING");
     }
     expect((await call("GET", "/payment/A-1")).http).toBe(200);
     expect((await call("GET", "/health")).text).toContain("a new version is on probation");

@@ -50,7 +50,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
         },
       },
     ]);
-    expect(at.orders.unexpectedReports(9)).toMatchObject([{ report: { receiptNumber: "0042" } }]);
+    expect(at.listings.unexpectedReports(9)).toMatchObject([{ report: { receiptNumber: "0042" } }]);
   });
 
   test("is not gone when the journal lacks what was sold since", async () => {

@@ -63,7 +63,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "/outbox": "outbox-routes.test.ts",
   "/outbox/{id}/requeue": "outbox-routes.test.ts",
   "/outbox/{id}/drop": "outbox-routes.test.ts",
-  "/unexpected-reports": "api.test.ts",
+  "/unexpected-reports": "listing.test.ts",
 };
 
 test("every documented call is brought about with each of its methods", () => {

@@ -97,7 +97,7 @@ test.each(Object.entries(named))(
       const { transactionId = "" } = rig.at.journal.attempts.latest(order) ?? {};
       const payload = url("A-yes", "") === path ? { orderId: order, ...body } : body;
       const given = payload && { ...payload, ...extra };
-      const asked = rig.one(method, url(order, transactionId), given, asOperator);
+      const asked = rig.call(method, url(order, transactionId), given, asOperator);
       const { one } = await inTime(rig.at, asked);
       return one.error && [order, one.error.charged, one.error.retry === "safe"];
     };
@@ -115,25 +115,25 @@ test.each(Object.entries(named))(
 test("a call of the wrong pair is told the truth too, one without a pair nothing", async () => {
   const rig = await everyKindOfOrder();
   const refund = { orderId: "A-yes" };
-  const kiosk = await rig.one("POST", "/gateway/refund", refund);
+  const kiosk = await rig.call("POST", "/gateway/refund", refund);
   expect(kiosk.one.error).toMatchObject({ code: "OPERATOR_REQUIRED", charged: "yes" });
-  const nobody = await rig.one("POST", "/gateway/refund", refund, { authorization: "" });
+  const nobody = await rig.call("POST", "/gateway/refund", refund, { authorization: "" });
   const untold = { code: "UNAUTHORIZED", charged: "unknown", retry: "same_order" };
   expect(nobody.one.error).toMatchObject(untold);
   for (const path of ["/payment/A-yes", "/payment/nobody-asked", "/story/A-yes"]) {
-    const { one } = await rig.one("GET", path, undefined, { authorization: "" });
+    const { one } = await rig.call("GET", path, undefined, { authorization: "" });
     expect([path, one.error]).toEqual([path, expect.objectContaining(untold)]);
   }
-  const paid = await rig.one("POST", "/payment", { orderId: "A-yes" }, { authorization: "" });
+  const paid = await rig.call("POST", "/payment", { orderId: "A-yes" }, { authorization: "" });
   expect(paid.one.error).toMatchObject(untold);
-  const other = await rig.one("GET", "/version", undefined, { authorization: "" });
+  const other = await rig.call("GET", "/version", undefined, { authorization: "" });
   expect(other.one.error).toMatchObject({ charged: "no", retry: "safe" });
 });
 
 test("a word about several orders is told as what all of them are, else as unknown", async () => {
   const rig = await everyKindOfOrder();
   const told = async (kind: string, items: readonly string[], headers = asOperator) => {
-    const { one } = await rig.one("POST", "/seen", { kind, items, nonsense: 1 }, headers);
+    const { one } = await rig.call("POST", "/seen", { kind, items, nonsense: 1 }, headers);
     return [one.error.charged, one.error.retry === "safe"];
   };
   expect(await told("charge", ["A-yes"])).toEqual(["yes", false]);
@@ -141,16 +141,16 @@ test("a word about several orders is told as what all of them are, else as unkno
   expect((await told("return", ["A-back"]))[0]).toBe("no");
   expect(await told("charge", ["A-yes", "A-no"])).toEqual(["unknown", false]);
   const note = "helped";
-  const kiosk = await rig.one("POST", "/seen", { kind: "charge", items: ["A-yes"], note });
+  const kiosk = await rig.call("POST", "/seen", { kind: "charge", items: ["A-yes"], note });
   expect(kiosk.one.error).toMatchObject({ code: "OPERATOR_REQUIRED", charged: "yes" });
 });
 
 test("a transaction of the gateway without a known order is not told as not charged", async () => {
   const rig = await everyKindOfOrder();
   const refund = { transactionPublicId: "0A1B2C3D4E5F6071" };
-  const { one } = await rig.one("POST", "/gateway/refund", refund, asOperator);
+  const { one } = await rig.call("POST", "/gateway/refund", refund, asOperator);
   expect(one.error).toMatchObject({ code: "SUPERVISOR_UNAVAILABLE", charged: "unknown" });
-  const looked = await rig.one("GET", "/gateway/transaction/0A1B2C", undefined, asOperator);
+  const looked = await rig.call("GET", "/gateway/transaction/0A1B2C", undefined, asOperator);
   expect(looked.one.error).toMatchObject({ code: "SUPERVISOR_UNAVAILABLE", charged: "unknown" });
 });
 
@@ -158,10 +158,10 @@ test("another order in the details carries its own word", async () => {
   const rig = await everyKindOfOrder();
   rig.at.terminal.unavailable = undefined;
   rig.at.terminal.script = () => new Promise(() => {});
-  const running = rig.one("POST", "/payment", { amount: 2, orderId: "A-runs" });
+  const running = rig.call("POST", "/payment", { amount: 2, orderId: "A-runs" });
   running.catch(() => undefined);
   await rig.at.clock.advance(0);
-  const { one } = await rig.one("POST", "/reversal", { orderId: "A-yes" });
+  const { one } = await rig.call("POST", "/reversal", { orderId: "A-yes" });
   expect(one.error).toMatchObject({
     ...{ code: "TERMINAL_BUSY", charged: "yes", retry: "same_order" },
     details: { orderId: "A-runs", charged: "unknown" },
@@ -181,7 +181,7 @@ test("an order in the archive is told by its own word", async () => {
     [`/outbox/${transactionId}/requeue`, undefined],
     ["/gateway/cancel", { orderId: "A-yes" }],
   ] as const) {
-    const { one } = await rig.one("POST", url, payload, asOperator);
+    const { one } = await rig.call("POST", url, payload, asOperator);
     expect(one.error).toMatchObject({ code: "SUPERVISOR_UNAVAILABLE", charged: "yes" });
   }
 });
@@ -189,11 +189,11 @@ test("an order in the archive is told by its own word", async () => {
 test("a stored answer for another basket or customer is told by warnings", async () => {
   const rig = await api();
   const sale = { amount: 9.99, orderId: "0001", customer: { id: 7 }, basket: { name: "Tea" } };
-  const first = await rig.one("POST", "/payment", sale);
-  const same = await rig.one("POST", "/payment", sale);
+  const first = await rig.call("POST", "/payment", sale);
+  const same = await rig.call("POST", "/payment", sale);
   expect([same.one.replayed, same.one.warnings]).toEqual([true, first.one.warnings]);
   const basket = { name: "Coffee" };
-  const { one } = await rig.one("POST", "/payment", { ...sale, basket, customer: { id: 8 } });
+  const { one } = await rig.call("POST", "/payment", { ...sale, basket, customer: { id: 8 } });
   expect([one.status, one.replayed, one.basket]).toEqual(["Success", true, { name: "Tea" }]);
   expect(one.warnings.slice(first.one.warnings.length)).toEqual([
     "basket is not that of the stored order; a new sale needs a new orderId",
@@ -212,19 +212,19 @@ test("with REPEAT_MUST_MATCH=all another basket is refused, charged or running",
   };
   const sale = { amount: 9.99, orderId: "0001", customer: { id: 7 }, basket: { name: "Tea" } };
   const other = { ...sale, basket: { name: "Coffee" }, customer: { id: 8 } };
-  const first = rig.one("POST", "/payment", sale);
+  const first = rig.call("POST", "/payment", sale);
   await expect.poll(() => at.desk.turn.current).toBeDefined();
-  const running = await rig.one("POST", "/payment", other);
+  const running = await rig.call("POST", "/payment", other);
   expect([running.http, running.one.error.code]).toEqual([422, "ORDER_MISMATCH"]);
   expect(running.one.error.charged).toBe("unknown");
   gate.resolve();
   expect((await first).one.status).toBe("Success");
-  const charged = await rig.one("POST", "/payment", other);
+  const charged = await rig.call("POST", "/payment", other);
   expect([charged.http, charged.one.error]).toMatchObject([
     422,
     { code: "ORDER_MISMATCH", charged: "yes", details: { differs: ["basket", "customer"] } },
   ]);
-  const same = await rig.one("POST", "/payment", { ...sale, basket: { name: "Tea" } });
+  const same = await rig.call("POST", "/payment", { ...sale, basket: { name: "Tea" } });
   expect([same.one.status, same.one.replayed]).toEqual(["Success", true]);
   expect(at.terminal.paid).toHaveLength(1);
 });
@@ -237,16 +237,16 @@ test("with REPEAT_MUST_MATCH=all an order that is not charged may change", async
     return Promise.resolve({ end: "completed", code: "", text: "", ticket: "" });
   };
   const sale = { amount: 9.99, orderId: "0001", basket: { name: "Tea" } };
-  await rig.one("POST", "/payment", sale);
+  await rig.call("POST", "/payment", sale);
   at.terminal.script = approves;
-  const again = await rig.one("POST", "/payment", { ...sale, basket: { name: "Coffee" } });
+  const again = await rig.call("POST", "/payment", { ...sale, basket: { name: "Coffee" } });
   expect(again.one.status).toBe("Success");
 });
 
 test.each(["7/12", "7%20/12", "7/12/"])("an orderId that is not encoded: %s", async (path) => {
   const rig = await api();
-  await rig.one("POST", "/payment", { amount: 9.99, orderId: decodeURIComponent(path) });
-  const { http, one } = await rig.one("GET", `/payment/${path}`);
+  await rig.call("POST", "/payment", { amount: 9.99, orderId: decodeURIComponent(path) });
+  const { http, one } = await rig.call("GET", `/payment/${path}`);
   expect([http, one.error]).toMatchObject([404, { code: "NOT_FOUND", charged: "yes" }]);
 });
 
@@ -259,7 +259,7 @@ test.each([
 ])("a wrong call about a charged order does not say that it is not: %s %s", async (...row) => {
   const [method, path, status, charged] = row;
   const rig = await api();
-  await rig.one("POST", "/payment", { amount: 9.99, orderId: "7" });
-  const { http, one } = await rig.one(method as "GET", path);
+  await rig.call("POST", "/payment", { amount: 9.99, orderId: "7" });
+  const { http, one } = await rig.call(method as "GET", path);
   expect([http, one.error.charged]).toEqual([status, charged]);
 });

@@ -39,16 +39,18 @@ test("/check asks again after anything that was heard or done", async () => {
 });
 
 test("/check, fresh or told again, is no evidence of a recovery", async () => {
-  const { call, one, at } = await api();
+  const { call, at } = await api();
   const { lastTransaction } = at.terminal;
   const locked = new TerminalUnavailable("out-of-order", "locked");
   at.terminal.lastTransaction = () => Promise.reject(locked);
   at.terminal.script = () => Promise.resolve(lost("the line"));
-  expect((await one("POST", "/payment", { amount: 1, orderId: "A-1" })).one.status).toBe("Unknown");
+  expect((await call("POST", "/payment", { amount: 1, orderId: "A-1" })).one.status).toBe(
+    "Unknown",
+  );
   for (const query of ["?fresh=yes", "", "?fresh=yes", ""]) {
     await call("GET", `/check${query}`);
     await at.clock.advance(1_000);
-    const { error } = (await one("POST", "/payment", { amount: 1, orderId: "B-1" })).one;
+    const { error } = (await call("POST", "/payment", { amount: 1, orderId: "B-1" })).one;
     expect(error).toMatchObject({ code: "TERMINAL_IN_DOUBT", charged: "no" });
   }
   expect(at.terminal.checks).toBe(2);
@@ -61,11 +63,11 @@ test("/check, fresh or told again, is no evidence of a recovery", async () => {
 });
 
 test("what /check tells again makes no terminal ready for a sale", async () => {
-  const { call, one, at } = await api();
+  const { call, at } = await api();
   expect((await check(call))["cr"]).toBe("0");
   at.terminal.unavailable = disconnected();
   expect((await check(call))["cr"]).toBe("0");
-  expect((await one("POST", "/payment", { amount: 1, orderId: "A-1" })).one).toMatchObject({
+  expect((await call("POST", "/payment", { amount: 1, orderId: "A-1" })).one).toMatchObject({
     status: "Failed",
     error: { code: "TERMINAL_DISCONNECTED", charged: "no" },
   });

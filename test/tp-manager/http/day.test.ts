@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 test("a day adds up its payments by hour, their money, and what was watched", async () => {
-  const { at, call, one } = await api();
+  const { at, call } = await api();
   const pay = (orderId: string) => call("POST", "/payment", { amount: 2.5, orderId });
   at.terminal.script = approves;
   await pay("A-1");
@@ -20,7 +20,7 @@ test("a day adds up its payments by hour, their money, and what was watched", as
   const hour = new Date(at.clock.now()).setMinutes(0, 0, 0);
   const row = { readyMs: 3_500_000, refusingMs: 0, noLinkMs: 60_000, waitingMax: 3 };
   at.journal.days.addHour({ atMs: hour, ...row }, 0);
-  const { http, one: day } = await one("GET", "/day?date=2026-01-15");
+  const { http, one: day } = await call("GET", "/day?date=2026-01-15");
   expect(http).toBe(200);
   expect(day).toMatchObject({ date: "2026-01-15", complete: true, successShare: 0.75 });
   expect(day.counts).toMatchObject({ Success: 3, Failed: 1, Unknown: 0 });
@@ -29,31 +29,31 @@ test("a day adds up its payments by hour, their money, and what was watched", as
   expect(day.hours[13]).toMatchObject({ counts: { Success: 2 }, readySeconds: null });
   const later = { counts: { Success: 1, Failed: 1 }, readySeconds: 3_500, noLinkSeconds: 60 };
   expect(day.hours[14]).toMatchObject({ ...later, waitingMax: 3 });
-  const { one: before } = await one("GET", "/day?date=2026-01-14");
+  const { one: before } = await call("GET", "/day?date=2026-01-14");
   expect(before).toMatchObject({ successShare: null, sums: [], endsOfDay: [] });
 });
 
 test("what went back is told beside what was charged, also from the archive", async () => {
-  const { at, call, one } = await api();
+  const { at, call } = await api();
   at.terminal.script = approves;
   await call("POST", "/payment", { amount: 5, orderId: "A-1" });
   const { transactionId = "" } = at.journal.attempts.latest("A-1") ?? {};
   at.journal.returns.noteReturns([{ transactionId, returnedMinor: 200 }], at.clock.now());
   const sums = [{ currency: "EUR", sales: 1, charged: 5, returned: 2 }];
-  expect((await one("GET", "/day?date=2026-01-15")).one.sums).toEqual(sums);
+  expect((await call("GET", "/day?date=2026-01-15")).one.sums).toEqual(sums);
   at.journal.archive.putAway(at.clock.now() + 1, 100);
   expect(at.journal.attempts.list({ sinceMs: 0, status: null, limit: 9, before: null })).toEqual(
     [],
   );
-  expect((await one("GET", "/day?date=2026-01-15")).one.sums).toEqual(sums);
+  expect((await call("GET", "/day?date=2026-01-15")).one.sums).toEqual(sums);
 });
 
 test("a day tells its ends of day with their comparison", async () => {
-  const { at, one, call } = await api();
+  const { at, call } = await api();
   at.terminal.script = approves;
   await call("POST", "/payment", { amount: 5, orderId: "A-1" });
   await call("POST", "/tlc");
-  const { one: day } = await one("GET", "/day?date=2026-01-15");
+  const { one: day } = await call("GET", "/day?date=2026-01-15");
   expect(day.endsOfDay).toMatchObject([{ askedBy: "operator", end: "completed" }]);
   expect(day.endsOfDay[0].reconciliation).toMatchObject({ kind: "end-of-day" });
 });
@@ -61,8 +61,8 @@ test("a day tells its ends of day with their comparison", async () => {
 test.each(["yesterday", "2026-02-30", "0001-01-01", "2026-01-15T00:00:00Z"])(
   "a day named %s is refused",
   async (date) => {
-    const { one } = await api();
-    const { http, one: body } = await one("GET", `/day?date=${date}`);
+    const { call } = await api();
+    const { http, one: body } = await call("GET", `/day?date=${date}`);
     expect([http, body.error.details.faults[0].field]).toEqual([400, "date"]);
   },
 );
@@ -75,14 +75,14 @@ test("the running hour is told from the first look on, with what is not written 
     ...{ desk, days, clock, log: at.log, keptDays: 1 },
     waiting: () => Promise.resolve(2),
   });
-  const { one } = await api(
+  const { call } = await api(
     { days: { hours: watch.hours.bind(watch), closings: days.closings.bind(days) } },
     at,
   );
   const date = "2026-01-15";
   const hour = new Date(clock.now()).getHours();
   const told = async () => {
-    const { readySeconds, noLinkSeconds, waitingMax } = (await one("GET", `/day?date=${date}`)).one
+    const { readySeconds, noLinkSeconds, waitingMax } = (await call("GET", `/day?date=${date}`)).one
       .hours[hour];
     return [readySeconds, noLinkSeconds, waitingMax];
   };
@@ -98,7 +98,7 @@ test("the running hour is told from the first look on, with what is not written 
   await clock.advance(20_000);
   const [ready, noLink] = await told();
   expect([ready + noLink, noLink > 15]).toEqual([390, true]); // of both rows, each once
-  expect((await one("GET", "/day?date=2026-01-14")).one.hours[hour].readySeconds).toBe(null);
+  expect((await call("GET", "/day?date=2026-01-14")).one.hours[hour].readySeconds).toBe(null);
   await watch.close();
   expect(await told()).toEqual([ready, noLink, 2]);
 });

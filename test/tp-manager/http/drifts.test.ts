@@ -25,38 +25,38 @@ describe("a refusal of a payment has the members that every payment has", () => 
     ["GET", "/payment/B-1", undefined, 404, "ORDER_NOT_FOUND"],
   ];
   test.each(refused)("%s %s %j: empty ones", async (method, url, body, status, code) => {
-    const { one } = await api();
-    const { http, one: answer } = await one(method as "GET" | "POST", url, body);
+    const { call } = await api();
+    const { http, one: answer } = await call(method as "GET" | "POST", url, body);
     expect([http, answer.error.code]).toEqual([status, code]);
     expect(answer).toMatchObject(noProof);
   });
 
   test("those of the stored order that it is about", async () => {
-    const { one, at } = await api();
-    const { one: paid } = await one("POST", "/payment", pay);
+    const { at, call } = await api();
+    const { one: paid } = await call("POST", "/payment", pay);
     expect(paid.receipt.amount).not.toBe("");
     const { receipt, ticket } = paid;
     const own = { receipt, ticket, notificationGatewaySent: true };
-    const other = await one("POST", "/payment", { ...pay, amount: 1 });
+    const other = await call("POST", "/payment", { ...pay, amount: 1 });
     expect([other.http, other.one.error.charged]).toEqual([422, "yes"]);
     expect(other.one).toMatchObject({ ...own, orderId: "A-1", amount: 1 });
     at.terminal.stores(report());
     await at.afterSale.reverse("A-1");
-    const again = await one("POST", "/payment", pay);
+    const again = await call("POST", "/payment", pay);
     expect([again.http, again.one.error.code]).toEqual([409, "ORDER_REVERSED"]);
-    expect(again.one.receipt).toEqual((await one("GET", "/payment/A-1")).one.receipt);
+    expect(again.one.receipt).toEqual((await call("GET", "/payment/A-1")).one.receipt);
   });
 
   test("a refusal because of another order does not borrow that order's", async () => {
-    const { one, at } = await api();
+    const { at, call } = await api();
     const gate = Promise.withResolvers<void>();
     at.terminal.script = async (order, observer) => {
       await gate.promise;
       return approves(order, observer);
     };
-    const first = one("POST", "/payment", pay);
+    const first = call("POST", "/payment", pay);
     await expect.poll(() => at.desk.turn.current).toBeDefined();
-    const busy = await one("POST", "/payment", { ...pay, orderId: "A-2" });
+    const busy = await call("POST", "/payment", { ...pay, orderId: "A-2" });
     expect(busy.one).toMatchObject({ ...noProof, error: { code: "TERMINAL_BUSY" } });
     gate.resolve();
     await first;
@@ -71,7 +71,7 @@ describe("a refusal of a payment has the members that every payment has", () => 
 });
 
 test("a refused card number is told with its field by every call", async () => {
-  const { one } = await api();
+  const { call } = await api();
   const orderId = "4111111111111111";
   for (const [url, body, field] of [
     ["/payment", { amount: 1, orderId }, "orderId"],
@@ -80,7 +80,7 @@ test("a refused card number is told with its field by every call", async () => {
     ["/gateway/cancel", { orderId }, "orderId"],
     ["/outbox/1/drop", { note: `card ${orderId}` }, "note"],
   ] as const) {
-    const { code, details } = (await one("POST", url, body)).one.error;
+    const { code, details } = (await call("POST", url, body)).one.error;
     expect([url, code, details]).toEqual([url, "CARD_DATA_REFUSED", { field }]);
   }
 });
@@ -113,8 +113,8 @@ describe("HEAD", () => {
   });
 
   test("of an order with a generated id has not told its answer", async () => {
-    const { app, at, one } = await api();
-    const { one: paid } = await one("POST", "/payment", { amount: 9.99 });
+    const { app, at, call } = await api();
+    const { one: paid } = await call("POST", "/payment", { amount: 9.99 });
     const read: string[] = [];
     at.orders.answerRead = (orderId) => void read.push(orderId);
     const headers = { host: "localhost:8765", authorization: `Basic ${btoa("kiosk:secret")}` };

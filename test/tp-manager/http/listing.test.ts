@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { report } from "../../support/reports.ts";
 import { approves } from "../../support/scripted-terminal.ts";
 import { api } from "./rig.ts";
@@ -45,4 +45,61 @@ test("the listing goes on in the archive, page by page, with the same filters", 
     expect(await walk(`status=${none}`)).toEqual([]);
   }
   expect(await walk("since=2100-01-01T00:00:00Z&limit=1")).toEqual([]);
+});
+
+describe("GET /payments", () => {
+  test("lists attempts newest first, by status, in pages", async () => {
+    const { post, call, at } = await api();
+    for (const orderId of ["A-1", "A-2", "A-3"]) await post({ amount: 1, orderId });
+    at.terminal.script = () =>
+      Promise.resolve({ end: "refused", code: "83", text: "not possible" });
+    await post({ amount: 1, orderId: "A-4" });
+    const ids = async (query: string) => {
+      const { body, headers } = await call("GET", `/payments${query}`);
+      const orders = body.map(({ orderId }: { orderId: string }) => orderId);
+      return { orders, next: headers["next-cursor"] };
+    };
+    expect(await ids("")).toEqual({ orders: ["A-4", "A-3", "A-2", "A-1"], next: undefined });
+    expect((await ids("?status=Failed")).orders).toEqual(["A-4"]);
+    const first = await ids("?status=Success&limit=2");
+    expect(first.orders).toEqual(["A-3", "A-2"]);
+    expect((await ids(`?status=Success&cursor=${first.next}`)).orders).toEqual(["A-1"]);
+    expect((await ids("?since=2100-01-01T00:00:00Z")).orders).toEqual([]);
+  });
+
+  test("names what it does not understand", async () => {
+    const { call } = await api();
+    for (const query of [
+      "cursor=archive-x",
+      "status=success",
+      "limit=0",
+      "limit=501",
+      "since=x",
+      "cursor=-1",
+      "x=1",
+    ]) {
+      const { http, one } = await call("GET", `/payments?${query}`);
+      expect([query, http, one.error.code]).toEqual([query, 400, "REQUEST_INVALID"]);
+    }
+  });
+});
+
+describe("GET /unexpected-reports", () => {
+  test("lists what no order asked for, masked, and what became of it", async () => {
+    const { call, at } = await api();
+    at.start();
+    at.terminal.last = { kind: "transaction", report: report() };
+    at.terminal.tell({ type: "unexpected-report", report: report() });
+    const health = await call("GET", "/health");
+    expect(health.one.reasons).toEqual([
+      "the terminal reported a sale without an order and is asked",
+    ]);
+    await at.clock.advance(15_000);
+    const { http, body } = await call("GET", "/unexpected-reports");
+    expect([http, body]).toMatchObject([
+      200,
+      [{ finding: "held", receiptNumber: "0002", amountMinor: 999, currency: "EUR" }],
+    ]);
+    expect(body[0].maskedPan).toBe("541333XXXXXX4444");
+  });
 });

@@ -43,9 +43,9 @@ export function monitorOf(
 export const authorization = `Basic ${btoa("kiosk:secret")}`;
 
 export function apiOptions(at: House, change: Partial<ApiOptions> = {}): ApiOptions {
-  const { orders, desk, afterSale, settle, refused } = at;
+  const { orders, listings, desk, afterSale, settle, refused } = at;
   return {
-    ...{ orders, desk, afterSale, settle, refused },
+    ...{ orders, listings, desk, afterSale, settle, refused },
     ...withoutSupervisor(at),
     days: at.journal.days,
     monitor: change.monitor ?? monitorOf(at),
@@ -70,9 +70,9 @@ export async function api(change: Partial<ApiOptions> = {}, at: House = house())
   const app = await createWatchedApi(apiOptions(at, change));
   onTestFinished(() => app.close());
   const call = async (
-    method: "GET" | "POST",
+    method: "GET" | "POST" | "OPTIONS",
     url: string,
-    payload?: object,
+    payload?: object | string,
     headers: Record<string, string> = {},
   ) => {
     const response = await app.inject({
@@ -81,11 +81,12 @@ export async function api(change: Partial<ApiOptions> = {}, at: House = house())
       headers: { host: "localhost:8765", authorization, ...headers },
       ...(payload === undefined ? {} : { payload }),
     });
-    return { http: response.statusCode, headers: response.headers, text: response.body };
+    const text = response.body;
+    const isJson = String(response.headers["content-type"]).startsWith("application/json");
+    const body = isJson ? JSON.parse(text) : undefined;
+    return { http: response.statusCode, headers: response.headers, text, body, one: body?.[0] };
   };
-  const one = async (...given: Parameters<typeof call>) => {
-    const { http, text } = await call(...given);
-    return { http, one: JSON.parse(text)[0] };
-  };
-  return { app, at, call, one };
+  const post = (payload: object | string) =>
+    call("POST", "/payment", payload, { "content-type": "application/json" });
+  return { app, at, call, post };
 }

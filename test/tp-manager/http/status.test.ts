@@ -6,8 +6,8 @@ import { api, authorization, monitorOf } from "./rig.ts";
 
 describe("GET /health", () => {
   test("is ready with a linked terminal, and shows outbox, disk, clock and versions", async () => {
-    const { one, at } = await api();
-    const { http, one: health } = await one("GET", "/health");
+    const { at, call } = await api();
+    const { http, one: health } = await call("GET", "/health");
     expect([http, health.status, health.reasons, health.warnings]).toEqual([200, "Ready", [], []]);
     expect(health).toMatchObject({
       terminal: { link: "connected", state: "ready", terminalId: "52500001" },
@@ -28,42 +28,42 @@ describe("GET /health", () => {
   });
 
   test("says why not without a link, and since when", async () => {
-    const { one, at } = await api();
+    const { at, call } = await api();
     await at.clock.advance(5_000);
     at.terminal.become({ link: "disconnected", linkProblem: "/dev/ttyUSB0 is not there" });
-    const { http, one: health } = await one("GET", "/health");
+    const { http, one: health } = await call("GET", "/health");
     expect([http, health.status]).toEqual([503, "NotReady"]);
     expect(health.reasons).toEqual(["no link to the terminal: /dev/ttyUSB0 is not there"]);
     expect(Date.parse(health.terminal.since)).toBe(at.clock.now());
   });
 
   test("counts a lost link from its loss, whatever the tries since have met", async () => {
-    const { one, at } = await api();
+    const { at, call } = await api();
     const lostAt = at.clock.now();
     at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
     await at.clock.advance(5_000);
     at.terminal.become({ link: "connecting", linkProblem: null });
     await at.clock.advance(5_000);
     at.terminal.become({ link: "disconnected", linkProblem: "no answer" });
-    const { terminal } = (await one("GET", "/health")).one;
+    const { terminal } = (await call("GET", "/health")).one;
     expect([terminal.problem, Date.parse(terminal.since)]).toEqual(["no answer", lostAt]);
     at.terminal.become({ link: "connected", linkProblem: null });
-    const { terminal: back } = (await one("GET", "/health")).one;
+    const { terminal: back } = (await call("GET", "/health")).one;
     expect(Date.parse(back.since)).toBe(at.clock.now());
   });
 
   test("says that the terminal needs action", async () => {
-    const { one, at } = await api();
+    const { at, call } = await api();
     const status = { cr: "2", card: "0", call: "0", periph: "0", detail: "no paper" } as const;
     at.terminal.become({ status });
-    expect((await one("GET", "/health")).one.reasons).toEqual([
+    expect((await call("GET", "/health")).one.reasons).toEqual([
       "the terminal needs action: no paper",
     ]);
   });
 
   test("tells until when an approved sale waits for the word about its goods", async () => {
     const at = house();
-    const { one } = await api({}, at);
+    const { call } = await api({}, at);
     at.terminal.script = (_order, observer) => {
       observer.report(report());
       return new Promise(() => {});
@@ -72,28 +72,28 @@ describe("GET /health", () => {
     const sale = request("A-1", { delivery: { withinSeconds: 30 } });
     await pay(at, sale);
     const running = { what: "payment", orderId: "A-1", prompt: null, promptTexts: null };
-    expect((await one("GET", "/health")).one.running).toEqual({ ...running, goodsBy: by });
+    expect((await call("GET", "/health")).one.running).toEqual({ ...running, goodsBy: by });
     await at.clock.advance(30_000);
-    expect((await one("GET", "/health")).one.running).toEqual({ ...running, goodsBy: null });
+    expect((await call("GET", "/health")).one.running).toEqual({ ...running, goodsBy: null });
   });
 
   test("names a running payment and an order in doubt", async () => {
     const at = house();
-    const { one } = await api({}, at);
+    const { call } = await api({}, at);
     const gate = Promise.withResolvers<void>();
     at.terminal.script = async () => {
       await gate.promise;
       return lost("line broken");
     };
     const answer = at.orders.pay(request("A-1"));
-    expect((await one("GET", "/health")).one).toMatchObject({
+    expect((await call("GET", "/health")).one).toMatchObject({
       status: "Ready",
       running: { what: "payment", orderId: "A-1", prompt: null, promptTexts: null },
     });
     at.terminal.unavailable = disconnected();
     gate.resolve();
     await expect.poll(() => at.desk.blockedBy).toBe("A-1");
-    const { one: health } = await one("GET", "/health");
+    const { one: health } = await call("GET", "/health");
     expect(health.reasons).toEqual(["order A-1 is in doubt and asked about"]);
     expect(health.payments).toEqual({ inDoubt: 1, notHandedOver: 0 });
     const stopped = at.desk.stop();
@@ -104,12 +104,12 @@ describe("GET /health", () => {
   test("a silent supervisor, another terminal and a stop are told", async () => {
     const at = house();
     const silent = monitorOf(at, () => Promise.reject(new Error("nobody listens")));
-    const { one } = await api({ monitor: silent }, at);
+    const { call } = await api({ monitor: silent }, at);
     at.desk.gate.accept();
     const other = { ...at.terminal.state.identity, serialNumber: "SN-2", terminalId: "99999999" };
     at.terminal.become({ identity: other });
     at.desk.turn.close();
-    const { one: health } = await one("GET", "/health");
+    const { one: health } = await call("GET", "/health");
     expect(health.outbox).toBeNull();
     expect(health.warnings[0]).toMatch(/supervisor does not answer/);
     expect(health.reasons).toEqual([
@@ -120,16 +120,16 @@ describe("GET /health", () => {
 
   test("an unreadable journal is a reason, not a fault", async () => {
     const at = house();
-    const { one } = await api({}, at);
+    const { call } = await api({}, at);
     at.close();
-    const { http, one: health } = await one("GET", "/health");
+    const { http, one: health } = await call("GET", "/health");
     expect([http, health.payments]).toEqual([503, null]);
     expect(health.reasons).toContain("the journal cannot be read: check the data folder");
   });
 });
 
 test("an order in doubt has one alarm, as long as the doubt and no longer", async () => {
-  const { at, one } = await api();
+  const { at, call } = await api();
   at.terminal.last = { kind: "not-told", why: "bare completion" };
   at.terminal.script = () => Promise.resolve(lost("line broken"));
   void pay(at, request("A-1"));
@@ -140,7 +140,7 @@ test("an order in doubt has one alarm, as long as the doubt and no longer", asyn
     await at.clock.advance(300_000);
   }
   const shown = async () =>
-    (await one("GET", "/health")).one.alarms.map(({ alarm }: { alarm: string }) => alarm);
+    (await call("GET", "/health")).one.alarms.map(({ alarm }: { alarm: string }) => alarm);
   expect(await shown()).toEqual(["payment-unknown"]);
   await at.clock.advance(2 * 24 * 3_600_000);
   expect(await shown()).toEqual(["payment-unknown"]);
@@ -150,9 +150,9 @@ test("an order in doubt has one alarm, as long as the doubt and no longer", asyn
 
 describe("GET /metrics", () => {
   test("counts outcomes, times phases and answers, and never names an order", async () => {
-    const { one, call, at } = await api();
-    await one("POST", "/payment", { amount: 9.99, orderId: "ORDER-IN-NO-LABEL" });
-    await one("GET", "/payment/ORDER-IN-NO-LABEL");
+    const { call, at } = await api();
+    await call("POST", "/payment", { amount: 9.99, orderId: "ORDER-IN-NO-LABEL" });
+    await call("GET", "/payment/ORDER-IN-NO-LABEL");
     at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
     at.terminal.tell({ type: "protocol", text: "garbage" });
     const { text, headers } = await call("GET", "/metrics");

@@ -74,22 +74,22 @@ test.each([
   ["order=", "order"],
   ["cursor=0", "cursor"],
 ])("a search for %s is refused", async (query, field) => {
-  const { one } = await api();
-  const { http, one: body } = await one("GET", `/payments/search?${query}`);
+  const { call } = await api();
+  const { http, one: body } = await call("GET", `/payments/search?${query}`);
   expect([http, body.error.code]).toEqual([400, "REQUEST_INVALID"]);
   expect(body.error.details.faults[0].field).toBe(field);
 });
 
 test("a story says what may be done, by the order's state and by who asks", async () => {
   const operator = { login: "boss", password: "secret" };
-  const { one } = await sold(["A-1", "A-2"], { operator });
+  const { call } = await sold(["A-1", "A-2"], { operator });
   const may = async (orderId: string, headers = {}): Promise<string[]> =>
-    (await one("GET", `/story/${orderId}`, undefined, headers)).one.may;
+    (await call("GET", `/story/${orderId}`, undefined, headers)).one.may;
   const boss = { authorization: `Basic ${btoa("boss:secret")}` };
   expect(await may("A-1", boss)).toEqual(["reverse", "cancel", "refund"]);
   expect(await may("A-1")).toEqual(["reverse"]);
   expect(await may("A-2", boss)).toEqual([]);
-  expect((await one("GET", "/story/nobody")).http).toBe(404);
+  expect((await call("GET", "/story/nobody")).http).toBe(404);
 });
 
 test.each([
@@ -99,13 +99,13 @@ test.each([
 ])("of an order that is %s at the gateway a capture is offered: %s", async (state, offered) => {
   const history = { known: true, state, fraudReported: false, transactionPublicIds: [] };
   const ask = () => Promise.resolve({ ...history, events: [], operations: [] });
-  const { one } = await sold(["A-1", "A-2"], { supervisor: { ask } as never });
-  expect((await one("GET", "/story/A-1")).one.may.includes("capture")).toBe(offered);
+  const { call } = await sold(["A-1", "A-2"], { supervisor: { ask } as never });
+  expect((await call("GET", "/story/A-1")).one.may.includes("capture")).toBe(offered);
 });
 
 test("what is left to refund, and each warning, is told for other languages", async () => {
-  const { at, one } = await sold(["A-1", "A-2"]);
-  const story = async () => (await one("GET", "/story/A-1")).one;
+  const { at, call } = await sold(["A-1", "A-2"]);
+  const story = async () => (await call("GET", "/story/A-1")).one;
   expect(await story()).toMatchObject({ refundable: 1, notes: [], warnings: [] });
   const { transactionId, startedAtMs: atMs } = at.orders.latest("A-1");
   at.journal.returns.noteReturns([{ transactionId, returnedMinor: 40 }], atMs);
@@ -126,11 +126,11 @@ test("what is left to refund, and each warning, is told for other languages", as
 });
 
 test("a person who looks does not take an answer from the kiosk", async () => {
-  const { at, call, one } = await api();
+  const { at, call } = await api();
   at.terminal.script = approves;
   await call("POST", "/payment", { amount: 1, orderId: "A-1" });
   at.journal.answers.markChargeUnread("A-1", at.clock.now());
-  expect((await one("GET", "/story/A-1")).one.status).toBe("Success");
+  expect((await call("GET", "/story/A-1")).one.status).toBe("Success");
   expect(at.journal.answers.unreadCharges()?.count).toBe(1);
   await call("GET", "/payment/A-1");
   expect(at.journal.answers.unreadCharges()).toBeNull();
@@ -143,7 +143,7 @@ const declines: PayScript = (order, observer) => {
 };
 
 test("an earlier try that was charged after all speaks for the order", async () => {
-  const { at, call, one } = await api();
+  const { at, call } = await api();
   at.terminal.script = declines;
   await call("POST", "/payment", { amount: 9.99, orderId: "A-1" });
   await call("POST", "/payment", { amount: 9.99, orderId: "A-1" });
@@ -154,7 +154,7 @@ test("an earlier try that was charged after all speaks for the order", async () 
     event: { atMs: at.clock.now(), kind: "charged-late", detail: { report: report() } },
   });
   for (const path of ["/payment/A-1", "/story/A-1"]) {
-    const { one: told } = await one("GET", path);
+    const { one: told } = await call("GET", path);
     expect([path, told.status, told.error, told.attempts.length]).toEqual([
       path,
       "Success",
@@ -162,5 +162,5 @@ test("an earlier try that was charged after all speaks for the order", async () 
       2,
     ]);
   }
-  expect((await one("GET", "/story/A-1")).one.may).toContain("reverse");
+  expect((await call("GET", "/story/A-1")).one.may).toContain("reverse");
 });

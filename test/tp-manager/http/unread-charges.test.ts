@@ -54,9 +54,9 @@ test("what a person has seen waits no longer, and nothing of money changes", asy
   } as const;
   const jump = { atMs: at.clock.now(), closingId: null, result: "jump", body } as const;
   at.journal.reconciliations.keep(jump, new Map());
-  const { one, call } = await api({ clock: at.clock }, at);
+  const { call } = await api({ clock: at.clock }, at);
   const waits = async () => {
-    const { troubles, alarms, warnings } = (await one("GET", "/health")).one;
+    const { troubles, alarms, warnings } = (await call("GET", "/health")).one;
     const names = troubles.map(({ trouble }: { trouble: string }) => trouble);
     return [names, alarms.map(({ alarm }: { alarm: string }) => alarm), warnings.length];
   };
@@ -76,20 +76,20 @@ test("what a person has seen waits no longer, and nothing of money changes", asy
   ] as const) {
     const said = { kind, items, note: "given back at the terminal (Anna)" };
     const like = { ...said, items: items.map((item) => `${item} (Anna)`) };
-    expect((await one("POST", "/seen", like)).one).toMatchObject({ marked: 0 });
-    expect((await one("POST", "/seen", said)).one).toMatchObject({ marked: 1 });
-    expect((await one("POST", "/seen", said)).one).toMatchObject({ marked: 0 });
+    expect((await call("POST", "/seen", like)).one).toMatchObject({ marked: 0 });
+    expect((await call("POST", "/seen", said)).one).toMatchObject({ marked: 1 });
+    expect((await call("POST", "/seen", said)).one).toMatchObject({ marked: 0 });
     if (kind === "charge") continue;
     expect(await ids(path)).toEqual([1]);
     expect(await ids(`${path}?waiting=yes`)).toEqual([]);
-    expect((await one("GET", path)).one.seenAt).toBe(new Date(at.clock.now()).toISOString());
+    expect((await call("GET", path)).one.seenAt).toBe(new Date(at.clock.now()).toISOString());
   }
   expect(await waits()).toEqual([[], [], 0]);
   expect(await money()).toEqual(before);
   at.hub.tap(at.log).error({ alarm: "daily-chore" }, "a daily chore failed");
-  const [alarm] = (await one("GET", "/health")).one.alarms;
+  const [alarm] = (await call("GET", "/health")).one.alarms;
   expect(alarm).toMatchObject({ alarm: "daily-chore", endsWhenSeen: true });
-  await one("POST", "/seen", { kind: "alarm", items: [String(alarm.id)], note: "done (Anna)" });
+  await call("POST", "/seen", { kind: "alarm", items: [String(alarm.id)], note: "done (Anna)" });
   expect(await waits()).toEqual([[], [], 0]);
 });
 

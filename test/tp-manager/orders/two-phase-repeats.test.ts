@@ -162,7 +162,11 @@ describe("a two-phase order that is asked for again", () => {
     const { http, body } = await repeat.answer;
     expect([http, body.status, body.error?.charged]).toEqual([504, "Unknown", "unknown"]);
     const page = { sinceMs: 0, status: null, limit: 9, before: null };
-    const told = [found.attempt, ...found.attempts, ...at.orders.list(page).map((l) => l.attempt)];
+    const told = [
+      found.attempt,
+      ...found.attempts,
+      ...at.listings.list(page).map((l) => l.attempt),
+    ];
     expect(told.map(({ state }) => state)).toMatchObject(told.map(() => ({ goods: null })));
   }
 

@@ -93,7 +93,7 @@ async function preparing() {
   const rig = await api({}, at);
   /** The answer to a payment that `stop` ends before anything has left. */
   const ended = async (body: object, stop: () => unknown) => {
-    const answer = rig.one("POST", "/payment", { amount: 9.99, ...body });
+    const answer = rig.call("POST", "/payment", { amount: 9.99, ...body });
     const isPreparing = async (): Promise<boolean> => {
       await clock.advance(100);
       return isAsked;
@@ -102,7 +102,7 @@ async function preparing() {
     await stop();
     return answer;
   };
-  const cancel = () => rig.one("POST", "/cancel");
+  const cancel = () => rig.call("POST", "/cancel");
   return { ...rig, at, ended, cancel, fails: ready.reject };
 }
 

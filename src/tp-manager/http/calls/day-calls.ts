@@ -4,7 +4,7 @@ import { localTimeZone } from "../../../shared/time-zone.ts";
 import type { ClosingOfDay } from "../../attempts/day-store.ts";
 import { storage } from "../../attempts/failures.ts";
 import { DayFigures, middleOf, successShareOf } from "../../orders/day-figures.ts";
-import type { Orders } from "../../orders/orders.ts";
+import type { Listings } from "../../orders/listings.ts";
 import { type AnyCall, call } from "../call.ts";
 import type { CallContext } from "../call-context.ts";
 import { sendOne } from "../envelope.ts";
@@ -31,10 +31,10 @@ export const dayCalls: readonly AnyCall[] = [
     query: z.strictObject({ date: date.optional().describe("Without it today.") }),
     document: ({ day }) => ({ answer: day, errors: ["STORAGE_FAILED"] }),
     async handle({ query, reply }, at) {
-      const { orders, days, clock } = at;
+      const { listings, days, clock } = at;
       const { fromMs, untilMs } = rangeOf(query.date, clock);
       const figures = new DayFigures(fromMs, untilMs);
-      const complete = await addAll(figures, orders, clock, { fromMs, untilMs });
+      const complete = await addAll(figures, listings, clock, { fromMs, untilMs });
       const read = storage(
         () => ({ hours: days.hours(fromMs, untilMs), closings: days.closings(fromMs, untilMs) }),
         "unknown",
@@ -84,7 +84,7 @@ interface Range {
 /** Page by page with a pause between, so that a payment waits for one page at most. */
 async function addAll(
   figures: DayFigures,
-  orders: Pick<Orders, "list" | "listArchived">,
+  listings: Listings,
   clock: Clock,
   { fromMs, untilMs }: Range,
 ): Promise<boolean> {
@@ -93,7 +93,7 @@ async function addAll(
     let before: number | null = null;
     for (;;) {
       const page = { sinceMs: fromMs, untilMs, status: null, limit: PAGE, before };
-      const listed: ReturnType<Orders["list"]> = orders[list](page);
+      const listed: ReturnType<Listings["list"]> = listings[list](page);
       for (const { attempt } of listed) figures.add(attempt);
       if (listed.length < PAGE) break;
       left -= listed.length;
@@ -121,7 +121,7 @@ function hourView(hour: ReturnType<DayFigures["hours"]>[number]): object {
   };
 }
 
-function closingView(closing: ClosingOfDay, { orders, seen }: CallContext): object {
+function closingView(closing: ClosingOfDay, { listings, seen }: CallContext): object {
   const { startedAtMs, endedAtMs, askedBy, end, reconciliation } = closing;
   return {
     startedAt: isoTime(startedAtMs),
@@ -131,6 +131,7 @@ function closingView(closing: ClosingOfDay, { orders, seen }: CallContext): obje
     text: end && "text" in end ? end.text : "",
     applications: end?.end === "completed" ? end.applications : [],
     ticket: end?.end === "completed" ? end.ticket : "",
-    reconciliation: reconciliation && reconciliationView(orders.comparedDay(reconciliation), seen),
+    reconciliation:
+      reconciliation && reconciliationView(listings.comparedDay(reconciliation), seen),
   };
 }

@@ -32,11 +32,11 @@ export const journalCalls: readonly AnyCall[] = [
     }),
     document: ({ listedPayment }) => ({ answer: { ...listedPayment, list: true }, errors: [] }),
     /** An attempt that is put away meanwhile may be listed twice, never not. */
-    handle({ query: { since = 0, status = null, limit, cursor }, reply }, { orders }) {
+    handle({ query: { since = 0, status = null, limit, cursor }, reply }, { listings }) {
       const { archived, before } = cursor ?? { archived: false, before: null };
       const page = { sinceMs: since, status };
-      const recent = archived ? [] : orders.list({ ...page, limit, before });
-      const old = orders.listArchived({
+      const recent = archived ? [] : listings.list({ ...page, limit, before });
+      const old = listings.listArchived({
         ...page,
         limit: limit - recent.length,
         before: archived ? before : null,
@@ -66,10 +66,10 @@ export const journalCalls: readonly AnyCall[] = [
       answer: { ...unexpectedReport, list: true },
       errors: [],
     }),
-    handle({ query: { waiting }, reply }, { orders, seen }) {
+    handle({ query: { waiting }, reply }, { listings, seen }) {
       const listed = waiting
         ? storage(() => seen.waitingStrays(STRAYS_LISTED_MAX), "no")
-        : orders.unexpectedReports(STRAYS_LISTED_MAX);
+        : listings.unexpectedReports(STRAYS_LISTED_MAX);
       const told = listed.map((one) => ({ ...stray(one), seenAt: seenAtOf(seen, "stray", one) }));
       return sendList(reply, 200, told);
     },

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { isoTime } from "../../../shared/time.ts";
 import { storage } from "../../attempts/failures.ts";
 import { answerOf } from "../../orders/answer.ts";
-import type { ComparedDay } from "../../orders/orders.ts";
+import type { ComparedDay } from "../../orders/listings.ts";
 import { type AnyCall, call } from "../call.ts";
 import type { CallContext } from "../call-context.ts";
 import { sendList } from "../envelope.ts";
@@ -31,10 +31,12 @@ export const reconciliationCalls: readonly AnyCall[] = [
         .describe("The next-cursor of the page before."),
     }),
     document: ({ reconciliation }) => ({ answer: { ...reconciliation, list: true }, errors: [] }),
-    handle({ query: { waiting, limit, cursor = null }, reply }, { orders, seen }) {
+    handle({ query: { waiting, limit, cursor = null }, reply }, { listings, seen }) {
       const listed = waiting
-        ? storage(() => seen.waitingDifferences(limit), "no").map((one) => orders.comparedDay(one))
-        : orders.reconciliations(limit, cursor);
+        ? storage(() => seen.waitingDifferences(limit), "no").map((one) =>
+            listings.comparedDay(one),
+          )
+        : listings.reconciliations(limit, cursor);
       if (!waiting && listed.length === limit)
         void reply.header("next-cursor", String(listed.at(-1)?.id));
       return sendList(

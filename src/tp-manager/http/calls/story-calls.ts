@@ -55,9 +55,9 @@ export const storyCalls: readonly AnyCall[] = [
       cursor: cursor.optional(),
     }),
     document: ({ search }) => ({ answer: search, errors: [] }),
-    handle({ query, reply }, { orders, clock }) {
+    handle({ query, reply }, { listings, clock }) {
       const untilMs = query.until ?? clock.now() + 1;
-      const { found, next, searchedToMs } = searchPayments(orders, {
+      const { found, next, searchedToMs } = searchPayments(listings, {
         fromMs: query.from ?? Math.max(0, untilMs - DAYS_DEFAULT * DAY_MS),
         untilMs,
         order: query.order ?? null,

@@ -76,7 +76,7 @@ export const terminalCalls: readonly AnyCall[] = [
         ...(["TELECOLLECTION_FAILED", "OPEN_PRE_AUTHORISATIONS", "NOT_SUPPORTED"] as const),
       ],
     }),
-    async handle({ reply }, { desk, orders, seen, defaultCurrency }) {
+    async handle({ reply }, { desk, listings, seen, defaultCurrency }) {
       const { applications, ticket, reconciliation } = await desk.upkeep.telecollect();
       const exponent = currencyOf(defaultCurrency)?.exponent ?? 2;
       return sendOne(reply, 200, {
@@ -89,7 +89,7 @@ export const terminalCalls: readonly AnyCall[] = [
         })),
         ticket,
         reconciliation:
-          reconciliation && reconciliationView(orders.comparedDay(reconciliation), seen),
+          reconciliation && reconciliationView(listings.comparedDay(reconciliation), seen),
       });
     },
   }),

@@ -1,0 +1,66 @@
+import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
+import { storage } from "../attempts/failures.ts";
+import type { Attempt } from "../attempts/payment.ts";
+import type { Reconciliation, ReconciliationStore, Suspect } from "../attempts/reconciliation.ts";
+import type { SettledStray, TerminalLog } from "../attempts/terminal-log.ts";
+import type { TerminalDesk } from "../desk/terminal-desk.ts";
+import { toTell } from "./told-attempt.ts";
+
+/** A comparison, and the attempts that it names as they are now. */
+export interface ComparedDay extends Reconciliation {
+  /** By transaction id; those of the archive are missing. */
+  readonly now: ReadonlyMap<string, Attempt>;
+}
+
+interface ListingParts {
+  readonly attempts: Pick<AttemptStore, "list" | "listArchived" | "read">;
+  readonly terminalLog: Pick<TerminalLog, "strays">;
+  readonly reconciliations: Pick<ReconciliationStore, "list">;
+  readonly desk: Pick<TerminalDesk, "running">;
+}
+
+/**
+ * Pages of the journal for those who look: nothing is asked of the terminal or of the gateway for
+ * them. Each throws STORAGE_FAILED for a journal that cannot be read.
+ */
+export class Listings {
+  readonly #parts: ListingParts;
+
+  constructor(parts: ListingParts) {
+    this.#parts = parts;
+  }
+
+  /** The journal, newest first. */
+  list(page: ListPage): ListedAttempt[] {
+    const listed = storage(() => this.#parts.attempts.list(page), "unknown");
+    return listed.map((one) => ({ ...one, attempt: toTell(one.attempt, this.#parts) }));
+  }
+
+  listArchived(page: ListPage): ListedAttempt[] {
+    return storage(() => this.#parts.attempts.listArchived(page), "unknown");
+  }
+
+  /** Results that no order asked for, newest first. */
+  unexpectedReports(limit: number): SettledStray[] {
+    return storage(() => this.#parts.terminalLog.strays(limit), "unknown");
+  }
+
+  /** Ends of day beside the journal, newest first. */
+  reconciliations(limit: number, before: number | null): ComparedDay[] {
+    const listed = storage(() => this.#parts.reconciliations.list(limit, before), "unknown");
+    return listed.map((one) => this.comparedDay(one));
+  }
+
+  comparedDay(compared: Reconciliation): ComparedDay {
+    const { attempts } = this.#parts;
+    const ids = suspectsOf(compared.body).map(({ transactionId }) => transactionId);
+    const known = storage(() => ids.flatMap((id) => attempts.read(id) ?? []), "unknown");
+    const now = new Map(known.map((attempt) => [attempt.transactionId, attempt]));
+    return { ...compared, now };
+  }
+}
+
+function suspectsOf(body: Reconciliation["body"]): readonly Suspect[] {
+  if (body.kind === "receipt-jump") return body.suspects;
+  return body.terminal.result === "not-comparable" ? [] : body.terminal.suspects;
+}

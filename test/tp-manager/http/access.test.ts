@@ -1,0 +1,103 @@
+import { describe, expect, test } from "vitest";
+import { api } from "./rig.ts";
+
+describe("who gets in", () => {
+  test("nobody without the right pair, and 401 names the scheme", async () => {
+    const { app } = await api();
+    for (const given of [
+      undefined,
+      "",
+      "Bearer x",
+      "Basic",
+      "Basic ???",
+      `Basic ${btoa("kiosk:wrong")}`,
+      `Basic ${btoa("other:secret")}`,
+      `Basic ${btoa("kiosk")}`,
+    ]) {
+      const response = await app.inject({
+        url: "/version",
+        headers: {
+          host: "localhost:8765",
+          ...(given === undefined ? {} : { authorization: given }),
+        },
+      });
+      expect([given, response.statusCode]).toEqual([given, 401]);
+      expect(response.headers["www-authenticate"]).toMatch(/^Basic/);
+      expect(response.json()[0].error.code).toBe("UNAUTHORIZED");
+    }
+  });
+
+  test("no host name but this machine's, before any authentication", async () => {
+    const { call } = await api();
+    for (const host of [
+      "evil.test",
+      "evil.test:8765",
+      "localhost:1",
+      "localhost",
+      "127.0.0.2:8765",
+    ]) {
+      expect([host, (await call("GET", "/version", undefined, { host })).http]).toEqual([
+        host,
+        403,
+      ]);
+    }
+    for (const host of ["127.0.0.1:8765", "[::1]:8765", "LOCALHOST:8765"]) {
+      expect((await call("GET", "/version", undefined, { host })).http).toBe(200);
+    }
+  });
+
+  test("no page of another origin, other ports of localhost included", async () => {
+    const { call, at } = await api();
+    for (const seen of [
+      { origin: "https://evil.test" },
+      { origin: "http://localhost:3000" },
+      { origin: "null" },
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "same-site" },
+    ]) {
+      const headers = seen as Record<string, string>;
+      expect((await call("POST", "/payment", { amount: 1 }, headers)).one.error.code).toBe(
+        "ORIGIN_REFUSED",
+      );
+    }
+    expect(at.terminal.paid).toEqual([]);
+  });
+
+  test("the address bar may read; what acts, and what is fetched ahead, needs more", async () => {
+    const { call, at } = await api();
+    const typed = { "sec-fetch-site": "none", "sec-fetch-mode": "navigate" };
+    for (const path of ["/stop", "/%73top", "/stop?now", "/cancel", "/reset", "/tlc"]) {
+      const { http, one } = await call("GET", path, undefined, typed);
+      expect([path, http, one.error.code]).toEqual([path, 403, "ORIGIN_REFUSED"]);
+    }
+    for (const path of ["/version", "/check", "/health", "/payments"]) {
+      expect([path, (await call("GET", path, undefined, typed)).http]).toEqual([path, 200]);
+      const ahead = { ...typed, "sec-purpose": "prefetch" };
+      expect([path, (await call("GET", path, undefined, ahead)).http]).toEqual([path, 403]);
+    }
+    expect(at.desk.turn.closed).toBe(false);
+  });
+
+  test("a listed origin, with correct preflights; others get none", async () => {
+    const origin = "http://localhost:3000";
+    const { call } = await api({ allowedOrigins: [origin] });
+    const ask = { origin, "access-control-request-method": "POST", authorization: "" };
+    const preflight = await call("OPTIONS", "/payment", undefined, ask);
+    expect(preflight.http).toBe(204);
+    expect(preflight.headers).toMatchObject({
+      "access-control-allow-origin": origin,
+      "access-control-allow-headers": "authorization, content-type, last-event-id",
+    });
+    const used = await call("GET", "/version", undefined, { origin });
+    expect([used.http, used.headers["access-control-allow-origin"]]).toEqual([200, origin]);
+    const other = await call("OPTIONS", "/payment", undefined, { ...ask, origin: "http://a.test" });
+    expect([other.http, other.headers["access-control-allow-origin"]]).toEqual([403, undefined]);
+  });
+
+  test("with an operator's pair the kiosk's pair may not stop", async () => {
+    const { call } = await api({ operator: { login: "op", password: "op-secret" } });
+    expect((await call("GET", "/stop")).one.error.code).toBe("OPERATOR_REQUIRED");
+    const operator = { authorization: `Basic ${btoa("op:op-secret")}` };
+    expect((await call("GET", "/stop", undefined, operator)).http).toBe(200);
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, test } from "vitest";
+import { approves } from "../../support/scripted-terminal.ts";
+import { api } from "./rig.ts";
+
+describe("maintenance", () => {
+  test("/version joins number, type and system with hyphens", async () => {
+    const { one } = (await (await api()).call("GET", "/version")) as {
+      one: Record<string, string>;
+    };
+    expect(one["version"]).toBe(`0.1.0-tpa-${one["os"]}`);
+    expect(one["type"]).toBe("tpa");
+  });
+
+  test("/config tells the terminal's identity beside the version", async () => {
+    const { one } = await (await api()).call("GET", "/config");
+    expect(one).toMatchObject({
+      serialNumber: "SN-1",
+      deviceId: "test terminal",
+      terminalId: "52500001",
+      terminalVersion: "1.0",
+      version: `0.1.0-tpa-${one["os"]}`,
+      type: "tpa",
+    });
+  });
+
+  test("/check asks the terminal, and does not while a payment runs", async () => {
+    const { call, at } = await api();
+    expect((await call("GET", "/check")).one).toMatchObject({
+      cr: "0",
+      card: "0",
+      call: "0",
+      periph: "0",
+    });
+    expect(at.terminal.checks).toBe(1);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    at.terminal.script = async (order, observer) => {
+      await promise;
+      return approves(order, observer);
+    };
+    const attempt = call("POST", "/", { amount: 1 });
+    await expect.poll(() => at.desk.turn.current).toBeDefined();
+    expect((await call("GET", "/check")).one.cr).toBe("1");
+    expect(at.terminal.checks).toBe(1);
+    resolve();
+    await attempt;
+  });
+
+  test("/cancel says that nothing runs, by GET and by POST", async () => {
+    const { call } = await api();
+    for (const method of ["GET", "POST"] as const) {
+      const { http, one } = await call(method, "/cancel");
+      expect([http, one.error.code]).toEqual([409, "NOTHING_TO_CANCEL"]);
+    }
+  });
+
+  test("/stop answers at once and payments are refused from then on", async () => {
+    const stops: string[] = [];
+    const { call, post } = await api({ requestStop: (why) => stops.push(why) });
+    expect((await call("GET", "/stop")).one).toMatchObject({ status: "Success", stopped: true });
+    expect((await post({ amount: 1 })).one.error.code).toBe("STOPPING");
+    await expect.poll(() => stops).toEqual(["/stop"]);
+  });
+
+  test("a wrong method gets 405 with what is allowed, a wrong path 404", async () => {
+    const { call } = await api();
+    const wrong = await call("GET", "/payment");
+    expect([wrong.http, wrong.headers["allow"]]).toEqual([405, "POST"]);
+    expect((await call("GET", "/nothing")).one.error.code).toBe("NOT_FOUND");
+  });
+});
