@@ -102,6 +102,8 @@ test("the terminal is played by words, and the demo pays however it was left", a
   const again = await demo();
   expect(again.code, again.out).toBe(0);
   expect(again.out).toMatch(/A terminal to touch, in a browser: http:\/\/127\.0\.0\.1:\d+\//);
+  const [, sandbox = "nowhere"] = again.out.match(/^The gateway's orders: (\S+)$/m) ?? [];
+  expect((await fetch(sandbox)).status).toBe(200);
   expect((await simulate("approve", "--data", "nowhere")).code).toBe(69);
 });
 

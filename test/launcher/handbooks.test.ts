@@ -99,6 +99,7 @@ test("the simulators run in the place of hardware", async () => {
     },
     ...{ GATEWAY_LOGIN: "demo", GATEWAY_PWD: "secret", GATEWAY_WEBSITE_ID: "1000" },
     ...{ GATEWAY_CATEGORY_ID: "5", GATEWAY_CALLBACK_URL: "https://shop.example/notify" },
+    CONSOLE_PORT: String(await freePort()),
     ...{ KIOSK_PORT: String(await freePort()), KIOSK_APP: join(projectRoot, "examples/kiosk") },
     ...{ UPDATE_TIME: "03:30", OPERATOR_LOGIN: "operator", OPERATOR_PWD: "other-secret" },
   });

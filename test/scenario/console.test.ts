@@ -41,10 +41,13 @@ async function logIn(): Promise<Record<string, string>> {
 test("doctor and support bundle are had from the console while all runs", async () => {
   const session = await logIn();
   const [report] = (await (await ask("/api/doctor", session)).json()) as [
-    { findings: Array<{ check: string; verdict: string }> },
+    { findings: Array<{ check: string; verdict: string; says: string }> },
   ];
   expect(report.findings.length).toBeGreaterThan(5);
   expect(report.findings.filter(({ check }) => check === "doctor")).toEqual([]);
+  expect(report.findings.filter(({ check }) => check === "pages")).toMatchObject([
+    { verdict: "ok", says: `CONSOLE_PORT: ${origin}/` },
+  ]);
   const bundle = await ask("/api/support-bundle", session);
   expect([bundle.status, bundle.headers.get("content-type")]).toEqual([200, "application/gzip"]);
   const folder = temporaryFolder();
@@ -69,7 +72,17 @@ test("a port that is taken costs the console only, and a restart ends every sess
   expect(log).toMatch(
     new RegExp(`there is no operator's console: CONSOLE_PORT ${port} on 127.0.0.1 cannot be used`),
   );
-  const status = [join(projectRoot, "src/launcher/main.ts"), "status", "--data", at.data];
+  const launcher = join(projectRoot, "src/launcher/main.ts");
+  const doctor = spawnSync(process.execPath, [launcher, "doctor", "--data", at.data], {
+    encoding: "utf8",
+  });
+  expect(doctor.stdout).toMatch(
+    new RegExp(
+      `^pages +fail +another program listens on CONSOLE_PORT ${port}: .* -> end that`,
+      "m",
+    ),
+  );
+  const status = [launcher, "status", "--data", at.data];
   const { stdout } = spawnSync(process.execPath, status, { encoding: "utf8" });
   expect(stdout).toMatch(
     new RegExp(`^console +missing +CONSOLE_PORT ${port} .*cannot be used`, "m"),

@@ -154,6 +154,7 @@ function printNext(dataDirectory: string, setup: DemoSetup, { output }: Site): v
   const pay = (json: string): string => curlLine({ url: `${api}/payment`, netrcFile, json });
   const get = (path: string): string => curlLine({ url: `${api}${path}`, netrcFile });
   output.heading(`A terminal to touch, in a browser: http://127.0.0.1:${setup.terminalControl}/`);
+  output.text(`The gateway's orders: http://127.0.0.1:${setup.gateway}/`);
   output.text(`The operator's console: http://localhost:${setup.console}/`);
   output.text(`Its login is ${OPERATOR_LOGIN}, its password stands in ${netrcFile}`);
   const orders = curlLine({ url: `http://127.0.0.1:${setup.gateway}/sandbox/orders` });

@@ -1,4 +1,3 @@
-import { createServer } from "node:net";
 import { type Finding, finding, passedOn } from "../../shared/doctor/finding.ts";
 import type { Clock } from "../../shared/time.ts";
 import { KEEPS_PAYMENTS, saysSince } from "../../shared/troubles.ts";
@@ -97,30 +96,5 @@ function checkTroubles({ tpManager, supervisor }: Conditions): Finding[] {
     const { grave, check, todo } = row;
     const told = { check, code, says: saysSince(trouble), todo };
     return passedOn(told, grave ? "fail" : "warn", count === null ? {} : { count });
-  });
-}
-
-/** Free, or held by our own tp-manager. */
-export async function checkLocalPort(port: number, tpManager: Condition): Promise<Finding> {
-  const { state } = tpManager;
-  const own = state === "running" && "port" in tpManager.status ? tpManager.status.port : undefined;
-  if (own === port) return finding("port-ours", { port });
-  const fault = await listenFault(port);
-  if (fault === "EADDRINUSE" && state === "silent") {
-    return finding("port-in-use", { port });
-  }
-  if (fault === "EADDRINUSE") return finding("port-taken", { port });
-  if (fault !== undefined) return finding("port-unusable", { port, detail: fault });
-  if (own === undefined) return finding("port-free", { port });
-  return finding("port-changed", { before: own, port });
-}
-
-function listenFault(port: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    server.listen({ port, host: "127.0.0.1", exclusive: true }, () =>
-      server.close(() => resolve(undefined)),
-    );
   });
 }

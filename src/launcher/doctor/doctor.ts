@@ -15,12 +15,8 @@ import { writeBundle } from "./bundle.ts";
 import { CONFIG_CHECK, checkConfig, type ReadConfigs } from "./check-config.ts";
 import { checkGateway } from "./check-gateway.ts";
 import { checkJournal } from "./check-journal.ts";
-import {
-  checkLocalPort,
-  checkPrograms,
-  readConditions,
-  tpManagerStatus,
-} from "./check-programs.ts";
+import { checkLocalPort, checkPages } from "./check-ports.ts";
+import { checkPrograms, readConditions, tpManagerStatus } from "./check-programs.ts";
 import { checkSerialPort } from "./check-serial-port.ts";
 import {
   checkBrowsers,
@@ -80,6 +76,7 @@ export async function examine(installation: Installation, clock: Clock): Promise
     ? [
         await checkSerialPort(terminal.SERIAL_PORT, status?.pid),
         await checkLocalPort(terminal.LOCAL_PORT, conditions.tpManager),
+        ...(await checkPages(terminal, conditions.tpManager)),
       ]
     : [];
   const findings = [

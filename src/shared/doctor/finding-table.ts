@@ -185,6 +185,32 @@ export const findingTable = {
     says: "tp-manager still listens on {before}, the setup file says {port}",
     todo: "./launch.sh restart",
   },
+  "page-served": {
+    ...{ check: "pages", verdict: "ok", says: "{setting}: http://localhost:{port}/" },
+    means: "the console, or the kiosk's own pages, are served there",
+  },
+  "page-free": {
+    ...{ check: "pages", verdict: "ok", says: "{setting} {port} is free" },
+    means: "tp-manager does not run, and the page's port can be used",
+  },
+  "page-in-use": {
+    ...{ check: "pages", verdict: "warn", todo: "see tp-manager" },
+    says: "{setting} {port} is in use, most likely by tp-manager",
+  },
+  "page-taken": {
+    ...{ check: "pages", verdict: "fail" },
+    says: "another program listens on {setting} {port}: the page is missing, payments go on",
+    todo: "end that program, or set another {setting}; then ./launch.sh restart",
+  },
+  "page-missing": {
+    ...{ check: "pages", verdict: "fail", says: "{setting} {port} is not served: {detail}" },
+    todo: "set {setting} right; then ./launch.sh restart",
+  },
+  "page-changed": {
+    ...{ check: "pages", verdict: "warn" },
+    says: "tp-manager does not serve {setting} {port} of the setup file yet",
+    todo: "./launch.sh restart",
+  },
   "program-runs": {
     ...{ check: "{program}", verdict: "ok", says: "pid {pid}, version {version}, up {up}" },
   },

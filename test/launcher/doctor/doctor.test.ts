@@ -1,12 +1,16 @@
 import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import type { TpManagerStatus } from "../../../src/launcher/condition.ts";
+import { checkPages } from "../../../src/launcher/doctor/check-ports.ts";
 import { checkBrowsers, checkClock } from "../../../src/launcher/doctor/check-surroundings.ts";
 import type { Finding } from "../../../src/shared/doctor/finding.ts";
+import type { ServedPage } from "../../../src/shared/ipc/contract.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { testCards } from "../../shared/test-cards.ts";
+import { freePort } from "../../support/installation.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { completeConfig, TemporaryCheckout } from "../fixtures/temporary-checkout.ts";
 
@@ -112,6 +116,53 @@ test("a port of somebody else, a wrong serial port and a deliberate stop are tol
     values: { program: "tp-manager", command: `./launch.sh start --data '${data}'` },
   });
   await new Promise((resolve) => other.close(resolve));
+});
+
+test.each(["127.0.0.1", "::1"])("a page's port that another program has on %s", async (host) => {
+  const listening = async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen({ port: 0, host }, resolve));
+    onTestFinished(() => void server.close());
+    return (server.address() as AddressInfo).port;
+  };
+  const [consoles, kiosk] = [await listening(), await listening()];
+  const folder = temporaryFolder();
+  const pages = `CONSOLE_PORT=${consoles}\nKIOSK_PORT=${kiosk}\nKIOSK_APP=${folder}\n`;
+  const name = `pages ${host.replaceAll(":", "x")}`;
+  const data = checkout.dataFolder(name, config({ ...base, LOCAL_PORT: "18769" }) + pages);
+  const told = async () =>
+    (await examine(data)).of("pages").map(({ code, says, todo }) => [code, says, todo]);
+  const taken = (setting: string, port: number) => [
+    "page-taken",
+    `another program listens on ${setting} ${port}: the page is missing, payments go on`,
+    expect.stringContaining(`set another ${setting}; then ./launch.sh restart --data`),
+  ];
+  const both = [taken("CONSOLE_PORT", consoles), taken("KIOSK_PORT", kiosk)];
+  expect(await told()).toEqual(both);
+  await checkout.launch("--data", data);
+  expect(await told()).toEqual(both);
+  await checkout.launch("stop", "--data", data);
+});
+
+test("a page that is not served for another reason, or not yet, is told", async () => {
+  const port = await freePort();
+  const asked = { CONSOLE_PORT: port, KIOSK_PORT: 0, LOCAL_PORT: 1, NOTIFICATION_PORT: 0 };
+  const told = async (...pages: ServedPage[]) => {
+    const status = { program: "tp-manager", pages } as unknown as TpManagerStatus;
+    const found = await checkPages(asked, { state: "running", pid: 1, status });
+    return found.map(({ code, says }) => [code, says]);
+  };
+  const page = { name: "console", port };
+  expect(await told({ ...page, fault: "it was taken" })).toEqual([
+    ["page-missing", `CONSOLE_PORT ${port} is not served: it was taken`],
+  ]);
+  const changed = [
+    ["page-changed", `tp-manager does not serve CONSOLE_PORT ${port} of the setup file yet`],
+  ];
+  expect(await told()).toEqual(changed);
+  expect(await told({ ...page, port: port + 1, fault: null })).toEqual(changed);
+  expect((await checkPages(asked, { state: "stopped" }))[0]?.code).toBe("page-free");
+  expect(await checkPages({ ...asked, CONSOLE_PORT: 0 }, { state: "stopped" })).toEqual([]);
 });
 
 test("a hung program is a failure", async () => {

@@ -66,6 +66,14 @@ describe("a word", () => {
     ]);
   });
 
+  test("of a card says what helps where the customer pays alone", async () => {
+    const { simulator } = await started("tcp", { controlPort: 0 });
+    const { say } = calls(simulator.controlUrl);
+    expect(await say("approve")).toBe(
+      "409 the terminal is not waiting for that: its customer pays alone, say by-hand first",
+    );
+  });
+
   test("asks for the PIN on the keys: three wrong ones decline, the red key ends it", async () => {
     const { register, say, get } = await controlled();
     const tooOften = register.run(authorisation(1200));

@@ -66,33 +66,36 @@ export const words: Readonly<Record<string, Word>> = {
   },
   "other-card": {
     help: "a card that is not for payments",
-    act: (simulator, asked) => customer(simulator, asked, { action: "other-card" }),
+    act: (simulator, asked) => customerActs(simulator, asked, { action: "other-card" }),
   },
   pin: {
     help: "digits and the green key",
     takes: "DIGITS",
     act: (simulator, asked) => {
       const digits = z.string().regex(/^\d{1,40}$/, "digits are missing");
-      return customer(simulator, asked, { action: "digits", digits: digits.parse(asked["value"]) });
+      return customerActs(simulator, asked, {
+        action: "digits",
+        digits: digits.parse(asked["value"]),
+      });
     },
   },
   key: {
     help: `a key: ${keys.join(", ")}`,
     takes: "NAME",
     act: (simulator, asked) =>
-      customer(simulator, asked, { action: "key", key: z.enum(keys).parse(asked["value"]) }),
+      customerActs(simulator, asked, { action: "key", key: z.enum(keys).parse(asked["value"]) }),
   },
   green: {
     help: "the green key",
-    act: (simulator, asked) => customer(simulator, asked, { action: "key", key: "ok" }),
+    act: (simulator, asked) => customerActs(simulator, asked, { action: "key", key: "ok" }),
   },
   red: {
     help: "the red key: the customer stops",
-    act: (simulator, asked) => customer(simulator, asked, { action: "cancel" }),
+    act: (simulator, asked) => customerActs(simulator, asked, { action: "cancel" }),
   },
   "walk-away": {
     help: "the customer goes away, and the terminal waits in vain",
-    act: (simulator, asked) => customer(simulator, asked, { action: "time-out" }),
+    act: (simulator, asked) => customerActs(simulator, asked, { action: "time-out" }),
   },
   unplug: {
     help: "pulls the cable until plug; with --at: at that moment of the next payment, for --ms",
@@ -213,19 +216,23 @@ function present(
 ): Promise<void> {
   const name = card.parse(asked["card"]);
   const action = { action: "insert", ...(name ? { card: name } : {}), ...how } as const;
-  return customer(simulator, asked, action);
+  return customerActs(simulator, asked, action);
 }
 
 /** Acts as soon as the terminal waits for that. */
-async function customer(
+async function customerActs(
   simulator: Controlled,
   asked: Asked,
   action: CustomerAction,
 ): Promise<void> {
   const stepMs = 50;
+  const { customer } = simulator.terminal.parts;
   let leftMs = within.parse(asked["within"]) * 1_000;
-  while (!simulator.terminal.parts.customer.act(action)) {
-    if (leftMs <= 0) throw new WordError("the terminal is not waiting for that", 409);
+  while (!customer.act(action)) {
+    if (leftMs <= 0) {
+      const why = customer.plays === "auto" ? ": its customer pays alone, say by-hand first" : "";
+      throw new WordError(`the terminal is not waiting for that${why}`, 409);
+    }
     await simulator.pause(stepMs);
     leftMs -= stepMs;
   }

@@ -85,6 +85,20 @@ export default {
   "finding.port-changed":
     "Der Connector lauscht noch auf {before}; die Einstellungsdatei sagt {port}.",
   "finding.port-changed.todo": "Auf der Maschine: {command}",
+  "finding.page-served": "{setting}: http://localhost:{port}/",
+  "finding.page-free": "{setting} {port} ist frei.",
+  "finding.page-in-use": "{setting} {port} ist belegt, wohl vom Connector selbst.",
+  "finding.page-in-use.todo": "Siehe die Zeile von tp-manager.",
+  "finding.page-taken":
+    "Ein anderes Programm lauscht auf {setting} {port}: Die Seite fehlt, Zahlungen gehen weiter.",
+  "finding.page-taken.todo":
+    "Dieses Programm beenden, oder in der Einstellungsdatei einen anderen {setting} wählen. Dann auf der Maschine: {command}",
+  "finding.page-missing": "Die Seite auf {setting} {port} ist nicht da.",
+  "finding.page-missing.todo":
+    "{setting} in der Einstellungsdatei richtigstellen. Dann auf der Maschine: {command}",
+  "finding.page-changed":
+    "Der Connector bedient {setting} {port} der Einstellungsdatei noch nicht.",
+  "finding.page-changed.todo": "Auf der Maschine: {command}",
   "finding.program-runs": "Läuft als Prozess {pid}, Version {version}, seit {up}.",
   "finding.program-silent": "Prozess {pid} antwortet nicht.",
   "finding.program-silent.todo": "Auf der Maschine: {command}",
@@ -173,6 +187,7 @@ export default {
   "finding.updates-held-open": "Angehalten von {who} seit {since}, bis jemand sie wieder zulässt",
   "finding.updates-held-open.todo": "„{unhold}“ oben beendet es.",
   "doctor.of.certificates": "Zertifikate",
+  "doctor.of.pages": "Seiten",
   "doctor.of.doctor": "Diagnose",
   "doctor.of.node": "Node.js",
   "doctor.of.tp-manager": "tp-manager",

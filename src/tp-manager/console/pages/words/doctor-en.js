@@ -76,6 +76,19 @@ export default {
   "finding.port-unusable.todo": "Choose a LOCAL_PORT from 1024 to 65535 in the setup file.",
   "finding.port-changed": "The connector still listens on {before}; the setup file says {port}.",
   "finding.port-changed.todo": "On the machine: {command}",
+  "finding.page-served": "{setting}: http://localhost:{port}/",
+  "finding.page-free": "{setting} {port} is free.",
+  "finding.page-in-use": "{setting} {port} is in use, most likely by the connector itself.",
+  "finding.page-in-use.todo": "See the line of tp-manager.",
+  "finding.page-taken":
+    "Another program listens on {setting} {port}: the page is missing, payments go on.",
+  "finding.page-taken.todo":
+    "End that program, or set another {setting} in the setup file. Then on the machine: {command}",
+  "finding.page-missing": "The page at {setting} {port} is not there.",
+  "finding.page-missing.todo":
+    "Set {setting} right in the setup file. Then on the machine: {command}",
+  "finding.page-changed": "The connector does not serve {setting} {port} of the setup file yet.",
+  "finding.page-changed.todo": "On the machine: {command}",
   "finding.program-runs": "Runs as process {pid}, version {version}, for {up}.",
   "finding.program-silent": "Process {pid} does not answer.",
   "finding.program-silent.todo": "On the machine: {command}",
@@ -162,6 +175,7 @@ export default {
   "finding.updates-held-open": "Held by {who} since {since}, until somebody lets them in again",
   "finding.updates-held-open.todo": "“{unhold}” above ends it.",
   "doctor.of.certificates": "Certificates",
+  "doctor.of.pages": "Pages",
   "doctor.of.doctor": "Doctor",
   "doctor.of.node": "Node.js",
   "doctor.of.tp-manager": "tp-manager",

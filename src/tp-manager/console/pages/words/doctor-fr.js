@@ -84,6 +84,20 @@ export default {
   "finding.port-changed":
     "Le connecteur écoute encore sur {before} ; le fichier de configuration dit {port}.",
   "finding.port-changed.todo": "Sur la machine : {command}",
+  "finding.page-served": "{setting} : http://localhost:{port}/",
+  "finding.page-free": "{setting} {port} est libre.",
+  "finding.page-in-use": "{setting} {port} est occupé, sans doute par le connecteur lui-même.",
+  "finding.page-in-use.todo": "Voyez la ligne de tp-manager.",
+  "finding.page-taken":
+    "Un autre programme écoute sur {setting} {port} : la page manque, les paiements continuent.",
+  "finding.page-taken.todo":
+    "Fermez ce programme, ou choisissez un autre {setting} dans le fichier de configuration. Puis sur la machine : {command}",
+  "finding.page-missing": "La page de {setting} {port} n’est pas là.",
+  "finding.page-missing.todo":
+    "Corrigez {setting} dans le fichier de configuration. Puis sur la machine : {command}",
+  "finding.page-changed":
+    "Le connecteur ne sert pas encore {setting} {port} du fichier de configuration.",
+  "finding.page-changed.todo": "Sur la machine : {command}",
   "finding.program-runs": "Tourne : processus {pid}, version {version}, depuis {up}.",
   "finding.program-silent": "Le processus {pid} ne répond pas.",
   "finding.program-silent.todo": "Sur la machine : {command}",
@@ -176,6 +190,7 @@ export default {
     "Retenues par {who} depuis {since}, jusqu’à ce que quelqu’un les laisse revenir",
   "finding.updates-held-open.todo": "« {unhold} » ci-dessus y met fin.",
   "doctor.of.certificates": "Certificats",
+  "doctor.of.pages": "Pages",
   "doctor.of.doctor": "Diagnostic",
   "doctor.of.node": "Node.js",
   "doctor.of.tp-manager": "tp-manager",
