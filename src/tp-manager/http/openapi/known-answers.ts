@@ -40,7 +40,15 @@ import {
   storyNotes,
 } from "./found-payments.ts";
 import { reconciliation, reconciliationExample } from "./reconciliation.ts";
-import { jsonValue, oneOfErrors, receipt, seenAt, time, trouble } from "./schemas.ts";
+import {
+  jsonValue,
+  oneOfErrors,
+  receipt,
+  seenAt,
+  terminalIdentity,
+  time,
+  trouble,
+} from "./schemas.ts";
 
 /**
  * Answers and examples for the document of calls (`document` of a call record). The generator and
@@ -223,6 +231,10 @@ const health = z.object({
     .array(z.object({ note: z.enum(noteNames), says: z.string(), count: z.int().nullable() }))
     .describe("Warnings that are no trouble, for programs."),
   terminal: eventTable.terminal.data.extend({ version: z.string() }),
+  replaced: z
+    .object({ accepted: terminalIdentity, found: terminalIdentity })
+    .nullable()
+    .describe("Another terminal is connected than the accepted one: who both are."),
   running: z
     .object({
       what: z.string(),

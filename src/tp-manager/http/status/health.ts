@@ -20,6 +20,7 @@ import { type EventData, type KeptEvent, PAYMENT_UNKNOWN } from "../../attempts/
 import { isInDoubt } from "../../attempts/phase-table.ts";
 import type { SeenStore } from "../../attempts/seen-store.ts";
 import type { TerminalDesk } from "../../desk/terminal-desk.ts";
+import type { ReplacedTerminal } from "../../desk/terminal-gate.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { StoreGuard } from "../../supervisor/store-guard.ts";
 import type { Prompt, TerminalIdentity } from "../../terminal/terminal.ts";
@@ -29,7 +30,10 @@ import { type Updates, updatesOf } from "./updates.ts";
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
 /** The desk's facts about the terminal and about open doubts. */
-export type DeskFacts = Pick<TerminalDesk, "terminal" | "turn" | "obstacles" | "refusedBeside">;
+export type DeskFacts = Pick<
+  TerminalDesk,
+  "terminal" | "turn" | "gate" | "obstacles" | "refusedBeside"
+>;
 
 interface HealthParts {
   readonly clock: Clock;
@@ -68,6 +72,8 @@ export interface Health {
   /** Warnings that are no trouble of the table, for programs. */
   readonly notes: readonly Note[];
   readonly terminal: EventData<"terminal"> & { readonly version: string };
+  /** Another terminal is connected than the accepted one; null: no. */
+  readonly replaced: ReplacedTerminal | null;
   readonly running: Running | null;
   readonly payments: { readonly inDoubt: number; readonly notHandedOver: number } | null;
   readonly outbox: Outbox | null;
@@ -174,6 +180,7 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
     ],
     notes,
     terminal: { ...terminal, version: parts.identity().version },
+    replaced: replacedOf(parts.desk),
     running: current ? runningOf(current, parts) : null,
     payments,
     outbox: supervisor && outboxOf(supervisor),
@@ -194,6 +201,14 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
     dailyChoresAt: parts.choresAt,
     updates: updatesOf(supervisor),
   };
+}
+
+function replacedOf({ gate }: Pick<DeskFacts, "gate">): ReplacedTerminal | null {
+  try {
+    return gate.replaced ?? null;
+  } catch {
+    return null; // told as a reason for not being ready
+  }
 }
 
 function runningOf(
