@@ -13,7 +13,7 @@ const SAVE_AGAIN_MS = 5_000;
 const logEndings = ["-wal", "-shm"] as const;
 
 /** Why a name no longer leads to the open file. */
-type Change = "missing" | "replaced" | "log-gone";
+type Change = "missing" | "replaced" | "cut" | "log-gone";
 
 /**
  * Whether the files of an open database are still those under their names. SQLite goes on writing
@@ -25,6 +25,9 @@ export class OpenFiles {
   readonly #database: DatabaseSync;
   readonly #path: string;
   #own: ReadonlyMap<string, string | undefined>;
+  /** The file never shrinks by itself: nothing here vacuums it. */
+  #bytes: number;
+  #isCut = false;
   /** The copy of what is open, and how much had been written then. */
   #saved: { readonly path: string; readonly changes: number } | undefined;
   /** Why the last try to save gave no copy. */
@@ -39,6 +42,7 @@ export class OpenFiles {
     // The log is opened by the first read.
     schemaOf(database);
     this.#own = this.#identities();
+    this.#bytes = sizeOf(path);
   }
 
   /** Why the next start would not find what is written now, for an operator. Only looks. */
@@ -48,11 +52,7 @@ export class OpenFiles {
     if (change === "log-gone") {
       return `${this.#logGone}: it is made anew as soon as nobody else reads the database`;
     }
-    const happened =
-      change === "missing"
-        ? `${this.#path} was deleted or moved away while it is in use`
-        : `another file was put in the place of ${this.#path} while it is in use`;
-    return `${happened}; ${this.#rescue()}`;
+    return `${this.#path} was ${happened[change]} while it is in use; ${this.#rescue(change)}`;
   }
 
   /** Saves what would be lost, and mends what can be mended without an operator. */
@@ -62,13 +62,17 @@ export class OpenFiles {
     if (change === undefined) this.#saved = this.#unsaved = undefined;
     else if (change === "log-gone") this.#renewLog();
     else {
-      if (change === "replaced") this.#setLogAside(clock);
-      this.#save(clock);
+      if (change !== "missing") this.#setLogAside(change, clock);
+      if (change !== "cut") this.#save(clock);
     }
   }
 
-  /** Closing the database would delete a log under its name that belongs to another one. */
+  /**
+   * Closing the database would delete a log under its name that belongs to another one, and would
+   * write into a file that holds something else by now.
+   */
   get mayClose(): boolean {
+    if (this.#isCut) return false;
     const log = identityOf(`${this.#path}-wal`);
     return this.#change() === undefined || log === undefined || log === this.#own.get("-wal");
   }
@@ -77,9 +81,10 @@ export class OpenFiles {
     return `the write-ahead log of ${this.#path} was deleted or replaced while it is in use`;
   }
 
-  #rescue(): string {
+  #rescue(change: keyof typeof happened): string {
     const store = basename(this.#path, ".db");
     const steps = `./launch.sh stop, ./launch.sh restore ${store}, ./launch.sh start`;
+    if (change === "cut") return `what it held is lost: ${steps}`;
     if (this.#unsaved) {
       const { because } = this.#unsaved;
       return `what it holds cannot be saved (${because}): mend that while it runs, then ${steps}`;
@@ -92,6 +97,10 @@ export class OpenFiles {
     const now = this.#identities();
     const isOwn = (ending: string): boolean => now.get(ending) === this.#own.get(ending);
     if (!isOwn("")) return now.get("") === undefined ? "missing" : "replaced";
+    const bytes = sizeOf(this.#path);
+    this.#isCut ||= bytes < this.#bytes;
+    if (this.#isCut) return "cut";
+    this.#bytes = bytes;
     return logEndings.every(isOwn) ? undefined : "log-gone";
   }
 
@@ -111,13 +120,15 @@ export class OpenFiles {
   }
 
   /** A log beside a database that is not its own would be played into it by the next start. */
-  #setLogAside(clock: Clock): void {
+  #setLogAside(change: "replaced" | "cut", clock: Clock): void {
     const now = this.#identities();
     const own = logEndings.filter((end) => this.#own.get(end) === now.get(end));
     if (own.length === 0) return;
     const at = fileTime(clock.now());
     try {
-      declareRestored(this.#path, "another file was put in its place while it was in use", at);
+      declareRestored(this.#path, `it was ${happened[change]} while it was in use`, at);
+      // From now on nothing of this database is written into the file under its name.
+      this.#database.exec("PRAGMA wal_autocheckpoint = 0");
       for (const end of own) {
         renameSync(`${this.#path}${end}`, `${this.#path}${end}.orphan-${at}`);
       }
@@ -161,6 +172,18 @@ export class OpenFiles {
     }
     syncFolder(dirname(path));
   }
+}
+
+/** In words that end a sentence about the file. */
+const happened = {
+  missing: "deleted or moved away",
+  replaced: "replaced by another file",
+  cut: "cut short or overwritten",
+} as const;
+
+/** 0 where nothing is found. */
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** No other file gets it as long as this one is open. undefined: nothing is found there. */

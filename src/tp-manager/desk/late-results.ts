@@ -7,20 +7,22 @@ import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import { storage } from "../attempts/failures.ts";
 import { canHaveLeft } from "../attempts/never-sent.ts";
 import { newestAttempts } from "../attempts/newest-attempts.ts";
-import {
-  type Attempt,
-  type AttemptEvent,
-  isCharged,
-  isNotCharged,
-  isPaying,
-} from "../attempts/payment.ts";
+import { type Attempt, isCharged, isNotCharged, isPaying } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
-import { isReference, referenceOf } from "../attempts/reference-policy.ts";
+import { referenceOf } from "../attempts/reference-policy.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { Terminal, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
 import type { Inquiries } from "./inquiries.ts";
 import { tellDifference, tellMismatch } from "./payment-run.ts";
+import {
+  ATTEMPTS_LOOKED_AT,
+  attemptOf,
+  contradicted,
+  isSameWord,
+  namedBy,
+  names,
+} from "./whose-result.ts";
 
 interface LateParts {
   readonly attempts: AttemptStore;
@@ -32,9 +34,6 @@ interface LateParts {
   /** Called when an attempt has become charged, so that it is handed over. */
   readonly settled: (attempt: Attempt) => void;
 }
-
-/** A result with a reference of ours is of one of these, or of no order that is still here. */
-const ATTEMPTS_LOOKED_AT = 500;
 
 /** An approval of an earlier attempt, kept while the order was tried again, is one of these. */
 const STRAYS_LOOKED_AT = 1_000;
@@ -64,7 +63,7 @@ export class LateResults {
     const { log } = this.#parts;
     try {
       if (this.#isHeardBefore(report)) return true;
-      const attempt = this.#attemptOf(report);
+      const attempt = attemptOf(report, this.#parts);
       // Its payment has not written its end yet.
       if (attempt && isPaying(attempt.state)) return false;
       if (!attempt || !this.#belongs(attempt, report)) this.#withoutOrder(report);
@@ -102,7 +101,7 @@ export class LateResults {
   begin(): void {
     const { attempts, terminalLog } = this.#parts;
     for (const { report, finding } of terminalLog.strays(STRAYS_LOOKED_AT)) {
-      const named = finding === "held" && names(report) ? this.#namedBy(report) : undefined;
+      const named = finding === "held" && names(report) ? namedBy(report, attempts) : undefined;
       const latest = named && attempts.latest(named.request.orderId);
       if (latest) this.wasInVain(latest);
     }
@@ -206,45 +205,6 @@ export class LateResults {
     return true;
   }
 
-  #namedBy({ reference }: TransactionReport): Attempt | undefined {
-    const { attempts } = this.#parts;
-    const known = [...attempts.unfinished(), ...newestAttempts(attempts, ATTEMPTS_LOOKED_AT)];
-    return known.find(({ transactionId }) => referenceOf(transactionId) === reference);
-  }
-
-  /** By the reference; without one of ours the order in doubt that alone can have that result. */
-  #attemptOf(report: TransactionReport): Attempt | undefined {
-    const { attempts } = this.#parts;
-    if (names(report)) return this.#namedBy(report);
-    const known = [...newestAttempts(attempts, ATTEMPTS_LOOKED_AT)];
-    const fitting = attempts.unfinished().filter((open) => fits(open, report));
-    const [only] = fitting.filter(({ state }) => isInDoubt(state));
-    if (!only || fitting.length > 1) return undefined;
-    // A later payment of that amount may tell its own result again.
-    const newestFitting = known.find((one) => fits(one, report) && canHaveLeft(attempts, one));
-    if (newestFitting?.transactionId !== only.transactionId) return undefined;
-    return this.#wasToldBefore(report, only, known) ? undefined : only;
-  }
-
-  /**
-   * Whether the last result that came before the payment in doubt, or the last that was no order's,
-   * was this very one: a terminal that tells its last result again, behind a restart say, says
-   * nothing of that payment.
-   */
-  #wasToldBefore(report: TransactionReport, doubt: Attempt, newest: readonly Attempt[]): boolean {
-    const { attempts, terminal, terminalLog } = this.#parts;
-    if (!terminal.capabilities.sharesLine) return false;
-    const at = newest.findIndex(({ transactionId }) => transactionId === doubt.transactionId);
-    const [stray] = terminalLog.strays(1);
-    for (const { transactionId, startedAtMs } of newest.slice(at + 1)) {
-      const told = toldIn(attempts.events(transactionId));
-      if (!told) continue;
-      const isStrayNewer = stray !== undefined && stray.atMs >= startedAtMs;
-      return isSameWord(told, report) || (isStrayNewer && isSameWord(stray.report, report));
-    }
-    return stray !== undefined && isSameWord(stray.report, report);
-  }
-
   /** false: nothing was made of it, and it is no order's. */
   #belongs(attempt: Attempt, told: TransactionReport): boolean {
     const { state, request } = attempt;
@@ -339,29 +299,8 @@ export class LateResults {
     return writer;
   }
 
-  /**
-   * An approval that names nobody, behind an order that was told as not charged: the terminal may
-   * have approved what it had turned away. Results come in their order, so it is none of before the
-   * last payment that was told its own.
-   */
-  #contradicted(report: TransactionReport): Attempt | undefined {
-    const { attempts } = this.#parts;
-    const sent = newestAttempts(attempts, ATTEMPTS_LOOKED_AT).filter((one) =>
-      canHaveLeft(attempts, one),
-    );
-    for (const attempt of sent) {
-      const { state, request, transactionId } = attempt;
-      const told = toldIn(attempts.events(transactionId));
-      if (isCharged(state) || (told && isSameWord(told, report))) return undefined;
-      const amountMinor = report.amountMinor ?? request.amountMinor;
-      if (isNotCharged(state) && fits(attempt, { ...report, amountMinor })) return attempt;
-      if (told) return undefined;
-    }
-    return undefined;
-  }
-
   #doubtContradicted(report: TransactionReport): void {
-    const attempt = names(report) ? undefined : this.#contradicted(report);
+    const attempt = names(report) ? undefined : contradicted(report, this.#parts.attempts);
     if (attempt && !this.#wasTriedAgain(attempt)) this.#askPerson(attempt, report);
   }
 
@@ -392,39 +331,10 @@ export class LateResults {
   }
 }
 
-/** Whether a result carries a reference of ours. */
-const names = ({ reference }: TransactionReport): boolean =>
-  reference != null && isReference(reference);
-
 /** A result without an order need not tell what was asked for. */
 function isToldAgain({ state, request }: Attempt, report: TransactionReport): boolean {
   const { amountMinor, good, resultCode } = report;
   const isAmount = amountMinor === null || amountMinor === request.amountMinor;
   if (isCharged(state)) return good && isAmount && state.report.maskedPan === report.maskedPan;
   return isNotCharged(state) && !good && state.outcome.terminalCode === resultCode;
-}
-
-function fits({ request }: Attempt, { amountMinor, currencyNumeric }: TransactionReport): boolean {
-  const { numeric } = request.currency;
-  return request.amountMinor === amountMinor && (currencyNumeric ?? numeric) === numeric;
-}
-
-/** The last result that an attempt was told; undefined without one. */
-function toldIn(events: readonly AttemptEvent[]): TransactionReport | undefined {
-  const told = events.map(({ detail }) => (detail as { report?: TransactionReport }).report);
-  return told.findLast((report) => report?.resultCode != null);
-}
-
-/** As far as a reply without a number of its own tells; a reference of ours names its attempt. */
-function isSameWord(told: TransactionReport, report: TransactionReport): boolean {
-  const { good, resultCode, maskedPan, authorisationNumber, reference = null } = report;
-  const isAmount = [told.amountMinor, null].includes(report.amountMinor);
-  return (
-    isAmount &&
-    good === told.good &&
-    resultCode === told.resultCode &&
-    maskedPan === told.maskedPan &&
-    authorisationNumber === told.authorisationNumber &&
-    reference === (told.reference ?? null)
-  );
 }

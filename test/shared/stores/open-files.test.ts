@@ -1,11 +1,14 @@
 import { execFileSync } from "node:child_process";
 import {
+  copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -84,7 +87,7 @@ const ways: Record<string, [(at: ReturnType<typeof opened>) => void, RegExp]> = 
   "deleted alone": [({ path }) => rmSync(path), /was deleted or moved away/],
   "deleted with its log": [remove, /was deleted or moved away/],
   "moved away": [({ path }) => renameSync(path, `${path}.old`), /was deleted or moved away/],
-  "replaced by a copy": [replace, /another file was put in the place/],
+  "replaced by a copy": [replace, /was replaced by another file/],
 };
 
 test.each(Object.entries(ways))(
@@ -125,6 +128,40 @@ test("the log of a replaced database is not played into the one in its place", (
   expect(nextStart(path)).toEqual(["older", [1]]);
   expect(salesIn(database)).toHaveLength(193);
 });
+
+test.each([
+  ["copied over", (path: string, copy: string) => copyFileSync(copy, path), ["older", [1]]],
+  ["emptied", (path: string) => truncateSync(path), ["older", []]],
+] as const)(
+  "a database that was %s in its place is a fault, and nothing more is written into it",
+  (_way, happen, next) => {
+    const { folder, path, proof, database, copy, sell, saved } = opened();
+    for (let id = 10; id < 3_000; id++) sell(id);
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    expect(proof.proved).toBeUndefined();
+    sell(3_001);
+    happen(path, copy);
+    const held = readFileSync(path);
+    expect(proof.known?.says).toMatch(/was cut short or overwritten .* lost: .* restore journal/);
+    expect(() => proof.assertKept()).toThrow(/overwritten/);
+    for (let id = 4_000; id < 6_000; id++) attempt(() => sell(id));
+    proof.close();
+    expect(readFileSync(path).equals(held)).toBe(true);
+    // The next start is another process; in this one the file is still open.
+    const afterwards = temporaryFolder();
+    cpSync(folder, afterwards, { recursive: true });
+    expect([saved(), nextStart(join(afterwards, "journal.db"))]).toEqual([[], next]);
+  },
+);
+
+/** What runs meanwhile may find its pages gone. */
+function attempt(write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    expect((error as Error).message).toMatch(/malformed|disk I\/O/);
+  }
+}
 
 test("a database that was replaced with its log leaves both alone at the stop", () => {
   const at = opened();

@@ -5,6 +5,7 @@ import { troubleNames } from "../../../shared/troubles.ts";
 
 /** Schemas that several answers share. */
 
+export const success = z.literal("Success");
 export const time = z.iso.datetime();
 
 type Scalar = string | number | boolean | null;
