@@ -22,7 +22,7 @@ interface GateParts {
 }
 
 /** Who both of them are. */
-export interface ReplacedTerminal {
+interface ReplacedTerminal {
   readonly accepted: TerminalIdentity;
   readonly found: TerminalIdentity;
 }

@@ -20,7 +20,6 @@ import { type EventData, type KeptEvent, PAYMENT_UNKNOWN } from "../../attempts/
 import { isInDoubt } from "../../attempts/phase-table.ts";
 import type { SeenStore } from "../../attempts/seen-store.ts";
 import type { TerminalDesk } from "../../desk/terminal-desk.ts";
-import type { ReplacedTerminal } from "../../desk/terminal-gate.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { StoreGuard } from "../../supervisor/store-guard.ts";
 import type { Prompt, TerminalIdentity } from "../../terminal/terminal.ts";
@@ -34,6 +33,8 @@ export type DeskFacts = Pick<
   TerminalDesk,
   "terminal" | "turn" | "gate" | "obstacles" | "refusedBeside"
 >;
+
+type ReplacedTerminal = NonNullable<TerminalDesk["gate"]["replaced"]>;
 
 interface HealthParts {
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 import { html } from "../vendor/htm-preact.js";
 
-/** What a terminal tells of itself. */
+/** The members of an identity, in the order of the rows. */
 const facts = ["terminalId", "serialNumber", "deviceId", "version"];
 
 /**
