@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readArguments } from "../../src/launcher/arguments.ts";
@@ -133,6 +133,20 @@ test("nothing is touched while a program runs", async () => {
   expect(readdirSync(join(folder, "backup")).sort()).toEqual(copies);
   await supervisor.ended("SIGTERM");
   expect(await restore(site, { store: undefined, day: undefined })).toBe(0);
+});
+
+test("a saved copy is the newest of its day, and any copy can be named", async () => {
+  const { folder, site, lines } = await kiosk();
+  const nightly = join(folder, "backup", "journal-2026-01-15.db");
+  copyFileSync(nightly, join(folder, "backup", "journal-2026-01-15-saved-130507.db"));
+  for (const from of ["2026-01-15-saved-130507", undefined, "2026-01-15"]) {
+    expect(await restore(site, { store: "journal", day: from })).toBe(0);
+    const taken = from ?? "2026-01-15-saved-130507";
+    expect(lines.join("\n")).toContain(`restored from the copy of ${taken}\n`);
+    lines.length = 0;
+  }
+  const words = ["restore", "journal", "--from", "2026-01-15-saved-130507"];
+  expect(readArguments(words)).toMatchObject({ from: "2026-01-15-saved-130507" });
 });
 
 test("the words of restore and stores are read, and no others", () => {
