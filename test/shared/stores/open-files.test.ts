@@ -299,7 +299,7 @@ test("a database that is replaced while its log is made anew is a fault, and is 
   expect(savedSales()).toEqual([1, 2, 3, 4]);
 });
 
-test("copies that take long leave the program most of its time, and none is left out at a stop", () => {
+test("copies that take long leave the program most of its time; none is left out at a stop", () => {
   const { path, proof, clock, sell, savedSales } = opened();
   let ms = 0;
   clock.monotonicMs = () => {
