@@ -126,6 +126,11 @@ function smallestReader(migrations: readonly Migration[]): number {
   return migrations.findLastIndex((one) => typeof one === "string") + 1;
 }
 
+/** How large the file is when all that was committed is in it, by SQLite's own knowledge. */
+export function bytesOf(database: DatabaseSync): number {
+  return numberOf(database, "page_count") * numberOf(database, "page_size");
+}
+
 function numberOf(database: DatabaseSync, name: string, column = name): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[column] ?? 0);
 }

@@ -37,6 +37,28 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     await expect.poll(main).toMatch(/Another terminal is connected[\s\S]*52500009/);
     await expect.poll(main).toMatch(/Order A-1[\s\S]*no such field/);
     await easyForAll(page, "doubt-waiting");
+    const compared = [
+      ["Fact", "Accepted so far", "Connected now"],
+      ["Terminal id", identity.terminalId, "52500009"],
+      ["Serial number", identity.serialNumber, "SN-9"],
+      ["Device id", identity.deviceId || "not known", identity.deviceId || "not known"],
+      ["Version", identity.version || "not known", identity.version || "not known"],
+    ];
+    const inDialogue = async (button: string): Promise<void> => {
+      await page.getByRole("button", { name: button }).click();
+      await page.locator("dialog tr").first().waitFor();
+      const rows = await page.locator("dialog tr").all();
+      expect(await Promise.all(rows.map((row) => row.locator("th, td").allInnerTexts()))).toEqual(
+        compared,
+      );
+    };
+    await inDialogue("Accept the terminal");
+    await easyForAll(page, "accept-ask");
+    await page.keyboard.press("Escape");
+    await page.getByRole("link", { name: "Care" }).click();
+    await inDialogue("Accept the terminal");
+    await page.keyboard.press("Escape");
+    await page.getByRole("link", { name: "In doubt" }).click();
     await page.getByLabel("Language").selectOption("de");
     await expect.poll(main).toMatch(/Ein anderes Terminal ist angeschlossen als das angenommene/);
     expect(await main()).not.toMatch(/POST|GET/);

@@ -86,7 +86,7 @@ test("the simulators run in the place of hardware", async () => {
   const gatewayPort = await freePort();
   const code = (start?.code ?? "")
     .replaceAll("/tmp/terminal", link)
-    .replaceAll("8766", String(gatewayPort));
+    .replaceAll("8770", String(gatewayPort));
   simulators = startProcess("sh", ["-ec", `${code}wait`], { cwd: checkout.root, detached: true });
   await expect.poll(() => existsSync(link), { timeout: PATIENCE_MS }).toBe(true);
   await typed(inline("docs/administrator.md", "cp data/config.example.txt"));

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { prepared, renewLog, schemaOf } from "../sqlite.ts";
+import { bytesOf, prepared, renewLog, schemaOf } from "../sqlite.ts";
 import type { Clock } from "../time.ts";
 import { copyChecked } from "./checked-copy.ts";
 import { fileTime, savedName } from "./copies.ts";
@@ -9,6 +9,8 @@ import { declareRestored, syncFolder } from "./store-file.ts";
 
 /** A copy that could not be made is tried again after so long. */
 const SAVE_AGAIN_MS = 5_000;
+/** Nothing else goes on while a copy is made, so it takes one part in so many of the time. */
+const SAVE_SHARE = 20;
 
 const logEndings = ["-wal", "-shm"] as const;
 
@@ -24,14 +26,16 @@ type Change = "missing" | "replaced" | "cut" | "log-gone";
 export class OpenFiles {
   readonly #database: DatabaseSync;
   readonly #path: string;
-  #own: ReadonlyMap<string, string | undefined>;
-  /** The file never shrinks by itself: nothing here vacuums it. */
+  #own: Files;
+  /** At the last look. */
   #bytes: number;
   #isCut = false;
   /** The copy of what is open, and how much had been written then. */
   #saved: { readonly path: string; readonly changes: number } | undefined;
   /** Why the last try to save gave no copy. */
-  #unsaved: { readonly because: string; readonly triedMs: number } | undefined;
+  #unsaved: string | undefined;
+  /** On the monotonic clock. */
+  #saveNotBeforeMs = Number.NEGATIVE_INFINITY;
 
   readonly #onMended: (says: string) => void;
 
@@ -41,8 +45,8 @@ export class OpenFiles {
     this.#onMended = onMended;
     // The log is opened by the first read.
     schemaOf(database);
-    this.#own = this.#identities();
-    this.#bytes = sizeOf(path);
+    this.#own = this.#found();
+    this.#bytes = this.#own.get("")?.bytes ?? 0;
   }
 
   /** Why the next start would not find what is written now, for an operator. Only looks. */
@@ -55,15 +59,19 @@ export class OpenFiles {
     return `${this.#path} was ${happened[change]} while it is in use; ${this.#rescue(change)}`;
   }
 
-  /** Saves what would be lost, and mends what can be mended without an operator. */
-  attend(clock: Clock): void {
+  /**
+   * Saves what would be lost, and mends what can be mended without an operator. Who has no later
+   * occasion, as at a stop, saves at once what was written since the last copy.
+   */
+  attend(clock: Clock, occasion: "next" | "last" = "next"): void {
     if (!this.#database.isOpen || this.#database.isTransaction) return;
     const change = this.#change();
-    if (change === undefined) this.#saved = this.#unsaved = undefined;
+    if (change === undefined) this.#forget();
     else if (change === "log-gone") this.#renewLog();
     else {
       if (change !== "missing") this.#setLogAside(change, clock);
-      if (change !== "cut") this.#save(clock);
+      const isDue = occasion === "last" || clock.monotonicMs() >= this.#saveNotBeforeMs;
+      if (change !== "cut" && isDue) this.#save(clock);
     }
   }
 
@@ -73,8 +81,8 @@ export class OpenFiles {
    */
   get mayClose(): boolean {
     if (this.#isCut) return false;
-    const log = identityOf(`${this.#path}-wal`);
-    return this.#change() === undefined || log === undefined || log === this.#own.get("-wal");
+    const log = foundAt(`${this.#path}-wal`);
+    return this.#change() === undefined || log === undefined || isSame(log, this.#own.get("-wal"));
   }
 
   get #logGone(): string {
@@ -85,34 +93,44 @@ export class OpenFiles {
     const store = basename(this.#path, ".db");
     const steps = `./launch.sh stop, ./launch.sh restore ${store}, ./launch.sh start`;
     if (change === "cut") return `what it held is lost: ${steps}`;
-    if (this.#unsaved) {
-      const { because } = this.#unsaved;
-      return `what it holds cannot be saved (${because}): mend that while it runs, then ${steps}`;
+    if (this.#unsaved !== undefined) {
+      const why = this.#unsaved;
+      return `what it holds cannot be saved (${why}): mend that while it runs, then ${steps}`;
     }
     if (this.#saved) return `what it holds is saved as ${this.#saved.path}: ${steps}`;
     return "what it holds is saved as soon as nothing runs";
   }
 
   #change(): Change | undefined {
-    const now = this.#identities();
-    const isOwn = (ending: string): boolean => now.get(ending) === this.#own.get(ending);
-    if (!isOwn("")) return now.get("") === undefined ? "missing" : "replaced";
-    const bytes = sizeOf(this.#path);
-    this.#isCut ||= bytes < this.#bytes;
+    const now = this.#found();
+    const isOwn = (ending: string): boolean => isSame(now.get(ending), this.#own.get(ending));
+    const file = now.get("");
+    if (!file || !isOwn("")) return file ? "replaced" : "missing";
+    this.#isCut ||= this.#isCutTo(file.bytes);
     if (this.#isCut) return "cut";
-    this.#bytes = bytes;
+    this.#bytes = file.bytes;
     return logEndings.every(isOwn) ? undefined : "log-gone";
   }
 
-  #identities(): Map<string, string | undefined> {
-    return new Map(["", ...logEndings].map((end) => [end, identityOf(`${this.#path}${end}`)]));
+  /** A VACUUM of another program makes the file smaller too; then SQLite knows of its pages. */
+  #isCutTo(bytes: number): boolean {
+    if (bytes >= this.#bytes) return false;
+    try {
+      return bytesOf(this.#database) >= this.#bytes;
+    } catch {
+      return true;
+    }
+  }
+
+  #found(): Files {
+    return new Map(["", ...logEndings].map((end) => [end, foundAt(`${this.#path}${end}`)]));
   }
 
   /** The former log goes into the database first, out of the files that are still open. */
   #renewLog(): void {
     try {
       renewLog(this.#database);
-      this.#own = this.#identities();
+      this.#own = new Map([...this.#found(), ["", this.#own.get("")]]);
       this.#onMended(`${this.#logGone}, and was made anew with all that it held`);
     } catch {
       // A reader has the database: the fault stays until the next try.
@@ -121,8 +139,8 @@ export class OpenFiles {
 
   /** A log beside a database that is not its own would be played into it by the next start. */
   #setLogAside(change: "replaced" | "cut", clock: Clock): void {
-    const now = this.#identities();
-    const own = logEndings.filter((end) => this.#own.get(end) === now.get(end));
+    const now = this.#found();
+    const own = logEndings.filter((end) => isSame(now.get(end), this.#own.get(end)));
     if (own.length === 0) return;
     const at = fileTime(clock.now());
     try {
@@ -140,16 +158,23 @@ export class OpenFiles {
   #save(clock: Clock): void {
     const changes = Number(prepared(this.#database, "SELECT total_changes() AS n").get()?.["n"]);
     if (this.#saved?.changes === changes) return;
-    const nowMs = clock.monotonicMs();
-    if (this.#unsaved && nowMs - this.#unsaved.triedMs < SAVE_AGAIN_MS) return;
+    const begunMs = clock.monotonicMs();
     try {
       const path = this.#saved?.path ?? this.#savePath(clock);
       this.#copyTo(path);
       this.#saved = { path, changes };
       this.#unsaved = undefined;
     } catch (error) {
-      this.#unsaved = { because: (error as Error).message, triedMs: nowMs };
+      this.#unsaved = (error as Error).message;
     }
+    const endedMs = clock.monotonicMs();
+    const againMs = this.#unsaved === undefined ? 0 : SAVE_AGAIN_MS;
+    this.#saveNotBeforeMs = endedMs + Math.max((endedMs - begunMs) * SAVE_SHARE, againMs);
+  }
+
+  #forget(): void {
+    this.#saved = this.#unsaved = undefined;
+    this.#saveNotBeforeMs = Number.NEGATIVE_INFINITY;
   }
 
   #savePath(clock: Clock): string {
@@ -181,17 +206,25 @@ const happened = {
   cut: "cut short or overwritten",
 } as const;
 
-/** 0 where nothing is found. */
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+/** A file that was found under a name. */
+interface Found {
+  /** No other file gets it as long as this one is open. */
+  readonly identity: string;
+  readonly bytes: number;
 }
 
-/** No other file gets it as long as this one is open. undefined: nothing is found there. */
-function identityOf(path: string): string | undefined {
+/** By the endings of their names. */
+type Files = ReadonlyMap<string, Found | undefined>;
+
+function foundAt(path: string): Found | undefined {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return found && `${found.dev}:${found.ino}`;
+    return found && { identity: `${found.dev}:${found.ino}`, bytes: Number(found.size) };
   } catch {
     return undefined;
   }
+}
+
+function isSame(one: Found | undefined, other: Found | undefined): boolean {
+  return one?.identity === other?.identity;
 }

@@ -109,12 +109,12 @@ export class WriteProof {
 
   /** Closes the database; what would be lost by that is saved before. */
   close(): void {
-    this.#attend();
+    this.#attend("last");
     if (this.#files.mayClose) this.#database.close();
   }
 
-  #attend(): void {
-    if (this.#clock) this.#files.attend(this.#clock);
+  #attend(occasion: "next" | "last" = "next"): void {
+    if (this.#clock) this.#files.attend(this.#clock, occasion);
   }
 
   /** By the last try, a write or a proof. */

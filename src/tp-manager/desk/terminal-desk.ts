@@ -102,7 +102,7 @@ export class TerminalDesk implements Doubts {
   /** Who has the terminal now. */
   readonly turn: TurnView;
   /** Whether the terminal is the one that this installation works with (docs/design.md 3.12). */
-  readonly gate: Pick<TerminalGate, "accept" | "changed">;
+  readonly gate: Pick<TerminalGate, "accept" | "replaced">;
   /** A payment, or the reversal of a sale. */
   readonly commands: FinancialCommands;
   /** A cancel, or a word about the goods, for the payment that has the terminal. */
@@ -126,8 +126,8 @@ export class TerminalDesk implements Doubts {
         this.#inquiries.reconsider();
         return identity;
       },
-      get changed() {
-        return gate.changed;
+      get replaced() {
+        return gate.replaced;
       },
     });
     this.#inquiries = new Inquiries({
@@ -215,7 +215,7 @@ export class TerminalDesk implements Doubts {
     return obstaclesOf({
       ...{ closed, updating, running: current !== undefined, terminal: terminal.state },
       ...{ blockedBy: this.blockedBy, strayAsked: this.strayAsked },
-      ...{ changed: () => this.#gate.changed, proof, silence: this.#silence.why },
+      ...{ changed: () => this.#gate.replaced !== undefined, proof, silence: this.#silence.why },
       storeDoubt: guard.open,
     });
   }

@@ -21,6 +21,12 @@ interface GateParts {
   readonly prepareMs: number;
 }
 
+/** Who both of them are. */
+interface ReplacedTerminal {
+  readonly accepted: TerminalIdentity;
+  readonly found: TerminalIdentity;
+}
+
 /**
  * The gate that every financial command passes first: the terminal answers, and it is the one this
  * installation works with (docs/design.md 3.1, 3.3, 3.12).
@@ -41,11 +47,14 @@ export class TerminalGate {
     return identity;
   }
 
-  /** The terminal that is connected now is not the accepted one. */
-  get changed(): boolean {
-    const { link, identity } = this.#parts.terminal.state;
+  /**
+   * The terminal that is connected now is not the accepted one; undefined: it is, or none is known.
+   * Throws STORAGE_FAILED.
+   */
+  get replaced(): ReplacedTerminal | undefined {
+    const { link, identity: found } = this.#parts.terminal.state;
     const accepted = link === "connected" ? this.#accepted : undefined;
-    return accepted !== undefined && !sameTerminal(accepted, identity);
+    return accepted && !sameTerminal(accepted, found) ? { accepted, found } : undefined;
   }
 
   /**

@@ -8,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -154,6 +155,50 @@ test.each([
   },
 );
 
+test("a database that another program compacts is no fault, and is still watched", () => {
+  const { path, proof, database, sell, saved } = opened();
+  for (let id = 10; id < 9_000; id++) sell(id);
+  database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  expect(proof.proved).toBeUndefined();
+  const before = statSync(path).size;
+  database.exec("DELETE FROM sale WHERE id > 3");
+  otherProgram(path, 'exec("VACUUM")');
+  database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  expect(statSync(path).size).toBeLessThan(before);
+  sell(4);
+  expect([proof.known, proof.proved, proof.standing, saved()]).toEqual([
+    ...[undefined, undefined, undefined],
+    [],
+  ]);
+  proof.assertKept();
+  sell(5);
+  truncateSync(path, 4096);
+  expect(proof.known?.says).toMatch(/was cut short or overwritten/);
+});
+
+test("a compacted database is whole at the next start", () => {
+  const { path, proof, database, sell } = opened();
+  for (let id = 10; id < 9_000; id++) sell(id);
+  database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  expect(proof.proved).toBeUndefined();
+  database.exec("DELETE FROM sale WHERE id > 3");
+  otherProgram(path, 'exec("VACUUM")');
+  database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  expect(proof.proved).toBeUndefined();
+  sell(4);
+  proof.close();
+  expect(nextStart(path)).toEqual(["whole", [1, 2, 3, 4]]);
+});
+
+function otherProgram(path: string, does: string): string {
+  const words = `import("node:sqlite").then(({ DatabaseSync }) => {
+    const database = new DatabaseSync(${JSON.stringify(path)});
+    console.log(database.${does});
+    database.close();
+  })`;
+  return execFileSync(process.execPath, ["-e", words], { encoding: "utf8" }).trim();
+}
+
 /** What runs meanwhile may find its pages gone. */
 function attempt(write: () => void): void {
   try {
@@ -205,10 +250,8 @@ test.each([["-wal"], ["-shm"], ["-wal", "-shm"]])(
     expect(salesAt(path)).toEqual([1, 2, 3, 4]);
     expect([proof.standing, saved()]).toEqual([undefined, []]);
     // Another process finds everything: nothing lies in a file without a name.
-    const words = `import("node:sqlite").then(({ DatabaseSync }) => console.log(
-      new DatabaseSync(${JSON.stringify(path)}).prepare("SELECT max(id) AS n FROM sale").get().n))`;
-    const found = execFileSync(process.execPath, ["-e", words], { encoding: "utf8" });
-    expect(found.trim()).toBe("4");
+    const found = otherProgram(path, 'prepare("SELECT max(id) AS n FROM sale").get().n');
+    expect(found).toBe("4");
   },
 );
 
@@ -240,4 +283,39 @@ test("a copy that cannot be saved is told with the reason, and is tried again", 
   await clock.advance(5_000);
   expect(proof.proved?.says).toMatch(/saved as/);
   expect(savedSales()).toEqual([1, 2, 3]);
+});
+
+test("a database that is replaced while its log is made anew is a fault, and is saved", () => {
+  const { path, proof, database, copy, sell, savedSales } = opened();
+  const exec = database.exec.bind(database);
+  database.exec = (sql) => {
+    exec(sql);
+    if (sql === "PRAGMA busy_timeout = 2000" && existsSync(copy)) renameSync(copy, path);
+  };
+  rmSync(`${path}-wal`);
+  void proof.proved;
+  sell(4);
+  expect(proof.proved?.says).toMatch(/was replaced by another file/);
+  expect(savedSales()).toEqual([1, 2, 3, 4]);
+});
+
+test("copies that take long leave the program most of its time; none is left out at a stop", () => {
+  const { path, proof, clock, sell, savedSales } = opened();
+  let ms = 0;
+  clock.monotonicMs = () => {
+    ms += 1_000;
+    return ms;
+  };
+  rmSync(path);
+  expect(proof.proved?.says).toMatch(/saved as/);
+  const wholeMs = ms;
+  sell(4);
+  expect(proof.proved?.says).toMatch(/saved as/);
+  expect(savedSales()).toEqual([1, 2, 3]);
+  ms = wholeMs + 20_000;
+  void proof.proved;
+  expect(savedSales()).toEqual([1, 2, 3, 4]);
+  sell(5);
+  proof.close();
+  expect(savedSales()).toEqual([1, 2, 3, 4, 5]);
 });

@@ -32,7 +32,7 @@ test("what other rooms see of the turn gives nobody the terminal", async () => {
 
 test("what other rooms see of the gate asks the terminal nothing", () => {
   const { gate } = house().desk;
-  expect(namesOf(gate)).toEqual(["accept", "changed"]);
+  expect(namesOf(gate)).toEqual(["accept", "replaced"]);
   expect(Object.isFrozen(gate)).toBe(true);
 });
 

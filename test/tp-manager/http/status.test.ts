@@ -106,10 +106,13 @@ describe("GET /health", () => {
     const silent = monitorOf(at, () => Promise.reject(new Error("nobody listens")));
     const { call } = await api({ monitor: silent }, at);
     at.desk.gate.accept();
+    const accepted = at.terminal.state.identity;
+    expect((await call("GET", "/health")).one.replaced).toBeNull();
     const other = { ...at.terminal.state.identity, serialNumber: "SN-2", terminalId: "99999999" };
     at.terminal.become({ identity: other });
     at.desk.turn.close();
     const { one: health } = await call("GET", "/health");
+    expect(health.replaced).toEqual({ accepted, found: other });
     expect(health.outbox).toBeNull();
     expect(health.warnings[0]).toMatch(/supervisor does not answer/);
     expect(health.reasons).toEqual([
@@ -123,7 +126,7 @@ describe("GET /health", () => {
     const { call } = await api({}, at);
     at.close();
     const { http, one: health } = await call("GET", "/health");
-    expect([http, health.payments]).toEqual([503, null]);
+    expect([http, health.payments, health.replaced]).toEqual([503, null, null]);
     expect(health.reasons).toContain("the journal cannot be read: check the data folder");
   });
 });

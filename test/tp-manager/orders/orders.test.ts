@@ -312,7 +312,7 @@ test("a journal that cannot tell the accepted terminal charges nobody, and is na
   at.journal.terminalLog.acceptedTerminal = () => {
     throw new Error("database disk image is malformed");
   };
-  expect(() => at.desk.gate.changed).toThrow(expect.objectContaining({ code: "STORAGE_FAILED" }));
+  expect(() => at.desk.gate.replaced).toThrow(expect.objectContaining({ code: "STORAGE_FAILED" }));
 });
 
 test("a terminal that first tells nothing of itself is known by what it tells later", async () => {

@@ -2,7 +2,8 @@ import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 
 /**
  * @typedef {{ readonly title: string, readonly sentence: string, readonly confirm: string,
- *   readonly grave?: boolean }} Question
+ *   readonly grave?: boolean, readonly more?: unknown }} Question
+ *   `more`: what the person compares before the answer.
  * @typedef {(question: Question) => Promise<import("./api.js").Person | null>} Ask
  */
 
@@ -37,6 +38,7 @@ export function AskDialogue({ words, question, answer }) {
     <form onsubmit=${done}>
       <h2 id="ask-title">${question.title}</h2>
       <p id="ask-words">${question.sentence}</p>
+      ${question.more}
       <label>${words("ask.name")}
         <input required maxlength="80" pattern=".*\\S.*" autocomplete="name" value=${name}
           oninput=${(/** @type {any} */ event) => setName(event.target.value)} />

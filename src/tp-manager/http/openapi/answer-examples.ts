@@ -106,6 +106,7 @@ export const healthExample = {
     ...{ since: "2026-01-15T12:00:00.000Z", terminalId: "52500001", serialNumber: "SN-1" },
     version: "1.0",
   },
+  replaced: null,
   running: null,
   payments: { inDoubt: 0, notHandedOver: 0 },
   outbox: {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { eventTable, promptTexts } from "../../attempts/event-table.ts";
 import { noteNames } from "../status/health.ts";
-import { time, trouble } from "./schemas.ts";
+import { terminalIdentity, time, trouble } from "./schemas.ts";
 
 /** The members of `GET /health`. */
 
@@ -16,6 +16,10 @@ export const health = z.object({
     .array(z.object({ note: z.enum(noteNames), says: z.string(), count: z.int().nullable() }))
     .describe("Warnings that are no trouble, for programs."),
   terminal: eventTable.terminal.data.extend({ version: z.string() }),
+  replaced: z
+    .object({ accepted: terminalIdentity, found: terminalIdentity })
+    .nullable()
+    .describe("Another terminal is connected than the accepted one: who both are."),
   running: z
     .object({
       what: z.string(),

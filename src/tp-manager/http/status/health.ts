@@ -29,7 +29,12 @@ import { type Updates, updatesOf } from "./updates.ts";
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
 /** The desk's facts about the terminal and about open doubts. */
-export type DeskFacts = Pick<TerminalDesk, "terminal" | "turn" | "obstacles" | "refusedBeside">;
+export type DeskFacts = Pick<
+  TerminalDesk,
+  "terminal" | "turn" | "gate" | "obstacles" | "refusedBeside"
+>;
+
+type ReplacedTerminal = NonNullable<TerminalDesk["gate"]["replaced"]>;
 
 interface HealthParts {
   readonly clock: Clock;
@@ -68,6 +73,8 @@ export interface Health {
   /** Warnings that are no trouble of the table, for programs. */
   readonly notes: readonly Note[];
   readonly terminal: EventData<"terminal"> & { readonly version: string };
+  /** Another terminal is connected than the accepted one; null: no. */
+  readonly replaced: ReplacedTerminal | null;
   readonly running: Running | null;
   readonly payments: { readonly inDoubt: number; readonly notHandedOver: number } | null;
   readonly outbox: Outbox | null;
@@ -174,6 +181,7 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
     ],
     notes,
     terminal: { ...terminal, version: parts.identity().version },
+    replaced: replacedOf(parts.desk),
     running: current ? runningOf(current, parts) : null,
     payments,
     outbox: supervisor && outboxOf(supervisor),
@@ -194,6 +202,14 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
     dailyChoresAt: parts.choresAt,
     updates: updatesOf(supervisor),
   };
+}
+
+function replacedOf({ gate }: Pick<DeskFacts, "gate">): ReplacedTerminal | null {
+  try {
+    return gate.replaced ?? null;
+  } catch {
+    return null; // told as a reason for not being ready
+  }
 }
 
 function runningOf(

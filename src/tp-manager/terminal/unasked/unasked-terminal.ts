@@ -66,8 +66,6 @@ export class UnaskedTerminal implements Terminal {
   readonly #listeners = new Set<(event: TerminalEvent) => void>();
   #take: ((report: TransactionReport) => boolean) | undefined;
   #paying: Paying | undefined;
-  /** A request has left, and neither its result nor an answered question came since. */
-  #mayRun = false;
   /** Recovery is to find out what became of a payment, perhaps of an earlier process. */
   #isDoubted = false;
   #isBusy = false;
@@ -75,7 +73,6 @@ export class UnaskedTerminal implements Terminal {
   #asked: Promise<void> | undefined;
   /** When {@link prepare} has opened the way for a request that has not left yet. */
   #openedAtMs = -OPENED_MS;
-  #quietAtMs: number;
   /** Of the newest request that left. */
   #newest: PaymentOrder | undefined;
   #status: TerminalStatus | null = null;
@@ -87,9 +84,8 @@ export class UnaskedTerminal implements Terminal {
 
   constructor(parts: UnaskedParts) {
     this.#parts = parts;
-    this.#quietAtMs = parts.clock.monotonicMs() + parts.quietMs;
     this.#babble = new Babble(parts.clock);
-    this.#silence = new Silence(parts.clock);
+    this.#silence = new Silence(parts.clock, parts.quietMs);
     this.#unstored = new UnstoredResults(parts, (unstored) => this.#storesAgain(unstored));
   }
 
@@ -174,7 +170,7 @@ export class UnaskedTerminal implements Terminal {
   }
 
   async check(signal: AbortSignal): Promise<TerminalStatus> {
-    if (this.#isSpeaking || this.#mayRun || this.#isDoubted) {
+    if (this.#isSpeaking || this.#silence.mayRun || this.#isDoubted) {
       return { cr: "1", ...nothingElse, detail: "a payment runs or may run" };
     }
     await this.#ping(signal);
@@ -186,11 +182,10 @@ export class UnaskedTerminal implements Terminal {
    * payment, which a question that holds up no sale can meet (docs/design.md 3.25).
    */
   async lastTransaction(signal: AbortSignal): Promise<LastTransaction> {
-    const isHeard = await this.#listenOut(signal);
+    const isHeard = await this.#silence.listenOut(signal, () => this.#paying !== undefined);
     if (this.#isSpeaking) throw new TerminalUnavailable("busy", "a payment runs");
     if (!isHeard) await this.#ping(signal);
-    this.#mayRun = false;
-    this.#quietAtMs = this.#parts.clock.monotonicMs();
+    this.#silence.end();
     return { kind: "not-told", why: cannotTell };
   }
 
@@ -210,7 +205,7 @@ export class UnaskedTerminal implements Terminal {
   }
 
   async pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
-    const { messages, dialogue, clock, log, waitMs, quietMs } = this.#parts;
+    const { messages, dialogue, clock, log, waitMs, silenceMs } = this.#parts;
     let request: Uint8Array;
     try {
       request = messages.request(order);
@@ -225,21 +220,21 @@ export class UnaskedTerminal implements Terminal {
     };
     this.#paying = paying;
     this.#openedAtMs = -OPENED_MS;
-    this.#mayRun = true;
-    this.#quietAtMs = clock.monotonicMs() + quietMs;
+    this.#silence.begin();
     this.#newest = order;
     let limit: Timer | undefined;
     try {
       const sent = await sendRequest(request, paying, this.#parts);
       log.info({ sent }, "payment request");
       if (sent === "not-sent" || sent === "refused") {
-        this.#mayRun = false;
+        this.#silence.takeBack();
         return notBegun(sent, paying.fault || (dialogue.problem ?? ""));
       }
       paying.isSent = true;
       if (sent === "taken") this.#stored = undefined;
       limit = clock.startTimer("payment result", waitMs, () => {
-        this.#listenOn();
+        // The kiosk is answered 504 now; a result still counts on the line that would have told it.
+        this.#silence.prolong(silenceMs);
         const text = `the terminal told no result in ${Math.round(waitMs / 1_000)} s`;
         ended.resolve(lost("no-result", [text, paying.fault].filter(Boolean).join("; ")));
       });
@@ -251,12 +246,6 @@ export class UnaskedTerminal implements Terminal {
       limit?.clear();
       this.#paying = undefined;
     }
-  }
-
-  /** The kiosk is answered 504 now; a result still counts on the line that would have told it. */
-  #listenOn(): void {
-    const { clock, silenceMs } = this.#parts;
-    this.#quietAtMs = Math.max(this.#quietAtMs, clock.monotonicMs() + silenceMs);
   }
 
   #reply(reply: Uint8Array, tooEarly: boolean): boolean {
@@ -363,17 +352,21 @@ export class UnaskedTerminal implements Terminal {
       paying.fault = `the result could not be stored: ${(error as Error).message}`;
       return false;
     }
-    if (end === "told") this.#ends(() => ended.resolve({ end: "completed", ticket }));
-    if (end === "unclear") {
-      this.#ends(() => ended.resolve({ ...lost("unclear", report.resultText), ticket }));
-    }
+    if (end === "wait") return true;
+    this.#silence.end();
+    const isTold = end === "told";
+    ended.resolve({
+      ...(isTold ? { end: "completed" } : lost("unclear", report.resultText)),
+      ticket,
+    });
     return true;
   }
 
   #late({ report, end }: ResultReading): boolean {
     const isStored = this.#take?.(report) ?? false;
     if (isStored && end === "told" && this.#isOfNewest(report) && !this.#paying) {
-      this.#ends(() => this.#silence.end());
+      this.#silence.end();
+      this.#silence.hear();
     }
     return isStored;
   }
@@ -382,13 +375,6 @@ export class UnaskedTerminal implements Terminal {
   #isOfNewest({ reference, amountMinor }: TransactionReport): boolean {
     if (reference != null) return reference === this.#newest?.reference;
     return amountMinor === null || amountMinor === (this.#newest?.amountMinor ?? amountMinor);
-  }
-
-  /** The terminal has come to an end of what it did. */
-  #ends(tell: () => void): void {
-    this.#mayRun = false;
-    this.#quietAtMs = this.#parts.clock.monotonicMs();
-    tell();
   }
 
   #spoilt(text: string): void {
@@ -429,18 +415,6 @@ export class UnaskedTerminal implements Terminal {
     if (opened.opened) return;
     const reason = { away: "disconnected", silent: "no-answer", busy: "busy" } as const;
     throw new TerminalUnavailable(reason[opened.why], opened.text);
-  }
-
-  /** Until nothing can be running, also of a payment since; true: a result came meanwhile. */
-  async #listenOut(signal: AbortSignal): Promise<boolean> {
-    const { clock } = this.#parts;
-    signal.throwIfAborted();
-    let isHeard = false;
-    const leftMs = (): number => this.#quietAtMs - clock.monotonicMs();
-    while (!isHeard && !this.#paying && leftMs() > 0) {
-      isHeard = await this.#silence.listen(leftMs(), signal);
-    }
-    return isHeard;
   }
 
   #emit(event: TerminalEvent): void {

@@ -128,7 +128,8 @@ describe("connecting", () => {
     peer.send("800000");
     await peer.tell("04ff0d 0a01 0609 24070705 4772fc6e65", "061e016c");
     await paying;
-    expect(observer.prompts[0]).toEqual({ code: "0A", text: "Grüne", language: "" });
+    const told = { code: "0A", text: "Grüne", language: "" };
+    expect(observer.prompts[0]).toMatchObject(told);
   });
 
   test("a refused registration is told in words, and tried again for ever", async () => {

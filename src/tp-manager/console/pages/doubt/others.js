@@ -2,9 +2,11 @@ import { money, moneyOfMinor, timeOf } from "../format.js";
 import { Detail, TroubleTold } from "../said.js";
 import { SeenButton } from "../seen.js";
 import { html } from "../vendor/htm-preact.js";
+import { BothTerminals } from "./both-terminals.js";
 
 /** @param {any} props */
-export function NewTerminal({ words, terminal, act }) {
+export function NewTerminal({ words, terminal, replaced, act }) {
+  const both = html`<${BothTerminals} words=${words} replaced=${replaced} />`;
   const named = [terminal.terminalId, terminal.serialNumber].filter((id) => id).join(", ");
   const accept = () =>
     act("/terminal/accept", undefined, {
@@ -12,10 +14,12 @@ export function NewTerminal({ words, terminal, act }) {
       sentence: words("accept.sentence", { terminal: named }),
       confirm: words("accept"),
       grave: true,
+      more: both,
     });
   return html`<section aria-labelledby="terminal-title">
     <h2 id="terminal-title">${words("accept.title")}</h2>
     <p>${words("accept.words", { terminal: named })}</p>
+    ${both}
     <button type="button" onclick=${accept}>${words("accept")}</button>
   </section>`;
 }

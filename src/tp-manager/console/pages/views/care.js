@@ -3,6 +3,7 @@ import { Doctor } from "../care/doctor.js";
 import { Logs } from "../care/logs.js";
 import { Settings } from "../care/settings.js";
 import { Updates } from "../care/updates.js";
+import { BothTerminals } from "../doubt/both-terminals.js";
 import { refusal, Said, useTold } from "../said.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
@@ -48,11 +49,13 @@ function Upkeep({ api, ask, words }) {
   };
   const check = () => during("check", () => api.get("/check?fresh=yes"));
   const act = async (/** @type {typeof acts[number]} */ { name, path, grave = false }) => {
+    const health = name === "accept" ? await api.get("/health").catch(() => null) : null;
     const person = await ask({
       title: words(`care.${name}`),
       sentence: words(`care.${name}.sentence`),
       confirm: words(`care.${name}`),
       grave,
+      more: html`<${BothTerminals} words=${words} replaced=${health?.body.replaced} />`,
     });
     if (person) await during(name, () => api.post(path, undefined, person));
   };

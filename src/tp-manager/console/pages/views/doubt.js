@@ -68,7 +68,11 @@ export default function Doubt(props) {
       <${Said} told=${told} /></p>
     ${isDoubted && html`<p class="note">${words("note.journal-doubted")}</p>`}
     ${none && html`<p>${words("doubt.none")}</p>`}
-    ${changed && html`<${NewTerminal} ...${given} terminal=${health.terminal} />`}
+    ${
+      changed &&
+      html`<${NewTerminal} ...${given} terminal=${health.terminal}
+      replaced=${health.replaced} />`
+    }
     ${open.map(
       (/** @type {any} */ one) => html`<${DoubtfulOrder} key=${one.orderId} ...${given}
       listed=${one} compared=${compared} first=${one.orderId === rest} />`,

@@ -124,6 +124,14 @@ export default {
   "accept.title": "Un autre terminal est branché",
   "accept.words":
     "Aucun paiement n’est pris sur le terminal {terminal} avant qu’une personne l’accepte.",
+  "accept.both": "Le terminal accepté et celui qui est branché maintenant",
+  "accept.fact": "Caractéristique",
+  "accept.known": "Accepté jusqu’ici",
+  "accept.new": "Branché maintenant",
+  "accept.terminalId": "Identifiant du terminal",
+  "accept.serialNumber": "Numéro de série",
+  "accept.deviceId": "Identifiant de l’appareil",
+  "accept.version": "Version",
   "accept.sentence":
     "Désormais les paiements sont pris sur le terminal {terminal}. Ce qui est incertain sur l’ancien ne pourra plus être réglé que par une personne.",
   "waiting.title": "Envois à la passerelle mis de côté",
