@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { house, pay, request } from "../../support/payment-house.ts";
-import { report } from "../../support/reports.ts";
+import { declined, report } from "../../support/reports.ts";
 import { disconnected, lost } from "../../support/scripted-terminal.ts";
 import { api, authorization, monitorOf } from "./rig.ts";
 
@@ -75,6 +75,31 @@ describe("GET /health", () => {
     expect((await call("GET", "/health")).one.running).toEqual({ ...running, goodsBy: by });
     await at.clock.advance(30_000);
     expect((await call("GET", "/health")).one.running).toEqual({ ...running, goodsBy: null });
+  });
+
+  test("tells no prompt of an earlier try of the same order", async () => {
+    const at = house();
+    const { call } = await api({}, at);
+    const decline = Promise.withResolvers<void>();
+    at.terminal.script = async (_order, observer) => {
+      observer.prompt({ code: "0A", text: "Insert card", language: "en", texts: null });
+      await decline.promise;
+      observer.report(declined());
+      return { end: "completed", ticket: "" };
+    };
+    const running = async () => (await call("GET", "/health")).one.running;
+    const first = at.orders.pay(request("A-1"));
+    await expect.poll(running).toMatchObject({ orderId: "A-1", prompt: "Insert card" });
+    decline.resolve();
+    await first;
+    const asked = Promise.withResolvers<void>();
+    at.terminal.script = () => {
+      asked.resolve();
+      return new Promise(() => {});
+    };
+    void at.orders.pay(request("A-1"));
+    await asked.promise;
+    expect(await running()).toMatchObject({ orderId: "A-1", prompt: null });
   });
 
   test("names a running payment and an order in doubt", async () => {

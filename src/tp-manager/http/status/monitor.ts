@@ -57,8 +57,12 @@ export class Monitor {
       desk,
       clock,
     });
-    hub.subscribe((event) => {
-      if (event.name === "prompt") this.#prompt = event.data;
+    hub.subscribe(({ name, data }) => {
+      if (name === "prompt") this.#prompt = data;
+      // The order's next attempt has begun, or its sale is over.
+      else if (name === "payment" && data.orderId === this.#prompt?.orderId) {
+        this.#prompt = undefined;
+      }
     });
     journal.attempts.onStep = (attempt, step) => this.metrics.step(attempt, step);
   }
