@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { IpcError } from "../../src/shared/ipc/client.ts";
 import { house, pay, request } from "../support/payment-house.ts";
-import { baseline, identity } from "../support/reports.ts";
+import { baseline, declined, identity } from "../support/reports.ts";
 import { approves } from "../support/scripted-terminal.ts";
 import { chargedAtGateway } from "../tp-manager/http/charged-at-gateway.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
@@ -140,5 +140,28 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     gate.resolve();
     await expect.poll(main).toMatch(/Nothing runs\./);
     await paying;
+  });
+
+  test("a page shows no prompt of an earlier try of the same order", async () => {
+    const at = house();
+    const gate = Promise.withResolvers<void>();
+    at.terminal.script = async (_order, observer) => {
+      await gate.promise;
+      observer.prompt({ code: "0a", text: "card refused", language: "en", texts: null });
+      observer.report(declined());
+      return { end: "completed", ticket: "" };
+    };
+    const { url } = await consoleHouse({}, at);
+    const first = pay(at, request("A-1"));
+    const { page } = await consolePage(browser(), url);
+    const main = () => page.locator("main").innerText();
+    await expect.poll(main).toMatch(/A payment: order A-1/);
+    gate.resolve();
+    await first;
+    await expect.poll(main).toMatch(/Nothing runs\./);
+    at.terminal.script = () => new Promise(() => {});
+    void pay(at, request("A-1"));
+    await expect.poll(main).toMatch(/A payment: order A-1/);
+    expect(await page.locator(".prompt").innerText()).toBe("");
   });
 });

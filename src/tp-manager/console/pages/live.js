@@ -12,14 +12,13 @@ const POLL_MS = 15_000;
  * @template T
  * @param {import("./api.js").Api} api
  * @param {() => Promise<T>} read
- * @param {(event: import("./api.js").ServerEvent) => void} [heard]
  * @returns {{ value: T | undefined, silent: boolean, again: () => void }}
  */
-export function useLive(api, read, heard = () => {}) {
+export function useLive(api, read) {
   const [value, setValue] = useState(/** @type {T | undefined} */ (undefined));
   const [silent, setSilent] = useState(false);
-  const newest = useRef({ read, heard });
-  newest.current = { read, heard };
+  const newest = useRef(read);
+  newest.current = read;
   const trigger = useRef(() => {});
   useEffect(() => {
     const end = new AbortController();
@@ -32,7 +31,7 @@ export function useLive(api, read, heard = () => {}) {
       while (due && !end.signal.aborted) {
         due = false;
         try {
-          const found = await newest.current.read();
+          const found = await newest.current();
           if (!end.signal.aborted) setValue(() => found);
           setSilent(false);
         } catch {
@@ -45,10 +44,7 @@ export function useLive(api, read, heard = () => {}) {
     trigger.current = () => void refresh();
     void refresh();
     const poll = setInterval(refresh, POLL_MS);
-    void listen(api, end.signal, (event) => {
-      if (event) newest.current.heard(event);
-      void refresh();
-    });
+    void listen(api, end.signal, trigger.current);
     return () => {
       end.abort();
       clearInterval(poll);
@@ -69,7 +65,7 @@ document.addEventListener("visibilitychange", () => {
  * connections to one port for all its pages, and a stream keeps one of them.
  * @param {import("./api.js").Api} api
  * @param {AbortSignal} signal
- * @param {(event: import("./api.js").ServerEvent | undefined) => void} tell undefined: it was opened
+ * @param {() => void} tell at each event, and when it was opened
  */
 async function listen(api, signal, tell) {
   let lastId = "";
@@ -80,14 +76,14 @@ async function listen(api, signal, tell) {
     }
     const ended = AbortSignal.any([signal, front.signal]);
     try {
-      for await (const event of api.events(lastId, ended, () => tell(undefined))) {
+      for await (const event of api.events(lastId, ended, tell)) {
         lastId = event.id || lastId;
-        tell(event);
+        tell();
       }
     } catch {
       // The next try tells whether somebody answers.
     }
-    if (!signal.aborted) tell(undefined);
+    if (!signal.aborted) tell();
     await pause(REOPEN_MS);
   }
 }

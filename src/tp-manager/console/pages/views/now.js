@@ -2,7 +2,7 @@ import { gigabytes, timeOf } from "../format.js";
 import { useLive } from "../live.js";
 import { Detail, own, Said, TroubleTold, troubleKey, useTold } from "../said.js";
 import { markSeen, SeenButton } from "../seen.js";
-import { html, useState } from "../vendor/htm-preact.js";
+import { html } from "../vendor/htm-preact.js";
 
 /**
  * The connector at this moment: whether a payment would be taken, what runs, what waits for a
@@ -12,19 +12,12 @@ import { html, useState } from "../vendor/htm-preact.js";
 export default function Now(props) {
   const { api, words, language } = props;
   const [told, setTold] = useTold(words, /** @type {import("../said.js").Told | null} */ (null));
-  const [prompt, setPrompt] = useState(/** @type {any} */ (null));
   const read = async () => {
     const { status, body } = await api.get("/health");
     if (status !== 200 && status !== 503) throw new Error(body.error?.message);
     return body;
   };
-  const {
-    value: health,
-    silent,
-    again,
-  } = useLive(api, read, (event) => {
-    if (event.name === "prompt") setPrompt(event.data);
-  });
+  const { value: health, silent, again } = useLive(api, read);
   if (!health) return html`<h1>${words(silent ? "noAnswer" : "loading")}</h1>`;
   const { running } = health;
   const mark = async (/** @type {any} */ alarm, /** @type {string} */ about) => {
@@ -33,16 +26,14 @@ export default function Now(props) {
   };
   const goodsWords = (/** @type {string} */ by) =>
     words("now.goodsBy", { time: timeOf(by, language) });
-  const isNews = prompt && prompt.orderId === running?.orderId;
-  const { text, texts } = isNews ? prompt : { text: running?.prompt, texts: running?.promptTexts };
-  const live = texts?.[language] ?? text;
+  const live = running?.promptTexts?.[language] ?? running?.prompt;
   return html`
     <${Banner} health=${health} silent=${silent} words=${words} />
     <section aria-labelledby="running-title">
       <h2 id="running-title">${words("now.running")}</h2>
       <p>${running ? runningWords(running, words) : words("now.nothingRuns")}</p>
       ${running?.goodsBy && html`<p>${goodsWords(running.goodsBy)}</p>`}
-      <p class="prompt" aria-live="polite">${running ? (live ?? "") : ""}</p>
+      <p class="prompt" aria-live="polite">${live ?? ""}</p>
     </section>
     <section aria-labelledby="state-title">
       <h2 id="state-title">${words("now.state")}</h2>
