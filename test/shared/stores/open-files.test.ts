@@ -236,6 +236,21 @@ test("a database that is moved back is no fault any more, and whole at the next 
   expect(nextStart(path)).toEqual(["whole", [1, 2, 3, 4, 5]]);
 });
 
+test("a database that comes back after another lay in its place keeps its log short", () => {
+  const { path, copy, database, proof, sell } = opened();
+  renameSync(path, `${path}.old`);
+  renameSync(copy, path);
+  expect(proof.proved?.says).toMatch(/was replaced by another file/);
+  sell(4);
+  renameSync(`${path}.old`, path);
+  expect([proof.proved, proof.standing]).toEqual([undefined, undefined]);
+  for (let id = 5; id < 2_500; id++) sell(id);
+  expect(statSync(`${path}-wal`).size).toBeLessThan(8 * 1024 * 1024);
+  expect(database.prepare("PRAGMA wal_autocheckpoint").get()).toEqual({ wal_autocheckpoint: 1000 });
+  proof.close();
+  expect(nextStart(path)[1]).toHaveLength(2_499);
+});
+
 test.each([["-wal"], ["-shm"], ["-wal", "-shm"]])(
   "a log whose files are gone (%s %s) is made anew, with all that it held",
   (...endings) => {
