@@ -193,7 +193,9 @@ async function truthOf(orderId) {
     const told = await ask("GET", pathOf(orderId));
     if (told?.http === 401) return await lost();
     if (told?.http === 200 && isClear(told)) return told.answer;
-    if (told?.answer.error?.code !== "ORDER_NOT_FOUND") await showWaiting(told, orderId);
+    const { code, charged } = told?.answer.error ?? {};
+    // While the connector may have lost orders (charged: unknown), not found says nothing.
+    if (code !== "ORDER_NOT_FOUND" || charged !== "no") await showWaiting(told, orderId);
     // Asked twice: the first time our own request may still have been on its way.
     else if (++unheardOf === 2) {
       // Nobody was charged, and the same order may be tried again.
@@ -246,7 +248,8 @@ function listen() {
     button.addEventListener("click", () => {
       // Never a counter that starts again: an id that was used is answered, not paid.
       const orderId = `T-${Date.now().toString(36)}-${crypto.randomUUID().slice(0, 8)}`;
-      void pay({ orderId, name, amount: Number(value) });
+      // Never beside an order that is under way: a second press in the same moment.
+      if (!keptOrder()) void pay({ orderId, name, amount: Number(value) });
     });
   }
   for (const button of byId("languages").children) {
@@ -255,7 +258,10 @@ function listen() {
       draw();
     });
   }
-  byId("again").addEventListener("click", () => (shown.again ? pay(shown.again) : showChoice()));
+  byId("again").addEventListener("click", () => {
+    if (shown.again) void pay(shown.again);
+    else if (shown.screen === "end") showChoice();
+  });
   byId("cancel").addEventListener("click", () => {
     show({ mayCancel: false });
     // Only a wish: the payment's own answer decides.
@@ -263,10 +269,20 @@ function listen() {
   });
 }
 
+/** A second page of this kiosk waits until the first is away: both would hand out one order. */
+async function alone() {
+  isLost = true;
+  setTimeout(draw, ASK_EVERY_MS);
+  const forEver = new Promise(() => undefined);
+  await new Promise((begin) => void navigator.locks.request("kiosk", () => begin(1) ?? forEver));
+  isLost = false;
+}
+
 async function start() {
   listen();
   speak(spoken.language);
   if (!(await openSession())) return await lost();
+  await alone();
   void followEvents((name, { orderId, text, texts }) => {
     if (name === "prompt" && orderId === keptOrder()?.orderId) showPrompt(text ?? "", texts);
   });

@@ -292,7 +292,8 @@ export const supervisorMigrations: readonly Migration[] = [
   `,
   },
   // An order's story: why the tries of an item ended otherwise than by the gateway's answer, and
-  // who had it sent again or dropped it. A payment that goes well writes nothing here.
+  // who had it sent again or dropped it. A payment that goes well writes nothing here, and evidence
+  // keeps no change from its commit: one without a time gets that of its item.
   {
     goesOn: `
   ALTER TABLE operator_actions ADD COLUMN by_whom TEXT; -- null: not told
@@ -305,16 +306,19 @@ export const supervisorMigrations: readonly Migration[] = [
   ) STRICT;
   CREATE INDEX outbox_ends_of ON outbox_ends (transaction_id);
   INSERT INTO outbox_ends (transaction_id, at_ms, state, reason)
-    SELECT transaction_id, settled_at_ms, state, reason FROM outbox INDEXED BY outbox_parked
+    SELECT transaction_id, ifnull(settled_at_ms, queued_at_ms), state, reason
+    FROM outbox INDEXED BY outbox_parked
     WHERE state = 'parked' AND reason IS NOT NULL
     UNION ALL
-    SELECT transaction_id, settled_at_ms, state, reason FROM outbox INDEXED BY outbox_closed
+    SELECT transaction_id, ifnull(settled_at_ms, queued_at_ms), state, reason
+    FROM outbox INDEXED BY outbox_closed
     WHERE state = 'closed' AND dropped = 0 AND reason IS NOT NULL;
   CREATE TRIGGER outbox_ended AFTER UPDATE OF reason ON outbox
     WHEN NEW.reason IS NOT NULL AND NEW.reason IS NOT OLD.reason
       AND NEW.state <> 'pending' AND NEW.dropped = 0 BEGIN
     INSERT INTO outbox_ends (transaction_id, at_ms, state, reason)
-      VALUES (NEW.transaction_id, NEW.settled_at_ms, NEW.state, NEW.reason);
+      VALUES (NEW.transaction_id, ifnull(NEW.settled_at_ms, NEW.queued_at_ms), NEW.state,
+        NEW.reason);
   END;
   `,
   },

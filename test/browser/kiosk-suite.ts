@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { BrowserContext, Page } from "playwright-core";
+import type { BrowserContext, Page, Request, Route } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import {
   customerMessageName,
@@ -173,6 +173,79 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     await say("approve");
     await shows(/Your payment is complete/);
     expect(await charged()).toBe(700);
+    await press("OK");
+  });
+
+  test("two presses in one moment begin one order", async () => {
+    const paid: string[] = [];
+    const note = (request: Request) => {
+      if (/api.payment$/.test(request.url())) paid.push(request.postDataJSON().orderId);
+    };
+    page.on("request", note);
+    await page.evaluate("for (const one of tickets.children) one.click()");
+    await at.waitsForCard();
+    expect(paid).toEqual([await orderId()]);
+    await say("decline");
+    await shows(/Your card was refused/);
+    await page.evaluate("again.click(); again.click()");
+    await shows(/Old town, 2\.00 EUR/);
+    await at.waitsForCard();
+    expect(await orderId()).toBe(paid[0]);
+    await say("approve");
+    await shows(/Your payment is complete/);
+    page.off("request", note);
+    expect(new Set(paid).size).toBe(1);
+    expect(await charged()).toBe(200);
+    await press("OK");
+  });
+
+  test("a second page of the same kiosk waits for the first, and hands nothing out", async () => {
+    const told: string[] = [];
+    const note = (request: Request) => {
+      if (/api.delivery$/.test(request.url())) told.push(request.postDataJSON().orderId);
+    };
+    context.on("request", note);
+    await press(/^Day ticket/);
+    await at.waitsForCard();
+    const order = await orderId();
+    const opening = context.waitForEvent("page");
+    // With a copy of the session.
+    await page.evaluate("void open(location.href)");
+    const second = await opening;
+    await expect.poll(() => second.locator("main").innerText()).toMatch(/being started again/);
+    await say("approve");
+    await shows(/Your payment is complete/);
+    context.off("request", note);
+    expect(told).toEqual([order]);
+    expect(await charged()).toBe(700);
+    await page.close();
+    // The first one is away, and nothing is left to be paid or handed out.
+    await expect.poll(() => second.locator("main").innerText()).toMatch(/Where would you like/);
+    page = second;
+  });
+
+  test("an order that may be among lost ones is never told as not charged", async () => {
+    await page.route("**/api/payment", (route) => route.abort(), { times: 1 });
+    const error = { code: "ORDER_NOT_FOUND", charged: "unknown", retry: "same_order" };
+    let asked = 0;
+    const lost = (route: Route) => {
+      asked++;
+      return route.fulfill({ status: 404, json: [{ status: "Failed", error }] });
+    };
+    await page.route("**/api/payment/*", lost);
+    await press(/^Old town/);
+    await expect.poll(() => asked).toBeGreaterThan(2);
+    await shows(/not known yet whether your card was charged/);
+    const order = await orderId();
+    expect(order).toBeDefined();
+    await page.unroute("**/api/payment/*", lost);
+    await shows(/not been charged/);
+    expect(await orderId()).toBe(order);
+    await press("Try again");
+    await at.waitsForCard();
+    await say("approve");
+    await shows(/Your payment is complete/);
+    expect(await charged()).toBe(200);
     await press("OK");
   });
 

@@ -2,15 +2,15 @@ import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import type { SendingStep } from "../../shared/ipc/contract.ts";
 import { faultTable, type TryClass } from "../gateway/fault-table.ts";
 
-/** People's words about one item that are told; the newest. */
-const ACTIONS_TOLD = 100;
+/** People's words about one order that are told, and ends of its tries; the newest of each. */
+const TOLD_MAX = 100;
 
 const ofOrder = `JOIN transactions USING (transaction_id) WHERE order_id = :order`;
 const queued = `SELECT queued_at_ms AS at_ms FROM outbox ${ofOrder}`;
 const tries = `SELECT attempts.* FROM attempts ${ofOrder} ORDER BY ended_at_ms, number`;
-const ends = `SELECT at_ms, state, reason FROM outbox_ends ${ofOrder} ORDER BY id`;
-const actions = `SELECT at_ms, action, note, by_whom FROM operator_actions ${ofOrder}
-  ORDER BY id DESC LIMIT ${ACTIONS_TOLD}`;
+const newest = `${ofOrder} ORDER BY id DESC LIMIT ${TOLD_MAX}`;
+const ends = `SELECT at_ms, state, reason FROM outbox_ends ${newest}`;
+const actions = `SELECT at_ms, action, note, by_whom FROM operator_actions ${newest}`;
 
 /** Of steps of one millisecond: a person's word begins a try, and a try ends the tries. */
 const ranks: Readonly<Record<SendingStep["step"], number>> = {
@@ -19,8 +19,8 @@ const ranks: Readonly<Record<SendingStep["step"], number>> = {
 
 /**
  * An order's way to the gateway, oldest first: each try that is kept (outbox-store.ts), each end of
- * the tries with its reason, and each word of a person. Nothing else happens while a try runs, so a
- * try has its place by its beginning. Empty: nothing was handed over.
+ * the tries with its reason, and each word of a person; of many the newest. Nothing else happens
+ * while a try runs, so a try has its place by its beginning. Empty: nothing was handed over.
  */
 export function sendingSteps(database: DatabaseSync, orderId: string): SendingStep[] {
   const steps = (sql: string, stepOf: (row: Row) => SendingStep) =>
@@ -37,7 +37,7 @@ export function sendingSteps(database: DatabaseSync, orderId: string): SendingSt
     ...steps(ends, ({ at_ms, state, reason }) => ({
       ...{ ...noStep, atMs: Number(at_ms), step: state as SendingStep["step"] },
       description: String(reason),
-    })),
+    })).reverse(),
     ...steps(actions, ({ at_ms, action, note, by_whom }) => ({
       ...{ ...noStep, atMs: Number(at_ms), step: action as SendingStep["step"] },
       ...{ description: String(note), by: by_whom as string | null },

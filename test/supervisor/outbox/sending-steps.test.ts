@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { openDatabase } from "../../../src/shared/sqlite.ts";
+import { openDatabase, sqlOf } from "../../../src/shared/sqlite.ts";
+import { insertItem } from "../../../src/supervisor/outbox/insert-item.ts";
 import { OutboxDesk } from "../../../src/supervisor/outbox/outbox-desk.ts";
 import { OutboxStore } from "../../../src/supervisor/outbox/outbox-store.ts";
 import { sendingSteps } from "../../../src/supervisor/outbox/sending-steps.ts";
@@ -92,29 +93,66 @@ test("one that the gateway names is told as sent; one that it takes has no row m
   expect(told().at(-1)).toBe("sent, the gateway has named its transaction of it");
 });
 
-test("what an older version had parked and closed is told too", () => {
+/** Each number of steps that an older program may have left a database with. */
+const olderSchemas = supervisorMigrations.map((_, steps) => steps).slice(1);
+const schemaWithEnds =
+  supervisorMigrations.findIndex((one) => sqlOf(one).includes("CREATE TABLE outbox_ends")) + 1;
+
+test.each(olderSchemas)("what schema %i had parked and closed is told too", (steps) => {
   const path = join(temporaryFolder(), "supervisor.db");
-  const older = openDatabase(path, supervisorMigrations.slice(0, -1));
-  const store = new OutboxStore(older);
-  const at = 1_000;
-  for (const orderId of ["parked", "closed", "dropped"]) {
+  const older = openDatabase(path, supervisorMigrations.slice(0, steps));
+  const hasDropped = steps > 1;
+  const rows = {
+    pending: "state = 'pending'",
+    sent: "state = 'sent', settled_at_ms = 2000",
+    named: "state = 'sent', settled_at_ms = 2000, reason = 'named'",
+    parked: "state = 'parked', settled_at_ms = 2000, reason = 'why'",
+    unreasoned: "state = 'parked', settled_at_ms = 2000",
+    timeless: "state = 'parked', reason = 'why'",
+    closed: "state = 'closed', settled_at_ms = 2000, reason = 'reversed'",
+    ended: "state = 'closed', reason = 'reversed'",
+    ...(hasDropped && { dropped: "state = 'closed', reason = 'x', dropped = 1" }),
+  };
+  for (const [orderId, change] of Object.entries(rows)) {
     const transaction = sampleTransaction({ orderId });
-    store.add(transaction, at);
-    const change = {
-      parked: "state = 'parked', settled_at_ms = 2000, reason = 'why'",
-      closed: "state = 'closed', settled_at_ms = 2000, reason = 'reversed'",
-      dropped: "state = 'closed', settled_at_ms = 2000, reason = 'x', dropped = 1",
-    }[orderId];
+    insertItem(older, transaction, 1_000);
     older.exec(`UPDATE outbox SET ${change} WHERE transaction_id = '${transaction.transactionId}'`);
   }
   older.close();
   const database = openDatabase(path, supervisorMigrations);
   onTestFinished(() => database.close());
-  const told = (orderId: string) => sendingSteps(database, orderId).map(({ step }) => step);
-  expect([told("parked"), told("closed"), told("dropped")]).toEqual([
-    ["queued", "parked"],
-    ["queued", "closed"],
-    ["queued"],
-  ]);
-  expect(new OutboxDesk(database).list("parked", 0, 9).items).toHaveLength(1);
+  const told = (orderId: string) =>
+    sendingSteps(database, orderId).map(({ step, atMs }) => `${step} ${atMs}`);
+  const queued = "queued 1000";
+  expect(Object.fromEntries(Object.keys(rows).map((id) => [id, told(id)]))).toEqual({
+    ...{ pending: [queued], sent: [queued], unreasoned: [queued] },
+    // From here on it is told; before, nobody had kept it of one that was sent.
+    named: steps < schemaWithEnds ? [queued] : [queued, "sent 2000"],
+    ...{ parked: [queued, "parked 2000"], timeless: [queued, "parked 1000"] },
+    ...{ closed: [queued, "closed 2000"], ended: [queued, "closed 1000"] },
+    ...(hasDropped && { dropped: [queued] }),
+  });
+  const desk = new OutboxDesk(database);
+  expect(desk.list("parked", 0, 9).items).toHaveLength(3);
+  expect(desk.doubts().inDoubt).toBe(0);
+  expect(new OutboxStore(database).claimNext(3_000)?.orderId).toBe("pending");
+});
+
+test("of an item that people had sent again and again the newest is told", async () => {
+  const { rig } = await rigWithSteps();
+  const id = rig.handOver("A-1");
+  await rig.tries(id, 1);
+  const park = rig.database.prepare(
+    `UPDATE outbox SET state = 'parked', reason = ?, settled_at_ms = ? WHERE transaction_id = ?`,
+  );
+  const TIMES = 150;
+  const begin = rig.clock.now();
+  for (let i = 1; i <= TIMES; i++) {
+    park.run(`reason ${i}`, begin + 2 * i, id);
+    rig.desk.requeue(id, begin + 2 * i + 1);
+  }
+  const told = sendingSteps(rig.database, "A-1");
+  const of = (step: string) => told.filter((one) => one.step === step);
+  expect([of("parked").length, of("requeue").length]).toEqual([100, 100]);
+  expect(of("parked").at(-1)?.description).toBe(`reason ${TIMES}`);
 });
