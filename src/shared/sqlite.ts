@@ -17,6 +17,8 @@ export type Migration = string | { readonly goesOn: string };
 
 /** The write-ahead log keeps so much room on the disk, whatever it once needed. */
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
+/** SQLite's own number: a commit that finds more pages in the log copies them back. */
+const LOG_PAGES = 1_000;
 /** How long one process waits for another one's write lock before the statement fails. */
 const BUSY_TIMEOUT_MS = 2_000;
 
@@ -74,6 +76,8 @@ function makeDurable(database: DatabaseSync): void {
   database.exec("PRAGMA synchronous = FULL");
   // A log that grew while a copy was made shrinks again.
   database.exec(`PRAGMA journal_size_limit = ${LOG_BYTES_MAX}`);
+  // Of one that is opened anew it may have been turned off.
+  database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
   const synchronous = database.prepare("PRAGMA synchronous").get()?.["synchronous"];
   if (mode !== "wal" || synchronous !== 2) {
     throw new Error(

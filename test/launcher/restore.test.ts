@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, readdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readArguments } from "../../src/launcher/arguments.ts";
@@ -147,6 +147,18 @@ test("a saved copy is the newest of its day, and any copy can be named", async (
   }
   const words = ["restore", "journal", "--from", "2026-01-15-saved-130507"];
   expect(readArguments(words)).toMatchObject({ from: "2026-01-15-saved-130507" });
+});
+
+test("a nightly copy that was made behind a saved one of its day is the newest", async () => {
+  const { folder, site, lines } = await kiosk();
+  const nightly = join(folder, "backup", "journal-2026-01-15.db");
+  const saved = join(folder, "backup", "journal-2026-01-15-saved-010507.db");
+  copyFileSync(nightly, saved);
+  const night = new Date(Date.UTC(2026, 0, 15, 3));
+  utimesSync(saved, night, new Date(Date.UTC(2026, 0, 15, 1)));
+  utimesSync(nightly, night, night);
+  expect(await restore(site, { store: "journal", day: undefined })).toBe(0);
+  expect(lines.join("\n")).toContain("restored from the copy of 2026-01-15\n");
 });
 
 test("the words of restore and stores are read, and no others", () => {

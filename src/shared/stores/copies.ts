@@ -1,4 +1,5 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { isoTime } from "../time.ts";
 
 const DAY = "\\d{4}-\\d\\d-\\d\\d";
@@ -12,17 +13,28 @@ export function daysOfCopies(folder: string, store: string, nowMs: number): stri
   return namesOf(new RegExp(`^${store}-(${DAY})\\.db$`), folder, nowMs);
 }
 
-/** Like {@link daysOfCopies}, with the copies that were saved (docs/design.md 1.3). */
+/**
+ * Like {@link daysOfCopies}, with the copies that were saved (docs/design.md 1.3). The name of a
+ * nightly copy tells no time, so of one day's copies the file that was written last is the newest.
+ */
 export function copiesOf(folder: string, store: string, nowMs: number): string[] {
   return namesOf(new RegExp(`^${store}-(${DAY}(?:-saved-\\d{6})?)\\.db$`), folder, nowMs);
 }
 
 function namesOf(pattern: RegExp, folder: string, nowMs: number): string[] {
-  const files = existsSync(folder) ? readdirSync(folder) : [];
-  const names = files.flatMap((file) => pattern.exec(file)?.[1] ?? []).sort();
+  const files = existsSync(folder) ? readdirSync(folder).sort() : [];
   const today = dayOf(nowMs);
-  const isToCome = (name: string): boolean => name.slice(0, today.length) > today;
-  return [...names.filter(isToCome), ...names.filter((name) => !isToCome(name))];
+  const copies = files.flatMap((file) => {
+    const name = pattern.exec(file)?.[1];
+    if (name === undefined) return [];
+    const day = name.slice(0, today.length);
+    const writtenMs = statSync(join(folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    return { name, place: `${day > today ? 0 : 1} ${day}`, writtenMs };
+  });
+  copies.sort(
+    (one, other) => one.place.localeCompare(other.place) || one.writtenMs - other.writtenMs,
+  );
+  return copies.map(({ name }) => name);
 }
 
 /** As in the names of copies. */

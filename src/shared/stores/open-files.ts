@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { bytesOf, prepared, renewLog, schemaOf } from "../sqlite.ts";
@@ -26,6 +26,8 @@ type Change = "missing" | "replaced" | "cut" | "log-gone";
 export class OpenFiles {
   readonly #database: DatabaseSync;
   readonly #path: string;
+  /** Without the ending: SQLite puts it beside the file, not beside a link that leads there. */
+  readonly #log: string;
   #own: Files;
   /** At the last look. */
   #bytes: number;
@@ -42,6 +44,7 @@ export class OpenFiles {
   constructor(database: DatabaseSync, path: string, onMended: (says: string) => void) {
     this.#database = database;
     this.#path = path;
+    this.#log = process.platform === "win32" ? path : realpathSync(path);
     this.#onMended = onMended;
     // The log is opened by the first read.
     schemaOf(database);
@@ -81,7 +84,7 @@ export class OpenFiles {
    */
   get mayClose(): boolean {
     if (this.#isCut) return false;
-    const log = foundAt(`${this.#path}-wal`);
+    const log = foundAt(`${this.#log}-wal`);
     return this.#change() === undefined || log === undefined || isSame(log, this.#own.get("-wal"));
   }
 
@@ -123,7 +126,8 @@ export class OpenFiles {
   }
 
   #found(): Files {
-    return new Map(["", ...logEndings].map((end) => [end, foundAt(`${this.#path}${end}`)]));
+    const logs = logEndings.map((end) => [end, foundAt(`${this.#log}${end}`)] as const);
+    return new Map([["", foundAt(this.#path)], ...logs]);
   }
 
   /** The former log goes into the database first, out of the files that are still open. */
@@ -148,7 +152,7 @@ export class OpenFiles {
       // From now on nothing of this database is written into the file under its name.
       this.#database.exec("PRAGMA wal_autocheckpoint = 0");
       for (const end of own) {
-        renameSync(`${this.#path}${end}`, `${this.#path}${end}.orphan-${at}`);
+        renameSync(`${this.#log}${end}`, `${this.#log}${end}.orphan-${at}`);
       }
     } catch {
       // Nobody may write there: the fault stays, and the next look tries again.

@@ -9,6 +9,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -26,8 +27,7 @@ import { TestClock } from "../../support/test-clock.ts";
 const schema = [storeMigration, "CREATE TABLE sale (id INTEGER PRIMARY KEY) STRICT"];
 
 /** A database with sale 1 in a nightly copy, 2 in its file, 3 only in its log. */
-function opened() {
-  const folder = temporaryFolder();
+function opened(folder = temporaryFolder()) {
   const path = join(folder, "journal.db");
   const clock = new TestClock();
   const database = openStore(path, schema);
@@ -129,6 +129,27 @@ test("the log of a replaced database is not played into the one in its place", (
   expect(nextStart(path)).toEqual(["older", [1]]);
   expect(salesIn(database)).toHaveLength(193);
 });
+
+test.skipIf(process.platform === "win32")(
+  "a database that a link leads to is watched with the log beside it",
+  () => {
+    const [folder, disk] = [temporaryFolder(), temporaryFolder()];
+    writeFileSync(join(disk, "journal.db"), "");
+    symlinkSync(join(disk, "journal.db"), join(folder, "journal.db"));
+    const { path, proof, copy, sell, savedSales } = opened(folder);
+    const log = join(disk, "journal.db-wal");
+    rmSync(log);
+    expect([proof.proved, proof.standing]).toEqual([undefined, undefined]);
+    expect(existsSync(log)).toBe(true);
+    sell(4);
+    renameSync(copy, join(disk, "journal.db"));
+    expect(proof.proved?.says).toMatch(/was replaced by another file/);
+    expect(savedSales()).toEqual([1, 2, 3, 4]);
+    expect(existsSync(log)).toBe(false);
+    // As after a power cut: nothing is closed.
+    expect(nextStart(path)).toEqual(["older", [1]]);
+  },
+);
 
 test.each([
   ["copied over", (path: string, copy: string) => copyFileSync(copy, path), ["older", [1]]],
@@ -234,6 +255,21 @@ test("a database that is moved back is no fault any more, and whole at the next 
   sell(5);
   proof.close();
   expect(nextStart(path)).toEqual(["whole", [1, 2, 3, 4, 5]]);
+});
+
+test("a database that comes back after another lay in its place keeps its log short", () => {
+  const { path, copy, database, proof, sell } = opened();
+  renameSync(path, `${path}.old`);
+  renameSync(copy, path);
+  expect(proof.proved?.says).toMatch(/was replaced by another file/);
+  sell(4);
+  renameSync(`${path}.old`, path);
+  expect([proof.proved, proof.standing]).toEqual([undefined, undefined]);
+  for (let id = 5; id < 2_500; id++) sell(id);
+  expect(statSync(`${path}-wal`).size).toBeLessThan(8 * 1024 * 1024);
+  expect(database.prepare("PRAGMA wal_autocheckpoint").get()).toEqual({ wal_autocheckpoint: 1000 });
+  proof.close();
+  expect(nextStart(path)[1]).toHaveLength(2_499);
 });
 
 test.each([["-wal"], ["-shm"], ["-wal", "-shm"]])(
