@@ -64,18 +64,24 @@ export class OpenFiles {
 
   /**
    * Saves what would be lost, and mends what can be mended without an operator. Who has no later
-   * occasion, as at a stop, saves at once what was written since the last copy.
+   * occasion, as at a stop, saves at once what was written since the last copy. Answers the fault
+   * that is left.
    */
-  attend(clock: Clock, occasion: "next" | "last" = "next"): void {
-    if (!this.#database.isOpen || this.#database.isTransaction) return;
+  attend(clock: Clock, occasion: "next" | "last" = "next"): string | undefined {
+    if (!this.#database.isOpen) return undefined;
+    if (this.#database.isTransaction) return this.fault;
     const change = this.#change();
-    if (change === undefined) this.#forget();
-    else if (change === "log-gone") this.#renewLog();
+    if (change === undefined) {
+      this.#forget();
+      return undefined;
+    }
+    if (change === "log-gone") this.#renewLog();
     else {
       if (change !== "missing") this.#setLogAside(change, clock);
       const isDue = occasion === "last" || clock.monotonicMs() >= this.#saveNotBeforeMs;
       if (change !== "cut" && isDue) this.#save(clock);
     }
+    return this.fault;
   }
 
   /**

@@ -71,8 +71,12 @@ export class WriteProof {
 
   /** As last known; writes nothing. */
   get known(): WriteFault | undefined {
+    return this.#faultWith(this.#files.fault);
+  }
+
+  #faultWith(ofFiles: string | undefined): WriteFault | undefined {
     const full = isFull(this.#folder) ? fullDisk(this.#folder) : undefined;
-    const says = this.#files.fault ?? full ?? this.#failed;
+    const says = ofFiles ?? full ?? this.#failed;
     if (says === undefined) {
       this.#sinceMs = undefined;
       return undefined;
@@ -83,18 +87,18 @@ export class WriteProof {
 
   /** As it is, or was a short time ago. */
   get proved(): WriteFault | undefined {
-    this.#attend();
+    const ofFiles = this.#attend();
     const triedMs = this.#triedMs ?? Number.NEGATIVE_INFINITY;
     const forMs = this.#isProved ? PROVED_FOR_MS : FAILED_FOR_MS;
     if (this.#clock && this.#clock.monotonicMs() - triedMs >= forMs) this.#prove();
-    return this.known;
+    return this.#faultWith(ofFiles);
   }
 
   /** For who is about to write, which proves that it can be done: only a fault is tried again. */
   get standing(): WriteFault | undefined {
-    this.#attend();
+    const ofFiles = this.#attend();
     if (this.#failed !== undefined) this.#prove();
-    return this.known;
+    return this.#faultWith(ofFiles);
   }
 
   /**
@@ -102,8 +106,7 @@ export class WriteProof {
    * it would not be, because the files of the database are gone.
    */
   assertKept(): void {
-    this.#attend();
-    const { fault } = this.#files;
+    const fault = this.#attend();
     if (fault !== undefined) throw new Error(fault);
   }
 
@@ -113,8 +116,8 @@ export class WriteProof {
     if (this.#files.mayClose) this.#database.close();
   }
 
-  #attend(occasion: "next" | "last" = "next"): void {
-    if (this.#clock) this.#files.attend(this.#clock, occasion);
+  #attend(occasion: "next" | "last" = "next"): string | undefined {
+    return this.#clock ? this.#files.attend(this.#clock, occasion) : this.#files.fault;
   }
 
   /** By the last try, a write or a proof. */
