@@ -8,7 +8,7 @@ import { sleep, systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { until } from "../support/child-program.ts";
 import { runToEnd, startProcess } from "../support/own-processes.ts";
-import { asIdle } from "../support/patience.ts";
+import { asIdle, PATIENCE_MS } from "../support/patience.ts";
 import { Publisher } from "../support/publisher.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { makeDelivery, migratesAndCrashes, withFirstWords } from "./fixtures/test-delivery.ts";
@@ -223,6 +223,9 @@ test("a launcher that a service manager runs takes a version itself", async () =
   await publisher.publish(delivery("1.3.5"));
   const now = await launch("update", "--now");
   expect(now.stdout).toContain("the service takes it");
+  // The programs that the update has started end with its launcher, and those of the next one come.
+  const isNext = (): boolean => service.output.includes("the version that is named runs next");
+  await until("the end of the launcher", () => isNext() || undefined);
   await until("an answer of 1.3.5", async () => (await answers("1.3.5")) || undefined);
   await until("1.3.5", async () => (await runs("1.3.5")) || undefined);
   const sold = kiosk.charged.length;
@@ -244,7 +247,8 @@ test("a launcher that is killed on the probation leaves the rest to the keep-ali
   const record = join(data, "update", "under-way.json");
   const isOnProbation = (): boolean =>
     existsSync(record) && readFileSync(record, "utf8").includes('"step":"probation"');
-  await until("the probation", () => isOnProbation() || undefined);
+  // Behind an unpacking, a self-test of two programs and a copy of the stores.
+  await until("the probation", () => isOnProbation() || undefined, 3 * PATIENCE_MS);
   launcher.kill("SIGKILL");
   await ended;
   await runToEnd("sh", [join(root, "always-up.sh"), "--data", data]);
