@@ -19,6 +19,7 @@ import { StoreLosses } from "../../src/supervisor/stores/store-losses.ts";
 import { growthOf } from "../../src/supervisor/stores/supervisor-stores.ts";
 import { TakeOver } from "../../src/supervisor/stores/take-over.ts";
 import { TestClock } from "../support/test-clock.ts";
+import { withoutPauses } from "./clock-without-pauses.ts";
 import { operationIdOf, orderOf, publicIdOf, special, transactionOf } from "./full-supervisor.ts";
 import { sampleTransaction } from "./sample-transaction.ts";
 
@@ -39,22 +40,8 @@ export async function runAll(database: DatabaseSync, n: number): Promise<void> {
   changeOutbox(database, n);
   changeStores(database, n, clock);
   changeGateway(database, n);
-  const pauses = { startTimer: atOnce };
-  await retentionChore(database, 30, { ...clockOf(clock), ...pauses }).run();
+  await retentionChore(database, 30, withoutPauses(clock)).run();
 }
-
-type Clock = Parameters<typeof retentionChore>[2];
-
-const clockOf = (clock: Clock): Clock => ({
-  now: () => clock.now(),
-  monotonicMs: () => clock.monotonicMs(),
-  startTimer: (...given) => clock.startTimer(...given),
-});
-
-const atOnce: Clock["startTimer"] = (name, _delayMs, fire) => {
-  queueMicrotask(fire);
-  return { name, clear: () => {} };
-};
 
 function readOutbox(database: DatabaseSync, n: number): void {
   const store = new OutboxStore(database);

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { transaction } from "../../../src/shared/sqlite.ts";
 import { PAYMENT_PAGE_DAYS, retentionChore } from "../../../src/supervisor/outbox/retention.ts";
+import { withoutPauses } from "../clock-without-pauses.ts";
 import { mapiOf, resultOf } from "../notifications/mapi.ts";
 import { accepted, refusedOrder } from "../recording-gateway.ts";
 import { fullTransaction } from "../sample-transaction.ts";
@@ -45,25 +46,11 @@ async function settled() {
     },
     rig.clock.now(),
   );
-  const chore = retentionChore(rig.database, DAYS, { ...clockOf(rig.clock), startTimer: atOnce });
+  const chore = retentionChore(rig.database, DAYS, withoutPauses(rig.clock));
   const content = (orderId: string) => JSON.parse(rig.store.content(idOf(orderId)) ?? "{}");
   const value = (sql: string) => Object.values(rig.database.prepare(sql).get() ?? {})[0];
   return { rig, orders, idOf, chore, content, value, raw };
 }
-
-type Clock = Parameters<typeof retentionChore>[2];
-
-const clockOf = (clock: Clock): Clock => ({
-  now: () => clock.now(),
-  monotonicMs: () => clock.monotonicMs(),
-  startTimer: (...given) => clock.startTimer(...given),
-});
-
-/** The pauses between batches are over at once. */
-const atOnce: Clock["startTimer"] = (name, _delayMs, fire) => {
-  queueMicrotask(fire);
-  return { name, clear: () => {} };
-};
 
 describe("what is kept", () => {
   test("the payment page of a sent order is erased after its days, from the file too", async () => {
