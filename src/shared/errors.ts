@@ -175,8 +175,8 @@ const paymentErrors = {
     "unknown",
     "same_order",
     "The journal on disk cannot be read or written, or its file was deleted or replaced.",
-    "Check free space and permissions of the data folder and its disk; it goes on by itself. Where " +
-      "a file is gone, GET /health says the steps.",
+    "Check free space and permissions of the data folder and its disk; it goes on by itself. " +
+      "Where a file is gone, GET /health says the steps.",
   ),
   STORES_DISAGREE: row(
     503,
