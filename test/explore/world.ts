@@ -1,4 +1,4 @@
-import type { Look } from "../../src/tp-manager/attempts/evidence-policy.ts";
+import type { Look } from "../../src/tp-manager/matching/facts.ts";
 import type { AttemptState } from "../../src/tp-manager/attempts/payment.ts";
 import type {
   Baseline,

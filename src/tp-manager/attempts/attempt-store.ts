@@ -1,8 +1,8 @@
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
-import type { NextFound } from "./evidence-policy.ts";
-import type { SinceSale } from "./freshness-policy.ts";
+import type { NextFound } from "../matching/facts.ts";
+import type { SinceSale } from "../matching/fresh-number.ts";
 import type {
   Attempt,
   AttemptEvent,

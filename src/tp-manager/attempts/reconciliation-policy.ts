@@ -1,5 +1,5 @@
 import type { ClosingTotals, TerminalIdentity } from "../terminal/terminal.ts";
-import { sameTerminal } from "./comparison-policy.ts";
+import { sameTerminal } from "../matching/comparison.ts";
 import {
   formerReceipt,
   isInReceipts,

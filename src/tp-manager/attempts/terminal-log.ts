@@ -3,7 +3,7 @@ import type {
   TerminalIdentity,
   TransactionReport,
 } from "../terminal/terminal.ts";
-import type { StrayFinding } from "./ladder-policy.ts";
+import type { StrayFinding } from "../matching/table.ts";
 
 /** An end of day as it was asked for and as it ended; null while its end is not known. */
 export interface TelecollectionRow {

@@ -6,7 +6,7 @@ import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { UnwrittenStep } from "../attempts/attempt-writer.ts";
 import type { Announce } from "../attempts/event-table.ts";
 import { storage } from "../attempts/failures.ts";
-import type { SaleToReverse } from "../attempts/freshness-policy.ts";
+import type { SaleToReverse } from "../matching/fresh-number.ts";
 import type { Attempt } from "../attempts/payment.ts";
 import { isInDoubt, phaseTable } from "../attempts/phase-table.ts";
 import type { Baseline, HeldTerminal, TerminalFacts } from "../terminal/terminal.ts";

@@ -1,8 +1,8 @@
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
-import { sameTerminal } from "../attempts/comparison-policy.ts";
-import { lostSince } from "../attempts/evidence-policy.ts";
-import { freshnessOf } from "../attempts/freshness-policy.ts";
+import { sameTerminal } from "../matching/comparison.ts";
+import { lostSince } from "../matching/facts.ts";
+import { freshnessOf } from "../matching/fresh-number.ts";
 import { newestAttempts } from "../attempts/newest-attempts.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";

@@ -6,7 +6,7 @@ import {
   compareReports,
   mayBeAnotherSale,
   namesAnotherSale,
-} from "../attempts/comparison-policy.ts";
+} from "../matching/comparison.ts";
 import { mayBeKeptBack, mayBeOfEarlier } from "../attempts/kept-back-policy.ts";
 import { newestAttempts } from "../attempts/newest-attempts.ts";
 import {

@@ -3,8 +3,8 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type UnwrittenStep } from "../attempts/attempt-writer.ts";
-import { compareReports, sameTerminal } from "../attempts/comparison-policy.ts";
-import { doubtOfAttempt } from "../attempts/doubt-policy.ts";
+import { compareReports, sameTerminal } from "../matching/comparison.ts";
+import { doubtOfAttempt } from "../matching/doubt.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import {
   type Doubt,
@@ -13,8 +13,8 @@ import {
   type Known,
   type Look,
   lostSince,
-} from "../attempts/evidence-policy.ts";
-import { type Conclusion, judge, judgeByNext, type Verdict } from "../attempts/ladder-policy.ts";
+} from "../matching/facts.ts";
+import { type Conclusion, judge, judgeByNext, type Verdict } from "../matching/table.ts";
 import {
   type Attempt,
   type AttemptState,
@@ -23,7 +23,7 @@ import {
   type ReversalInDoubtState,
 } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
-import { isFromPayment } from "../attempts/payment-time-policy.ts";
+import { isFromPayment } from "../matching/own-time.ts";
 import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";

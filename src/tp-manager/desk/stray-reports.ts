@@ -4,16 +4,16 @@ import type { Logger } from "../../shared/logger.ts";
 import { currencyOf, formatMajor } from "../../shared/money.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
-import { compareReports } from "../attempts/comparison-policy.ts";
-import { doubtOfStray } from "../attempts/doubt-policy.ts";
-import type { Known, Look } from "../attempts/evidence-policy.ts";
+import { compareReports } from "../matching/comparison.ts";
+import { doubtOfStray } from "../matching/doubt.ts";
+import type { Known, Look } from "../matching/facts.ts";
 import {
   type Conclusion,
   judge,
   type StrayFinding,
   strayFindings,
   type Verdict,
-} from "../attempts/ladder-policy.ts";
+} from "../matching/table.ts";
 import type { Attempt } from "../attempts/payment.ts";
 import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
 import type { Baseline, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../shared/errors.ts";
 import type { Clock } from "../../shared/time.ts";
-import { sameTerminal } from "../attempts/comparison-policy.ts";
+import { sameTerminal } from "../matching/comparison.ts";
 import { storage } from "../attempts/failures.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import {

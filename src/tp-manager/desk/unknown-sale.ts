@@ -1,6 +1,6 @@
 import type { AttemptStore } from "../attempts/attempt-store.ts";
-import { compareReports, compareStored, sameTerminal } from "../attempts/comparison-policy.ts";
-import { canBeReversalOf } from "../attempts/doubt-policy.ts";
+import { compareReports, compareStored, sameTerminal } from "../matching/comparison.ts";
+import { canBeReversalOf } from "../matching/doubt.ts";
 import { newestAttempts } from "../attempts/newest-attempts.ts";
 import { type Attempt, saleOf } from "../attempts/payment.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
-import type { ReportedResult, SinceSale } from "../attempts/freshness-policy.ts";
+import type { ReportedResult, SinceSale } from "../matching/fresh-number.ts";
 import {
   type Attempt,
   type AttemptEvent,

@@ -4,13 +4,13 @@ import {
   compareReports,
   namesTrace,
   sameTerminal,
-} from "../attempts/comparison-policy.ts";
+} from "../matching/comparison.ts";
 import {
   canBeReversalOf,
   canBeSaleOf,
   canBeSettledSale,
   canHaveBeenTakenBack,
-} from "../attempts/doubt-policy.ts";
+} from "../matching/doubt.ts";
 import { canHaveLeft } from "../attempts/never-sent.ts";
 import {
   type Attempt,

@@ -1,5 +1,5 @@
-import { compareReports, sameTerminal } from "../attempts/comparison-policy.ts";
-import { lostSince, type NextFound } from "../attempts/evidence-policy.ts";
+import { compareReports, sameTerminal } from "../matching/comparison.ts";
+import { lostSince, type NextFound } from "../matching/facts.ts";
 import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import { isTakenOverSale } from "../attempts/taken-over.ts";

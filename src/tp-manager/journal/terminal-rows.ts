@@ -1,6 +1,6 @@
-import { compareReports } from "../attempts/comparison-policy.ts";
+import { compareReports } from "../matching/comparison.ts";
 import type { EventData } from "../attempts/event-table.ts";
-import type { StrayFinding } from "../attempts/ladder-policy.ts";
+import type { StrayFinding } from "../matching/table.ts";
 import type {
   SettledStray,
   StrayRow,

@@ -1,6 +1,6 @@
 import { AppError } from "../../shared/errors.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
-import type { SaleToReverse } from "../attempts/freshness-policy.ts";
+import type { SaleToReverse } from "../matching/fresh-number.ts";
 import {
   type Attempt,
   isCharged,

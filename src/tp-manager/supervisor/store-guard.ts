@@ -5,7 +5,7 @@ import type { Logger } from "../../shared/logger.ts";
 import { formatMajor } from "../../shared/money.ts";
 import { type Clock, sleep, unlessAborted } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
-import { sameTerminal } from "../attempts/comparison-policy.ts";
+import { sameTerminal } from "../matching/comparison.ts";
 import { storage } from "../attempts/failures.ts";
 import { newestAttempts } from "../attempts/newest-attempts.ts";
 import { isNotCharged, type PaymentRequest } from "../attempts/payment.ts";

@@ -7,7 +7,7 @@ import {
   factsOf,
   type Known,
   type Look,
-} from "./evidence-policy.ts";
+} from "./facts.ts";
 
 /**
  * The one ladder of evidence: what the facts of a look prove about a payment in doubt, a reversal

@@ -6,9 +6,9 @@ import {
   isNextReceipt,
   namesTrace,
   sameTerminal,
-} from "./comparison-policy.ts";
-import { isFromPayment, type PaymentTime } from "./payment-time-policy.ts";
-import { givesBack } from "./reversal-machine.ts";
+} from "./comparison.ts";
+import { isFromPayment, type PaymentTime } from "./own-time.ts";
+import { givesBack } from "../attempts/reversal-machine.ts";
 
 /**
  * The facts about a doubt that one look at the terminal shows, together with what was heard on the

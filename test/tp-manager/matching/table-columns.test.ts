@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Doubt, Known } from "../../../src/tp-manager/attempts/evidence-policy.ts";
-import { judgeByNext } from "../../../src/tp-manager/attempts/ladder-policy.ts";
+import type { Doubt, Known } from "../../../src/tp-manager/matching/facts.ts";
+import { judgeByNext } from "../../../src/tp-manager/matching/table.ts";
 import type { LastTransaction } from "../../../src/tp-manager/terminal/terminal.ts";
 import { baseline, earlierReport, identity, report } from "../../support/reports.ts";
 import {

@@ -1,7 +1,7 @@
 import { invariant } from "../../shared/invariant.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
-import { compareReports } from "./comparison-policy.ts";
-import type { Asked, Doubt, Heard } from "./evidence-policy.ts";
+import { compareReports } from "./comparison.ts";
+import type { Asked, Doubt, Heard } from "./facts.ts";
 import {
   type Attempt,
   goodsWindowSeconds,
@@ -9,10 +9,10 @@ import {
   type JudgedReport,
   type PaymentRequest,
   type ReversalInDoubtState,
-} from "./payment.ts";
-import { judgeReport } from "./payment-machine.ts";
-import { isFromPayment } from "./payment-time-policy.ts";
-import type { StrayRow } from "./terminal-log.ts";
+} from "../attempts/payment.ts";
+import { judgeReport } from "../attempts/payment-machine.ts";
+import { isFromPayment } from "./own-time.ts";
+import type { StrayRow } from "../attempts/terminal-log.ts";
 
 /** The doubt that an attempt or a stray report leaves, as evidence-policy.ts describes it. Pure. */
 
