@@ -1,8 +1,8 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Transaction } from "../../shared/transaction.ts";
+import { compareReports } from "../matching/comparison.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { AttemptInput } from "./attempt-input.ts";
-import { compareReports } from "../matching/comparison.ts";
 import {
   type AttemptEvent,
   type AttemptState,

@@ -1,12 +1,12 @@
 import { invariant } from "../../shared/invariant.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
-import type { SaleToReverse } from "../matching/fresh-number.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
+import type { SaleToReverse } from "../matching/fresh-number.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
-import { tellReversedBefore } from "./late-reversals.ts";
+import { tellReversedBefore } from "./corrections.ts";
 import { observe, orderOf, writeEnd } from "./payment-run.ts";
 import type { Held } from "./terminal-turn.ts";
 

@@ -32,24 +32,40 @@ export interface Candidate {
   readonly as: "sale" | "reversal";
 }
 
-/** Somebody who is no attempt of this journal. */
-export type Outsider =
-  /** Others sell at this terminal. */
-  | "outsider"
-  /** An order that was lost with the journal. */
-  | "lost order";
+/** Reasons for which a record is not one attempt's for certain. */
+const whyNotOne = {
+  retold: "it cannot be told from a record of before",
+  "several orders": "it can be that of several orders",
+  outsider: "others are paid at this terminal too",
+  "lost order": "an order that was lost with the journal fits too",
+  untimed: "it tells no time",
+  later: "other commands were sent since",
+  closed: "an end of day may have run since",
+} as const;
+export type WhyNotOne = keyof typeof whyNotOne;
+
+export const whyInWords = (why: WhyNotOne): string => whyNotOne[why];
 
 /** Whose transaction a record is. */
 export type Answer =
   /** This record was seen before. null: it was nobody's then. */
-  | { readonly answer: "known"; readonly orderId: string | null; readonly proof: Proof }
+  | {
+      readonly answer: "known";
+      readonly orderId: string | null;
+      readonly transactionId: string | null;
+      /** false: it only cannot be told from that one, and no attempt of ours fits. */
+      readonly isCertain: boolean;
+      readonly proof: Proof;
+    }
   /** No other candidate is left. */
   | { readonly answer: "one"; readonly candidate: Candidate; readonly proof: Proof }
-  /** Several are left; at least one of them is an attempt of ours. */
+  /** Several are left, or one that nothing proves; at least one of them is an attempt of ours. */
   | {
       readonly answer: "many";
+      /** The newest first. */
       readonly candidates: readonly Candidate[];
-      readonly outsiders: readonly Outsider[];
+      readonly why: WhyNotOne;
+      /** In words. */
       readonly because: string;
     }
   /** No candidate. `near`: attempts that fit but for one fact, for an alarm's words only. */
