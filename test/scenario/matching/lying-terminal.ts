@@ -48,6 +48,9 @@ export class LyingTerminal {
   readonly courses: Course[] = [];
   /** The course of the next reversals. */
   reversal: Course = reverses;
+  /** It waits for the goods. */
+  isVending = false;
+  /** The numbers that were given last. */
   receipt = 411;
   trace = 70_512;
   #sales = 0;
@@ -86,6 +89,12 @@ export class LyingTerminal {
       card: `476173XXXXXX${String(1_207 + 31 * this.#sales).padStart(4, "0")}`,
       ...change,
     };
+  }
+
+  /** What is really stored; there is something. */
+  get last(): Told {
+    if (!this.stored) throw new Error("nothing is stored");
+    return this.stored;
   }
 
   /** Date and time of a transaction, so many milliseconds from the last one. */
@@ -180,7 +189,7 @@ export class LyingTerminal {
 
   readonly #commands: Commands = {
     registration: (line) =>
-      line.tell("completion", { fields: { terminalId: TERMINAL_ID, currency: "0978" } }),
+      line.tell("completion", { fields: { typeByte: this.isVending ? 0x10 : 0, ...registered } }),
     "status-enquiry": (line) =>
       line.tell("status-completion", { parts: { terminalStatus: 0 }, tags: identity }),
     "repeat-receipt": (line) => this.#repeat(line),
@@ -209,6 +218,8 @@ export class LyingTerminal {
     return await line.tell("completion");
   }
 }
+
+const registered = { terminalId: TERMINAL_ID, currency: "0978" };
 
 const identity = [
   tag("terminalId", TERMINAL_ID),
@@ -307,9 +318,8 @@ export const losesLine =
 
 /** The terminal tells this result and a good end, and has charged nobody. */
 export const tells =
-  (told: Told | null): Course =>
+  (told: Told): Course =>
   async (at) => {
-    if (!told) throw new Error("nothing was stored that could be told");
     await at.report(told);
     await at.complete();
   };

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { abortsYetStores, type Course, type LyingTerminal, losesLine } from "./lying-terminal.ts";
 import { PRICE, shopTest } from "./shop.ts";
+import type { Told } from "./zvt-line.ts";
 
 const unknown = { status: "Unknown", charged: "unknown", commands: 1 };
 const charged = { status: "Success", charged: "yes", commands: 1, charges: 1 };
@@ -28,7 +29,7 @@ shopTest.concurrent("F2: the terminal is asked about the sale of this order", as
 shopTest.concurrent("F6: the old receipt again, with other numbers", async ({ open }) => {
   const shop = await open();
   await shop.sell("P");
-  const retold = { ...shop.terminal.stored, ...{ receipt: "0413", trace: "070514" } };
+  const retold = { ...shop.terminal.last, ...{ receipt: "0413", trace: "070514" } };
   await shop.pay("A", PRICE, losesLine(showing(retold)));
   expect(await shop.known("A")).toEqual({ ...unknown, charges: 0 });
   await shop.alarmsOf("A");
@@ -37,7 +38,7 @@ shopTest.concurrent("F6: the old receipt again, with other numbers", async ({ op
 shopTest.concurrent("F6: the old receipt again, with another time", async ({ open }) => {
   const shop = await open();
   await shop.sell("P");
-  const retold = { ...shop.terminal.stored, ...shop.terminal.moment(3 * 60_000) };
+  const retold = { ...shop.terminal.last, ...shop.terminal.moment(3 * 60_000) };
   await shop.pay("A", PRICE, losesLine(showing(retold)));
   expect(await shop.known("A")).toEqual({ ...unknown, charges: 0 });
   await shop.alarmsOf("A");
@@ -100,9 +101,9 @@ shopTest.concurrent("F11b: an aborted sale that was kept, told without time", as
 
 /** From now on Repeat Receipt tells this. */
 const showing =
-  (told: object) =>
+  (told: Told) =>
   (terminal: LyingTerminal): void => {
-    terminal.repeat = () => told as LyingTerminal["stored"];
+    terminal.repeat = () => told;
   };
 
 /** The money goes back, the line is lost, and the terminal goes on telling the sale. */

@@ -79,16 +79,7 @@ shopTest.concurrent("F11: an aborted sale that was kept, told without time", asy
 shopTest.concurrent("F12: a sale by staff behind a kill is not given back", async ({ open }) => {
   const shop = await open(shared);
   await shop.sell("P", 500);
-  const begun = Promise.withResolvers<void>();
-  const paying = shop.pay("A", PRICE, async (at) => {
-    begun.resolve();
-    await at.waits();
-  });
-  await Promise.all([
-    expect(paying).rejects.toThrow(),
-    begun.promise.then(() => shop.restart(() => shop.terminal.sellByStaff(PRICE))),
-  ]);
-  await shop.quiet();
+  await shop.killedPaying("A", (terminal) => terminal.sellByStaff(PRICE));
   await shop.reverse("A");
   expect([shop.terminal.reversed, shop.terminal.count("staff", "money back")]).toEqual([[], 0]);
   expect(await shop.known("A")).toEqual({ ...unknown, charges: 0 });

@@ -37,7 +37,7 @@ const askAgain = [
   "STORES_DISAGREE",
 ];
 /** How long a kiosk asks again: longer than any look of these short timers. */
-const ASKED_FOR_MS = asSlow(8_000);
+const ASKED_FOR_MS = asSlow(5_000);
 
 const timers = {
   TEST_TIMERS: "yes",
@@ -151,6 +151,20 @@ export class Shop {
       return (isFree && running === null) || undefined;
     });
     await this.terminal.idle();
+  }
+
+  /** tp-manager is killed while the terminal waits for a card; then it is started again. */
+  async killedPaying(orderId: string, meanwhile: (terminal: LyingTerminal) => void): Promise<void> {
+    const begun = Promise.withResolvers<void>();
+    const paying = this.pay(orderId, PRICE, async (at) => {
+      begun.resolve();
+      await at.waits();
+    });
+    await Promise.all([
+      expect(paying).rejects.toThrow(),
+      begun.promise.then(() => this.restart(() => meanwhile(this.terminal))),
+    ]);
+    await this.quiet();
   }
 
   /** kill -9 of tp-manager, and its next start on the same data. */
