@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { type Apdu, container, decodeMessage, type Message, tag } from "../../../src/zvt/index.ts";
-import { fieldsOf, LineGone, TERMINAL_ID, type Told, ZvtLine } from "./zvt-line.ts";
+import { EURO, fieldsOf, LineGone, TERMINAL_ID, type Told, ZvtLine } from "./zvt-line.ts";
 
 /** A movement at the bank: the only truth about money. */
 interface Booked {
@@ -219,7 +219,7 @@ export class LyingTerminal {
   }
 }
 
-const registered = { terminalId: TERMINAL_ID, currency: "0978" };
+const registered = { terminalId: TERMINAL_ID, currency: EURO };
 
 const identity = [
   tag("terminalId", TERMINAL_ID),
@@ -229,7 +229,7 @@ const identity = [
 const noTotals = { receiptFrom: "0000", receiptTo: "0000", groups: [] };
 
 /** The terminal's side of one accepted payment or reversal. */
-export class Dialogue {
+class Dialogue {
   readonly terminal: LyingTerminal;
   readonly amountMinor: number;
   /** That a reversal names. */

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { until } from "../../support/child-program.ts";
 import { abortsYetStores, type Course, type LyingTerminal, losesLine } from "./lying-terminal.ts";
 import { PRICE, type Shop, shopTest } from "./shop.ts";
 
@@ -205,4 +206,12 @@ shopTest.concurrent("a terminal that has shown a reversal, and shows none", asyn
   shop.terminal.reversal = losesLine();
   await shop.reverse("B");
   expect(await shop.known("B")).toMatchObject({ status: "Success", charges: 1 });
+});
+
+shopTest.concurrent("a sale that no order is near to tells of a lost journal", async ({ open }) => {
+  const shop = await open();
+  await shop.sell("P");
+  shop.terminal.sellByStaff(1_700);
+  await shop.pay("A");
+  await until("the alarm", () => shop.alarms().includes("journal-lost") || undefined);
 });

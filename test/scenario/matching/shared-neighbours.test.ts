@@ -99,3 +99,14 @@ shopTest.concurrent("a lost line, and nothing new is stored", async ({ open }) =
   await shop.pay("A", PRICE, losesLine());
   expect(await shop.known("A")).toMatchObject({ charged: "no", commands: 1, charges: 0 });
 });
+
+shopTest.concurrent("sales of staff between sales of one amount", async ({ open }) => {
+  const shop = await open(shared);
+  await shop.sell("P");
+  shop.terminal.sellByStaff(PRICE);
+  await shop.sell("A");
+  shop.terminal.sellByStaff(PRICE);
+  await shop.sell("B");
+  await shop.expectSound();
+  expect([shop.terminal.paid, shop.alarms()]).toEqual([["P", "A", "B"], []]);
+});

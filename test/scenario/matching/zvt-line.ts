@@ -27,8 +27,8 @@ export interface Told {
   readonly card: string | null;
 }
 
-const TERMINAL_ID = "52004711";
-const EURO = "0978";
+export const TERMINAL_ID = "52004711";
+export const EURO = "0978";
 const ABORT = 0x06b0;
 
 export function fieldsOf(told: Told): FieldInputs {
@@ -116,5 +116,3 @@ export class ZvtLine {
     else this.#arrived.push(apdu);
   }
 }
-
-export { TERMINAL_ID };
