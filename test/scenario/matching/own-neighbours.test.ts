@@ -1,7 +1,8 @@
 import { expect } from "vitest";
 import { until } from "../../support/child-program.ts";
-import { abortsYetStores, type Course, type LyingTerminal, losesLine } from "./lying-terminal.ts";
+import { abortsYetStores, type Course, losesLine } from "./dialogue.ts";
 import { PRICE, type Shop, shopTest } from "./shop.ts";
+import type { Till } from "./till.ts";
 
 /** The sale that was kept is the order's: no second one leaves, and a person hears of the order. */
 async function expectFound(shop: Shop): Promise<void> {
@@ -126,7 +127,7 @@ shopTest.concurrent("the old receipt with other numbers, behind a kill", async (
   await expectNotTaken(shop);
 });
 
-shopTest.concurrent.for<[string, (terminal: LyingTerminal) => object]>([
+shopTest.concurrent.for<[string, (terminal: Till) => object]>([
   ["as it was", () => ({})],
   ["with another time", (terminal) => terminal.moment(60_000)],
 ])("the receipt before the last one, %s", async ([, change], { open }) => {
@@ -134,7 +135,7 @@ shopTest.concurrent.for<[string, (terminal: LyingTerminal) => object]>([
   await shop.sell("P");
   const told = shop.terminal.last;
   await shop.sell("C", 1_300);
-  const retells = (terminal: LyingTerminal): void => {
+  const retells = (terminal: Till): void => {
     const retold = { ...told, ...change(terminal) };
     terminal.repeat = () => retold;
   };

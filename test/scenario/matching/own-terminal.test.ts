@@ -1,6 +1,7 @@
 import { expect } from "vitest";
-import { abortsYetStores, type Course, type LyingTerminal, losesLine } from "./lying-terminal.ts";
+import { abortsYetStores, type Course, losesLine } from "./dialogue.ts";
 import { PRICE, shopTest } from "./shop.ts";
+import type { Till } from "./till.ts";
 import type { Told } from "./zvt-line.ts";
 
 const unknown = { status: "Unknown", charged: "unknown", commands: 1 };
@@ -102,7 +103,7 @@ shopTest.concurrent("F11b: an aborted sale that was kept, told without time", as
 /** From now on Repeat Receipt tells this. */
 const showing =
   (told: Told) =>
-  (terminal: LyingTerminal): void => {
+  (terminal: Till): void => {
     terminal.repeat = () => told;
   };
 

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
-import { type LyingTerminal, tells } from "./lying-terminal.ts";
+import { tells } from "./dialogue.ts";
 import { PRICE, type Shop, shopTest } from "./shop.ts";
+import type { Till } from "./till.ts";
 import type { Told } from "./zvt-line.ts";
 
 /** An order is told a result that another transaction had: it is in doubt, and nothing is taken. */
@@ -15,7 +16,7 @@ async function expectRefused(shop: Shop, told: Told, orderId = "B"): Promise<voi
   await shop.expectSound();
 }
 
-shopTest.concurrent.for<[string, (terminal: LyingTerminal) => Told | number]>([
+shopTest.concurrent.for<[string, (terminal: Till) => Told | number]>([
   ["refuses to repeat", () => 0xa0],
   ["repeats without the time", ({ last }) => ({ ...last, time: null })],
 ])("F4: a report again, of a terminal that %s", async ([, repeat], { open }) => {

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { abortsYetStores, type Course, losesLine } from "./lying-terminal.ts";
+import { abortsYetStores, type Course, losesLine } from "./dialogue.ts";
 import { PRICE, type Shop, shopTest } from "./shop.ts";
 
 /** Staff sell at the terminal too. */

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { abortsYetStores, losesLine } from "./lying-terminal.ts";
+import { abortsYetStores, losesLine } from "./dialogue.ts";
 import { PRICE, shopTest } from "./shop.ts";
 
 /** Staff sell at the terminal too, so a sale that it shows may be theirs. */

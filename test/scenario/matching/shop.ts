@@ -4,7 +4,8 @@ import { expect, test } from "vitest";
 import { until } from "../../support/child-program.ts";
 import { type Answer, TestInstallation } from "../../support/installation.ts";
 import { asSlow } from "../../support/patience.ts";
-import { type Course, LyingTerminal } from "./lying-terminal.ts";
+import type { Course } from "./dialogue.ts";
+import { LyingTerminal } from "./lying-terminal.ts";
 
 interface ShopOptions {
   /** TERMINAL_SHARED: staff sell at the terminal too. */
