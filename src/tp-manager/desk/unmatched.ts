@@ -32,6 +32,8 @@ interface UnmatchedParts {
   readonly inquiries: Inquiries;
   readonly matcher: Matcher;
   readonly corrections: Corrections;
+  /** The terminal has stored a sale that no order can be told of: a journal may have been lost. */
+  readonly guard: { noteSale(now: Baseline): boolean };
 }
 
 /**
@@ -92,6 +94,8 @@ export class Unmatched {
       const answer = matcher.newSale(now);
       if (!answer) return false;
       const candidates = candidatesIn(answer);
+      // What no order here can have made may be of a journal that was lost.
+      this.#parts.guard.noteSale(now);
       const isReversal = candidates.length > 0 && candidates.every(({ as }) => as === "reversal");
       if (isReversal) return false;
       if (!matcher.isShared && (candidates.length > 0 || this.#isInDoubt)) {
@@ -109,9 +113,10 @@ export class Unmatched {
 
   /** Asks about what was found before anything is sold. false: that was done before. */
   #hold(now: Baseline, report: TransactionReport, answer: Answer | null): boolean {
-    const { clock, log } = this.#parts;
-    const isUnmatched = answer?.answer === "none";
-    const seen = { atMs: clock.now(), report, identity: now.identity, isUnmatched };
+    const { clock, log, matcher } = this.#parts;
+    const { identity } = now;
+    const isUnmatched = answer !== null && !matcher.explains(report, identity);
+    const seen = { atMs: clock.now(), report, identity, isUnmatched };
     const kept = this.#keep(seen);
     if (kept === "repeated") return false;
     // First of all, so that it is asked about whatever fails behind this line.
@@ -135,7 +140,9 @@ export class Unmatched {
     const known = terminalLog.strays(1);
     if (known.some((one) => compareReports(one.report, report) === "same")) return;
     const atMs = clock.now();
-    const seen = { atMs, report, identity: now.identity, isUnmatched: answer.answer === "none" };
+    const { identity } = now;
+    const isUnmatched = !matcher.explains(report, identity);
+    const seen = { atMs, report, identity, isUnmatched };
     const id = terminalLog.keepStray(seen);
     const words = candidateWords(answer);
     if (id !== undefined) terminalLog.endStray(id, atMs, "unclear", words);
@@ -262,7 +269,8 @@ export class Unmatched {
       const soldSince = id === null || terminalLog.soldSinceStray(id);
       const closedSince = id === null || terminalLog.closedSinceStray(id);
       const answer = this.#whose(row);
-      const strayIs = answer.answer === "known" ? answer.orderId : null;
+      const isKnown = answer.answer === "known" && answer.isCertain;
+      const strayIs = isKnown ? answer.orderId : null;
       return { ...nothing, strayIs, soldSince, closedSince };
     } catch (error) {
       log.error({ err: error }, "the journal could not be read about an unexpected report");
