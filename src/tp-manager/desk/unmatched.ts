@@ -233,8 +233,8 @@ export class Unmatched {
       },
       conclude: (conclusion, look) => {
         const { terminalLog } = this.#parts;
-        const { finding, because } = this.#finding(conclusion, row, look);
-        if (!isTold) this.#tell(row.report, { finding, because });
+        const { finding, because, answer } = this.#finding(conclusion, row, look);
+        if (!isTold) this.#tell(row.report, { finding, because, answer });
         isTold = true;
         id ??= terminalLog.keepStray(row) ?? null;
         if (id !== null) terminalLog.endStray(id, clock.now(), finding, because);
@@ -256,7 +256,7 @@ export class Unmatched {
     }
     const answer = this.#whose(row);
     const orderId = corrections.apply(answer, row.report);
-    if (orderId === undefined) return unlessReversal(found, answer);
+    if (orderId === undefined) return { ...unlessReversal(found, answer), answer };
     return { finding: "known", because: `it is the sale of order ${orderId}, reported late` };
   }
 
@@ -278,15 +278,19 @@ export class Unmatched {
     }
   }
 
-  #tell(report: TransactionReport, { finding, because }: Found): void {
+  #tell(report: TransactionReport, { finding, because, answer = null }: Found): void {
     const { log } = this.#parts;
     const { receiptNumber, traceNumber, amountMinor } = report;
     if (finding === "held") {
       const what = report.originalTrace === null ? "sale" : "reversal";
       log.error(
-        { alarm: "sale-without-order", receiptNumber, traceNumber, amountMinor },
+        {
+          ...{ alarm: "sale-without-order", receiptNumber, traceNumber, amountMinor },
+          ...ordersIn(answer),
+        },
         `the terminal holds a ${what} that no order asked for: ` +
-          `receipt ${receiptNumber ?? "unknown"}, ${amountOf(report)}`,
+          `receipt ${receiptNumber ?? "unknown"}, ${amountOf(report)}` +
+          (answer === null ? "" : `; ${candidateWords(answer)}`),
       );
     }
     if (finding === "unclear") {
@@ -299,6 +303,7 @@ export class Unmatched {
 interface Found {
   readonly finding: StrayFinding;
   readonly because: string;
+  readonly answer?: Answer | null;
 }
 
 /** "taken-back" is told as "reversed"; anything that is no finding is unclear. */

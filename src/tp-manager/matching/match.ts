@@ -107,7 +107,10 @@ export function knownAs(
   const seen = view
     .sharingName(record, atMs - PERIOD_MS)
     .map((one) => ({ ...one, is: compareReports(one.record, record) }))
-    .filter((one) => one.is === "same" || (one.is !== "different" && isLike(one.record, record)))
+    .filter(
+      ({ is, record: before }) =>
+        is === "same" || (is !== "different" && before.good === record.good),
+    )
     .filter(
       (one) =>
         (one.is === "same" && tellMoments(one.record, record)) || isOfOnePeriod(one, found, view),
