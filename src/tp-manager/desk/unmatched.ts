@@ -233,8 +233,9 @@ export class Unmatched {
       },
       conclude: (conclusion, look) => {
         const { terminalLog } = this.#parts;
-        const { finding, because, answer } = this.#finding(conclusion, row, look);
-        if (!isTold) this.#tell(row.report, { finding, because, answer });
+        const found = this.#finding(conclusion, row, look);
+        const { finding, because } = found;
+        if (!isTold) this.#tell(row.report, found);
         isTold = true;
         id ??= terminalLog.keepStray(row) ?? null;
         if (id !== null) terminalLog.endStray(id, clock.now(), finding, because);

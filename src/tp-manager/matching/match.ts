@@ -168,10 +168,6 @@ function ownerOf<T extends KnownRecord>(rows: readonly T[]): T | undefined {
   return rows.find(({ transactionId }) => transactionId !== null) ?? rows[0];
 }
 
-function isLike(a: KnownRecord["record"], b: KnownRecord["record"]): boolean {
-  return a.good === b.good && a.amountMinor === b.amountMinor;
-}
-
 /** No end of day of ours lies between the two, and no night. */
 function isOfOnePeriod({ atMs }: KnownRecord, found: Found, view: JournalView): boolean {
   return Math.abs(found.atMs - atMs) <= PERIOD_MS && !view.closedSince(atMs);
