@@ -41,7 +41,9 @@ export function match(found: Found, view: JournalView, assumptions: Assumptions)
   const left = others.length > 0 || isShared ? others : declined;
   const [only] = left;
   if (!only) return known ?? { answer: "none", near: [...near, ...declined.map(asNear)] };
-  const why = known ? "retold" : whyNotOne(left, { isShared, newest, view });
+  // What it cannot be told from may be its own report, of which a part of the goods came out.
+  const isRetold = known !== undefined && known.transactionId !== only.attempt.transactionId;
+  const why = isRetold ? "retold" : whyNotOne(left, { isShared, newest, view });
   if (why === undefined) return { answer: "one", candidate: only, proof: proofOf(only) };
   return { answer: "many", candidates: left, why, because: whyInWords(why) };
 }
