@@ -1,5 +1,5 @@
 import type { Migration } from "../shared/sqlite.ts";
-import { storeMigration } from "../shared/stores/store.ts";
+import { proofMigration, storeMigration } from "../shared/stores/store.ts";
 
 /** Schema of data/supervisor.db. Append steps, never change one. */
 export const supervisorMigrations: readonly Migration[] = [
@@ -354,4 +354,5 @@ export const supervisorMigrations: readonly Migration[] = [
   DROP INDEX outbox_doubt;
   `,
   },
+  proofMigration,
 ];

@@ -1,10 +1,11 @@
 import { chmodSync, mkdirSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { bytesOf, prepared, renewLog, schemaOf } from "../sqlite.ts";
+import { prepared, renewLog, schemaOf } from "../sqlite.ts";
 import type { Clock } from "../time.ts";
 import { copyChecked } from "./checked-copy.ts";
 import { fileTime, savedName } from "./copies.ts";
+import { FileContent } from "./file-content.ts";
 import { declareRestored, syncFolder } from "./store-file.ts";
 
 /** A copy that could not be made is tried again after so long. */
@@ -28,9 +29,8 @@ export class OpenFiles {
   readonly #path: string;
   /** Without the ending: SQLite puts it beside the file, not beside a link that leads there. */
   readonly #log: string;
+  readonly content: FileContent;
   #own: Files;
-  /** At the last look. */
-  #bytes: number;
   #isCut = false;
   /** The copy of what is open, and how much had been written then. */
   #saved: { readonly path: string; readonly changes: number } | undefined;
@@ -44,12 +44,12 @@ export class OpenFiles {
   constructor(database: DatabaseSync, path: string, onMended: (says: string) => void) {
     this.#database = database;
     this.#path = path;
+    this.content = new FileContent(database, path);
     this.#log = process.platform === "win32" ? path : realpathSync(path);
     this.#onMended = onMended;
     // The log is opened by the first read.
     schemaOf(database);
     this.#own = this.#found();
-    this.#bytes = this.#own.get("")?.bytes ?? 0;
   }
 
   /** Why the next start would not find what is written now, for an operator. Only looks. */
@@ -85,10 +85,16 @@ export class OpenFiles {
   }
 
   /**
-   * Closing the database would delete a log under its name that belongs to another one, and would
+   * Not where closing the database would delete a log under its name that belongs to another one, or
    * write into a file that holds something else by now.
    */
-  get mayClose(): boolean {
+  close(): void {
+    if (!this.#mayClose) return;
+    this.#database.close();
+    this.content.close();
+  }
+
+  get #mayClose(): boolean {
     if (this.#isCut) return false;
     const log = foundAt(`${this.#log}-wal`);
     return this.#change() === undefined || log === undefined || isSame(log, this.#own.get("-wal"));
@@ -115,20 +121,9 @@ export class OpenFiles {
     const isOwn = (ending: string): boolean => isSame(now.get(ending), this.#own.get(ending));
     const file = now.get("");
     if (!file || !isOwn("")) return file ? "replaced" : "missing";
-    this.#isCut ||= this.#isCutTo(file.bytes);
+    this.#isCut ||= !this.content.isKept(file.bytes);
     if (this.#isCut) return "cut";
-    this.#bytes = file.bytes;
     return logEndings.every(isOwn) ? undefined : "log-gone";
-  }
-
-  /** A VACUUM of another program makes the file smaller too; then SQLite knows of its pages. */
-  #isCutTo(bytes: number): boolean {
-    if (bytes >= this.#bytes) return false;
-    try {
-      return bytesOf(this.#database) >= this.#bytes;
-    } catch {
-      return true;
-    }
   }
 
   #found(): Files {

@@ -1,5 +1,5 @@
 import type { Migration } from "../../shared/sqlite.ts";
-import { storeMigration } from "../../shared/stores/store.ts";
+import { proofMigration, storeMigration } from "../../shared/stores/store.ts";
 
 /**
  * The journal's schema. JSON columns hold what is only ever read back whole; every value that is
@@ -330,4 +330,5 @@ export const migrations: readonly Migration[] = [
   },
   // Why an act was refused, or what kept its end from being known.
   { goesOn: "ALTER TABLE act ADD COLUMN code TEXT;" },
+  proofMigration,
 ];
