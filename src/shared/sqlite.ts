@@ -130,9 +130,22 @@ function smallestReader(migrations: readonly Migration[]): number {
   return migrations.findLastIndex((one) => typeof one === "string") + 1;
 }
 
-/** What a PRAGMA of SQLite answers. */
+/** The answer of SQLite to a PRAGMA. */
 export function numberOf(database: DatabaseSync, name: string, column = name): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[column] ?? 0);
+}
+
+/** All that was written is in the file itself afterwards. false: somebody still reads it. */
+export function emptyLog(database: DatabaseSync): boolean {
+  const found = database.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
+  return found?.["busy"] === 0 && found["log"] === found["checkpointed"];
+}
+
+/** A commit that finds so many pages in the log copies them back; 0: none. Answers the former. */
+export function copyBackAt(database: DatabaseSync, pages: number): number {
+  const before = numberOf(database, "wal_autocheckpoint");
+  database.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
+  return before;
 }
 
 /**

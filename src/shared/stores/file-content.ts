@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import { numberOf, prepared } from "../sqlite.ts";
+import { emptyLog, numberOf, prepared } from "../sqlite.ts";
 
 /** Where the file has what is looked at, and what was found there last. */
 interface Known {
@@ -22,15 +22,15 @@ const NO_DATABASE: readonly number[] = [11, 26];
 
 /**
  * Whether the file of an open database still holds what SQLite has written into it, or was cut or
- * overwritten by another program (docs/design.md 1.3). It is read past SQLite, which goes on by what
- * it has in memory and in its log: the head, and the page with the identity of the database and the
- * number of the last proof. However much of the log was copied into the file, and by whom: a page
- * there is one that was committed, and no older one ever follows it.
+ * overwritten by another program (docs/design.md 1.3). SQLite goes on by its memory and its log, so
+ * the file is read past it: the head, and the page with the identity of the database and the number
+ * of the last proof. However much of the log was copied into the file, and by whom: a page there is
+ * one that was committed, and no older one ever follows it.
  */
 export class FileContent {
   /**
-   * Of the file that SQLite has open. It stays open until after SQLite has closed its own: closing
-   * any takes the locks of all away that the process has on the file.
+   * A handle of our own to the file that SQLite has open. SQLite closes its own one first: a
+   * process that closes any handle to a file loses all its locks on it.
    */
   readonly file: number;
   readonly #database: DatabaseSync;
@@ -49,7 +49,7 @@ export class FileContent {
     this.#learn();
     if (this.#known) return;
     // All of a new database is in its log.
-    database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    emptyLog(database);
     this.#learn();
   }
 

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync } from "node:child_process";
 import { once } from "node:events";
 import {
   copyFileSync,
@@ -15,6 +15,7 @@ import { openStore } from "../../../src/shared/stores/put-back.ts";
 import { proofMigration, Store, storeMigration } from "../../../src/shared/stores/store.ts";
 import { WriteProof } from "../../../src/shared/stores/write-proof.ts";
 import { until } from "../../support/child-program.ts";
+import { startProcess } from "../../support/own-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { TestClock } from "../../support/test-clock.ts";
 
@@ -170,8 +171,7 @@ test("no look at a file that others write into, and are killed at, tells a fault
   const { path, proof, sell, database } = opened(2_000);
   let looks = 0;
   for (let round = 0; round < 3; round++) {
-    const others = [1, 2].map(() => spawn(process.execPath, ["-e", busy, path]));
-    onTestFinished(() => others.forEach((other) => void other.kill("SIGKILL")));
+    const others = [1, 2].map(() => startProcess(process.execPath, ["-e", busy, path]));
     await Promise.all(others.map((other) => other.stdout && once(other.stdout, "data")));
     const enough = looks + 500;
     await until("many looks", () => {
