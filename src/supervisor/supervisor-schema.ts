@@ -1,5 +1,5 @@
 import type { Migration } from "../shared/sqlite.ts";
-import { storeMigration } from "../shared/stores/store.ts";
+import { proofMigration, storeMigration } from "../shared/stores/store.ts";
 
 /** Schema of data/supervisor.db. Append steps, never change one. */
 export const supervisorMigrations: readonly Migration[] = [
@@ -354,6 +354,7 @@ export const supervisorMigrations: readonly Migration[] = [
   DROP INDEX outbox_doubt;
   `,
   },
+<<<<<<< HEAD
   // The caller's own key of an operation, with all that was asked for.
   {
     goesOn: `
@@ -363,4 +364,7 @@ export const supervisorMigrations: readonly Migration[] = [
     WHERE idempotency_key IS NOT NULL;
   `,
   },
+=======
+  proofMigration,
+>>>>>>> files
 ];
