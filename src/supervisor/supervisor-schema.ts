@@ -354,7 +354,6 @@ export const supervisorMigrations: readonly Migration[] = [
   DROP INDEX outbox_doubt;
   `,
   },
-<<<<<<< HEAD
   // The caller's own key of an operation, with all that was asked for.
   {
     goesOn: `
@@ -364,7 +363,5 @@ export const supervisorMigrations: readonly Migration[] = [
     WHERE idempotency_key IS NOT NULL;
   `,
   },
-=======
   proofMigration,
->>>>>>> files
 ];
