@@ -330,4 +330,16 @@ export const migrations: readonly Migration[] = [
   },
   // Why an act was refused, or what kept its end from being known.
   { goesOn: "ALTER TABLE act ADD COLUMN code TEXT;" },
+  // Facts that a terminal has shown; 0: a counterexample came. Another `era` forgets them.
+  {
+    goesOn: `
+  CREATE TABLE learned (
+    terminal TEXT NOT NULL,
+    fact TEXT NOT NULL,
+    holds INTEGER NOT NULL,
+    era TEXT NOT NULL,
+    PRIMARY KEY (terminal, fact)
+  ) STRICT, WITHOUT ROWID;
+  `,
+  },
 ];
