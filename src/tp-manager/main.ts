@@ -41,7 +41,7 @@ import { alarmPoll, deliveryPoll, returnPoll } from "./supervisor/polls.ts";
 import { RefusedHandOvers } from "./supervisor/refused-hand-overs.ts";
 import { StoreGuard } from "./supervisor/store-guard.ts";
 import { SupervisorLink } from "./supervisor/supervisor-link.ts";
-import { driverFor, protocolPart } from "./terminal/registry.ts";
+import { driverFor, protocolPart, setupOf } from "./terminal/registry.ts";
 
 /** Before anything financial the terminal is reached, asked and read within this time. */
 const PREPARE_MS = 15_000;
@@ -67,7 +67,7 @@ async function start(context: ProgramContext): Promise<void> {
   const journalPath = join(installation.dataDirectory, "journal.db");
   const journal = openJournal(context, journalPath);
   const isDoubted = beginSession(journal, clock);
-  const { attempts, answers, handOffs, terminalLog, reconciliations } = journal;
+  const { attempts, answers, handOffs, terminalLog, reconciliations, learned, proof } = journal;
 
   const hub = new EventHub(journal.events, clock, log.child({ area: "events" }));
   const areaLog = (area: string): Logger => hub.tap(log.child({ area }));
@@ -81,10 +81,10 @@ async function start(context: ProgramContext): Promise<void> {
   onStop("delivery poll", () => deliveries.close());
 
   const stores = { attempts, answers, handOffs, terminalLog, reconciliations, guard };
-  const own = { settings: settingsOf(context), proof: journal.proof };
+  const own = { settings: settingsOf(context), proof, learned, setup: setupOf(config) };
   const payments = { ...stores, probation, clock, log: areaLog("payments"), ...own };
-  const tells = { announce: hub.announce, settled: () => handOff.nudge() };
-  const desk = new TerminalDesk({ ...payments, terminal: driver, ...tells });
+  const tells = { terminal: driver, announce: hub.announce, settled: () => handOff.nudge() };
+  const desk = new TerminalDesk({ ...payments, ...tells });
   const orders = new Orders({ ...payments, desk, handOff });
   const monitor = createMonitor(context, { hub, desk, journal, handOff, guard }, supervisor);
   onStop("monitor", () => monitor.close());

@@ -82,7 +82,8 @@ export function startTpManager(
   const stores = { attempts, answers, handOffs, terminalLog, reconciliations };
   const shared = { ...stores, guard, clock, log, settings };
   const settled = (): void => handOff.nudge();
-  const desk = new TerminalDesk({ ...shared, terminal, settled });
+  const { learned } = journal;
+  const desk = new TerminalDesk({ ...shared, terminal, settled, learned, setup: "simulated" });
   const orders = new Orders({ ...shared, desk, handOff });
   const afterSale = new AfterSale({ ...shared, desk, orders });
   const closing = new ClosingKeeper({ ...shared, desk });

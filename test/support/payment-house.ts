@@ -150,7 +150,7 @@ export function house(
   const settled = (): void => handOff.nudge();
   const desk = new TerminalDesk({
     ...{ ...shared, terminal, announce: hub.announce, settled, probation },
-    proof: journal.proof,
+    ...{ proof: journal.proof, learned: journal.learned, setup: "test" },
   });
   const orders = new Orders({ ...shared, desk, handOff });
   const listings = new Listings({ ...shared, desk });

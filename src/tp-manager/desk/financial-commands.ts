@@ -11,6 +11,7 @@ import type { Attempt } from "../attempts/payment.ts";
 import { isInDoubt, phaseTable } from "../attempts/phase-table.ts";
 import type { Baseline, HeldTerminal, TerminalFacts } from "../terminal/terminal.ts";
 import type { LateResults } from "./late-results.ts";
+import type { OneWay } from "./one-way.ts";
 import { PaymentRun } from "./payment-run.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { Recovery } from "./recovery.ts";
@@ -41,6 +42,7 @@ interface CommandParts {
   readonly recovery: Pick<Recovery, "recover" | "doubted" | "learn" | "askAgain">;
   readonly strays: Pick<StrayReports, "found">;
   readonly lateResults: Pick<LateResults, "caughtUp" | "spokenFor">;
+  readonly oneWay: Pick<OneWay, "isOf" | "shown">;
   readonly reconciler: Pick<Reconciler, "sold">;
 }
 

@@ -11,6 +11,7 @@ import type { Attempt } from "../attempts/payment.ts";
 import type { ReconciliationStore } from "../attempts/reconciliation.ts";
 import type { StoreDoubt } from "../attempts/store-doubt.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
+import type { Learned, LearnedStore } from "../matching/learned.ts";
 import type { Baseline, Terminal } from "../terminal/terminal.ts";
 import { FinancialCommands } from "./financial-commands.ts";
 import { Inquiries } from "./inquiries.ts";
@@ -19,8 +20,8 @@ import { LastSilence } from "./last-silence.ts";
 import { LateCharges } from "./late-charges.ts";
 import { LateResults } from "./late-results.ts";
 import { findReversed, saleGivenBack } from "./late-reversals.ts";
-import { refusedBeside } from "./not-told-apart.ts";
 import { type Obstacle, obstaclesOf } from "./obstacles.ts";
+import { OneWay } from "./one-way.ts";
 import { Reconciler } from "./reconciler.ts";
 import { Recovery } from "./recovery.ts";
 import { RunningPayment } from "./running-payment.ts";
@@ -68,6 +69,9 @@ interface DeskParts {
   readonly probation?: OnProbation | undefined;
   /** Whether the journal can be written; missing: nobody looks. */
   readonly proof?: WriteProof | undefined;
+  readonly learned: LearnedStore;
+  /** A word that changes with the protocol and its settings. */
+  readonly setup: string;
 }
 
 interface DeskGuard extends ClosingGuard {
@@ -96,6 +100,7 @@ export class TerminalDesk implements Doubts {
   readonly #recovery: Recovery;
   readonly #strays: StrayReports;
   readonly #lateResults: LateResults;
+  readonly #oneWay: OneWay;
   readonly #reconciler: Reconciler;
   /** The driver's facts and news for other rooms. */
   readonly terminal: TerminalView;
@@ -143,7 +148,9 @@ export class TerminalDesk implements Doubts {
     });
     const shared = { ...parts, ...settings, settled, inquiries: this.#inquiries };
     const lateCharges = new LateCharges(shared);
-    const lateResults = new LateResults(shared);
+    const oneWay = new OneWay(parts);
+    this.#oneWay = oneWay;
+    const lateResults = new LateResults({ ...shared, oneWay });
     this.#lateResults = lateResults;
     this.#recovery = new Recovery({ ...shared, lateCharges, lateResults });
     const unmatched = (now: Baseline): void => {
@@ -157,7 +164,7 @@ export class TerminalDesk implements Doubts {
     this.commands = new FinancialCommands({
       ...shared,
       ...{ turn: this.#turn, gate, recovery: this.#recovery, strays: this.#strays },
-      ...{ lateResults, reconciler },
+      ...{ lateResults, oneWay, reconciler },
     });
     this.running = new RunningPayment(this.#turn, terminal, () => this.isAsking);
     this.upkeep = new Upkeep({
@@ -182,9 +189,9 @@ export class TerminalDesk implements Doubts {
     this.#recovery.begin();
     this.#strays.begin();
     if (this.#parts.terminal.takeLateResults) this.#lateResults.begin();
-    this.#parts.terminal.takeLateResults?.((report) => {
+    this.#parts.terminal.takeLateResults?.((told) => {
       probation?.received();
-      return this.#lateResults.take(report);
+      return this.#lateResults.take(told);
     });
     this.#keepEvidence();
     void probation?.over.then(() => this.#keepEvidence());
@@ -220,9 +227,14 @@ export class TerminalDesk implements Doubts {
     });
   }
 
-  /** See {@link refusedBeside}. */
+  /** See {@link OneWay.refusedBeside}. */
   get refusedBeside(): readonly Attempt[] {
-    return refusedBeside(this.#parts);
+    return this.#oneWay.refusedBeside;
+  }
+
+  /** The facts that the terminal has shown. Throws when the journal cannot be read. */
+  get learned(): Learned {
+    return this.#oneWay.learned;
   }
 
   get blockedBy(): string | undefined {
@@ -279,6 +291,7 @@ export class TerminalDesk implements Doubts {
       () => writer.advance({ input: "settled", ...found }, "settled-by-operator", word),
       "no",
     );
+    storage(() => this.#oneWay.settled(attempt, settled), "unknown");
     writer.log("warn", word, "settled by an operator");
     this.#inquiries.reconsider();
     this.#parts.settled();

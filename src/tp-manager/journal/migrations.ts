@@ -342,4 +342,11 @@ export const migrations: readonly Migration[] = [
   ) STRICT, WITHOUT ROWID;
   `,
   },
+  // Results that a one-way terminal told of an attempt, and that wait for its order's fate.
+  {
+    goesOn: `
+  CREATE INDEX unexpected_report_named ON unexpected_report (json_extract(report, '$.reference'))
+    WHERE finding = 'held' AND json_extract(report, '$.reference') IS NOT NULL;
+  `,
+  },
 ];

@@ -343,7 +343,7 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     at.terminal.script = (_order, observer) => {
       at.told({ reference });
       observer.report(declined());
-      at.journal.terminalLog.strays = () => {
+      at.journal.terminalLog.heldAs = () => {
         throw new Error("the disk is gone");
       };
       return Promise.resolve({ end: "completed", ticket: "" });
