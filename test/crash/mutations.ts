@@ -1,3 +1,5 @@
+import { oneWayMutations } from "./one-way-mutations.ts";
+
 /** One safety measure taken out of the product; each text must be there exactly once. */
 export interface Mutation {
   readonly removes: string;
@@ -368,4 +370,5 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+  ...oneWayMutations,
 ];

@@ -49,10 +49,9 @@ export interface OneWayLine {
   readonly learned: Pick<Learned, "has">;
 }
 
-/** Revocable in no case: a person, or a reference, says otherwise. */
+/** Those that a verdict about a result without a reference can rest on. */
 export const oneWayAssumptions: Assumptions = new Set<Assumption>([
-  ...(["own-report", "own-time", "decline-final", "abort-final"] as const),
-  ...(["ordered-results", "one-result-each"] as const),
+  ...(["own-report", "ordered-results", "one-result-each"] as const),
 ]);
 
 /** A terminal that misses our acknowledgement tells its result again within seconds. */
@@ -119,9 +118,10 @@ export function lateResult(told: ToldResult, journal: OneWayJournal, line: OneWa
   const only = fitting.find(({ state }) => isInDoubt(state));
   const isAlone = fitting.length === 1 && only && isNewestOf(only, report, recent, journal);
   const isNew = !told.isAgain && !toldBefore(report, recent, journal, only);
-  if (isAlone && isNew && !line.learned.has(echoFact(report))) {
+  const isOurs = report.contradicts === undefined && !line.learned.has(echoFact(report));
+  if (isAlone && isNew && isOurs) {
     const facts = ["no other order in doubt, and none since, asked for that amount"];
-    return sure(only, facts, ["ordered-results", "one-result-each"]);
+    return sure(only, facts, ["own-report", "ordered-results", "one-result-each"]);
   }
   const denied = report.good ? deniedBefore(report, recent, journal) : undefined;
   const candidates = [...fitting, ...(denied ? [denied] : [])];
@@ -211,7 +211,7 @@ function fits({ request }: Attempt, { amountMinor, currencyNumeric }: Transactio
 
 /** A word of somebody else stands where ours belongs; zeros, or blanks, only fill the place. */
 function isForeign({ reference }: TransactionReport): boolean {
-  return reference != null && !/^(.)\1*$/.test(reference);
+  return reference != null && !/^(.?)\1*$/.test(reference);
 }
 
 /** Not the last result byte for byte; as far as its members tell where its bytes are not known. */

@@ -108,6 +108,18 @@ describe("a Concert terminal that gives back what it is sent, and then", () => {
     expect([phase("A-1"), alarms()[0]]).toEqual(["in-doubt", "sale-without-order"]);
   });
 
+  test("refuses for another register, idle, what an order in doubt had asked for", async () => {
+    const made = await honestBefore();
+    const { at, sells, peer, phase } = made;
+    // Its refusals have not carried anything yet.
+    at.journal.terminalLog.acceptTerminal(made.driver.state.identity, 0);
+    expect(await sells("Z-3", {})).toBe("Success");
+    expect(await sells("A-1")).toBe("Unknown");
+    peer.tell(replyHex({ ...zeros, status: "7", posNumber: "07" }));
+    await at.clock.advance(10_000);
+    expect(phase("A-1")).toBe("in-doubt");
+  });
+
   test("refuses and approves in one piece: nobody knows", async () => {
     const { sells, alarms } = await honestBefore();
     const refused = replyHex({ ...zeros, status: "7" });
