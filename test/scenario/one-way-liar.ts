@@ -3,6 +3,8 @@ import { createServer, type Server, type Socket } from "node:net";
 import { ConnectorClient } from "../../src/client/client.ts";
 import { encodeFixedReply, type FixedReply } from "../../src/concert/index.ts";
 import { encodeFrame } from "../../src/concert/link/frame.ts";
+import { checkPrograms, readConditions } from "../../src/launcher/doctor/check-programs.ts";
+import { systemClock } from "../../src/shared/time.ts";
 import { until } from "../support/child-program.ts";
 import { TestInstallation } from "../support/installation.ts";
 
@@ -173,6 +175,8 @@ interface Lied {
   status(orderId: string): Promise<string>;
   /** The newest first. */
   alarms(): Promise<string[]>;
+  /** The codes of what the doctor finds at the programs. */
+  findings(): Promise<string[]>;
 }
 
 /** A running installation whose terminal is the liar. */
@@ -201,6 +205,10 @@ export async function installed(
       return one.error?.code ? `${one.status} ${one.error.code}` : one.status;
     },
     status: async (orderId) => (await at.call("GET", `/payment/${orderId}`)).one.status,
+    findings: async () => {
+      const conditions = await readConditions(at.data, systemClock);
+      return checkPrograms(conditions, at.data).map(({ code }) => code);
+    },
     alarms: async () => (await client.health()).alarms.map(({ alarm }) => alarm),
   };
 }

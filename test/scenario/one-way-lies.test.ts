@@ -62,11 +62,17 @@ test.concurrent("another action than a debit is no approval (C2)", async (contex
 
 test.concurrent("another register is a warning until ours came back (C3)", async (context) => {
   const { expect } = context;
-  const { pays, alarms } = await lied(new ConcertLiar(), "concert", context.onTestFinished);
+  const { pays, alarms, findings } = await lied(
+    new ConcertLiar(),
+    "concert",
+    context.onTestFinished,
+  );
   const other = (request: string) => [fixed(request, { posNumber: "07" })];
   expect(await pays("A-1", other)).toBe("Success");
   expect(await alarms()).toEqual(["report-differs"]);
+  expect(await findings()).toContain("terminal-other-register");
   expect(await pays("A-2", (request) => [fixed(request)])).toBe("Success");
+  expect(await findings()).not.toContain("terminal-other-register");
   expect(await pays("A-3", other)).toMatch(/^Unknown /);
   expect(await alarms()).toContain("report-mismatch");
 });

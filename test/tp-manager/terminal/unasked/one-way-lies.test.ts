@@ -83,6 +83,19 @@ describe("a Concert terminal that gives back what it is sent, and then", () => {
     expect(await sells("B-1", { status: "7", posNumber: "07", ...zeros }, {})).toBe("Success");
   });
 
+  test("is found not always to do so by a person, who settles what decided nothing", async () => {
+    const { at, sells } = await honestBefore();
+    expect(await sells("A-1", zeros)).toBe("Success");
+    expect(await sells("B-1", zeros)).toBe("Unknown");
+    await at.settle({ orderId: "B-1", outcome: "charged", note: "it is in its journal" });
+    const { learned } = at.desk;
+    expect(learned.has("echoes-approvals")).toBe(false);
+    expect(await sells("C-1", zeros)).toBe("Success");
+    expect(await sells("D-1", { posNumber: "07" })).toBe("Unknown");
+    await at.settle({ orderId: "D-1", outcome: "charged", note: "it is in its journal" });
+    expect(learned.refuted("echoes-register")).toBe(true);
+  });
+
   test("approves for another register, with the order's own reference", async () => {
     const { sells, alarms } = await honestBefore();
     expect(await sells("B-1", { posNumber: "07" })).toBe("Unknown");
@@ -128,6 +141,18 @@ describe("a Concert terminal that gives back what it is sent, and then", () => {
   });
 });
 
+test("another register's number from the first sale on is a warning", async () => {
+  const made = await unaskedHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
+  made.peer.change = { posNumber: "07" };
+  for (const id of ["A-1", "A-2"]) {
+    made.peer.again();
+    made.peer.requests.length = 0;
+    expect(await made.paid(id)).toBe("Success");
+  }
+  expect(made.alarms()).toEqual(["report-differs", "report-differs"]);
+  expect(made.at.desk.learned.refuted("echoes-register")).toBe(true);
+});
+
 describe("a Caisse-AP terminal that gives CF back, and then", () => {
   const cancelled = { AE: "01", AF: "06" };
   const declined = { AE: "01", AF: "04" };
@@ -162,6 +187,28 @@ describe("a Caisse-AP terminal that gives CF back, and then", () => {
     const { sells } = await honest();
     expect(await sells("A-1", { ...kind, ...nothing })).toBe(word);
     expect(await sells("B-1", { ...kind, ...nothing })).toBe("Unknown");
+  });
+
+  test("tells a late result without CF within the payment behind the one in doubt", async () => {
+    const { sells, phase } = await honest();
+    expect(await sells("A-1")).toBe("Unknown");
+    expect(await sells("B-1", { ...nothing, AC: "000001" })).toBe("Unknown");
+    expect([phase("A-1"), phase("B-1")]).toEqual(["in-doubt", "in-doubt"]);
+  });
+
+  test("names a payment behind one in doubt", async () => {
+    const { sells } = await honest();
+    expect(await sells("A-1")).toBe("Unknown");
+    expect(await sells("B-1", {})).toBe("Success");
+  });
+
+  test("never gave one back with its cancellations: one repeats none, it is taken", async () => {
+    const { at, sells, driver } = await honest();
+    at.journal.terminalLog.acceptTerminal(driver.state.identity, 0);
+    for (const [number, kind] of [{}, declined].entries()) await sells(`Y-${number}`, kind);
+    for (const id of ["A-1", "B-1"]) {
+      expect(await sells(id, { ...cancelled, ...nothing })).toBe("Cancelled");
+    }
   });
 
   test("refuses another action without CF: the order is not told as not charged", async () => {
