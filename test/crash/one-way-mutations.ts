@@ -1,4 +1,4 @@
-import type { Mutation } from "./mutations.ts";
+import type { Mutation } from "./mutation.ts";
 
 const rule = "src/tp-manager/matching/one-way.ts";
 const order = "src/tp-manager/matching/one-way-order.ts";
@@ -48,7 +48,7 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "what a connection for each payment has learned of references",
-    "unless this kind of answer has carried a reference of ours before: then it decides nothing there",
+    "carried a reference of ours before: then it decides nothing there either",
     [
       lies,
       "test/tp-manager/terminal/unasked/after-the-504.test.ts",
@@ -92,7 +92,7 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "the look at what a nameless refusal contradicts",
-    "A refusal of another action, or of such a register, that carries no reference of ours ends nothing",
+    "or of such a register, that carries no reference of ours ends nothing",
     [lies],
     [
       rule,
