@@ -114,6 +114,7 @@ export function startTpManager(
   return {
     life,
     journal,
+    matcher,
     handOff,
     guard,
     desk,
