@@ -52,13 +52,20 @@ export const reverses = (order: ReversalOrder, observer: PaymentObserver): Promi
   return Promise.resolve({ end: "completed", ticket: "reversal" });
 };
 
+/** Traces of reversals lie beyond those of sales. */
+const REVERSALS = 5_000;
+
 /** It names the trace of the sale that {@link saleReport} gave this receipt number. */
 export function reversalReport({ amountMinor, receiptNumber }: ReversalOrder): TransactionReport {
   const first = report();
   const sold = Number(receiptNumber) - Number(first.receiptNumber);
   const traceOf = (others: number): string =>
     String(Number(first.traceNumber) + others).padStart(6, "0");
-  return report({ amountMinor, traceNumber: traceOf(sold + 1), originalTrace: traceOf(sold) });
+  return report({
+    amountMinor,
+    traceNumber: traceOf(sold + REVERSALS),
+    originalTrace: traceOf(sold),
+  });
 }
 
 export const lost = (text: string): PaymentEnd => ({ end: "lost", code: "", text, ticket: "" });

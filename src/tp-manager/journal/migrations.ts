@@ -1,5 +1,5 @@
 import type { Migration } from "../../shared/sqlite.ts";
-import { storeMigration } from "../../shared/stores/store.ts";
+import { proofMigration, storeMigration } from "../../shared/stores/store.ts";
 
 /** Steps whose record is that of their attempt. Part of a step of the schema: never edited. */
 const recordSteps = `'report', 'approved', 'second-sale', 'reversal-report', 'told-late',
@@ -425,4 +425,5 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX attempt_sent ON attempt (baseline IS NOT NULL) WHERE baseline IS NOT NULL;
   `,
   },
+  proofMigration,
 ];
