@@ -261,27 +261,27 @@ export class Connector {
     world.disk.attempts[index] = { ...attemptOf(world, index), asked: true };
     switch (conclusion.verdict) {
       case "charged":
-        this.#advance(world, index, { input: "proved-charged", report: conclusion.report });
+        this.#advance(world, index, { ...conclusion, input: "proved-charged" });
         return;
       case "not-charged":
-        this.#advance(world, index, { input: "proved-not-charged", message: conclusion.because });
+        this.#advance(world, index, { ...conclusion, input: "proved-not-charged" });
         return;
       default:
         alarm(world, "payment-unknown");
     }
   }
 
-  #found(world: World, index: number, { verdict }: Conclusion, look: Look): void {
+  #found(world: World, index: number, { verdict, because }: Conclusion, look: Look): void {
     const stray = world.disk.strays[index];
     if (!stray) return;
     const late = verdict === "held" ? this.#evidence.lateChargeOf(world, stray, look) : null;
     if (late !== null) {
-      this.#advance(world, late, { input: "found-charged", report: stray.report });
+      this.#advance(world, late, { input: "found-charged", report: stray.report, because });
       alarm(world, "charged-late");
     }
     const doubts = late === null && verdict === "held";
     for (const each of doubts ? this.#evidence.lateDoubtsOf(world, stray) : []) {
-      this.#advance(world, each, { input: "found-doubtful", report: stray.report });
+      this.#advance(world, each, { input: "found-doubtful", report: stray.report, because });
       alarm(world, "payment-unknown");
     }
     const finding = late === null ? verdict : "known";

@@ -1,4 +1,5 @@
 import type { KnownOrder } from "../../shared/ipc/contract.ts";
+import { eventAt, stepOf } from "../attempts/attempt-event.ts";
 import {
   canBeToldTwice,
   compareReports,
@@ -14,7 +15,7 @@ import {
 import { canHaveLeft } from "../attempts/never-sent.ts";
 import {
   type Attempt,
-  type AttemptEvent,
+  type AttemptStep,
   endReportOf,
   isCharged,
   isReversed,
@@ -30,12 +31,7 @@ import {
   type StoreDoubt,
   type TakenPage,
 } from "../attempts/store-doubt.ts";
-import {
-  newerState,
-  openReturnOf,
-  requestTakenOver,
-  TAKEN_OVER_STEP,
-} from "../attempts/taken-over.ts";
+import { newerState, openReturnOf, requestTakenOver } from "../attempts/taken-over.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import { attemptColumns, readAttempt, readJson } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
@@ -249,8 +245,10 @@ export class DoubtRows implements DoubtStore {
     const withdrawn = reversed ? 2 : 0;
     this.#sql.handOff.run(id, JSON.stringify(transaction), known.state, withdrawn);
     if (!state) return undefined;
-    const detail = { delivery: known.state, reversed, returnedMinor: known.returnedMinor };
-    this.#attempts.addEvent(id, { atMs, kind: TAKEN_OVER_STEP, detail });
+    const { state: delivery, returnedMinor } = known;
+    const taken = { transaction, reversed, delivery, returnedMinor };
+    const event = eventAt(atMs, { input: "taken-over", ...taken });
+    this.#attempts.addStep(id, stepOf(event, before?.state));
     return this.#attempts.read(id);
   }
 
@@ -283,7 +281,7 @@ function ownWordOf(state: Attempt["state"]): TransactionReport | undefined {
   return isReversed(state) ? state.report : undefined;
 }
 
-function reportIn({ detail }: AttemptEvent): TransactionReport[] {
+function reportIn({ detail }: AttemptStep): TransactionReport[] {
   const { report } = detail as { readonly report?: TransactionReport };
   return report ? [report] : [];
 }

@@ -330,4 +330,7 @@ export const migrations: readonly Migration[] = [
   },
   // Why an act was refused, or what kept its end from being known.
   { goesOn: "ALTER TABLE act ADD COLUMN code TEXT;" },
+  // Members of an event that kind and detail of its step do not hold, with its version. Steps of
+  // before have none, nor have those of an older program that was put back.
+  { goesOn: "ALTER TABLE attempt_event ADD COLUMN input TEXT;" },
 ];
