@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { BrokenInvariant } from "../../../src/shared/invariant.ts";
 import { newId } from "../../../src/shared/new-id.ts";
-import { eventOf, fold } from "../../../src/tp-manager/attempts/attempt-event.ts";
+import { eventAt, eventOf, fold, stepOf } from "../../../src/tp-manager/attempts/attempt-event.ts";
 import type { AttemptInput } from "../../../src/tp-manager/attempts/attempt-input.ts";
 import { AttemptWriter } from "../../../src/tp-manager/attempts/attempt-writer.ts";
 import type { Look } from "../../../src/tp-manager/attempts/evidence-policy.ts";
-import type { Attempt } from "../../../src/tp-manager/attempts/payment.ts";
+import type { Attempt, AttemptState } from "../../../src/tp-manager/attempts/payment.ts";
 import type { PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, request } from "../../support/payment-house.ts";
 import { baseline, declined, report } from "../../support/reports.ts";
@@ -106,4 +106,33 @@ test("stored events are what happened, and the state is their fold", () => {
     { seed: 27, numRuns: 300 },
   );
   expect(inputs.filter(({ input }) => !seen.has(input))).toEqual([]);
+});
+
+const outcome = { status: "cancelled", error: "PAYMENT_CANCELLED" } as const;
+const notCharged: AttemptState = {
+  phase: "not-charged",
+  outcome: { ...outcome, message: "", terminalCode: null },
+};
+const said = { because: "the terminal keeps it" };
+const verdict = { ...said, observation, proof };
+
+test.each<[string, AttemptInput, object]>([
+  ["charged-late", { input: "found-charged", report: other, ...said }, { toldBefore: notCharged }],
+  ["doubted-late", { input: "found-doubtful", report: other, ...said }, { toldBefore: notCharged }],
+  ["found-reversed", { input: "found-reversed", report: other, ...said }, {}],
+  ["told-late", { input: "told-late", report: other, judgement: "agrees", ...said }, {}],
+])("a late verdict is told as %s, with its words and the report", (kind, input, told) => {
+  const { judgement, because } = { judgement: undefined, ...input, ...said };
+  const detail = { report: other, because, ...(judgement ? { judgement } : {}), ...told };
+  expect(stepOf(eventAt(9, input), notCharged)).toEqual({ atMs: 9, kind, detail, input: { v: 1 } });
+});
+
+test.each<[string, AttemptInput, object]>([
+  ["recovery-charged", { input: "proved-charged", report: other, ...verdict }, { report: other }],
+  ["recovery-not-charged", { input: "proved-not-charged", ...verdict }, {}],
+  ["recovery-reversed", { input: "proved-reversed", report: other, ...verdict }, { report: other }],
+  ["recovery-not-reversed", { input: "proved-not-reversed", ...verdict }, {}],
+])("a proof is told as %s, with its grounds", (kind, input, kept) => {
+  const step = stepOf(eventAt(9, input), notCharged);
+  expect(step).toEqual({ atMs: 9, kind, detail: verdict, input: { v: 1, ...kept } });
 });

@@ -1,80 +1,10 @@
-import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { openForReading } from "../../../src/shared/sqlite.ts";
 import { type AuditRule, auditRules } from "../../../src/tp-manager/attempts/audit-rules.ts";
 import { phaseTable } from "../../../src/tp-manager/attempts/phase-table.ts";
-import { auditPart, joined, partsOf } from "../../../src/tp-manager/audit/audit-journal.ts";
-import { CountingTerminal } from "../../support/counting-terminal.ts";
-import { type House, house, pay, request } from "../../support/payment-house.ts";
-import { declined, report } from "../../support/reports.ts";
-import { lost, type PayScript } from "../../support/scripted-terminal.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-
-const audit = (path: string) => joined(partsOf(path).map((part) => auditPart(path, part)));
-
-const declines: PayScript = (_order, observer) => {
-  observer.report(declined());
-  return Promise.resolve({ end: "aborted", code: "05", text: "", reason: "declined", ticket: "" });
-};
-
-const withoutEnd: PayScript = (order, observer) => {
-  observer.report(report({ amountMinor: order.amountMinor, receiptNumber: "0900" }));
-  return Promise.resolve(lost("line broken"));
-};
-
-/** We ask to cancel; the terminal says that it was, and is asked whether it stored a sale. */
-const cancelled =
-  (at: House): PayScript =>
-  async () => {
-    await at.desk.running.cancel();
-    return { end: "aborted", code: "6C", text: "", reason: "cancelled", ticket: "" };
-  };
-
-async function buy(at: House, orderId: string, script?: PayScript): Promise<void> {
-  if (script) at.terminal.script = script;
-  await pay(at, request(orderId));
-  await at.clock.advance(0);
-}
-
-/** An order in doubt that a run of recovery has not settled. */
-async function doubt(at: House, orderId: string): Promise<void> {
-  at.terminal.last = { kind: "not-told", why: "it does not tell" };
-  await buy(at, orderId, withoutEnd);
-  await at.clock.advance(60_000);
-}
-
-/** A real journal with an attempt in every phase, and every way into it that is quick. */
-async function everyPhase(): Promise<string> {
-  const at = house(join(temporaryFolder(), "journal.db"));
-  at.start();
-  const terminal = new CountingTerminal(at, 10);
-  for (const order of ["sold", "sold-2", "reversed"]) await buy(at, order);
-  await at.afterSale.reverse("reversed");
-  await buy(at, "declined", declines);
-  terminal.sells();
-  await buy(at, "declined");
-  const note = "seen at the terminal";
-  await buy(at, "cancelled", cancelled(at));
-  await at.clock.advance(0);
-  for (const order of ["unknown", "settled-charged", "settled-not-charged"]) await doubt(at, order);
-  await at.settle({ orderId: "settled-charged", outcome: "charged", note });
-  await at.settle({ orderId: "settled-not-charged", outcome: "not_charged", note });
-  at.terminal.last = at.terminal.baseline.last;
-  await buy(at, "proved-not-charged", withoutEnd);
-  await at.clock.advance(400_000);
-  terminal.sells();
-  await buy(at, "last");
-  at.terminal.reversal = () => Promise.resolve(lost("line broken"));
-  at.terminal.last = { kind: "not-told", why: "it does not tell" };
-  await at.afterSale.reverse("last").catch(() => undefined);
-  await at.clock.advance(60_000);
-  at.terminal.script = () => new Promise(() => undefined);
-  void pay(at, request("running")).catch(() => undefined);
-  await at.clock.advance(0);
-  at.close();
-  return at.path;
-}
+import { audit, everyPhase } from "../../support/every-phase.ts";
+import { report } from "../../support/reports.ts";
 
 test("a healthy journal with every phase is clean", async () => {
   const path = await everyPhase();
