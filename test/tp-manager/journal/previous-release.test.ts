@@ -61,7 +61,7 @@ async function goOn({ house, pay }: Release, path: string): Promise<Record<strin
   return told;
 }
 
-/** Orders of {@link everyPhase} as they are told after a start that heard nothing of the terminal. */
+/** Orders of {@link everyPhase}, told after a start that heard nothing of the terminal. */
 const phases = {
   ...{ sold: "charged", "sold-2": "charged", goods: "charged", "proved-charged": "charged" },
   ...{ declined: "charged", "settled-charged": "charged", reversed: "reversed" },
@@ -72,7 +72,7 @@ const phases = {
 
 const clean = { faults: [], unknown: {} };
 
-test("a journal of the release before is audited as it lies, and this one goes on with it", async () => {
+test("a journal of the release before is audited as it lies and gone on with", async () => {
   const path = unpacked();
   expect(audit(path)).toMatchObject(clean);
   expect(await goOn({ house, pay }, path)).toEqual(phases);
