@@ -15,6 +15,7 @@ import {
 } from "./payment.ts";
 import { judgeReport } from "./payment-machine.ts";
 import { isInDoubt, phaseTable } from "./phase-table.ts";
+import { nothingKnown } from "./step-inputs.ts";
 
 /**
  * Checks what the journal says about one attempt against the machines and the money rules
@@ -171,15 +172,9 @@ function doubtInstead(state: AttemptState): AttemptState {
   const sale = saleOf(state);
   const why = "an older version doubted it";
   return sale && !isCharged(state)
-    ? { phase: "reversal-in-doubt", sale, baseline: anyBaseline, last: null, why }
+    ? { phase: "reversal-in-doubt", sale, baseline: nothingKnown, last: null, why }
     : { phase: "in-doubt", why, last: null };
 }
-
-const anyBaseline = {
-  identity: { serialNumber: "", deviceId: "", terminalId: "", version: "" },
-  last: { kind: "none" },
-  clockOffsetMs: null,
-} as const;
 
 /** The state is what its events say, to the last member. */
 function otherState(state: AttemptState | null, final: AttemptState): string | undefined {

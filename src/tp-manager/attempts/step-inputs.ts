@@ -61,7 +61,8 @@ function finalReport({ final, request }: StepPlace): TransactionReport {
   return endReportOf(final) ?? saleOf(final)?.report ?? bare;
 }
 
-const nothingKnown = {
+/** A baseline that was not kept. */
+export const nothingKnown = {
   identity: { serialNumber: "", deviceId: "", terminalId: "", version: "" },
   last: { kind: "none" },
   clockOffsetMs: null,

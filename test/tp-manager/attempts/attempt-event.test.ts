@@ -2,15 +2,16 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { BrokenInvariant } from "../../../src/shared/invariant.ts";
 import { newId } from "../../../src/shared/new-id.ts";
-import { eventAt, eventOf, fold, stepOf } from "../../../src/tp-manager/attempts/attempt-event.ts";
+import { eventAt, stepOf } from "../../../src/tp-manager/attempts/attempt-event.ts";
 import type { AttemptInput } from "../../../src/tp-manager/attempts/attempt-input.ts";
 import { AttemptWriter } from "../../../src/tp-manager/attempts/attempt-writer.ts";
 import type { Look } from "../../../src/tp-manager/attempts/evidence-policy.ts";
-import type { Attempt, AttemptState } from "../../../src/tp-manager/attempts/payment.ts";
+import type { AttemptState } from "../../../src/tp-manager/attempts/payment.ts";
 import type { PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, request } from "../../support/payment-house.ts";
 import { baseline, declined, report } from "../../support/reports.ts";
 import { lost } from "../../support/scripted-terminal.ts";
+import { foldedState, storedEvents } from "../../support/stored-events.ts";
 
 const other = report({ receiptNumber: "0777", traceNumber: "000777", amountMinor: 500 });
 const back = report({ traceNumber: "000013", originalTrace: "000012" });
@@ -81,15 +82,6 @@ function attemptOf({ journal, clock, log }: House, tried: readonly number[]) {
   return { attempt: writer.attempt, taken };
 }
 
-function storedEvents({ journal }: House, { transactionId, request, state }: Attempt) {
-  const at = { request, final: state, handedOver: () => null };
-  return journal.attempts.events(transactionId).map((step) => {
-    const event = eventOf(step, at);
-    if (!event) throw new Error(`${step.kind} is not known`);
-    return event;
-  });
-}
-
 test("stored events are what happened, and the state is their fold", () => {
   const at = house();
   const seen = new Set<string>();
@@ -97,10 +89,10 @@ test("stored events are what happened, and the state is their fold", () => {
   fc.assert(
     fc.property(numbers, (tried) => {
       const { attempt, taken } = attemptOf(at, tried);
-      const events = storedEvents(at, attempt);
-      expect(events).toMatchObject(taken);
-      expect(JSON.parse(JSON.stringify(fold(events)))).toEqual(attempt.state);
-      expect(at.journal.attempts.read(attempt.transactionId)?.state).toEqual(attempt.state);
+      const { attempts } = at.journal;
+      expect(storedEvents(attempts, attempt)).toMatchObject(taken);
+      expect(foldedState(attempts, attempt)).toEqual(attempt.state);
+      expect(attempts.read(attempt.transactionId)?.state).toEqual(attempt.state);
       for (const { input } of taken) seen.add(input);
     }),
     { seed: 27, numRuns: 300 },
