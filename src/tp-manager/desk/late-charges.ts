@@ -182,8 +182,8 @@ export class LateCharges {
 
   #charge(attempt: Attempt, { report }: StrayRow): void {
     const writer = new AttemptWriter(attempt, this.#parts);
-    const detail = { report, toldBefore: attempt.state };
-    const charged = writer.advance({ input: "found-charged", report }, "charged-late", detail);
+    const because = "the terminal keeps it, and had reported it after it had ended the payment";
+    const charged = writer.advance({ input: "found-charged", report, because });
     const words =
       "the terminal kept a sale that it reported after it had ended the payment; the order had " +
       "been answered as not charged and is charged: see that the customer gets the goods, or " +
@@ -198,8 +198,8 @@ export class LateCharges {
     const latest = this.#parts.attempts.latest(orderId);
     if (!attempt || !latest || !isNotCharged(latest.state)) return false;
     const writer = new AttemptWriter(attempt, this.#parts);
-    const detail = { report, toldBefore: attempt.state };
-    writer.advance({ input: "found-doubtful", report }, "doubted-late", detail);
+    const because = "the terminal keeps it, and it can be another order's as well";
+    writer.advance({ input: "found-doubtful", report, because });
     const words =
       `order ${orderId} is unknown now: it had been answered as not charged, and the terminal ` +
       "holds a sale that can be this order's or another's: compare, and settle it";

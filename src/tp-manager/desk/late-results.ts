@@ -89,8 +89,9 @@ export class LateResults {
     const { report, judgement } = state.last ?? {};
     if (!report || (judgement !== "agrees" && judgement !== "not-good")) return attempt;
     const writer = new AttemptWriter(attempt, this.#parts);
-    const input = { input: "told-late", report, judgement } as const;
-    const after = writer.advance(input, "told-late", { report, judgement, wasStored: true });
+    const because = "the result was on disk, and its end was not";
+    const input = { input: "told-late", report, judgement, wasStored: true, because } as const;
+    const after = writer.advance(input);
     this.#ended = { transactionId: after.transactionId, atMs: this.#parts.clock.monotonicMs() };
     if (isCharged(after.state)) this.#parts.settled(after);
     this.wasInVain(after);
@@ -236,11 +237,11 @@ export class LateResults {
   ): void {
     const { inquiries, settled } = this.#parts;
     const writer = new AttemptWriter(attempt, this.#parts);
-    const input = { input: "told-late", report, judgement } as const;
-    const after = writer.advance(input, "told-late", { report, judgement });
+    const because = "the terminal told the result late";
+    const after = writer.advance({ input: "told-late", report, judgement, because });
     this.wasInVain(after);
     if (judgement === "disagrees") tellMismatch(writer, report, "it cannot be refused");
-    writer.log("warn", { judgement }, `the terminal told the result late: ${after.state.phase}`);
+    writer.log("warn", { judgement }, `${because}: ${after.state.phase}`);
     inquiries.reconsider();
     if (!isCharged(after.state)) return;
     tellDifference(writer, report);
@@ -261,8 +262,8 @@ export class LateResults {
   #charge(attempt: Attempt, report: TransactionReport): boolean {
     if (this.#wasTriedAgain(attempt)) return false;
     const writer = new AttemptWriter(attempt, this.#parts);
-    const detail = { report, toldBefore: attempt.state };
-    const charged = writer.advance({ input: "found-charged", report }, "charged-late", detail);
+    const because = "the terminal told it after it had ended the payment";
+    const charged = writer.advance({ input: "found-charged", report, because });
     const words =
       "the terminal told a sale after the order had been answered as not charged; the order is " +
       "charged: see that the customer gets the goods, or give the money back";
@@ -293,8 +294,8 @@ export class LateResults {
 
   #doubt(attempt: Attempt, report: TransactionReport, judgement: "disagrees"): AttemptWriter {
     const writer = new AttemptWriter(attempt, this.#parts);
-    const detail = { report, judgement, toldBefore: attempt.state };
-    writer.advance({ input: "found-doubtful", report, judgement }, "doubted-late", detail);
+    const because = "the terminal told a sale late, and not surely the one that was asked for";
+    writer.advance({ input: "found-doubtful", report, judgement, because });
     this.#parts.inquiries.reconsider();
     return writer;
   }

@@ -34,9 +34,9 @@ export function findReversed(now: Baseline, parts: LateParts): string | undefine
   if (!attempt || now.last.kind !== "transaction") return undefined;
   const { report } = now.last;
   const writer = new AttemptWriter(attempt, parts);
-  const input = { input: "proved-reversed", report } as const;
-  const reversed = writer.advance(input, "found-reversed", { report });
-  tellReversedBefore(writer, "the terminal has stored the reversal of this sale");
+  const because = "the terminal has stored the reversal of this sale";
+  const reversed = writer.advance({ input: "found-reversed", report, because });
+  tellReversedBefore(writer, because);
   parts.settled(reversed);
   return attempt.request.orderId;
 }

@@ -4,7 +4,6 @@ import type { SaleToReverse } from "../attempts/freshness-policy.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
-import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 import { tellReversedBefore } from "./late-reversals.ts";
 import { observe, orderOf, writeEnd } from "./payment-run.ts";
@@ -28,15 +27,12 @@ export async function runReversal(
   invariant(sale.receiptNumber !== null, "a reversal names a receipt");
   const writer = new AttemptWriter(attempt, parts);
   if (reversedBefore) {
-    const input = { input: "proved-reversed", report: reversedBefore } as const;
-    const found = writer.advance(input, "found-reversed", { report: reversedBefore });
-    tellReversedBefore(writer, "the terminal's last transaction is the reversal of this sale");
+    const because = "the terminal's last transaction is the reversal of this sale";
+    const found = writer.advance({ input: "found-reversed", report: reversedBefore, because });
+    tellReversedBefore(writer, because);
     return found;
   }
-  writer.advance({ input: "reverse", baseline }, REVERSAL_BEGINS, {
-    receiptNumber: sale.receiptNumber,
-    baseline,
-  });
+  writer.advance({ input: "reverse", baseline });
   const { goodsWindowSeconds: _, ...order } = orderOf(request);
   const end = await terminal.reverse(
     {
@@ -65,7 +61,7 @@ function write(
   report: TransactionReport,
 ): "accept" {
   const judgement = judgeReversal(sale, report);
-  writer.advance({ input: "report", report, judgement }, "reversal-report", { judgement, report });
+  writer.advance({ input: "report", report, judgement });
   if (judgement === "disagrees") {
     const { amountMinor, originalTrace, maskedPan } = report;
     const told = { alarm: "reversal-mismatch", amountMinor, originalTrace, maskedPan };

@@ -1,7 +1,7 @@
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { canHaveLeft } from "../attempts/never-sent.ts";
 import { newestAttempts } from "../attempts/newest-attempts.ts";
-import { type Attempt, type AttemptEvent, isCharged, isNotCharged } from "../attempts/payment.ts";
+import { type Attempt, type AttemptStep, isCharged, isNotCharged } from "../attempts/payment.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { isReference, referenceOf } from "../attempts/reference-policy.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
@@ -100,7 +100,7 @@ function fits({ request }: Attempt, { amountMinor, currencyNumeric }: Transactio
 }
 
 /** The last result that an attempt was told; undefined without one. */
-function toldIn(events: readonly AttemptEvent[]): TransactionReport | undefined {
+function toldIn(events: readonly AttemptStep[]): TransactionReport | undefined {
   const told = events.map(({ detail }) => (detail as { report?: TransactionReport }).report);
   return told.findLast((report) => report?.resultCode != null);
 }
