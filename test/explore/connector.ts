@@ -1,7 +1,7 @@
 import type { AttemptInput } from "../../src/tp-manager/attempts/attempt-input.ts";
-import type { Look } from "../../src/tp-manager/attempts/evidence-policy.ts";
-import type { Conclusion, Verdict } from "../../src/tp-manager/attempts/ladder-policy.ts";
 import type { AttemptState } from "../../src/tp-manager/attempts/payment.ts";
+import type { Look } from "../../src/tp-manager/matching/facts.ts";
+import type { Conclusion, Verdict } from "../../src/tp-manager/matching/table.ts";
 import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { identityOf, lastOf } from "./device.ts";
 import { entryOf } from "./entry-reports.ts";

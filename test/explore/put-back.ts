@@ -1,4 +1,4 @@
-import type { Doubt, Look } from "../../src/tp-manager/attempts/evidence-policy.ts";
+import type { Doubt, Look } from "../../src/tp-manager/matching/facts.ts";
 import type { LastTransaction, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { type Judges, product } from "./judges.ts";
 import type { Scope } from "./scope.ts";

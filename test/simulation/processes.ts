@@ -30,6 +30,7 @@ import { StoreGuard } from "../../src/tp-manager/supervisor/store-guard.ts";
 import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
 import { secrets } from "../supervisor/notifications/mapi.ts";
+import { matcherFor } from "../support/payment-house.ts";
 import { onDisk } from "./disk.ts";
 import type { Life } from "./life.ts";
 import type { ModelGateway } from "./model-gateway.ts";
@@ -65,7 +66,8 @@ export function startTpManager(
   const { clock } = life;
   const journal = onDisk(life.disk, () => new Journal(journalPath(folder), clock));
   const isDoubted = onDisk(life.disk, () => beginSession(journal, clock));
-  const { attempts, answers, handOffs, terminalLog, reconciliations } = journal;
+  const { attempts, answers, handOffs, terminalLog, reconciliations, records } = journal;
+  const matcher = matcherFor(journal, terminal, clock, {});
   const exchange = new StoreExchange({
     store: journal.store,
     onMissing: () => guard.doubt("the supervisor remembers more of it than it holds"),
@@ -75,11 +77,12 @@ export function startTpManager(
   const link = ipc.linkFor(life, exchange);
   const handAgain = new HandAgain(journal.again, link, clock, log, () => guard.open === undefined);
   const guard = new StoreGuard({
-    ...{ doubts: journal.doubts, attempts, link, clock, log, isShared: false },
+    ...{ doubts: journal.doubts, attempts, records, matcher, link, clock, log, isShared: false },
     onSupervisorLacks: () => handAgain.beginOnce(),
   });
   const handOff = new HandOff(handOffs, link, clock, log);
-  const stores = { attempts, answers, handOffs, terminalLog, reconciliations };
+  const known = { attempts, answers, handOffs, terminalLog, reconciliations, records };
+  const stores = { ...known, matcher };
   const shared = { ...stores, guard, clock, log, settings };
   const settled = (): void => handOff.nudge();
   const desk = new TerminalDesk({ ...shared, terminal, settled });

@@ -1,6 +1,10 @@
 import { join } from "node:path";
 import { auditPart, joined, partsOf } from "../../src/tp-manager/audit/audit-journal.ts";
-import type { PaymentEnd } from "../../src/tp-manager/terminal/terminal.ts";
+import type {
+  PaymentEnd,
+  PaymentOrder,
+  TransactionReport,
+} from "../../src/tp-manager/terminal/terminal.ts";
 import { CountingTerminal } from "./counting-terminal.ts";
 import { type House, house, pay, request } from "./payment-house.ts";
 import { declined, report } from "./reports.ts";
@@ -15,10 +19,19 @@ const declines: PayScript = (_order, observer) => {
   return Promise.resolve({ end: "aborted", code: "05", text: "", reason: "declined", ticket: "" });
 };
 
-const withoutEnd: PayScript = (order, observer) => {
-  observer.report(report({ amountMinor: order.amountMinor, receiptNumber: "0900" }));
-  return Promise.resolve(lost("line broken"));
+/** A sale with numbers and a second of its own. */
+const saleOf = ({ amountMinor }: PaymentOrder, receiptNumber: string): TransactionReport => {
+  const localTime = `1300${receiptNumber.slice(2)}`;
+  return report({ amountMinor, receiptNumber, traceNumber: `00${receiptNumber}`, localTime });
 };
+
+/** Tells a sale with this number, and is not heard any more. */
+const withoutEnd =
+  (receiptNumber: string): PayScript =>
+  (order, observer) => {
+    observer.report(saleOf(order, receiptNumber));
+    return Promise.resolve(lost("line broken"));
+  };
 
 /** We ask to cancel; the terminal says that it was, and is asked whether it stored a sale. */
 const cancelled =
@@ -32,7 +45,7 @@ const cancelled =
 const stores =
   (at: House): PayScript =>
   (order, observer) => {
-    const sale = report({ amountMinor: order.amountMinor, receiptNumber: "0901" });
+    const sale = saleOf(order, "0901");
     observer.report(sale);
     at.terminal.last = { kind: "transaction", report: sale };
     return Promise.resolve(lost("line broken"));
@@ -43,7 +56,7 @@ const issues =
   (at: House): PayScript =>
   (order, observer) => {
     const { promise, resolve } = Promise.withResolvers<PaymentEnd>();
-    const sale = report({ amountMinor: order.amountMinor, receiptNumber: "0902" });
+    const sale = saleOf(order, "0902");
     observer.report(sale);
     at.terminal.onDecision = () => {
       observer.acknowledged();
@@ -72,9 +85,9 @@ export async function everyPhase({ house, pay }: Release = now): Promise<string>
     await at.clock.advance(0);
   };
   /** An order in doubt that a run of recovery has not settled. */
-  const doubt = async (orderId: string): Promise<void> => {
+  const doubt = async (orderId: string, receiptNumber: string): Promise<void> => {
     at.terminal.last = { kind: "not-told", why: "it does not tell" };
-    await buy(orderId, withoutEnd);
+    await buy(orderId, withoutEnd(receiptNumber));
     await at.clock.advance(60_000);
   };
   at.start();
@@ -93,11 +106,13 @@ export async function everyPhase({ house, pay }: Release = now): Promise<string>
   const note = "seen at the terminal";
   await buy("cancelled", cancelled(at));
   await at.clock.advance(0);
-  for (const order of ["unknown", "settled-charged", "settled-not-charged"]) await doubt(order);
+  await doubt("unknown", "0911");
+  await doubt("settled-charged", "0912");
+  await doubt("settled-not-charged", "0913");
   await at.settle({ orderId: "settled-charged", outcome: "charged", note });
   await at.settle({ orderId: "settled-not-charged", outcome: "not_charged", note });
   at.terminal.last = at.terminal.baseline.last;
-  await buy("proved-not-charged", withoutEnd);
+  await buy("proved-not-charged", withoutEnd("0914"));
   await at.clock.advance(400_000);
   terminal.sells();
   await buy("last");

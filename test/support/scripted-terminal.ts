@@ -15,13 +15,31 @@ import {
   TerminalUnavailable,
   type TransactionReport,
 } from "../../src/tp-manager/terminal/terminal.ts";
-import { baseline, identity, report } from "./reports.ts";
+import { baseline, identity, report, timeOfDay } from "./reports.ts";
 
-export type PayScript = (order: PaymentOrder, observer: PaymentObserver) => Promise<PaymentEnd>;
+/** `paid`: payments before this one. */
+export type PayScript = (
+  order: PaymentOrder,
+  observer: PaymentObserver,
+  paid?: number,
+) => Promise<PaymentEnd>;
+
+/** The report of the payment behind `paid` others: no terminal gives two sales one name. */
+export function saleReport(paid: number, change: Partial<TransactionReport> = {}) {
+  const first = report();
+  const digits = (value: string | null, width: number): string =>
+    String(Number(value) + paid).padStart(width, "0");
+  return report({
+    receiptNumber: digits(first.receiptNumber, 4),
+    traceNumber: digits(first.traceNumber, 6),
+    localTime: timeOfDay(paid),
+    ...change,
+  });
+}
 
 /** Approves what was asked, as a terminal without faults does. */
-export const approves: PayScript = (order, observer) => {
-  const answer = observer.report(report({ amountMinor: order.amountMinor }));
+export const approves: PayScript = (order, observer, paid = 0) => {
+  const answer = observer.report(saleReport(paid, { amountMinor: order.amountMinor }));
   if (answer !== "accept") return Promise.resolve(lost("the report was refused"));
   observer.acknowledged();
   return Promise.resolve({ end: "completed", ticket: "line 1|line 2" });
@@ -157,7 +175,7 @@ export class ScriptedTerminal implements Terminal {
   pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
     this.paid.push(order);
     this.inStep.push(order.inStep?.());
-    return this.script(order, this.#remembering(observer));
+    return this.script(order, this.#remembering(observer), this.paid.length - 1);
   }
 
   cancel(): Promise<CancelAnswer> {

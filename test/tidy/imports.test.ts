@@ -38,8 +38,13 @@ const rules: readonly Rule[] = [
     because: "attempts knows only the driver interface and its own store interfaces",
   },
   {
+    from: /^src\/tp-manager\/matching\//,
+    may: within("shared/", "tp-manager/(matching|attempts)/", driverInterface),
+    because: "matching decides: it asks no terminal and no disk",
+  },
+  {
     from: /^src\/tp-manager\/(supervisor|journal)\//,
-    may: within("shared/", "tp-manager/(supervisor|journal|attempts)/", driverInterface),
+    may: within("shared/", "tp-manager/(supervisor|journal|attempts|matching)/", driverInterface),
     because: "stores and the link to the supervisor know attempts, not who pays",
   },
   {
@@ -49,7 +54,7 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^src\/tp-manager\/desk\//,
-    may: within("shared/", "tp-manager/(desk|attempts)/", driverInterface),
+    may: within("shared/", "tp-manager/(desk|attempts|matching)/", driverInterface),
     because: "the desk knows attempts and the driver interface, not orders",
   },
   {

@@ -93,7 +93,7 @@ const forms: {
     ...told: ReadonlyArray<keyof Extract<Written, { input: I }>>,
   ];
 } = {
-  report: ["report", "judgement", "report"],
+  report: ["report", "judgement", "report", "because"],
   hold: ["approved", "report"],
   decide: ["goods-decided", "why"],
   acknowledged: ["acknowledged"],
@@ -101,7 +101,7 @@ const forms: {
   end: ["end"],
   interrupted: ["interrupted", "unwritten"],
   reverse: [REVERSAL_BEGINS, "baseline"],
-  "proved-charged": ["recovery-charged", ...grounds],
+  "proved-charged": ["recovery-charged", "report", ...grounds],
   "proved-not-charged": ["recovery-not-charged", ...grounds],
   "proved-reversed": ["recovery-reversed", ...grounds],
   "proved-not-reversed": ["recovery-not-reversed", ...grounds],
@@ -164,6 +164,8 @@ function wordsOf(event: Written, before: AttemptState | undefined): Detail {
       return { toldBefore: before };
     case "settled":
       return { outcome: event.outcome.replace("-", "_") };
+    case "taken-over":
+      return { report: saleOf(takenOver(before ?? null, event))?.report };
     default:
       return {};
   }

@@ -1,4 +1,5 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
+import type { Proof } from "../matching/answer.ts";
 import type {
   Baseline,
   GoodsDecision,
@@ -8,11 +9,16 @@ import type {
   TransactionReport,
 } from "../terminal/terminal.ts";
 import type { AttemptState, Judgement } from "./payment.ts";
-import type { Proof } from "./proof.ts";
 
 /** Everything that can happen to an attempt; payment-machine.ts says what it does. */
 export type AttemptInput =
-  | { readonly input: "report"; readonly report: TransactionReport; readonly judgement: Judgement }
+  | {
+      readonly input: "report";
+      readonly report: TransactionReport;
+      readonly judgement: Judgement;
+      /** Why a report is taken for that of another payment. */
+      readonly because?: string;
+    }
   /** A good report that waits for the goods. */
   | { readonly input: "hold"; readonly report: TransactionReport; readonly decideByMs: number }
   | { readonly input: "decide"; readonly decision: GoodsDecision; readonly why: string }
@@ -68,7 +74,8 @@ type Verdict =
 interface Grounds {
   /** For people. */
   readonly because: string;
-  readonly proof?: Proof;
+  /** `rules`: the version of the rules that gave the verdict. */
+  readonly proof?: Proof & { readonly rules: number };
   /** A look at the terminal; null: none was made for this. */
   readonly observation?: {
     readonly identity: TerminalIdentity;

@@ -1,9 +1,9 @@
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
+import type { NextFound } from "../matching/facts.ts";
+import type { SinceSale } from "../matching/fresh-number.ts";
+import type { Baseline } from "../terminal/terminal.ts";
 import type { NoteStep } from "./attempt-event.ts";
-import type { NextFound } from "./evidence-policy.ts";
-import type { SinceSale } from "./freshness-policy.ts";
 import type {
   Attempt,
   AttemptPhase,
@@ -95,12 +95,6 @@ export interface AttemptStore {
   countInDoubt(): number;
   /** Attempts that a process cannot leave behind unasked, in the order they were begun. */
   unfinished(): Attempt[];
-  /**
-   * The order that this very transaction belongs to: as its sale or as the reversal of that sale.
-   * The attempt `except` is left out.
-   */
-  orderOfReport(report: TransactionReport, except: string): string | undefined;
-
   /** The first sale or reversal that was begun at a terminal after the attempt's last command. */
   nextCommand(transactionId: string): NextFound | undefined;
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Transaction } from "../../shared/transaction.ts";
+import { compareReports } from "../matching/comparison.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import { type AttemptEvent, eventOf, fold } from "./attempt-event.ts";
-import { compareReports } from "./comparison-policy.ts";
 import {
   type AttemptState,
   type AttemptStep,

@@ -1,6 +1,6 @@
+import { namesTrace } from "../matching/comparison.ts";
 import type { PaymentEnd, TransactionReport } from "../terminal/terminal.ts";
 import { type AttemptInput, impossible } from "./attempt-input.ts";
-import { namesTrace } from "./comparison-policy.ts";
 import {
   type AttemptState,
   type ChargedState,

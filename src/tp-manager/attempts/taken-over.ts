@@ -62,22 +62,6 @@ export function openReturnOf({ openReturn, transaction }: KnownOrder): OpenRetur
   return { operationId, kind, amountMinor, transactionPublicId, atMs: askedAtMs };
 }
 
-/**
- * Whether a transaction of the terminal is this sale, where one of the two was taken over and does
- * not tell when it was: then receipt, trace and amount name it.
- */
-export function isTakenOverSale(sale: TransactionReport, report: TransactionReport): boolean {
-  return (
-    sale.localDate === null &&
-    sale.localTime === null &&
-    sale.receiptNumber !== null &&
-    sale.receiptNumber === report.receiptNumber &&
-    sale.traceNumber === report.traceNumber &&
-    sale.amountMinor === report.amountMinor &&
-    report.originalTrace === null
-  );
-}
-
 /** A currency that is abolished one day must still be readable. */
 function currencyTakenOver({ currency, exponent }: Transaction): Currency {
   return currencyOf(currency) ?? { alpha: currency, numeric: "", exponent };

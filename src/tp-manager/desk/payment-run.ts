@@ -2,11 +2,6 @@ import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Timer } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
-import {
-  compareReports,
-  mayBeAnotherSale,
-  namesAnotherSale,
-} from "../attempts/comparison-policy.ts";
 import { mayBeKeptBack, mayBeOfEarlier } from "../attempts/kept-back-policy.ts";
 import { newestAttempts } from "../attempts/newest-attempts.ts";
 import {
@@ -20,6 +15,8 @@ import {
 } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { concernsAttempt, referenceOf } from "../attempts/reference-policy.ts";
+import { compareReports, mayBeAnotherSale, namesAnotherSale } from "../matching/comparison.ts";
+import type { Matcher } from "../matching/matcher.ts";
 import type {
   CancelAnswer,
   GoodsDecision,
@@ -36,6 +33,7 @@ interface RunParts extends WriterParts {
   readonly attempts: WriterParts["attempts"] & Pick<AttemptStore, "unfinished" | "newest">;
   readonly terminal: HeldTerminal & Pick<TerminalFacts, "capabilities">;
   readonly paymentTimeoutMs: number;
+  readonly matcher: Pick<Matcher, "knownInPayment">;
 }
 
 /**
@@ -181,6 +179,7 @@ export class PaymentRun {
 
   #report(report: TransactionReport): "accept" | "refuse" | "hold" {
     const { state, request } = this.#writer.attempt;
+    const { matcher } = this.#parts;
     const goods = isPaying(state) ? state.goods : null;
     const second = this.#isSecondSale(report);
     // A decision about the goods is followed by a report of its own, which may be nameless too.
@@ -192,15 +191,18 @@ export class PaymentRun {
     const expectedMinor =
       goods?.decision?.goods === "partly-issued" ? goods.decision.amountMinor : request.amountMinor;
     const order = { amountMinor: expectedMinor, currencyNumeric: request.currency.numeric };
-    const judgement = this.#isOld(report) ? "disagrees" : judgeReport(order, report);
+    const known = report.good ? matcher.knownInPayment(report, this.#writer.attempt) : undefined;
+    const judgement = known === undefined ? judgeReport(order, report) : "disagrees";
     if (judgement === "agrees" && request.delivery && !goods) return this.#hold(report);
-    this.#writer.advance({ input: "report", report, judgement });
+    const because = known === undefined ? {} : { because: known };
+    this.#writer.advance({ input: "report", report, judgement, ...because });
     if (judgement !== "disagrees") {
       tellDifference(this.#writer, report);
       return "accept";
     }
     const { cannotRefuse } = this.#parts.terminal.capabilities;
-    tellMismatch(this.#writer, report, cannotRefuse ? "it cannot be refused" : "refused");
+    const fate = cannotRefuse ? "it cannot be refused" : "refused";
+    tellMismatch(this.#writer, report, known === undefined ? fate : `${known}; ${fate}`);
     return "refuse";
   }
 
@@ -227,15 +229,6 @@ export class PaymentRun {
   #refuseSecond(report: TransactionReport): "refuse" {
     this.#writer.advance({ input: "second-sale", report });
     return "refuse";
-  }
-
-  /**
-   * The terminal's last transaction from before the payment cannot be its result
-   * (docs/design.md 3.1).
-   */
-  #isOld(report: TransactionReport): boolean {
-    const last = this.#writer.attempt.baseline?.last;
-    return last?.kind === "transaction" && compareReports(last.report, report) === "same";
   }
 
   #hold(report: TransactionReport): "hold" {
@@ -312,9 +305,6 @@ function sameDecision(a: GoodsDecision, b: GoodsDecision): boolean {
 /** More without a result than any terminal keeps one back for. */
 const EARLIER_LOOKED_AT = 500;
 
-/** With more customers turned away in a row than these, nothing is claimed. */
-const ATTEMPTS_LOOKED_AT = 50;
-
 /**
  * Whether journal and terminal agree on everything before this attempt: nothing else is unsettled,
  * and the last transaction that the terminal told just before it is the last one that was settled
@@ -326,7 +316,7 @@ function inStep(
 ): boolean {
   const others = attempts.unfinished().filter((open) => open.transactionId !== transactionId);
   if (others.length > 0 || !baseline) return false;
-  const last = newestAttempts(attempts, ATTEMPTS_LOOKED_AT)
+  const last = newestAttempts(attempts)
     .map(({ state }) => state)
     .find((state) => saleOf(state) !== undefined);
   if (!last) return baseline.last.kind === "none";

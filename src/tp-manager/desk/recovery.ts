@@ -4,30 +4,28 @@ import type { Clock } from "../../shared/time.ts";
 import type { NoteKind } from "../attempts/attempt-event.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type UnwrittenStep } from "../attempts/attempt-writer.ts";
-import { compareReports, sameTerminal } from "../attempts/comparison-policy.ts";
-import { doubtOfAttempt } from "../attempts/doubt-policy.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
+import {
+  type Attempt,
+  type InDoubtState,
+  isCharged,
+  type ReversalInDoubtState,
+} from "../attempts/payment.ts";
+import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
+import { REVERSAL_BEGINS } from "../attempts/steps.ts";
+import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
+import { type Proof, proofInWords, RULES_VERSION, type WhyNotOne } from "../matching/answer.ts";
+import { sameTerminal } from "../matching/comparison.ts";
+import { doubtOfAttempt } from "../matching/doubt.ts";
 import {
   type Doubt,
   type EarlierLook,
   isSeenInTime,
   type Known,
   type Look,
-  lostSince,
-} from "../attempts/evidence-policy.ts";
-import { type Conclusion, judge, judgeByNext, type Verdict } from "../attempts/ladder-policy.ts";
-import {
-  type Attempt,
-  type AttemptState,
-  type InDoubtState,
-  isCharged,
-  type ReversalInDoubtState,
-} from "../attempts/payment.ts";
-import { judgeReport } from "../attempts/payment-machine.ts";
-import { isFromPayment } from "../attempts/payment-time-policy.ts";
-import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
-import { REVERSAL_BEGINS } from "../attempts/steps.ts";
-import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
+} from "../matching/facts.ts";
+import type { Matcher } from "../matching/matcher.ts";
+import { type Conclusion, judge, judgeByNext, type Verdict } from "../matching/table.ts";
 import type {
   TelecollectionEnd,
   TerminalFacts,
@@ -35,26 +33,23 @@ import type {
   TransactionReport,
 } from "../terminal/terminal.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
-import type { LateCharges } from "./late-charges.ts";
 import type { LateResults } from "./late-results.ts";
 
 /** The event of an attempt whose first complete run ended without proof (docs/design.md 3.5). */
 const UNSETTLED = "recovery-unsettled";
 /** Ends that the terminal said; what came before them is past. */
 const heardEnds = ["end-completed", "end-aborted"];
-/** The newest ones; a result of the attempt in doubt came a short while after it. */
-const STRAYS_LOOKED_AT = 10;
 
 interface RecoveryParts {
   readonly attempts: AttemptStore;
-  readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "strays">;
+  readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "straysSince">;
   readonly terminal: TerminalFacts;
   readonly clock: Clock;
   readonly log: Logger;
   /** Time between the two reads that prove a charge whose acknowledgement is not proven. */
   readonly confirmAfterMs: number;
   readonly inquiries: Inquiries;
-  readonly lateCharges: Pick<LateCharges, "rivalOf">;
+  readonly matcher: Matcher;
   readonly lateResults: Pick<LateResults, "endStored">;
   /** Called when an attempt has become charged or reversed, so that it is handed over. */
   readonly settled: (attempt: Attempt) => void;
@@ -239,62 +234,83 @@ export class Recovery {
   }
 
   /**
-   * A result that came after the end of the only attempt in doubt at its terminal, for what that
-   * attempt asked: it was refused, and it is that attempt's all the same.
+   * A result that came after the end of the only attempt in doubt at its terminal: it was refused,
+   * and it is that attempt's all the same.
    */
-  #reportedLate(attempt: Attempt, { identity, asked }: Doubt): TransactionReport | undefined {
-    const { attempts, terminalLog } = this.#parts;
+  #reportedLate(attempt: Attempt, { identity }: Doubt): TransactionReport | undefined {
+    const { attempts, terminalLog, matcher } = this.#parts;
+    const { transactionId } = attempt;
     const others = attempts
       .unfinished()
       .filter((other) => sameTerminal(identityOf(other), identity));
-    if (!asked || others.length !== 1) return undefined;
-    // An order that was lost with the journal fits as well.
-    if (attempts.nextCommand(attempt.transactionId) === lostSince) return undefined;
-    const { amountMinor, currency } = attempt.request;
-    const order = { amountMinor, currencyNumeric: currency.numeric };
-    const isOurs = ({ report, identity: at, atMs }: StrayRow): boolean =>
-      sameTerminal(at, identity) &&
-      judgeReport(order, report) === "agrees" &&
-      // A wall clock can jump either way.
-      Math.abs(atMs - asked.sentAtMs) <= 2 * asked.limitMs &&
-      isFromPayment(asked, report) !== false;
-    const late = terminalLog.strays(STRAYS_LOOKED_AT).filter(isOurs);
+    if (others.length !== 1) return undefined;
+    const late = terminalLog.straysSince(transactionId).filter((stray: StrayRow) => {
+      const answer = matcher.whose(stray.report, "late", stray.identity, stray.atMs);
+      return answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
+    });
     return late.length === 1 ? late[0]?.report : undefined;
   }
 
   #known(attempt: Attempt, look: Look | null): Known {
-    const { attempts, terminalLog, lateCharges } = this.#parts;
+    const { attempts, terminalLog, matcher } = this.#parts;
     const { transactionId, startedAtMs } = attempt;
     const next = attempts.nextCommand(transactionId);
-    const rivalOf = (last: Look["last"]): string | null => lateCharges.rivalOf(attempt, last);
-    const ownerOf = (last: Look["last"] | undefined): string | null =>
-      last?.kind === "transaction" ? this.#ownerOf(last.report, transactionId) : null;
     return {
-      foundIs: ownerOf(look?.last),
-      rival: look && rivalOf(look.last),
+      ...this.#whose(attempt, look),
       strayIs: null,
-      next: next ? { ...next, foundIs: ownerOf(next.found), rival: rivalOf(next.found) } : null,
+      next: next ? { ...next, ...this.#whose(attempt, { ...next, last: next.found }) } : null,
       soldSince: next !== undefined,
       closedSince: terminalLog.telecollectionSince(startedAtMs, transactionId) !== undefined,
+      storesReversals: matcher.storesReversals(identityOf(attempt)),
     };
   }
 
-  /** The other order whose sale a transaction is, or which is in doubt and had reported it. */
-  #ownerOf(found: TransactionReport, transactionId: string): string | null {
-    const { attempts } = this.#parts;
-    const owner = attempts.orderOfReport(found, transactionId);
-    if (owner !== undefined) return owner;
-    const others = attempts.unfinished().filter((other) => other.transactionId !== transactionId);
-    return others.find(({ state }) => hasReported(state, found))?.request.orderId ?? null;
+  /** Whose the found transaction is, as far as the attempt is concerned. */
+  #whose(
+    attempt: Attempt,
+    look: Pick<Look, "identity" | "last"> | null,
+  ): Pick<Known, "foundIs" | "rival" | "isCandidate"> {
+    if (look?.last.kind !== "transaction") return { foundIs: null, rival: null };
+    const { request, transactionId } = attempt;
+    const answer = this.#parts.matcher.whose(look.last.report, "probe", look.identity);
+    switch (answer.answer) {
+      case "known": {
+        const isOwn = answer.transactionId === transactionId;
+        return { foundIs: isOwn ? null : answer.orderId, rival: null };
+      }
+      case "one": {
+        const { orderId } = answer.candidate.attempt.request;
+        return { foundIs: orderId === request.orderId ? null : orderId, rival: null };
+      }
+      case "many": {
+        const orders = answer.candidates.map((one) => one.attempt.request.orderId);
+        const other = orders.find((orderId) => orderId !== request.orderId);
+        const rival = other === undefined ? rivals[answer.why] : `order ${other}`;
+        return {
+          foundIs: null,
+          rival: rival ?? null,
+          isCandidate: orders.includes(request.orderId),
+        };
+      }
+      case "none":
+        return { foundIs: null, rival: null, isCandidate: false };
+    }
   }
 
   #conclude(before: Attempt, conclusion: Conclusion, look: Look | null): void {
     const writer = new AttemptWriter(before, this.#parts);
     const grounds = { because: conclusion.because, observation: look };
+    const { matcher } = this.#parts;
+    if (look) matcher.learn(look);
     switch (conclusion.verdict) {
       case "charged": {
-        const { report } = conclusion;
-        const attempt = writer.advance({ input: "proved-charged", report, ...grounds });
+        const { report, because } = conclusion;
+        const proof = this.#proofOf(before, report, because);
+        const attempt = writer.advance({
+          ...{ input: "proved-charged", report, observation: look },
+          because: `charged: ${proofInWords(proof)}`,
+          proof: { ...proof, rules: RULES_VERSION },
+        });
         tellBeyondGoods(writer, before);
         this.#parts.settled(attempt);
         return;
@@ -322,6 +338,19 @@ export class Recovery {
     }
   }
 
+  /** The facts by which the record is that of the attempt; asked before anything is written. */
+  #proofOf(
+    { transactionId, baseline }: Attempt,
+    report: TransactionReport,
+    because: string,
+  ): Proof {
+    const identity = baseline?.identity ?? anyTerminal;
+    const answer = this.#parts.matcher.whose(report, "probe", identity);
+    const isIts =
+      answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
+    return isIts ? answer.proof : { facts: [because], assumes: ["storage-real"] };
+  }
+
   #note(transactionId: string, kind: NoteKind, verdict: Verdict, look: Look | null): void {
     this.#parts.attempts.addEvent(transactionId, {
       atMs: this.#parts.clock.now(),
@@ -330,6 +359,13 @@ export class Recovery {
     });
   }
 }
+
+/** Who else can have made a record that fits one order alone. */
+const rivals: Partial<Record<WhyNotOne, string>> = {
+  outsider: "somebody else who is paid at this terminal",
+  "lost order": "an order that was lost with the journal",
+  retold: "an order of before, told anew",
+};
 
 /** The terminal that the doubtful command was sent to. */
 function identityOf({ state, baseline }: Attempt): TerminalIdentity {
@@ -355,15 +391,6 @@ function tellBeyondGoods(writer: AttemptWriter, before: Attempt): void {
   const { amountMinor: chargedMinor } = state.report;
   const detail = { alarm: "charged-beyond-goods", chargedMinor, goodsMinor: state.goodsMinor };
   writer.log("error", detail, "the terminal charged more than the goods that came out were worth");
-}
-
-/** The terminal has reported exactly this while the sale or the reversal in doubt ran. */
-function hasReported(state: AttemptState, found: TransactionReport): boolean {
-  if (!isInDoubt(state)) return false;
-  const earlier = "earlier" in state ? state.earlier : undefined;
-  return [state.last, earlier].some(
-    (each) => each && compareReports(each.report, found) === "same",
-  );
 }
 
 /** The state of an attempt that recovery can ask about; undefined for any other. */

@@ -1,11 +1,11 @@
 import { invariant } from "../../shared/invariant.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
-import type { SaleToReverse } from "../attempts/freshness-policy.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
+import type { SaleToReverse } from "../matching/fresh-number.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
-import { tellReversedBefore } from "./late-reversals.ts";
+import { tellReversedBefore } from "./corrections.ts";
 import { observe, orderOf, writeEnd } from "./payment-run.ts";
 import type { Held } from "./terminal-turn.ts";
 

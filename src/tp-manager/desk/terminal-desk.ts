@@ -11,24 +11,25 @@ import type { Attempt } from "../attempts/payment.ts";
 import type { ReconciliationStore } from "../attempts/reconciliation.ts";
 import type { StoreDoubt } from "../attempts/store-doubt.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
-import type { Baseline, Terminal } from "../terminal/terminal.ts";
+import type { RecordStore } from "../matching/journal-view.ts";
+import type { Matcher } from "../matching/matcher.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { Corrections } from "./corrections.ts";
 import { FinancialCommands } from "./financial-commands.ts";
 import { Inquiries } from "./inquiries.ts";
 import { KeptStatus } from "./kept-status.ts";
 import { LastSilence } from "./last-silence.ts";
-import { LateCharges } from "./late-charges.ts";
 import { LateResults } from "./late-results.ts";
-import { findReversed, saleGivenBack } from "./late-reversals.ts";
 import { refusedBeside } from "./not-told-apart.ts";
 import { type Obstacle, obstaclesOf } from "./obstacles.ts";
 import { Reconciler } from "./reconciler.ts";
 import { Recovery } from "./recovery.ts";
 import { RunningPayment } from "./running-payment.ts";
-import { StrayReports } from "./stray-reports.ts";
 import { TerminalGate } from "./terminal-gate.ts";
 import { type Doubts, TerminalTurn } from "./terminal-turn.ts";
 import { TerminalView } from "./terminal-view.ts";
 import { TurnView } from "./turn-view.ts";
+import { Unmatched } from "./unmatched.ts";
 import { type ClosingGuard, Upkeep } from "./upkeep.ts";
 
 export interface DeskSettings {
@@ -54,6 +55,8 @@ type OnProbation = Pick<Probation, "isOn" | "over" | "received">;
 interface DeskParts {
   readonly attempts: AttemptStore;
   readonly terminalLog: TerminalLog;
+  readonly records: RecordStore;
+  readonly matcher: Matcher;
   readonly reconciliations: ReconciliationStore;
   readonly terminal: Terminal;
   readonly clock: Clock;
@@ -76,8 +79,6 @@ interface DeskGuard extends ClosingGuard {
    * undefined: it does.
    */
   whole(signal: AbortSignal): Promise<void> | undefined;
-  /** Has a sale that no order here has on disk, and doubts the journal when it is a sign. */
-  noteSale(now: Baseline, limitMs: number): boolean;
   /** The journal's doubt about itself; undefined: none. */
   readonly open: StoreDoubt | undefined;
 }
@@ -94,7 +95,7 @@ export class TerminalDesk implements Doubts {
   readonly #keptStatus: KeptStatus;
   readonly #inquiries: Inquiries;
   readonly #recovery: Recovery;
-  readonly #strays: StrayReports;
+  readonly #unmatched: Unmatched;
   readonly #lateResults: LateResults;
   readonly #reconciler: Reconciler;
   /** The driver's facts and news for other rooms. */
@@ -142,21 +143,15 @@ export class TerminalDesk implements Doubts {
       asking: () => this.#keepEvidence(),
     });
     const shared = { ...parts, ...settings, settled, inquiries: this.#inquiries };
-    const lateCharges = new LateCharges(shared);
     const lateResults = new LateResults(shared);
     this.#lateResults = lateResults;
-    this.#recovery = new Recovery({ ...shared, lateCharges, lateResults });
-    const unmatched = (now: Baseline): void => {
-      parts.guard.noteSale(now, terminal.capabilities.paymentLimitMs);
-    };
-    const reversed = (now: Baseline): string | undefined => findReversed(now, shared);
-    const givenBack = (now: Baseline): Attempt | undefined => saleGivenBack(now, shared);
-    this.#strays = new StrayReports({ ...shared, lateCharges, reversed, givenBack, unmatched });
+    this.#recovery = new Recovery({ ...shared, lateResults });
+    this.#unmatched = new Unmatched({ ...shared, corrections: new Corrections(shared) });
     const reconciler = new Reconciler({ ...parts, ...settings });
     this.#reconciler = reconciler;
     this.commands = new FinancialCommands({
       ...shared,
-      ...{ turn: this.#turn, gate, recovery: this.#recovery, strays: this.#strays },
+      ...{ turn: this.#turn, gate, recovery: this.#recovery, unmatched: this.#unmatched },
       ...{ lateResults, reconciler },
     });
     this.running = new RunningPayment(this.#turn, terminal, () => this.isAsking);
@@ -176,11 +171,11 @@ export class TerminalDesk implements Doubts {
     this.#parts.terminal.subscribe((event) => {
       if (event.type !== "unexpected-report") return;
       probation?.received();
-      this.#strays.take(event.report);
+      this.#unmatched.take(event.report);
     });
     this.#reconciler.begin();
     this.#recovery.begin();
-    this.#strays.begin();
+    this.#unmatched.begin();
     if (this.#parts.terminal.takeLateResults) this.#lateResults.begin();
     this.#parts.terminal.takeLateResults?.((report) => {
       probation?.received();
@@ -257,7 +252,7 @@ export class TerminalDesk implements Doubts {
    * (docs/design.md 3.19): resolves when that has ended. undefined: nothing of the kind is open.
    */
   lateReport(orderId: string): Promise<void> | undefined {
-    return this.#strays.lateReport(orderId);
+    return this.#unmatched.lateReport(orderId);
   }
 
   /** Asks the terminal about an attempt in doubt. Never rejects; see {@link Recovery.recover}. */

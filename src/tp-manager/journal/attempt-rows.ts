@@ -3,7 +3,6 @@ import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { NoteStep } from "../attempts/attempt-event.ts";
 import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
-import type { ReportedResult, SinceSale } from "../attempts/freshness-policy.ts";
 import {
   type Attempt,
   type AttemptState,
@@ -17,6 +16,7 @@ import {
 import { paymentEventOf } from "../attempts/payment-event.ts";
 import { phaseTable } from "../attempts/phase-table.ts";
 import { REVERSAL_BEGINS, reportSteps } from "../attempts/steps.ts";
+import type { ReportedResult, SinceSale } from "../matching/fresh-number.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { ArchivedRows } from "./archived-rows.ts";
 import {
@@ -30,7 +30,7 @@ import {
   unfinishedSql,
 } from "./attempt-columns.ts";
 import type { EventRows } from "./event-rows.ts";
-import { EvidenceRows, hasReported } from "./evidence-rows.ts";
+import { EvidenceRows } from "./evidence-rows.ts";
 import type { HandOffRows } from "./hand-off-rows.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
 
@@ -276,13 +276,6 @@ export class AttemptRows implements AttemptStore {
 
   countInDoubt(): number {
     return Number(this.#sql.countInDoubt.get()?.["n"]);
-  }
-
-  orderOfReport(report: TransactionReport, except: string): string | undefined {
-    const known = this.#knownNow();
-    const isNewest = known?.position && known.attempt.transactionId !== except;
-    if (isNewest && hasReported(known.attempt, report)) return known.attempt.request.orderId;
-    return this.#evidence.orderOfReport(report, except);
   }
 
   nextCommand(transactionId: string): ReturnType<AttemptStore["nextCommand"]> {

@@ -255,7 +255,7 @@ export class Orders {
           assertHolds(request, desk.terminal);
           assertStillOpen(request.orderId, attempts);
           assertToldApart(request, desk);
-          guard.assertNoSaleFits(request, baseline, desk.terminal.capabilities.paymentLimitMs);
+          guard.assertNoSaleFits(request, baseline);
           const attempt = { transactionId, request, baseline, startedAtMs: clock.now() };
           return writing(() => attempts.begin(attempt));
         },

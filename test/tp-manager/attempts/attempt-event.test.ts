@@ -5,8 +5,8 @@ import { newId } from "../../../src/shared/new-id.ts";
 import { eventAt, stepOf } from "../../../src/tp-manager/attempts/attempt-event.ts";
 import type { AttemptInput } from "../../../src/tp-manager/attempts/attempt-input.ts";
 import { AttemptWriter } from "../../../src/tp-manager/attempts/attempt-writer.ts";
-import type { Look } from "../../../src/tp-manager/attempts/evidence-policy.ts";
 import type { AttemptState } from "../../../src/tp-manager/attempts/payment.ts";
+import type { Look } from "../../../src/tp-manager/matching/facts.ts";
 import type { PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, request } from "../../support/payment-house.ts";
 import { baseline, declined, report } from "../../support/reports.ts";
@@ -119,12 +119,23 @@ test.each<[string, AttemptInput, object]>([
   expect(stepOf(eventAt(9, input), notCharged)).toEqual({ atMs: 9, kind, detail, input: { v: 1 } });
 });
 
-test.each<[string, AttemptInput, object]>([
-  ["recovery-charged", { input: "proved-charged", report: other, ...verdict }, { report: other }],
-  ["recovery-not-charged", { input: "proved-not-charged", ...verdict }, {}],
-  ["recovery-reversed", { input: "proved-reversed", report: other, ...verdict }, { report: other }],
-  ["recovery-not-reversed", { input: "proved-not-reversed", ...verdict }, {}],
-])("a proof is told as %s, with its grounds", (kind, input, kept) => {
+test.each<[string, AttemptInput, object, object]>([
+  [
+    "recovery-charged",
+    { input: "proved-charged", report: other, ...verdict },
+    { report: other },
+    {},
+  ],
+  ["recovery-not-charged", { input: "proved-not-charged", ...verdict }, {}, {}],
+  [
+    "recovery-reversed",
+    { input: "proved-reversed", report: other, ...verdict },
+    {},
+    { report: other },
+  ],
+  ["recovery-not-reversed", { input: "proved-not-reversed", ...verdict }, {}, {}],
+])("a proof is told as %s, with its grounds", (kind, input, told, kept) => {
+  const detail = { ...told, ...verdict };
   const step = stepOf(eventAt(9, input), notCharged);
-  expect(step).toEqual({ atMs: 9, kind, detail: verdict, input: { v: 1, ...kept } });
+  expect(step).toEqual({ atMs: 9, kind, detail, input: { v: 1, ...kept } });
 });

@@ -36,7 +36,8 @@ test("a stored sale that stays unclear holds up one payment, not every later one
   at.terminal.baseline = { ...baseline, last: stored("130001") };
   at.terminal.last = stored("130001");
   at.terminal.script = (_order, observer) => {
-    observer.report(report({ ...nameless, localTime: "130900" }));
+    const localTime = `130${700 + at.terminal.paid.length}`;
+    observer.report(report({ ...nameless, localTime }));
     observer.acknowledged();
     return Promise.resolve({ end: "completed", ticket: "" });
   };

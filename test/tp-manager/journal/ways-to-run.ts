@@ -312,6 +312,12 @@ const doubts: Record<string, Ways> = {
   "doubts handOff": one(firstFailed, "{}", "sent", 0),
 };
 
+const learned: Record<string, Ways> = {
+  "learned read": one("here", "stores-reversals"),
+  "learned forget": one("here"),
+  "learned keep": one("here", "stores-reversals", 1),
+};
+
 /** By the name of each statement of the journal; a test fails for one that has no entry. */
 export const waysToRun: Readonly<Record<string, Ways>> = {
   ...acts,
@@ -329,4 +335,5 @@ export const waysToRun: Readonly<Record<string, Ways>> = {
   ...lossOf,
   ...again,
   ...doubts,
+  ...learned,
 };

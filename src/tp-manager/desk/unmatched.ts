@@ -1,55 +1,51 @@
-import { isDeepStrictEqual } from "node:util";
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { currencyOf, formatMajor } from "../../shared/money.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
-import { compareReports } from "../attempts/comparison-policy.ts";
-import { doubtOfStray } from "../attempts/doubt-policy.ts";
-import type { Known, Look } from "../attempts/evidence-policy.ts";
+import { isNotCharged } from "../attempts/payment.ts";
+import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
+import type { Answer, Near } from "../matching/answer.ts";
+import { compareReports } from "../matching/comparison.ts";
+import { doubtOfStray } from "../matching/doubt.ts";
+import type { Known, Look } from "../matching/facts.ts";
+import type { Matcher } from "../matching/matcher.ts";
 import {
   type Conclusion,
   judge,
   type StrayFinding,
   strayFindings,
   type Verdict,
-} from "../attempts/ladder-policy.ts";
-import type { Attempt } from "../attempts/payment.ts";
-import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
+} from "../matching/table.ts";
 import type { Baseline, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
+import type { Corrections } from "./corrections.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
-import type { LateCharges } from "./late-charges.ts";
-import { mayBeItsReversal, unknownSale } from "./unknown-sale.ts";
 
-interface StrayParts {
-  readonly attempts: Pick<AttemptStore, "orderOfReport" | "newest" | "unfinished" | "events">;
+interface UnmatchedParts {
+  readonly attempts: Pick<AttemptStore, "unfinished">;
   readonly terminalLog: TerminalLog;
   readonly terminal: TerminalFacts;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Time between the two looks that show that the terminal keeps the sale. */
+  /** Time between the two looks that show that the terminal keeps the transaction. */
   readonly confirmAfterMs: number;
   readonly inquiries: Inquiries;
-  readonly lateCharges: LateCharges;
-  /** The order that a stored reversal gives back; see {@link findReversed}. */
-  readonly reversed: (now: Baseline) => string | undefined;
-  /** The sale that {@link reversed} would tell as given back. */
-  readonly givenBack: (now: Baseline) => Attempt | undefined;
-  /** The terminal has stored a sale that no order can be told of: a journal may have been lost. */
-  readonly unmatched: (now: Baseline) => void;
+  readonly matcher: Matcher;
+  readonly corrections: Corrections;
 }
 
 /**
- * Results that the terminal reports although nothing runs (docs/design.md 3.4). The driver refuses
- * them on the wire; here they are stored and told, and the terminal is asked whether it has kept
- * them in spite of that. Nothing is sold meanwhile, because the next sale would hide the answer.
+ * Transactions of the terminal that belong to no attempt for certain (docs/design.md 3.4, 3.19): a
+ * result that it reports although nothing runs, which the driver refuses on the wire, and a sale
+ * that it has stored and never reported. They are kept and told, and the terminal is asked whether
+ * it keeps them. Nothing is sold meanwhile, because the next sale would hide the answer.
  */
-export class StrayReports {
-  readonly #parts: StrayParts;
+export class Unmatched {
+  readonly #parts: UnmatchedParts;
   readonly #open = new Map<string, StrayRow>();
   #asked = 0;
 
-  constructor(parts: StrayParts) {
+  constructor(parts: UnmatchedParts) {
     this.#parts = parts;
   }
 
@@ -80,35 +76,30 @@ export class StrayReports {
 
   /**
    * A payment is about to leave, and the terminal has told what it has stored: a sale that no order
-   * knows is asked about first, because the payment would hide it (docs/design.md 3.19). Only one
-   * that an order of ours could be told of late, or while one is in doubt. One that no order could
-   * be told of may be of a journal that was lost, whatever is found out (docs/design.md 3.17). The
-   * reversal of a sale that is told as charged likewise. Returns whether there is one. Throws for a
-   * fault of the program only.
+   * knows is asked about first, because the payment would hide it (docs/design.md 3.19), and so is
+   * the reversal of a sale that is told as charged. Where others are paid at the terminal too, the
+   * orders that can have made the sale are unknown at once, and nothing waits. Returns whether the
+   * payment has to wait. Throws for a fault of the program only.
    */
   found(now: Baseline): boolean {
-    const { attempts, clock, log, lateCharges } = this.#parts;
+    const { log, matcher, corrections } = this.#parts;
     try {
-      const given = this.#parts.givenBack(now);
-      const stored = now.last.kind === "transaction" ? now.last.report : undefined;
+      if (now.last.kind !== "transaction" || this.#isOpen(now.last.report)) return false;
+      matcher.learn(now);
+      const { report } = now.last;
       // The terminal may still take a reversal back that it has stored (docs/design.md 3.16).
-      const report = given ? stored : unknownSale(attempts, now);
-      if (!report || this.#isOpen(report) || this.#wasAsked(report)) return false;
-      const where = { atMs: clock.now(), report, identity: now.identity };
-      const { receiptNumber, traceNumber, amountMinor } = report;
-      const isUnmatched = !given && lateCharges.candidates(where).length === 0;
-      if (isUnmatched && !this.#isOfDoubt(report)) return false;
-      const seen = { ...where, isUnmatched };
-      const kept = this.#keep(seen);
-      if (kept === "repeated") return false;
-      // First of all, so that it is asked about whatever fails behind this line.
-      this.#ask({ id: kept, ...seen });
-      // The payment is refused until the terminal was asked, and may be what it shows.
-      if (isUnmatched) this.#parts.unmatched(now);
-      const told = { alarm: "unexpected-report", receiptNumber, traceNumber, amountMinor };
-      const what = given ? "reversal that nobody here asked for" : "sale that no order knows";
-      log.error(told, `the terminal has stored a ${what}; it is asked about`);
-      return true;
+      if (corrections.givenBack(now)) return this.#hold(now, report, null);
+      const answer = matcher.newSale(now);
+      if (!answer) return false;
+      const candidates = candidatesIn(answer);
+      const isReversal = candidates.length > 0 && candidates.every(({ as }) => as === "reversal");
+      if (isReversal) return false;
+      if (!matcher.isShared && (candidates.length > 0 || this.#isInDoubt)) {
+        return this.#hold(now, report, answer);
+      }
+      if (answer.answer === "many") corrections.apply(answer, report);
+      this.#note(now, report, answer);
+      return false;
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
       log.error({ err: error }, "the journal could not be read about the terminal's last sale");
@@ -116,26 +107,48 @@ export class StrayReports {
     }
   }
 
-  /**
-   * The very same record was asked about and told before. On a terminal that names its transactions
-   * by no number nothing more can be found out, and sales go on.
-   */
-  #wasAsked(report: TransactionReport): boolean {
-    if (report.receiptNumber !== null || report.traceNumber !== null) return false;
-    const [newest] = this.#parts.terminalLog.strays(1);
-    const isTold = newest?.finding === "held" || newest?.finding === "unclear";
-    return isTold && isDeepStrictEqual(newest.report, report);
+  /** Asks about what was found before anything is sold. false: that was done before. */
+  #hold(now: Baseline, report: TransactionReport, answer: Answer | null): boolean {
+    const { clock, log } = this.#parts;
+    const isUnmatched = answer?.answer === "none";
+    const seen = { atMs: clock.now(), report, identity: now.identity, isUnmatched };
+    const kept = this.#keep(seen);
+    if (kept === "repeated") return false;
+    // First of all, so that it is asked about whatever fails behind this line.
+    this.#ask({ id: kept, ...seen });
+    const { receiptNumber, traceNumber, amountMinor } = report;
+    const told = { alarm: "unexpected-report", receiptNumber, traceNumber, amountMinor };
+    const what = answer ? "sale that no order knows" : "reversal that nobody here asked for";
+    const about = answer === null ? "" : `; ${candidateWords(answer)}`;
+    log.error(
+      { ...told, ...ordersIn(answer) },
+      `the terminal has stored a ${what}; it is asked about${about}`,
+    );
+    return true;
   }
 
-  /** Something is in doubt, and it is not a reversal that may have stored what was found. */
-  #isOfDoubt(report: TransactionReport): boolean {
-    const { attempts, terminal } = this.#parts;
-    const { paymentLimitMs } = terminal.capabilities;
-    const open = attempts.unfinished();
-    return (
-      open.length > 0 &&
-      !open.some((attempt) => mayBeItsReversal(attempt, report, attempts, paymentLimitMs))
+  /** Keeps and tells a transaction that no look can say more about, once. */
+  #note(now: Baseline, report: TransactionReport, answer: Answer): void {
+    const { terminalLog, clock, log, matcher } = this.#parts;
+    // Where others are paid too their sales are nothing to tell.
+    if (matcher.isShared && answer.answer === "none") return;
+    const known = terminalLog.strays(1);
+    if (known.some((one) => compareReports(one.report, report) === "same")) return;
+    const atMs = clock.now();
+    const seen = { atMs, report, identity: now.identity, isUnmatched: answer.answer === "none" };
+    const id = terminalLog.keepStray(seen);
+    const words = candidateWords(answer);
+    if (id !== undefined) terminalLog.endStray(id, atMs, "unclear", words);
+    const { receiptNumber, traceNumber, amountMinor } = report;
+    const told = { alarm: "sale-without-order-unclear", receiptNumber, traceNumber, amountMinor };
+    log.error(
+      { ...told, ...ordersIn(answer) },
+      `the terminal holds a sale of which nobody can say for certain whose it is: ${words}`,
     );
+  }
+
+  get #isInDoubt(): boolean {
+    return this.#parts.attempts.unfinished().length > 0;
   }
 
   #isOpen(report: TransactionReport): boolean {
@@ -144,14 +157,28 @@ export class StrayReports {
 
   /** See {@link TerminalDesk.lateReport}. A journal that cannot be read knows of no order. */
   lateReport(orderId: string): Promise<void> | undefined {
-    const { lateCharges, inquiries, log } = this.#parts;
+    const { inquiries, log } = this.#parts;
     try {
-      const late = [...this.#open].find(([, row]) => lateCharges.candidates(row).includes(orderId));
+      const late = [...this.#open].find(([, row]) => this.#ordersOf(row).includes(orderId));
       return late && inquiries.ended(late[0]);
     } catch (error) {
       log.error({ err: error }, "the journal could not be read about an unexpected report");
       return undefined;
     }
+  }
+
+  /** Orders that were told as not charged, and that can have made it. */
+  #ordersOf(row: StrayRow): string[] {
+    const answer = this.#whose(row);
+    if (answer.answer !== "one" && answer.answer !== "many") return [];
+    const candidates = answer.answer === "one" ? [answer.candidate] : answer.candidates;
+    return candidates
+      .filter(({ attempt }) => isNotCharged(attempt.state))
+      .map(({ attempt }) => attempt.request.orderId);
+  }
+
+  #whose({ report, identity, atMs }: StrayRow): Answer {
+    return this.#parts.matcher.whose(report, "late", identity, atMs);
   }
 
   #keep(seen: Omit<StrayRow, "id">): number | null | "repeated" {
@@ -215,36 +242,27 @@ export class StrayReports {
   #finding(conclusion: Conclusion, row: StrayRow, look: Look | null): Found {
     const found = foundIn(conclusion);
     if (found.finding !== "held" || !look) return found;
-    const given = this.#parts.reversed({ ...look, clockOffsetMs: null });
+    const { corrections } = this.#parts;
+    const given = corrections.giveBack({ ...look, clockOffsetMs: null });
     if (given !== undefined) {
       return { finding: "known", because: `it is the reversal of order ${given}, reported late` };
     }
-    const orderId = this.#parts.lateCharges.find(row, look);
-    if (orderId === undefined) return this.#unlessReversal(found, row.report);
+    const answer = this.#whose(row);
+    const orderId = corrections.apply(answer, row.report);
+    if (orderId === undefined) return unlessReversal(found, answer);
     return { finding: "known", because: `it is the sale of order ${orderId}, reported late` };
   }
 
-  /** A terminal that names no original stores a reversal like a sale. */
-  #unlessReversal(found: Found, report: TransactionReport): Found {
-    const { attempts, terminal } = this.#parts;
-    const { paymentLimitMs } = terminal.capabilities;
-    const reversal = attempts
-      .unfinished()
-      .find((attempt) => mayBeItsReversal(attempt, report, attempts, paymentLimitMs));
-    if (!reversal) return found;
-    const { orderId } = reversal.request;
-    const because = `it can be the reversal of order ${orderId}, which is in doubt`;
-    return { finding: "unclear", because };
-  }
-
   /** A journal that cannot be read knows nothing; the alarm is raised all the same. */
-  #known({ id, report }: StrayRow): Known {
-    const { attempts, terminalLog, log } = this.#parts;
+  #known(row: StrayRow): Known {
+    const { terminalLog, log } = this.#parts;
+    const { id } = row;
     const nothing = { foundIs: null, rival: null, strayIs: null, next: null };
     try {
       const soldSince = id === null || terminalLog.soldSinceStray(id);
       const closedSince = id === null || terminalLog.closedSinceStray(id);
-      const strayIs = attempts.orderOfReport(report, "") ?? null;
+      const answer = this.#whose(row);
+      const strayIs = answer.answer === "known" ? answer.orderId : null;
       return { ...nothing, strayIs, soldSince, closedSince };
     } catch (error) {
       log.error({ err: error }, "the journal could not be read about an unexpected report");
@@ -280,6 +298,45 @@ function foundIn({ verdict, because }: Verdict): Found {
   if (verdict === "taken-back") return { finding: "reversed", because };
   const finding = strayFindings.find((each) => each === verdict);
   return { finding: finding ?? "unclear", because };
+}
+
+/** A terminal that names no original stores a reversal like a sale. */
+function unlessReversal(found: Found, answer: Answer): Found {
+  const candidates = candidatesIn(answer);
+  const reversal = candidates.find(({ as }) => as === "reversal");
+  if (!reversal) return found;
+  const { orderId } = reversal.attempt.request;
+  const because = `it can be the reversal of order ${orderId}, which is in doubt`;
+  return { finding: "unclear", because };
+}
+
+function candidatesIn(answer: Answer) {
+  if (answer.answer === "one") return [answer.candidate];
+  return answer.answer === "many" ? answer.candidates : [];
+}
+
+/** The order that an alarm is about, and all that it names. */
+function ordersIn(answer: Answer | null): {
+  readonly orderId?: string;
+  readonly orders?: string[];
+} {
+  const named = answer === null ? [] : [...candidatesIn(answer), ...nearIn(answer)];
+  const orders = [...new Set(named.map(({ attempt }) => attempt.request.orderId))];
+  const [orderId] = orders;
+  return orderId === undefined ? {} : { orderId, orders };
+}
+
+const nearIn = (answer: Answer): readonly Near[] => (answer.answer === "none" ? answer.near : []);
+
+function candidateWords(answer: Answer): string {
+  const orders = candidatesIn(answer).map(({ attempt }) => `order ${attempt.request.orderId}`);
+  const near = nearIn(answer).map(
+    ({ attempt, but }) => `order ${attempt.request.orderId} fits, but ${but}`,
+  );
+  const named = [...new Set([...orders, ...near])];
+  if (named.length === 0) return "no order here asked for it";
+  const because = answer.answer === "many" ? ` (${answer.because})` : "";
+  return `${near.length > 0 ? "" : "it can be that of "}${named.join(", ")}${because}`;
 }
 
 function amountOf({ amountMinor, receipt }: TransactionReport): string {

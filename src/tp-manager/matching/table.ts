@@ -7,7 +7,7 @@ import {
   factsOf,
   type Known,
   type Look,
-} from "./evidence-policy.ts";
+} from "./facts.ts";
 
 /**
  * The one ladder of evidence: what the facts of a look prove about a payment in doubt, a reversal
@@ -159,6 +159,11 @@ const ladder: readonly Rung[] = [
     sale: "unsettled",
   },
   {
+    holds: ({ asBefore, storesReversals }) => asBefore === "same" && !storesReversals,
+    because: "the terminal shows the sale, and never showed a reversal as its last transaction",
+    reversal: "unsettled",
+  },
+  {
     holds: ({ asBefore }) => asBefore === "same",
     because: "the terminal is idle and its last transaction is the one from before",
     sale: "not-charged",
@@ -261,7 +266,12 @@ const ladder: readonly Rung[] = [
   },
   {
     holds: ({ rival }) => rival !== null,
-    because: ({ rival }) => `the terminal's last transaction can be that of order ${rival} as well`,
+    because: ({ rival }) => `the terminal's last transaction can be that of ${rival} as well`,
+    sale: "unsettled",
+  },
+  {
+    holds: ({ isCandidate }) => !isCandidate,
+    because: "the terminal's last transaction is not that of this order",
     sale: "unsettled",
   },
   {
@@ -339,8 +349,8 @@ export function judgeByNext(doubt: Doubt, known: Known): Conclusion | undefined 
     last: next.found,
     atMs: doubt.lostSinceMs + doubt.limitMs,
   };
-  const { foundIs, rival } = next;
-  const found = { ...known, foundIs, rival };
+  const { foundIs, rival, isCandidate = true } = next;
+  const found = { ...known, foundIs, rival, isCandidate };
   const verdict = climb(doubt, factsOf(doubt, look, found, { ...look, sinceMs: look.atMs }, 0));
   const isProof =
     verdict.verdict !== "look-again" &&
@@ -391,8 +401,8 @@ function watchMs({ kind, asBefore }: Facts, leftMs: number): number {
 
 /** A sale that could be the asked one is stored, or can be for all that the terminal tells. */
 function mayHoldOurs(facts: Facts): boolean {
-  const { found, asBefore, takesBack, foundIs, mayBeLater, unfit, timely } = facts;
-  if (!found?.good || asBefore === "same" || takesBack !== null) return false;
+  const { found, asBefore, takesBack, foundIs, mayBeLater, unfit, timely, isCandidate } = facts;
+  if (!found?.good || asBefore === "same" || takesBack !== null || !isCandidate) return false;
   return foundIs === null && !mayBeLater && unfit === null && timely !== false;
 }
 

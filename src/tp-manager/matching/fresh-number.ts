@@ -1,8 +1,8 @@
+import { type Attempt, type AttemptState, endReportOf, saleOf } from "../attempts/payment.ts";
+import { receiptNumberOf } from "../attempts/receipt-number-policy.ts";
+import { givesBack } from "../attempts/reversal-machine.ts";
 import type { Baseline, LastTransaction, TransactionReport } from "../terminal/terminal.ts";
-import { compareReports, RECEIPT_MAX, sameTerminal } from "./comparison-policy.ts";
-import { type Attempt, type AttemptState, endReportOf, saleOf } from "./payment.ts";
-import { receiptNumberOf } from "./receipt-number-policy.ts";
-import { givesBack } from "./reversal-machine.ts";
+import { compareReports, RECEIPT_MAX, sameTerminal } from "./comparison.ts";
 
 /**
  * Rules for whether a receipt number still names the sale that it was given to

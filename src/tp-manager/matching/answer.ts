@@ -1,0 +1,84 @@
+import type { Attempt } from "../attempts/payment.ts";
+import type { Assumption } from "./assumptions.ts";
+
+/** Where a record came from. */
+export const sources = [
+  /** While our command runs. */
+  "payment",
+  /** After it, or from a terminal that only tells and cannot be asked. */
+  "late",
+  /** The storage was read to clear up a doubt. */
+  "probe",
+  /** The storage was read before the next command. */
+  "baseline",
+  /** A reversal that is to leave by the sale's number. */
+  "reversal",
+] as const;
+export type Source = (typeof sources)[number];
+
+/** The facts and the assumptions that a verdict rests on. Kept with it, never computed again. */
+export interface Proof {
+  /** In words for people. */
+  readonly facts: readonly string[];
+  readonly assumes: readonly Assumption[];
+}
+
+/** The version of the rules that every new verdict is written with. */
+export const RULES_VERSION = 1;
+
+/** An attempt that can have produced a record: by its sale, or by the reversal of its sale. */
+export interface Candidate {
+  readonly attempt: Attempt;
+  readonly as: "sale" | "reversal";
+}
+
+/** Reasons for which a record is not one attempt's for certain. */
+const whyNotOne = {
+  retold: "it cannot be told from a record of before",
+  "several orders": "it can be that of several orders",
+  outsider: "others are paid at this terminal too",
+  "lost order": "an order that was lost with the journal fits too",
+  untimed: "it tells no time",
+  later: "other commands were sent since",
+  closed: "an end of day may have run since",
+} as const;
+export type WhyNotOne = keyof typeof whyNotOne;
+
+export const whyInWords = (why: WhyNotOne): string => whyNotOne[why];
+
+/** Whose transaction a record is. */
+export type Answer =
+  /** This record was seen before. null: it was nobody's then. */
+  | {
+      readonly answer: "known";
+      readonly orderId: string | null;
+      readonly transactionId: string | null;
+      /** false: it only cannot be told from that one, and no attempt of ours fits. */
+      readonly isCertain: boolean;
+      readonly proof: Proof;
+    }
+  /** No other candidate is left. */
+  | { readonly answer: "one"; readonly candidate: Candidate; readonly proof: Proof }
+  /** Several are left, or one that nothing proves; at least one of them is an attempt of ours. */
+  | {
+      readonly answer: "many";
+      /** The newest first. */
+      readonly candidates: readonly Candidate[];
+      readonly why: WhyNotOne;
+      /** In words. */
+      readonly because: string;
+    }
+  /** No candidate. `near`: attempts that fit but for one fact, for an alarm's words only. */
+  | { readonly answer: "none"; readonly near: readonly Near[] };
+
+export interface Near {
+  readonly attempt: Attempt;
+  /** The one fact that does not fit, in words. */
+  readonly but: string;
+}
+
+/** The proof as an operator reads it in an order's timeline. */
+export function proofInWords({ facts, assumes }: Proof): string {
+  const granted = assumes.length === 0 ? "" : `; taken for granted: ${assumes.join(", ")}`;
+  return `${facts.join("; ")}${granted}`;
+}

@@ -1,0 +1,166 @@
+/**
+ * What is taken for granted about a class of terminals, so that a verdict can be given at all. Each
+ * proof names what it assumes; this is the one table of the names, and the books show it.
+ */
+
+export const families = ["zvt", "concert", "caisse-ap"] as const;
+export type Family = (typeof families)[number];
+
+/**
+ * "on": holds for every terminal of the family. "off": never taken for granted. "learned": off
+ * until this terminal has shown it. "none": the family has nothing of the kind.
+ */
+type Default = "on" | "off" | "learned" | "none";
+
+interface AssumptionRow {
+  /** Subject and verb: what we take for granted. */
+  readonly says: string;
+  /** What becomes wrong where it does not hold. */
+  readonly breaks: string;
+  /** How that comes to light. */
+  readonly noticed: string;
+  /** The setting or fact that switches it; null: nothing does. */
+  readonly switchedBy: string | null;
+  /** A verdict under it is given at once, and corrected when contrary evidence comes. */
+  readonly revocable: boolean;
+  readonly byFamily: Readonly<Record<Family, Default>>;
+}
+
+const all = (word: Default): Readonly<Record<Family, Default>> => ({
+  zvt: word,
+  concert: word,
+  "caisse-ap": word,
+});
+const asked = (word: Default) => ({ ...all("none"), zvt: word });
+const oneWay = (word: Default) => ({ ...all(word), zvt: "none" as const });
+
+export const assumptionTable = {
+  "sole-user": {
+    says: "nobody else sells at this terminal",
+    breaks: "a sale of somebody else is told as an order's charge",
+    noticed: "an unmatched transaction, or totals that differ at the end of the day",
+    switchedBy: "TERMINAL_SHARED=yes",
+    revocable: false,
+    byFamily: asked("on"),
+  },
+  "storage-real": {
+    says: "the stored last transaction really happened",
+    breaks: "an order is told as charged and nothing was booked",
+    noticed: "totals that differ at the end of the day",
+    switchedBy: null,
+    revocable: false,
+    byFamily: asked("on"),
+  },
+  "storage-stable-names": {
+    says: "a stored transaction is told with the same numbers and moment each time",
+    breaks: "an old sale is told as an order's charge",
+    noticed: "equal numbers with another moment, or one moment with other numbers",
+    switchedBy: null,
+    revocable: false,
+    byFamily: asked("off"),
+  },
+  "fresh-storage": {
+    says: "a charged sale is stored within the terminal's own time limit",
+    breaks: "a charge is told as not charged",
+    noticed: "an unmatched transaction before the next sale, a missing receipt number",
+    switchedBy: null,
+    revocable: true,
+    byFamily: asked("on"),
+  },
+  "stores-reversals": {
+    says: "a completed reversal shows as the last transaction",
+    breaks: "a sale that was given back is told as charged",
+    noticed: "totals that differ at the end of the day",
+    switchedBy: "a stored reversal that this terminal has shown",
+    revocable: false,
+    byFamily: asked("learned"),
+  },
+  "counting-receipts": {
+    says: "only sales use receipt numbers, in order, with one wrap",
+    breaks: "a charge is told as not charged because its number seems unused",
+    noticed: "a record with that number",
+    switchedBy: null,
+    revocable: false,
+    byFamily: asked("on"),
+  },
+  "own-report": {
+    says: "a report inside our command that equals no known record is about our command",
+    breaks: "an order is told as charged with a sale of before that nobody here knows",
+    noticed: "totals that differ at the end of the day",
+    switchedBy: null,
+    revocable: false,
+    byFamily: all("on"),
+  },
+  "own-time": {
+    says: "a record's moment, or its arrival, lies within the time of its command",
+    breaks: "an order's own record is taken for nobody's",
+    noticed: "an unmatched transaction that names the order as near",
+    switchedBy: null,
+    revocable: true,
+    byFamily: all("on"),
+  },
+  "decline-final": {
+    says: "after the bank's refusal nothing is booked",
+    breaks: "a declined order is charged",
+    noticed: "an unmatched transaction that names the order as near",
+    switchedBy: null,
+    revocable: true,
+    byFamily: all("on"),
+  },
+  "abort-final": {
+    says: 'after "not carried out" or a cancellation nothing is booked',
+    breaks: "an order that was told as not charged is charged",
+    noticed: "the record before the next sale, or a late report",
+    switchedBy: null,
+    revocable: true,
+    byFamily: all("on"),
+  },
+  "ordered-results": {
+    says: "a one-way terminal tells its results in order",
+    breaks: "an order is answered with the result of an earlier one",
+    noticed: "totals that differ at the end of the day",
+    switchedBy: null,
+    revocable: false,
+    byFamily: oneWay("on"),
+  },
+  "one-result-each": {
+    says: "a one-way terminal repeats no result after it has accepted the next request",
+    breaks: "an order is answered with the result of the order before it",
+    noticed: "a result that is byte for byte the last one",
+    switchedBy: "a terminal that has given a reference back",
+    revocable: false,
+    byFamily: oneWay("on"),
+  },
+  "echoes-reference": {
+    says: "this terminal gives our reference back",
+    breaks: "a result of ours counts as nobody's",
+    noticed: "an unmatched result while an order is in doubt",
+    switchedBy: "a result of that kind that carried one",
+    revocable: false,
+    byFamily: oneWay("learned"),
+  },
+} as const satisfies Readonly<Record<string, AssumptionRow>>;
+
+export type Assumption = keyof typeof assumptionTable;
+export const assumptionNames = Object.keys(assumptionTable) as Assumption[];
+
+/** What holds for the terminal of this installation. */
+export type Assumptions = ReadonlySet<Assumption>;
+
+/** The family of a driver's protocol; one that can be asked is like ZVT. */
+export function familyOf(protocol: string): Family {
+  return families.find((family) => family === protocol) ?? "zvt";
+}
+
+/** The assumptions of a family, with what this terminal has shown and what was switched off. */
+export function assumptionsOf(
+  family: Family,
+  { learned = [], off = [] }: { learned?: readonly Assumption[]; off?: readonly Assumption[] } = {},
+): Assumptions {
+  const holds = assumptionNames.filter((name) => {
+    const word: Default = assumptionTable[name].byFamily[family];
+    if (off.includes(name)) return false;
+    return word === "on" || (word === "learned" && learned.includes(name));
+  });
+  return new Set(holds);
+}

@@ -1,0 +1,46 @@
+/**
+ * The facts that a terminal shows of itself. `permits`: a verdict may rest on it, so one
+ * counterexample outweighs whatever is shown later; the others only forbid verdicts, and are shown
+ * anew.
+ */
+export const factTable = {
+  "echoes-approvals": { says: "gives our reference back with approvals", permits: false },
+  "echoes-refusals": { says: "gives our reference back with refusals", permits: false },
+  "echoes-cancellations": { says: "gives our reference back with cancellations", permits: false },
+  "echoes-register": { says: "gives our register number back", permits: false },
+  "other-register": { says: "gives another register number back", permits: false },
+  "stores-reversals": {
+    says: "shows a completed reversal as its last transaction",
+    permits: true,
+  },
+  "one-spelling": { says: "spells the numbers of a transaction alike each time", permits: true },
+} as const;
+
+export type Fact = keyof typeof factTable;
+
+/** The knowledge about the terminal of now. Throws when the journal fails. */
+export interface Learned {
+  has(fact: Fact): boolean;
+  saw(fact: Fact): void;
+  /** A counterexample. */
+  contradicted(fact: Fact): void;
+}
+
+/** Whose facts: a terminal without a name is known by the setup of its line alone. */
+export interface LearnedFrom {
+  /** A word that changes with the protocol and its settings. */
+  readonly setup: string;
+  readonly identity: {
+    readonly deviceId: string;
+    readonly serialNumber: string;
+    readonly version: string;
+  };
+}
+
+/**
+ * Keeps what terminals have shown. A change of the setup or of the identity forgets it, and so does
+ * a terminal that an operator accepts, and a journal that was lost or put back.
+ */
+export interface LearnedStore {
+  of(from: LearnedFrom): Learned;
+}
