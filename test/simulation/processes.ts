@@ -163,7 +163,8 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   const operationStore = new OperationStore(database);
   const notifications = new NotificationStore(database);
   const operations = new OperationDesk({
-    ...{ store: operationStore, notifications, gateway: gateway.operationsFor(life), clock, log },
+    ...{ store: operationStore, notifications, losses: stores.losses, clock, log },
+    gateway: gateway.operationsFor(life),
   });
   const notified = new NotificationDesk({
     ...{ store: notifications, operations: operationStore, clock, log, secrets },

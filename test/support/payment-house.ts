@@ -136,6 +136,7 @@ export function house(
   const journal = new Journal(path, clock);
   const { attempts, answers, handOffs, terminalLog, reconciliations, records } = journal;
   const matcher = matcherFor(journal, terminal, clock, options);
+  if (terminal.paid?.length === 0) terminal.soldBefore = [...records.sent()].length;
   const supervisor = new Supervisor();
   const link = options.linkFor?.(journal) ?? supervisor.link;
   const { log, lines } = recordingLog();

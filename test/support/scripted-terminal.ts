@@ -52,8 +52,21 @@ export const reverses = (order: ReversalOrder, observer: PaymentObserver): Promi
   return Promise.resolve({ end: "completed", ticket: "reversal" });
 };
 
-export const reversalReport = (order: ReversalOrder): TransactionReport =>
-  report({ amountMinor: order.amountMinor, traceNumber: "000013", originalTrace: "000012" });
+/** Traces of reversals lie beyond those of sales. */
+const REVERSALS = 5_000;
+
+/** It names the trace of the sale that {@link saleReport} gave this receipt number. */
+export function reversalReport({ amountMinor, receiptNumber }: ReversalOrder): TransactionReport {
+  const first = report();
+  const sold = Number(receiptNumber) - Number(first.receiptNumber);
+  const traceOf = (others: number): string =>
+    String(Number(first.traceNumber) + others).padStart(6, "0");
+  return report({
+    amountMinor,
+    traceNumber: traceOf(sold + REVERSALS),
+    originalTrace: traceOf(sold),
+  });
+}
 
 export const lost = (text: string): PaymentEnd => ({ end: "lost", code: "", text, ticket: "" });
 
@@ -86,6 +99,8 @@ export class ScriptedTerminal implements Terminal {
   cancelAnswer: CancelAnswer = { answer: "taken" };
   onCancel: () => void = () => {};
   paid: PaymentOrder[] = [];
+  /** Payments of a former process: their numbers are given. */
+  soldBefore = 0;
   /** Of each payment, as a driver that wants to know it asks. */
   inStep: Array<boolean | undefined> = [];
   reversal: (order: ReversalOrder, observer: PaymentObserver) => Promise<PaymentEnd> = reverses;
@@ -175,7 +190,7 @@ export class ScriptedTerminal implements Terminal {
   pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
     this.paid.push(order);
     this.inStep.push(order.inStep?.());
-    return this.script(order, this.#remembering(observer), this.paid.length - 1);
+    return this.script(order, this.#remembering(observer), this.soldBefore + this.paid.length - 1);
   }
 
   cancel(): Promise<CancelAnswer> {

@@ -240,6 +240,8 @@ export interface OpenReturn {
   readonly amountMinor: number;
   readonly transactionPublicId: string;
   readonly atMs: number;
+  /** The caller's own. */
+  readonly idempotencyKey?: string;
 }
 
 /** How much of a charged attempt has gone back by way of the gateway. */

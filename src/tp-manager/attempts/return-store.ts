@@ -33,6 +33,11 @@ export interface ReturnStore {
     returnedMinor: number | null,
     event: NoteStep,
   ): void;
+  /**
+   * The journal, which lacks nothing since the attempt was begun, knows of no return that was
+   * reserved with a caller's key. false of an attempt in the archive.
+   */
+  neverAsked(transactionId: string, idempotencyKey: string): boolean;
   /** Attempts with a reserved return whose end is not known, oldest first. */
   openReturns(): Attempt[];
   /**

@@ -4,10 +4,13 @@ import { type Attempt, isCharged } from "../attempts/payment.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
 import type { SaleToReverse } from "../matching/fresh-number.ts";
+import type { Matcher } from "../matching/matcher.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 import { tellReversedBefore } from "./corrections.ts";
 import { observe, orderOf, writeEnd } from "./payment-run.ts";
 import type { Held } from "./terminal-turn.ts";
+
+type KnownReports = Pick<Matcher, "knownInPayment">;
 
 /**
  * Reverses one charged attempt on the terminal: reservation and write-ahead record first, then the
@@ -19,7 +22,7 @@ export async function runReversal(
   { attempt, reversedBefore }: SaleToReverse,
   baseline: Baseline,
   terminal: Held<"reverse">,
-  parts: WriterParts,
+  parts: WriterParts & { readonly matcher: KnownReports },
 ): Promise<Attempt> {
   const { state, request } = attempt;
   invariant(isCharged(state), "only a charged attempt is reversed");
@@ -40,7 +43,7 @@ export async function runReversal(
       amountMinor: sale.amountMinor ?? order.amountMinor,
       receiptNumber: sale.receiptNumber,
     },
-    { report: (report) => write(writer, sale, report), ...observe(writer) },
+    { report: (report) => write(writer, sale, report, parts.matcher), ...observe(writer) },
   );
   const { state: before } = writer.attempt;
   const ended = writeEnd(writer, end);
@@ -59,9 +62,12 @@ function write(
   writer: AttemptWriter,
   sale: TransactionReport,
   report: TransactionReport,
+  matcher: KnownReports,
 ): "accept" {
-  const judgement = judgeReversal(sale, report);
-  writer.advance({ input: "report", report, judgement });
+  const known = report.good ? matcher.knownInPayment(report, writer.attempt) : undefined;
+  const judgement = known === undefined ? judgeReversal(sale, report) : "disagrees";
+  const because = known === undefined ? {} : { because: known };
+  writer.advance({ input: "report", report, judgement, ...because });
   if (judgement === "disagrees") {
     const { amountMinor, originalTrace, maskedPan } = report;
     const told = { alarm: "reversal-mismatch", amountMinor, originalTrace, maskedPan };

@@ -13,7 +13,7 @@ import type { StoreDoubt } from "../attempts/store-doubt.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { RecordStore } from "../matching/journal-view.ts";
 import type { Matcher } from "../matching/matcher.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import type { Baseline, Terminal } from "../terminal/terminal.ts";
 import { Corrections } from "./corrections.ts";
 import { FinancialCommands } from "./financial-commands.ts";
 import { Inquiries } from "./inquiries.ts";
@@ -79,6 +79,8 @@ interface DeskGuard extends ClosingGuard {
    * undefined: it does.
    */
   whole(signal: AbortSignal): Promise<void> | undefined;
+  /** Has a sale that no order here has on disk, and doubts the journal when it is a sign. */
+  noteSale(now: Baseline): boolean;
   /** The journal's doubt about itself; undefined: none. */
   readonly open: StoreDoubt | undefined;
 }

@@ -32,6 +32,8 @@ interface UnmatchedParts {
   readonly inquiries: Inquiries;
   readonly matcher: Matcher;
   readonly corrections: Corrections;
+  /** The terminal has stored a sale that no order can be told of: a journal may have been lost. */
+  readonly guard: { noteSale(now: Baseline): boolean };
 }
 
 /**
@@ -92,6 +94,8 @@ export class Unmatched {
       const answer = matcher.newSale(now);
       if (!answer) return false;
       const candidates = candidatesIn(answer);
+      // What no order here can have made may be of a journal that was lost.
+      this.#parts.guard.noteSale(now);
       const isReversal = candidates.length > 0 && candidates.every(({ as }) => as === "reversal");
       if (isReversal) return false;
       if (!matcher.isShared && (candidates.length > 0 || this.#isInDoubt)) {
@@ -109,9 +113,10 @@ export class Unmatched {
 
   /** Asks about what was found before anything is sold. false: that was done before. */
   #hold(now: Baseline, report: TransactionReport, answer: Answer | null): boolean {
-    const { clock, log } = this.#parts;
-    const isUnmatched = answer?.answer === "none";
-    const seen = { atMs: clock.now(), report, identity: now.identity, isUnmatched };
+    const { clock, log, matcher } = this.#parts;
+    const { identity } = now;
+    const isUnmatched = answer !== null && !matcher.explains(report, identity);
+    const seen = { atMs: clock.now(), report, identity, isUnmatched };
     const kept = this.#keep(seen);
     if (kept === "repeated") return false;
     // First of all, so that it is asked about whatever fails behind this line.
@@ -135,7 +140,9 @@ export class Unmatched {
     const known = terminalLog.strays(1);
     if (known.some((one) => compareReports(one.report, report) === "same")) return;
     const atMs = clock.now();
-    const seen = { atMs, report, identity: now.identity, isUnmatched: answer.answer === "none" };
+    const { identity } = now;
+    const isUnmatched = !matcher.explains(report, identity);
+    const seen = { atMs, report, identity, isUnmatched };
     const id = terminalLog.keepStray(seen);
     const words = candidateWords(answer);
     if (id !== undefined) terminalLog.endStray(id, atMs, "unclear", words);
@@ -226,8 +233,9 @@ export class Unmatched {
       },
       conclude: (conclusion, look) => {
         const { terminalLog } = this.#parts;
-        const { finding, because } = this.#finding(conclusion, row, look);
-        if (!isTold) this.#tell(row.report, { finding, because });
+        const found = this.#finding(conclusion, row, look);
+        const { finding, because } = found;
+        if (!isTold) this.#tell(row.report, found);
         isTold = true;
         id ??= terminalLog.keepStray(row) ?? null;
         if (id !== null) terminalLog.endStray(id, clock.now(), finding, because);
@@ -249,7 +257,7 @@ export class Unmatched {
     }
     const answer = this.#whose(row);
     const orderId = corrections.apply(answer, row.report);
-    if (orderId === undefined) return unlessReversal(found, answer);
+    if (orderId === undefined) return { ...unlessReversal(found, answer), answer };
     return { finding: "known", because: `it is the sale of order ${orderId}, reported late` };
   }
 
@@ -262,7 +270,8 @@ export class Unmatched {
       const soldSince = id === null || terminalLog.soldSinceStray(id);
       const closedSince = id === null || terminalLog.closedSinceStray(id);
       const answer = this.#whose(row);
-      const strayIs = answer.answer === "known" ? answer.orderId : null;
+      const isKnown = answer.answer === "known" && answer.isCertain;
+      const strayIs = isKnown ? answer.orderId : null;
       return { ...nothing, strayIs, soldSince, closedSince };
     } catch (error) {
       log.error({ err: error }, "the journal could not be read about an unexpected report");
@@ -270,15 +279,19 @@ export class Unmatched {
     }
   }
 
-  #tell(report: TransactionReport, { finding, because }: Found): void {
+  #tell(report: TransactionReport, { finding, because, answer = null }: Found): void {
     const { log } = this.#parts;
     const { receiptNumber, traceNumber, amountMinor } = report;
     if (finding === "held") {
       const what = report.originalTrace === null ? "sale" : "reversal";
       log.error(
-        { alarm: "sale-without-order", receiptNumber, traceNumber, amountMinor },
+        {
+          ...{ alarm: "sale-without-order", receiptNumber, traceNumber, amountMinor },
+          ...ordersIn(answer),
+        },
         `the terminal holds a ${what} that no order asked for: ` +
-          `receipt ${receiptNumber ?? "unknown"}, ${amountOf(report)}`,
+          `receipt ${receiptNumber ?? "unknown"}, ${amountOf(report)}` +
+          (answer === null ? "" : `; ${candidateWords(answer)}`),
       );
     }
     if (finding === "unclear") {
@@ -291,6 +304,7 @@ export class Unmatched {
 interface Found {
   readonly finding: StrayFinding;
   readonly because: string;
+  readonly answer?: Answer | null;
 }
 
 /** "taken-back" is told as "reversed"; anything that is no finding is unclear. */

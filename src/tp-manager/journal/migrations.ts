@@ -420,6 +420,7 @@ export const migrations: readonly Migration[] = [
   )};
   ${keepRecord("NULL", strayKind(""), "report", "at_ms", " FROM unexpected_report ORDER BY id")};
   ${keepRecord("NULL", "'baseline'", baselineRecord("baseline"), "started_at_ms", " FROM attempt", isUnseen)};
+  DROP INDEX attempt_receipt;
   CREATE INDEX unexpected_report_before ON unexpected_report (before_attempt);
   CREATE INDEX attempt_sent ON attempt (baseline IS NOT NULL) WHERE baseline IS NOT NULL;
   `,

@@ -56,10 +56,10 @@ export const isNeverSent = (events: readonly AttemptStep[]): boolean =>
 export function fitOfSale(attempt: Attempt, found: Found, events: readonly AttemptStep[]): Fit {
   const { state } = attempt;
   if (found.record.originalTrace !== null) return no;
-  const heard = heardIn(events);
-  if (heard.some((one) => one.good && compareReports(one, found.record) === "same")) return "own";
+  const heard = [...heardIn(events), ...reportsIn(state)];
   const sale = saleOf(state);
   if (sale) return fitOfCharged(attempt, sale.report, found);
+  if (heard.some((one) => one.good && compareReports(one, found.record) === "same")) return "own";
   if (isNotCharged(state)) {
     if (!events.some(({ kind }) => endsByTerminal.includes(kind))) return no;
   } else if (!isInDoubt(state) && !isRunning(state)) return no;
@@ -143,6 +143,13 @@ export function heardIn(events: readonly AttemptStep[]): TransactionReport[] {
     const { report } = detail as { readonly report?: TransactionReport };
     return report && heardKinds.includes(kind) ? [report] : [];
   });
+}
+
+/** Attempts of old journals have their reports in the state alone. */
+function reportsIn(state: Attempt["state"]): TransactionReport[] {
+  if ("sale" in state) return [];
+  const judged = "last" in state ? [state.last, "earlier" in state ? state.earlier : null] : [];
+  return judged.flatMap((one) => (one?.judgement === "agrees" ? [one.report] : []));
 }
 
 const heardKinds = ["report", "approved", "second-sale"];

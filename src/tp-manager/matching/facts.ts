@@ -338,16 +338,15 @@ function isTimely({ asked, heard }: Doubt, found: TransactionReport): boolean | 
 
 /**
  * A sale that was stored has used up a receipt number. None counts as unused when the doubtful
- * command itself told another one than the next sale got: that one lies between the two. Of an empty storage the numbers before it tell; a first number tells
+ * command itself has told one: between two numbers it may be, or was given twice. Of an empty storage the numbers before it tell; a first number tells
  * nothing, because a terminal may begin anew when it closes by itself.
  */
 function numberUnused({ before, heard }: Doubt, { next, closedSince }: Known): boolean | null {
   const { receiptNumber: number = null, formerReceipt = null } = next ?? {};
   if (number === null || closedSince || before.kind === "not-told") return null;
   if (before.kind === "transaction") {
-    const own = heard.good?.receiptNumber ?? null;
-    const isOwn = own === null || Number(own) === Number(number);
-    return isOwn ? isNextReceipt(before.report.receiptNumber, number) : null;
+    const isUnused = isNextReceipt(before.report.receiptNumber, number);
+    return isUnused && heard.good?.receiptNumber != null ? null : isUnused;
   }
   const isTelling = [formerReceipt, number].every((each) => Number(each) > NEW_NUMBERING_MAX);
   return isTelling ? isNextReceipt(formerReceipt, number) : null;

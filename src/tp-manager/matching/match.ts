@@ -1,4 +1,11 @@
-import { type Attempt, type AttemptStep, isNotCharged, saleOf } from "../attempts/payment.ts";
+import {
+  type Attempt,
+  type AttemptStep,
+  endReportOf,
+  isNotCharged,
+  saleOf,
+} from "../attempts/payment.ts";
+import type { TransactionReport } from "../terminal/terminal.ts";
 import {
   type Answer,
   type Candidate,
@@ -22,8 +29,11 @@ import { nearestLocalTime } from "./own-time.ts";
  */
 export function match(found: Found, view: JournalView, assumptions: Assumptions): Answer {
   const known = knownAs(found, view);
-  if (known?.answer === "one" || (known && known.isCertain)) return known;
-  const { fitting, near, newest } = candidatesOf(found, view);
+  if (known?.answer === "one" || known?.isCertain) return known;
+  const { fitting, near, newest, owner } = candidatesOf(found, view);
+  if (owner) return knownOf(owner);
+  const own = fitting.find(({ fit }) => fit === "own");
+  if (own) return ownRecord(own.attempt);
   const declined = fitting.filter(({ fit }) => fit === "declined");
   const others = fitting.filter(({ fit }) => fit !== "declined");
   const isShared = !assumptions.has("sole-user");
@@ -31,7 +41,9 @@ export function match(found: Found, view: JournalView, assumptions: Assumptions)
   const left = others.length > 0 || isShared ? others : declined;
   const [only] = left;
   if (!only) return known ?? { answer: "none", near: [...near, ...declined.map(asNear)] };
-  const why = known ? "retold" : whyNotOne(left, { isShared, newest, view });
+  // What it cannot be told from may be its own report, of which a part of the goods came out.
+  const isRetold = known !== undefined && known.transactionId !== only.attempt.transactionId;
+  const why = isRetold ? "retold" : whyNotOne(left, { isShared, newest, view });
   if (why === undefined) return { answer: "one", candidate: only, proof: proofOf(only) };
   return { answer: "many", candidates: left, why, because: whyInWords(why) };
 }
@@ -97,7 +109,10 @@ export function knownAs(
   const seen = view
     .sharingName(record, atMs - PERIOD_MS)
     .map((one) => ({ ...one, is: compareReports(one.record, record) }))
-    .filter((one) => one.is === "same" || (one.is !== "different" && isLike(one.record, record)))
+    .filter(
+      ({ is, record: before }) =>
+        is === "same" || (is !== "different" && before.good === record.good),
+    )
     .filter(
       (one) =>
         (one.is === "same" && tellMoments(one.record, record)) || isOfOnePeriod(one, found, view),
@@ -124,6 +139,19 @@ export function knownAs(
   return { answer: "known", orderId, transactionId, isCertain, proof };
 }
 
+function knownOf({ transactionId, request: { orderId } }: Attempt): Answer & { answer: "known" } {
+  const proof = { facts: [`it is that of order ${orderId}`], assumes: [] };
+  return { answer: "known", orderId, transactionId, isCertain: true, proof };
+}
+
+/** Of an attempt of an old journal the names of its records are in its state alone. */
+function isOwner({ state }: Attempt, record: TransactionReport): boolean {
+  const own = [saleOf(state)?.report, endReportOf(state)];
+  return own.some(
+    (one) => one && compareReports(one, record) === "same" && tellMoments(one, record),
+  );
+}
+
 function ownRecord(attempt: Attempt): Answer & { answer: "one" } {
   const facts = ["the terminal's record equals the report of its own command"];
   const proof: Proof = { facts, assumes: ["storage-real"] };
@@ -142,10 +170,6 @@ function ownerOf<T extends KnownRecord>(rows: readonly T[]): T | undefined {
   return rows.find(({ transactionId }) => transactionId !== null) ?? rows[0];
 }
 
-function isLike(a: KnownRecord["record"], b: KnownRecord["record"]): boolean {
-  return a.good === b.good && a.amountMinor === b.amountMinor;
-}
-
 /** No end of day of ours lies between the two, and no night. */
 function isOfOnePeriod({ atMs }: KnownRecord, found: Found, view: JournalView): boolean {
   return Math.abs(found.atMs - atMs) <= PERIOD_MS && !view.closedSince(atMs);
@@ -159,6 +183,8 @@ interface Candidates {
   readonly near: readonly Near[];
   /** The newest attempt that was sent to the terminal. */
   readonly newest: Attempt | undefined;
+  /** The attempt whose sale, or whose reversal, the record is. */
+  readonly owner: Attempt | undefined;
 }
 
 /** So far a wall clock that is set leaves nobody out. */
@@ -185,6 +211,7 @@ function candidatesOf(found: Found, view: JournalView): Candidates {
     const events = view.events(transactionId);
     if (isNeverSent(events)) continue;
     newest ??= attempt;
+    if (isOwner(attempt, record)) return { fitting, near, newest, owner: attempt };
     const asStored = compareStored(baseline.last, { kind: "transaction", report: record });
     const wasThere = asStored === "same";
     // Then later commands did not make it either.
@@ -199,7 +226,7 @@ function candidatesOf(found: Found, view: JournalView): Candidates {
     }
     if (asStored === "different") shownOtherMs = Math.max(shownOtherMs, startedAtMs);
   }
-  return { fitting, near, newest };
+  return { fitting, near, newest, owner: undefined };
 }
 
 /** When the command was left alone at the latest: its end, or the loss of it. */

@@ -132,9 +132,8 @@ export class Orders {
     const spoken = reading(() => store.latest(orderId));
     const latest = attempts.find((one) => one.transactionId === spoken?.transactionId);
     if (!latest) throw this.#notFound();
-    if (this.#mayBeOlder(latest)) {
-      throw new AppError("STORES_DISAGREE", undefined, { charged: "unknown" });
-    }
+    const unsure = this.#unsureOf(latest);
+    if (unsure) throw unsure;
     return { ...(await this.result(latest, true, 0)), attempts };
   }
 
@@ -156,16 +155,26 @@ export class Orders {
       if (!attempt) return this.#parts.guard.open && "unknown";
       const charged = chargedOf(attempt);
       const isRunning = this.#running?.request.orderId === orderId;
-      const isUnsure = isRunning || this.#mayBeOlder(attempt);
+      const isUnsure = isRunning || this.#unsureOf(attempt) !== undefined;
       return isUnsure && charged !== "yes" ? "unknown" : charged;
     } catch {
       return "unknown";
     }
   }
 
-  /** A charge may have followed on the word of a journal that was put back since. */
-  #mayBeOlder({ state, transactionId }: Attempt): boolean {
-    return isNotCharged(state) && this.#parts.guard.mayLackNewer(transactionId);
+  /**
+   * Why an order that is recorded as not charged may be charged all the same: its charge followed
+   * on the word of a journal that was put back since, or the terminal is being asked about a sale
+   * that can be the order's (docs/design.md 3.17, 3.19).
+   */
+  #unsureOf({ state, transactionId, request: { orderId } }: Attempt): AppError | undefined {
+    if (!isNotCharged(state)) return undefined;
+    const charged = "unknown";
+    if (this.#parts.guard.mayLackNewer(transactionId)) {
+      return new AppError("STORES_DISAGREE", undefined, { charged });
+    }
+    if (this.#parts.desk.lateReport(orderId) === undefined) return undefined;
+    return new AppError("TERMINAL_IN_DOUBT", undefined, { charged, details: { orderId } });
   }
 
   /** The order of a transaction of ours, in the archive too; undefined when it is not known. */

@@ -135,7 +135,7 @@ export class StoreGuard {
    * a former journal. Throws STORES_DISAGREE or TERMINAL_SALE_UNMATCHED; nothing has left then.
    */
   assertNoSaleFits({ amountMinor, currency }: PaymentRequest, baseline: Baseline): void {
-    const isSign = this.#noteSale(baseline);
+    const isSign = this.noteSale(baseline);
     const fits = this.#opened()?.unmatched.find(
       (one) =>
         one.amountMinor === amountMinor && (one.currencyNumeric ?? "978") === currency.numeric,
@@ -154,7 +154,7 @@ export class StoreGuard {
    * had it, and began the doubt. A journal is put back while no program runs, so only what the
    * terminal shows before it has shown something known is a sign.
    */
-  #noteSale(baseline: Baseline): boolean {
+  noteSale(baseline: Baseline): boolean {
     const { doubts, isShared } = this.#parts;
     const sale = storage(() => this.#unknownSale(baseline), "unknown");
     // Of a record without a result nobody knows whether it is a sale: alone it says nothing.

@@ -2,10 +2,7 @@ import { describe, expect, test } from "vitest";
 import { AttemptWriter } from "../../../src/tp-manager/attempts/attempt-writer.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { report } from "../../support/reports.ts";
-import { approves, saleReport } from "../../support/scripted-terminal.ts";
-
-/** What is sold behind the restart has numbers of its own. */
-const SOLD_BEFORE = 9;
+import { saleReport } from "../../support/scripted-terminal.ts";
 
 /** What left for the terminal, by name. */
 type Left = string[];
@@ -19,7 +16,6 @@ async function unasked(): Promise<{ at: House; left: Left }> {
   await before.clock.advance(0);
   before.close();
   const at = house(before.path);
-  at.terminal.script = (order, observer) => approves(order, observer, SOLD_BEFORE);
   const [sent] = at.journal.attempts.unfinished();
   if (!sent) throw new Error("the journal has no attempt that runs");
   const parts = { attempts: at.journal.attempts, clock: at.clock, log: at.log };
@@ -55,7 +51,7 @@ const doubts: ReadonlyArray<readonly [string, (at: House) => void]> = [
 /** Reverses the newest sale, which is what the terminal has stored last. */
 function reverse(at: House): Promise<unknown> {
   const isCharged = at.journal.attempts.latest("A-1")?.state.phase === "charged";
-  const newest = saleReport(isCharged ? SOLD_BEFORE : 0);
+  const newest = saleReport(isCharged ? at.terminal.soldBefore : 0);
   if (at.desk.blockedBy === undefined && !at.desk.strayAsked) at.terminal.stores(newest);
   return at.afterSale.reverse(isCharged ? "A-1" : "A-0");
 }

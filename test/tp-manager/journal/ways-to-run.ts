@@ -182,6 +182,7 @@ const handOffs: Record<string, Ways> = {
 };
 
 const returns: Record<string, Ways> = {
+  "returns neverAsked": () => [order, "nowhere"].map((id) => [id, "key"]),
   "returns reserve": () => [order, "nowhere"].map((id) => ["{}", id, 1, 999]),
   "returns end": () => [idOf(1), order, "nowhere"].map((id) => [1, 1, id, "1"]),
   "returns open": one(),

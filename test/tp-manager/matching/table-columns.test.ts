@@ -64,7 +64,7 @@ describe("what the next command shows (docs/design.md 3.2)", () => {
       "the lost one was acknowledged, and its number was given again",
       { ...sale, heard: acknowledged },
       next(baseline.last, { receiptNumber: "0002" }),
-      "not-charged",
+      "unsettled",
     ],
     [
       "empty before and after, and the number behind the last known one",

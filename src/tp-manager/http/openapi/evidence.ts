@@ -79,6 +79,7 @@ export const attemptEvent = z.object({
       baseline,
       toldBefore: z.record(z.string(), jsonValue),
       operationId: z.string(),
+      idempotencyKey: z.string(),
       transactionPublicId: z.string(),
       returnKind: z.string(),
       returnedMinor: z.int(),
