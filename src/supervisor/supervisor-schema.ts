@@ -1,5 +1,5 @@
 import type { Migration } from "../shared/sqlite.ts";
-import { storeMigration } from "../shared/stores/store.ts";
+import { proofMigration, storeMigration } from "../shared/stores/store.ts";
 
 /** Schema of data/supervisor.db. Append steps, never change one. */
 export const supervisorMigrations: readonly Migration[] = [
@@ -363,4 +363,5 @@ export const supervisorMigrations: readonly Migration[] = [
     WHERE idempotency_key IS NOT NULL;
   `,
   },
+  proofMigration,
 ];

@@ -1,16 +1,5 @@
-/** One safety measure taken out of the product; each text must be there exactly once. */
-export interface Mutation {
-  readonly removes: string;
-  /** The section of the design, and its sentence that is not true any more. */
-  readonly breaks: readonly [section: string, sentence: string];
-  /** Tests of `npm test` that fail without it, within a minute. */
-  readonly tests: readonly string[];
-  readonly edits: ReadonlyArray<{
-    readonly file: string;
-    readonly from: string;
-    readonly to: string;
-  }>;
-}
+import type { Mutation } from "./mutation.ts";
+import { oneWayMutations } from "./one-way-mutations.ts";
 
 const room = "src/tp-manager";
 const attempts = "src/tp-manager/journal/attempt-rows.ts";
@@ -428,4 +417,5 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+  ...oneWayMutations,
 ];

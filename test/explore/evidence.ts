@@ -1,11 +1,11 @@
 import type { AttemptStore } from "../../src/tp-manager/attempts/attempt-store.ts";
-import type { Known, Look, NextCommand } from "../../src/tp-manager/matching/facts.ts";
-import type { Conclusion, Verdict } from "../../src/tp-manager/matching/table.ts";
 import {
   type Attempt,
   type PaymentRequest,
   saleOf,
 } from "../../src/tp-manager/attempts/payment.ts";
+import type { Known, Look, NextCommand } from "../../src/tp-manager/matching/facts.ts";
+import type { Conclusion, Verdict } from "../../src/tp-manager/matching/table.ts";
 import type {
   Baseline,
   LastTransaction,

@@ -1,4 +1,7 @@
 import type { AttemptInput } from "../../src/tp-manager/attempts/attempt-input.ts";
+import type { AttemptState, Judgement } from "../../src/tp-manager/attempts/payment.ts";
+import { advance, judgeReport } from "../../src/tp-manager/attempts/payment-machine.ts";
+import { unknownSale } from "../../src/tp-manager/desk/unknown-sale.ts";
 import {
   compareReports,
   mayBeAnotherSale,
@@ -9,21 +12,13 @@ import {
   doubtOfLateReport,
   doubtOfStray,
 } from "../../src/tp-manager/matching/doubt.ts";
-import type {
-  Doubt,
-  EarlierLook,
-  Known,
-  Look,
-} from "../../src/tp-manager/matching/facts.ts";
+import type { Doubt, EarlierLook, Known, Look } from "../../src/tp-manager/matching/facts.ts";
 import {
   type Conclusion,
   judge,
   judgeByNext,
   type Verdict,
 } from "../../src/tp-manager/matching/table.ts";
-import type { AttemptState, Judgement } from "../../src/tp-manager/attempts/payment.ts";
-import { advance, judgeReport } from "../../src/tp-manager/attempts/payment-machine.ts";
-import { unknownSale } from "../../src/tp-manager/desk/unknown-sale.ts";
 import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { AMOUNT_MINOR } from "./entry-reports.ts";
 

@@ -1,5 +1,5 @@
-import type { Look } from "../../src/tp-manager/matching/facts.ts";
 import type { AttemptState } from "../../src/tp-manager/attempts/payment.ts";
+import type { Look } from "../../src/tp-manager/matching/facts.ts";
 import type {
   Baseline,
   TerminalIdentity,

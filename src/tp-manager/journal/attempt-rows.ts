@@ -21,6 +21,7 @@ import type { TransactionReport } from "../terminal/terminal.ts";
 import type { ArchivedRows } from "./archived-rows.ts";
 import {
   attemptColumns,
+  endedStatuses,
   type Listings,
   listings,
   phaseIn,
@@ -79,6 +80,9 @@ const texts = {
     WHERE attempt.rowid < ? ORDER BY attempt.rowid DESC LIMIT ?`,
   newestAlone: `SELECT ${attemptColumns}, rowid AS position FROM attempt WHERE rowid < ?
     ORDER BY rowid DESC LIMIT ?`,
+  begunSince: `SELECT transaction_id FROM attempt INDEXED BY attempt_status
+    WHERE status IN (${endedStatuses.map((status) => `'${status}'`).join(", ")})
+      AND started_at_ms >= ?`,
   startOf: "SELECT started_at_ms FROM attempt WHERE rowid >= ? ORDER BY rowid LIMIT 1",
   laterEvents: `SELECT * FROM attempt_event WHERE id >
       (SELECT min(id) FROM attempt_event WHERE transaction_id = ?)
@@ -264,6 +268,10 @@ export class AttemptRows implements AttemptStore {
     }
     const rows = this.#sql.newestAlone.all(before ?? Number.MAX_SAFE_INTEGER, limit);
     return rows.map((row) => ({ attempt: readAttempt(row), position: Number(row["position"]) }));
+  }
+
+  begunSince(atMs: number): string[] {
+    return this.#sql.begunSince.all(atMs).map((row) => String(row["transaction_id"]));
   }
 
   listArchived(page: ListPage): ListedAttempt[] {

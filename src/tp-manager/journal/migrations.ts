@@ -1,5 +1,5 @@
 import type { Migration } from "../../shared/sqlite.ts";
-import { storeMigration } from "../../shared/stores/store.ts";
+import { proofMigration, storeMigration } from "../../shared/stores/store.ts";
 
 /** Steps whose record is that of their attempt. Part of a step of the schema: never edited. */
 const recordSteps = `'report', 'approved', 'second-sale', 'reversal-report', 'told-late',
@@ -423,6 +423,14 @@ export const migrations: readonly Migration[] = [
   DROP INDEX attempt_receipt;
   CREATE INDEX unexpected_report_before ON unexpected_report (before_attempt);
   CREATE INDEX attempt_sent ON attempt (baseline IS NOT NULL) WHERE baseline IS NOT NULL;
+  `,
+  },
+  proofMigration,
+  // Results that a one-way terminal told of an attempt, and that wait for its order's fate.
+  {
+    goesOn: `
+  CREATE INDEX unexpected_report_named ON unexpected_report (json_extract(report, '$.reference'))
+    WHERE finding = 'held' AND json_extract(report, '$.reference') IS NOT NULL;
   `,
   },
   // Members of an event that kind and detail of its step do not hold, with its version. Steps of

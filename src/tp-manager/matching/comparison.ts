@@ -182,7 +182,7 @@ function compareNumbers(a: NamedRecord, b: NamedRecord): Agreement | "mixed" {
 }
 
 /** The trace; a receipt number where no trace is told: declines do not use one up. */
-function sharesNumber(a: NamedRecord, b: NamedRecord): boolean {
+export function sharesNumber(a: NamedRecord, b: NamedRecord): boolean {
   const trace = told(a.traceNumber, b.traceNumber, equalTraces);
   const receipt = told(a.receiptNumber, b.receiptNumber, equalNumbers);
   return trace === "agree" || (trace === "silent" && receipt === "agree");

@@ -16,7 +16,14 @@ import {
 } from "./answer.ts";
 import type { Assumption, Assumptions } from "./assumptions.ts";
 import { type Fit, type Found, fitOfReversal, fitOfSale, isNeverSent } from "./candidates.ts";
-import { compareReports, compareStored, sameTerminal, tellMoments } from "./comparison.ts";
+import {
+  compareReports,
+  compareStored,
+  type NamedRecord,
+  sameTerminal,
+  sharesNumber,
+  tellMoments,
+} from "./comparison.ts";
 import { unfitFor } from "./doubt.ts";
 import { lostSince } from "./facts.ts";
 import type { JournalView, KnownRecord } from "./journal-view.ts";
@@ -110,8 +117,7 @@ export function knownAs(
     .sharingName(record, atMs - PERIOD_MS)
     .map((one) => ({ ...one, is: compareReports(one.record, record) }))
     .filter(
-      ({ is, record: before }) =>
-        is === "same" || (is !== "different" && before.good === record.good),
+      ({ is, record: one }) => is === "same" || (is !== "different" && mayBeRetold(one, found)),
     )
     .filter(
       (one) =>
@@ -137,6 +143,14 @@ export function knownAs(
     assumes: [],
   };
   return { answer: "known", orderId, transactionId, isCertain, proof };
+}
+
+/**
+ * A good result that shares a number with a known one. One second alone says nothing within a
+ * payment: terminals that are fast, or tell minutes, give it to two sales.
+ */
+function mayBeRetold(before: NamedRecord, { record, source }: Found): boolean {
+  return before.good === record.good && (source !== "payment" || sharesNumber(before, record));
 }
 
 function knownOf({ transactionId, request: { orderId } }: Attempt): Answer & { answer: "known" } {

@@ -73,6 +73,16 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     expect(at.journal.terminalLog.strays(1)).toMatchObject([{ finding: "held" }]);
   });
 
+  test("is not the one in doubt's behind a later one that a person has settled", async () => {
+    const at = unasked();
+    await doubtful(at, "A-1");
+    await doubtful(at, "B-1");
+    await at.settle({ orderId: "B-1", outcome: "not_charged", note: "the customer left" });
+    expect([at.told({}), phaseOf(at), phaseOf(at, "B-1")]).toEqual([
+      ...[true, "in-doubt", "in-doubt"],
+    ]);
+  });
+
   test("is the one in doubt's although of one that was begun since nothing left", async () => {
     const at = unasked();
     await doubtful(at);
@@ -343,7 +353,7 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     at.terminal.script = (_order, observer) => {
       at.told({ reference });
       observer.report(declined());
-      at.journal.terminalLog.strays = () => {
+      at.journal.terminalLog.heldAs = () => {
         throw new Error("the disk is gone");
       };
       return Promise.resolve({ end: "completed", ticket: "" });

@@ -90,6 +90,7 @@ const attempts: Record<string, Ways> = {
     [noBound, 20],
     [n / 2, 20],
   ],
+  "attempts begunSince": (n) => [[n - 20], [2 * n]],
   "attempts startOf": (n) => [[n], [noBound]],
   ...pages("attempts listed"),
 };
@@ -207,6 +208,8 @@ const terminalLog: Record<string, Ways> = {
   "terminalLog straySince": ofAttempt,
   "terminalLog endStray": () => [1, -1].map((id) => ["held", "", 0, id]),
   "terminalLog strays": one(20),
+  "terminalLog heldAs": () => [["K000000000"], ["nowhere"]],
+  "terminalLog heldReferences": one(),
   "terminalLog accepted": one(),
   "terminalLog accept": one("{}", 0),
 };
