@@ -115,6 +115,7 @@ export function startTpManager(
   return {
     life,
     journal,
+    matcher,
     handOff,
     guard,
     desk,

@@ -13,25 +13,13 @@ import {
 } from "../attempts/payment.ts";
 import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
-import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
-import { type Proof, proofInWords, RULES_VERSION, type WhyNotOne } from "../matching/answer.ts";
-import { sameTerminal } from "../matching/comparison.ts";
-import { doubtOfAttempt } from "../matching/doubt.ts";
-import {
-  type Doubt,
-  type EarlierLook,
-  isSeenInTime,
-  type Known,
-  type Look,
-} from "../matching/facts.ts";
+import type { TerminalLog } from "../attempts/terminal-log.ts";
+import { type Proof, proofInWords, RULES_VERSION } from "../matching/answer.ts";
+import { type EarlierLook, isSeenInTime, type Look } from "../matching/facts.ts";
+import { anyTerminal, identityOf, Knowledge } from "../matching/knowledge.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import { type Conclusion, judge, judgeByNext, type Verdict } from "../matching/table.ts";
-import type {
-  TelecollectionEnd,
-  TerminalFacts,
-  TerminalIdentity,
-  TransactionReport,
-} from "../terminal/terminal.ts";
+import type { TelecollectionEnd, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
 import type { LateResults } from "./late-results.ts";
 
@@ -42,7 +30,7 @@ const heardEnds = ["end-completed", "end-aborted"];
 
 interface RecoveryParts {
   readonly attempts: AttemptStore;
-  readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "straysSince">;
+  readonly terminalLog: TerminalLog;
   readonly terminal: TerminalFacts;
   readonly clock: Clock;
   readonly log: Logger;
@@ -61,9 +49,11 @@ interface RecoveryParts {
  */
 export class Recovery {
   readonly #parts: RecoveryParts;
+  readonly #knowledge: Knowledge;
 
   constructor(parts: RecoveryParts) {
     this.#parts = parts;
+    this.#knowledge = new Knowledge(parts);
   }
 
   /**
@@ -125,8 +115,8 @@ export class Recovery {
       for (const attempt of attempts.unfinished()) {
         const state = doubtOf(attempt);
         if (!state || inquiries.has(attempt.transactionId)) continue;
-        const doubt = this.#doubt(attempt, state, 0);
-        const proof = judgeByNext(doubt, this.#known(attempt, null));
+        const doubt = this.#knowledge.doubt(attempt, state, 0);
+        const proof = judgeByNext(doubt, this.#knowledge.ofAttempt(attempt, null));
         if (proof) this.#conclude(attempt, proof, null);
       }
     } catch (error) {
@@ -169,8 +159,8 @@ export class Recovery {
       const state = now && doubtOf(now);
       if (!now || !state) return { verdict: "no-answer", because: "it was settled meanwhile" };
       isWatched &&= isSeenInTime(earlier ? look.atMs - earlier.atMs : this.#unseenMs(now));
-      const doubt = { ...this.#doubt(now, state, lostSinceMs), isWatched };
-      const known = this.#known(now, look);
+      const doubt = { ...this.#knowledge.doubt(now, state, lostSinceMs), isWatched };
+      const known = this.#knowledge.ofAttempt(now, look);
       return judge(doubt, look, known, earlier, this.#parts.confirmAfterMs);
     };
     return {
@@ -212,89 +202,6 @@ export class Recovery {
     const writer = new AttemptWriter(attempt, { ...this.#parts, unwritten });
     const interrupted = writer.advance({ input: "interrupted", ...how });
     return this.#parts.lateResults.endStored(interrupted);
-  }
-
-  #doubt(attempt: Attempt, state: InDoubtState | ReversalInDoubtState, lostSinceMs: number): Doubt {
-    const { terminal } = this.#parts;
-    const { paymentLimitMs: limitMs, printsCount = false } = terminal.capabilities;
-    const times = { lostSinceMs, limitMs, printsCount };
-    const told = doubtOfAttempt(attempt, state, times);
-    const doubt = { ...told, wasStored: this.#wasSeenStored(attempt, told) };
-    const late = doubt.heard.good ? undefined : this.#reportedLate(attempt, doubt);
-    return late ? { ...doubt, heard: { ...doubt.heard, good: late, refused: true } } : doubt;
-  }
-
-  /** A look at a terminal that had stored nothing before has shown a transaction since. */
-  #wasSeenStored({ transactionId }: Attempt, { before }: Doubt): boolean {
-    if (before.kind !== "none") return false;
-    return this.#parts.attempts.events(transactionId).some(({ detail }) => {
-      const { observation } = detail as { observation?: Look | null };
-      return observation?.last.kind === "transaction";
-    });
-  }
-
-  /**
-   * A result that came after the end of the only attempt in doubt at its terminal: it was refused,
-   * and it is that attempt's all the same.
-   */
-  #reportedLate(attempt: Attempt, { identity }: Doubt): TransactionReport | undefined {
-    const { attempts, terminalLog, matcher } = this.#parts;
-    const { transactionId } = attempt;
-    const others = attempts
-      .unfinished()
-      .filter((other) => sameTerminal(identityOf(other), identity));
-    if (others.length !== 1) return undefined;
-    const late = terminalLog.straysSince(transactionId).filter((stray: StrayRow) => {
-      const answer = matcher.whose(stray.report, "late", stray.identity, stray.atMs);
-      return answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
-    });
-    return late.length === 1 ? late[0]?.report : undefined;
-  }
-
-  #known(attempt: Attempt, look: Look | null): Known {
-    const { attempts, terminalLog, matcher } = this.#parts;
-    const { transactionId, startedAtMs } = attempt;
-    const next = attempts.nextCommand(transactionId);
-    return {
-      ...this.#whose(attempt, look),
-      strayIs: null,
-      next: next ? { ...next, ...this.#whose(attempt, { ...next, last: next.found }) } : null,
-      soldSince: next !== undefined,
-      closedSince: terminalLog.telecollectionSince(startedAtMs, transactionId) !== undefined,
-      storesReversals: matcher.storesReversals(identityOf(attempt)),
-    };
-  }
-
-  /** Whose the found transaction is, as far as the attempt is concerned. */
-  #whose(
-    attempt: Attempt,
-    look: Pick<Look, "identity" | "last"> | null,
-  ): Pick<Known, "foundIs" | "rival" | "isCandidate"> {
-    if (look?.last.kind !== "transaction") return { foundIs: null, rival: null };
-    const { request, transactionId } = attempt;
-    const answer = this.#parts.matcher.whose(look.last.report, "probe", look.identity);
-    switch (answer.answer) {
-      case "known": {
-        const isOwn = answer.transactionId === transactionId;
-        return { foundIs: isOwn ? null : answer.orderId, rival: null };
-      }
-      case "one": {
-        const { orderId } = answer.candidate.attempt.request;
-        return { foundIs: orderId === request.orderId ? null : orderId, rival: null };
-      }
-      case "many": {
-        const orders = answer.candidates.map((one) => one.attempt.request.orderId);
-        const other = orders.find((orderId) => orderId !== request.orderId);
-        const rival = other === undefined ? rivals[answer.why] : `order ${other}`;
-        return {
-          foundIs: null,
-          rival: rival ?? null,
-          isCandidate: orders.includes(request.orderId),
-        };
-      }
-      case "none":
-        return { foundIs: null, rival: null, isCandidate: false };
-    }
   }
 
   #conclude(before: Attempt, conclusion: Conclusion, look: Look | null): void {
@@ -359,26 +266,6 @@ export class Recovery {
     });
   }
 }
-
-/** Who else can have made a record that fits one order alone. */
-const rivals: Partial<Record<WhyNotOne, string>> = {
-  outsider: "somebody else who is paid at this terminal",
-  "lost order": "an order that was lost with the journal",
-  retold: "an order of before, told anew",
-};
-
-/** The terminal that the doubtful command was sent to. */
-function identityOf({ state, baseline }: Attempt): TerminalIdentity {
-  return "baseline" in state ? state.baseline.identity : (baseline?.identity ?? anyTerminal);
-}
-
-/** Empty members say nothing. */
-const anyTerminal: TerminalIdentity = {
-  serialNumber: "",
-  deviceId: "",
-  terminalId: "",
-  version: "",
-};
 
 /** Raises an alarm when the terminal kept more than came out: people must give money back. */
 function tellBeyondGoods(writer: AttemptWriter, before: Attempt): void {

@@ -1,14 +1,16 @@
+import { isDeepStrictEqual } from "node:util";
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { currencyOf, formatMajor } from "../../shared/money.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
-import { isNotCharged } from "../attempts/payment.ts";
 import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
-import type { Answer, Near } from "../matching/answer.ts";
+import { type Answer, candidatesIn, type Near } from "../matching/answer.ts";
 import { compareReports } from "../matching/comparison.ts";
 import { doubtOfStray } from "../matching/doubt.ts";
+import { toldOtherwise } from "../matching/effects.ts";
 import type { Known, Look } from "../matching/facts.ts";
+import { Knowledge } from "../matching/knowledge.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import {
   type Conclusion,
@@ -22,7 +24,7 @@ import type { Corrections } from "./corrections.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
 
 interface UnmatchedParts {
-  readonly attempts: Pick<AttemptStore, "unfinished">;
+  readonly attempts: AttemptStore;
   readonly terminalLog: TerminalLog;
   readonly terminal: TerminalFacts;
   readonly clock: Clock;
@@ -44,11 +46,13 @@ interface UnmatchedParts {
  */
 export class Unmatched {
   readonly #parts: UnmatchedParts;
+  readonly #knowledge: Knowledge;
   readonly #open = new Map<string, StrayRow>();
   #asked = 0;
 
   constructor(parts: UnmatchedParts) {
     this.#parts = parts;
+    this.#knowledge = new Knowledge(parts);
   }
 
   /** At start: takes up the reports that an earlier process did not ask about. */
@@ -86,9 +90,10 @@ export class Unmatched {
   found(now: Baseline): boolean {
     const { log, matcher, corrections } = this.#parts;
     try {
-      if (now.last.kind !== "transaction" || this.#isOpen(now.last.report)) return false;
-      matcher.learn(now);
+      if (now.last.kind !== "transaction") return false;
       const { report } = now.last;
+      if (this.#isOpen(report) || this.#wasAsked(report)) return false;
+      matcher.learn(now);
       // The terminal may still take a reversal back that it has stored (docs/design.md 3.16).
       if (corrections.givenBack(now)) return this.#hold(now, report, null);
       const answer = matcher.newSale(now);
@@ -162,26 +167,29 @@ export class Unmatched {
     return [...this.#open.values()].some((row) => compareReports(row.report, report) === "same");
   }
 
+  /**
+   * The very same words were asked about last, and nothing in them tells one record from another:
+   * nothing more can be found out, and sales go on.
+   */
+  #wasAsked(report: TransactionReport): boolean {
+    if (compareReports(report, report) === "same") return false;
+    const [newest] = this.#parts.terminalLog.strays(1);
+    const isTold = newest?.finding === "held" || newest?.finding === "unclear";
+    return isTold && isDeepStrictEqual(newest.report, report);
+  }
+
   /** See {@link TerminalDesk.lateReport}. A journal that cannot be read knows of no order. */
   lateReport(orderId: string): Promise<void> | undefined {
     const { inquiries, log } = this.#parts;
     try {
-      const late = [...this.#open].find(([, row]) => this.#ordersOf(row).includes(orderId));
+      const late = [...this.#open].find(([, row]) =>
+        toldOtherwise(this.#whose(row)).includes(orderId),
+      );
       return late && inquiries.ended(late[0]);
     } catch (error) {
       log.error({ err: error }, "the journal could not be read about an unexpected report");
       return undefined;
     }
-  }
-
-  /** Orders that were told as not charged, and that can have made it. */
-  #ordersOf(row: StrayRow): string[] {
-    const answer = this.#whose(row);
-    if (answer.answer !== "one" && answer.answer !== "many") return [];
-    const candidates = answer.answer === "one" ? [answer.candidate] : answer.candidates;
-    return candidates
-      .filter(({ attempt }) => isNotCharged(attempt.state))
-      .map(({ attempt }) => attempt.request.orderId);
   }
 
   #whose({ report, identity, atMs }: StrayRow): Answer {
@@ -263,18 +271,12 @@ export class Unmatched {
 
   /** A journal that cannot be read knows nothing; the alarm is raised all the same. */
   #known(row: StrayRow): Known {
-    const { terminalLog, log } = this.#parts;
-    const { id } = row;
-    const nothing = { foundIs: null, rival: null, strayIs: null, next: null };
     try {
-      const soldSince = id === null || terminalLog.soldSinceStray(id);
-      const closedSince = id === null || terminalLog.closedSinceStray(id);
-      const answer = this.#whose(row);
-      const isKnown = answer.answer === "known" && answer.isCertain;
-      const strayIs = isKnown ? answer.orderId : null;
-      return { ...nothing, strayIs, soldSince, closedSince };
+      return this.#knowledge.ofStray(row);
     } catch (error) {
+      const { log } = this.#parts;
       log.error({ err: error }, "the journal could not be read about an unexpected report");
+      const nothing = { foundIs: null, rival: null, strayIs: null, next: null };
       return { ...nothing, soldSince: true, closedSince: true };
     }
   }
@@ -322,11 +324,6 @@ function unlessReversal(found: Found, answer: Answer): Found {
   const { orderId } = reversal.attempt.request;
   const because = `it can be the reversal of order ${orderId}, which is in doubt`;
   return { finding: "unclear", because };
-}
-
-function candidatesIn(answer: Answer) {
-  if (answer.answer === "one") return [answer.candidate];
-  return answer.answer === "many" ? answer.candidates : [];
 }
 
 /** The order that an alarm is about, and all that it names. */

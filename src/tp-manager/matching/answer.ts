@@ -75,6 +75,12 @@ export type Answer =
   /** No candidate. `near`: attempts that fit but for one fact, for an alarm's words only. */
   | { readonly answer: "none"; readonly near: readonly Near[] };
 
+/** The attempts that can have produced the record; of a known one nothing is to be found out. */
+export function candidatesIn(answer: Answer): readonly Candidate[] {
+  if (answer.answer === "one") return [answer.candidate];
+  return answer.answer === "many" ? answer.candidates : [];
+}
+
 export interface Near {
   readonly attempt: Attempt;
   /** The one fact that does not fit, in words. */

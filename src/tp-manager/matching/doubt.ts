@@ -32,25 +32,6 @@ export function doubtOfAttempt(
   return "sale" in state ? doubtOfReversal(state, times) : doubtOfSale(attempt, state, times);
 }
 
-/** A payment that was told as not charged, and a report that came after its end. */
-export function doubtOfLateReport(
-  attempt: Attempt,
-  report: TransactionReport,
-  times: DoubtTimes,
-): Doubt {
-  const { baseline } = attempt;
-  invariant(baseline, "an attempt that was sent has a baseline");
-  return {
-    ...timesOf(times),
-    about: "sale",
-    identity: baseline.identity,
-    before: baseline.last,
-    heard: heardOf(report),
-    asked: askedOf(attempt, times.limitMs),
-    sale: null,
-  };
-}
-
 /** A payment of which a part of the goods was decided matches with that part's amount too. */
 export function askedOf(
   { request, startedAtMs, baseline }: Attempt,

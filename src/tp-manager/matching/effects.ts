@@ -1,5 +1,5 @@
 import { type Attempt, isNotCharged } from "../attempts/payment.ts";
-import type { Answer, Proof } from "./answer.ts";
+import { type Answer, candidatesIn, type Proof } from "./answer.ts";
 
 /**
  * What follows for orders that were told as not charged when the terminal keeps a record: one row
@@ -38,6 +38,13 @@ export function effectsOf(answer: Answer, orders: Orders): Effect[] {
     const again = orders.ofOrder(newest.request.orderId).some(({ number }) => number > first);
     return again ? [{ effect: "tell-twice", attempt: newest }] : [];
   });
+}
+
+/** The orders that were told as not charged and that can have made the record. */
+export function toldOtherwise(answer: Answer): string[] {
+  return candidatesIn(answer)
+    .filter(({ attempt }) => isNotCharged(attempt.state))
+    .map(({ attempt }) => attempt.request.orderId);
 }
 
 /** No attempt of the order has charged it or may have. */

@@ -17,8 +17,8 @@ import type { Learned } from "./learned.ts";
 import { knownAs, match } from "./match.ts";
 
 interface MatcherParts {
-  readonly attempts: AttemptStore;
-  readonly records: RecordStore;
+  readonly attempts: Pick<AttemptStore, "events" | "read" | "orderOf" | "nextCommand">;
+  readonly records: Omit<RecordStore, "sharingTrace">;
   readonly terminalLog: Pick<TerminalLog, "telecollectionSince">;
   readonly terminal: Pick<TerminalFacts, "capabilities">;
   readonly clock: { now(): number };
