@@ -113,7 +113,7 @@ function advanceInDoubt(state: InDoubtState, input: AttemptInput): AttemptState 
           state.told ?? {
             status: "failed",
             error: "TERMINAL_FAULT",
-            message: input.message,
+            message: input.because,
             terminalCode: null,
           },
       };

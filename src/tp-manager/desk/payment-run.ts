@@ -1,5 +1,5 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import { isoTime, type Timer } from "../../shared/time.ts";
+import type { Timer } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
 import { newestAttempts } from "../attempts/newest-attempts.ts";
@@ -141,7 +141,7 @@ export class PaymentRun {
     if (!goods) return "other";
     if (goods.decision) return sameDecision(goods.decision, decision) ? "decided" : "other";
     if (this.#isOver) return "other";
-    this.#writer.advance({ input: "decide", decision }, "goods-decided", { ...decision, why });
+    this.#writer.advance({ input: "decide", decision, why });
     this.#timer?.clear();
     this.#parts.terminal.decideGoods?.(decision);
     return "taken";
@@ -179,10 +179,8 @@ export class PaymentRun {
     const known = report.good ? matcher.knownInPayment(report, this.#writer.attempt) : undefined;
     const judgement = known === undefined ? judgeReport(order, report) : "disagrees";
     if (judgement === "agrees" && request.delivery && !goods) return this.#hold(report);
-    this.#writer.advance({ input: "report", report, judgement }, "report", {
-      ...{ judgement, report },
-      ...(known === undefined ? {} : { because: known }),
-    });
+    const because = known === undefined ? {} : { because: known };
+    this.#writer.advance({ input: "report", report, judgement, ...because });
     if (judgement !== "disagrees") {
       tellDifference(this.#writer, report);
       return "accept";
@@ -214,7 +212,7 @@ export class PaymentRun {
   }
 
   #refuseSecond(report: TransactionReport): "refuse" {
-    this.#writer.advance({ input: "second-sale", report }, "second-sale", { report });
+    this.#writer.advance({ input: "second-sale", report });
     return "refuse";
   }
 
@@ -222,10 +220,7 @@ export class PaymentRun {
     const { clock } = this.#parts;
     const windowMs = (this.#writer.attempt.request.delivery?.withinSeconds ?? 0) * 1000;
     const decideByMs = clock.now() + windowMs;
-    const attempt = this.#writer.advance({ input: "hold", report, decideByMs }, "approved", {
-      report,
-      decideBy: isoTime(decideByMs),
-    });
+    const attempt = this.#writer.advance({ input: "hold", report, decideByMs });
     this.#timer?.clear();
     this.#timer = clock.startTimer("goods window", windowMs, () => this.#windowIsOver());
     this.#approved.resolve(attempt);
@@ -264,20 +259,14 @@ export function tellDifference(writer: AttemptWriter, { good, differs }: Transac
 /** Prompts and acknowledgements are treated alike for every financial command. */
 export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> {
   return {
-    acknowledged: () => writer.heard({ input: "acknowledged" }, "acknowledged"),
+    acknowledged: () => writer.heard({ input: "acknowledged" }),
     prompt: (prompt: Prompt) => writer.prompted(prompt),
   };
 }
 
 /** `cancelled`: we had asked the terminal to cancel. */
 export function writeEnd(writer: AttemptWriter, end: PaymentEnd, cancelled = false): Attempt {
-  const { end: kind, ...detail } = end;
-  return writer.advance(
-    { input: "end", end, cancelled },
-    `end-${kind}`,
-    detail,
-    "ticket" in end ? end.ticket : "",
-  );
+  return writer.advance({ input: "end", end, ...(cancelled ? { cancelled } : {}) });
 }
 
 export function orderOf(request: PaymentRequest): PaymentOrder {

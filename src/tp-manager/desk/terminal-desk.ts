@@ -280,16 +280,13 @@ export class TerminalDesk implements Doubts {
    */
   settle(
     attempt: Attempt,
-    found: Omit<Extract<AttemptInput, { input: "settled" }>, "input">,
-    word: { readonly outcome: string; readonly note: string },
+    word: Omit<Extract<AttemptInput, { input: "settled" }>, "input">,
   ): Attempt {
     const writer = new AttemptWriter(attempt, this.#parts);
-    const settled = storage(
-      () => writer.advance({ input: "settled", ...found }, "settled-by-operator", word),
-      "no",
-    );
+    const settled = storage(() => writer.advance({ input: "settled", ...word }), "no");
     storage(() => this.#oneWay.settled(attempt, settled), "unknown");
-    writer.log("warn", word, "settled by an operator");
+    const { report: _, ...said } = word;
+    writer.log("warn", said, "settled by an operator");
     this.#inquiries.reconsider();
     this.#parts.settled();
     return this.#lateResults.spokenFor(settled);

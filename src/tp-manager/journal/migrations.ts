@@ -433,4 +433,7 @@ export const migrations: readonly Migration[] = [
     WHERE finding = 'held' AND json_extract(report, '$.reference') IS NOT NULL;
   `,
   },
+  // Members of an event that kind and detail of its step do not hold, with its version. Steps of
+  // before have none, nor have those of an older program that was put back.
+  { goesOn: "ALTER TABLE attempt_event ADD COLUMN input TEXT;" },
 ];

@@ -63,7 +63,7 @@ const attempts: Record<string, Ways> = {
   "attempts read": ofAttempt,
   "attempts orderOf": ofAttempt,
   "attempts events": ofAttempt,
-  "attempts addEvent": one(order, 0, "test", "{}"),
+  "attempts addEvent": one(order, 0, "test", "{}", null),
   "attempts insert": one("new", order, 999, "EUR", 0, "sent", "{}", "{}", "{}", 0, null),
   "attempts update": (n) =>
     [idOf(n / 2), "nowhere"].map((id) => [
