@@ -82,7 +82,7 @@ function assumptions(): string {
     return [`\`${name}\``, says, breaks, noticed, switchedBy ?? "–", ...defaults];
   });
   const heads = ["Name", "We take for granted that", "Where it does not hold", "Noticed by"];
-  return table([...heads, "Switched by", "ZVT", "Concert", "Caisse-AP"], rows);
+  return table([...heads, "Switched by", "ZVT", "Concert and Caisse-AP"], rows);
 }
 
 function configuration(): string {

@@ -44,7 +44,7 @@ import { RefusedHandOvers } from "./supervisor/refused-hand-overs.ts";
 import { StoreGuard } from "./supervisor/store-guard.ts";
 import { SupervisorLink } from "./supervisor/supervisor-link.ts";
 import { driverFor, protocolPart, setupOf } from "./terminal/registry.ts";
-import type { Terminal } from "./terminal/terminal.ts";
+import type { TerminalFacts } from "./terminal/terminal.ts";
 
 /** Before anything financial the terminal is reached, asked and read within this time. */
 const PREPARE_MS = 15_000;
@@ -182,13 +182,13 @@ function beginSession({ store, doubts }: Journal, clock: Clock): boolean {
 function matcherOf(
   { config, clock }: ProgramContext,
   { attempts, records, terminalLog, learned }: Journal,
-  terminal: Terminal,
+  terminal: TerminalFacts,
 ): Matcher {
   const setup = setupOf(config);
   const off = config.TERMINAL_SHARED ? (["sole-user"] as const) : [];
   return new Matcher({
     ...{ attempts, records, terminalLog, terminal, clock },
-    assumptions: assumptionsOf(familyOf(terminal.protocol), { off }),
+    assumptions: assumptionsOf(familyOf(terminal.capabilities), { off }),
     learned: (identity) => learned.of({ setup, identity }),
   });
 }

@@ -90,8 +90,8 @@ test.each(mutations.map((mutation) => [mutation.removes, mutation] as const))(
 
 /** A section of the design; "rules": the page of the matcher. */
 function bookOf(section: string): string {
-  const read = (name: string): string => readFileSync(join(projectRoot, "docs", name), "utf8");
-  if (section === "rules") return read("rules/matching.md");
-  const [, text = ""] = read("design.md").split(`\n### ${section} `);
+  const read = (name: string): string => readFileSync(join(projectRoot, name), "utf8");
+  if (section === "rules") return read("docs/rules/matching.md");
+  const [, text = ""] = read("docs/design.md").split(`\n### ${section} `);
   return text.split("\n### ")[0] ?? "";
 }

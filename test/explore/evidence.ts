@@ -25,7 +25,7 @@ const times = { lostSinceMs: 0, limitMs: T4_MS, printsCount: false };
 const nothingLearned = {
   ...{ has: () => false, refuted: () => false, saw: () => {}, contradicted: () => {} },
 };
-const assumptions = assumptionsOf("zvt");
+const assumptions = assumptionsOf("asked");
 
 /** What the product makes of a world's disk, through its own matcher. */
 export class Evidence {

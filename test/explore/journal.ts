@@ -1,4 +1,5 @@
 import type { AttemptStore } from "../../src/tp-manager/attempts/attempt-store.ts";
+import type { NextFound } from "../../src/tp-manager/attempts/next-command.ts";
 import type {
   Attempt,
   AttemptStep,
@@ -8,7 +9,6 @@ import { saleOf } from "../../src/tp-manager/attempts/payment.ts";
 import { isInDoubt } from "../../src/tp-manager/attempts/phase-table.ts";
 import type { StrayRow, TerminalLog } from "../../src/tp-manager/attempts/terminal-log.ts";
 import type { NamedRecord } from "../../src/tp-manager/matching/comparison.ts";
-import type { NextFound } from "../../src/tp-manager/matching/facts.ts";
 import type { KnownRecord, RecordStore } from "../../src/tp-manager/matching/journal-view.ts";
 import { AMOUNT_MINOR } from "./entry-reports.ts";
 import { latest, type StoredAttempt, type World } from "./world.ts";

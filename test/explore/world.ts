@@ -1,4 +1,4 @@
-import type { AttemptStep, AttemptState } from "../../src/tp-manager/attempts/payment.ts";
+import type { AttemptState, AttemptStep } from "../../src/tp-manager/attempts/payment.ts";
 import type { Look } from "../../src/tp-manager/matching/facts.ts";
 import type { KnownRecord } from "../../src/tp-manager/matching/journal-view.ts";
 import type {

@@ -124,7 +124,7 @@ export function matcherFor(
   const switchedOff = [...off, ...(isShared ? (["sole-user"] as const) : [])];
   return new Matcher({
     ...{ attempts, records, terminalLog, terminal, clock },
-    assumptions: assumptionsOf("zvt", { off: switchedOff }),
+    assumptions: assumptionsOf("asked", { off: switchedOff }),
     learned: (identity) => learned.of({ setup: SETUP, identity }),
   });
 }

@@ -1,9 +1,8 @@
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { NextFound } from "../matching/facts.ts";
-import type { SinceSale } from "../matching/fresh-number.ts";
 import type { Baseline } from "../terminal/terminal.ts";
 import type { NoteStep } from "./attempt-event.ts";
+import type { NextFound } from "./next-command.ts";
 import type {
   Attempt,
   AttemptPhase,
@@ -13,6 +12,7 @@ import type {
   PaymentRequest,
 } from "./payment.ts";
 import type { PaymentStatus } from "./phase-table.ts";
+import type { SinceSale } from "./since-sale.ts";
 
 export interface ListPage {
   readonly sinceMs: number;

@@ -1,9 +1,22 @@
-import type { StrayFinding } from "../matching/table.ts";
 import type {
   TelecollectionEnd,
   TerminalIdentity,
   TransactionReport,
 } from "../terminal/terminal.ts";
+
+/** Findings about a result that no order asked for. */
+export const strayFindings = ["held", "reversed", "gone", "known", "unclear"] as const;
+export type StrayFinding =
+  /** The terminal has the result stored as a sale: a card was charged and nobody here knows why. */
+  | "held"
+  /** The terminal's last transaction is its reversal. */
+  | "reversed"
+  /** The result is not the terminal's last transaction, and nothing was sold or closed since. */
+  | "gone"
+  /** The result is the sale of an order. */
+  | "known"
+  /** The terminal does not tell, or something was sold or closed since. */
+  | "unclear";
 
 /** An end of day as it was asked for and as it ended; null while its end is not known. */
 export interface TelecollectionRow {

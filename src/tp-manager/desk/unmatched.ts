@@ -5,6 +5,7 @@ import { currencyOf, formatMajor } from "../../shared/money.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
+import { type StrayFinding, strayFindings } from "../attempts/terminal-log.ts";
 import { type Answer, candidatesIn, type Near } from "../matching/answer.ts";
 import { compareReports } from "../matching/comparison.ts";
 import { doubtOfStray } from "../matching/doubt.ts";
@@ -12,13 +13,7 @@ import { toldOtherwise } from "../matching/effects.ts";
 import type { Known, Look } from "../matching/facts.ts";
 import { Knowledge } from "../matching/knowledge.ts";
 import type { Matcher } from "../matching/matcher.ts";
-import {
-  type Conclusion,
-  judge,
-  type StrayFinding,
-  strayFindings,
-  type Verdict,
-} from "../matching/table.ts";
+import { type Conclusion, judge, type Verdict } from "../matching/table.ts";
 import type { Baseline, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
 import type { Corrections } from "./corrections.ts";
 import type { Inquiries, Question } from "./inquiries.ts";

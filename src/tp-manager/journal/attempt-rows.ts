@@ -15,8 +15,8 @@ import {
 } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
 import { phaseTable } from "../attempts/phase-table.ts";
+import type { ReportedResult, SinceSale } from "../attempts/since-sale.ts";
 import { REVERSAL_BEGINS, reportSteps } from "../attempts/steps.ts";
-import type { ReportedResult, SinceSale } from "../matching/fresh-number.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { ArchivedRows } from "./archived-rows.ts";
 import {

@@ -1,7 +1,7 @@
+import { lostSince, type NextFound } from "../attempts/next-command.ts";
 import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import { sameTerminal } from "../matching/comparison.ts";
-import { lostSince, type NextFound } from "../matching/facts.ts";
 import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 import { attemptColumns, readAttempt, readJson, unfinishedSql } from "./attempt-columns.ts";
 import type { Row, Statement, Statements } from "./statements.ts";

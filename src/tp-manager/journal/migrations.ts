@@ -13,9 +13,14 @@ const strayKind = (row: string): string => `iif(${row}unmatched = 1, 'unmatched'
 const baselineRecord = (baseline: string): string => `${baseline} -> '$.last.report'`;
 
 /** Nearly always the last transaction from before a command is the record of one of ours. */
-const isUnseen = `AND NOT EXISTS (SELECT 1 FROM record WHERE local_time IS r ->> '$.localTime'
-      AND local_date IS r ->> '$.localDate' AND trace_number IS r ->> '$.traceNumber'
-      AND receipt_number IS r ->> '$.receiptNumber')`;
+const isUnseen = `AND NOT EXISTS (SELECT 1 FROM record INDEXED BY record_moment
+      WHERE local_time = r ->> '$.localTime' AND local_date = r ->> '$.localDate'
+        AND trace_number IS r ->> '$.traceNumber' AND receipt_number IS r ->> '$.receiptNumber')
+    AND NOT EXISTS (SELECT 1 FROM record INDEXED BY record_trace
+      WHERE CAST(trace_number AS INTEGER) % 1000000
+          = CAST(r ->> '$.traceNumber' AS INTEGER) % 1000000
+        AND trace_number IS NOT NULL AND local_time IS r ->> '$.localTime'
+        AND receipt_number IS r ->> '$.receiptNumber')`;
 
 /** Keeps the names of a record, which is JSON, unless it has none. */
 function keepRecord(

@@ -1,13 +1,13 @@
 import type { EventData } from "../attempts/event-table.ts";
 import type {
   SettledStray,
+  StrayFinding,
   StrayRow,
   TelecollectionAsker,
   TelecollectionRow,
   TerminalLog,
 } from "../attempts/terminal-log.ts";
 import { compareReports } from "../matching/comparison.ts";
-import type { StrayFinding } from "../matching/table.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
 import { mayBeSold, phaseIn, readJson, unfinishedSql } from "./attempt-columns.ts";
 import type { EventRows } from "./event-rows.ts";

@@ -2,7 +2,7 @@ import type { Attempt } from "../attempts/payment.ts";
 import type { Assumption } from "./assumptions.ts";
 
 /** Where a record came from. */
-export const sources = [
+const sources = [
   /** While our command runs. */
   "payment",
   /** After it, or from a terminal that only tells and cannot be asked. */

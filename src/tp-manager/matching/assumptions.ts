@@ -1,10 +1,11 @@
 /**
- * What is taken for granted about a class of terminals, so that a verdict can be given at all. Each
- * proof names what it assumes; this is the one table of the names, and the books show it.
+ * The one table of assumptions: facts about a class of terminals without which no verdict could be
+ * given. Each proof names those that it rests on, and the books show the table.
  */
 
-export const families = ["zvt", "concert", "caisse-ap"] as const;
-export type Family = (typeof families)[number];
+/** A terminal whose storage can be asked, and one that only tells. */
+export const families = ["asked", "one-way"] as const;
+type Family = (typeof families)[number];
 
 /**
  * "on": holds for every terminal of the family. "off": never taken for granted. "learned": off
@@ -15,7 +16,7 @@ type Default = "on" | "off" | "learned" | "none";
 interface AssumptionRow {
   /** Subject and verb: what we take for granted. */
   readonly says: string;
-  /** What becomes wrong where it does not hold. */
+  /** The verdict that is wrong where it does not hold. */
   readonly breaks: string;
   /** How that comes to light. */
   readonly noticed: string;
@@ -26,13 +27,9 @@ interface AssumptionRow {
   readonly byFamily: Readonly<Record<Family, Default>>;
 }
 
-const all = (word: Default): Readonly<Record<Family, Default>> => ({
-  zvt: word,
-  concert: word,
-  "caisse-ap": word,
-});
-const asked = (word: Default) => ({ ...all("none"), zvt: word });
-const oneWay = (word: Default) => ({ ...all(word), zvt: "none" as const });
+const all = (word: Default) => ({ asked: word, "one-way": word });
+const asked = (word: Default) => ({ asked: word, "one-way": "none" as const });
+const oneWay = (word: Default) => ({ asked: "none" as const, "one-way": word });
 
 export const assumptionTable = {
   "sole-user": {
@@ -144,12 +141,11 @@ export const assumptionTable = {
 export type Assumption = keyof typeof assumptionTable;
 export const assumptionNames = Object.keys(assumptionTable) as Assumption[];
 
-/** What holds for the terminal of this installation. */
+/** Those that hold for the terminal of this installation. */
 export type Assumptions = ReadonlySet<Assumption>;
 
-/** The family of a driver's protocol; one that can be asked is like ZVT. */
-export function familyOf(protocol: string): Family {
-  return families.find((family) => family === protocol) ?? "zvt";
+export function familyOf({ lastTransaction }: { readonly lastTransaction: boolean }): Family {
+  return lastTransaction ? "asked" : "one-way";
 }
 
 /** The assumptions of a family, with what this terminal has shown and what was switched off. */

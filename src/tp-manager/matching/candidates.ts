@@ -11,7 +11,8 @@ import { reversalBeganAtMs } from "../attempts/steps.ts";
 import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 import type { Source } from "./answer.ts";
 import { compareReports } from "./comparison.ts";
-import { askedOf, saleLimitMs, unfitFor } from "./doubt.ts";
+import { askedOf, saleLimitMs } from "./doubt.ts";
+import { unfitFor } from "./facts.ts";
 import { isFromPayment } from "./own-time.ts";
 
 /** A record and the circumstances in which it was seen. */
@@ -33,7 +34,7 @@ export type Fit =
   | "timely"
   /** The record tells no time, and nothing rules the attempt out. */
   | "untimed"
-  /** It fits, but the bank had declined the attempt: only if nobody else is left. */
+  /** The attempt fits, but the bank had declined it: it counts only if nobody else is left. */
   | "declined"
   | Misfit;
 
@@ -138,7 +139,7 @@ const goodsOf = (state: Attempt["state"]): InDoubtState["goods"] =>
   "goods" in state ? state.goods : undefined;
 
 /** The results that the command of an attempt told, the oldest first. */
-export function heardIn(events: readonly AttemptStep[]): TransactionReport[] {
+function heardIn(events: readonly AttemptStep[]): TransactionReport[] {
   return events.flatMap(({ kind, detail }) => {
     const { report } = detail as { readonly report?: TransactionReport };
     return report && heardKinds.includes(kind) ? [report] : [];

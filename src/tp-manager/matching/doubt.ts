@@ -10,7 +10,6 @@ import {
 import { judgeReport } from "../attempts/payment-machine.ts";
 import type { StrayRow } from "../attempts/terminal-log.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
-import type { NamedRecord } from "./comparison.ts";
 import type { Asked, Doubt, Heard } from "./facts.ts";
 
 /** The doubt that an attempt or a stray report leaves, as facts.ts describes it. Pure. */
@@ -48,19 +47,6 @@ export function askedOf(
     limitMs,
     clockOffsetMs: baseline?.clockOffsetMs ?? null,
   };
-}
-
-/** docs/zvt.md 4.2: no currency means the euro. */
-const EURO = "978";
-
-/** Why a record is not what was asked for, by amount and currency; null: it is. */
-export function unfitFor(
-  { amountsMinor, currencyNumeric }: Pick<Asked, "amountsMinor" | "currencyNumeric">,
-  record: NamedRecord & Pick<TransactionReport, "currencyNumeric">,
-): string | null {
-  const isAmount = record.amountMinor !== null && amountsMinor.includes(record.amountMinor);
-  const isCurrency = (record.currencyNumeric ?? EURO) === currencyNumeric;
-  return isAmount && isCurrency ? null : "it has another amount or currency";
 }
 
 /**

@@ -2,8 +2,8 @@ import { type Attempt, isNotCharged } from "../attempts/payment.ts";
 import { type Answer, candidatesIn, type Proof } from "./answer.ts";
 
 /**
- * What follows for orders that were told as not charged when the terminal keeps a record: one row
- * for each answer and each state of the order. An attempt in doubt is settled by recovery, a charge
+ * One row for each answer of the matcher and each state of an order that was told as not charged:
+ * the effect of a record that the terminal keeps. An attempt in doubt is settled by recovery, a charge
  * stands, and a known record changes nothing.
  */
 export type Effect =

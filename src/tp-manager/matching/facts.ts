@@ -1,3 +1,4 @@
+import type { NextCommand } from "../attempts/next-command.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
 import type { LastTransaction, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 import {
@@ -5,11 +6,11 @@ import {
   compareReports,
   compareStored,
   isNextReceipt,
+  type NamedRecord,
   namesTrace,
   sameTerminal,
   tellMoments,
 } from "./comparison.ts";
-import { unfitFor } from "./doubt.ts";
 import { isFromPayment, type PaymentTime } from "./own-time.ts";
 
 /**
@@ -113,36 +114,6 @@ export interface Known {
   /** This terminal has shown a completed reversal as its last transaction; absent: it has. */
   readonly storesReversals?: boolean;
 }
-
-/** The first command that was begun after the doubtful one. */
-export interface NextCommand {
-  readonly identity: TerminalIdentity;
-  /** The last transaction that it found stored. */
-  readonly found: LastTransaction;
-  /** The order, other than the doubt's own, that this transaction belongs to. */
-  readonly foundIs: string | null;
-  /** See {@link Known.rival}. */
-  readonly rival: string | null;
-  readonly isCandidate?: boolean;
-  /** The terminal carried it out to its end, so nothing of before was running any more. */
-  readonly served: boolean;
-  /** The receipt number of the sale it made; null when it made none. */
-  readonly receiptNumber: string | null;
-  /** The last number that the terminal is known to have given before the doubtful command. */
-  readonly formerReceipt: string | null;
-}
-
-/** A next command without what is looked up about the transaction that it found. */
-export type NextFound = Omit<NextCommand, "foundIs" | "rival" | "isCandidate">;
-
-/** Commands that nobody here knows of may lie between an attempt and the loss of the journal. */
-export const lostSince: NextFound = {
-  identity: { serialNumber: "", deviceId: "", terminalId: "", version: "" },
-  found: { kind: "not-told", why: "the journal was lost or restored since" },
-  served: false,
-  receiptNumber: null,
-  formerReceipt: null,
-};
 
 export interface Facts {
   readonly sameTerminal: boolean;
@@ -318,6 +289,19 @@ function mayBeLater({ heard }: Doubt, found: TransactionReport, { next }: Known)
   if (heard.good && compareReports(found, heard.good) === "same") return false;
   const stored: LastTransaction = { kind: "transaction", report: found };
   return compareStored(next.found, stored) !== "same";
+}
+
+/** docs/zvt.md 4.2: no currency means the euro. */
+const EURO = "978";
+
+/** Why a record is not what was asked for, by amount and currency; null: it is. */
+export function unfitFor(
+  { amountsMinor, currencyNumeric }: Pick<Asked, "amountsMinor" | "currencyNumeric">,
+  record: NamedRecord & Pick<TransactionReport, "currencyNumeric">,
+): string | null {
+  const isAmount = record.amountMinor !== null && amountsMinor.includes(record.amountMinor);
+  const isCurrency = (record.currencyNumeric ?? EURO) === currencyNumeric;
+  return isAmount && isCurrency ? null : "it has another amount or currency";
 }
 
 function unfit({ asked, identity }: Doubt, found: TransactionReport): string | null {

@@ -1,6 +1,7 @@
 import { type Attempt, type AttemptState, endReportOf, saleOf } from "../attempts/payment.ts";
 import { receiptNumberOf } from "../attempts/receipt-number-policy.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
+import type { ReportedResult, SinceSale } from "../attempts/since-sale.ts";
 import type { Baseline, LastTransaction, TransactionReport } from "../terminal/terminal.ts";
 import { compareReports, RECEIPT_MAX, sameTerminal, tellMoments } from "./comparison.ts";
 
@@ -14,23 +15,6 @@ export interface SaleToReverse {
   readonly attempt: Attempt;
   /** The sale's reversal, when the terminal has one stored that is not ours. */
   readonly reversedBefore: TransactionReport | null;
-}
-
-/** The journal's record of what happened on terminals since a sale, its own results included. */
-export interface SinceSale {
-  /** Attempts begun after the sale whose command may have left, oldest first. */
-  readonly later: readonly Attempt[];
-  /** Attempts of before the sale whose reversal was begun after it. */
-  readonly earlier: readonly Attempt[];
-  /** Results that were reported since, in their order, with the attempt that got each. */
-  readonly reports: readonly ReportedResult[];
-  /** A result that no order asked for was reported since. */
-  readonly stray: boolean;
-}
-
-export interface ReportedResult {
-  readonly transactionId: string;
-  readonly report: TransactionReport;
 }
 
 type Freshness =

@@ -18,7 +18,7 @@ interface KnowledgeParts {
   readonly matcher: Pick<Matcher, "whose" | "storesReversals">;
 }
 
-/** What the journal knows about a doubt, as facts.ts asks for it. Methods throw when it fails. */
+/** The knowledge of the journal about a doubt, as facts.ts asks for it. Methods throw when it fails. */
 export class Knowledge {
   readonly #parts: KnowledgeParts;
 

@@ -1,3 +1,4 @@
+import { lostSince } from "../attempts/next-command.ts";
 import {
   type Attempt,
   type AttemptStep,
@@ -24,8 +25,7 @@ import {
   sharesNumber,
   tellMoments,
 } from "./comparison.ts";
-import { unfitFor } from "./doubt.ts";
-import { lostSince } from "./facts.ts";
+import { unfitFor } from "./facts.ts";
 import type { JournalView, KnownRecord } from "./journal-view.ts";
 import { nearestLocalTime } from "./own-time.ts";
 
@@ -48,7 +48,7 @@ export function match(found: Found, view: JournalView, assumptions: Assumptions)
   const left = others.length > 0 || isShared ? others : declined;
   const [only] = left;
   if (!only) return known ?? { answer: "none", near: [...near, ...declined.map(asNear)] };
-  // What it cannot be told from may be its own report, of which a part of the goods came out.
+  // The known record may be the attempt's own report, of which a part of the goods came out.
   const isRetold = known !== undefined && known.transactionId !== only.attempt.transactionId;
   const why = isRetold ? "retold" : whyNotOne(left, { isShared, newest, view });
   if (why === undefined) return { answer: "one", candidate: only, proof: proofOf(only) };
@@ -94,7 +94,7 @@ function isBeforeLoss({ transactionId }: Attempt, view: JournalView): boolean {
 }
 
 /**
- * What does not agree in its moment is compared within one numbering period only: numbers come
+ * Records whose moments do not agree are compared within one numbering period only: numbers come
  * again after an end of day, and some terminals close each night by themselves.
  */
 const PERIOD_MS = 12 * 3_600_000;
@@ -230,7 +230,7 @@ function candidatesOf(found: Found, view: JournalView): Candidates {
     const wasThere = asStored === "same";
     // Then later commands did not make it either.
     if (wasThere) fitting.length = 0;
-    // What it stored, it had stored before a later command found something else.
+    // Its sale would have been stored before a later command found something else.
     const overMs = endOf(attempt, events, limitMs) + limitMs;
     if (wasThere || overMs < shownOtherMs) continue;
     for (const as of ["sale", "reversal"] as const) {

@@ -1,4 +1,5 @@
 import type { AttemptStore } from "../attempts/attempt-store.ts";
+import { lostSince } from "../attempts/next-command.ts";
 import { type Attempt, isReversed, saleOf } from "../attempts/payment.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type {
@@ -11,7 +12,6 @@ import type {
 import type { Answer, Source } from "./answer.ts";
 import type { Assumptions } from "./assumptions.ts";
 import { compareReports, compareStored, sameTerminal } from "./comparison.ts";
-import { lostSince } from "./facts.ts";
 import type { JournalView, RecordStore } from "./journal-view.ts";
 import type { Learned } from "./learned.ts";
 import { knownAs, match } from "./match.ts";
@@ -153,7 +153,7 @@ export class Matcher {
       return;
     }
     const newest = this.#parts.records.sent()[Symbol.iterator]().next().value;
-    // It shows a sale although the newest command has reversed it.
+    // The terminal shows a sale although the newest command has reversed it.
     const reversed = newest && isReversed(newest.state) ? newest.state.sale.report : undefined;
     if (reversed && compareReports(reversed, report) === "same") {
       learned.contradicted("stores-reversals");

@@ -1,3 +1,4 @@
+import type { StrayFinding } from "../attempts/terminal-log.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import {
   type Doubt,
@@ -16,20 +17,6 @@ import {
  * The first row that holds and has a word in the column of the doubt is the verdict. "cannot-tell"
  * proves neither a charge nor that there was none, and leaves no alarm out.
  */
-
-/** Findings about a result that no order asked for. */
-export const strayFindings = ["held", "reversed", "gone", "known", "unclear"] as const;
-export type StrayFinding =
-  /** The terminal has the result stored as a sale: a card was charged and nobody here knows why. */
-  | "held"
-  /** The terminal's last transaction is its reversal. */
-  | "reversed"
-  /** The result is not the terminal's last transaction, and nothing was sold or closed since. */
-  | "gone"
-  /** The result is the sale of an order. */
-  | "known"
-  /** The terminal does not tell, or something was sold or closed since. */
-  | "unclear";
 
 /** How a run of looks ends. */
 export type Conclusion =
@@ -63,7 +50,7 @@ type StrayWord = Exclude<StrayFinding, "reversed"> | "taken-back";
 /** Look again soon, after the silence of the lost command, or at the right terminal. */
 type Waiting = "confirm" | "silence" | "no-answer";
 
-export interface EvidenceRow {
+interface EvidenceRow {
   readonly holds: (facts: Facts) => boolean;
   /** In words; a name in braces stands for that fact. */
   readonly because: string;

@@ -45,7 +45,7 @@ interface GuardParts {
 export class StoreGuard {
   readonly #parts: GuardParts;
   readonly #abort = new AbortController();
-  /** What this terminal had stored was known here, since the program was started. */
+  /** The terminal that has shown a known record since the program was started. */
   #agreedWith: TerminalIdentity | undefined;
   #running: Promise<void> | undefined;
   #wake = Promise.withResolvers<void>();

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ErrorCode } from "../../../shared/errors.ts";
 import { deliveryStateSchema } from "../../../shared/ipc/contract.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
-import { strayFindings } from "../../matching/table.ts";
+import { strayFindings } from "../../attempts/terminal-log.ts";
 import { basket, cartObject, customData, customer, paymentRequest } from "../payment-request.ts";
 import {
   healthExample,

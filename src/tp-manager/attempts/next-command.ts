@@ -1,0 +1,31 @@
+import type { LastTransaction, TerminalIdentity } from "../terminal/terminal.ts";
+
+/** The first command that was begun after the doubtful one. */
+export interface NextCommand {
+  readonly identity: TerminalIdentity;
+  /** The last transaction that it found stored. */
+  readonly found: LastTransaction;
+  /** The order, other than the doubt's own, that this transaction belongs to. */
+  readonly foundIs: string | null;
+  /** See `rival` of matching/facts.ts. */
+  readonly rival: string | null;
+  readonly isCandidate?: boolean;
+  /** The terminal carried it out to its end, so nothing of before was running any more. */
+  readonly served: boolean;
+  /** The receipt number of the sale it made; null when it made none. */
+  readonly receiptNumber: string | null;
+  /** The last number that the terminal is known to have given before the doubtful command. */
+  readonly formerReceipt: string | null;
+}
+
+/** A next command without what is looked up about the transaction that it found. */
+export type NextFound = Omit<NextCommand, "foundIs" | "rival" | "isCandidate">;
+
+/** Commands that nobody here knows of may lie between an attempt and the loss of the journal. */
+export const lostSince: NextFound = {
+  identity: { serialNumber: "", deviceId: "", terminalId: "", version: "" },
+  found: { kind: "not-told", why: "the journal was lost or restored since" },
+  served: false,
+  receiptNumber: null,
+  formerReceipt: null,
+};
