@@ -43,7 +43,7 @@ const partsOf: Readonly<Record<string, Readonly<Record<string, () => string | Pr
       findings,
     },
     "docs/operator.md": { troubles },
-    "docs/rules/matching.md": { evidence, assumptions },
+    "docs/matching.md": { evidence, assumptions },
   };
 
 /** The pages that have generated parts, from the root of the repository. */

@@ -70,7 +70,7 @@ async function start(context: ProgramContext): Promise<void> {
   const journalPath = join(installation.dataDirectory, "journal.db");
   const journal = openJournal(context, journalPath);
   const isDoubted = beginSession(journal, clock);
-  const { attempts, answers, handOffs, terminalLog, reconciliations, learned, proof } = journal;
+  const { attempts, answers, handOffs, terminalLog, learned, proof } = journal;
 
   const hub = new EventHub(journal.events, clock, log.child({ area: "events" }));
   const areaLog = (area: string): Logger => hub.tap(log.child({ area }));
@@ -83,16 +83,11 @@ async function start(context: ProgramContext): Promise<void> {
   onStop("hand-off", () => handOff.close());
   const deliveries = deliveryPoll(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("delivery poll", () => deliveries.close());
-
-  const { records } = journal;
-  const stores = {
-    ...{ attempts, answers, handOffs, terminalLog, reconciliations, guard },
-    ...{ records, matcher },
-  };
+  const stores = { ...storesOf(journal), guard, matcher };
   const own = { settings: settingsOf(context), proof, learned, setup: setupOf(config) };
   const payments = { ...stores, probation, clock, log: areaLog("payments"), ...own };
-  const tells = { terminal: driver, announce: hub.announce, settled: () => handOff.nudge() };
-  const desk = new TerminalDesk({ ...payments, ...tells });
+  const tells = { announce: hub.announce, settled: () => handOff.nudge() };
+  const desk = new TerminalDesk({ ...payments, terminal: driver, ...tells });
   const orders = new Orders({ ...payments, desk, handOff });
   const monitor = createMonitor(context, { hub, desk, journal, handOff, guard }, supervisor);
   onStop("monitor", () => monitor.close());
@@ -177,6 +172,11 @@ function beginSession({ store, doubts }: Journal, clock: Clock): boolean {
     doubts.begin(`journal.db: ${finding.because}`, false, clock.now());
   });
   return isDoubted;
+}
+
+function storesOf(journal: Journal) {
+  const { attempts, answers, handOffs, terminalLog, reconciliations, records } = journal;
+  return { attempts, answers, handOffs, terminalLog, reconciliations, records };
 }
 
 function matcherOf(

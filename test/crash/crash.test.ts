@@ -90,8 +90,9 @@ test.each(mutations.map((mutation) => [mutation.removes, mutation] as const))(
 
 /** A section of the design; "rules": the page of the matcher. */
 function bookOf(section: string): string {
-  const read = (name: string): string => readFileSync(join(projectRoot, name), "utf8");
-  if (section === "rules") return read("docs/rules/matching.md");
-  const [, text = ""] = read("docs/design.md").split(`\n### ${section} `);
+  const name = section === "rules" ? "matching" : "design";
+  const book = readFileSync(join(projectRoot, "docs", `${name}.md`), "utf8");
+  if (section === "rules") return book;
+  const [, text = ""] = book.split(`\n### ${section} `);
   return text.split("\n### ")[0] ?? "";
 }

@@ -230,7 +230,7 @@ export const mutations: readonly Mutation[] = [
       {
         file: `${room}/matching/comparison.ts`,
         from: '    case "apart":\n      return "different";',
-        to: '    case "apart":\n      return numbers === "agree" && content ? "same" : "different";',
+        to: '    case "apart":\n      return content ? "same" : "different";',
       },
     ],
   },

@@ -34,11 +34,7 @@ const rules: readonly Rule[] = [
   { from: /^src\/shared\//, may: /^src\/shared\//, because: "shared is a leaf" },
   {
     from: /^src\/tp-manager\/attempts\//,
-    may: within(
-      "shared/",
-      "tp-manager/(attempts/|matching/(comparison|answer)[.])",
-      driverInterface,
-    ),
+    may: within("shared/", "tp-manager/(attempts|matching/(?=comp|answer))", driverInterface),
     because: "attempts knows only the driver interface and its own store interfaces",
   },
   {
@@ -93,7 +89,7 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^src\/tp-manager\/terminal\/transport\//,
-    may: /^src\/(shared\/|tp-manager\/terminal\/transport\/)/,
+    may: within("shared/", "tp-manager/terminal/transport/"),
     because: "a transport moves bytes and knows no protocol",
   },
   {

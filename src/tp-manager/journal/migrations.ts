@@ -10,8 +10,6 @@ const stepRecord = (detail: string): string =>
 
 const strayKind = (row: string): string => `iif(${row}unmatched = 1, 'unmatched', 'stray')`;
 
-const baselineRecord = (baseline: string): string => `${baseline} -> '$.last.report'`;
-
 /** Nearly always the last transaction from before a command is the record of one of ours. */
 const isUnseen = `AND NOT EXISTS (SELECT 1 FROM record INDEXED BY record_moment
       WHERE local_time = r ->> '$.localTime' AND local_date = r ->> '$.localDate'
@@ -40,6 +38,11 @@ function keepRecord(
       ${json} AS r${from})
     WHERE coalesce(r ->> '$.receiptNumber', r ->> '$.traceNumber', r ->> '$.localTime')
       IS NOT NULL ${condition}`;
+}
+
+function keepBaseline(row: string, from: string): string {
+  const record = `${row}baseline -> '$.last.report'`;
+  return keepRecord("NULL", "'baseline'", record, `${row}started_at_ms`, from, isUnseen);
 }
 
 /**
@@ -414,7 +417,7 @@ export const migrations: readonly Migration[] = [
   CREATE TRIGGER record_of_stray AFTER INSERT ON unexpected_report
   BEGIN ${keepRecord("NULL", strayKind("new."), "new.report", "new.at_ms")}; END;
   CREATE TRIGGER record_of_baseline AFTER INSERT ON attempt WHEN new.baseline IS NOT NULL
-  BEGIN ${keepRecord("NULL", "'baseline'", baselineRecord("new.baseline"), "new.started_at_ms", "", isUnseen)}; END;
+  BEGIN ${keepBaseline("new.", "")}; END;
   ${keepRecord(
     "transaction_id",
     "'step'",
@@ -424,7 +427,7 @@ export const migrations: readonly Migration[] = [
       WHERE kind IN (${recordSteps}) ORDER BY id`,
   )};
   ${keepRecord("NULL", strayKind(""), "report", "at_ms", " FROM unexpected_report ORDER BY id")};
-  ${keepRecord("NULL", "'baseline'", baselineRecord("baseline"), "started_at_ms", " FROM attempt", isUnseen)};
+  ${keepBaseline("", " FROM attempt")};
   DROP INDEX attempt_receipt;
   CREATE INDEX unexpected_report_before ON unexpected_report (before_attempt);
   CREATE INDEX attempt_sent ON attempt (baseline IS NOT NULL) WHERE baseline IS NOT NULL;

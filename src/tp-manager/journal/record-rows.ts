@@ -82,7 +82,7 @@ export class RecordRows implements RecordStore {
 
 const TRACES = 1_000_000;
 
-/** docs/zvt.md 7.1: a longer trace may be told by its last digits. 0 for a text that is no number. */
+/** docs/zvt.md 7.1: a longer trace may be told by its last digits. A text that is no number: 0. */
 function lastDigits(trace: string): number {
   const number = Number.parseInt(trace, 10);
   return Number.isNaN(number) ? 0 : number % TRACES;

@@ -1,7 +1,7 @@
 import type { LastTransaction, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 
 /**
- * The one comparison of two transactions that a terminal told of (docs/rules/matching.md). Pure.
+ * The one comparison of two transactions that a terminal told of (docs/matching.md). Pure.
  *
  * Receipt number, trace and moment name a transaction together. Terminals spell the same record
  * differently from time to time: a number without its leading zeros, a member left out, a trace cut
@@ -152,8 +152,8 @@ function sameContent(a: NamedRecord, b: NamedRecord): boolean {
 }
 
 /**
- * "shifted": whole hours apart, so the records, or only the clock, may differ. "near": so close that
- * no terminal has closed its day and reached the same number again.
+ * "shifted": whole hours apart, so the records, or only the clock, may differ. "near": so close
+ * that no terminal has closed its day and reached the same number again.
  */
 function compareMoments(
   a: NamedRecord,

@@ -3,8 +3,8 @@ import { type Answer, candidatesIn, type Proof } from "./answer.ts";
 
 /**
  * One row for each answer of the matcher and each state of an order that was told as not charged:
- * the effect of a record that the terminal keeps. An attempt in doubt is settled by recovery, a charge
- * stands, and a known record changes nothing.
+ * the effect of a record that the terminal keeps. An attempt in doubt is settled by recovery, a
+ * charge stands, and a known record changes nothing.
  */
 export type Effect =
   /** The order is charged, and was told otherwise. */

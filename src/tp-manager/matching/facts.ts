@@ -101,7 +101,7 @@ export interface Known {
   readonly foundIs: string | null;
   /** Who else can have made the found transaction, in words: another order, an outsider. */
   readonly rival: string | null;
-  /** The matcher names the doubt's own attempt among those that can have made it; absent: it does. */
+  /** The matcher names the doubt's own attempt as one that can have made it; absent: it does. */
   readonly isCandidate?: boolean;
   /** The order that the reported stray is the sale of. */
   readonly strayIs: string | null;
@@ -322,8 +322,9 @@ function isTimely({ asked, heard }: Doubt, found: TransactionReport): boolean | 
 
 /**
  * A sale that was stored has used up a receipt number. None counts as unused when the doubtful
- * command itself has told one: between two numbers it may be, or was given twice. Of an empty storage the numbers before it tell; a first number tells
- * nothing, because a terminal may begin anew when it closes by itself.
+ * command itself has told one: between two numbers it may be, or was given twice. Of an empty
+ * storage the numbers before it tell; a first number tells nothing, because a terminal may begin
+ * anew when it closes by itself.
  */
 function numberUnused({ before, heard }: Doubt, { next, closedSince }: Known): boolean | null {
   const { receiptNumber: number = null, formerReceipt = null } = next ?? {};

@@ -18,7 +18,7 @@ interface KnowledgeParts {
   readonly matcher: Pick<Matcher, "whose" | "storesReversals">;
 }
 
-/** The knowledge of the journal about a doubt, as facts.ts asks for it. Methods throw when it fails. */
+/** The knowledge of the journal about a doubt, for facts.ts. Methods throw when it fails. */
 export class Knowledge {
   readonly #parts: KnowledgeParts;
 

@@ -31,7 +31,7 @@ import { nearestLocalTime } from "./own-time.ts";
 
 /**
  * Whose transaction is this? The one answer, for every record that a terminal tells of its storage
- * or in a payment (docs/rules/matching.md). Reads the journal and changes nothing; throws when the
+ * or in a payment (docs/matching.md). Reads the journal and changes nothing; throws when the
  * journal fails.
  */
 export function match(found: Found, view: JournalView, assumptions: Assumptions): Answer {

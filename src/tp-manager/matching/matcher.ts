@@ -26,7 +26,7 @@ interface MatcherParts {
   readonly learned: (identity: TerminalIdentity) => Learned;
 }
 
-/** {@link match} for the terminal of this installation. Its methods throw when the journal fails. */
+/** {@link match} for the terminal of this installation. Methods throw when the journal fails. */
 export class Matcher {
   readonly #parts: MatcherParts;
   readonly #view: JournalView;
@@ -107,7 +107,7 @@ export class Matcher {
     );
   }
 
-  /** Whether an attempt of this journal has made the record, or can have; not one of before a loss. */
+  /** Whether an attempt of this journal, of after a loss, has made the record, or can have. */
   explains(record: TransactionReport, identity: TerminalIdentity): boolean {
     const answer = this.whose(record, "baseline", identity);
     if (answer.answer === "known" || answer.answer === "none") return answer.answer === "known";

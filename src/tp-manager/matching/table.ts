@@ -12,7 +12,7 @@ import {
 
 /**
  * The one table: what the facts of a look prove about a payment in doubt, a reversal in doubt, and
- * a transaction that no order asked for (docs/rules/matching.md). Pure. The book shows its rows.
+ * a transaction that no order asked for (docs/matching.md). Pure. The book shows its rows.
  *
  * The first row that holds and has a word in the column of the doubt is the verdict. "cannot-tell"
  * proves neither a charge nor that there was none, and leaves no alarm out.
