@@ -42,7 +42,7 @@ interface CommandParts {
   readonly recovery: Pick<Recovery, "recover" | "doubted" | "learn" | "askAgain">;
   readonly strays: Pick<StrayReports, "found">;
   readonly lateResults: Pick<LateResults, "caughtUp" | "spokenFor">;
-  readonly oneWay: Pick<OneWay, "isOf" | "shown">;
+  readonly oneWay: Pick<OneWay, "isOf" | "shown" | "learn">;
   readonly reconciler: Pick<Reconciler, "sold">;
 }
 

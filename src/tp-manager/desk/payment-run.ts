@@ -36,7 +36,7 @@ interface RunParts extends WriterParts {
   readonly attempts: WriterParts["attempts"] & Pick<AttemptStore, "unfinished" | "newest">;
   readonly terminal: HeldTerminal & Pick<TerminalFacts, "capabilities">;
   readonly paymentTimeoutMs: number;
-  readonly oneWay: Pick<OneWay, "isOf" | "shown">;
+  readonly oneWay: Pick<OneWay, "isOf" | "shown" | "learn">;
 }
 
 /**
@@ -90,7 +90,12 @@ export class PaymentRun {
           inStep: () => this.#isInStep,
         },
         {
-          report: (report) => this.#report(oneWay.shown(report, this.#writer.attempt)),
+          report: (told) => {
+            const report = oneWay.shown(told, this.#writer.attempt);
+            const word = this.#report(report);
+            oneWay.learn(report);
+            return word;
+          },
           concerns: (told) => oneWay.isOf(this.#writer.attempt, told),
           ...observe(this.#writer),
         },
