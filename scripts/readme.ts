@@ -20,6 +20,12 @@ import { troubleNames, troubleTable } from "../src/shared/troubles.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import { eventTable } from "../src/tp-manager/attempts/event-table.ts";
 import { calls } from "../src/tp-manager/http/calls/calls.ts";
+import {
+  assumptionNames,
+  assumptionTable,
+  families,
+} from "../src/tp-manager/matching/assumptions.ts";
+import { evidenceTable } from "../src/tp-manager/matching/table.ts";
 import { protocolPart } from "../src/tp-manager/terminal/registry.ts";
 import { choicesOf } from "./config-choices.ts";
 import { metricsForReference } from "./metrics-reference.ts";
@@ -37,6 +43,7 @@ const partsOf: Readonly<Record<string, Readonly<Record<string, () => string | Pr
       findings,
     },
     "docs/operator.md": { troubles },
+    "docs/rules/matching.md": { evidence, assumptions },
   };
 
 /** The pages that have generated parts, from the root of the repository. */
@@ -58,6 +65,24 @@ function replacePart(text: string, name: string, content: string): string {
   const to = text.indexOf(end);
   if (from < 0 || to < from) throw new Error(`there is no part "${name}"`);
   return `${text.slice(0, from + begin.length)}\n\n${content}\n${text.slice(to)}`;
+}
+
+function evidence(): string {
+  const rows = evidenceTable.map(({ because, sale, reversal, stray }) => [
+    because.replaceAll(/\{(\w+)\}/g, "…"),
+    ...[sale, reversal, stray].map((word) => word ?? "–"),
+  ]);
+  return table(["Because", "Sale in doubt", "Reversal in doubt", "Unmatched"], rows);
+}
+
+function assumptions(): string {
+  const rows = assumptionNames.map((name) => {
+    const { says, breaks, noticed, switchedBy, byFamily } = assumptionTable[name];
+    const defaults = families.map((family) => byFamily[family].replace("none", "–"));
+    return [`\`${name}\``, says, breaks, noticed, switchedBy ?? "–", ...defaults];
+  });
+  const heads = ["Name", "We take for granted that", "Where it does not hold", "Noticed by"];
+  return table([...heads, "Switched by", "ZVT", "Concert", "Caisse-AP"], rows);
 }
 
 function configuration(): string {

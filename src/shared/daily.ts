@@ -1,14 +1,12 @@
-import { execFile } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { promisify } from "node:util";
 import type { ScheduledTask } from "node-cron";
 import type { Logger } from "./logger.ts";
 import { dayOf, daysOfCopies } from "./stores/copies.ts";
+import { startCopying } from "./stores/copy-program.ts";
 import type { Store } from "./stores/store.ts";
 import type { WriteProof } from "./stores/write-proof.ts";
 import { type Clock, sleep } from "./time.ts";
-import { programFile } from "./version-files.ts";
 
 /** One thing to do each day. */
 export interface Chore {
@@ -33,8 +31,6 @@ const IDLE_POLL_MS = 15_000;
 const IDLE_WAIT_MAX_MS = 3_600_000;
 /** Copies of each database that are kept: the newest, and one from before whatever spoilt it. */
 const BACKUPS_KEPT = 2;
-/** The write-ahead log cannot begin anew while it is copied from. */
-const COPY_LIMIT_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
 
 /**
@@ -144,18 +140,12 @@ export function backupChore(
 
 /** Rejects with the words of the copying program, which ends when this process does. */
 async function copyDatabase(from: string, to: string): Promise<void> {
-  const options = { timeout: COPY_LIMIT_MS, windowsHide: true };
-  const running = promisify(execFile)(
-    process.execPath,
-    [programFile("copy-database"), from, to],
-    options,
-  );
-  const end = (): boolean => running.child.kill();
-  process.once("exit", end);
+  const { done, kill } = startCopying(from, to);
+  process.once("exit", kill);
   try {
-    await running;
+    await done;
   } finally {
-    process.off("exit", end);
+    process.off("exit", kill);
   }
 }
 

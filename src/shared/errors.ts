@@ -264,6 +264,8 @@ interface AppErrorOptions extends ErrorOptions {
   /** Replaces the table's word where more is known. */
   readonly charged?: Charged;
   readonly details?: Readonly<Record<string, unknown>> | undefined;
+  /** An earlier request for the same may have been carried out. */
+  readonly mayBeDone?: boolean;
 }
 
 /** An error with a code of the table. The message is for the person who reads the answer. */
@@ -272,6 +274,7 @@ export class AppError extends Error {
   readonly code: ErrorCode;
   readonly charged: Charged;
   readonly details: Readonly<Record<string, unknown>> | undefined;
+  readonly mayBeDone: boolean;
   /** The order that it is about, where the request names that order by another id. */
   orderId: string | undefined;
 
@@ -280,5 +283,6 @@ export class AppError extends Error {
     this.code = code;
     this.charged = options.charged ?? errorTable[code].charged;
     this.details = options.details;
+    this.mayBeDone = options.mayBeDone ?? false;
   }
 }

@@ -30,6 +30,21 @@ export const gatewayErrors = {
     "An earlier operation at the gateway is running, or what became of it is not known.",
     "Read GET /payment/{orderId}; GET /gateway/transaction/{id} or an operator settles it.",
   ),
+  REFUND_REPEATED: row(
+    409,
+    "unknown",
+    "never",
+    "A refund of this part was asked for within the last 24 hours, or may have been; `details` " +
+      "tells it.",
+    '`"again": true` asks for another one; an idempotencyKey tells a repetition from another one.',
+  ),
+  IDEMPOTENCY_KEY_REUSED: row(
+    409,
+    "unknown",
+    "never",
+    "The idempotencyKey was used before, with another body; nothing was done.",
+    "Send each new operation with a key of its own, and each repetition just as it was.",
+  ),
   GATEWAY_REFUSED: row(
     409,
     "yes",

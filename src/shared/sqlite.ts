@@ -130,23 +130,22 @@ function smallestReader(migrations: readonly Migration[]): number {
   return migrations.findLastIndex((one) => typeof one === "string") + 1;
 }
 
-/** How large the file is when all that was committed is in it, by SQLite's own knowledge. */
-export function bytesOf(database: DatabaseSync): number {
-  return numberOf(database, "page_count") * numberOf(database, "page_size");
-}
-
-function numberOf(database: DatabaseSync, name: string, column = name): number {
+/** The answer of SQLite to a PRAGMA. */
+export function numberOf(database: DatabaseSync, name: string, column = name): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[column] ?? 0);
 }
 
-/**
- * One small commit that changes nothing: the schema's number is written once more. Throws when the
- * disk does not take it, and at once when another program has the write lock.
- */
-export function writeAgain(database: DatabaseSync): void {
-  withoutWaiting(database, () =>
-    transaction(database, () => database.exec(`PRAGMA user_version = ${schemaOf(database)}`)),
-  );
+/** All that was written is in the file itself afterwards. false: somebody still reads it. */
+export function emptyLog(database: DatabaseSync): boolean {
+  const found = database.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
+  return found?.["busy"] === 0 && found["log"] === found["checkpointed"];
+}
+
+/** A commit that finds so many pages in the log copies them back; 0: none. Answers the former. */
+export function copyBackAt(database: DatabaseSync, pages: number): number {
+  const before = numberOf(database, "wal_autocheckpoint");
+  database.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
+  return before;
 }
 
 /**
@@ -162,7 +161,8 @@ export function renewLog(database: DatabaseSync): void {
   });
 }
 
-function withoutWaiting(database: DatabaseSync, work: () => void): void {
+/** Throws at once when another program has the lock that is needed. */
+export function withoutWaiting(database: DatabaseSync, work: () => void): void {
   const waitMs = numberOf(database, "busy_timeout", "timeout");
   database.exec("PRAGMA busy_timeout = 0");
   try {

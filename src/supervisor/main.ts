@@ -73,7 +73,7 @@ async function start(context: ProgramContext): Promise<void> {
     store: new OperationStore(database),
     notifications: new NotificationStore(database),
   };
-  const operations = new OperationDesk({ ...atGateway, gateway, clock, log });
+  const operations = new OperationDesk({ ...stores, ...atGateway, gateway, clock, log });
   onStop("gateway operations", () => operations.stop());
 
   const tally = new NotificationTally(database, clock);

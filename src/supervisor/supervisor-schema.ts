@@ -1,5 +1,5 @@
 import type { Migration } from "../shared/sqlite.ts";
-import { storeMigration } from "../shared/stores/store.ts";
+import { proofMigration, storeMigration } from "../shared/stores/store.ts";
 
 /** Schema of data/supervisor.db. Append steps, never change one. */
 export const supervisorMigrations: readonly Migration[] = [
@@ -354,4 +354,14 @@ export const supervisorMigrations: readonly Migration[] = [
   DROP INDEX outbox_doubt;
   `,
   },
+  // The caller's own key of an operation, with all that was asked for.
+  {
+    goesOn: `
+  ALTER TABLE gateway_operations ADD COLUMN idempotency_key TEXT;
+  ALTER TABLE gateway_operations ADD COLUMN asked TEXT;
+  CREATE INDEX gateway_operations_key ON gateway_operations (idempotency_key)
+    WHERE idempotency_key IS NOT NULL;
+  `,
+  },
+  proofMigration,
 ];

@@ -29,6 +29,8 @@ import { Monitor, type MonitorParts } from "./http/status/monitor.ts";
 import { archiveChore } from "./journal/archive.ts";
 import { Journal } from "./journal/journal.ts";
 import { createKiosk } from "./kiosk/kiosk.ts";
+import { assumptionsOf, familyOf } from "./matching/assumptions.ts";
+import { Matcher } from "./matching/matcher.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
 import { AfterSale } from "./orders/after-sale.ts";
 import { Listings } from "./orders/listings.ts";
@@ -42,6 +44,7 @@ import { RefusedHandOvers } from "./supervisor/refused-hand-overs.ts";
 import { StoreGuard } from "./supervisor/store-guard.ts";
 import { SupervisorLink } from "./supervisor/supervisor-link.ts";
 import { driverFor, protocolPart, setupOf } from "./terminal/registry.ts";
+import type { Terminal } from "./terminal/terminal.ts";
 
 /** Before anything financial the terminal is reached, asked and read within this time. */
 const PREPARE_MS = 15_000;
@@ -74,13 +77,18 @@ async function start(context: ProgramContext): Promise<void> {
   const driver = await driverFor(config).create(config, clock, log.child({ area: "terminal" }));
   onStop("terminal", () => driver.close());
 
-  const { link: supervisor, guard } = linkSupervisor(context, journal, areaLog("stores"));
+  const matcher = matcherOf(context, journal, driver);
+  const { link: supervisor, guard } = linkSupervisor(context, journal, matcher, areaLog("stores"));
   const handOff = new HandOff(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("hand-off", () => handOff.close());
   const deliveries = deliveryPoll(handOffs, supervisor, clock, areaLog("hand-off"));
   onStop("delivery poll", () => deliveries.close());
 
-  const stores = { attempts, answers, handOffs, terminalLog, reconciliations, guard };
+  const { records } = journal;
+  const stores = {
+    ...{ attempts, answers, handOffs, terminalLog, reconciliations, guard },
+    ...{ records, matcher },
+  };
   const own = { settings: settingsOf(context), proof, learned, setup: setupOf(config) };
   const payments = { ...stores, probation, clock, log: areaLog("payments"), ...own };
   const tells = { terminal: driver, announce: hub.announce, settled: () => handOff.nudge() };
@@ -171,10 +179,25 @@ function beginSession({ store, doubts }: Journal, clock: Clock): boolean {
   return isDoubted;
 }
 
+function matcherOf(
+  { config, clock }: ProgramContext,
+  { attempts, records, terminalLog, learned }: Journal,
+  terminal: Terminal,
+): Matcher {
+  const setup = setupOf(config);
+  const off = config.TERMINAL_SHARED ? (["sole-user"] as const) : [];
+  return new Matcher({
+    ...{ attempts, records, terminalLog, terminal, clock },
+    assumptions: assumptionsOf(familyOf(terminal.protocol), { off }),
+    learned: (identity) => learned.of({ setup, identity }),
+  });
+}
+
 /** The link, with what the two databases know of each other (docs/design.md 3.17). */
 function linkSupervisor(
   { config, runDirectory, clock, onStop }: ProgramContext,
-  { store, handOffs, again, attempts, doubts }: Journal,
+  { store, handOffs, again, attempts, doubts, records }: Journal,
+  matcher: Matcher,
   log: Logger,
 ): { readonly link: SupervisorLink; readonly guard: StoreGuard } {
   const exchange = new StoreExchange({
@@ -189,11 +212,8 @@ function linkSupervisor(
   const handAgain = new HandAgain(again, link, clock, log, () => guard.open === undefined);
   onStop("hand over again", () => handAgain.close());
   const guard = new StoreGuard({
-    doubts,
-    attempts,
-    link,
-    clock,
-    log,
+    ...{ doubts, attempts, records, matcher },
+    ...{ link, clock, log },
     isShared: config.TERMINAL_SHARED,
     onSupervisorLacks: () => handAgain.beginOnce(),
   });

@@ -88,10 +88,15 @@ function atGateway(at: House, asked: unknown[][]): Partial<ApiOptions> {
   const ask = (name: string): unknown => (name === "gateway-history" ? standing : nothing);
   const gateway = {
     reconcile: (attempt: unknown) => Promise.resolve(attempt),
-    ask: (kind: string, target: object, readAmount: (currency: object) => unknown) => {
+    ask: (
+      kind: string,
+      target: object,
+      readAmount: (currency: object) => unknown,
+      { idempotencyKey }: { idempotencyKey: string | undefined },
+    ) => {
       const currency = { alpha: "EUR", exponent: 2, numeric: "978" };
       const amountMinor = readAmount(currency);
-      asked.push([kind, target, amountMinor]);
+      asked.push([kind, target, amountMinor, idempotencyKey]);
       const operation = { operationId: "1", transactionPublicId: "0A1B", code: 0, description: "" };
       return Promise.resolve({
         operation,
@@ -169,7 +174,8 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     await dialogue.getByLabel("Reason").fill("goods were cold");
     await page.keyboard.press("Enter");
     await say(page).toMatch(/Done\./);
-    expect(asked).toEqual([["refund", { orderId: "A-1001" }, 120]]);
+    const key = expect.stringMatching(/^[a-p]{32}$/);
+    expect(asked).toEqual([["refund", { orderId: "A-1001" }, 120, key]]);
     expect(at.terminal.reversed).toHaveLength(1);
     await page.getByRole("button", { name: /Back to the list/ }).click();
     await say(page).toMatch(/1 payment\./);

@@ -319,6 +319,66 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    removes: "the memory of a caller's key",
+    breaks: ["3.7", "it gets the answer of the operation that it asked for first"],
+    tests: ["test/tp-manager/http/gateway-keys.test.ts"],
+    edits: [
+      {
+        file: `${room}/supervisor/gateway-desk.ts`,
+        from: "return before ?? (await begin());",
+        to: "return (before && undefined) ?? (await begin());",
+      },
+    ],
+  },
+  {
+    removes: "the look at the loss of a key",
+    breaks: ["3.7", "a key that it does not know is unknown, 504, and nothing is sent"],
+    tests: ["test/tp-manager/http/gateway-keys.test.ts"],
+    edits: [
+      {
+        file: `${room}/supervisor/gateway-desk.ts`,
+        from: "if (!mayBeLost || this.#neverAsked(",
+        to: "if (true || !mayBeLost || this.#neverAsked(",
+      },
+    ],
+  },
+  {
+    removes: "the refusal of a repeated part",
+    breaks: ["3.7", "done or unknown, gets 409 `REFUND_REPEATED`"],
+    tests: ["test/tp-manager/http/gateway-keys.test.ts"],
+    edits: [
+      {
+        file: "src/supervisor/operations/asked-before.ts",
+        from: "|| !request.unlessRepeated) return undefined;",
+        to: "|| !request.unlessRepeated || request) return undefined;",
+      },
+    ],
+  },
+  {
+    removes: "the return under way in a lost supervisor.db",
+    breaks: ["3.7", "A return that was under way is open from then on"],
+    tests: ["test/tp-manager/http/gateway-keys.test.ts"],
+    edits: [
+      {
+        file: "src/supervisor/operations/operation-desk.ts",
+        from: "if (!asked || !losses.mayLack(asked.askedAtMs)) return { operation: null };",
+        to: "if (!asked || losses) return { operation: null };",
+      },
+    ],
+  },
+  {
+    removes: "the doubt about sums after a loss",
+    breaks: ["3.7", "nothing of it is proved by sums"],
+    tests: ["test/tp-manager/http/gateway-keys.test.ts"],
+    edits: [
+      {
+        file: "src/supervisor/operations/gateway-history.ts",
+        from: "if (open.class === LOST) return amountMinor;",
+        to: "if (open.class === LOST && false) return amountMinor;",
+      },
+    ],
+  },
+  {
     removes: "the archive's look at an open return",
     breaks: ["3.7", "It is on disk before anything is sent."],
     tests: ["test/tp-manager/journal/return-reservation.test.ts"],

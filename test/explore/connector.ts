@@ -1,9 +1,11 @@
 import type { AttemptInput } from "../../src/tp-manager/attempts/attempt-input.ts";
-import type { Look } from "../../src/tp-manager/attempts/evidence-policy.ts";
-import type { Conclusion, Verdict } from "../../src/tp-manager/attempts/ladder-policy.ts";
 import type { AttemptState } from "../../src/tp-manager/attempts/payment.ts";
-import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
+import { candidatesIn } from "../../src/tp-manager/matching/answer.ts";
+import type { Look } from "../../src/tp-manager/matching/facts.ts";
+import type { Conclusion, Verdict } from "../../src/tp-manager/matching/table.ts";
+import type { Baseline, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { identityOf, lastOf } from "./device.ts";
+import { begin, keepStep, keepStray } from "./disk.ts";
 import { entryOf } from "./entry-reports.ts";
 import { Evidence } from "./evidence.ts";
 import { CONFIRM_MS, type Judges, T4_MS } from "./judges.ts";
@@ -11,6 +13,7 @@ import {
   attemptOf,
   type Heard,
   type Inquiry,
+  latest,
   type StoredAttempt,
   type Told,
   type World,
@@ -32,11 +35,10 @@ export class Connector {
   /** The way of a request for an order that is not being paid. */
   admit(world: World, order: string): void {
     const { disk, kiosk } = world;
-    const index = latest(world, order);
+    const index = latest(world.disk, order);
     const state = index === null ? null : attemptOf(world, index).state;
     if (index === null || !state || state.phase === "not-charged") {
-      const mayBeLate = this.#evidence.lateReportOf(world, order) !== null;
-      if (mayBeLate) kiosk.request = { order, stage: "asks" };
+      if (this.#evidence.mayBeLate(world, order)) kiosk.request = { order, stage: "asks" };
       else kiosk.request = this.isBlocked(world) ? null : { order, stage: "prepare" };
       return;
     }
@@ -50,15 +52,15 @@ export class Connector {
 
   /** The request waits for a question about its order, or about a late report of it. */
   isAsking(world: World, order: string): boolean {
-    const index = latest(world, order);
+    const index = latest(world.disk, order);
     if (index !== null && isAsked(world, index)) return true;
-    return this.#evidence.lateReportOf(world, order) !== null;
+    return this.#evidence.mayBeLate(world, order);
   }
 
   /** After its question has ended: the answer, or a new attempt. */
   asked(world: World): void {
     const { request } = world.kiosk;
-    const index = request && latest(world, request.order);
+    const index = request && latest(world.disk, request.order);
     if (!request || index === null) return;
     const { state } = attemptOf(world, index);
     if (state.phase === "not-charged") this.admit(world, request.order);
@@ -68,14 +70,14 @@ export class Connector {
   /** The payment that the request waited for has ended, and its end was borne out (3.22). */
   isAnswerable(world: World): boolean {
     const { ram, kiosk } = world;
-    const index = latest(world, kiosk.request?.order ?? "");
+    const index = latest(world.disk, kiosk.request?.order ?? "");
     if (ram.run !== null || index === null) return false;
     return !("heard" in attemptOf(world, index).state && isAsked(world, index));
   }
 
   answer(world: World): void {
     const order = world.kiosk.request?.order ?? "";
-    const index = latest(world, order);
+    const index = latest(world.disk, order);
     if (index !== null) tell(world, order, toldOf(attemptOf(world, index).state));
   }
 
@@ -93,13 +95,42 @@ export class Connector {
     const baseline = { identity: identityOf(device), last: lastOf(device), clockOffsetMs: 0 };
     ram.baseline = baseline;
     kiosk.request = { order, stage: "ready" };
-    const unknown = this.#evidence.unknownSale(world, baseline);
-    if (!unknown || wasAsked(world, unknown)) return;
-    if (this.#stray(world, unknown)) this.#askAgain(world);
+    if (this.#finds(world, baseline)) this.#askAgain(world);
+  }
+
+  /** As the product's `Unmatched.found`: what the payment would hide is asked about first. */
+  #finds(world: World, baseline: Baseline): boolean {
+    const { disk } = world;
+    if (baseline.last.kind !== "transaction") return false;
+    const { report } = baseline.last;
+    const isAsked = this.#isOpen(world, report) || this.#wasAsked(world, report);
+    const answer = isAsked ? undefined : this.#evidence.newSale(world, baseline);
+    if (!answer) return false;
+    const isInDoubt = disk.attempts.some(({ state }) => state.phase === "in-doubt");
+    if (candidatesIn(answer).length > 0 || isInDoubt) return this.#stray(world, report);
+    const newest = disk.strays.at(-1);
+    if (newest && this.#judges.isSame(newest.report, report)) return false;
+    keepStray(world, report, "unclear");
+    alarm(world, "sale-without-order-unclear");
+    return false;
+  }
+
+  #isOpen({ disk, ram }: World, report: TransactionReport): boolean {
+    return ram.inquiries.some(({ about, index }) => {
+      const stray = about === "stray" ? disk.strays[index] : undefined;
+      return stray && this.#judges.isSame(stray.report, report);
+    });
+  }
+
+  /** Nothing more can be found out about a record that is told without a name each time. */
+  #wasAsked({ disk }: World, report: TransactionReport): boolean {
+    const newest = disk.strays.at(-1);
+    const isTold = newest?.finding === "held" || newest?.finding === "unclear";
+    return isTold && newest.report === report && !this.#judges.isSame(report, report);
   }
 
   begin(world: World): void {
-    const { ram, disk, kiosk, line, device } = world;
+    const { ram, kiosk, line, device } = world;
     const { baseline } = ram;
     const order = kiosk.request?.order ?? "";
     ram.baseline = null;
@@ -107,11 +138,7 @@ export class Connector {
       kiosk.request = null;
       return;
     }
-    const state: AttemptState = { phase: "sent", last: null, goods: null };
-    const heard: Heard = { end: null, proved: false, good: false, cut: false };
-    const { closings } = disk;
-    disk.attempts.push({ order, state, baseline, closings, asked: false, served: false, heard });
-    ram.run = disk.attempts.length - 1;
+    ram.run = begin(world, order, baseline);
     ram.isCancelled = false;
     line.message = { to: "terminal", what: "payment", order };
     kiosk.request = { order, stage: "runs" };
@@ -126,7 +153,7 @@ export class Connector {
       this.#stray(world, report);
       return "no payment runs, refuse";
     }
-    const { state, heard, baseline } = attemptOf(world, ram.run);
+    const { state, heard } = attemptOf(world, ram.run);
     const first = state.phase === "sent" && state.last?.report.good ? state.last.report : null;
     if (report.good && first && this.#judges.isSecondSale(first, report)) {
       alarm(world, "second-sale-in-payment");
@@ -136,9 +163,8 @@ export class Connector {
     }
     const isTold = report.good && first !== null && this.#judges.mayBeSecondSale(first, report);
     if (isTold) alarm(world, "second-sale-in-payment");
-    const { last: before } = baseline;
-    const isOld = before.kind === "transaction" && this.#judges.isSame(before.report, report);
-    const judgement = isOld ? "disagrees" : this.#judges.judgeReport(report);
+    const isKnown = this.#evidence.isKnown(world, ram.run, report);
+    const judgement = isKnown ? "disagrees" : this.#judges.judgeReport(report);
     this.#advance(world, ram.run, { input: "report", report, judgement });
     hear(world, ram.run, { good: heard.good || report.good });
     const answer = judgement === "disagrees" ? "refuse" : "accept";
@@ -246,14 +272,14 @@ export class Connector {
     if (verdict.verdict === "look-again") {
       const waits = verdict.waitMs === CONFIRM_MS ? "confirm" : "limit";
       replace(world, inquiry, { ...inquiry, earlier: look, looks: inquiry.looks + 1, waits });
-    } else if (verdict.verdict !== "no-answer") this.#conclude(world, inquiry, verdict, look);
+    } else if (verdict.verdict !== "no-answer") this.#conclude(world, inquiry, verdict);
     return verdict;
   }
 
-  #conclude(world: World, inquiry: Inquiry, conclusion: Conclusion, look: Look): void {
+  #conclude(world: World, inquiry: Inquiry, conclusion: Conclusion): void {
     const { ram } = world;
     ram.inquiries = ram.inquiries.filter((each) => each !== inquiry);
-    if (inquiry.about === "stray") this.#found(world, inquiry.index, conclusion, look);
+    if (inquiry.about === "stray") this.#found(world, inquiry.index, conclusion);
     else this.#settle(world, inquiry.index, conclusion);
   }
 
@@ -261,31 +287,33 @@ export class Connector {
     world.disk.attempts[index] = { ...attemptOf(world, index), asked: true };
     switch (conclusion.verdict) {
       case "charged":
-        this.#advance(world, index, { input: "proved-charged", report: conclusion.report });
+        this.#advance(world, index, { ...conclusion, input: "proved-charged" });
         return;
       case "not-charged":
-        this.#advance(world, index, { input: "proved-not-charged", message: conclusion.because });
+        this.#advance(world, index, { ...conclusion, input: "proved-not-charged" });
         return;
       default:
         alarm(world, "payment-unknown");
     }
   }
 
-  #found(world: World, index: number, { verdict }: Conclusion, look: Look): void {
-    const stray = world.disk.strays[index];
+  #found(world: World, id: number, { verdict, because }: Conclusion): void {
+    const stray = world.disk.strays[id];
     if (!stray) return;
-    const late = verdict === "held" ? this.#evidence.lateChargeOf(world, stray, look) : null;
-    if (late !== null) {
-      this.#advance(world, late, { input: "found-charged", report: stray.report });
-      alarm(world, "charged-late");
+    let finding: string = verdict;
+    for (const effect of verdict === "held" ? this.#evidence.effectsOf(world, id) : []) {
+      const index = Number(effect.attempt.transactionId);
+      const { report } = stray;
+      if (effect.effect === "charge") {
+        finding = "known";
+        this.#advance(world, index, { input: "found-charged", report, because });
+        alarm(world, "charged-late");
+      } else if (effect.effect === "doubt") {
+        this.#advance(world, index, { input: "found-doubtful", report, because });
+        alarm(world, "payment-unknown");
+      } else alarm(world, "order-charged-twice");
     }
-    const doubts = late === null && verdict === "held";
-    for (const each of doubts ? this.#evidence.lateDoubtsOf(world, stray) : []) {
-      this.#advance(world, each, { input: "found-doubtful", report: stray.report });
-      alarm(world, "payment-unknown");
-    }
-    const finding = late === null ? verdict : "known";
-    world.disk.strays[index] = { ...stray, finding };
+    world.disk.strays[id] = { ...stray, finding };
     if (finding === "held") alarm(world, "sale-without-order");
     if (finding === "unclear") alarm(world, "sale-without-order-unclear");
   }
@@ -309,22 +337,19 @@ export class Connector {
 
   /** Keeps a sale that no order is known for, and asks about it; false: that is done already. */
   #stray(world: World, report: TransactionReport): boolean {
-    const { disk, device } = world;
-    const newest = disk.strays.at(-1);
+    const newest = world.disk.strays.at(-1);
     const isOpen = newest?.finding === "open" || newest?.finding === "held";
     if (newest && isOpen && this.#judges.isSame(newest.report, report)) return false;
-    const { closings, attempts } = disk;
-    const identity = identityOf(device);
-    disk.strays.push({ report, identity, attempts: attempts.length, closings, finding: "open" });
+    const id = keepStray(world, report, "open");
     alarm(world, "unexpected-report");
-    ask(world, "stray", disk.strays.length - 1, true);
+    ask(world, "stray", id, true);
     return true;
   }
 
   #advance(world: World, index: number, input: AttemptInput): void {
     const before = attemptOf(world, index);
     const state = this.#judges.advance(before.state, input);
-    world.disk.attempts[index] = { ...before, state };
+    keepStep(world, index, input, state);
   }
 }
 
@@ -350,20 +375,6 @@ const ends = {
   abort: { end: "aborted", code: "6C", text: "aborted", reason: "cancelled", ticket: "" },
   lost: { end: "lost", code: "", text: "the line broke", ticket: "" },
 } as const;
-
-/** The attempt that speaks for an order: the newest that was not in vain, or else the newest. */
-function latest({ disk }: World, order: string): number | null {
-  const ofOrder = disk.attempts.flatMap((each, index) => (each.order === order ? [index] : []));
-  const inVain = (index: number): boolean => disk.attempts[index]?.state.phase === "not-charged";
-  return ofOrder.findLast((index) => !inVain(index)) ?? ofOrder.at(-1) ?? null;
-}
-
-/** What was found out about the very same record is told already. */
-function wasAsked({ disk }: World, report: TransactionReport): boolean {
-  const newest = disk.strays.at(-1);
-  if (report.receiptNumber !== null || report.traceNumber !== null) return false;
-  return newest?.report === report && ["held", "unclear"].includes(newest.finding);
-}
 
 function isAsked({ ram }: World, index: number): boolean {
   return ram.inquiries.some((each) => each.about === "attempt" && each.index === index);

@@ -23,6 +23,9 @@ export interface Entry {
   readonly late: boolean;
 }
 
+/** The moment of a second of the terminal's own clock. */
+export const momentOf = (second: number): Date => new Date(2026, 0, 15, 13, 0, second);
+
 const reports = new Map<string, TransactionReport>();
 
 /** The report of an entry. No rule reads a ticket, so the oracle finds the entry by that. */
@@ -44,7 +47,7 @@ export function reportOf(
     traceNumber: nameless ? null : digits(trace, 6),
     originalTrace: original === null ? null : digits(original.trace, 6),
     localDate: blank ? null : "0115",
-    localTime: blank ? null : `1300${String(second).padStart(2, "0")}`,
+    localTime: blank ? null : momentOf(second).toTimeString().slice(0, 8).replaceAll(":", ""),
     fallbackTicket: String(index),
   });
 }

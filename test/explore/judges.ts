@@ -1,29 +1,21 @@
 import type { AttemptInput } from "../../src/tp-manager/attempts/attempt-input.ts";
+import type { AttemptState, Judgement } from "../../src/tp-manager/attempts/payment.ts";
+import { advance, judgeReport } from "../../src/tp-manager/attempts/payment-machine.ts";
 import {
   compareReports,
   mayBeAnotherSale,
   namesAnotherSale,
-} from "../../src/tp-manager/attempts/comparison-policy.ts";
-import {
-  doubtOfAttempt,
-  doubtOfLateReport,
-  doubtOfStray,
-} from "../../src/tp-manager/attempts/doubt-policy.ts";
-import type {
-  Doubt,
-  EarlierLook,
-  Known,
-  Look,
-} from "../../src/tp-manager/attempts/evidence-policy.ts";
+} from "../../src/tp-manager/matching/comparison.ts";
+import { doubtOfStray } from "../../src/tp-manager/matching/doubt.ts";
+import { effectsOf } from "../../src/tp-manager/matching/effects.ts";
+import type { Doubt, EarlierLook, Known, Look } from "../../src/tp-manager/matching/facts.ts";
+import { Matcher } from "../../src/tp-manager/matching/matcher.ts";
 import {
   type Conclusion,
   judge,
   judgeByNext,
   type Verdict,
-} from "../../src/tp-manager/attempts/ladder-policy.ts";
-import type { AttemptState, Judgement } from "../../src/tp-manager/attempts/payment.ts";
-import { advance, judgeReport } from "../../src/tp-manager/attempts/payment-machine.ts";
-import { unknownSale } from "../../src/tp-manager/desk/unknown-sale.ts";
+} from "../../src/tp-manager/matching/table.ts";
 import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { AMOUNT_MINOR } from "./entry-reports.ts";
 
@@ -36,18 +28,11 @@ export interface Judges {
   /** Perhaps one, by its time alone: told, and not refused. */
   readonly mayBeSecondSale: (first: TransactionReport, report: TransactionReport) => boolean;
   readonly isSame: (a: TransactionReport, b: TransactionReport) => boolean;
-  /** Nothing shows that they are two transactions. */
-  readonly canBeSame: (a: TransactionReport, b: TransactionReport) => boolean;
   readonly judge: (doubt: Doubt, look: Look, known: Known, earlier: Look | null) => Verdict;
   readonly judgeByNext: (doubt: Doubt, known: Known) => Conclusion | undefined;
-  readonly doubtOfAttempt: typeof doubtOfAttempt;
   readonly doubtOfStray: typeof doubtOfStray;
-  readonly doubtOfLateReport: typeof doubtOfLateReport;
-  readonly unknownSale: typeof unknownSale;
-  /** A sale that came to light late can become that of an order. */
-  readonly findsLate: boolean;
-  /** A sale that was never reported can be that of a payment which had ended before. */
-  readonly knowsTurnedAway: boolean;
+  readonly Matcher: typeof Matcher;
+  readonly effectsOf: typeof effectsOf;
   /** A refusal under a lock ends a question. */
   readonly takesRefusals: boolean;
 }
@@ -69,15 +54,11 @@ export const product: Judges = {
   isSecondSale: namesAnotherSale,
   mayBeSecondSale: mayBeAnotherSale,
   isSame: (a, b) => compareReports(a, b) === "same",
-  canBeSame: (a, b) => compareReports(a, b) !== "different",
   judge: (doubt, look, known, earlier) =>
     judge(doubt, look, known, earlier && wholePauseAgo(earlier), CONFIRM_MS),
   judgeByNext,
-  doubtOfAttempt,
   doubtOfStray,
-  doubtOfLateReport,
-  unknownSale,
-  findsLate: true,
-  knowsTurnedAway: true,
+  Matcher,
+  effectsOf,
   takesRefusals: false,
 };

@@ -209,7 +209,7 @@ function isAmbiguous(world: World, order: string): boolean {
   const first = attempts.findIndex((attempt) => attempt.order === order);
   const isOnly = first === attempts.length - 1;
   const isNamed = !struckBy("spells ", "repeats ", "empties ", "charges ")(world);
-  return !isOnly || closings > 0 || !isNamed;
+  return !isOnly || closings.length > 0 || !isNamed;
 }
 
 const alarms = [

@@ -1,8 +1,9 @@
 import type { Connector } from "./connector.ts";
 import { faults } from "./faults.ts";
+import { T4_MS } from "./judges.ts";
 import type { Add, Move, Scope } from "./scope.ts";
 import { answersQuestions, terminalMoves } from "./terminal-moves.ts";
-import { copyOf, type World } from "./world.ts";
+import { copyOf, nowMs, type World } from "./world.ts";
 
 /** Every move that is possible in a world: the walk takes each. */
 export function movesOf(world: World, scope: Scope, connector: Connector): Move[] {
@@ -110,6 +111,7 @@ function waits(world: World, connector: Connector, moves: Move[]): void {
     if (wait === null || !isOver) continue;
     const next = copyOf(world);
     connector.waited(next, inquiry);
+    if (wait === "limit") next.device.second += T4_MS / 1_000 + 1;
     const says = wait === "limit" ? "the payment's own time limit passes" : "the pause passes";
     moves.push({
       by: "connector",
@@ -133,7 +135,8 @@ function cures(world: World, scope: Scope, connector: Connector, add: Add): void
 }
 
 function close({ disk, device, left }: World, { character }: Scope): void {
-  disk.closings += 1;
+  disk.closings.push(nowMs({ device }));
+  device.second += 1;
   if (character.closingEmpties) {
     device.stored = null;
     device.before = null;

@@ -1,4 +1,8 @@
-import type { Doubt, Look } from "../../src/tp-manager/attempts/evidence-policy.ts";
+import { isNotCharged } from "../../src/tp-manager/attempts/payment.ts";
+import type { Answer } from "../../src/tp-manager/matching/answer.ts";
+import type { NamedRecord } from "../../src/tp-manager/matching/comparison.ts";
+import type { Doubt, Look } from "../../src/tp-manager/matching/facts.ts";
+import { Matcher } from "../../src/tp-manager/matching/matcher.ts";
 import type { LastTransaction, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { type Judges, product } from "./judges.ts";
 import type { Scope } from "./scope.ts";
@@ -13,6 +17,46 @@ interface PutBack {
   readonly law: string;
 }
 
+type MatcherParts = ConstructorParameters<typeof Matcher>[0];
+type Told = Parameters<Matcher["whose"]> extends [unknown, ...infer Rest] ? Rest : never;
+
+/** Of a sale that was never reported an order that was told as not charged is nobody's rival. */
+class ForgetsTurnedAway extends Matcher {
+  readonly #records: MatcherParts["records"];
+
+  constructor(parts: MatcherParts) {
+    super(parts);
+    this.#records = parts.records;
+  }
+
+  override whose(record: TransactionReport, ...how: Told): Answer {
+    const answer = super.whose(record, ...how);
+    const told = this.#records.sharingName(record, 0);
+    if (answer.answer !== "many" || told.length > 0) return answer;
+    const [candidate, ...others] = answer.candidates.filter(
+      ({ attempt }) => !isNotCharged(attempt.state),
+    );
+    if (!candidate || others.length > 0) return answer;
+    return { answer: "one", candidate, proof: { facts: [], assumes: [] } };
+  }
+}
+
+/** A record that is not told in the very same words was never told before. */
+class ReadsLiterally extends Matcher {
+  readonly #records: MatcherParts["records"];
+
+  constructor(parts: MatcherParts) {
+    super(parts);
+    this.#records = parts.records;
+  }
+
+  override whose(record: TransactionReport, ...how: Told): Answer {
+    const told = this.#records.sharingName(record, 0);
+    const isTold = told.length === 0 || told.some(({ record: one }) => equal(one, record));
+    return super.whose(isTold ? record : another(record), ...how);
+  }
+}
+
 const older = "an older terminal";
 const two = twoOrders("one that keeps what was refused", { losses: 1, crashes: 0, locks: 0 });
 
@@ -20,7 +64,7 @@ const two = twoOrders("one that keeps what was refused", { losses: 1, crashes: 0
 export const faultsPutBack: readonly PutBack[] = [
   {
     fault: "a late approval that the terminal keeps changes no order",
-    judges: { ...product, findsLate: false },
+    judges: { ...product, effectsOf: () => [] },
     scope: oneOrder("one that keeps what was refused", { losses: 0, crashes: 0, locks: 0 }),
     law: "no charge is reported as not paid",
   },
@@ -48,7 +92,7 @@ export const faultsPutBack: readonly PutBack[] = [
   },
   {
     fault: "a sale that was never reported is that of the order in doubt alone",
-    judges: { ...product, knowsTurnedAway: false },
+    judges: { ...product, Matcher: ForgetsTurnedAway },
     scope: again,
     law: "no card is charged twice for one order",
   },
@@ -69,6 +113,7 @@ export const faultsPutBack: readonly PutBack[] = [
     judges: {
       ...product,
       isSame: equal,
+      Matcher: ReadsLiterally,
       judge: (doubt, look, known, earlier) =>
         product.judge(literally(doubt, look), look, known, earlier),
     },
@@ -82,7 +127,7 @@ export const faultsPutBack: readonly PutBack[] = [
       judge: (doubt, look, known, earlier) =>
         product.judge(...blindly(doubt, look), known, earlier),
     },
-    scope: withQuirk(older, "spells blank", { late: 0 }),
+    scope: withQuirk("one that keeps what was not answered", "spells blank", { late: 0 }),
     law: "no charge is reported as not paid",
   },
   {
@@ -127,8 +172,11 @@ function literally(doubt: Doubt, { last }: Look): Doubt {
   const { before } = doubt;
   if (before.kind !== "transaction" || last.kind !== "transaction") return doubt;
   if (equal(before.report, last.report)) return doubt;
-  const report = { ...before.report, receiptNumber: "7777", traceNumber: "777777" };
-  return { ...doubt, before: { kind: "transaction", report: { ...report, localTime: "030303" } } };
+  return { ...doubt, before: { kind: "transaction", report: another(before.report) } };
+}
+
+function another(report: TransactionReport): TransactionReport {
+  return { ...report, receiptNumber: "7777", traceNumber: "777777", localTime: "130303" };
 }
 
 /** What names nothing is given one name. */
@@ -152,6 +200,6 @@ const members = [
   "localTime",
 ] as const;
 
-function equal(a: TransactionReport, b: TransactionReport): boolean {
+function equal(a: NamedRecord, b: NamedRecord): boolean {
   return members.every((member) => a[member] === b[member]);
 }

@@ -1,14 +1,14 @@
 import { identity } from "../support/reports.ts";
 import { Connector } from "./connector.ts";
 import { type Character, newDevice } from "./device.ts";
-import { reportOf } from "./entry-reports.ts";
+import { momentOf, reportOf } from "./entry-reports.ts";
 import type { Judges } from "./judges.ts";
 import { type Breach, breachAtRest, breachOfMove } from "./laws.ts";
 import { movesOf } from "./moves.ts";
 import { canSellNext } from "./next-sale.ts";
 import type { Scope } from "./scope.ts";
 import { StateKeys } from "./state-key.ts";
-import type { StoredAttempt, World } from "./world.ts";
+import type { World } from "./world.ts";
 
 export interface Walked {
   readonly scope: string;
@@ -175,7 +175,7 @@ function first({ character, orders, losses, crashes, late, locks, quirks }: Scop
   return {
     device: newDevice(character),
     line: { message: null },
-    disk: { attempts: earlier(character), strays: [], closings: 0, alarms: [], heardOf: [] },
+    disk: { ...earlier(character), strays: [], closings: [], alarms: [], heardOf: [] },
     ram: { run: null, baseline: null, inquiries: [], isCancelled: false, isLockedOut: false },
     kiosk: {
       request: null,
@@ -187,13 +187,22 @@ function first({ character, orders, losses, crashes, late, locks, quirks }: Scop
 }
 
 /** The journal from before: the terminal's last sale is one of ours, or of a register before us. */
-function earlier(character: Character): StoredAttempt[] {
+function earlier(character: Character): Pick<World["disk"], "attempts" | "records"> {
   const { entries, spelling } = newDevice(character);
-  if (!character.knowsEarlier || entries.length === 0) return [];
-  const report = reportOf(entries, 0, spelling);
+  if (!character.knowsEarlier || entries.length === 0) return { attempts: [], records: [] };
+  const record = reportOf(entries, 0, spelling);
   const baseline = { identity, last: { kind: "none" }, clockOffsetMs: 0 } as const;
   const heard = { end: "good", proved: true, good: true, cut: false } as const;
-  const state = { phase: "charged", report, by: "payment" } as const;
-  const kept = { closings: 0, asked: false, served: true, heard };
-  return [{ order: "earlier", state, baseline, ...kept }];
+  const state = { phase: "charged", report: record, by: "payment" } as const;
+  const atMs = momentOf(0).getTime();
+  const events = [
+    { atMs, kind: "report", detail: { report: record } },
+    { atMs, kind: "end-completed", detail: {} },
+  ];
+  const times = { startedAtMs: atMs, endedAtMs: atMs, events };
+  const kept = { number: 1, asked: false, served: true, heard };
+  return {
+    attempts: [{ order: "earlier", state, baseline, ...times, ...kept }],
+    records: [{ record, transactionId: "0", seenAs: "step", atMs }],
+  };
 }

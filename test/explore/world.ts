@@ -1,11 +1,13 @@
-import type { Look } from "../../src/tp-manager/attempts/evidence-policy.ts";
-import type { AttemptState } from "../../src/tp-manager/attempts/payment.ts";
+import type { AttemptState, AttemptStep } from "../../src/tp-manager/attempts/payment.ts";
+import type { Look } from "../../src/tp-manager/matching/facts.ts";
+import type { KnownRecord } from "../../src/tp-manager/matching/journal-view.ts";
 import type {
   Baseline,
   TerminalIdentity,
   TransactionReport,
 } from "../../src/tp-manager/terminal/terminal.ts";
 import type { Device } from "./device.ts";
+import { momentOf } from "./entry-reports.ts";
 
 /** Everything that a walk can reach: terminal and bank, line, disk, memory, kiosk. Plain values. */
 export interface World {
@@ -32,7 +34,10 @@ type Message =
 interface Disk {
   attempts: StoredAttempt[];
   strays: StoredStray[];
-  closings: number;
+  /** Every record that was told, the oldest first. */
+  records: KnownRecord[];
+  /** When an end of day was run. */
+  closings: number[];
   /** Names of the alarms that were raised, each once. */
   alarms: string[];
   /** Entries whose reports were written, for the oracle. */
@@ -41,10 +46,14 @@ interface Disk {
 
 export interface StoredAttempt {
   readonly order: string;
+  /** Counts the attempts of the order from 1. */
+  readonly number: number;
   readonly state: AttemptState;
   readonly baseline: Baseline;
-  /** How many ends of day there had been. */
-  readonly closings: number;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number | null;
+  /** Those that the matcher reads. */
+  readonly events: readonly AttemptStep[];
   /** A complete run about it has ended. */
   readonly asked: boolean;
   /** The terminal said its end, so the command is over. */
@@ -66,6 +75,7 @@ export interface Heard {
 export interface StoredStray {
   readonly report: TransactionReport;
   readonly identity: TerminalIdentity;
+  readonly atMs: number;
   /** How many there were when it was reported. */
   readonly attempts: number;
   readonly closings: number;
@@ -130,6 +140,8 @@ export function copyOf({ device, line, disk, ram, kiosk, left }: World): World {
       ...disk,
       attempts: [...disk.attempts],
       strays: [...disk.strays],
+      records: [...disk.records],
+      closings: [...disk.closings],
       alarms: [...disk.alarms],
       heardOf: [...disk.heardOf],
     },
@@ -137,6 +149,18 @@ export function copyOf({ device, line, disk, ram, kiosk, left }: World): World {
     kiosk: { ...kiosk, told: { ...kiosk.told }, asked: { ...kiosk.asked } },
     left: { ...left, struck: [...left.struck] },
   };
+}
+
+/** A walk has one clock, the terminal's: it goes on with each sale, end of day and time limit. */
+export function nowMs({ device }: Pick<World, "device">): number {
+  return momentOf(device.second).getTime();
+}
+
+/** The attempt that speaks for an order: the newest that was not in vain, or else the newest. */
+export function latest({ attempts }: World["disk"], order: string): number | null {
+  const ofOrder = attempts.flatMap((each, index) => (each.order === order ? [index] : []));
+  const inVain = (index: number): boolean => attempts[index]?.state.phase === "not-charged";
+  return ofOrder.findLast((index) => !inVain(index)) ?? ofOrder.at(-1) ?? null;
 }
 
 export function attemptOf({ disk }: World, index: number): StoredAttempt {

@@ -1,4 +1,14 @@
-import { copyFileSync, existsSync, readdirSync, renameSync, rmSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Output } from "../../src/launcher/output.ts";
@@ -94,6 +104,38 @@ test("a supervisor's database that was deleted in use is told, saved, and put ba
   expect((await at.pay(9, "A")).one).toMatchObject({ status: "Success", replayed: true });
   expect((await at.pay(7, "B")).one).toMatchObject({ status: "Success" });
   await until("B is sent", async () => (await at.orders()).length === sent + 1 || undefined);
+});
+
+test("a journal that an older copy, as large, is written over takes no payment", async () => {
+  const at = new TestInstallation();
+  onTestFinished(() => at.stop());
+  await at.start();
+  await at.connected();
+  await at.firstPaid("first");
+  await at.tpManager?.end("SIGTERM");
+  const [path, older] = [join(at.data, "journal.db"), join(at.data, "older.db")];
+  copyFileSync(path, older);
+  await at.startTpManager();
+  await at.connected();
+  expect((await at.pay(9, "A")).one).toMatchObject({ status: "Success" });
+  await at.tpManager?.end("SIGTERM");
+  truncateSync(older, statSync(path).size);
+  await at.startTpManager();
+  await at.connected();
+  const { charged } = await at.ledger();
+  writeFileSync(path, readFileSync(older));
+  const { http, one } = await at.pay(9, "B");
+  expect([http, one.error]).toMatchObject([503, { code: "STORAGE_FAILED", charged: "no" }]);
+  const { one: health } = (await at.call("GET", "/health")) as unknown as { one: Health };
+  expect(health.reasons[0]).toMatch(/journal\.db was cut short or overwritten while it is in use/);
+  expect((await at.ledger()).charged).toBe(charged);
+  await at.tpManager?.end("SIGTERM");
+  expect(readFileSync(path)).toEqual(readFileSync(older));
+  // The next start knows it for an older copy: A is not charged again.
+  await at.startTpManager();
+  await at.connected();
+  expect((await at.pay(9, "A")).one).toMatchObject({ status: "Success", replayed: true });
+  expect((await at.ledger()).charged).toBe(charged);
 });
 
 interface Health {

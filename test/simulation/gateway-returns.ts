@@ -54,7 +54,8 @@ function askFor(world: Returning, { order, how, amountMinor }: GatewayReturn): v
   if (!tpManager) return;
   struck(world, "gateway-return by the kiosk");
   world.kiosk.ask({ order, call: `gateway-${how}` }, tpManager, async () => {
-    await tpManager.gateway.ask(how, { orderId: order }, () => amountMinor ?? undefined);
+    const once = { idempotencyKey: `return of ${order}`, asked: how, again: false };
+    await tpManager.gateway.ask(how, { orderId: order }, () => amountMinor ?? undefined, once);
     return undefined;
   });
 }

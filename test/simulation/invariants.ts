@@ -2,6 +2,7 @@ import { referenceOf } from "../../src/tp-manager/attempts/reference-policy.ts";
 import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import type { End } from "./end.ts";
 import { mayStayUnknown, nextSaleWithinMs } from "./evidence.ts";
+import { notTheFold } from "./fold-invariant.ts";
 import type { Told } from "./kiosk.ts";
 import { settings } from "./processes.ts";
 import {
@@ -28,6 +29,7 @@ const invariants: ReadonlyArray<{
   readonly sentence: string;
   readonly broken: (end: End) => string[];
 }> = [
+  { sentence: "the state of an attempt is the fold of its events", broken: notTheFold },
   { sentence: "no order is charged twice unless a reversal stands between", broken: chargedTwice },
   { sentence: "an order answered not-charged is not charged", broken: falseNotCharged },
   { sentence: "an order answered charged is charged", broken: falseCharged },
@@ -185,7 +187,8 @@ function contradictions({ world, orders, found }: End): string[] {
 
 function needlesslyUnknown(end: End): string[] {
   const { plan, world, orders, found } = end;
-  const attempts = world.tpManager?.journal.attempts;
+  const { journal, matcher } = world.tpManager ?? {};
+  const attempts = journal?.attempts;
   return orders
     .filter((order) => found.get(order)?.status === "Unknown")
     .filter((order) => {
@@ -196,6 +199,10 @@ function needlesslyUnknown(end: End): string[] {
         if (plan.unasked?.echoes === false && state && "told" in state && state.told) return false;
         return isTold && !mayBeAnothers(order, end) && !wasToldBefore(transactionId, end);
       }
+      // The end of a reversal was lost, and the terminal has shown no reversal yet: that it shows
+      // the sale proves nothing (the assumption stores-reversals).
+      const isReversal = state?.phase === "reversal-in-doubt";
+      if (isReversal && !matcher?.storesReversals(state.baseline.identity)) return false;
       // A sale that stands is one that the terminal can show.
       const unsold = world.bank.balance(order) === 0 ? state : undefined;
       return !mayStayUnknown(plan, world.struck, baseline?.last.kind, unsold);

@@ -1,5 +1,5 @@
 import { sleep } from "../../src/shared/time.ts";
-import { EMPTY_GAP_MS } from "../../src/tp-manager/attempts/evidence-policy.ts";
+import { EMPTY_GAP_MS } from "../../src/tp-manager/matching/facts.ts";
 import type {
   AbortReason,
   ClosingTotals,

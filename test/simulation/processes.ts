@@ -30,6 +30,7 @@ import { StoreGuard } from "../../src/tp-manager/supervisor/store-guard.ts";
 import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
 import { secrets } from "../supervisor/notifications/mapi.ts";
+import { matcherFor, SETUP } from "../support/payment-house.ts";
 import { onDisk } from "./disk.ts";
 import type { Life } from "./life.ts";
 import type { ModelGateway } from "./model-gateway.ts";
@@ -65,7 +66,8 @@ export function startTpManager(
   const { clock } = life;
   const journal = onDisk(life.disk, () => new Journal(journalPath(folder), clock));
   const isDoubted = onDisk(life.disk, () => beginSession(journal, clock));
-  const { attempts, answers, handOffs, terminalLog, reconciliations } = journal;
+  const { attempts, answers, handOffs, terminalLog, reconciliations, records } = journal;
+  const matcher = matcherFor(journal, terminal, clock, {});
   const exchange = new StoreExchange({
     store: journal.store,
     onMissing: () => guard.doubt("the supervisor remembers more of it than it holds"),
@@ -75,15 +77,16 @@ export function startTpManager(
   const link = ipc.linkFor(life, exchange);
   const handAgain = new HandAgain(journal.again, link, clock, log, () => guard.open === undefined);
   const guard = new StoreGuard({
-    ...{ doubts: journal.doubts, attempts, link, clock, log, isShared: false },
+    ...{ doubts: journal.doubts, attempts, records, matcher, link, clock, log, isShared: false },
     onSupervisorLacks: () => handAgain.beginOnce(),
   });
   const handOff = new HandOff(handOffs, link, clock, log);
-  const stores = { attempts, answers, handOffs, terminalLog, reconciliations };
+  const known = { attempts, answers, handOffs, terminalLog, reconciliations, records };
+  const stores = { ...known, matcher };
   const shared = { ...stores, guard, clock, log, settings };
   const settled = (): void => handOff.nudge();
   const { learned } = journal;
-  const desk = new TerminalDesk({ ...shared, terminal, settled, learned, setup: "simulated" });
+  const desk = new TerminalDesk({ ...shared, terminal, settled, learned, setup: SETUP });
   const orders = new Orders({ ...shared, desk, handOff });
   const afterSale = new AfterSale({ ...shared, desk, orders });
   const closing = new ClosingKeeper({ ...shared, desk });
@@ -112,6 +115,7 @@ export function startTpManager(
   return {
     life,
     journal,
+    matcher,
     handOff,
     guard,
     desk,
@@ -161,7 +165,8 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   const operationStore = new OperationStore(database);
   const notifications = new NotificationStore(database);
   const operations = new OperationDesk({
-    ...{ store: operationStore, notifications, gateway: gateway.operationsFor(life), clock, log },
+    ...{ store: operationStore, notifications, losses: stores.losses, clock, log },
+    gateway: gateway.operationsFor(life),
   });
   const notified = new NotificationDesk({
     ...{ store: notifications, operations: operationStore, clock, log, secrets },

@@ -110,9 +110,10 @@ export function fullSupervisor(n: number, standing: Standing = "sent long ago"):
     );
     fill(
       `INSERT INTO gateway_operations (operation_id, kind, transaction_public_id, amount_minor,
-         currency, exponent, state, asked_at_ms, ended_at_ms)`,
+         currency, exponent, state, asked_at_ms, ended_at_ms, idempotency_key)`,
       `printf('r%07d', i), 'refund', printf('p%07d', i), 1, 'EUR', 2,
-       CASE i WHEN ${n} THEN 'sending' WHEN ${n - 1} THEN 'unknown' ELSE 'done' END, i, i`,
+       CASE i WHEN ${n} THEN 'sending' WHEN ${n - 1} THEN 'unknown' ELSE 'done' END, i, i,
+       printf('k%07d', i)`,
     );
     fill("INSERT INTO gateway_operations_forbidden", "printf('f%07d', i), i");
     fill(

@@ -132,6 +132,7 @@ function changeStores(database: DatabaseSync, n: number, clock: TestClock): void
   });
   losses.note("test");
   losses.mayHaveHad({ origin: "payment", approvedAtMs: 0 });
+  losses.mayLack(0);
   store.withdraw(known(parked), n);
 }
 
@@ -182,13 +183,15 @@ function changeGateway(database: DatabaseSync, n: number): void {
   const { due } = special(n);
   operations.endInterrupted(n);
   operations.settle(operationIdOf(n), "done", "operator", "looked");
-  operations.begin(
-    {
-      ...{ operationId: "new", kind: "refund", transactionPublicId: publicIdOf(1) },
-      ...{ amountMinor: 1, currency: "EUR", exponent: 2 },
-    },
-    n,
-  );
+  const refund = {
+    ...({ kind: "refund", transactionPublicId: publicIdOf(1), amountMinor: 1 } as const),
+    ...{ currency: "EUR", exponent: 2 },
+  };
+  operations.begin({ operationId: "new", ...refund }, n);
+  const lost = { operationId: "lost", ...refund, transactionPublicId: publicIdOf(2) };
+  operations.addLost(lost, n, n);
+  operations.ofKey("key");
+  operations.refundSince(publicIdOf(1), 1, 0);
   const verdict = { class: "sent", httpStatus: 200, code: null, description: "" } as const;
   operations.finish("new", "done", verdict as Parameters<typeof operations.finish>[2], n);
   operations.forbid("late", n);

@@ -4,7 +4,7 @@ import type {
   TransactionReport,
 } from "../../src/tp-manager/terminal/terminal.ts";
 import type { House } from "./payment-house.ts";
-import { report } from "./reports.ts";
+import { report, timeOfDay } from "./reports.ts";
 import { lost } from "./scripted-terminal.ts";
 
 /** A scripted terminal with a storage of its own: numbers, totals, and what it hides. */
@@ -18,6 +18,8 @@ export class CountingTerminal {
   /** Declined payments have a receipt too. */
   numbersDeclines = false;
   currencyNumeric = "978";
+  /** Records so far: each has a second of its own. */
+  #told = 0;
 
   constructor(at: House, last = 0) {
     this.#at = at;
@@ -30,6 +32,7 @@ export class CountingTerminal {
       const reversal = report({
         ...{ amountMinor, receiptNumber: text(this.#next()), traceNumber: this.#trace() },
         originalTrace: `0${receiptNumber}1`,
+        localTime: timeOfDay(this.#told++),
       });
       observer.report(reversal);
       this.#tells(reversal);
@@ -131,7 +134,8 @@ export class CountingTerminal {
 
   #report(receipt: number, amountMinor: number) {
     const numbers = { receiptNumber: text(receipt), traceNumber: `0${text(receipt)}1` };
-    return report({ amountMinor, ...numbers, currencyNumeric: this.currencyNumeric });
+    const localTime = timeOfDay(this.#told++);
+    return report({ amountMinor, ...numbers, localTime, currencyNumeric: this.currencyNumeric });
   }
 }
 

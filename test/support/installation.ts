@@ -14,6 +14,8 @@ import { asSlow, PATIENCE_MS } from "./patience.ts";
 export interface InstallationOptions {
   /** "own": the test brings its terminal, and names it in SERIAL_PORT. */
   readonly line?: "tcp" | "pty" | "own";
+  /** tp-manager alone, without supervisor and gateway. */
+  readonly alone?: boolean;
   /** Further switches of the terminal simulator. */
   readonly terminalSwitches?: readonly string[];
   readonly sandboxSwitches?: readonly string[];
@@ -96,11 +98,12 @@ export class TestInstallation {
 
   /** Everything, in an order that a launcher would choose. Milliseconds until both were ready. */
   async start(): Promise<number> {
-    await Promise.all([this.startTerminal(), this.startSandbox()]);
+    const { alone = false } = this.#options;
+    await Promise.all([this.startTerminal(), ...(alone ? [] : [this.startSandbox()])]);
     this.#port = await freePort();
     this.#writeConfig();
     const startedMs = systemClock.monotonicMs();
-    await Promise.all([this.startSupervisor(), this.startTpManager()]);
+    await Promise.all([...(alone ? [] : [this.startSupervisor()]), this.startTpManager()]);
     return systemClock.monotonicMs() - startedMs;
   }
 

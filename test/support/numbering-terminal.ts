@@ -6,10 +6,12 @@ import type {
   ReversalOrder,
   TransactionReport,
 } from "../../src/tp-manager/terminal/terminal.ts";
-import { baseline, report } from "./reports.ts";
+import { baseline, report, timeOfDay } from "./reports.ts";
 import { lost, ScriptedTerminal } from "./scripted-terminal.ts";
 
 const NUMBER_MAX = 9_999;
+/** A technician takes longer than any two records with one number are apart. */
+const TECHNICIAN_SECONDS = 5_000;
 
 /** The bank's record of one sale, whatever the terminal calls it. */
 interface Sale {
@@ -51,6 +53,7 @@ export class NumberingTerminal extends ScriptedTerminal {
   /** A technician empties the memory: numbers begin again, nothing is told. */
   clear(): void {
     this.closeBooks({ restarts: true });
+    this.#seconds += TECHNICIAN_SECONDS;
     this.#nextTrace = 1;
     this.store({ kind: "none" });
   }
@@ -109,8 +112,7 @@ export class NumberingTerminal extends ScriptedTerminal {
     const receiptNumber = String(this.nextReceipt).padStart(4, "0");
     this.nextReceipt = this.nextReceipt === NUMBER_MAX ? 1 : this.nextReceipt + 1;
     const traceNumber = String(this.#nextTrace++).padStart(6, "0");
-    const two = (value: number): string => String(value).padStart(2, "0");
-    const localTime = `13${two(Math.floor(this.#seconds / 60))}${two(this.#seconds % 60)}`;
+    const localTime = timeOfDay(this.#seconds);
     this.#seconds += 7;
     return report({ amountMinor, receiptNumber, traceNumber, originalTrace, localTime });
   }

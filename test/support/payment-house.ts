@@ -4,12 +4,15 @@ import { IpcError } from "../../src/shared/ipc/client.ts";
 import type { DeliveryState } from "../../src/shared/ipc/contract.ts";
 import { type Currency, currencyOf } from "../../src/shared/money.ts";
 import { Probation } from "../../src/shared/probation.ts";
+import type { Clock } from "../../src/shared/time.ts";
 import { type Transaction, transactionSchema } from "../../src/shared/transaction.ts";
 import type { PaymentRequest } from "../../src/tp-manager/attempts/payment.ts";
 import { ClosingKeeper } from "../../src/tp-manager/desk/closing-keeper.ts";
 import { TerminalDesk } from "../../src/tp-manager/desk/terminal-desk.ts";
 import { EventHub } from "../../src/tp-manager/http/events/event-hub.ts";
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
+import { type Assumption, assumptionsOf } from "../../src/tp-manager/matching/assumptions.ts";
+import { Matcher } from "../../src/tp-manager/matching/matcher.ts";
 import { AfterSale } from "../../src/tp-manager/orders/after-sale.ts";
 import { answerOf } from "../../src/tp-manager/orders/answer.ts";
 import { Listings } from "../../src/tp-manager/orders/listings.ts";
@@ -19,6 +22,7 @@ import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
 import { RefusedHandOvers } from "../../src/tp-manager/supervisor/refused-hand-overs.ts";
 import { StoreGuard } from "../../src/tp-manager/supervisor/store-guard.ts";
 import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
+import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
 import { answeringLink } from "./answering-link.ts";
 import { recordingLog } from "./recording-log.ts";
 import { ScriptedTerminal } from "./scripted-terminal.ts";
@@ -95,6 +99,8 @@ interface HouseOptions {
   readonly clock?: TestClock;
   /** TERMINAL_SHARED: sales that nobody here knows are no sign of a loss. */
   readonly isShared?: boolean;
+  /** Assumptions that do not hold. */
+  readonly off?: readonly Assumption[];
   readonly onSupervisorLacks?: () => void;
   /** A data folder with the mark of a new version on probation, or without. */
   readonly dataDirectory?: string;
@@ -105,6 +111,24 @@ interface HouseOptions {
   readonly linkFor?: (journal: Journal) => SupervisorLink;
 }
 
+/** The setup of the terminal, as what it has shown is kept for. */
+export const SETUP = "test";
+
+/** What is taken for granted about a terminal that can be asked. */
+export function matcherFor(
+  { attempts, records, terminalLog, learned }: Journal,
+  terminal: Pick<Terminal, "capabilities">,
+  clock: Pick<Clock, "now">,
+  { isShared = false, off = [] }: Pick<HouseOptions, "isShared" | "off">,
+): Matcher {
+  const switchedOff = [...off, ...(isShared ? (["sole-user"] as const) : [])];
+  return new Matcher({
+    ...{ attempts, records, terminalLog, terminal, clock },
+    assumptions: assumptionsOf("zvt", { off: switchedOff }),
+    learned: (identity) => learned.of({ setup: SETUP, identity }),
+  });
+}
+
 /** The money side of tp-manager on a scripted terminal, a real journal and the test clock. */
 export function house(
   path = join(temporaryFolder(), "journal.db"),
@@ -113,7 +137,9 @@ export function house(
 ) {
   const { clock = new TestClock(new Date(2026, 0, 15, 13, 0, 0).getTime()) } = options;
   const journal = new Journal(path, clock);
-  const { attempts, answers, handOffs, terminalLog, reconciliations } = journal;
+  const { attempts, answers, handOffs, terminalLog, reconciliations, records } = journal;
+  const matcher = matcherFor(journal, terminal, clock, options);
+  if (terminal.paid?.length === 0) terminal.soldBefore = [...records.sent()].length;
   const supervisor = new Supervisor();
   const link = options.linkFor?.(journal) ?? supervisor.link;
   const { log, lines } = recordingLog();
@@ -137,20 +163,18 @@ export function house(
   const none = { isOn: false, over: Promise.resolve(), received: () => {} };
   const probation = dataDirectory ? new Probation(dataDirectory, clock) : none;
   const guard = new StoreGuard({
-    doubts,
-    attempts,
-    link,
-    clock,
+    ...{ doubts, attempts, records, matcher, link, clock },
     log: tapped,
     isShared: options.isShared ?? false,
     onSupervisorLacks: options.onSupervisorLacks ?? (() => undefined),
   });
-  const stores = { attempts, answers, handOffs, terminalLog, reconciliations, guard };
+  const known = { attempts, answers, handOffs, terminalLog, reconciliations, records };
+  const stores = { ...known, matcher, guard };
   const shared = { ...stores, clock, log: tapped, settings };
   const settled = (): void => handOff.nudge();
   const desk = new TerminalDesk({
     ...{ ...shared, terminal, announce: hub.announce, settled, probation },
-    ...{ proof: journal.proof, learned: journal.learned, setup: "test" },
+    ...{ proof: journal.proof, learned: journal.learned, setup: SETUP },
   });
   const orders = new Orders({ ...shared, desk, handOff });
   const listings = new Listings({ ...shared, desk });
@@ -196,6 +220,12 @@ export function house(
 }
 
 export type House = ReturnType<typeof house>;
+
+/** The terminal has shown a completed reversal as its last transaction before. */
+export function storesReversals({ journal, terminal }: House): void {
+  const { identity } = terminal.state;
+  journal.learned.of({ setup: SETUP, identity }).saw("stores-reversals");
+}
 
 export async function pay({ orders, clock }: House, order: PaymentRequest) {
   const answer = orders.pay(order).then(({ attempt, delivery, replayed }) => ({

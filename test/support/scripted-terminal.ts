@@ -15,13 +15,31 @@ import {
   TerminalUnavailable,
   type TransactionReport,
 } from "../../src/tp-manager/terminal/terminal.ts";
-import { baseline, identity, report } from "./reports.ts";
+import { baseline, identity, report, timeOfDay } from "./reports.ts";
 
-export type PayScript = (order: PaymentOrder, observer: PaymentObserver) => Promise<PaymentEnd>;
+/** `paid`: payments before this one. */
+export type PayScript = (
+  order: PaymentOrder,
+  observer: PaymentObserver,
+  paid?: number,
+) => Promise<PaymentEnd>;
+
+/** The report of the payment behind `paid` others: no terminal gives two sales one name. */
+export function saleReport(paid: number, change: Partial<TransactionReport> = {}) {
+  const first = report();
+  const digits = (value: string | null, width: number): string =>
+    String(Number(value) + paid).padStart(width, "0");
+  return report({
+    receiptNumber: digits(first.receiptNumber, 4),
+    traceNumber: digits(first.traceNumber, 6),
+    localTime: timeOfDay(paid),
+    ...change,
+  });
+}
 
 /** Approves what was asked, as a terminal without faults does. */
-export const approves: PayScript = (order, observer) => {
-  const answer = observer.report(report({ amountMinor: order.amountMinor }));
+export const approves: PayScript = (order, observer, paid = 0) => {
+  const answer = observer.report(saleReport(paid, { amountMinor: order.amountMinor }));
   if (answer !== "accept") return Promise.resolve(lost("the report was refused"));
   observer.acknowledged();
   return Promise.resolve({ end: "completed", ticket: "line 1|line 2" });
@@ -34,8 +52,21 @@ export const reverses = (order: ReversalOrder, observer: PaymentObserver): Promi
   return Promise.resolve({ end: "completed", ticket: "reversal" });
 };
 
-export const reversalReport = (order: ReversalOrder): TransactionReport =>
-  report({ amountMinor: order.amountMinor, traceNumber: "000013", originalTrace: "000012" });
+/** Traces of reversals lie beyond those of sales. */
+const REVERSALS = 5_000;
+
+/** It names the trace of the sale that {@link saleReport} gave this receipt number. */
+export function reversalReport({ amountMinor, receiptNumber }: ReversalOrder): TransactionReport {
+  const first = report();
+  const sold = Number(receiptNumber) - Number(first.receiptNumber);
+  const traceOf = (others: number): string =>
+    String(Number(first.traceNumber) + others).padStart(6, "0");
+  return report({
+    amountMinor,
+    traceNumber: traceOf(sold + REVERSALS),
+    originalTrace: traceOf(sold),
+  });
+}
 
 export const lost = (text: string): PaymentEnd => ({ end: "lost", code: "", text, ticket: "" });
 
@@ -68,6 +99,8 @@ export class ScriptedTerminal implements Terminal {
   cancelAnswer: CancelAnswer = { answer: "taken" };
   onCancel: () => void = () => {};
   paid: PaymentOrder[] = [];
+  /** Payments of a former process: their numbers are given. */
+  soldBefore = 0;
   /** Of each payment, as a driver that wants to know it asks. */
   inStep: Array<boolean | undefined> = [];
   reversal: (order: ReversalOrder, observer: PaymentObserver) => Promise<PaymentEnd> = reverses;
@@ -157,7 +190,7 @@ export class ScriptedTerminal implements Terminal {
   pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
     this.paid.push(order);
     this.inStep.push(order.inStep?.());
-    return this.script(order, this.#remembering(observer));
+    return this.script(order, this.#remembering(observer), this.soldBefore + this.paid.length - 1);
   }
 
   cancel(): Promise<CancelAnswer> {

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { transactionSchema } from "../transaction.ts";
 import { fleetMessages } from "./fleet-messages.ts";
+import { operationsOfSupervisor, orderReturnedMinor } from "./gateway-messages.ts";
 import {
   deliveryStateSchema,
-  gatewayOperationKindSchema,
   gatewayOperationSchema,
   gatewayStateSchema,
   openAtGatewaySchema,
@@ -132,28 +132,6 @@ const gatewayHistorySchema = z.object({
 });
 export type GatewayHistory = z.infer<typeof gatewayHistorySchema>;
 
-const gatewayTransactionSchema = z.object({
-  found: z.literal(true),
-  transactionPublicId: z.string(),
-  /** null: not one of this installation's orders. */
-  orderId: z.string().nullable(),
-  transactionId: z.string().nullable(),
-  currency: z.string(),
-  exponent: z.int(),
-  /**
-   * The sum that went back of this transaction already. Missing: not ours, or an older supervisor.
-   */
-  returnedMinor: z.int().min(0).optional(),
-  /** The rest that can be refunded. Missing: not known, nothing, or an older supervisor. */
-  leftMinor: z.int().positive().optional(),
-});
-
-/**
- * How much of our order went back for certain, in all: an order that the gateway has twice as far
- * as both did. Missing: not our order, or an older supervisor.
- */
-const orderReturnedMinor = z.int().min(0).optional();
-
 const empty = z.object({});
 
 /** Of a person who wants something; missing: not told, or an older tp-manager. */
@@ -227,43 +205,7 @@ export const supervisorMessages = {
     }),
     response: z.object({ outcome: z.enum(["dropped", ...outboxRefusals]) }),
   },
-  /**
-   * Which transaction of the gateway is meant. An order id resolves only through a verified
-   * notification or a lookup; a transaction id that is new here is looked up.
-   */
-  "gateway-resolve": {
-    request: z.union([
-      z.object({ orderId: z.string() }),
-      z.object({ transactionPublicId: z.string() }),
-    ]),
-    response: z.discriminatedUnion("found", [
-      gatewayTransactionSchema,
-      z.object({ found: z.literal(false), why: z.string(), candidates: z.array(z.string()) }),
-    ]),
-  },
-  /**
-   * Carries out a confirm, cancel or refund, once; a repeated operation id only tells the
-   * operation's end. null: an earlier operation of this transaction is still open.
-   */
-  "gateway-operation": {
-    request: z.object({
-      operationId: z.uuid(),
-      kind: gatewayOperationKindSchema,
-      transactionPublicId: z.string(),
-      amountMinor: z.int().positive().nullable(),
-      currency: z.string(),
-      exponent: z.int(),
-    }),
-    response: z.object({ operation: gatewayOperationSchema.nullable(), orderReturnedMinor }),
-  },
-  /**
-   * The end of an operation. An operation that never arrived is closed as "not-sent", so that its
-   * late message cannot be carried out; then the answer is null.
-   */
-  "gateway-operation-end": {
-    request: z.object({ operationId: z.uuid() }),
-    response: z.object({ operation: gatewayOperationSchema.nullable(), orderReturnedMinor }),
-  },
+  ...operationsOfSupervisor,
   /** An operator found out what became of the unknown operation of a transaction. */
   "gateway-settle": {
     request: z.object({

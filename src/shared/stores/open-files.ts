@@ -1,16 +1,12 @@
-import { chmodSync, mkdirSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { realpathSync, renameSync, statSync } from "node:fs";
+import { basename } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { bytesOf, prepared, renewLog, schemaOf } from "../sqlite.ts";
+import { copyBackAt, renewLog, schemaOf } from "../sqlite.ts";
 import type { Clock } from "../time.ts";
-import { copyChecked } from "./checked-copy.ts";
-import { fileTime, savedName } from "./copies.ts";
-import { declareRestored, syncFolder } from "./store-file.ts";
-
-/** A copy that could not be made is tried again after so long. */
-const SAVE_AGAIN_MS = 5_000;
-/** Nothing else goes on while a copy is made, so it takes one part in so many of the time. */
-const SAVE_SHARE = 20;
+import { fileTime } from "./copies.ts";
+import { FileContent } from "./file-content.ts";
+import { Rescue } from "./rescue.ts";
+import { declareRestored } from "./store-file.ts";
 
 const logEndings = ["-wal", "-shm"] as const;
 
@@ -28,28 +24,22 @@ export class OpenFiles {
   readonly #path: string;
   /** Without the ending: SQLite puts it beside the file, not beside a link that leads there. */
   readonly #log: string;
+  readonly content: FileContent;
+  readonly #rescue: Rescue;
   #own: Files;
-  /** At the last look. */
-  #bytes: number;
   #isCut = false;
-  /** The copy of what is open, and how much had been written then. */
-  #saved: { readonly path: string; readonly changes: number } | undefined;
-  /** Why the last try to save gave no copy. */
-  #unsaved: string | undefined;
-  /** On the monotonic clock. */
-  #saveNotBeforeMs = Number.NEGATIVE_INFINITY;
-
   readonly #onMended: (says: string) => void;
 
   constructor(database: DatabaseSync, path: string, onMended: (says: string) => void) {
     this.#database = database;
     this.#path = path;
+    this.content = new FileContent(database, path);
+    this.#rescue = new Rescue(database, path, this.content.file);
     this.#log = process.platform === "win32" ? path : realpathSync(path);
     this.#onMended = onMended;
     // The log is opened by the first read.
     schemaOf(database);
     this.#own = this.#found();
-    this.#bytes = this.#own.get("")?.bytes ?? 0;
   }
 
   /** Why the next start would not find what is written now, for an operator. Only looks. */
@@ -59,7 +49,7 @@ export class OpenFiles {
     if (change === "log-gone") {
       return `${this.#logGone}: it is made anew as soon as nobody else reads the database`;
     }
-    return `${this.#path} was ${happened[change]} while it is in use; ${this.#rescue(change)}`;
+    return `${this.#path} was ${happened[change]} while it is in use; ${this.#became(change)}`;
   }
 
   /**
@@ -71,24 +61,27 @@ export class OpenFiles {
     if (!this.#database.isOpen) return undefined;
     if (this.#database.isTransaction) return this.fault;
     const change = this.#change();
-    if (change === undefined) {
-      this.#forget();
-      return undefined;
-    }
+    if (change === undefined || change === "log-gone") this.#rescue.forget();
+    if (change === undefined) return undefined;
     if (change === "log-gone") this.#renewLog();
     else {
       if (change !== "missing") this.#setLogAside(change, clock);
-      const isDue = occasion === "last" || clock.monotonicMs() >= this.#saveNotBeforeMs;
-      if (change !== "cut" && isDue) this.#save(clock);
+      if (change !== "cut") this.#rescue.save(clock, occasion);
     }
     return this.fault;
   }
 
   /**
-   * Closing the database would delete a log under its name that belongs to another one, and would
-   * write into a file that holds something else by now.
+   * Closes the database, unless that would delete a log under its name that belongs to another one,
+   * or write into a file that holds something else by now.
    */
-  get mayClose(): boolean {
+  close(): void {
+    if (!this.#mayClose) return;
+    this.#database.close();
+    this.content.close();
+  }
+
+  get #mayClose(): boolean {
     if (this.#isCut) return false;
     const log = foundAt(`${this.#log}-wal`);
     return this.#change() === undefined || log === undefined || isSame(log, this.#own.get("-wal"));
@@ -98,16 +91,10 @@ export class OpenFiles {
     return `the write-ahead log of ${this.#path} was deleted or replaced while it is in use`;
   }
 
-  #rescue(change: keyof typeof happened): string {
+  #became(change: keyof typeof happened): string {
     const store = basename(this.#path, ".db");
     const steps = `./launch.sh stop, ./launch.sh restore ${store}, ./launch.sh start`;
-    if (change === "cut") return `what it held is lost: ${steps}`;
-    if (this.#unsaved !== undefined) {
-      const why = this.#unsaved;
-      return `what it holds cannot be saved (${why}): mend that while it runs, then ${steps}`;
-    }
-    if (this.#saved) return `what it holds is saved as ${this.#saved.path}: ${steps}`;
-    return "what it holds is saved as soon as nothing runs";
+    return change === "cut" ? `what it held is lost: ${steps}` : this.#rescue.says(steps);
   }
 
   #change(): Change | undefined {
@@ -115,20 +102,9 @@ export class OpenFiles {
     const isOwn = (ending: string): boolean => isSame(now.get(ending), this.#own.get(ending));
     const file = now.get("");
     if (!file || !isOwn("")) return file ? "replaced" : "missing";
-    this.#isCut ||= this.#isCutTo(file.bytes);
+    this.#isCut ||= !this.content.isKept(file.bytes);
     if (this.#isCut) return "cut";
-    this.#bytes = file.bytes;
     return logEndings.every(isOwn) ? undefined : "log-gone";
-  }
-
-  /** A VACUUM of another program makes the file smaller too; then SQLite knows of its pages. */
-  #isCutTo(bytes: number): boolean {
-    if (bytes >= this.#bytes) return false;
-    try {
-      return bytesOf(this.#database) >= this.#bytes;
-    } catch {
-      return true;
-    }
   }
 
   #found(): Files {
@@ -156,56 +132,13 @@ export class OpenFiles {
     try {
       declareRestored(this.#path, `it was ${happened[change]} while it was in use`, at);
       // From now on nothing of this database is written into the file under its name.
-      this.#database.exec("PRAGMA wal_autocheckpoint = 0");
+      copyBackAt(this.#database, 0);
       for (const end of own) {
         renameSync(`${this.#log}${end}`, `${this.#log}${end}.orphan-${at}`);
       }
     } catch {
       // Nobody may write there: the fault stays, and the next look tries again.
     }
-  }
-
-  #save(clock: Clock): void {
-    const changes = Number(prepared(this.#database, "SELECT total_changes() AS n").get()?.["n"]);
-    if (this.#saved?.changes === changes) return;
-    const begunMs = clock.monotonicMs();
-    try {
-      const path = this.#saved?.path ?? this.#savePath(clock);
-      this.#copyTo(path);
-      this.#saved = { path, changes };
-      this.#unsaved = undefined;
-    } catch (error) {
-      this.#unsaved = (error as Error).message;
-    }
-    const endedMs = clock.monotonicMs();
-    const againMs = this.#unsaved === undefined ? 0 : SAVE_AGAIN_MS;
-    this.#saveNotBeforeMs = endedMs + Math.max((endedMs - begunMs) * SAVE_SHARE, againMs);
-  }
-
-  #forget(): void {
-    this.#saved = this.#unsaved = undefined;
-    this.#saveNotBeforeMs = Number.NEGATIVE_INFINITY;
-  }
-
-  #savePath(clock: Clock): string {
-    const folder = join(dirname(this.#path), "backup");
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const store = basename(this.#path, ".db");
-    return join(folder, `${store}-${savedName(clock.now())}.db`);
-  }
-
-  /** The copy of before stays until this one is good. */
-  #copyTo(path: string): void {
-    const unfinished = `${path}.unfinished`;
-    rmSync(unfinished, { force: true });
-    try {
-      copyChecked(this.#database, unfinished);
-      chmodSync(unfinished, 0o600);
-      renameSync(unfinished, path);
-    } finally {
-      rmSync(unfinished, { force: true });
-    }
-    syncFolder(dirname(path));
   }
 }
 

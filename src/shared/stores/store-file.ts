@@ -73,15 +73,16 @@ export function writeSynced(
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** The bytes of the copy are on disk when this returns. */
-export function copySynced(from: string, to: string, mode = 0o600): void {
-  const source = openSync(from, "r");
+/** The bytes of the copy are on disk when this returns. `from`: a name, or an open file. */
+export function copySynced(from: string | number, to: string, mode = 0o600): void {
+  const source = typeof from === "number" ? from : openSync(from, "r");
   try {
     const target = openSync(to, "w", mode);
     try {
       fchmodSync(target, mode);
       const chunk = Buffer.alloc(CHUNK_BYTES);
-      for (let bytes = readSync(source, chunk); bytes > 0; bytes = readSync(source, chunk)) {
+      for (let at = 0, bytes = -1; bytes !== 0; at += bytes) {
+        bytes = readSync(source, chunk, 0, chunk.length, at);
         for (let written = 0; written < bytes; )
           written += writeSync(target, chunk, written, bytes - written);
       }
@@ -90,7 +91,7 @@ export function copySynced(from: string, to: string, mode = 0o600): void {
       closeSync(target);
     }
   } finally {
-    closeSync(source);
+    if (source !== from) closeSync(source);
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { transaction } from "../sqlite.ts";
+import { type Migration, transaction } from "../sqlite.ts";
 import { readStoreFile, writeStoreFile } from "./store-file.ts";
 import type { StoreMark } from "./store-mark.ts";
 
@@ -22,6 +22,15 @@ export const storeMigration = `
     count INTEGER NOT NULL
   ) STRICT;
 `;
+
+/** A later step of the same: what the file itself is known again by (docs/design.md 1.3). */
+export const proofMigration = {
+  goesOn: `
+  -- One row, of the page of which nothing else is; each proof that can be written counts.
+  CREATE TABLE store_proof (store TEXT NOT NULL, number INTEGER NOT NULL) STRICT;
+  INSERT INTO store_proof SELECT store, 0 FROM store_identity;
+  `,
+} satisfies Migration;
 
 /** Whether a database is the one that was here at the last start, and as complete. */
 export type StoreFinding =

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { writeAgain } from "../sqlite.ts";
+import { withoutWaiting } from "../sqlite.ts";
 import { fullDisk, isFull, storageFault } from "../storage-fault.ts";
 import type { Clock } from "../time.ts";
 import { OpenFiles } from "./open-files.ts";
@@ -113,7 +113,7 @@ export class WriteProof {
   /** Closes the database; what would be lost by that is saved before. */
   close(): void {
     this.#attend("last");
-    if (this.#files.mayClose) this.#database.close();
+    this.#files.close();
   }
 
   #attend(occasion: "next" | "last" = "next"): string | undefined {
@@ -128,7 +128,7 @@ export class WriteProof {
   #prove(): void {
     try {
       if (this.#database.isTransaction) return;
-      writeAgain(this.#database);
+      withoutWaiting(this.#database, () => this.#files.content.count());
       this.#tried(undefined);
     } catch (error) {
       if (isBusy(error)) this.#busy();

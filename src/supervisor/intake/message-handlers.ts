@@ -111,6 +111,7 @@ function gatewayHandlers({
   return {
     "gateway-resolve": (wanted) => operations.resolve(wanted),
     "gateway-operation": (request) => operations.operate(request),
+    "gateway-key": (request) => operations.ofKey(request),
     "gateway-operation-end": (request) => operations.end(request),
     "gateway-settle": (request) => operations.settle(request),
     "gateway-copies": (request) => operations.settleOrder(request),

@@ -4,6 +4,7 @@ import type { StoredNotification } from "../notifications/notification-store.ts"
 import { failedOperations } from "./failed-operations.ts";
 import { notifiedNames, notifiedSum, orderStateOf, refundedSum } from "./gateway-state.ts";
 import type { HistoryParts } from "./history-parts.ts";
+import { LOST } from "./operation-store.ts";
 
 /** The gateway's notifications about an order, and the operations asked of it. */
 export function gatewayHistoryOf(orderId: string, parts: HistoryParts): GatewayHistory {
@@ -69,6 +70,7 @@ export function notifiedEnd(
       refundedBefore(open, amountMinor, parts) + (open.amountMinor ?? amountMinor),
   };
   if (carriedOut[open.kind]) return { open, state: "done" };
+  if (open.class === LOST) return undefined; // others of its kind may be lost with it
   const asked = operations.operationsOf([transactionPublicId]);
   const onlyOne = asked.filter(({ kind }) => kind === open.kind).length === 1;
   return onlyOne && happened(notifiedNames[open.kind], "nok", since)
@@ -85,6 +87,7 @@ export function refundedBefore(
   amountMinor: number,
   { operations, notifications }: HistoryParts,
 ): number {
+  if (open.class === LOST) return amountMinor; // others may be lost with it
   const { transactionPublicId } = open;
   const owner = operations.ownerOf(transactionPublicId);
   const told = owner ? toldOf(transactionPublicId, owner, notifications) : [];

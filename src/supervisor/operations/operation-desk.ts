@@ -13,6 +13,7 @@ import type { GatewayOperations } from "../gateway/gateway.ts";
 import type { LookedUp, LookupAnswer } from "../gateway/lookup.ts";
 import { operationEnd } from "../gateway/operation-request.ts";
 import type { NotificationStore } from "../notifications/notification-store.ts";
+import { type Losses, mayBeLost, repeatedBy } from "./asked-before.ts";
 import { failedOperations } from "./failed-operations.ts";
 import { gatewayHistoryOf, notifiedEnd, refundedBefore } from "./gateway-history.ts";
 import type { HistoryParts } from "./history-parts.ts";
@@ -36,6 +37,7 @@ interface OperationDeskParts {
   readonly gateway: GatewayOperations;
   readonly clock: Clock;
   readonly notifications: NotificationStore;
+  readonly losses: Losses;
   readonly log: Logger;
 }
 
@@ -105,15 +107,19 @@ export class OperationDesk {
   }
 
   async operate(request: Request<"gateway-operation">): Promise<Response<"gateway-operation">> {
-    const { store, clock, log } = this.#parts;
-    const { operationId, transactionPublicId, kind } = request;
+    const { store, clock, losses, log } = this.#parts;
+    const { operationId, transactionPublicId, kind, key } = request;
     if (store.operation(operationId)) return await this.end({ operationId });
     if (store.isForbidden(operationId)) {
       throw new Error(`the operation ${operationId} came too late and was closed before`);
     }
     const confirmed = kind === "confirm" ? this.#confirmed(transactionPublicId) : undefined;
     if (confirmed) return this.#answer(confirmed);
-    if (!store.begin(request, clock.now())) return { operation: null };
+    const repeats = repeatedBy(request, clock.now(), store, losses);
+    if (repeats !== undefined) return { operation: null, repeats };
+    const before = key && store.ofKey(key.idempotencyKey)?.operation;
+    const isUsed = before !== undefined && before.state !== "not-sent";
+    if (isUsed || !store.begin(request, clock.now(), key)) return { operation: null };
     log.info({ operationId, transactionPublicId, kind }, "asking the gateway");
     const sending = this.#send(request).finally(() => this.#running.delete(operationId));
     this.#running.set(operationId, sending);
@@ -123,12 +129,40 @@ export class OperationDesk {
 
   async end({
     operationId,
+    asked,
   }: Request<"gateway-operation-end">): Promise<Response<"gateway-operation-end">> {
-    const { store, clock } = this.#parts;
+    const { store, clock, losses } = this.#parts;
     await this.#running.get(operationId);
     const operation = store.operation(operationId);
-    if (!operation) store.forbid(operationId, clock.now());
-    return this.#answer(operation);
+    if (operation) return this.#answer(operation);
+    store.forbid(operationId, clock.now());
+    if (!asked || !losses.mayLack(asked.askedAtMs)) return { operation: null };
+    store.addLost({ operationId, ...asked }, asked.askedAtMs, clock.now());
+    const open = store.openOf(asked.transactionPublicId);
+    if (open?.operationId === operationId) {
+      this.#alarmUnknown(operationId);
+      this.#lookups.begin(open.transactionPublicId);
+    }
+    // Where another one is open, this one waits for its end.
+    return this.#answer(open && { ...open, operationId, state: "unknown" });
+  }
+
+  /** The operation that a caller asked for with its key, after its end. */
+  async ofKey({
+    idempotencyKey,
+    target,
+  }: Request<"gateway-key">): Promise<Response<"gateway-key">> {
+    const { store, losses } = this.#parts;
+    await this.#running.get(store.ofKey(idempotencyKey)?.operation.operationId ?? "");
+    const known = store.ofKey(idempotencyKey);
+    if (!known) return { known: null, mayBeLost: mayBeLost(target, store, losses) };
+    const owner = store.ownerOf(known.operation.transactionPublicId);
+    const { orderId = null, transactionId = null } = owner ?? {};
+    const { orderReturnedMinor } = this.#answer(known.operation);
+    return {
+      known: { ...known, orderId, transactionId, orderReturnedMinor },
+      mayBeLost: false,
+    };
   }
 
   settle({
@@ -228,7 +262,7 @@ export class OperationDesk {
     const returnedMinor = returnedOfCopy(transactionPublicId, owner, this.#known);
     const where = { orderId, transactionId, currency, exponent, returnedMinor };
     const left = leftOf(owner.amountMinor - returnedMinor);
-    return { found: true, transactionPublicId, ...where, ...left };
+    return { found: true, transactionPublicId, ...where, ...left, remembers: true };
   }
 
   #answer(operation: GatewayOperation | undefined): Response<"gateway-operation"> {
@@ -238,7 +272,7 @@ export class OperationDesk {
   }
 
   async #resolveByLookup(id: string): Promise<Response<"gateway-resolve">> {
-    const { store } = this.#parts;
+    const { store, losses } = this.#parts;
     const none = (why: string): Response<"gateway-resolve"> => ({
       found: false,
       why,
@@ -255,11 +289,13 @@ export class OperationDesk {
     if (orderId !== null && store.transactionsOf(orderId).length > 0) {
       return none("its amount, currency or order does not agree with our order");
     }
+    // The transaction may be that of our order, and a return of that order under way.
+    if (!losses.isWhole) return none("supervisor.db was lost, and not all orders are back yet");
     if (currency === null) return none("the lookup tells no currency");
     const of = { orderId: null, transactionId: null, currency, exponent };
     const { amountMinor, capturedMinor, refundedMinor } = answer.found;
     const left = leftOf((capturedMinor ?? amountMinor ?? 0) - (refundedMinor ?? 0));
-    return { found: true, transactionPublicId: id, ...of, ...left };
+    return { found: true, transactionPublicId: id, ...of, ...left, remembers: true };
   }
 
   /** Unasked, a lookup says only that an operation was carried out. true: it is still open. */

@@ -13,6 +13,21 @@ import { operationOf } from "./operation-row.ts";
 
 type Row = Record<string, SQLOutputValue>;
 
+/** The caller's own key of an operation, and all that was asked for with it. */
+interface OperationKey {
+  readonly idempotencyKey: string;
+  readonly asked: string;
+}
+
+interface KeyedOperation {
+  readonly operation: GatewayOperation;
+  readonly asked: string;
+  readonly currency: string;
+}
+
+/** The class of an operation that this database has lost. */
+export const LOST = "lost";
+
 export type SettledBy = "answer" | "notification" | "lookup" | "operator";
 
 /** The gateway's ids of our orders and the operations asked of it. On disk when a call returns. */
@@ -125,22 +140,77 @@ export class OperationStore {
   }
 
   /** The write-ahead record. false: an earlier operation of the transaction is still open. */
-  begin(request: OperationRequest, nowMs: number): boolean {
-    return transaction(this.#database, () => {
-      if (this.openOf(request.transactionPublicId)) return false;
+  begin(request: OperationRequest, nowMs: number, key?: OperationKey): boolean {
+    return this.#insert(request, "sending", nowMs, key);
+  }
+
+  /** One that this database has lost is open from now on, where no other one is. */
+  addLost(request: OperationRequest, askedAtMs: number, nowMs: number): void {
+    transaction(this.#database, () => {
+      if (!this.#insert(request, "unknown", askedAtMs)) return;
       this.#run(
-        `INSERT INTO gateway_operations (operation_id, kind, transaction_public_id, amount_minor,
-           currency, exponent, state, asked_at_ms) VALUES (?, ?, ?, ?, ?, ?, 'sending', ?)`,
-        request.operationId,
-        request.kind,
-        request.transactionPublicId,
-        request.amountMinor,
-        request.currency,
-        request.exponent,
+        `UPDATE gateway_operations SET class = ?, ended_at_ms = ?,
+           description = 'supervisor.db was lost while its answer was awaited'
+         WHERE operation_id = ?`,
+        LOST,
         nowMs,
+        request.operationId,
       );
-      return true;
     });
+  }
+
+  #insert(
+    request: OperationRequest,
+    state: "sending" | "unknown",
+    askedAtMs: number,
+    key?: OperationKey,
+  ): boolean {
+    if (this.openOf(request.transactionPublicId)) return false;
+    this.#run(
+      `INSERT INTO gateway_operations (operation_id, kind, transaction_public_id, amount_minor,
+         currency, exponent, state, asked_at_ms, idempotency_key, asked)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      request.operationId,
+      request.kind,
+      request.transactionPublicId,
+      request.amountMinor,
+      request.currency,
+      request.exponent,
+      state,
+      askedAtMs,
+      key?.idempotencyKey ?? null,
+      key?.asked ?? null,
+    );
+    return true;
+  }
+
+  /** The newest operation with a caller's key: an older one was not sent. */
+  ofKey(idempotencyKey: string): KeyedOperation | undefined {
+    const row = this.#get(
+      `SELECT * FROM gateway_operations WHERE idempotency_key = ? ORDER BY rowid DESC LIMIT 1`,
+      idempotencyKey,
+    );
+    if (!row) return undefined;
+    const { asked, currency } = row;
+    return { operation: operationOf(row), asked: String(asked), currency: String(currency) };
+  }
+
+  /** The newest refund of this amount, asked for since, that was done or may have been. */
+  refundSince(
+    transactionPublicId: string,
+    amountMinor: number | null,
+    sinceMs: number,
+  ): GatewayOperation | undefined {
+    const row = this.#get(
+      `SELECT * FROM gateway_operations
+       WHERE transaction_public_id = ? AND asked_at_ms > ? AND kind = 'refund'
+         AND amount_minor = ? AND state NOT IN ('refused', 'not-sent')
+       ORDER BY asked_at_ms DESC LIMIT 1`,
+      transactionPublicId,
+      sinceMs,
+      amountMinor,
+    );
+    return row && operationOf(row);
   }
 
   /** The end of the one exchange. */

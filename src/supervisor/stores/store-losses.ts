@@ -72,6 +72,12 @@ export class StoreLosses {
     return origin !== "payment" || approvedAtMs <= lostAtMs;
   }
 
+  /** Something of this moment may be missing here, however long ago the loss was. */
+  mayLack(atMs: number): boolean {
+    const row = prepared(this.#database, "SELECT max(at_ms) AS at_ms FROM store_loss").get();
+    return typeof row?.["at_ms"] === "number" && atMs <= row["at_ms"];
+  }
+
   /** No loss is open: every transaction that was ever handed over is here. */
   get isWhole(): boolean {
     const sql = "SELECT 1 FROM store_loss WHERE ended_at_ms IS NULL LIMIT 1";

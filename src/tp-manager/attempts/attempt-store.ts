@@ -1,13 +1,14 @@
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
-import type { NextFound } from "./evidence-policy.ts";
-import type { SinceSale } from "./freshness-policy.ts";
+import type { NextFound } from "../matching/facts.ts";
+import type { SinceSale } from "../matching/fresh-number.ts";
+import type { Baseline } from "../terminal/terminal.ts";
+import type { NoteStep } from "./attempt-event.ts";
 import type {
   Attempt,
-  AttemptEvent,
   AttemptPhase,
   AttemptState,
+  AttemptStep,
   NotCharged,
   PaymentRequest,
 } from "./payment.ts";
@@ -46,7 +47,7 @@ export interface AttemptStore {
   read(transactionId: string): Attempt | undefined;
   /** The order of an attempt, in the archive too. */
   orderOf(transactionId: string): string | undefined;
-  events(transactionId: string): AttemptEvent[];
+  events(transactionId: string): AttemptStep[];
 
   /** The write-ahead record: an attempt in phase "sent". */
   begin(attempt: {
@@ -72,9 +73,9 @@ export interface AttemptStore {
       /** The phase that the attempt must be in now; any other is a fault of this program. */
       readonly from: AttemptPhase;
       readonly state: AttemptState;
-      readonly event: AttemptEvent;
+      readonly event: AttemptStep;
       /** Steps before it that were not written yet; `state` comes of them as well. */
-      readonly earlier?: readonly AttemptEvent[];
+      readonly earlier?: readonly AttemptStep[];
       readonly ticket?: string;
       readonly handOff?: Transaction;
       readonly withdraw?: boolean;
@@ -91,17 +92,11 @@ export interface AttemptStore {
   begunSince(atMs: number): string[];
   /** Attempts of the orders in the archive, by their times; the archive has its own positions. */
   listArchived(page: ListPage): ListedAttempt[];
-  addEvent(transactionId: string, event: AttemptEvent): void;
+  addEvent(transactionId: string, note: NoteStep): void;
 
   countInDoubt(): number;
   /** Attempts that a process cannot leave behind unasked, in the order they were begun. */
   unfinished(): Attempt[];
-  /**
-   * The order that this very transaction belongs to: as its sale or as the reversal of that sale.
-   * The attempt `except` is left out.
-   */
-  orderOfReport(report: TransactionReport, except: string): string | undefined;
-
   /** The first sale or reversal that was begun at a terminal after the attempt's last command. */
   nextCommand(transactionId: string): NextFound | undefined;
 

@@ -1,8 +1,8 @@
 import type { ErrorCode } from "../../shared/errors.ts";
 import { unreachable } from "../../shared/invariant.ts";
+import { namesAnotherSale } from "../matching/comparison.ts";
 import type { AbortReason, PaymentEnd, TransactionReport } from "../terminal/terminal.ts";
 import { type AttemptInput, impossible } from "./attempt-input.ts";
-import { namesAnotherSale } from "./comparison-policy.ts";
 import {
   type AttemptState,
   type ChargedState,
@@ -113,7 +113,7 @@ function advanceInDoubt(state: InDoubtState, input: AttemptInput): AttemptState 
           state.told ?? {
             status: "failed",
             error: "TERMINAL_FAULT",
-            message: input.message,
+            message: input.because,
             terminalCode: null,
           },
       };

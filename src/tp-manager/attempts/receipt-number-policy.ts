@@ -1,4 +1,4 @@
-import { RECEIPT_MAX } from "./comparison-policy.ts";
+import { RECEIPT_MAX } from "../matching/comparison.ts";
 import type { LedgerEntry } from "./reconciliation.ts";
 
 /**

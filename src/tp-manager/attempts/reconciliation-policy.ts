@@ -1,5 +1,5 @@
+import { sameTerminal } from "../matching/comparison.ts";
 import type { ClosingTotals, TerminalIdentity } from "../terminal/terminal.ts";
-import { sameTerminal } from "./comparison-policy.ts";
 import {
   formerReceipt,
   isInReceipts,

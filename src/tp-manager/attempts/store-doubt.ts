@@ -41,10 +41,10 @@ export interface DoubtStore {
   /** Takes orders over, those that are here already too; `to`: how far; `done`: these were all. */
   takeOver(orders: readonly KnownOrder[], page: TakenPage | null, atMs: number): void;
   /**
-   * Whether the journal knows a transaction of the terminal, from whatever attempt or report, or
-   * has an attempt in doubt that can have made it. `limitMs` is the terminal's own time limit.
+   * Whether the journal knows a transaction of the terminal: that of an attempt, one that was
+   * stored before an attempt or reported when nothing ran, or one that was told as unmatched.
    */
-  knowsReport(report: TransactionReport, limitMs: number): boolean;
+  knowsReport(report: TransactionReport): boolean;
   /**
    * Whether the terminal has taken back a sale that it made after the newest charge or reversal of
    * this journal that is one by its own word. An attempt since can have made that sale only where

@@ -1,9 +1,9 @@
+import type { StrayFinding } from "../matching/table.ts";
 import type {
   TelecollectionEnd,
   TerminalIdentity,
   TransactionReport,
 } from "../terminal/terminal.ts";
-import type { StrayFinding } from "./ladder-policy.ts";
 
 /** An end of day as it was asked for and as it ended; null while its end is not known. */
 export interface TelecollectionRow {
@@ -68,6 +68,8 @@ export interface TerminalLog {
   soldSinceStray(id: number): boolean;
   /** An end of day may have run after it was reported, one that had been begun before included. */
   closedSinceStray(id: number): boolean;
+  /** Results that no order asked for, reported since the attempt was begun, the newest first. */
+  straysSince(transactionId: string): StrayRow[];
   /** A result that no order asked for was reported since the attempt was begun. */
   straySince(transactionId: string): boolean;
   endStray(id: number, atMs: number, finding: StrayFinding, because: string): void;

@@ -6,9 +6,10 @@ import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { UnwrittenStep } from "../attempts/attempt-writer.ts";
 import type { Announce } from "../attempts/event-table.ts";
 import { storage } from "../attempts/failures.ts";
-import type { SaleToReverse } from "../attempts/freshness-policy.ts";
 import type { Attempt } from "../attempts/payment.ts";
 import { isInDoubt, phaseTable } from "../attempts/phase-table.ts";
+import type { SaleToReverse } from "../matching/fresh-number.ts";
+import type { Matcher } from "../matching/matcher.ts";
 import type { Baseline, HeldTerminal, TerminalFacts } from "../terminal/terminal.ts";
 import type { LateResults } from "./late-results.ts";
 import type { OneWay } from "./one-way.ts";
@@ -16,9 +17,9 @@ import { PaymentRun } from "./payment-run.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { Recovery } from "./recovery.ts";
 import { runReversal } from "./reversal-run.ts";
-import type { StrayReports } from "./stray-reports.ts";
 import type { TerminalGate } from "./terminal-gate.ts";
 import type { TerminalTurn } from "./terminal-turn.ts";
+import type { Unmatched } from "./unmatched.ts";
 
 interface CommandParts {
   readonly attempts: AttemptStore;
@@ -40,7 +41,8 @@ interface CommandParts {
   readonly proof?: Pick<WriteProof, "assertKept"> | undefined;
   readonly gate: Pick<TerminalGate, "prepare">;
   readonly recovery: Pick<Recovery, "recover" | "doubted" | "learn" | "askAgain">;
-  readonly strays: Pick<StrayReports, "found">;
+  readonly unmatched: Pick<Unmatched, "found">;
+  readonly matcher: Matcher;
   readonly lateResults: Pick<LateResults, "caughtUp" | "spokenFor">;
   readonly oneWay: Pick<OneWay, "isOf" | "shown" | "learn">;
   readonly reconciler: Pick<Reconciler, "sold">;
@@ -101,10 +103,10 @@ export class FinancialCommands {
 
   /** The gate, and a look at what the terminal has stored: nothing may be hidden by a sale. */
   async #prepare(preparing: AbortController): Promise<Baseline> {
-    const { gate, strays, recovery } = this.#parts;
+    const { gate, unmatched, recovery } = this.#parts;
     const baseline = await gate.prepare(preparing);
     // The sale may be that of an attempt which stayed unknown.
-    if (strays.found(baseline)) recovery.askAgain();
+    if (unmatched.found(baseline)) recovery.askAgain();
     return baseline;
   }
 

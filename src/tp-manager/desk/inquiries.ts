@@ -1,9 +1,9 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
-import { sameTerminal } from "../attempts/comparison-policy.ts";
-import { type EarlierLook, isUnchanged, type Look } from "../attempts/evidence-policy.ts";
-import type { Conclusion, Verdict } from "../attempts/ladder-policy.ts";
+import { sameTerminal } from "../matching/comparison.ts";
+import { type EarlierLook, isUnchanged, type Look } from "../matching/facts.ts";
+import type { Conclusion, Verdict } from "../matching/table.ts";
 import { type Terminal, type TerminalIdentity, TerminalUnavailable } from "../terminal/terminal.ts";
 
 /** Something that only the terminal can clear up. The methods throw when the journal fails. */

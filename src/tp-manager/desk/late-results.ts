@@ -127,10 +127,9 @@ export class LateResults {
     const { report, judgement } = state.last ?? {};
     if (!report || (judgement !== "agrees" && judgement !== "not-good")) return attempt;
     const writer = new AttemptWriter(attempt, this.#parts);
-    const input = { input: "told-late", report, judgement } as const;
     const because = "the result was on disk before the payment's end";
-    const detail = { report, judgement, wasStored: true, because };
-    const after = writer.advance(input, "told-late", detail);
+    const input = { input: "told-late", report, judgement, wasStored: true, because } as const;
+    const after = writer.advance(input);
     if (isCharged(after.state)) this.#parts.settled(after);
     this.wasInVain(after);
     return after;
@@ -275,8 +274,7 @@ export class LateResults {
   ): void {
     const { inquiries, settled } = this.#parts;
     const writer = new AttemptWriter(attempt, this.#parts);
-    const input = { input: "told-late", report, judgement } as const;
-    const after = writer.advance(input, "told-late", { report, judgement, because });
+    const after = writer.advance({ input: "told-late", report, judgement, because });
     this.wasInVain(after);
     if (judgement === "disagrees") tellMismatch(writer, report, "it cannot be refused");
     writer.log("warn", { judgement }, `the terminal told the result late: ${after.state.phase}`);
@@ -297,8 +295,7 @@ export class LateResults {
   #charge(attempt: Attempt, report: TransactionReport, because: string): boolean {
     if (this.#wasTriedAgain(attempt)) return false;
     const writer = new AttemptWriter(attempt, this.#parts);
-    const detail = { report, toldBefore: attempt.state, because };
-    const charged = writer.advance({ input: "found-charged", report }, "charged-late", detail);
+    const charged = writer.advance({ input: "found-charged", report, because });
     const words =
       "the terminal told a sale after the order had been answered as not charged; the order is " +
       "charged: see that the customer gets the goods, or give the money back";
@@ -329,9 +326,7 @@ export class LateResults {
 
   #doubt(attempt: Attempt, report: TransactionReport, because: string): AttemptWriter {
     const writer = new AttemptWriter(attempt, this.#parts);
-    const judgement = "disagrees";
-    const detail = { report, judgement, toldBefore: attempt.state, because };
-    writer.advance({ input: "found-doubtful", report, judgement }, "doubted-late", detail);
+    writer.advance({ input: "found-doubtful", report, judgement: "disagrees", because });
     this.#parts.inquiries.reconsider();
     return writer;
   }

@@ -1,12 +1,7 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import { isoTime, type Timer } from "../../shared/time.ts";
+import type { Timer } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
-import {
-  compareReports,
-  mayBeAnotherSale,
-  namesAnotherSale,
-} from "../attempts/comparison-policy.ts";
 import { newestAttempts } from "../attempts/newest-attempts.ts";
 import {
   type Attempt,
@@ -19,6 +14,8 @@ import {
 } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { referenceOf } from "../attempts/reference-policy.ts";
+import { compareReports, mayBeAnotherSale, namesAnotherSale } from "../matching/comparison.ts";
+import type { Matcher } from "../matching/matcher.ts";
 import type {
   CancelAnswer,
   GoodsDecision,
@@ -36,6 +33,7 @@ interface RunParts extends WriterParts {
   readonly attempts: WriterParts["attempts"] & Pick<AttemptStore, "unfinished" | "newest">;
   readonly terminal: HeldTerminal & Pick<TerminalFacts, "capabilities">;
   readonly paymentTimeoutMs: number;
+  readonly matcher: Pick<Matcher, "knownInPayment">;
   readonly oneWay: Pick<OneWay, "isOf" | "shown" | "learn">;
 }
 
@@ -148,7 +146,7 @@ export class PaymentRun {
     if (!goods) return "other";
     if (goods.decision) return sameDecision(goods.decision, decision) ? "decided" : "other";
     if (this.#isOver) return "other";
-    this.#writer.advance({ input: "decide", decision }, "goods-decided", { ...decision, why });
+    this.#writer.advance({ input: "decide", decision, why });
     this.#timer?.clear();
     this.#parts.terminal.decideGoods?.(decision);
     return "taken";
@@ -171,6 +169,7 @@ export class PaymentRun {
 
   #report(report: TransactionReport): "accept" | "refuse" | "hold" {
     const { state, request } = this.#writer.attempt;
+    const { matcher } = this.#parts;
     const goods = isPaying(state) ? state.goods : null;
     const second = this.#isSecondSale(report);
     // A decision about the goods is followed by a report of its own, which may be nameless too.
@@ -182,15 +181,18 @@ export class PaymentRun {
     const expectedMinor =
       goods?.decision?.goods === "partly-issued" ? goods.decision.amountMinor : request.amountMinor;
     const order = { amountMinor: expectedMinor, currencyNumeric: request.currency.numeric };
-    const judgement = this.#isOld(report) ? "disagrees" : judgeReport(order, report);
+    const known = report.good ? matcher.knownInPayment(report, this.#writer.attempt) : undefined;
+    const judgement = known === undefined ? judgeReport(order, report) : "disagrees";
     if (judgement === "agrees" && request.delivery && !goods) return this.#hold(report);
-    this.#writer.advance({ input: "report", report, judgement }, "report", { judgement, report });
+    const because = known === undefined ? {} : { because: known };
+    this.#writer.advance({ input: "report", report, judgement, ...because });
     if (judgement !== "disagrees") {
       tellDifference(this.#writer, report);
       return "accept";
     }
     const { cannotRefuse } = this.#parts.terminal.capabilities;
-    tellMismatch(this.#writer, report, cannotRefuse ? "it cannot be refused" : "refused");
+    const fate = cannotRefuse ? "it cannot be refused" : "refused";
+    tellMismatch(this.#writer, report, known === undefined ? fate : `${known}; ${fate}`);
     return "refuse";
   }
 
@@ -215,27 +217,15 @@ export class PaymentRun {
   }
 
   #refuseSecond(report: TransactionReport): "refuse" {
-    this.#writer.advance({ input: "second-sale", report }, "second-sale", { report });
+    this.#writer.advance({ input: "second-sale", report });
     return "refuse";
-  }
-
-  /**
-   * The terminal's last transaction from before the payment cannot be its result
-   * (docs/design.md 3.1).
-   */
-  #isOld(report: TransactionReport): boolean {
-    const last = this.#writer.attempt.baseline?.last;
-    return last?.kind === "transaction" && compareReports(last.report, report) === "same";
   }
 
   #hold(report: TransactionReport): "hold" {
     const { clock } = this.#parts;
     const windowMs = (this.#writer.attempt.request.delivery?.withinSeconds ?? 0) * 1000;
     const decideByMs = clock.now() + windowMs;
-    const attempt = this.#writer.advance({ input: "hold", report, decideByMs }, "approved", {
-      report,
-      decideBy: isoTime(decideByMs),
-    });
+    const attempt = this.#writer.advance({ input: "hold", report, decideByMs });
     this.#timer?.clear();
     this.#timer = clock.startTimer("goods window", windowMs, () => this.#windowIsOver());
     this.#approved.resolve(attempt);
@@ -274,20 +264,14 @@ export function tellDifference(writer: AttemptWriter, { good, differs }: Transac
 /** Prompts and acknowledgements are treated alike for every financial command. */
 export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> {
   return {
-    acknowledged: () => writer.heard({ input: "acknowledged" }, "acknowledged"),
+    acknowledged: () => writer.heard({ input: "acknowledged" }),
     prompt: (prompt: Prompt) => writer.prompted(prompt),
   };
 }
 
 /** `cancelled`: we had asked the terminal to cancel. */
 export function writeEnd(writer: AttemptWriter, end: PaymentEnd, cancelled = false): Attempt {
-  const { end: kind, ...detail } = end;
-  return writer.advance(
-    { input: "end", end, cancelled },
-    `end-${kind}`,
-    detail,
-    "ticket" in end ? end.ticket : "",
-  );
+  return writer.advance({ input: "end", end, ...(cancelled ? { cancelled } : {}) });
 }
 
 export function orderOf(request: PaymentRequest): PaymentOrder {
@@ -308,9 +292,6 @@ function sameDecision(a: GoodsDecision, b: GoodsDecision): boolean {
   return a.goods === b.goods && part(a) === part(b);
 }
 
-/** With more customers turned away in a row than these, nothing is claimed. */
-const ATTEMPTS_LOOKED_AT = 50;
-
 /**
  * Whether journal and terminal agree on everything before this attempt: nothing else is unsettled,
  * and the last transaction that the terminal told just before it is the last one that was settled
@@ -322,7 +303,7 @@ function inStep(
 ): boolean {
   const others = attempts.unfinished().filter((open) => open.transactionId !== transactionId);
   if (others.length > 0 || !baseline) return false;
-  const last = newestAttempts(attempts, ATTEMPTS_LOOKED_AT)
+  const last = newestAttempts(attempts)
     .map(({ state }) => state)
     .find((state) => saleOf(state) !== undefined);
   if (!last) return baseline.last.kind === "none";

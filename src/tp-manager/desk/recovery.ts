@@ -1,59 +1,43 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
+import type { NoteKind } from "../attempts/attempt-event.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type UnwrittenStep } from "../attempts/attempt-writer.ts";
-import { compareReports, sameTerminal } from "../attempts/comparison-policy.ts";
-import { doubtOfAttempt } from "../attempts/doubt-policy.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import {
-  type Doubt,
-  type EarlierLook,
-  isSeenInTime,
-  type Known,
-  type Look,
-  lostSince,
-} from "../attempts/evidence-policy.ts";
-import { type Conclusion, judge, judgeByNext, type Verdict } from "../attempts/ladder-policy.ts";
-import {
   type Attempt,
-  type AttemptState,
   type InDoubtState,
   isCharged,
   type ReversalInDoubtState,
 } from "../attempts/payment.ts";
-import { judgeReport } from "../attempts/payment-machine.ts";
-import { isFromPayment } from "../attempts/payment-time-policy.ts";
 import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
-import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
-import type {
-  TelecollectionEnd,
-  TerminalFacts,
-  TerminalIdentity,
-  TransactionReport,
-} from "../terminal/terminal.ts";
+import type { TerminalLog } from "../attempts/terminal-log.ts";
+import { type Proof, proofInWords, RULES_VERSION } from "../matching/answer.ts";
+import { type EarlierLook, isSeenInTime, type Look } from "../matching/facts.ts";
+import { anyTerminal, identityOf, Knowledge } from "../matching/knowledge.ts";
+import type { Matcher } from "../matching/matcher.ts";
+import { type Conclusion, judge, judgeByNext, type Verdict } from "../matching/table.ts";
+import type { TelecollectionEnd, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
-import type { LateCharges } from "./late-charges.ts";
 import type { LateResults } from "./late-results.ts";
 
 /** The event of an attempt whose first complete run ended without proof (docs/design.md 3.5). */
 const UNSETTLED = "recovery-unsettled";
 /** Ends that the terminal said; what came before them is past. */
 const heardEnds = ["end-completed", "end-aborted"];
-/** The newest ones; a result of the attempt in doubt came a short while after it. */
-const STRAYS_LOOKED_AT = 10;
 
 interface RecoveryParts {
   readonly attempts: AttemptStore;
-  readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "strays">;
+  readonly terminalLog: TerminalLog;
   readonly terminal: TerminalFacts;
   readonly clock: Clock;
   readonly log: Logger;
   /** Time between the two reads that prove a charge whose acknowledgement is not proven. */
   readonly confirmAfterMs: number;
   readonly inquiries: Inquiries;
-  readonly lateCharges: Pick<LateCharges, "rivalOf">;
+  readonly matcher: Matcher;
   readonly lateResults: Pick<LateResults, "endStored">;
   /** Called when an attempt has become charged or reversed, so that it is handed over. */
   readonly settled: (attempt: Attempt) => void;
@@ -65,9 +49,11 @@ interface RecoveryParts {
  */
 export class Recovery {
   readonly #parts: RecoveryParts;
+  readonly #knowledge: Knowledge;
 
   constructor(parts: RecoveryParts) {
     this.#parts = parts;
+    this.#knowledge = new Knowledge(parts);
   }
 
   /**
@@ -129,8 +115,8 @@ export class Recovery {
       for (const attempt of attempts.unfinished()) {
         const state = doubtOf(attempt);
         if (!state || inquiries.has(attempt.transactionId)) continue;
-        const doubt = this.#doubt(attempt, state, 0);
-        const proof = judgeByNext(doubt, this.#known(attempt, null));
+        const doubt = this.#knowledge.doubt(attempt, state, 0);
+        const proof = judgeByNext(doubt, this.#knowledge.ofAttempt(attempt, null));
         if (proof) this.#conclude(attempt, proof, null);
       }
     } catch (error) {
@@ -173,8 +159,8 @@ export class Recovery {
       const state = now && doubtOf(now);
       if (!now || !state) return { verdict: "no-answer", because: "it was settled meanwhile" };
       isWatched &&= isSeenInTime(earlier ? look.atMs - earlier.atMs : this.#unseenMs(now));
-      const doubt = { ...this.#doubt(now, state, lostSinceMs), isWatched };
-      const known = this.#known(now, look);
+      const doubt = { ...this.#knowledge.doubt(now, state, lostSinceMs), isWatched };
+      const known = this.#knowledge.ofAttempt(now, look);
       return judge(doubt, look, known, earlier, this.#parts.confirmAfterMs);
     };
     return {
@@ -214,102 +200,38 @@ export class Recovery {
     unwritten: UnwrittenStep[] = [],
   ): Attempt {
     const writer = new AttemptWriter(attempt, { ...this.#parts, unwritten });
-    const interrupted = writer.advance({ input: "interrupted", ...how }, "interrupted", how);
+    const interrupted = writer.advance({ input: "interrupted", ...how });
     return this.#parts.lateResults.endStored(interrupted);
-  }
-
-  #doubt(attempt: Attempt, state: InDoubtState | ReversalInDoubtState, lostSinceMs: number): Doubt {
-    const { terminal } = this.#parts;
-    const { paymentLimitMs: limitMs, printsCount = false } = terminal.capabilities;
-    const times = { lostSinceMs, limitMs, printsCount };
-    const told = doubtOfAttempt(attempt, state, times);
-    const doubt = { ...told, wasStored: this.#wasSeenStored(attempt, told) };
-    const late = doubt.heard.good ? undefined : this.#reportedLate(attempt, doubt);
-    return late ? { ...doubt, heard: { ...doubt.heard, good: late, refused: true } } : doubt;
-  }
-
-  /** A look at a terminal that had stored nothing before has shown a transaction since. */
-  #wasSeenStored({ transactionId }: Attempt, { before }: Doubt): boolean {
-    if (before.kind !== "none") return false;
-    return this.#parts.attempts.events(transactionId).some(({ detail }) => {
-      const { observation } = detail as { observation?: Look | null };
-      return observation?.last.kind === "transaction";
-    });
-  }
-
-  /**
-   * A result that came after the end of the only attempt in doubt at its terminal, for what that
-   * attempt asked: it was refused, and it is that attempt's all the same.
-   */
-  #reportedLate(attempt: Attempt, { identity, asked }: Doubt): TransactionReport | undefined {
-    const { attempts, terminalLog } = this.#parts;
-    const others = attempts
-      .unfinished()
-      .filter((other) => sameTerminal(identityOf(other), identity));
-    if (!asked || others.length !== 1) return undefined;
-    // An order that was lost with the journal fits as well.
-    if (attempts.nextCommand(attempt.transactionId) === lostSince) return undefined;
-    const { amountMinor, currency } = attempt.request;
-    const order = { amountMinor, currencyNumeric: currency.numeric };
-    const isOurs = ({ report, identity: at, atMs }: StrayRow): boolean =>
-      sameTerminal(at, identity) &&
-      judgeReport(order, report) === "agrees" &&
-      // A wall clock can jump either way.
-      Math.abs(atMs - asked.sentAtMs) <= 2 * asked.limitMs &&
-      isFromPayment(asked, report) !== false;
-    const late = terminalLog.strays(STRAYS_LOOKED_AT).filter(isOurs);
-    return late.length === 1 ? late[0]?.report : undefined;
-  }
-
-  #known(attempt: Attempt, look: Look | null): Known {
-    const { attempts, terminalLog, lateCharges } = this.#parts;
-    const { transactionId, startedAtMs } = attempt;
-    const next = attempts.nextCommand(transactionId);
-    const rivalOf = (last: Look["last"]): string | null => lateCharges.rivalOf(attempt, last);
-    const ownerOf = (last: Look["last"] | undefined): string | null =>
-      last?.kind === "transaction" ? this.#ownerOf(last.report, transactionId) : null;
-    return {
-      foundIs: ownerOf(look?.last),
-      rival: look && rivalOf(look.last),
-      strayIs: null,
-      next: next ? { ...next, foundIs: ownerOf(next.found), rival: rivalOf(next.found) } : null,
-      soldSince: next !== undefined,
-      closedSince: terminalLog.telecollectionSince(startedAtMs, transactionId) !== undefined,
-    };
-  }
-
-  /** The other order whose sale a transaction is, or which is in doubt and had reported it. */
-  #ownerOf(found: TransactionReport, transactionId: string): string | null {
-    const { attempts } = this.#parts;
-    const owner = attempts.orderOfReport(found, transactionId);
-    if (owner !== undefined) return owner;
-    const others = attempts.unfinished().filter((other) => other.transactionId !== transactionId);
-    return others.find(({ state }) => hasReported(state, found))?.request.orderId ?? null;
   }
 
   #conclude(before: Attempt, conclusion: Conclusion, look: Look | null): void {
     const writer = new AttemptWriter(before, this.#parts);
-    const detail = { because: conclusion.because, observation: look };
+    const grounds = { because: conclusion.because, observation: look };
+    const { matcher } = this.#parts;
+    if (look) matcher.learn(look);
     switch (conclusion.verdict) {
       case "charged": {
-        const input = { input: "proved-charged", report: conclusion.report } as const;
-        const attempt = writer.advance(input, "recovery-charged", detail);
+        const { report, because } = conclusion;
+        const proof = this.#proofOf(before, report, because);
+        const attempt = writer.advance({
+          ...{ input: "proved-charged", report, observation: look },
+          because: `charged: ${proofInWords(proof)}`,
+          proof: { ...proof, rules: RULES_VERSION },
+        });
         tellBeyondGoods(writer, before);
         this.#parts.settled(attempt);
         return;
       }
-      case "not-charged": {
-        const input = { input: "proved-not-charged", message: conclusion.because } as const;
-        writer.advance(input, "recovery-not-charged", detail);
+      case "not-charged":
+        writer.advance({ input: "proved-not-charged", ...grounds });
         return;
-      }
       case "reversed": {
-        const input = { input: "proved-reversed", report: conclusion.report } as const;
-        this.#parts.settled(writer.advance(input, "recovery-reversed", detail));
+        const { report } = conclusion;
+        this.#parts.settled(writer.advance({ input: "proved-reversed", report, ...grounds }));
         return;
       }
       case "not-reversed":
-        writer.advance({ input: "proved-not-reversed" }, "recovery-not-reversed", detail);
+        writer.advance({ input: "proved-not-reversed", ...grounds });
         return;
       default: {
         const { transactionId, request } = before;
@@ -323,7 +245,20 @@ export class Recovery {
     }
   }
 
-  #note(transactionId: string, kind: string, verdict: Verdict, look: Look | null): void {
+  /** The facts by which the record is that of the attempt; asked before anything is written. */
+  #proofOf(
+    { transactionId, baseline }: Attempt,
+    report: TransactionReport,
+    because: string,
+  ): Proof {
+    const identity = baseline?.identity ?? anyTerminal;
+    const answer = this.#parts.matcher.whose(report, "probe", identity);
+    const isIts =
+      answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
+    return isIts ? answer.proof : { facts: [because], assumes: ["storage-real"] };
+  }
+
+  #note(transactionId: string, kind: NoteKind, verdict: Verdict, look: Look | null): void {
     this.#parts.attempts.addEvent(transactionId, {
       atMs: this.#parts.clock.now(),
       kind,
@@ -331,19 +266,6 @@ export class Recovery {
     });
   }
 }
-
-/** The terminal that the doubtful command was sent to. */
-function identityOf({ state, baseline }: Attempt): TerminalIdentity {
-  return "baseline" in state ? state.baseline.identity : (baseline?.identity ?? anyTerminal);
-}
-
-/** Empty members say nothing. */
-const anyTerminal: TerminalIdentity = {
-  serialNumber: "",
-  deviceId: "",
-  terminalId: "",
-  version: "",
-};
 
 /** Raises an alarm when the terminal kept more than came out: people must give money back. */
 function tellBeyondGoods(writer: AttemptWriter, before: Attempt): void {
@@ -356,15 +278,6 @@ function tellBeyondGoods(writer: AttemptWriter, before: Attempt): void {
   const { amountMinor: chargedMinor } = state.report;
   const detail = { alarm: "charged-beyond-goods", chargedMinor, goodsMinor: state.goodsMinor };
   writer.log("error", detail, "the terminal charged more than the goods that came out were worth");
-}
-
-/** The terminal has reported exactly this while the sale or the reversal in doubt ran. */
-function hasReported(state: AttemptState, found: TransactionReport): boolean {
-  if (!isInDoubt(state)) return false;
-  const earlier = "earlier" in state ? state.earlier : undefined;
-  return [state.last, earlier].some(
-    (each) => each && compareReports(each.report, found) === "same",
-  );
 }
 
 /** The state of an attempt that recovery can ask about; undefined for any other. */

@@ -1,14 +1,16 @@
 import { invariant } from "../../shared/invariant.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
-import type { SaleToReverse } from "../attempts/freshness-policy.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
-import { REVERSAL_BEGINS } from "../attempts/steps.ts";
+import type { SaleToReverse } from "../matching/fresh-number.ts";
+import type { Matcher } from "../matching/matcher.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
-import { tellReversedBefore } from "./late-reversals.ts";
+import { tellReversedBefore } from "./corrections.ts";
 import { observe, orderOf, writeEnd } from "./payment-run.ts";
 import type { Held } from "./terminal-turn.ts";
+
+type KnownReports = Pick<Matcher, "knownInPayment">;
 
 /**
  * Reverses one charged attempt on the terminal: reservation and write-ahead record first, then the
@@ -20,7 +22,7 @@ export async function runReversal(
   { attempt, reversedBefore }: SaleToReverse,
   baseline: Baseline,
   terminal: Held<"reverse">,
-  parts: WriterParts,
+  parts: WriterParts & { readonly matcher: KnownReports },
 ): Promise<Attempt> {
   const { state, request } = attempt;
   invariant(isCharged(state), "only a charged attempt is reversed");
@@ -28,15 +30,12 @@ export async function runReversal(
   invariant(sale.receiptNumber !== null, "a reversal names a receipt");
   const writer = new AttemptWriter(attempt, parts);
   if (reversedBefore) {
-    const input = { input: "proved-reversed", report: reversedBefore } as const;
-    const found = writer.advance(input, "found-reversed", { report: reversedBefore });
-    tellReversedBefore(writer, "the terminal's last transaction is the reversal of this sale");
+    const because = "the terminal's last transaction is the reversal of this sale";
+    const found = writer.advance({ input: "found-reversed", report: reversedBefore, because });
+    tellReversedBefore(writer, because);
     return found;
   }
-  writer.advance({ input: "reverse", baseline }, REVERSAL_BEGINS, {
-    receiptNumber: sale.receiptNumber,
-    baseline,
-  });
+  writer.advance({ input: "reverse", baseline });
   const { goodsWindowSeconds: _, ...order } = orderOf(request);
   const end = await terminal.reverse(
     {
@@ -44,7 +43,7 @@ export async function runReversal(
       amountMinor: sale.amountMinor ?? order.amountMinor,
       receiptNumber: sale.receiptNumber,
     },
-    { report: (report) => write(writer, sale, report), ...observe(writer) },
+    { report: (report) => write(writer, sale, report, parts.matcher), ...observe(writer) },
   );
   const { state: before } = writer.attempt;
   const ended = writeEnd(writer, end);
@@ -63,9 +62,12 @@ function write(
   writer: AttemptWriter,
   sale: TransactionReport,
   report: TransactionReport,
+  matcher: KnownReports,
 ): "accept" {
-  const judgement = judgeReversal(sale, report);
-  writer.advance({ input: "report", report, judgement }, "reversal-report", { judgement, report });
+  const known = report.good ? matcher.knownInPayment(report, writer.attempt) : undefined;
+  const judgement = known === undefined ? judgeReversal(sale, report) : "disagrees";
+  const because = known === undefined ? {} : { because: known };
+  writer.advance({ input: "report", report, judgement, ...because });
   if (judgement === "disagrees") {
     const { amountMinor, originalTrace, maskedPan } = report;
     const told = { alarm: "reversal-mismatch", amountMinor, originalTrace, maskedPan };

@@ -11,25 +11,26 @@ import type { Attempt } from "../attempts/payment.ts";
 import type { ReconciliationStore } from "../attempts/reconciliation.ts";
 import type { StoreDoubt } from "../attempts/store-doubt.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
+import type { RecordStore } from "../matching/journal-view.ts";
 import type { Learned, LearnedStore } from "../matching/learned.ts";
+import type { Matcher } from "../matching/matcher.ts";
 import type { Baseline, Terminal } from "../terminal/terminal.ts";
+import { Corrections } from "./corrections.ts";
 import { FinancialCommands } from "./financial-commands.ts";
 import { Inquiries } from "./inquiries.ts";
 import { KeptStatus } from "./kept-status.ts";
 import { LastSilence } from "./last-silence.ts";
-import { LateCharges } from "./late-charges.ts";
 import { LateResults } from "./late-results.ts";
-import { findReversed, saleGivenBack } from "./late-reversals.ts";
 import { type Obstacle, obstaclesOf } from "./obstacles.ts";
 import { OneWay } from "./one-way.ts";
 import { Reconciler } from "./reconciler.ts";
 import { Recovery } from "./recovery.ts";
 import { RunningPayment } from "./running-payment.ts";
-import { StrayReports } from "./stray-reports.ts";
 import { TerminalGate } from "./terminal-gate.ts";
 import { type Doubts, TerminalTurn } from "./terminal-turn.ts";
 import { TerminalView } from "./terminal-view.ts";
 import { TurnView } from "./turn-view.ts";
+import { Unmatched } from "./unmatched.ts";
 import { type ClosingGuard, Upkeep } from "./upkeep.ts";
 
 export interface DeskSettings {
@@ -55,6 +56,8 @@ type OnProbation = Pick<Probation, "isOn" | "over" | "received">;
 interface DeskParts {
   readonly attempts: AttemptStore;
   readonly terminalLog: TerminalLog;
+  readonly records: RecordStore;
+  readonly matcher: Matcher;
   readonly reconciliations: ReconciliationStore;
   readonly terminal: Terminal;
   readonly clock: Clock;
@@ -81,7 +84,7 @@ interface DeskGuard extends ClosingGuard {
    */
   whole(signal: AbortSignal): Promise<void> | undefined;
   /** Has a sale that no order here has on disk, and doubts the journal when it is a sign. */
-  noteSale(now: Baseline, limitMs: number): boolean;
+  noteSale(now: Baseline): boolean;
   /** The journal's doubt about itself; undefined: none. */
   readonly open: StoreDoubt | undefined;
 }
@@ -98,7 +101,7 @@ export class TerminalDesk implements Doubts {
   readonly #keptStatus: KeptStatus;
   readonly #inquiries: Inquiries;
   readonly #recovery: Recovery;
-  readonly #strays: StrayReports;
+  readonly #unmatched: Unmatched;
   readonly #lateResults: LateResults;
   readonly #oneWay: OneWay;
   readonly #reconciler: Reconciler;
@@ -147,23 +150,17 @@ export class TerminalDesk implements Doubts {
       asking: () => this.#keepEvidence(),
     });
     const shared = { ...parts, ...settings, settled, inquiries: this.#inquiries };
-    const lateCharges = new LateCharges(shared);
     const oneWay = new OneWay(parts);
     this.#oneWay = oneWay;
     const lateResults = new LateResults({ ...shared, oneWay });
     this.#lateResults = lateResults;
-    this.#recovery = new Recovery({ ...shared, lateCharges, lateResults });
-    const unmatched = (now: Baseline): void => {
-      parts.guard.noteSale(now, terminal.capabilities.paymentLimitMs);
-    };
-    const reversed = (now: Baseline): string | undefined => findReversed(now, shared);
-    const givenBack = (now: Baseline): Attempt | undefined => saleGivenBack(now, shared);
-    this.#strays = new StrayReports({ ...shared, lateCharges, reversed, givenBack, unmatched });
+    this.#recovery = new Recovery({ ...shared, lateResults });
+    this.#unmatched = new Unmatched({ ...shared, corrections: new Corrections(shared) });
     const reconciler = new Reconciler({ ...parts, ...settings });
     this.#reconciler = reconciler;
     this.commands = new FinancialCommands({
       ...shared,
-      ...{ turn: this.#turn, gate, recovery: this.#recovery, strays: this.#strays },
+      ...{ turn: this.#turn, gate, recovery: this.#recovery, unmatched: this.#unmatched },
       ...{ lateResults, oneWay, reconciler },
     });
     this.running = new RunningPayment(this.#turn, terminal, () => this.isAsking);
@@ -183,11 +180,11 @@ export class TerminalDesk implements Doubts {
     this.#parts.terminal.subscribe((event) => {
       if (event.type !== "unexpected-report") return;
       probation?.received();
-      this.#strays.take(event.report);
+      this.#unmatched.take(event.report);
     });
     this.#reconciler.begin();
     this.#recovery.begin();
-    this.#strays.begin();
+    this.#unmatched.begin();
     if (this.#parts.terminal.takeLateResults) this.#lateResults.begin();
     this.#parts.terminal.takeLateResults?.((told) => {
       probation?.received();
@@ -269,7 +266,7 @@ export class TerminalDesk implements Doubts {
    * (docs/design.md 3.19): resolves when that has ended. undefined: nothing of the kind is open.
    */
   lateReport(orderId: string): Promise<void> | undefined {
-    return this.#strays.lateReport(orderId);
+    return this.#unmatched.lateReport(orderId);
   }
 
   /** Asks the terminal about an attempt in doubt. Never rejects; see {@link Recovery.recover}. */
@@ -283,16 +280,13 @@ export class TerminalDesk implements Doubts {
    */
   settle(
     attempt: Attempt,
-    found: Omit<Extract<AttemptInput, { input: "settled" }>, "input">,
-    word: { readonly outcome: string; readonly note: string },
+    word: Omit<Extract<AttemptInput, { input: "settled" }>, "input">,
   ): Attempt {
     const writer = new AttemptWriter(attempt, this.#parts);
-    const settled = storage(
-      () => writer.advance({ input: "settled", ...found }, "settled-by-operator", word),
-      "no",
-    );
+    const settled = storage(() => writer.advance({ input: "settled", ...word }), "no");
     storage(() => this.#oneWay.settled(attempt, settled), "unknown");
-    writer.log("warn", word, "settled by an operator");
+    const { report: _, ...said } = word;
+    writer.log("warn", said, "settled by an operator");
     this.#inquiries.reconsider();
     this.#parts.settled();
     return this.#lateResults.spokenFor(settled);

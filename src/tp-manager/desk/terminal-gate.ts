@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../shared/errors.ts";
 import type { Clock } from "../../shared/time.ts";
-import { sameTerminal } from "../attempts/comparison-policy.ts";
 import { storage } from "../attempts/failures.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
+import { sameTerminal } from "../matching/comparison.ts";
 import {
   type Baseline,
   type Terminal,

@@ -20,12 +20,12 @@ export interface ClosingGuard {
   /** undefined: the journal is whole. */
   readonly open: object | undefined;
   /** Has the terminal's last transaction on disk when it returns, unless it is known. */
-  keepLast(last: LastTransaction, limitMs: number): void;
+  keepLast(now: Pick<Baseline, "last" | "identity">): void;
 }
 
 interface UpkeepParts {
   readonly terminalLog: Pick<TerminalLog, "beginTelecollection" | "endTelecollection">;
-  readonly terminal: Pick<Terminal, "state" | "capabilities" | "lastTransaction">;
+  readonly terminal: Pick<Terminal, "state" | "lastTransaction">;
   readonly guard: ClosingGuard;
   readonly reconciler: Pick<Reconciler, "closed">;
   readonly turn: TerminalTurn;
@@ -128,8 +128,8 @@ export class Upkeep {
     const { guard, terminal } = this.#parts;
     if (!guard.open) return;
     const last = seen?.last ?? (await this.#lastUnderLock());
-    const { paymentLimitMs } = terminal.capabilities;
-    if (last) storage(() => guard.keepLast(last, paymentLimitMs), "no");
+    const { identity } = terminal.state;
+    if (last) storage(() => guard.keepLast({ last, identity }), "no");
   }
 
   /**

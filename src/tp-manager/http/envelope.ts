@@ -21,10 +21,14 @@ export function sendText(reply: FastifyReply, http: number, text: string): Fasti
   return reply.code(http).type("application/json; charset=utf-8").send(body);
 }
 
-/** The error answer of any call; `more` is what can be told besides. */
+/**
+ * The error answer of any call; `more` is what can be told besides. `status` is about what was
+ * asked for, `charged` about its order: of a charged order a refund can be unknown.
+ */
 export function sendError(reply: FastifyReply, error: AppError, more: object = {}): FastifyReply {
   const { http } = errorTable[error.code];
-  const status = http >= 500 && error.charged === "unknown" ? "Unknown" : "Failed";
+  const isUnknown = http === 504 || error.mayBeDone || (http >= 500 && error.charged === "unknown");
+  const status = isUnknown ? "Unknown" : "Failed";
   return sendOne(reply, http, { status, error: errorOfAppError(error), ...more });
 }
 

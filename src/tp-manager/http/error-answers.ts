@@ -37,7 +37,8 @@ export function installErrorAnswers(
       log.error({ err: error, method: request.method, url }, "a call failed");
     }
     const charged = chargedOfAsked(request, known, orders) ?? known.charged;
-    const about = { charged, details: detailsOf(known, orders), cause: error };
+    const { mayBeDone } = known;
+    const about = { charged, details: detailsOf(known, orders), mayBeDone, cause: error };
     const told = new AppError(known.code, known.message, about);
     return sendError(reply, told, await more(request, orders));
   });

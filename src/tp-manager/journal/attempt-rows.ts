@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
+import type { NoteStep } from "../attempts/attempt-event.ts";
 import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
-import type { ReportedResult, SinceSale } from "../attempts/freshness-policy.ts";
 import {
   type Attempt,
-  type AttemptEvent,
   type AttemptState,
+  type AttemptStep,
   begun,
   isCharged,
   isNotCharged,
@@ -16,6 +16,7 @@ import {
 import { paymentEventOf } from "../attempts/payment-event.ts";
 import { phaseTable } from "../attempts/phase-table.ts";
 import { REVERSAL_BEGINS, reportSteps } from "../attempts/steps.ts";
+import type { ReportedResult, SinceSale } from "../matching/fresh-number.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { ArchivedRows } from "./archived-rows.ts";
 import {
@@ -30,7 +31,7 @@ import {
   unfinishedSql,
 } from "./attempt-columns.ts";
 import type { EventRows } from "./event-rows.ts";
-import { EvidenceRows, hasReported } from "./evidence-rows.ts";
+import { EvidenceRows } from "./evidence-rows.ts";
 import type { HandOffRows } from "./hand-off-rows.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
 
@@ -49,7 +50,8 @@ const texts = {
   orderOf: `SELECT order_id FROM attempt WHERE transaction_id = ?1
     UNION ALL SELECT order_id FROM archived_order WHERE transaction_id = ?1`,
   events: "SELECT * FROM attempt_event WHERE transaction_id = ? ORDER BY id",
-  addEvent: "INSERT INTO attempt_event (transaction_id, at_ms, kind, detail) VALUES (?, ?, ?, ?)",
+  addEvent: `INSERT INTO attempt_event (transaction_id, at_ms, kind, detail, input)
+    VALUES (?, ?, ?, ?, ?)`,
   insert: `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency,
       generated_id, phase, request, state, baseline, started_at_ms, ended_at_ms,
       after_telecollection)
@@ -121,7 +123,7 @@ export class AttemptRows implements AttemptStore {
   readonly #statements: Statements;
   #known: Known | undefined;
   /** Told every step of an attempt once it is on disk. Must not throw. */
-  onStep: (attempt: Attempt, step: AttemptEvent) => void = () => {};
+  onStep: (attempt: Attempt, step: AttemptStep) => void = () => {};
 
   constructor(
     statements: Statements,
@@ -163,11 +165,12 @@ export class AttemptRows implements AttemptStore {
     return row && String(row["order_id"]);
   }
 
-  events(transactionId: string): AttemptEvent[] {
+  events(transactionId: string): AttemptStep[] {
     return this.#sql.events.all(transactionId).map((row) => ({
       atMs: Number(row["at_ms"]),
       kind: String(row["kind"]),
       detail: readJson(row["detail"]),
+      ...(row["input"] === null ? {} : { input: readJson(row["input"]) }),
     }));
   }
 
@@ -189,7 +192,7 @@ export class AttemptRows implements AttemptStore {
       const before = this.#mustRead(transactionId);
       const changes = this.#updateRow(before, change);
       invariant(changes === 1, `attempt ${transactionId} is not ${change.from} in the journal`);
-      for (const step of steps) this.addEvent(transactionId, step);
+      for (const step of steps) this.addStep(transactionId, step);
       if (handOff) this.#handOffs.add(transactionId, handOff);
       if (withdraw) this.#handOffs.withdraw(transactionId);
       const endedAtMs = phaseTable[state.phase].open === null ? event.atMs : null;
@@ -226,8 +229,13 @@ export class AttemptRows implements AttemptStore {
     ).changes;
   }
 
-  addEvent(transactionId: string, { atMs, kind, detail }: AttemptEvent): void {
-    this.#sql.addEvent.run(transactionId, atMs, kind, JSON.stringify(detail));
+  addEvent(transactionId: string, note: NoteStep): void {
+    this.addStep(transactionId, note);
+  }
+
+  addStep(transactionId: string, { atMs, kind, detail, input }: AttemptStep): void {
+    const kept = input === undefined ? null : JSON.stringify(input);
+    this.#sql.addEvent.run(transactionId, atMs, kind, JSON.stringify(detail), kept);
   }
 
   list(page: ListPage): ListedAttempt[] {
@@ -276,13 +284,6 @@ export class AttemptRows implements AttemptStore {
 
   countInDoubt(): number {
     return Number(this.#sql.countInDoubt.get()?.["n"]);
-  }
-
-  orderOfReport(report: TransactionReport, except: string): string | undefined {
-    const known = this.#knownNow();
-    const isNewest = known?.position && known.attempt.transactionId !== except;
-    if (isNewest && hasReported(known.attempt, report)) return known.attempt.request.orderId;
-    return this.#evidence.orderOfReport(report, except);
   }
 
   nextCommand(transactionId: string): ReturnType<AttemptStore["nextCommand"]> {

@@ -1,28 +1,8 @@
 import type { KnownOrder } from "../../shared/ipc/contract.ts";
-import {
-  canBeToldTwice,
-  compareReports,
-  namesTrace,
-  sameTerminal,
-} from "../attempts/comparison-policy.ts";
-import {
-  canBeReversalOf,
-  canBeSaleOf,
-  canBeSettledSale,
-  canHaveBeenTakenBack,
-} from "../attempts/doubt-policy.ts";
+import { eventAt, stepOf } from "../attempts/attempt-event.ts";
 import { canHaveLeft } from "../attempts/never-sent.ts";
-import {
-  type Attempt,
-  type AttemptEvent,
-  endReportOf,
-  isCharged,
-  isReversed,
-  saleOf,
-} from "../attempts/payment.ts";
+import { type Attempt, isCharged, isReversed, saleOf } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
-import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
-import { reversalBeganAtMs } from "../attempts/steps.ts";
 import {
   DOUBT_MIN_MS,
   type DoubtEnd,
@@ -30,20 +10,15 @@ import {
   type StoreDoubt,
   type TakenPage,
 } from "../attempts/store-doubt.ts";
-import {
-  newerState,
-  openReturnOf,
-  requestTakenOver,
-  TAKEN_OVER_STEP,
-} from "../attempts/taken-over.ts";
+import { newerState, openReturnOf, requestTakenOver } from "../attempts/taken-over.ts";
+import { compareReports, sameTerminal } from "../matching/comparison.ts";
+import { canHaveBeenTakenBack } from "../matching/doubt.ts";
+import type { KnownRecord, RecordStore } from "../matching/journal-view.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
-import { attemptColumns, readAttempt, readJson } from "./attempt-columns.ts";
+import { readJson } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
 import type { EventRows } from "./event-rows.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
-
-/** A terminal tells its last transaction only: an older attempt cannot have it. */
-const ATTEMPTS_LOOKED_AT = 50;
 
 const texts = {
   open: "SELECT * FROM store_doubt WHERE ended_at_ms IS NULL ORDER BY id LIMIT 1",
@@ -68,9 +43,6 @@ const texts = {
   end: "UPDATE store_doubt SET ended_at_ms = ?, ended_by = ? WHERE ended_at_ms IS NULL",
   unmatched: "UPDATE store_doubt SET unmatched = ? WHERE ended_at_ms IS NULL",
   hasAttempts: "SELECT 1 FROM attempt WHERE baseline IS NOT NULL LIMIT 1",
-  newest: `SELECT ${attemptColumns}, rowid AS position FROM attempt
-    ORDER BY rowid DESC LIMIT ?`,
-  strays: "SELECT report, unmatched FROM unexpected_report ORDER BY id DESC LIMIT ?",
   position: "SELECT rowid AS position FROM attempt WHERE transaction_id = ?",
   archived: "SELECT 1 FROM archived_order WHERE transaction_id = ?",
   insert: `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency,
@@ -96,11 +68,18 @@ export class DoubtRows implements DoubtStore {
   readonly #sql: Record<keyof typeof texts, Statement>;
   readonly #events: EventRows;
   readonly #attempts: AttemptRows;
+  readonly #records: RecordStore;
 
-  constructor(statements: Statements, events: EventRows, attempts: AttemptRows) {
+  constructor(
+    statements: Statements,
+    events: EventRows,
+    attempts: AttemptRows,
+    records: RecordStore,
+  ) {
     this.#sql = statements.prepare("doubts", texts);
     this.#events = events;
     this.#attempts = attempts;
+    this.#records = records;
   }
 
   open(atMs: number): StoreDoubt | undefined {
@@ -113,7 +92,7 @@ export class DoubtRows implements DoubtStore {
       isTakenOver: row["taken_over_at_ms"] !== null,
       // The taking over may have brought its order.
       unmatched: unmatchedOf(row).filter(
-        (report) => report.originalTrace === null && this.#ownerOf(report) === undefined,
+        (report) => report.originalTrace === null && !this.#isOfOrder(report),
       ),
     };
   }
@@ -148,45 +127,35 @@ export class DoubtRows implements DoubtStore {
     });
   }
 
-  knowsReport(report: TransactionReport, limitMs: number): boolean {
-    if (this.#ownerOf(report) !== undefined) return true;
-    const attempts = this.#sql.newest.all(ATTEMPTS_LOOKED_AT);
-    if (attempts.some((row) => hasSeen(readAttempt(row), report))) return true;
-    // An order that was lost may have made it as well as one of before the loss.
-    const from = Number(this.#sql.open.get()?.["before_attempt"] ?? 0);
-    const whole = attempts.filter((row) => Number(row["position"]) >= from).map(readAttempt);
-    if (whole.some((attempt) => this.#mayHaveMade(attempt, report, limitMs))) return true;
-    const strays = this.#sql.strays.all(ATTEMPTS_LOOKED_AT);
-    const heard = strays.flatMap((row) => (row["unmatched"] === 1 ? [] : [reportOf(row)]));
+  knowsReport(report: TransactionReport): boolean {
+    if (this.#told(report).some(({ seenAs }) => seenAs !== "unmatched")) return true;
     const told = this.#sql.all.all().flatMap(unmatchedOf);
-    return [...heard, ...told].some((one) => compareReports(one, report) === "same");
+    return told.some((one) => compareReports(one, report) === "same");
   }
 
   tookBackLater(report: TransactionReport): boolean {
     const { good, originalTrace } = report;
-    if (!good || originalTrace === null || this.#ownerOf(report) !== undefined) return false;
-    const strays = this.#sql.strays.all(ATTEMPTS_LOOKED_AT).map(reportOf);
+    if (!good || originalTrace === null) return false;
     const told = this.#sql.all.all().flatMap(unmatchedOf);
-    if ([...strays, ...told].some((one) => isItOrItsSale(one, report))) return false;
-    const attempts = this.#sql.newest.all(ATTEMPTS_LOOKED_AT).map(readAttempt);
-    const place = attempts.findIndex((one) => ownWordOf(one.state) && this.#wasSent(one));
-    const newest = attempts[place];
-    const own = newest && ownWordOf(newest.state);
-    if (!newest || !own || attempts.slice(0, place).some((one) => !isBeside(one, newest))) {
-      return false;
+    // A second sale of a payment, for example, which the terminal was told to take back.
+    const isKnown =
+      this.#told(report).length > 0 || this.#records.sharingTrace(originalTrace).length > 0;
+    if (isKnown || told.some((one) => compareReports(one, report) === "same")) return false;
+    const since: Attempt[] = [];
+    for (const attempt of this.#records.sent()) {
+      const own = ownWordOf(attempt.state);
+      if (!own || !this.#wasSent(attempt)) {
+        since.push(attempt);
+        continue;
+      }
+      if (since.some((one) => !isBeside(one, attempt))) return false;
+      // A payment that was not heard as charged, which the terminal took back by itself.
+      const unheard = since.filter((one) => this.#wasSent(one));
+      if (unheard.some((one) => canHaveBeenTakenBack(one, report))) return false;
+      // Traces begin again: only a greater one is certainly later.
+      return own.traceNumber !== null && Number(originalTrace) > Number(own.traceNumber);
     }
-    // Orders that were taken over are later than that command, and their sales known.
-    const since = attempts.slice(0, place).map(({ state }) => saleOf(state)?.report);
-    if (since.some((one) => one && isItOrItsSale(one, report))) return false;
-    // A second sale of that payment, for example, which the terminal was told to take back.
-    const heard = attempts.slice(0, place + 1);
-    const reports = heard.flatMap((one) => this.#attempts.events(one.transactionId));
-    if (reports.flatMap(reportIn).some((one) => isItOrItsSale(one, report))) return false;
-    // A payment that was not heard as charged, which the terminal took back by itself.
-    const unheard = attempts.slice(0, place).filter((one) => this.#wasSent(one));
-    if (unheard.some((one) => canHaveBeenTakenBack(one, report))) return false;
-    // Traces begin again: only a greater one is certainly later.
-    return own.traceNumber !== null && Number(originalTrace) > Number(own.traceNumber);
+    return false;
   }
 
   hasAttempts(): boolean {
@@ -213,28 +182,18 @@ export class DoubtRows implements DoubtStore {
     return this.#sql.closed.get(Number(row["before_telecollection"])) !== undefined;
   }
 
-  #ownerOf(report: TransactionReport): string | undefined {
-    return this.#attempts.orderOfReport(report, "");
+  /** Records that are this very one. */
+  #told(report: TransactionReport): KnownRecord[] {
+    const told = this.#records.sharingName(report, 0);
+    return told.filter(({ record }) => compareReports(record, report) === "same");
+  }
+
+  #isOfOrder(report: TransactionReport): boolean {
+    return this.#told(report).some(({ transactionId }) => transactionId !== null);
   }
 
   #wasSent(attempt: Attempt): boolean {
     return canHaveLeft(this.#attempts, attempt);
-  }
-
-  /** Whether an attempt that told nothing of it, or told it in another way, can have made it. */
-  #mayHaveMade(attempt: Attempt, report: TransactionReport, limitMs: number): boolean {
-    const { state, request, transactionId } = attempt;
-    if (isRunning(state)) return request.amountMinor === report.amountMinor;
-    if (isInDoubt(state)) {
-      if (!("sale" in state)) return canBeSaleOf(attempt, state, report, limitMs);
-      const sentAtMs = reversalBeganAtMs(this.#attempts.events(transactionId));
-      return canBeReversalOf(state, report, { sentAtMs, limitMs });
-    }
-    const sale = saleOf(state);
-    if (!sale) return false;
-    // One that was taken over has no baseline, and its report is not the terminal's own.
-    const isOwn = attempt.baseline !== null && canBeToldTwice(sale.report, report);
-    return isOwn || canBeSettledSale(attempt, sale.report, report, limitMs);
   }
 
   /** undefined: the journal has it as it is, or more of it. */
@@ -249,8 +208,10 @@ export class DoubtRows implements DoubtStore {
     const withdrawn = reversed ? 2 : 0;
     this.#sql.handOff.run(id, JSON.stringify(transaction), known.state, withdrawn);
     if (!state) return undefined;
-    const detail = { delivery: known.state, reversed, returnedMinor: known.returnedMinor };
-    this.#attempts.addEvent(id, { atMs, kind: TAKEN_OVER_STEP, detail });
+    const { state: delivery, returnedMinor } = known;
+    const taken = { transaction, reversed, delivery, returnedMinor };
+    const event = eventAt(atMs, { input: "taken-over", ...taken });
+    this.#attempts.addStep(id, stepOf(event, before?.state));
     return this.#attempts.read(id);
   }
 
@@ -283,30 +244,6 @@ function ownWordOf(state: Attempt["state"]): TransactionReport | undefined {
   return isReversed(state) ? state.report : undefined;
 }
 
-function reportIn({ detail }: AttemptEvent): TransactionReport[] {
-  const { report } = detail as { readonly report?: TransactionReport };
-  return report ? [report] : [];
-}
-
-/** The very reversal, or the sale that it took back. */
-function isItOrItsSale(one: TransactionReport, reversal: TransactionReport): boolean {
-  return (
-    namesTrace(reversal.originalTrace, one.traceNumber) || compareReports(one, reversal) === "same"
-  );
-}
-
 function unmatchedOf(row: Row): TransactionReport[] {
   return readJson(row["unmatched"]);
-}
-
-function reportOf(row: Row): TransactionReport {
-  return readJson(row["report"]);
-}
-
-/** The attempt has told of it, or the terminal had told of it before the attempt. */
-function hasSeen({ state, baseline }: Attempt, report: TransactionReport): boolean {
-  const last = "last" in state ? state.last?.report : undefined;
-  const seen = [endReportOf(state), last];
-  if (baseline?.last.kind === "transaction") seen.push(baseline.last.report);
-  return seen.some((one) => one && compareReports(one, report) === "same");
 }

@@ -1,16 +1,13 @@
-import { compareReports, sameTerminal } from "../attempts/comparison-policy.ts";
-import { lostSince, type NextFound } from "../attempts/evidence-policy.ts";
 import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
-import { isTakenOverSale } from "../attempts/taken-over.ts";
+import { sameTerminal } from "../matching/comparison.ts";
+import { lostSince, type NextFound } from "../matching/facts.ts";
 import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 import { attemptColumns, readAttempt, readJson, unfinishedSql } from "./attempt-columns.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
 
-/** A terminal's last transaction belongs to one of so many newest attempts, if to any. */
-const NEWEST = 20;
-const RECEIPT_DIGITS = 4;
-const TRACE_DIGITS = 6;
+/** Attempts that are read at once. */
+const PAGE = 20;
 /** No row of the journal has a number above it. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 
@@ -18,13 +15,6 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 const reversals = "attempt_event INDEXED BY attempt_event_reversal";
 
 const texts = {
-  spelled: `SELECT ${attemptColumns} FROM attempt WHERE receipt_number IN (?1, ?2, ?3)
-      AND trace_number IN (?4, ?5, ?6) AND transaction_id <> ?7`,
-  newest: `SELECT ${attemptColumns} FROM attempt WHERE transaction_id <> ?
-    ORDER BY rowid DESC LIMIT ?`,
-  reversed: `SELECT ${attemptColumns} FROM ${reversals} JOIN attempt USING (transaction_id)
-    WHERE kind = '${REVERSAL_BEGINS}' AND transaction_id <> ?
-    ORDER BY attempt_event.id DESC LIMIT ${NEWEST}`,
   // In the order of insertion: a wall clock can jump.
   begun: `SELECT min(id) AS first,
       max(CASE WHEN kind = '${REVERSAL_BEGINS}' THEN id END) AS reversal
@@ -47,9 +37,10 @@ const texts = {
     ORDER BY rowid LIMIT 1`,
   nextReversal: `SELECT * FROM ${reversals} WHERE kind = '${REVERSAL_BEGINS}' AND id > ?
     ORDER BY id LIMIT 1`,
-  before: `SELECT ${attemptColumns} FROM attempt
-    WHERE rowid < (SELECT rowid FROM attempt WHERE transaction_id = ?) AND baseline IS NOT NULL
-    ORDER BY rowid DESC LIMIT ${NEWEST}`,
+  before: `SELECT ${attemptColumns}, rowid AS position FROM attempt INDEXED BY attempt_sent
+    WHERE (baseline IS NOT NULL) = 1 AND baseline IS NOT NULL AND rowid < ?
+    ORDER BY rowid DESC LIMIT ?`,
+  position: "SELECT rowid AS position FROM attempt WHERE transaction_id = ?",
   doubted: `SELECT 1 FROM store_doubt
     WHERE before_attempt > (SELECT rowid FROM attempt WHERE transaction_id = ?) LIMIT 1`,
   served: `SELECT 1 FROM attempt_event WHERE transaction_id = ? AND id > ?
@@ -62,25 +53,6 @@ export class EvidenceRows {
 
   constructor(statements: Statements) {
     this.#sql = statements.prepare("evidence", texts);
-  }
-
-  /** See {@link AttemptStore.orderOfReport}. */
-  orderOfReport(report: TransactionReport, except: string): string | undefined {
-    const ownerAmong = (rows: readonly Row[]): Attempt | undefined =>
-      rows.map(readAttempt).find((attempt) => hasReported(attempt, report));
-    const owner =
-      // Before a payment the terminal nearly always shows the last one.
-      ownerAmong(this.#sql.newest.all(except, 1)) ??
-      ownerAmong(
-        this.#sql.spelled.all(
-          ...spellings(report.receiptNumber, RECEIPT_DIGITS),
-          ...spellings(report.traceNumber, TRACE_DIGITS),
-          except,
-        ),
-      ) ??
-      ownerAmong(this.#sql.newest.all(except, NEWEST)) ??
-      ownerAmong(this.#sql.reversed.all(except));
-    return owner?.request.orderId;
   }
 
   /** See {@link AttemptStore.nextCommand}. */
@@ -112,12 +84,16 @@ export class EvidenceRows {
 
   /** Of a decline or a reversal too: it is a number that the terminal gave. */
   #receiptBefore(transactionId: string, identity: TerminalIdentity): string | null {
-    const former = this.#sql.before
-      .all(transactionId)
-      .map(readAttempt)
-      .filter(({ baseline }) => baseline && sameTerminal(baseline.identity, identity))
-      .flatMap((attempt) => reportsOf(attempt).at(-1)?.receiptNumber ?? []);
-    return former[0] ?? null;
+    for (let before = this.#sql.position.get(transactionId)?.["position"] ?? 0; ; ) {
+      const page = this.#sql.before.all(before, PAGE);
+      const number = page
+        .map(readAttempt)
+        .filter(({ baseline }) => baseline && sameTerminal(baseline.identity, identity))
+        .flatMap((attempt) => reportsOf(attempt).at(-1)?.receiptNumber ?? [])[0];
+      const last = page.at(-1);
+      if (number !== undefined || !last || page.length < PAGE) return number ?? null;
+      before = last["position"] ?? 0;
+    }
   }
 
   #reversal(event: Row): NextFound | undefined {
@@ -148,22 +124,7 @@ const nothingTold = {
 
 const noNumbers = { receiptNumber: null, formerReceipt: null };
 
-/** Whether a report is one of those that an attempt has had itself. */
-export function hasReported(attempt: Attempt, report: TransactionReport): boolean {
-  return reportsOf(attempt).some((own) => isSame(own, report));
-}
-
 /** The sale and the last word about it, which is that of its reversal when it was reversed. */
 function reportsOf({ state }: Attempt): TransactionReport[] {
   return [saleOf(state)?.report, endReportOf(state)].filter((report) => report !== undefined);
-}
-
-function isSame(own: TransactionReport, report: TransactionReport): boolean {
-  return compareReports(own, report) === "same" || isTakenOverSale(own, report);
-}
-
-/** As it is, without its leading zeros, and with all of them. */
-function spellings(number: string | null, digits: number): [string | null, string, string] {
-  const bare = (number ?? "").replace(/^0+(?=\d)/, "");
-  return [number, bare, bare.padStart(digits, "0")];
 }

@@ -1,5 +1,41 @@
 import type { Migration } from "../../shared/sqlite.ts";
-import { storeMigration } from "../../shared/stores/store.ts";
+import { proofMigration, storeMigration } from "../../shared/stores/store.ts";
+
+/** Steps whose record is that of their attempt. Part of a step of the schema: never edited. */
+const recordSteps = `'report', 'approved', 'second-sale', 'reversal-report', 'told-late',
+      'charged-late', 'found-reversed', 'recovery-charged', 'recovery-reversed', 'taken-over'`;
+
+const stepRecord = (detail: string): string =>
+  `coalesce(${detail} -> '$.report', ${detail} -> '$.observation.last.report')`;
+
+const strayKind = (row: string): string => `iif(${row}unmatched = 1, 'unmatched', 'stray')`;
+
+const baselineRecord = (baseline: string): string => `${baseline} -> '$.last.report'`;
+
+/** Nearly always the last transaction from before a command is the record of one of ours. */
+const isUnseen = `AND NOT EXISTS (SELECT 1 FROM record WHERE local_time IS r ->> '$.localTime'
+      AND local_date IS r ->> '$.localDate' AND trace_number IS r ->> '$.traceNumber'
+      AND receipt_number IS r ->> '$.receiptNumber')`;
+
+/** Keeps the names of a record, which is JSON, unless it has none. */
+function keepRecord(
+  transactionId: string,
+  seenAs: string,
+  json: string,
+  atMs: string,
+  from = "",
+  condition = "",
+): string {
+  return `INSERT INTO record (at_ms, transaction_id, seen_as, good, result_code, amount_minor,
+      receipt_number, trace_number, original_trace, terminal_id, local_date, local_time)
+    SELECT at, attempt, seen, r ->> '$.good', r ->> '$.resultCode',
+      r ->> '$.amountMinor', r ->> '$.receiptNumber', r ->> '$.traceNumber',
+      r ->> '$.originalTrace', r ->> '$.terminalId', r ->> '$.localDate', r ->> '$.localTime'
+    FROM (SELECT ${atMs} AS at, ${transactionId} AS attempt, ${seenAs} AS seen,
+      ${json} AS r${from})
+    WHERE coalesce(r ->> '$.receiptNumber', r ->> '$.traceNumber', r ->> '$.localTime')
+      IS NOT NULL ${condition}`;
+}
 
 /**
  * The journal's schema. JSON columns hold what is only ever read back whole; every value that is
@@ -342,6 +378,54 @@ export const migrations: readonly Migration[] = [
   ) STRICT, WITHOUT ROWID;
   `,
   },
+  // Names of every record that a terminal ever told, also of orders that are put away. Written by
+  // triggers, so that the program of the schema before keeps it whole. transaction_id IS NULL:
+  // told when nothing ran.
+  {
+    goesOn: `
+  CREATE TABLE record (
+    id INTEGER PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    transaction_id TEXT,
+    seen_as TEXT NOT NULL CHECK (seen_as IN ('step', 'stray', 'unmatched', 'baseline')),
+    good INTEGER NOT NULL,
+    result_code TEXT,
+    amount_minor INTEGER,
+    receipt_number TEXT,
+    trace_number TEXT,
+    original_trace TEXT,
+    terminal_id TEXT,
+    local_date TEXT,
+    local_time TEXT
+  ) STRICT;
+  CREATE INDEX record_moment ON record (local_time, local_date) WHERE local_time IS NOT NULL;
+  CREATE INDEX record_trace ON record (CAST(trace_number AS INTEGER) % 1000000)
+    WHERE trace_number IS NOT NULL;
+  CREATE INDEX record_receipt ON record (CAST(receipt_number AS INTEGER))
+    WHERE trace_number IS NULL AND local_time IS NULL;
+  CREATE TRIGGER record_of_step AFTER INSERT ON attempt_event
+  WHEN new.kind IN (${recordSteps})
+  BEGIN ${keepRecord("new.transaction_id", "'step'", stepRecord("new.detail"), "new.at_ms")}; END;
+  CREATE TRIGGER record_of_stray AFTER INSERT ON unexpected_report
+  BEGIN ${keepRecord("NULL", strayKind("new."), "new.report", "new.at_ms")}; END;
+  CREATE TRIGGER record_of_baseline AFTER INSERT ON attempt WHEN new.baseline IS NOT NULL
+  BEGIN ${keepRecord("NULL", "'baseline'", baselineRecord("new.baseline"), "new.started_at_ms", "", isUnseen)}; END;
+  ${keepRecord(
+    "transaction_id",
+    "'step'",
+    stepRecord("detail"),
+    "at_ms",
+    ` FROM attempt_event
+      WHERE kind IN (${recordSteps}) ORDER BY id`,
+  )};
+  ${keepRecord("NULL", strayKind(""), "report", "at_ms", " FROM unexpected_report ORDER BY id")};
+  ${keepRecord("NULL", "'baseline'", baselineRecord("baseline"), "started_at_ms", " FROM attempt", isUnseen)};
+  DROP INDEX attempt_receipt;
+  CREATE INDEX unexpected_report_before ON unexpected_report (before_attempt);
+  CREATE INDEX attempt_sent ON attempt (baseline IS NOT NULL) WHERE baseline IS NOT NULL;
+  `,
+  },
+  proofMigration,
   // Results that a one-way terminal told of an attempt, and that wait for its order's fate.
   {
     goesOn: `
@@ -349,4 +433,7 @@ export const migrations: readonly Migration[] = [
     WHERE finding = 'held' AND json_extract(report, '$.reference') IS NOT NULL;
   `,
   },
+  // Members of an event that kind and detail of its step do not hold, with its version. Steps of
+  // before have none, nor have those of an older program that was put back.
+  { goesOn: "ALTER TABLE attempt_event ADD COLUMN input TEXT;" },
 ];

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Attempt, AttemptEvent, OpenReturn } from "../attempts/payment.ts";
+import type { NoteStep } from "../attempts/attempt-event.ts";
+import type { Attempt, OpenReturn } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
 import type { NotedAttempt, NotedReturn, ReturnStore } from "../attempts/return-store.ts";
 import { isReturnedTwice, RETURNED_TWICE } from "../attempts/returned-twice.ts";
@@ -20,6 +21,12 @@ const texts = {
   end: `UPDATE attempt SET open_return = NULL, returned_minor = max(returned_minor, ?),
       returned_some = max(returned_some, ?)
     WHERE transaction_id = ? AND json_extract(open_return, '$.operationId') = ?`,
+  // Its events are searched for by the transaction.
+  neverAsked: `SELECT 1 FROM attempt WHERE transaction_id = ?1
+    AND NOT EXISTS (SELECT 1 FROM store_doubt WHERE since_ms >= attempt.started_at_ms)
+    AND NOT EXISTS (SELECT 1 FROM attempt_event AS event
+      WHERE event.transaction_id = ?1 AND event.kind = 'gateway-return-reserved'
+        AND json_extract(detail, '$.idempotencyKey') = ?2)`,
   open: "SELECT * FROM attempt WHERE open_return IS NOT NULL ORDER BY started_at_ms",
   seen: "SELECT last FROM returns_seen",
   see: "INSERT INTO returns_seen (id, last) VALUES (1, ?1) ON CONFLICT DO UPDATE SET last = ?1",
@@ -78,7 +85,7 @@ export class ReturnRows implements ReturnStore {
     transactionId: string,
     open: OpenReturn,
     returnedMinor: number | null,
-    event: AttemptEvent,
+    event: NoteStep,
   ): void {
     this.#changing(transactionId, event.atMs, () => {
       const { changes } = this.#sql.end.run(
@@ -90,6 +97,10 @@ export class ReturnRows implements ReturnStore {
       // Two who asked at the same time heard the same word; it counts once.
       if (changes === 1) this.#attempts.addEvent(transactionId, event);
     });
+  }
+
+  neverAsked(transactionId: string, idempotencyKey: string): boolean {
+    return this.#sql.neverAsked.get(transactionId, idempotencyKey) !== undefined;
   }
 
   openReturns(): Attempt[] {

@@ -1,6 +1,4 @@
-import { compareReports } from "../attempts/comparison-policy.ts";
 import type { EventData } from "../attempts/event-table.ts";
-import type { StrayFinding } from "../attempts/ladder-policy.ts";
 import type {
   SettledStray,
   StrayRow,
@@ -8,6 +6,8 @@ import type {
   TelecollectionRow,
   TerminalLog,
 } from "../attempts/terminal-log.ts";
+import { compareReports } from "../matching/comparison.ts";
+import type { StrayFinding } from "../matching/table.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
 import { mayBeSold, phaseIn, readJson, unfinishedSql } from "./attempt-columns.ts";
 import type { EventRows } from "./event-rows.ts";
@@ -65,6 +65,9 @@ const texts = {
       (SELECT rowid FROM attempt WHERE transaction_id = ?) AS seen
     FROM (SELECT before_attempt FROM unexpected_report
       WHERE finding NOT IN ('known', 'not-good') ORDER BY id DESC LIMIT 100)`,
+  straysSince: `SELECT * FROM unexpected_report INDEXED BY unexpected_report_before
+    WHERE before_attempt >= (SELECT rowid FROM attempt WHERE transaction_id = ?)
+    ORDER BY id DESC`,
   endStray: "UPDATE unexpected_report SET finding = ?, because = ?, ended_at_ms = ? WHERE id = ?",
   strays: "SELECT * FROM unexpected_report ORDER BY id DESC LIMIT ?",
   heldAs: `SELECT * FROM ${named} WHERE ${isNamed} AND ${reference} = ? ORDER BY id`,
@@ -139,6 +142,10 @@ export class TerminalRows implements TerminalLog {
 
   closedSinceStray(id: number): boolean {
     return this.#sql.closedSince.get(id)?.["closed"] === 1;
+  }
+
+  straysSince(transactionId: string): StrayRow[] {
+    return this.#sql.straysSince.all(transactionId).map(strayOf);
   }
 
   straySince(transactionId: string): boolean {

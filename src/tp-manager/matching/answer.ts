@@ -32,28 +32,54 @@ export interface Candidate {
   readonly as: "sale" | "reversal";
 }
 
-/** Somebody who is no attempt of this journal. */
-export type Outsider =
-  /** Others sell at this terminal. */
-  | "outsider"
-  /** An order that was lost with the journal. */
-  | "lost order";
+/** Reasons for which a record is not one attempt's for certain. */
+const whyNotOne = {
+  retold: "it cannot be told from a record of before",
+  "several orders": "it can be that of several orders",
+  outsider: "others are paid at this terminal too",
+  "lost order": "an order that was lost with the journal fits too",
+  untimed: "it tells no time",
+  later: "other commands were sent since",
+  closed: "an end of day may have run since",
+  "in doubt": "an order in doubt can have it as well",
+  "foreign reference": "it carries another word than this terminal gives back for ours",
+  "told again": "it is the last result once more, and names nothing",
+  "names nothing": "it carries no reference of ours",
+} as const;
+export type WhyNotOne = keyof typeof whyNotOne;
+
+export const whyInWords = (why: WhyNotOne): string => whyNotOne[why];
 
 /** Whose transaction a record is. */
 export type Answer =
   /** This record was seen before. null: it was nobody's then. */
-  | { readonly answer: "known"; readonly orderId: string | null; readonly proof: Proof }
+  | {
+      readonly answer: "known";
+      readonly orderId: string | null;
+      readonly transactionId: string | null;
+      /** false: it only cannot be told from that one, and no attempt of ours fits. */
+      readonly isCertain: boolean;
+      readonly proof: Proof;
+    }
   /** No other candidate is left. */
   | { readonly answer: "one"; readonly candidate: Candidate; readonly proof: Proof }
-  /** Several are left; at least one of them is an attempt of ours. */
+  /** Several are left, or one that nothing proves; at least one of them is an attempt of ours. */
   | {
       readonly answer: "many";
+      /** The newest first. */
       readonly candidates: readonly Candidate[];
-      readonly outsiders: readonly Outsider[];
+      readonly why: WhyNotOne;
+      /** In words. */
       readonly because: string;
     }
   /** No candidate. `near`: attempts that fit but for one fact, for an alarm's words only. */
   | { readonly answer: "none"; readonly near: readonly Near[] };
+
+/** The attempts that can have produced the record; of a known one nothing is to be found out. */
+export function candidatesIn(answer: Answer): readonly Candidate[] {
+  if (answer.answer === "one") return [answer.candidate];
+  return answer.answer === "many" ? answer.candidates : [];
+}
 
 export interface Near {
   readonly attempt: Attempt;

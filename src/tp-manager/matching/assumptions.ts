@@ -147,6 +147,11 @@ export const assumptionNames = Object.keys(assumptionTable) as Assumption[];
 /** What holds for the terminal of this installation. */
 export type Assumptions = ReadonlySet<Assumption>;
 
+/** The family of a driver's protocol; one that can be asked is like ZVT. */
+export function familyOf(protocol: string): Family {
+  return families.find((family) => family === protocol) ?? "zvt";
+}
+
 /** The assumptions of a family, with what this terminal has shown and what was switched off. */
 export function assumptionsOf(
   family: Family,

@@ -9,7 +9,7 @@ import { isInDoubt } from "../attempts/phase-table.ts";
 import { isReference, namesOurs, referenceOf } from "../attempts/reference-policy.ts";
 import type { StrayRow } from "../attempts/terminal-log.ts";
 import type { ToldResult, TransactionReport } from "../terminal/terminal.ts";
-import type { Answer, Near, Outsider } from "./answer.ts";
+import { type Answer, type Near, type WhyNotOne, whyInWords } from "./answer.ts";
 import type { Assumption, Assumptions } from "./assumptions.ts";
 import type { Fact, Learned } from "./learned.ts";
 import { type Recent, recentOf } from "./one-way-order.ts";
@@ -81,16 +81,15 @@ export function resultInPayment(
   const doubts = recent.doubts.filter((doubt) => mayBeOf(report, doubt));
   const echoes = line.learned.has(echoFact(report));
   if (doubts.length > 0 && (line.isShared || echoes)) {
-    return several([running, ...doubts], [], "an order in doubt can have it as well");
+    return several([running, ...doubts], "in doubt");
   }
   if (echoes && isForeign(report)) {
-    const because = "it carries another word than this terminal gives back for ours";
-    return several([running], ["outsider"], because);
+    return several([running], "foreign reference");
   }
   if (!isNews(told, recent, journal) && (echoes || !line.holds.has("one-result-each"))) {
-    return several([running], ["outsider"], "it is the last result once more, and names nothing");
+    return several([running], "told again");
   }
-  if (!line.holds.has("own-report")) return several([running], ["outsider"], "it names nothing");
+  if (!line.holds.has("own-report")) return several([running], "names nothing");
   return sure(
     running,
     ["the result came within the payment, and names no other"],
@@ -110,7 +109,9 @@ export function lateResult(told: ToldResult, journal: OneWayJournal, line: OneWa
   const heard = told.isAgain === undefined ? heardBefore(report, recent, journal) : undefined;
   if (heard) {
     const facts = ["the result was told within the last seconds, before the start"];
-    return { answer: "known", orderId: heard.request.orderId, proof: { facts, assumes: [] } };
+    const { transactionId, request } = heard;
+    const known = { orderId: request.orderId, transactionId, isCertain: true };
+    return { answer: "known", ...known, proof: { facts, assumes: [] } };
   }
   const fitting = recent.sent.filter(
     (one) => (isPaying(one.state) || isInDoubt(one.state)) && fits(one, report),
@@ -126,7 +127,7 @@ export function lateResult(told: ToldResult, journal: OneWayJournal, line: OneWa
   const denied = report.good ? deniedBefore(report, recent, journal) : undefined;
   const candidates = [...fitting, ...(denied ? [denied] : [])];
   if (candidates.length === 0) return { answer: "none", near: nearOf(report, journal, fitting) };
-  return several(candidates, ["outsider"], "it carries no reference, and several can have it");
+  return several(candidates, "names nothing");
 }
 
 /**
@@ -179,13 +180,9 @@ function sure(attempt: Attempt, facts: readonly string[], assumes: readonly Assu
   return { answer: "one", candidate: { attempt, as: "sale" }, proof: { facts, assumes } };
 }
 
-function several(
-  attempts: readonly Attempt[],
-  outsiders: readonly Outsider[],
-  because: string,
-): Answer {
+function several(attempts: readonly Attempt[], why: WhyNotOne): Answer {
   const candidates = attempts.map((attempt) => ({ attempt, as: "sale" as const }));
-  return { answer: "many", candidates, outsiders, because };
+  return { answer: "many", candidates, why, because: whyInWords(why) };
 }
 
 /** Many refusals tell zero or no amount. */

@@ -1,6 +1,5 @@
 import { AppError } from "../../shared/errors.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
-import type { SaleToReverse } from "../attempts/freshness-policy.ts";
 import {
   type Attempt,
   isCharged,
@@ -11,6 +10,7 @@ import {
 import { chargedOf, rowOf } from "../attempts/phase-table.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
+import type { SaleToReverse } from "../matching/fresh-number.ts";
 import type { Baseline, GoodsDecision } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
 import { reversibleSale } from "./reversible-sale.ts";

@@ -10,7 +10,7 @@ import { storage } from "../attempts/failures.ts";
 import type { HandOffStore } from "../attempts/hand-off-store.ts";
 import {
   type Attempt,
-  type AttemptEvent,
+  type AttemptStep,
   isCharged,
   isNotCharged,
   type PaymentRequest,
@@ -54,7 +54,7 @@ export interface PaymentResult {
 
 export interface FoundOrder extends PaymentResult {
   /** Every attempt of the order, the oldest first. */
-  readonly attempts: ReadonlyArray<Attempt & { events: AttemptEvent[] }>;
+  readonly attempts: ReadonlyArray<Attempt & { events: AttemptStep[] }>;
 }
 
 interface OrderParts {
@@ -132,9 +132,8 @@ export class Orders {
     const spoken = reading(() => store.latest(orderId));
     const latest = attempts.find((one) => one.transactionId === spoken?.transactionId);
     if (!latest) throw this.#notFound();
-    if (this.#mayBeOlder(latest)) {
-      throw new AppError("STORES_DISAGREE", undefined, { charged: "unknown" });
-    }
+    const unsure = this.#unsureOf(latest);
+    if (unsure) throw unsure;
     return { ...(await this.result(latest, true, 0)), attempts };
   }
 
@@ -156,16 +155,26 @@ export class Orders {
       if (!attempt) return this.#parts.guard.open && "unknown";
       const charged = chargedOf(attempt);
       const isRunning = this.#running?.request.orderId === orderId;
-      const isUnsure = isRunning || this.#mayBeOlder(attempt);
+      const isUnsure = isRunning || this.#unsureOf(attempt) !== undefined;
       return isUnsure && charged !== "yes" ? "unknown" : charged;
     } catch {
       return "unknown";
     }
   }
 
-  /** A charge may have followed on the word of a journal that was put back since. */
-  #mayBeOlder({ state, transactionId }: Attempt): boolean {
-    return isNotCharged(state) && this.#parts.guard.mayLackNewer(transactionId);
+  /**
+   * Why an order that is recorded as not charged may be charged all the same: its charge followed
+   * on the word of a journal that was put back since, or the terminal is being asked about a sale
+   * that can be the order's (docs/design.md 3.17, 3.19).
+   */
+  #unsureOf({ state, transactionId, request: { orderId } }: Attempt): AppError | undefined {
+    if (!isNotCharged(state)) return undefined;
+    const charged = "unknown";
+    if (this.#parts.guard.mayLackNewer(transactionId)) {
+      return new AppError("STORES_DISAGREE", undefined, { charged });
+    }
+    if (this.#parts.desk.lateReport(orderId) === undefined) return undefined;
+    return new AppError("TERMINAL_IN_DOUBT", undefined, { charged, details: { orderId } });
   }
 
   /** The order of a transaction of ours, in the archive too; undefined when it is not known. */
@@ -255,7 +264,7 @@ export class Orders {
           assertHolds(request, desk.terminal);
           assertStillOpen(request.orderId, attempts);
           assertToldApart(request, desk);
-          guard.assertNoSaleFits(request, baseline, desk.terminal.capabilities.paymentLimitMs);
+          guard.assertNoSaleFits(request, baseline);
           const attempt = { transactionId, request, baseline, startedAtMs: clock.now() };
           return writing(() => attempts.begin(attempt));
         },

@@ -1,10 +1,10 @@
 import { AppError } from "../../shared/errors.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
-import { sameTerminal } from "../attempts/comparison-policy.ts";
 import { storage } from "../attempts/failures.ts";
-import { freshnessOf, type SaleToReverse } from "../attempts/freshness-policy.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
+import { sameTerminal } from "../matching/comparison.ts";
+import { freshnessOf, type SaleToReverse } from "../matching/fresh-number.ts";
 import type { Baseline } from "../terminal/terminal.ts";
 
 interface JournalParts {

@@ -11,6 +11,7 @@ import { type Attempt, type OpenReturn, returnableMinorOf } from "../attempts/pa
 import { rowOf } from "../attempts/phase-table.ts";
 import type { ReturnStore } from "../attempts/return-store.ts";
 import { isReturnedTwice, tellReturnedTwice } from "../attempts/returned-twice.ts";
+import { type AskedOnce, rememberedOf, repeated, Turns } from "./asked-once.ts";
 import {
   type SupervisorAnswer,
   type SupervisorLink,
@@ -37,6 +38,8 @@ interface GatewayResult {
   readonly orderId: string | null;
   readonly currency: Currency;
   readonly amountMinor: number | null;
+  /** The operation was carried out before, and nothing was sent now. */
+  readonly replayed: boolean;
 }
 
 /**
@@ -50,6 +53,8 @@ interface GatewayResult {
  */
 export class GatewayDesk {
   readonly #parts: GatewayDeskParts;
+  /** By the callers' keys. */
+  readonly #turns = new Turns();
 
   constructor(parts: GatewayDeskParts) {
     this.#parts = parts;
@@ -68,45 +73,101 @@ export class GatewayDesk {
 
   /**
    * `readAmount` gets the currency of the transaction; undefined: all of it. Throws
-   * {@link AppError}; resolves only when the gateway has carried it out.
+   * {@link AppError}; resolves only when the gateway has carried it out, now or, asked with the
+   * same key, before.
    */
   async ask(
     kind: GatewayOperationKind,
     target: GatewayTarget,
     readAmount: (currency: Currency) => number | undefined,
+    once: AskedOnce,
   ): Promise<GatewayResult> {
-    const where = await this.#resolve(target);
-    return await aboutOrder(where, () => this.#ask(kind, where, readAmount));
+    const { idempotencyKey } = once;
+    const begin = async () => {
+      const where = await this.#resolve(target);
+      return await aboutOrder(where, () => this.#ask(kind, where, readAmount, once));
+    };
+    if (idempotencyKey === undefined) return await begin();
+    return await this.#turns.take(idempotencyKey, async () => {
+      const before = await this.#askedBefore(kind, target, { ...once, idempotencyKey });
+      return before ?? (await begin());
+    });
+  }
+
+  /** The end of the operation that was asked for with this key; undefined: none was sent. */
+  async #askedBefore(
+    kind: GatewayOperationKind,
+    target: GatewayTarget,
+    { idempotencyKey, asked }: AskedOnce & { readonly idempotencyKey: string },
+  ): Promise<GatewayResult | undefined> {
+    const { link } = this.#parts;
+    const { known, mayBeLost } = await rememberedOf(link, { idempotencyKey, target });
+    if (!known) {
+      if (!mayBeLost || this.#neverAsked(kind, target, idempotencyKey)) return undefined;
+      const lost = "Supervisor.db was lost, and with it perhaps an operation with this key.";
+      throw new AppError("GATEWAY_OPERATION_UNKNOWN", lost);
+    }
+    if (known.asked !== asked) throw new AppError("IDEMPOTENCY_KEY_REUSED");
+    const { operation, orderId, orderReturnedMinor } = known;
+    const currency = currencyOf(known.currency);
+    if (operation.state === "not-sent" || !currency) return undefined;
+    const { amountMinor } = operation;
+    return await aboutOrder(known, async () => {
+      const found = this.#attemptOf(known);
+      const attempt = found && (await this.reconcile(found));
+      const isNews = attempt && attempt.returnedMinor < (orderReturnedMinor ?? 0);
+      if (isNews) this.#note(attempt, { operation, orderReturnedMinor });
+      return { operation: assertDone(operation), orderId, currency, amountMinor, replayed: true };
+    });
+  }
+
+  /** The journal itself knows that no return of this order was asked for with a key. */
+  #neverAsked(kind: GatewayOperationKind, target: GatewayTarget, idempotencyKey: string): boolean {
+    const { attempts, returns } = this.#parts;
+    if (kind === "confirm" || !("orderId" in target)) return false;
+    return storage(() => {
+      const known = attempts.latest(target.orderId);
+      return known !== undefined && returns.neverAsked(known.transactionId, idempotencyKey);
+    }, "unknown");
   }
 
   async #ask(
     kind: GatewayOperationKind,
     where: Resolved,
     readAmount: (currency: Currency) => number | undefined,
+    { idempotencyKey, asked, again }: AskedOnce,
   ): Promise<GatewayResult> {
     const currency = currencyOf(where.currency);
     if (!currency) throw new AppError("GATEWAY_ID_UNKNOWN", "The currency is not known.");
     const wanted = readAmount(currency);
     const found = this.#attemptOf(where);
     const attempt = found && (await this.reconcile(found));
-    if (attempt) assertChargedStill(attempt);
+    const isPart = wanted !== undefined && !(attempt && wanted >= returnableMinorOf(attempt));
+    const unlessRepeated = kind === "refund" && isPart && !again && idempotencyKey === undefined;
+    if (attempt) assertChargedStill(attempt, unlessRepeated ? wanted : undefined);
+    if (!where.remembers && (unlessRepeated || idempotencyKey !== undefined)) throw outdated();
     const operationId = newId();
     const returnMinor =
       attempt && kind !== "confirm" ? returnMinorOf(attempt, { kind, where, wanted }) : undefined;
     const open =
       attempt && kind !== "confirm" && returnMinor !== undefined
-        ? this.#reserve(attempt, { operationId, kind, where, amountMinor: returnMinor })
+        ? this.#reserve(attempt, {
+            ...{ operationId, kind, where, amountMinor: returnMinor },
+            ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+          })
         : undefined;
     const { transactionPublicId, exponent, leftMinor } = where;
     // A refund names its sum, so that the sum in the answer can be compared (docs/design.md 3.21).
     const all = kind === "refund" ? leftMinor : undefined;
     const amountMinor = kind === "cancel" ? null : (returnMinor ?? wanted ?? all ?? null);
+    const request = { operationId, kind, transactionPublicId, amountMinor, exponent };
+    const key = idempotencyKey === undefined ? {} : { key: { idempotencyKey, asked } };
     const operation = await this.#send(
-      { operationId, kind, transactionPublicId, amountMinor, currency: currency.alpha, exponent },
+      { ...request, currency: currency.alpha, ...key, unlessRepeated },
       attempt,
       open,
     );
-    return { operation, orderId: where.orderId, currency, amountMinor };
+    return { operation, orderId: where.orderId, currency, amountMinor, replayed: false };
   }
 
   /**
@@ -155,8 +216,10 @@ export class GatewayDesk {
   async reconcile(attempt: Attempt): Promise<Attempt> {
     const { openReturn: open, transactionId } = attempt;
     if (!open) return attempt;
-    const { operationId } = open;
-    const word = await this.#parts.link.ask("gateway-operation-end", { operationId });
+    const { operationId, kind, amountMinor, transactionPublicId, atMs: askedAtMs } = open;
+    const { alpha: currency, exponent } = attempt.request.currency;
+    const asked = { kind, amountMinor, transactionPublicId, currency, exponent, askedAtMs };
+    const word = await this.#parts.link.ask("gateway-operation-end", { operationId, asked });
     this.#conclude(attempt, open, word);
     return this.#parts.attempts.read(transactionId) ?? attempt;
   }
@@ -176,7 +239,10 @@ export class GatewayDesk {
   }
 
   /** Of an order in the archive too. */
-  #attemptOf({ transactionId, orderId }: Resolved): Attempt | undefined {
+  #attemptOf({
+    transactionId,
+    orderId,
+  }: Pick<Resolved, "transactionId" | "orderId">): Attempt | undefined {
     if (transactionId === null || orderId === null) return undefined;
     const { attempts } = this.#parts;
     return storage(
@@ -191,9 +257,10 @@ export class GatewayDesk {
       kind,
       where,
       amountMinor,
-      operationId,
+      ...ids
     }: {
       readonly operationId: string;
+      readonly idempotencyKey?: string;
       readonly kind: "cancel" | "refund";
       readonly where: Resolved;
       readonly amountMinor: number;
@@ -206,7 +273,7 @@ export class GatewayDesk {
     // the supervisor has one open operation of a transaction at a time.
     if (!storage(() => attempts.read(transactionId), "yes")) return undefined;
     const { transactionPublicId } = where;
-    const open = { operationId, kind, amountMinor, transactionPublicId, atMs: clock.now() };
+    const open = { ...ids, kind, amountMinor, transactionPublicId, atMs: clock.now() };
     if (!storage(() => returns.reserveReturn(transactionId, open, charged), "yes")) {
       throw new AppError("GATEWAY_OPERATION_OPEN");
     }
@@ -225,6 +292,7 @@ export class GatewayDesk {
       word = await link.call("gateway-operation", request);
       if (!word.operation) {
         if (attempt && open) this.#conclude(attempt, open, word);
+        if (word.repeats !== undefined) throw repeated(word.repeats);
         throw new AppError("GATEWAY_OPERATION_OPEN");
       }
     } catch (error) {
@@ -263,7 +331,7 @@ export class GatewayDesk {
     const { operationId } = open;
     const { code = null, description = "" } = operation ?? {};
     const detail = { operationId, state, code, description };
-    const event = { atMs: clock.now(), kind: "gateway-return-ended", detail };
+    const event = { atMs: clock.now(), kind: "gateway-return-ended", detail } as const;
     // An older supervisor does not tell the sum: then the gateway has the order once.
     const sumMinor = orderReturnedMinor ?? attempt.returnedMinor + open.amountMinor;
     const returned = state === "done" ? sumMinor : null;
@@ -291,7 +359,10 @@ export class GatewayDesk {
 }
 
 /** Errors tell the order that the gateway's id was resolved to. */
-async function aboutOrder<T>({ orderId }: Resolved, work: () => Promise<T>): Promise<T> {
+async function aboutOrder<T>(
+  { orderId }: Pick<Resolved, "orderId">,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -300,11 +371,24 @@ async function aboutOrder<T>({ orderId }: Resolved, work: () => Promise<T>): Pro
   }
 }
 
-/** Only a charged order has money at the gateway; the refusals are those of a reversal. */
-function assertChargedStill(attempt: Attempt): void {
+/**
+ * Only a charged order has money at the gateway; the refusals are those of a reversal. `partMinor`:
+ * of a part that may repeat the open refund.
+ */
+function assertChargedStill(attempt: Attempt, partMinor: number | undefined): void {
   const { gateway } = rowOf(attempt);
+  const { openReturn: open } = attempt;
   if (gateway === "begin") return;
-  throw new AppError(gateway, undefined, { details: { ...attempt.openReturn } });
+  if (open?.kind === "refund" && open.amountMinor === partMinor) {
+    throw repeated({ ...open, state: "unknown", askedAtMs: open.atMs });
+  }
+  const { idempotencyKey: _, ...details } = open ?? {};
+  throw new AppError(gateway, undefined, { details });
+}
+
+function outdated(): AppError {
+  const message = "The supervisor is of an older version: try again after it was updated.";
+  return new AppError("SUPERVISOR_UNAVAILABLE", message, { details: { failure: "refused" } });
 }
 
 /** How much of a transaction a cancel or refund gives back; throws REQUEST_INVALID. */

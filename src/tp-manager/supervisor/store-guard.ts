@@ -5,22 +5,28 @@ import type { Logger } from "../../shared/logger.ts";
 import { formatMajor } from "../../shared/money.ts";
 import { type Clock, sleep, unlessAborted } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
-import { sameTerminal } from "../attempts/comparison-policy.ts";
 import { storage } from "../attempts/failures.ts";
-import { newestAttempts } from "../attempts/newest-attempts.ts";
 import { isNotCharged, type PaymentRequest } from "../attempts/payment.ts";
 import type { DoubtStore, StoreDoubt } from "../attempts/store-doubt.ts";
-import type { Baseline, LastTransaction, TransactionReport } from "../terminal/terminal.ts";
+import { sameTerminal } from "../matching/comparison.ts";
+import type { RecordStore } from "../matching/journal-view.ts";
+import type { Matcher } from "../matching/matcher.ts";
+import type {
+  Baseline,
+  LastTransaction,
+  TerminalIdentity,
+  TransactionReport,
+} from "../terminal/terminal.ts";
 import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 15_000;
-/** Attempts in a row that failed before the terminal was asked anything. */
-const ATTEMPTS_LOOKED_AT = 50;
 
 interface GuardParts {
   readonly doubts: DoubtStore;
-  readonly attempts: Pick<AttemptStore, "latest" | "newest">;
+  readonly attempts: Pick<AttemptStore, "latest">;
+  readonly records: Pick<RecordStore, "sent">;
+  readonly matcher: Pick<Matcher, "explains">;
   readonly link: SupervisorLink;
   readonly clock: Clock;
   readonly log: Logger;
@@ -39,6 +45,8 @@ interface GuardParts {
 export class StoreGuard {
   readonly #parts: GuardParts;
   readonly #abort = new AbortController();
+  /** What this terminal had stored was known here, since the program was started. */
+  #agreedWith: TerminalIdentity | undefined;
   #running: Promise<void> | undefined;
   #wake = Promise.withResolvers<void>();
 
@@ -124,15 +132,10 @@ export class StoreGuard {
 
   /**
    * The last look before a sale: a sale of the terminal that no order here has may be this one, of
-   * a former journal. `limitMs` is the terminal's own time limit of a payment. Throws
-   * STORES_DISAGREE or TERMINAL_SALE_UNMATCHED; nothing has left then.
+   * a former journal. Throws STORES_DISAGREE or TERMINAL_SALE_UNMATCHED; nothing has left then.
    */
-  assertNoSaleFits(
-    { amountMinor, currency }: PaymentRequest,
-    baseline: Baseline,
-    limitMs: number,
-  ): void {
-    const isSign = this.noteSale(baseline, limitMs);
+  assertNoSaleFits({ amountMinor, currency }: PaymentRequest, baseline: Baseline): void {
+    const isSign = this.noteSale(baseline);
     const fits = this.#opened()?.unmatched.find(
       (one) =>
         one.amountMinor === amountMinor && (one.currencyNumeric ?? "978") === currency.numeric,
@@ -148,16 +151,22 @@ export class StoreGuard {
 
   /**
    * Keeps a sale of the terminal that no order here has. true: it is the sign that a former journal
-   * had it, and began the doubt. `limitMs` as above.
+   * had it, and began the doubt. A journal is put back while no program runs, so only what the
+   * terminal shows before it has shown something known is a sign.
    */
-  noteSale(baseline: Baseline, limitMs: number): boolean {
+  noteSale(baseline: Baseline): boolean {
     const { doubts, isShared } = this.#parts;
-    const sale = storage(() => this.#unknownSale(baseline.last, limitMs), "unknown");
+    const sale = storage(() => this.#unknownSale(baseline), "unknown");
     // Of a record without a result nobody knows whether it is a sale: alone it says nothing.
     const good = sale?.good === true ? sale : undefined;
     const shown = this.#opened() ? undefined : (good ?? this.#takenBack(baseline.last));
+    const isWhole = this.#agreedWith && sameTerminal(this.#agreedWith, baseline.identity);
+    if (baseline.last.kind !== "not-told" && !sale && !shown) this.#agreedWith = baseline.identity;
     const isSign = shown !== undefined;
-    if (isSign && (isShared || !this.#isOurTerminal(baseline))) return false;
+    if (isSign && (isWhole || isShared || !this.#isOurTerminal(baseline))) {
+      this.#agreedWith = baseline.identity;
+      return false;
+    }
     if (isSign) {
       const what = shown === good ? "last sale" : "last reversal, of a later sale,";
       this.doubt(`the terminal's ${what} is known to nobody here (${saleInWords(shown)})`, true);
@@ -169,10 +178,10 @@ export class StoreGuard {
 
   /**
    * Before an end of day, and while the journal is in doubt: a last sale of the terminal that no
-   * order here has is kept, because it is nowhere afterwards. `limitMs` as above.
+   * order here has is kept, because it is nowhere afterwards.
    */
-  keepLast(last: LastTransaction, limitMs: number): void {
-    const sale = this.#unknownSale(last, limitMs);
+  keepLast(now: Pick<Baseline, "last" | "identity">): void {
+    const sale = this.#unknownSale(now);
     if (sale) this.#parts.doubts.addUnmatched(sale);
   }
 
@@ -257,12 +266,16 @@ export class StoreGuard {
    * A sale that the terminal has stored and the journal does not know. One without a result may
    * stand: nobody has heard that it does not.
    */
-  #unknownSale(last: LastTransaction, limitMs: number): TransactionReport | undefined {
+  #unknownSale({
+    last,
+    identity,
+  }: Pick<Baseline, "last" | "identity">): TransactionReport | undefined {
     if (last.kind !== "transaction") return undefined;
     const { report } = last;
     const mayStand = report.good || report.resultCode === null;
-    const isSale = mayStand && report.originalTrace === null;
-    return isSale && !this.#parts.doubts.knowsReport(report, limitMs) ? report : undefined;
+    const { doubts, matcher } = this.#parts;
+    if (!mayStand || report.originalTrace !== null || doubts.knowsReport(report)) return undefined;
+    return matcher.explains(report, identity) ? undefined : report;
   }
 
   /** A reversal whose sale a whole journal would have. */
@@ -274,10 +287,9 @@ export class StoreGuard {
 
   /** The newest attempt was made at this terminal: what it stores next should be known here. */
   #isOurTerminal({ identity }: Baseline): boolean {
-    const newest = newestAttempts(this.#parts.attempts, ATTEMPTS_LOOKED_AT).find(
-      ({ baseline }) => baseline !== null,
-    )?.baseline;
-    return newest !== null && newest !== undefined && sameTerminal(newest.identity, identity);
+    const [newest] = this.#parts.records.sent();
+    const known = newest?.baseline?.identity;
+    return known !== undefined && sameTerminal(known, identity);
   }
 
   #tell({ because }: StoreDoubt): void {

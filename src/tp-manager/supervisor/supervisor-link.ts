@@ -35,6 +35,7 @@ const limits: Readonly<Record<Name, Limit>> = {
   "gateway-lookup": { ms: 5_000, gatewayRequests: 2 },
   "gateway-operation": { ms: 5_000, gatewayRequests: 1 },
   // The operation that is asked about may be at the gateway just now.
+  "gateway-key": { ms: 5_000, gatewayRequests: 1 },
   "gateway-operation-end": { ms: 5_000, gatewayRequests: 1 },
   "gateway-settle": fromDisk,
   "gateway-copies": fromDisk,
@@ -78,8 +79,9 @@ export class SupervisorLink {
   }
 }
 
-export function unavailable(error: IpcError): AppError {
+export function unavailable(error: IpcError, more: { mayBeDone?: true } = {}): AppError {
   return new AppError("SUPERVISOR_UNAVAILABLE", `The supervisor: ${error.message}`, {
+    ...more,
     details: { failure: error.failure },
     cause: error,
   });

@@ -31,7 +31,15 @@ describe.skipIf(library === null)("power cuts, recorded with a C compiler's help
     // Whichever of the two moments the recording has first.
     ["supervisor.db-wal", /handed over until it is stored|only stored orders reach the gateway/],
   ])("a %s that is not synced is found", (file, sentence) => {
-    const careless = records.filter(({ what, path }) => what !== "sync" || !path.endsWith(file));
+    // The start copies the log of a new database into its file, which is spoilt by a cut in that.
+    const isOfFile = ({ path }: DiskRecord): boolean => path.endsWith(file.replace("-wal", ""));
+    const copied = records.findIndex(
+      (one) => one.what === "write" && one.offset > 0 && isOfFile(one),
+    );
+    const begun = records.findIndex((one, i) => i > copied && one.what === "sync" && isOfFile(one));
+    const careless = records.filter(
+      ({ what, path }, i) => i <= begun || what !== "sync" || !path.endsWith(file),
+    );
     const { violations } = cutEverywhere(careless, {
       ...{ seed: 1, imagesEach: 2, stopAtFirst: true },
     });

@@ -19,12 +19,16 @@ import { expect, onTestFinished, test } from "vitest";
 import { openDatabase, openForReading } from "../../../src/shared/sqlite.ts";
 import { copiesOf } from "../../../src/shared/stores/copies.ts";
 import { openStore } from "../../../src/shared/stores/put-back.ts";
-import { Store, storeMigration } from "../../../src/shared/stores/store.ts";
+import { proofMigration, Store, storeMigration } from "../../../src/shared/stores/store.ts";
 import { WriteProof } from "../../../src/shared/stores/write-proof.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { TestClock } from "../../support/test-clock.ts";
 
-const schema = [storeMigration, "CREATE TABLE sale (id INTEGER PRIMARY KEY) STRICT"];
+const schema = [
+  storeMigration,
+  proofMigration,
+  "CREATE TABLE sale (id INTEGER PRIMARY KEY) STRICT",
+];
 
 /** A database with sale 1 in a nightly copy, 2 in its file, 3 only in its log. */
 function opened(folder = temporaryFolder()) {

@@ -3,20 +3,23 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../../src/shared/sqlite.ts";
+import { proofMigration, storeMigration } from "../../../src/shared/stores/store.ts";
 import { WriteProof } from "../../../src/shared/stores/write-proof.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { countLog } from "../../support/write-ahead-log.ts";
 
 const MINUTE = 60_000;
-const schema = ["CREATE TABLE t (x INT UNIQUE) STRICT"];
+const schema = [storeMigration, proofMigration, "CREATE TABLE t (x INT UNIQUE) STRICT"];
 
 function proving(folder = temporaryFolder()) {
   const path = join(folder, "x.db");
   const clock = new TestClock();
   const database = openDatabase(path, schema);
   onTestFinished(() => database.close());
-  return { path, clock, database, proof: new WriteProof(database, path, clock) };
+  const proof = new WriteProof(database, path, clock);
+  database.exec("INSERT INTO t VALUES (0)"); // the log begins anew
+  return { path, clock, database, proof };
 }
 
 const seal = (how: 0 | 1): string => `PRAGMA query_only = ${how}`;

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { AttemptWriter } from "../../../src/tp-manager/attempts/attempt-writer.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { report } from "../../support/reports.ts";
+import { saleReport } from "../../support/scripted-terminal.ts";
 
 /** What left for the terminal, by name. */
 type Left = string[];
@@ -18,7 +19,7 @@ async function unasked(): Promise<{ at: House; left: Left }> {
   const [sent] = at.journal.attempts.unfinished();
   if (!sent) throw new Error("the journal has no attempt that runs");
   const parts = { attempts: at.journal.attempts, clock: at.clock, log: at.log };
-  new AttemptWriter(sent, parts).advance({ input: "interrupted" }, "interrupted", {});
+  new AttemptWriter(sent, parts).advance({ input: "interrupted" });
   const left: Left = [];
   const { terminal } = at;
   const { pay: sale, reverse, reset, telecollect } = terminal;
@@ -49,8 +50,9 @@ const doubts: ReadonlyArray<readonly [string, (at: House) => void]> = [
 
 /** Reverses the newest sale, which is what the terminal has stored last. */
 function reverse(at: House): Promise<unknown> {
-  if (at.desk.blockedBy === undefined && !at.desk.strayAsked) at.terminal.stores(report());
   const isCharged = at.journal.attempts.latest("A-1")?.state.phase === "charged";
+  const newest = saleReport(isCharged ? at.terminal.soldBefore : 0);
+  if (at.desk.blockedBy === undefined && !at.desk.strayAsked) at.terminal.stores(newest);
   return at.afterSale.reverse(isCharged ? "A-1" : "A-0");
 }
 

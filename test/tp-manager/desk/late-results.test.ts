@@ -253,9 +253,9 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     if (!attempt || !later) throw new Error("no attempt");
     const [stray] = at.journal.terminalLog.strays(1);
     if (who.endsWith("seen")) at.journal.seen.mark("stray", `${stray?.id}`, "given back", 1);
-    const word = { outcome: "not_charged", note: "nothing was booked" };
     if (who === "an operator") {
-      at.desk.settle(later, { outcome: "not-charged", report: report() }, word);
+      const note = "nothing was booked";
+      at.desk.settle(later, { outcome: "not-charged", report: report(), note });
     } else at.told({ ...declined(), ...nameless, reference: referenceOf(later.transactionId) });
     await at.clock.advance(1_000);
     expect([phaseOf(at), at.supervisor.stored.length]).toEqual([phase, stored]);
@@ -400,8 +400,8 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     const reference = referenceAt(at);
     const attempt = at.journal.attempts.latest("A-1");
     if (!attempt) throw new Error("no attempt");
-    const word = { outcome: "not_charged", note: "customer said so" };
-    at.desk.settle(attempt, { outcome: "not-charged", report: report() }, word);
+    const note = "customer said so";
+    at.desk.settle(attempt, { outcome: "not-charged", report: report(), note });
     at.told({ reference });
     expect([phaseOf(at), alarms(at)[0]]).toEqual(["charged", "charged-late"]);
   });

@@ -183,13 +183,13 @@ describe("a payment in doubt", () => {
     before.terminal.last = { kind: "not-told", why: "bare completion" };
     before.terminal.script = () => Promise.resolve(lost("line broken"));
     expect(outcome(await pay(before, request("A-1")))).toBe("Unknown");
-    await before.clock.advance(10_000);
+    await before.clock.advance(400_000);
     before.terminal.script = () => new Promise(() => {});
     void pay(before, request("A-2"));
     await before.clock.advance(0);
     before.close();
 
-    const after = house(before.path);
+    const after = house(before.path, undefined, { clock: before.clock });
     after.terminal.last = { kind: "transaction", report: report() };
     after.start();
     await after.clock.advance(60_000);
@@ -325,14 +325,14 @@ describe("after a restart", () => {
     before.terminal.last = { kind: "not-told", why: "bare completion" };
     before.terminal.script = () => Promise.resolve(lost("line broken"));
     expect(outcome(await pay(before, request("A-1")))).toBe("Unknown");
-    await before.clock.advance(60_000);
+    await before.clock.advance(400_000);
     before.terminal.script = () => new Promise(() => {});
     void pay(before, request("A-2"));
     await before.clock.advance(0);
     expect(before.terminal.paid).toHaveLength(2);
     before.close();
 
-    const after = house(before.path);
+    const after = house(before.path, undefined, { clock: before.clock });
     // Same amount and minute: by itself it would fit either of the two.
     after.terminal.last = { kind: "transaction", report: report() };
     after.start();

@@ -13,7 +13,10 @@ async function payAt(
   at.terminal.baseline = { ...baseline, identity: now };
   at.terminal.script = (order, observer) => {
     const { amountMinor } = order;
-    observer.report(report({ amountMinor, receiptNumber: "0009", traceNumber: orderId }));
+    const localTime = `13${orderId.slice(-4)}`;
+    observer.report(
+      report({ amountMinor, localTime, receiptNumber: "0009", traceNumber: orderId }),
+    );
     observer.acknowledged();
     return Promise.resolve({ end: "completed", ticket: "" });
   };

@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import {
+  type House,
+  house,
+  outcome,
+  pay,
+  request,
+  storesReversals,
+} from "../../support/payment-house.ts";
 import { report } from "../../support/reports.ts";
 import {
   approves,
@@ -153,6 +160,7 @@ test("a reversal's result that could not be written is not taken", async () => {
     disk.mend();
     return Promise.resolve(lost("it was refused"));
   });
+  storesReversals(at);
   await at.afterSale.reverse("A-1");
   await at.clock.advance(AGES_MS);
   expect(phaseOf(at)).toBe("charged");

@@ -217,7 +217,8 @@ describe("a refund whose answer does not come", () => {
     const asked = at.call("POST", "/gateway/refund", { orderId: "A-1" });
     if (fault.kind.startsWith("hang")) await timedOut(at);
     const answer = await asked;
-    expect([answer.http, answer.one.error.code]).toEqual([http, code]);
+    const status = open ? "Unknown" : "Failed";
+    expect([answer.http, answer.one.status, answer.one.error.code]).toEqual([http, status, code]);
     const again = await at.call("POST", "/gateway/refund", { orderId: "A-1" });
     expect(again.http).toBe(open ? 409 : 200);
     if (!open) return;
@@ -325,6 +326,20 @@ describe("confirm and cancel", () => {
     const { one } = await at.call("POST", "/gateway/confirm", target);
     expect(one.error).toMatchObject({ code: "GATEWAY_REFUSED", details: { code: 20 } });
   });
+
+  test.each(["confirm", "cancel"] as const)(
+    "a %s whose answer was lost is unknown",
+    async (kind) => {
+      const at = await chargedAtGateway();
+      await at.call("GET", `/gateway/transaction/${at.publicId()}`);
+      at.sandbox.addFault({ kind: "reset-before-commit", times: 1, operation: kind });
+      const { http, one } = await at.call("POST", `/gateway/${kind}`, { orderId: "A-1" });
+      expect([http, one.status, one.error.code, one.error.charged]).toEqual([
+        ...[504, "Unknown", "GATEWAY_OPERATION_UNKNOWN", "yes"],
+      ]);
+      expect((await at.call("GET", "/payment/A-1")).one.status).toBe("Success");
+    },
+  );
 });
 
 describe("who may and what is asked", () => {

@@ -101,6 +101,8 @@ const operation = [
   ),
   ...[long(32), long(33)].map(member("transactionPublicId", "")),
   ...amounts.map(member("amount", '"transactionPublicId":"5CF62325CB217655"')),
+  ...orderIds.map(member("idempotencyKey", '"transactionPublicId":"5CF62325CB217655"')),
+  ...booleans.map(member("again", '"transactionPublicId":"5CF62325CB217655"')),
 ];
 
 /** By the call, with its method. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { report } from "../../support/reports.ts";
-import { approves } from "../../support/scripted-terminal.ts";
+import { approves, saleReport } from "../../support/scripted-terminal.ts";
 import { api } from "./rig.ts";
 
 test("the listing goes on in the archive, page by page, with the same filters", async () => {
@@ -8,7 +8,7 @@ test("the listing goes on in the archive, page by page, with the same filters", 
   const post = (payload: object) => call("POST", "/payment", payload);
   for (const orderId of ["A-1", "A-2", "A-3"]) await post({ amount: 1, orderId });
   const { baseline } = at.terminal;
-  at.terminal.stores(report({ amountMinor: 100 }));
+  at.terminal.stores(saleReport(2, { amountMinor: 100 }));
   await at.afterSale.reverse("A-3");
   at.terminal.baseline = baseline;
   await at.clock.advance(0);

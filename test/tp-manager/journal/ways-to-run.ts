@@ -63,7 +63,7 @@ const attempts: Record<string, Ways> = {
   "attempts read": ofAttempt,
   "attempts orderOf": ofAttempt,
   "attempts events": ofAttempt,
-  "attempts addEvent": one(order, 0, "test", "{}"),
+  "attempts addEvent": one(order, 0, "test", "{}", null),
   "attempts insert": one("new", order, 999, "EUR", 0, "sent", "{}", "{}", "{}", 0, null),
   "attempts update": (n) =>
     [idOf(n / 2), "nowhere"].map((id) => [
@@ -183,6 +183,7 @@ const handOffs: Record<string, Ways> = {
 };
 
 const returns: Record<string, Ways> = {
+  "returns neverAsked": () => [order, "nowhere"].map((id) => [id, "key"]),
   "returns reserve": () => [order, "nowhere"].map((id) => ["{}", id, 1, 999]),
   "returns end": () => [idOf(1), order, "nowhere"].map((id) => [1, 1, id, "1"]),
   "returns open": one(),

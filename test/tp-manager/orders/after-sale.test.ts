@@ -8,6 +8,7 @@ import {
   outcome,
   pay,
   request,
+  storesReversals,
 } from "../../support/payment-house.ts";
 import { baseline, declined, identity, report } from "../../support/reports.ts";
 import { disconnected, lost, reversalReport, reverses } from "../../support/scripted-terminal.ts";
@@ -131,6 +132,7 @@ describe("a reversal (docs/design.md 3.7)", () => {
   test("whose end is lost makes the order unknown until the terminal is asked", async () => {
     const at = house();
     await pay(at, request("A-1"));
+    storesReversals(at);
     at.terminal.reversal = () => Promise.resolve(lost("line broken"));
     at.terminal.baseline = { ...baseline, last: { kind: "transaction", report: report() } };
     at.terminal.last = { kind: "transaction", report: report() };
@@ -140,6 +142,17 @@ describe("a reversal (docs/design.md 3.7)", () => {
     expect(phaseOf(at)).toBe("charged");
     expect(at.terminal.reversed).toHaveLength(1);
     expect(at.supervisor.withdrawn).toEqual([]);
+  });
+
+  test("whose end is lost stays unknown where the terminal never showed a reversal", async () => {
+    const at = house();
+    await pay(at, request("A-1"));
+    at.terminal.reversal = () => Promise.resolve(lost("line broken"));
+    at.terminal.stores(report());
+    expect((await reverse(at)).status).toBe("Unknown");
+    await at.clock.advance(400_000);
+    expect(phaseOf(at)).toBe("reversal-in-doubt");
+    expect(at.lines.join()).toContain("payment-unknown");
   });
 
   test("in doubt is proved by two matching reads of the reversal", async () => {
@@ -257,7 +270,9 @@ describe("restart and end of day", () => {
     expect(at.terminal.reversed).toEqual([]);
     at.clock.jumpWallClock(-3_600_000);
     at.terminal.script = (_order, observer) => {
-      observer.report(report({ receiptNumber: "0003" }));
+      observer.report(
+        report({ receiptNumber: "0003", traceNumber: "000013", localTime: "183000" }),
+      );
       return Promise.resolve({ end: "completed", ticket: "" });
     };
     await pay(at, request("A-2"));

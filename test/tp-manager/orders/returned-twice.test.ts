@@ -152,7 +152,8 @@ test("a return of ours whose order was found reversed meanwhile is told", async 
     await at.clock.advance(20_000);
     expect(at.journal.attempts.latest("A")?.state.phase).toBe("reversed");
   });
-  await gateway.ask("refund", { orderId: "A" }, () => undefined);
+  const once = { idempotencyKey: undefined, asked: "all of it", again: false };
+  await gateway.ask("refund", { orderId: "A" }, () => undefined, once);
   expect(told(at)).toEqual(both("5[.]00"));
   gateway.start();
   expect(told(at)).toHaveLength(1);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { GoodsDecision, PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { declined, report } from "../../support/reports.ts";
-import { lost } from "../../support/scripted-terminal.ts";
+import { lost, saleReport } from "../../support/scripted-terminal.ts";
 
 /** A card terminal in vending mode whose approval and whose end come when the test says so. */
 interface Slow extends House {
@@ -32,7 +32,8 @@ function slow(path?: string): Slow {
     decided = decision;
   };
   at.terminal.script = (_order, observer) => {
-    approve = () => void observer.report(report());
+    const sale = saleReport(at.terminal.paid.length - 1);
+    approve = () => void observer.report(sale);
     giveUp = () => void observer.report(declined({ resultCode: "6C", reason: "cancelled" }));
     const { promise, resolve: ends } = Promise.withResolvers<PaymentEnd>();
     resolve = (end) => {

@@ -41,6 +41,11 @@ const operating: readonly ErrorCode[] = [
   ...(["GATEWAY_REFUSED", "GATEWAY_NOT_SENT", "GATEWAY_OPERATION_UNKNOWN"] as const),
   "SUPERVISOR_UNAVAILABLE",
 ];
+const keyed = {
+  idempotencyKey: orderId
+    .optional()
+    .describe("The caller's own: with the same key and body nothing is sent again."),
+};
 
 /** The gateway's operations (docs/design.md 5.14): an operator's, when there is one. */
 export const gatewayCalls: readonly AnyCall[] = [
@@ -179,6 +184,8 @@ function openView({ operations, copies, more }: OpenAtGateway): object {
 function operation(kind: GatewayOperationKind): AnyCall {
   // A cancel is always of the whole amount.
   const part = kind === "cancel" ? {} : { amount: amount().nullish() };
+  const isRefund = kind === "refund";
+  const again = yesOrNo.optional().describe("A part that was refunded just now, once more.");
   return call({
     path: `/gateway/${kind}`,
     gatewayId,
@@ -187,22 +194,37 @@ function operation(kind: GatewayOperationKind): AnyCall {
     summary: `Ask the gateway to ${kind} an order's transaction`,
     description:
       "By `orderId` or `transactionPublicId`. Sent once. When its answer is lost the operation " +
-      `stays open until it is settled.${kind === "cancel" ? "" : " A part with `amount`."}`,
-    body: exactlyOne(z.strictObject({ ...target, ...part }), ...either),
+      "stays open until it is settled. Asked for again with the same `idempotencyKey` it is " +
+      `answered as before.${kind === "cancel" ? "" : " A part with `amount`."}`,
+    body: exactlyOne(
+      z.strictObject({ ...target, ...part, ...keyed, ...(isRefund ? { again } : {}) }),
+      ...either,
+    ),
     document: ({ orderExample, operationDone }) => ({
       bodyExample: orderExample,
       answer: operationDone,
-      errors: operating,
+      errors: [
+        ...operating,
+        "IDEMPOTENCY_KEY_REUSED",
+        ...(isRefund ? (["REFUND_REPEATED"] as const) : []),
+      ],
     }),
     async handle({ body, raw, reply }, { gateway }) {
-      const { orderId, transactionPublicId } = body;
+      const { orderId, transactionPublicId, idempotencyKey } = body;
+      const amount = "amount" in body ? body.amount : null;
+      const again = "again" in body && body.again === true;
       const target = (
         orderId === undefined ? { transactionPublicId } : { orderId }
       ) as GatewayTarget;
-      const result = await gateway.ask(kind, target, (currency) =>
-        readAmount(raw["amount"], currency),
+      const asked = [kind, orderId, transactionPublicId?.toUpperCase(), amount, again];
+      const result = await gateway.ask(
+        kind,
+        target,
+        (currency) => readAmount(raw["amount"], currency),
+        { idempotencyKey, again, asked: JSON.stringify(asked) },
       );
       const { operation, currency, amountMinor } = result;
+      if (result.replayed) void reply.header("idempotent-replay", "true");
       return sendOne(reply, 200, {
         status: "Success",
         error: null,

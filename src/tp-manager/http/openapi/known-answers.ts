@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { ErrorCode } from "../../../shared/errors.ts";
 import { deliveryStateSchema } from "../../../shared/ipc/contract.ts";
-import { strayFindings } from "../../attempts/ladder-policy.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
+import { strayFindings } from "../../matching/table.ts";
 import { basket, cartObject, customData, customer, paymentRequest } from "../payment-request.ts";
 import {
   healthExample,

@@ -112,6 +112,15 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
   TELECOLLECTION_FAILED: z.object({ terminalCode: z.string(), end: z.string() }),
   GATEWAY_ID_UNKNOWN: z.object({ transactionPublicIds: z.array(z.string()).optional() }),
   GATEWAY_OPERATION_OPEN: openReturn.partial(),
+  REFUND_REPEATED: z
+    .object({
+      operationId: z.string(),
+      transactionPublicId: z.string(),
+      state: z.enum(["sending", "done", "unknown"]).describe("done: the gateway carried it out."),
+      askedAt: time,
+    })
+    .partial()
+    .describe("The refund of before; without members where the supervisor's database was lost."),
   GATEWAY_REFUSED: operation,
   GATEWAY_NOT_SENT: operation,
   GATEWAY_OPERATION_UNKNOWN: operation,

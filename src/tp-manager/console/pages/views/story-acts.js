@@ -1,6 +1,7 @@
 import { money } from "../format.js";
 import { faultOf, own, useTold } from "../said.js";
 import { html, useState } from "../vendor/htm-preact.js";
+import { forgetKey, keyOf } from "./operation-key.js";
 
 /**
  * The acts that an order allows, each after one question. The connector told which of them are
@@ -25,6 +26,9 @@ export function Acts({ api, ask, words, language, goTo, story, orderId, again })
   const run = async (/** @type {string} */ act, /** @type {number | undefined} */ amount) => {
     const sum = money_(amount ?? whole);
     const kind = amount === undefined ? act : `${act}${amount === rest ? "Rest" : "Part"}`;
+    const path = paths[act] ?? "";
+    const body = { orderId, ...(amount === undefined ? {} : { amount }) };
+    const key = path.startsWith("/gateway/") ? keyOf(path, body) : undefined;
     const person = await ask({
       title: words(`act.${kind}`, { amount: sum }),
       sentence: words(`act.${kind}.sentence`, { orderId, amount: sum }),
@@ -35,8 +39,8 @@ export function Acts({ api, ask, words, language, goTo, story, orderId, again })
     setBusy(true);
     setTold({ text: words("act.runs"), bad: false });
     try {
-      const body = { orderId, ...(amount === undefined ? {} : { amount }) };
-      const answer = await api.post(paths[act] ?? "", body, person);
+      const answer = await api.post(path, { ...body, ...(key && { idempotencyKey: key }) }, person);
+      forgetKey(path, body, answer.status);
       setTold(outcomeOf(answer, words));
     } catch {
       setTold({ text: words("act.noAnswer"), bad: true });

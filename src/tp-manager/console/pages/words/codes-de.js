@@ -36,6 +36,10 @@ export default {
   "error.OPEN_PRE_AUTHORISATIONS": "Vorautorisierungen sind offen: erst buchen oder stornieren.",
   "error.GATEWAY_ID_UNKNOWN": "Welche Transaktion des Gateways es ist, ist noch nicht bekannt.",
   "error.GATEWAY_OPERATION_OPEN": "Ein früherer Vorgang beim Gateway ist offen: siehe „{doubt}“.",
+  "error.REFUND_REPEATED":
+    "Dieser Teilbetrag wurde in den letzten 24 Stunden schon erstattet, oder vielleicht erstattet.",
+  "error.IDEMPOTENCY_KEY_REUSED":
+    "Dieser Schlüssel wurde schon für etwas anderes verwendet: Diesmal ist nichts geschehen.",
   "error.GATEWAY_REFUSED": "Das Gateway hat es nicht ausgeführt.",
   "error.GATEWAY_NOT_SENT": "Das Gateway wurde nicht erreicht; es ist nichts geschehen.",
   "error.GATEWAY_OPERATION_UNKNOWN":

@@ -34,6 +34,9 @@ export default {
   "error.OPEN_PRE_AUTHORISATIONS": "Pre-authorisations are open: book or reverse them first.",
   "error.GATEWAY_ID_UNKNOWN": "Which transaction of the gateway it is, is not known yet.",
   "error.GATEWAY_OPERATION_OPEN": "An earlier operation at the gateway is open: see “{doubt}”.",
+  "error.REFUND_REPEATED": "This part was refunded within the last 24 hours, or may have been.",
+  "error.IDEMPOTENCY_KEY_REUSED":
+    "This key was used for something else before: nothing was done this time.",
   "error.GATEWAY_REFUSED": "The gateway did not carry it out.",
   "error.GATEWAY_NOT_SENT": "The gateway was not reached; nothing was done.",
   "error.GATEWAY_OPERATION_UNKNOWN":

@@ -37,6 +37,10 @@ export default {
   "error.GATEWAY_ID_UNKNOWN": "On ne sait pas encore quelle est sa transaction à la passerelle.",
   "error.GATEWAY_OPERATION_OPEN":
     "Une opération antérieure à la passerelle est ouverte : voir « {doubt} ».",
+  "error.REFUND_REPEATED":
+    "Ce montant partiel a été remboursé dans les dernières 24 heures, ou l’a peut-être été.",
+  "error.IDEMPOTENCY_KEY_REUSED":
+    "Cette clé a déjà servi à autre chose : cette fois, rien n’a été fait.",
   "error.GATEWAY_REFUSED": "La passerelle ne l’a pas exécutée.",
   "error.GATEWAY_NOT_SENT": "La passerelle n’a pas été jointe ; rien n’a été fait.",
   "error.GATEWAY_OPERATION_UNKNOWN":

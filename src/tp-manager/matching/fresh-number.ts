@@ -1,8 +1,8 @@
+import { type Attempt, type AttemptState, endReportOf, saleOf } from "../attempts/payment.ts";
+import { receiptNumberOf } from "../attempts/receipt-number-policy.ts";
+import { givesBack } from "../attempts/reversal-machine.ts";
 import type { Baseline, LastTransaction, TransactionReport } from "../terminal/terminal.ts";
-import { compareReports, RECEIPT_MAX, sameTerminal } from "./comparison-policy.ts";
-import { type Attempt, type AttemptState, endReportOf, saleOf } from "./payment.ts";
-import { receiptNumberOf } from "./receipt-number-policy.ts";
-import { givesBack } from "./reversal-machine.ts";
+import { compareReports, RECEIPT_MAX, sameTerminal, tellMoments } from "./comparison.ts";
 
 /**
  * Rules for whether a receipt number still names the sale that it was given to
@@ -97,7 +97,8 @@ function ofNewest({ touched, stray }: Facts): Freshness {
 function ofChain(facts: Facts, last: LastTransaction): Freshness {
   const { sale, later } = facts;
   if (last.kind === "transaction" && compareReports(sale.report, last.report) === "same") {
-    return ofLast(facts);
+    // Without a moment equal numbers can be those of another period.
+    return tellMoments(sale.report, last.report) ? ofLast(facts) : ofNewest(facts);
   }
   const looks = [...later.flatMap(({ baseline }) => (baseline ? [baseline.last] : [])), last];
   for (const look of looks) {
@@ -105,10 +106,14 @@ function ofChain(facts: Facts, last: LastTransaction): Freshness {
     const { report } = look;
     if (isKnown(facts, report)) continue;
     if (givesBack(sale.report, report)) return { freshness: "reversed", report };
-    if (compareReports(sale.report, report) === "cannot-tell") return ofNewest(facts);
+    if (tellsNothing(report)) return ofNewest(facts);
     return stale("the terminal has stored something since that no order asked for");
   }
   return ofFollowed(facts);
+}
+
+function tellsNothing({ receiptNumber, traceNumber, localTime }: TransactionReport): boolean {
+  return receiptNumber === null && traceNumber === null && localTime === null;
 }
 
 /** The sale is what the terminal has stored last. */

@@ -7,13 +7,13 @@ import {
   factsOf,
   type Known,
   type Look,
-} from "./evidence-policy.ts";
+} from "./facts.ts";
 
 /**
- * The one ladder of evidence: what the facts of a look prove about a payment in doubt, a reversal
- * in doubt, and a result that no order asked for (docs/design.md 3.2, 3.4, 3.7). Pure.
+ * The one table: what the facts of a look prove about a payment in doubt, a reversal in doubt, and
+ * a transaction that no order asked for (docs/rules/matching.md). Pure. The book shows its rows.
  *
- * The first rung that holds and has a word in the column of the doubt is the verdict. "cannot-tell"
+ * The first row that holds and has a word in the column of the doubt is the verdict. "cannot-tell"
  * proves neither a charge nor that there was none, and leaves no alarm out.
  */
 
@@ -63,18 +63,19 @@ type StrayWord = Exclude<StrayFinding, "reversed"> | "taken-back";
 /** Look again soon, after the silence of the lost command, or at the right terminal. */
 type Waiting = "confirm" | "silence" | "no-answer";
 
-interface Rung {
+export interface EvidenceRow {
   readonly holds: (facts: Facts) => boolean;
-  readonly because: string | ((facts: Facts) => string);
+  /** In words; a name in braces stands for that fact. */
+  readonly because: string;
   readonly sale?: SaleWord;
   readonly reversal?: ReversalWord;
   readonly stray?: StrayWord | Waiting;
 }
 
-const ladder: readonly Rung[] = [
+export const evidenceTable: readonly EvidenceRow[] = [
   {
     holds: ({ strayIs }) => strayIs !== null,
-    because: ({ strayIs }) => `it is the sale of order ${strayIs}`,
+    because: "it is the sale of order {strayIs}",
     stray: "known",
   },
   {
@@ -97,7 +98,7 @@ const ladder: readonly Rung[] = [
   },
   {
     holds: ({ kind }) => kind === "not-told",
-    because: ({ why }) => `the terminal does not tell: ${why}`,
+    because: "the terminal does not tell: {why}",
     sale: "unsettled",
     reversal: "unsettled",
     stray: "unclear",
@@ -159,6 +160,11 @@ const ladder: readonly Rung[] = [
     sale: "unsettled",
   },
   {
+    holds: ({ asBefore, storesReversals }) => asBefore === "same" && !storesReversals,
+    because: "the terminal shows the sale, and never showed a reversal as its last transaction",
+    reversal: "unsettled",
+  },
+  {
     holds: ({ asBefore }) => asBefore === "same",
     because: "the terminal is idle and its last transaction is the one from before",
     sale: "not-charged",
@@ -187,7 +193,7 @@ const ladder: readonly Rung[] = [
   },
   {
     holds: ({ foundIs }) => foundIs !== null,
-    because: ({ foundIs }) => `the terminal's last transaction is that of order ${foundIs}`,
+    because: "the terminal's last transaction is that of order {foundIs}",
     sale: "unsettled",
     reversal: "unsettled",
   },
@@ -251,7 +257,7 @@ const ladder: readonly Rung[] = [
   },
   {
     holds: ({ unfit }) => unfit !== null,
-    because: ({ unfit }) => unfit ?? "",
+    because: "what is stored is not what was asked for: {unfit}",
     sale: "unsettled",
   },
   {
@@ -261,7 +267,12 @@ const ladder: readonly Rung[] = [
   },
   {
     holds: ({ rival }) => rival !== null,
-    because: ({ rival }) => `the terminal's last transaction can be that of order ${rival} as well`,
+    because: "the terminal's last transaction can be that of {rival} as well",
+    sale: "unsettled",
+  },
+  {
+    holds: ({ isCandidate }) => !isCandidate,
+    because: "the terminal's last transaction is not that of this order",
     sale: "unsettled",
   },
   {
@@ -339,8 +350,8 @@ export function judgeByNext(doubt: Doubt, known: Known): Conclusion | undefined 
     last: next.found,
     atMs: doubt.lostSinceMs + doubt.limitMs,
   };
-  const { foundIs, rival } = next;
-  const found = { ...known, foundIs, rival };
+  const { foundIs, rival, isCandidate = true } = next;
+  const found = { ...known, foundIs, rival, isCandidate };
   const verdict = climb(doubt, factsOf(doubt, look, found, { ...look, sinceMs: look.atMs }, 0));
   const isProof =
     verdict.verdict !== "look-again" &&
@@ -352,13 +363,15 @@ export function judgeByNext(doubt: Doubt, known: Known): Conclusion | undefined 
 }
 
 function climb({ about }: Doubt, facts: Facts): Verdict {
-  for (const rung of ladder) {
-    const word = rung[about];
-    if (word === undefined || !rung.holds(facts)) continue;
-    const because = typeof rung.because === "string" ? rung.because : rung.because(facts);
+  for (const row of evidenceTable) {
+    const word = row[about];
+    if (word === undefined || !row.holds(facts)) continue;
+    const because = row.because.replaceAll(/\{(\w+)\}/g, (_, name) =>
+      String(facts[name as keyof Facts]),
+    );
     return verdictOf(word, because, facts);
   }
-  throw new RangeError("the last rung of each column always holds");
+  throw new RangeError("the last row of each column always holds");
 }
 
 function verdictOf(
@@ -391,8 +404,8 @@ function watchMs({ kind, asBefore }: Facts, leftMs: number): number {
 
 /** A sale that could be the asked one is stored, or can be for all that the terminal tells. */
 function mayHoldOurs(facts: Facts): boolean {
-  const { found, asBefore, takesBack, foundIs, mayBeLater, unfit, timely } = facts;
-  if (!found?.good || asBefore === "same" || takesBack !== null) return false;
+  const { found, asBefore, takesBack, foundIs, mayBeLater, unfit, timely, isCandidate } = facts;
+  if (!found?.good || asBefore === "same" || takesBack !== null || !isCandidate) return false;
   return foundIs === null && !mayBeLater && unfit === null && timely !== false;
 }
 

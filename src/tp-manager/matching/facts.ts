@@ -1,3 +1,4 @@
+import { givesBack } from "../attempts/reversal-machine.ts";
 import type { LastTransaction, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 import {
   type Comparison,
@@ -6,14 +7,15 @@ import {
   isNextReceipt,
   namesTrace,
   sameTerminal,
-} from "./comparison-policy.ts";
-import { isFromPayment, type PaymentTime } from "./payment-time-policy.ts";
-import { givesBack } from "./reversal-machine.ts";
+  tellMoments,
+} from "./comparison.ts";
+import { unfitFor } from "./doubt.ts";
+import { isFromPayment, type PaymentTime } from "./own-time.ts";
 
 /**
  * The facts about a doubt that one look at the terminal shows, together with what was heard on the
  * wire and what the journal knows (docs/design.md 3.1, 3.2; docs/zvt.md 9.2). Pure. Only
- * ladder-policy.ts says what the facts prove.
+ * table.ts says what the facts prove.
  */
 
 /** A question about money that only the terminal can answer. */
@@ -96,11 +98,10 @@ export interface EarlierLook extends Look {
 export interface Known {
   /** The order, other than the doubt's own, that the found transaction belongs to. */
   readonly foundIs: string | null;
-  /**
-   * Another order that the found transaction can be of as well: the terminal reported it when
-   * nothing ran, and that order may be waiting for it (docs/design.md 3.19).
-   */
+  /** Who else can have made the found transaction, in words: another order, an outsider. */
   readonly rival: string | null;
+  /** The matcher names the doubt's own attempt among those that can have made it; absent: it does. */
+  readonly isCandidate?: boolean;
   /** The order that the reported stray is the sale of. */
   readonly strayIs: string | null;
   /** The next command at the terminal; null when none followed. */
@@ -109,6 +110,8 @@ export interface Known {
   readonly soldSince: boolean;
   /** An end of day may have run since. */
   readonly closedSince: boolean;
+  /** This terminal has shown a completed reversal as its last transaction; absent: it has. */
+  readonly storesReversals?: boolean;
 }
 
 /** The first command that was begun after the doubtful one. */
@@ -120,6 +123,7 @@ export interface NextCommand {
   readonly foundIs: string | null;
   /** See {@link Known.rival}. */
   readonly rival: string | null;
+  readonly isCandidate?: boolean;
   /** The terminal carried it out to its end, so nothing of before was running any more. */
   readonly served: boolean;
   /** The receipt number of the sale it made; null when it made none. */
@@ -129,7 +133,7 @@ export interface NextCommand {
 }
 
 /** A next command without what is looked up about the transaction that it found. */
-export type NextFound = Omit<NextCommand, "foundIs" | "rival">;
+export type NextFound = Omit<NextCommand, "foundIs" | "rival" | "isCandidate">;
 
 /** Commands that nobody here knows of may lie between an attempt and the loss of the journal. */
 export const lostSince: NextFound = {
@@ -148,6 +152,8 @@ export interface Facts {
   readonly good: TransactionReport | null;
   readonly foundIs: string | null;
   readonly rival: string | null;
+  readonly isCandidate: boolean;
+  readonly storesReversals: boolean;
   readonly strayIs: string | null;
   readonly end: Heard["end"];
   /** The terminal took our word for a good result, so it has to have it. */
@@ -228,6 +234,8 @@ export function factsOf(
     good: heard.good,
     foundIs: known.foundIs,
     rival: known.rival,
+    isCandidate: known.isCandidate !== false,
+    storesReversals: known.storesReversals !== false,
     strayIs: known.strayIs,
     end: heard.end,
     acknowledged: heard.acknowledged && !heard.printsCount,
@@ -262,6 +270,11 @@ export function factsOf(
  */
 function asBefore(doubt: Doubt, last: LastTransaction, known: Known, leftMs: number): Comparison {
   const { before, heard, wasStored, isWatched } = doubt;
+  if (before.kind === "transaction" && last.kind === "transaction") {
+    const is = compareStored(before, last);
+    // Without a moment equal numbers can be those of another period.
+    return is === "same" && !tellMoments(before.report, last.report) ? "cannot-tell" : is;
+  }
   if (before.kind !== "none" || last.kind !== "none") return compareStored(before, last);
   const mayHaveStored = heard.good !== null && !heard.refused && heard.end === "unheard";
   if (wasStored || heard.unclear || mayHaveStored || known.closedSince) return "cannot-tell";
@@ -307,15 +320,10 @@ function mayBeLater({ heard }: Doubt, found: TransactionReport, { next }: Known)
   return compareStored(next.found, stored) !== "same";
 }
 
-/** docs/zvt.md 4.2: no currency means the euro. */
-const EURO = "978";
-
 function unfit({ asked, identity }: Doubt, found: TransactionReport): string | null {
   if (!asked) return null;
-  const isAmount = found.amountMinor !== null && asked.amountsMinor.includes(found.amountMinor);
-  if (!isAmount || (found.currencyNumeric ?? EURO) !== asked.currencyNumeric) {
-    return "the terminal's last transaction has another amount or currency";
-  }
+  const words = unfitFor(asked, found);
+  if (words !== null) return "the terminal's last transaction has another amount or currency";
   if (found.terminalId && identity.terminalId && found.terminalId !== identity.terminalId) {
     return "the terminal's last transaction names another terminal id";
   }
@@ -329,13 +337,17 @@ function isTimely({ asked, heard }: Doubt, found: TransactionReport): boolean | 
 }
 
 /**
- * A sale that was stored has used up a receipt number. Of an empty storage the numbers before it
- * tell; a first number tells nothing, because a terminal may begin anew when it closes by itself.
+ * A sale that was stored has used up a receipt number. None counts as unused when the doubtful
+ * command itself has told one: between two numbers it may be, or was given twice. Of an empty storage the numbers before it tell; a first number tells
+ * nothing, because a terminal may begin anew when it closes by itself.
  */
-function numberUnused({ before }: Doubt, { next, closedSince }: Known): boolean | null {
+function numberUnused({ before, heard }: Doubt, { next, closedSince }: Known): boolean | null {
   const { receiptNumber: number = null, formerReceipt = null } = next ?? {};
   if (number === null || closedSince || before.kind === "not-told") return null;
-  if (before.kind === "transaction") return isNextReceipt(before.report.receiptNumber, number);
+  if (before.kind === "transaction") {
+    const isUnused = isNextReceipt(before.report.receiptNumber, number);
+    return isUnused && heard.good?.receiptNumber != null ? null : isUnused;
+  }
   const isTelling = [formerReceipt, number].every((each) => Number(each) > NEW_NUMBERING_MAX);
   return isTelling ? isNextReceipt(formerReceipt, number) : null;
 }

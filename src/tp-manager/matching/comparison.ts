@@ -1,48 +1,54 @@
 import type { LastTransaction, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 
 /**
- * The one comparison of two transactions that a terminal told of (docs/design.md 3.1). Pure.
+ * The one comparison of two transactions that a terminal told of (docs/rules/matching.md). Pure.
  *
- * Terminals spell the same record differently from time to time: a number without its leading
- * zeros, a member left out, a trace cut to six digits. A member that one side does not tell says
- * nothing. So the answer has three values, and "cannot-tell" is never proof of anything: it proves
- * no charge, it disproves none, and no alarm is left out for it.
+ * Receipt number, trace and moment name a transaction together. Terminals spell the same record
+ * differently from time to time: a number without its leading zeros, a member left out, a trace cut
+ * to six digits. A member that one side does not tell says nothing. So the answer has three values,
+ * and "cannot-tell" is never proof of anything: it proves no charge, it disproves none, and no
+ * alarm is left out for it.
  */
 export type Comparison = "same" | "different" | "cannot-tell";
 
-/** Two reports; whether they are of one transaction. */
-export function compareReports(a: TransactionReport, b: TransactionReport): Comparison {
-  if (told(a.terminalId, b.terminalId, equalNumbers) === "differ") return "different";
-  const moment = compareMoments(a, b);
-  if (moment === "differ") return "different";
-  const receipt = told(a.receiptNumber, b.receiptNumber, equalNumbers);
-  const trace = told(a.traceNumber, b.traceNumber, equalTraces);
-  const differs = [receipt, trace].filter((each) => each === "differ").length;
-  const agrees = receipt === "agree" || trace === "agree";
-  if (differs === 2) return "different";
-  if (differs === 1 && agrees) {
-    // A sale and its reversal may carry one receipt number.
-    const isOneReversal = (a.originalTrace === null) !== (b.originalTrace === null);
-    return isOneReversal && trace === "differ" ? "different" : "cannot-tell";
-  }
-  if (differs === 1) return moment === "agree" ? "cannot-tell" : "different";
-  if (agrees) return moment === "agree" && sameContent(a, b) ? "same" : "cannot-tell";
-  const otherAmount = told(a.amountMinor, b.amountMinor, Object.is) === "differ";
-  return moment === "silent" && otherAmount ? "different" : "cannot-tell";
-}
+/** The members of a report by which two are compared. */
+export type NamedRecord = Pick<
+  TransactionReport,
+  | ("good" | "resultCode" | "amountMinor" | "receiptNumber" | "traceNumber" | "originalTrace")
+  | ("terminalId" | "localDate" | "localTime")
+>;
 
 /**
- * Whether two reports can be one transaction that was told in two ways: one leaves members out, and
- * nothing that both tell differs, of which the moment or a number is told by both.
+ * Whether two reports are of one transaction. "same": every name that both tell agrees, and one is
+ * told by both. "different": moment and numbers both differ. Equal numbers at another moment are
+ * "cannot-tell" while both can lie in one numbering period, and so is one second with other
+ * numbers: a terminal that spells a record anew does either.
  */
-export function canBeToldTwice(a: TransactionReport, b: TransactionReport): boolean {
-  const terminal = told(a.terminalId, b.terminalId, equalNumbers);
+export function compareReports(a: NamedRecord, b: NamedRecord): Comparison {
+  if (told(a.terminalId, b.terminalId, equalNumbers) === "differ") return "different";
   const moment = compareMoments(a, b);
-  const receipt = told(a.receiptNumber, b.receiptNumber, equalNumbers);
-  const trace = told(a.traceNumber, b.traceNumber, equalTraces);
-  const names = [moment, receipt, trace];
-  const isDifferent = [terminal, ...names].includes("differ") || !sameContent(a, b);
-  return names.includes("agree") && !isDifferent;
+  const numbers = compareNumbers(a, b);
+  const content = sameContent(a, b);
+  // A sale and its reversal may carry one receipt number, and one second.
+  if (numbers !== "agree" && isReversalOfOther(a, b)) return "different";
+  switch (moment) {
+    case "agree":
+      if (numbers === "differ") return content ? "cannot-tell" : "different";
+      return content && numbers !== "mixed" ? "same" : "cannot-tell";
+    case "near":
+      return content && sharesNumber(a, b) ? "cannot-tell" : "different";
+    case "apart":
+      return "different";
+    case "shifted":
+    case "silent":
+      if (numbers === "differ" || (numbers === "silent" && isOtherAmount(a, b))) return "different";
+      return moment === "silent" && numbers === "agree" && content ? "same" : "cannot-tell";
+  }
+}
+
+/** Both tell when they were: without that equal numbers can be those of another period. */
+export function tellMoments(a: NamedRecord, b: NamedRecord): boolean {
+  return secondOf(a) !== null && secondOf(b) !== null;
 }
 
 /**
@@ -72,9 +78,9 @@ export function namesAnotherSale(a: TransactionReport, b: TransactionReport): bo
  * of different moments (docs/design.md 3.20).
  */
 export function mayBeAnotherSale(a: TransactionReport, b: TransactionReport): boolean {
-  const receipt = told(a.receiptNumber, b.receiptNumber, equalNumbers);
-  const trace = told(a.traceNumber, b.traceNumber, equalTraces);
-  return receipt === "silent" && trace === "silent" && compareMoments(a, b) === "differ";
+  return (
+    compareNumbers(a, b) === "silent" && ["near", "shifted", "apart"].includes(compareMoments(a, b))
+  );
 }
 
 /** A reversal's record names the trace of what it took back. */
@@ -82,12 +88,16 @@ export function namesTrace(originalTrace: string | null, trace: string | null): 
   return told(originalTrace, trace, equalTraces) === "agree";
 }
 
-/** Whether `next` is the receipt number right behind `before`; null when either is no number. */
+/**
+ * Whether `next` is the receipt number right behind `before`; null when either is no number, or
+ * nobody knows whether 0000 lies between the greatest number and 0001.
+ */
 export function isNextReceipt(before: string | null, next: string | null): boolean | null {
   if (!isNumber(before) || !isNumber(next)) return null;
   const from = Number(before);
   const to = Number(next);
-  return to === from + 1 || (from === RECEIPT_MAX && to <= 1);
+  if (from === RECEIPT_MAX) return to === 1 ? null : to === 0;
+  return to === from + 1;
 }
 
 /** Empty members say nothing; what both tell must be equal. */
@@ -103,6 +113,8 @@ const TRACE_DIGITS = 6;
 /** A clock that is set, or changes to summer time, shifts what a terminal tells of its records. */
 const SHIFT_HOURS_MAX = 3;
 const SHIFT_TOLERANCE_SECONDS = 2;
+/** No terminal numbers so fast, or closes so often, that a number comes again within it. */
+const ONE_PERIOD_SECONDS = 3_600;
 
 type Agreement = "agree" | "differ" | "silent";
 
@@ -129,7 +141,7 @@ function equalTraces(a: string, b: string): boolean {
   return x === y || bare(x.slice(-TRACE_DIGITS)) === bare(y.slice(-TRACE_DIGITS));
 }
 
-function sameContent(a: TransactionReport, b: TransactionReport): boolean {
+function sameContent(a: NamedRecord, b: NamedRecord): boolean {
   const agreements = [
     told(a.resultCode, b.resultCode, Object.is),
     told(a.amountMinor, b.amountMinor, Object.is),
@@ -139,8 +151,14 @@ function sameContent(a: TransactionReport, b: TransactionReport): boolean {
   return !agreements.includes("differ");
 }
 
-/** "silent" too when the two are whole hours apart: the records, or only the clock, may differ. */
-function compareMoments(a: TransactionReport, b: TransactionReport): Agreement {
+/**
+ * "shifted": whole hours apart, so the records, or only the clock, may differ. "near": so close that
+ * no terminal has closed its day and reached the same number again.
+ */
+function compareMoments(
+  a: NamedRecord,
+  b: NamedRecord,
+): "agree" | "near" | "shifted" | "apart" | "silent" {
   const [x, y] = [secondOf(a), secondOf(b)];
   if (x === null || y === null) return "silent";
   if (x === y) return "agree";
@@ -150,11 +168,38 @@ function compareMoments(a: TransactionReport, b: TransactionReport): Agreement {
     hours >= 1 &&
     hours <= SHIFT_HOURS_MAX &&
     Math.abs(apart - hours * 3_600) <= SHIFT_TOLERANCE_SECONDS;
-  return shifted ? "silent" : "differ";
+  if (shifted) return "shifted";
+  return apart <= ONE_PERIOD_SECONDS ? "near" : "apart";
+}
+
+/** "mixed": one number agrees and the other differs. */
+function compareNumbers(a: NamedRecord, b: NamedRecord): Agreement | "mixed" {
+  const receipt = told(a.receiptNumber, b.receiptNumber, equalNumbers);
+  const trace = told(a.traceNumber, b.traceNumber, equalTraces);
+  const both = [receipt, trace];
+  if (!both.includes("differ")) return both.includes("agree") ? "agree" : "silent";
+  return both.includes("agree") ? "mixed" : "differ";
+}
+
+/** The trace; a receipt number where no trace is told: declines do not use one up. */
+export function sharesNumber(a: NamedRecord, b: NamedRecord): boolean {
+  const trace = told(a.traceNumber, b.traceNumber, equalTraces);
+  const receipt = told(a.receiptNumber, b.receiptNumber, equalNumbers);
+  return trace === "agree" || (trace === "silent" && receipt === "agree");
+}
+
+function isOtherAmount(a: NamedRecord, b: NamedRecord): boolean {
+  return told(a.amountMinor, b.amountMinor, Object.is) === "differ";
+}
+
+/** One of the two is a reversal, and their traces differ. */
+function isReversalOfOther(a: NamedRecord, b: NamedRecord): boolean {
+  const isOneReversal = (a.originalTrace === null) !== (b.originalTrace === null);
+  return isOneReversal && told(a.traceNumber, b.traceNumber, equalTraces) === "differ";
 }
 
 /** Seconds since the beginning of a year that has every day; null when not told. */
-function secondOf({ localDate, localTime }: TransactionReport): number | null {
+function secondOf({ localDate, localTime }: NamedRecord): number | null {
   if (!/^\d{4}$/.test(localDate ?? "") || !/^\d{6}$/.test(localTime ?? "")) return null;
   const part = (text: string | null, at: number): number => Number(text?.slice(at, at + 2));
   const [month, day] = [part(localDate, 0), part(localDate, 2)];

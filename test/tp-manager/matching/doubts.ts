@@ -4,8 +4,8 @@ import type {
   Heard,
   Known,
   Look,
-} from "../../../src/tp-manager/attempts/evidence-policy.ts";
-import { judge } from "../../../src/tp-manager/attempts/ladder-policy.ts";
+} from "../../../src/tp-manager/matching/facts.ts";
+import { judge } from "../../../src/tp-manager/matching/table.ts";
 import type {
   LastTransaction,
   TransactionReport,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { doubtOfAttempt } from "../../../src/tp-manager/attempts/doubt-policy.ts";
+import { doubtOfAttempt } from "../../../src/tp-manager/matching/doubt.ts";
 import { house, pay, request } from "../../support/payment-house.ts";
 import { lost } from "../../support/scripted-terminal.ts";
 

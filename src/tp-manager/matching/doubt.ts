@@ -1,7 +1,4 @@
 import { invariant } from "../../shared/invariant.ts";
-import type { TransactionReport } from "../terminal/terminal.ts";
-import { compareReports } from "./comparison-policy.ts";
-import type { Asked, Doubt, Heard } from "./evidence-policy.ts";
 import {
   type Attempt,
   goodsWindowSeconds,
@@ -9,12 +6,14 @@ import {
   type JudgedReport,
   type PaymentRequest,
   type ReversalInDoubtState,
-} from "./payment.ts";
-import { judgeReport } from "./payment-machine.ts";
-import { isFromPayment } from "./payment-time-policy.ts";
-import type { StrayRow } from "./terminal-log.ts";
+} from "../attempts/payment.ts";
+import { judgeReport } from "../attempts/payment-machine.ts";
+import type { StrayRow } from "../attempts/terminal-log.ts";
+import type { TransactionReport } from "../terminal/terminal.ts";
+import type { NamedRecord } from "./comparison.ts";
+import type { Asked, Doubt, Heard } from "./facts.ts";
 
-/** The doubt that an attempt or a stray report leaves, as evidence-policy.ts describes it. Pure. */
+/** The doubt that an attempt or a stray report leaves, as facts.ts describes it. Pure. */
 
 /** Facts about the terminal and this process that belong to a doubt. */
 interface DoubtTimes {
@@ -31,25 +30,6 @@ export function doubtOfAttempt(
   times: DoubtTimes,
 ): Doubt {
   return "sale" in state ? doubtOfReversal(state, times) : doubtOfSale(attempt, state, times);
-}
-
-/** A payment that was told as not charged, and a report that came after its end. */
-export function doubtOfLateReport(
-  attempt: Attempt,
-  report: TransactionReport,
-  times: DoubtTimes,
-): Doubt {
-  const { baseline } = attempt;
-  invariant(baseline, "an attempt that was sent has a baseline");
-  return {
-    ...timesOf(times),
-    about: "sale",
-    identity: baseline.identity,
-    before: baseline.last,
-    heard: heardOf(report),
-    asked: askedOf(attempt, times.limitMs),
-    sale: null,
-  };
 }
 
 /** A payment of which a part of the goods was decided matches with that part's amount too. */
@@ -70,50 +50,17 @@ export function askedOf(
   };
 }
 
-/**
- * Whether a sale in doubt can have made what the terminal has stored, by amount and time. `limitMs`
- * is the terminal's own time limit, without the window for goods.
- */
-export function canBeSaleOf(
-  attempt: Attempt,
-  { goods }: InDoubtState,
-  report: TransactionReport,
-  limitMs: number,
-): boolean {
-  const asked = askedOf(attempt, saleLimitMs(attempt.request, limitMs), goods);
-  const isAmount = report.amountMinor !== null && asked.amountsMinor.includes(report.amountMinor);
-  return isAmount && isFromPayment(asked, report) !== false;
-}
+/** docs/zvt.md 4.2: no currency means the euro. */
+const EURO = "978";
 
-/**
- * Whether a reversal in doubt can have stored it, by amount and time: a terminal that names no
- * original stores its reversal like a sale. `sentAtMs`: when the reversal began; undefined: not
- * known.
- */
-export function canBeReversalOf(
-  { sale, baseline, last }: ReversalInDoubtState,
-  report: TransactionReport,
-  { sentAtMs, limitMs }: { readonly sentAtMs: number | undefined; readonly limitMs: number },
-): boolean {
-  if (sale.report.amountMinor !== report.amountMinor) return false;
-  if (last?.report.good && compareReports(last.report, report) === "different") return false;
-  const { clockOffsetMs } = baseline;
-  return (
-    sentAtMs === undefined || isFromPayment({ sentAtMs, limitMs, clockOffsetMs }, report) !== false
-  );
-}
-
-/** Whether a charge that an operator settled can be it: his word names no number. */
-export function canBeSettledSale(
-  attempt: Attempt,
-  { receiptNumber, traceNumber, amountMinor }: TransactionReport,
-  report: TransactionReport,
-  limitMs: number,
-): boolean {
-  if (receiptNumber !== null || traceNumber !== null || amountMinor !== report.amountMinor) {
-    return false;
-  }
-  return isFromPayment(askedOf(attempt, saleLimitMs(attempt.request, limitMs)), report) !== false;
+/** Why a record is not what was asked for, by amount and currency; null: it is. */
+export function unfitFor(
+  { amountsMinor, currencyNumeric }: Pick<Asked, "amountsMinor" | "currencyNumeric">,
+  record: NamedRecord & Pick<TransactionReport, "currencyNumeric">,
+): string | null {
+  const isAmount = record.amountMinor !== null && amountsMinor.includes(record.amountMinor);
+  const isCurrency = (record.currencyNumeric ?? EURO) === currencyNumeric;
+  return isAmount && isCurrency ? null : "it has another amount or currency";
 }
 
 /**
@@ -129,7 +76,7 @@ export function canHaveBeenTakenBack(
 }
 
 /** docs/zvt.md 8.2: left alone with an approved sale, the terminal waits for the goods first. */
-function saleLimitMs(request: PaymentRequest, limitMs: number): number {
+export function saleLimitMs(request: PaymentRequest, limitMs: number): number {
   return limitMs + (goodsWindowSeconds(request) ?? 0) * 1_000;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Doubt, Known } from "../../../src/tp-manager/attempts/evidence-policy.ts";
-import { judgeByNext } from "../../../src/tp-manager/attempts/ladder-policy.ts";
+import type { Doubt, Known } from "../../../src/tp-manager/matching/facts.ts";
+import { judgeByNext } from "../../../src/tp-manager/matching/table.ts";
 import type { LastTransaction } from "../../../src/tp-manager/terminal/terminal.ts";
 import { baseline, earlierReport, identity, report } from "../../support/reports.ts";
 import {
@@ -64,7 +64,7 @@ describe("what the next command shows (docs/design.md 3.2)", () => {
       "the lost one was acknowledged, and its number was given again",
       { ...sale, heard: acknowledged },
       next(baseline.last, { receiptNumber: "0002" }),
-      "not-charged",
+      "unsettled",
     ],
     [
       "empty before and after, and the number behind the last known one",
@@ -162,6 +162,13 @@ describe("a reversal in doubt (docs/design.md 3.7)", () => {
 describe("a result that no order asked for (docs/design.md 3.4)", () => {
   const held: LastTransaction = { kind: "transaction", report: strange };
   const back = takenBack({ originalTrace: "000077", amountMinor: 1 });
+  const blank: Doubt = {
+    ...stray,
+    heard: {
+      ...stray.heard,
+      good: { ...strange, receiptNumber: null, traceNumber: null, localTime: null },
+    },
+  };
   const nameless: Doubt = {
     ...stray,
     heard: { ...stray.heard, good: { ...strange, receiptNumber: null, traceNumber: null } },
@@ -176,7 +183,8 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     ["nothing", stray, [none], "look-again"],
     ["stored, and then nothing", stray, [held, none], "unclear"],
     ["nothing, twice", stray, [none, none], "unclear"],
-    ["something that cannot be told from it", nameless, [held, held], "unclear"],
+    ["the same moment without a number", nameless, [held, held], "held"],
+    ["something that cannot be told from it", blank, [held, held], "unclear"],
     ["something else after a sale", stray, [sold, sold], "unclear", { soldSince: true }],
     ["something else after an end of day", stray, [none, none], "unclear", { closedSince: true }],
     ["another reversal", stray, [takenBack(), takenBack()], "unclear"],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Doubt, Heard, Look } from "../../../src/tp-manager/attempts/evidence-policy.ts";
-import { judge } from "../../../src/tp-manager/attempts/ladder-policy.ts";
-import { nearestLocalTime } from "../../../src/tp-manager/attempts/payment-time-policy.ts";
+import type { Doubt, Heard, Look } from "../../../src/tp-manager/matching/facts.ts";
+import { nearestLocalTime } from "../../../src/tp-manager/matching/own-time.ts";
+import { judge } from "../../../src/tp-manager/matching/table.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { baseline, declined, earlierReport, identity, report } from "../../support/reports.ts";
 import {

@@ -1,0 +1,108 @@
+import { z } from "zod";
+import { gatewayOperationKindSchema, gatewayOperationSchema } from "./gateway-words.ts";
+
+const gatewayTransactionSchema = z.object({
+  found: z.literal(true),
+  transactionPublicId: z.string(),
+  /** null: not one of this installation's orders. */
+  orderId: z.string().nullable(),
+  transactionId: z.string().nullable(),
+  currency: z.string(),
+  exponent: z.int(),
+  /**
+   * The sum that went back of this transaction already. Missing: not ours, or an older supervisor.
+   */
+  returnedMinor: z.int().min(0).optional(),
+  /** The rest that can be refunded. Missing: not known, nothing, or an older supervisor. */
+  leftMinor: z.int().positive().optional(),
+  /** This supervisor knows keys, and refunds that are repeated. Missing: an older supervisor. */
+  remembers: z.literal(true).optional(),
+});
+
+/** Which transaction of the gateway is meant. */
+const gatewayTarget = z.union([
+  z.object({ orderId: z.string() }),
+  z.object({ transactionPublicId: z.string() }),
+]);
+
+const gatewayOperationRequest = z.object({
+  kind: gatewayOperationKindSchema,
+  transactionPublicId: z.string(),
+  amountMinor: z.int().positive().nullable(),
+  currency: z.string(),
+  exponent: z.int(),
+});
+
+/**
+ * How much of our order went back for certain, in all: an order that the gateway has twice as far
+ * as both did. Missing: not our order, or an older supervisor.
+ */
+export const orderReturnedMinor = z.int().min(0).optional();
+
+/** Answered by the supervisor. */
+export const operationsOfSupervisor = {
+  /**
+   * Which transaction of the gateway is meant. An order id resolves only through a verified
+   * notification or a lookup; a transaction id that is new here is looked up.
+   */
+  "gateway-resolve": {
+    request: gatewayTarget,
+    response: z.discriminatedUnion("found", [
+      gatewayTransactionSchema,
+      z.object({ found: z.literal(false), why: z.string(), candidates: z.array(z.string()) }),
+    ]),
+  },
+  /**
+   * Carries out a confirm, cancel or refund, once; a repeated operation id only tells the
+   * operation's end. null: an earlier operation of this transaction is still open, or the refund
+   * repeats another one.
+   */
+  "gateway-operation": {
+    request: gatewayOperationRequest.extend({
+      operationId: z.uuid(),
+      /** The caller's own, remembered with all that was asked for. */
+      key: z.object({ idempotencyKey: z.string(), asked: z.string() }).optional(),
+      /** A refund that equals one of the last day is not carried out. */
+      unlessRepeated: z.boolean().optional(),
+    }),
+    response: z.object({
+      operation: gatewayOperationSchema.nullable(),
+      orderReturnedMinor,
+      /** null: of the last day not everything is known. Missing: it repeats none. */
+      repeats: gatewayOperationSchema.nullable().optional(),
+    }),
+  },
+  /**
+   * The operation that was asked for last with a caller's key, when it has ended. null: none, or
+   * none that is known; `mayBeLost`: this database was lost since the order was charged.
+   */
+  "gateway-key": {
+    request: z.object({ idempotencyKey: z.string(), target: gatewayTarget }),
+    response: z.object({
+      known: z
+        .object({
+          asked: z.string(),
+          operation: gatewayOperationSchema,
+          orderId: z.string().nullable(),
+          transactionId: z.string().nullable(),
+          currency: z.string(),
+          orderReturnedMinor,
+        })
+        .nullable(),
+      mayBeLost: z.boolean(),
+    }),
+  },
+  /**
+   * The end of an operation. An operation that never arrived is closed as "not-sent", so that its
+   * late message cannot be carried out; then the answer is null. One that was `asked` for before
+   * this database was lost may have been sent, and is unknown from then on.
+   */
+  "gateway-operation-end": {
+    request: z.object({
+      operationId: z.uuid(),
+      /** Missing: an older tp-manager. */
+      asked: gatewayOperationRequest.extend({ askedAtMs: z.int() }).optional(),
+    }),
+    response: z.object({ operation: gatewayOperationSchema.nullable(), orderReturnedMinor }),
+  },
+} as const;

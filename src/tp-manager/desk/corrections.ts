@@ -1,0 +1,142 @@
+import type { Logger } from "../../shared/logger.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
+import { AttemptWriter } from "../attempts/attempt-writer.ts";
+import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
+import { type Attempt, isCharged } from "../attempts/payment.ts";
+import { givesBack } from "../attempts/reversal-machine.ts";
+import type { TerminalLog } from "../attempts/terminal-log.ts";
+import { type Answer, type Proof, proofInWords, RULES_VERSION } from "../matching/answer.ts";
+import { sameTerminal } from "../matching/comparison.ts";
+import { effectsOf } from "../matching/effects.ts";
+import { lostSince } from "../matching/facts.ts";
+import { freshnessOf } from "../matching/fresh-number.ts";
+import type { RecordStore } from "../matching/journal-view.ts";
+import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
+
+interface CorrectionParts {
+  readonly attempts: AttemptStore;
+  readonly records: Pick<RecordStore, "sharingTrace">;
+  readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "straySince">;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Called when an attempt has become charged or reversed, so that it is handed over. */
+  readonly settled: (attempt: Attempt) => void;
+}
+
+/**
+ * Orders that were told otherwise than a record of the terminal shows: what the answer of the
+ * matcher makes of each (docs/design.md 3.16, 3.19). Methods throw when the journal fails.
+ */
+export class Corrections {
+  readonly #parts: CorrectionParts;
+
+  constructor(parts: CorrectionParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * The terminal keeps the record. Returns the order that is charged with it now; undefined: no
+   * order is.
+   */
+  apply(answer: Answer, report: TransactionReport): string | undefined {
+    let charged: string | undefined;
+    for (const effect of effectsOf(answer, this.#parts.attempts)) {
+      if (effect.effect === "charge") {
+        charged = this.#charge(effect.attempt, report, effect.proof);
+      } else if (effect.effect === "doubt") this.#doubt(effect.attempt, report, effect.because);
+      else this.#tellTwice(effect.attempt);
+    }
+    return charged;
+  }
+
+  #charge(attempt: Attempt, report: TransactionReport, proof: Proof): string {
+    const writer = new AttemptWriter(attempt, this.#parts);
+    const because = `charged: ${proofInWords(proof)}`;
+    const kept = { because, proof: { ...proof, rules: RULES_VERSION } };
+    const charged = writer.advance({ input: "found-charged", report, ...kept });
+    const words =
+      "the terminal kept a sale that it reported after it had ended the payment; the order had " +
+      "been answered as not charged and is charged: see that the customer gets the goods, or " +
+      "give the money back";
+    writer.log("error", { alarm: "charged-late" }, words);
+    this.#parts.settled(charged);
+    return attempt.request.orderId;
+  }
+
+  #doubt(attempt: Attempt, report: TransactionReport, because: string): void {
+    const { orderId } = attempt.request;
+    const writer = new AttemptWriter(attempt, this.#parts);
+    writer.advance({ input: "found-doubtful", report, because });
+    const words =
+      `order ${orderId} is unknown now: it had been answered as not charged, and the terminal ` +
+      `holds a sale that can be this order's (${because}): compare, and settle it`;
+    writer.log("error", { alarm: PAYMENT_UNKNOWN }, words);
+  }
+
+  #tellTwice({ transactionId, number, request: { orderId } }: Attempt): void {
+    this.#parts.log.error(
+      { alarm: "order-charged-twice", orderId, transactionId },
+      `the terminal holds a sale that can be attempt ${number} of order ${orderId}, which ` +
+        "was tried again meanwhile: look at the terminal's journal, and give one charge back if " +
+        "there are two",
+    );
+  }
+
+  /**
+   * The terminal has stored a reversal that no command here waits for: it carried one out after it
+   * had refused it, or somebody gave the money back at its keys. The sale that it names is told as
+   * Reversed from now on (docs/design.md 3.16), because told as charged its money would go back
+   * once more at the gateway. To be called when two looks have shown that the terminal keeps the
+   * reversal. Returns its order; undefined: there is none for certain.
+   */
+  giveBack(now: Baseline): string | undefined {
+    const attempt = this.givenBack(now);
+    if (!attempt || now.last.kind !== "transaction") return undefined;
+    const { report } = now.last;
+    const writer = new AttemptWriter(attempt, this.#parts);
+    const because = "the terminal has stored the reversal of this sale";
+    const reversed = writer.advance({ input: "found-reversed", report, because });
+    tellReversedBefore(writer, because);
+    this.#parts.settled(reversed);
+    return attempt.request.orderId;
+  }
+
+  /** The sale that {@link giveBack} would tell as Reversed. */
+  givenBack(now: Baseline): Attempt | undefined {
+    if (now.last.kind !== "transaction") return undefined;
+    const { good, originalTrace } = now.last.report;
+    if (!good || originalTrace === null) return undefined;
+    const { records, attempts } = this.#parts;
+    const named = records.sharingTrace(originalTrace).toReversed();
+    for (const transactionId of new Set(named)) {
+      const attempt = attempts.read(transactionId);
+      if (attempt && this.#isGivenBack(attempt, now)) return attempt;
+    }
+    return undefined;
+  }
+
+  /** Under the same condition under which a reversal of ours may leave. */
+  #isGivenBack({ state, baseline, startedAtMs, transactionId }: Attempt, now: Baseline): boolean {
+    const { attempts, terminalLog } = this.#parts;
+    if (!isCharged(state) || !baseline || !sameTerminal(baseline.identity, now.identity)) {
+      return false;
+    }
+    if (now.last.kind !== "transaction" || !givesBack(state.report, now.last.report)) return false;
+    if (terminalLog.telecollectionSince(startedAtMs, transactionId)) return false;
+    // In a time that the journal has lost its traces may have begun again.
+    if (attempts.nextCommand(transactionId) === lostSince) return false;
+    const since = attempts.since(transactionId);
+    const stray = terminalLog.straySince(transactionId);
+    const sold = { transactionId, report: state.report };
+    return (
+      since !== undefined && freshnessOf(sold, now, { ...since, stray }).freshness === "reversed"
+    );
+  }
+}
+
+/** The customer has the money; who gave it back is for a person to find out. */
+export function tellReversedBefore(writer: AttemptWriter, how: string): void {
+  const alarm = { alarm: "reversed-elsewhere" };
+  writer.log("error", alarm, `${how}; told as Reversed, see who gave the money back`);
+}

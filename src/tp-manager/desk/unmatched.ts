@@ -1,0 +1,363 @@
+import { isDeepStrictEqual } from "node:util";
+import { BrokenInvariant } from "../../shared/invariant.ts";
+import type { Logger } from "../../shared/logger.ts";
+import { currencyOf, formatMajor } from "../../shared/money.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
+import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
+import { type Answer, candidatesIn, type Near } from "../matching/answer.ts";
+import { compareReports } from "../matching/comparison.ts";
+import { doubtOfStray } from "../matching/doubt.ts";
+import { toldOtherwise } from "../matching/effects.ts";
+import type { Known, Look } from "../matching/facts.ts";
+import { Knowledge } from "../matching/knowledge.ts";
+import type { Matcher } from "../matching/matcher.ts";
+import {
+  type Conclusion,
+  judge,
+  type StrayFinding,
+  strayFindings,
+  type Verdict,
+} from "../matching/table.ts";
+import type { Baseline, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
+import type { Corrections } from "./corrections.ts";
+import type { Inquiries, Question } from "./inquiries.ts";
+
+interface UnmatchedParts {
+  readonly attempts: AttemptStore;
+  readonly terminalLog: TerminalLog;
+  readonly terminal: TerminalFacts;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Time between the two looks that show that the terminal keeps the transaction. */
+  readonly confirmAfterMs: number;
+  readonly inquiries: Inquiries;
+  readonly matcher: Matcher;
+  readonly corrections: Corrections;
+  /** The terminal has stored a sale that no order can be told of: a journal may have been lost. */
+  readonly guard: { noteSale(now: Baseline): boolean };
+}
+
+/**
+ * Transactions of the terminal that belong to no attempt for certain (docs/design.md 3.4, 3.19): a
+ * result that it reports although nothing runs, which the driver refuses on the wire, and a sale
+ * that it has stored and never reported. They are kept and told, and the terminal is asked whether
+ * it keeps them. Nothing is sold meanwhile, because the next sale would hide the answer.
+ */
+export class Unmatched {
+  readonly #parts: UnmatchedParts;
+  readonly #knowledge: Knowledge;
+  readonly #open = new Map<string, StrayRow>();
+  #asked = 0;
+
+  constructor(parts: UnmatchedParts) {
+    this.#parts = parts;
+    this.#knowledge = new Knowledge(parts);
+  }
+
+  /** At start: takes up the reports that an earlier process did not ask about. */
+  begin(): void {
+    for (const row of this.#parts.terminalLog.openStrays()) this.#ask(row);
+  }
+
+  /** The terminal has reported `report`, and it was refused. Never throws. */
+  take(report: TransactionReport): void {
+    const { log, terminal, clock } = this.#parts;
+    const { good, resultCode, amountMinor, receiptNumber, traceNumber, terminalId } = report;
+    const told = { good, resultCode, amountMinor, receiptNumber, traceNumber, terminalId };
+    const { identity } = terminal.state;
+    const seen = { atMs: clock.now(), report, identity, isUnmatched: false };
+    const kept = this.#keep(seen);
+    if (kept === "repeated") {
+      log.warn(told, "the terminal reported the same result again although no payment runs");
+      return;
+    }
+    log.error(
+      { alarm: "unexpected-report", ...told },
+      "the terminal reported a result although no payment runs; refused",
+    );
+    // A result that the terminal itself calls not good charged nobody.
+    if (good || resultCode === null) this.#ask({ id: kept, ...seen });
+  }
+
+  /**
+   * A payment is about to leave, and the terminal has told what it has stored: a sale that no order
+   * knows is asked about first, because the payment would hide it (docs/design.md 3.19), and so is
+   * the reversal of a sale that is told as charged. Where others are paid at the terminal too, the
+   * orders that can have made the sale are unknown at once, and nothing waits. Returns whether the
+   * payment has to wait. Throws for a fault of the program only.
+   */
+  found(now: Baseline): boolean {
+    const { log, matcher, corrections } = this.#parts;
+    try {
+      if (now.last.kind !== "transaction") return false;
+      const { report } = now.last;
+      if (this.#isOpen(report) || this.#wasAsked(report)) return false;
+      matcher.learn(now);
+      // The terminal may still take a reversal back that it has stored (docs/design.md 3.16).
+      if (corrections.givenBack(now)) return this.#hold(now, report, null);
+      const answer = matcher.newSale(now);
+      if (!answer) return false;
+      const candidates = candidatesIn(answer);
+      const isReversal = candidates.length > 0 && candidates.every(({ as }) => as === "reversal");
+      if (isReversal) return false;
+      if (!matcher.isShared && (candidates.length > 0 || this.#isInDoubt)) {
+        return this.#hold(now, report, answer);
+      }
+      if (answer.answer === "many") corrections.apply(answer, report);
+      this.#note(now, report, answer);
+      return false;
+    } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
+      log.error({ err: error }, "the journal could not be read about the terminal's last sale");
+      return false;
+    }
+  }
+
+  /** Asks about what was found before anything is sold. false: that was done before. */
+  #hold(now: Baseline, report: TransactionReport, answer: Answer | null): boolean {
+    const { clock, log, matcher } = this.#parts;
+    const { identity } = now;
+    const isUnmatched = answer !== null && !matcher.explains(report, identity);
+    const seen = { atMs: clock.now(), report, identity, isUnmatched };
+    const kept = this.#keep(seen);
+    if (kept === "repeated") return false;
+    // First of all, so that it is asked about whatever fails behind this line.
+    this.#ask({ id: kept, ...seen });
+    // The payment is refused now, and may be what the terminal shows: no begin will look at it.
+    if (answer) this.#parts.guard.noteSale(now);
+    const { receiptNumber, traceNumber, amountMinor } = report;
+    const told = { alarm: "unexpected-report", receiptNumber, traceNumber, amountMinor };
+    const what = answer ? "sale that no order knows" : "reversal that nobody here asked for";
+    log.error(
+      { ...told, ...ordersIn(answer) },
+      `the terminal has stored a ${what}; it is asked about${aboutWhom(answer)}`,
+    );
+    return true;
+  }
+
+  /** Keeps and tells a transaction that no look can say more about, once. */
+  #note(now: Baseline, report: TransactionReport, answer: Answer): void {
+    const { terminalLog, clock, log, matcher } = this.#parts;
+    // Where others are paid too their sales are nothing to tell.
+    if (matcher.isShared && answer.answer === "none") return;
+    const known = terminalLog.strays(1);
+    if (known.some((one) => compareReports(one.report, report) === "same")) return;
+    const atMs = clock.now();
+    const { identity } = now;
+    const isUnmatched = !matcher.explains(report, identity);
+    const seen = { atMs, report, identity, isUnmatched };
+    const id = terminalLog.keepStray(seen);
+    const words = candidateWords(answer);
+    if (id !== undefined) terminalLog.endStray(id, atMs, "unclear", words);
+    const { receiptNumber, traceNumber, amountMinor } = report;
+    const told = { alarm: "sale-without-order-unclear", receiptNumber, traceNumber, amountMinor };
+    log.error(
+      { ...told, ...ordersIn(answer) },
+      `the terminal holds a sale of which nobody can say for certain whose it is: ${words}`,
+    );
+  }
+
+  get #isInDoubt(): boolean {
+    return this.#parts.attempts.unfinished().length > 0;
+  }
+
+  #isOpen(report: TransactionReport): boolean {
+    return [...this.#open.values()].some((row) => compareReports(row.report, report) === "same");
+  }
+
+  /**
+   * The very same words were asked about last, and nothing in them tells one record from another:
+   * nothing more can be found out, and sales go on.
+   */
+  #wasAsked(report: TransactionReport): boolean {
+    if (compareReports(report, report) === "same") return false;
+    const [newest] = this.#parts.terminalLog.strays(1);
+    const isTold = newest?.finding === "held" || newest?.finding === "unclear";
+    return isTold && isDeepStrictEqual(newest.report, report);
+  }
+
+  /** See {@link TerminalDesk.lateReport}. A journal that cannot be read knows of no order. */
+  lateReport(orderId: string): Promise<void> | undefined {
+    const { inquiries, log } = this.#parts;
+    try {
+      const late = [...this.#open].find(([, row]) =>
+        toldOtherwise(this.#whose(row)).includes(orderId),
+      );
+      return late && inquiries.ended(late[0]);
+    } catch (error) {
+      log.error({ err: error }, "the journal could not be read about an unexpected report");
+      return undefined;
+    }
+  }
+
+  #whose({ report, identity, atMs }: StrayRow): Answer {
+    return this.#parts.matcher.whose(report, "late", identity, atMs);
+  }
+
+  #keep(seen: Omit<StrayRow, "id">): number | null | "repeated" {
+    const { terminalLog, log } = this.#parts;
+    // A journal that takes no record cannot tell that this report was told before.
+    const isAsked = [...this.#open.values()].some(
+      ({ id, report }) => id === null && compareReports(report, seen.report) === "same",
+    );
+    if (isAsked) return "repeated";
+    try {
+      return terminalLog.keepStray(seen) ?? "repeated";
+    } catch (error) {
+      log.error({ err: error, alarm: "journal" }, "the journal did not take an unexpected report");
+      return null;
+    }
+  }
+
+  #ask(row: StrayRow): void {
+    this.#asked += 1;
+    const key = `stray ${this.#asked}`;
+    this.#open.set(key, row);
+    void this.#parts.inquiries.ask(this.#questionOf(key, row));
+  }
+
+  #questionOf(key: string, row: StrayRow): Question {
+    const { clock, terminal, confirmAfterMs } = this.#parts;
+    const { receiptNumber, traceNumber } = row.report;
+    const lostSinceMs = clock.monotonicMs();
+    let isTold = false;
+    let { id } = row;
+    return {
+      key,
+      orderId: null,
+      about: { receiptNumber, traceNumber },
+      identity: row.identity,
+      blocks: true,
+      // The result may belong to an attempt in doubt.
+      comesLast: true,
+      isOpen: () => true,
+      judge: (look, earlier) => {
+        const { paymentLimitMs: limitMs } = terminal.capabilities;
+        const times = { lostSinceMs, limitMs, printsCount: false };
+        const doubt = doubtOfStray(row, times);
+        return judge(doubt, look, this.#known(row), earlier, confirmAfterMs);
+      },
+      conclude: (conclusion, look) => {
+        const { terminalLog } = this.#parts;
+        const found = this.#finding(conclusion, row, look);
+        const { finding, because } = found;
+        if (!isTold) this.#tell(row.report, found);
+        isTold = true;
+        id ??= terminalLog.keepStray(row) ?? null;
+        if (id !== null) terminalLog.endStray(id, clock.now(), finding, because);
+        this.#open.delete(key);
+      },
+      giveUp: (because) => ({ verdict: "unclear", because }),
+      note: () => {},
+    };
+  }
+
+  /** A sale that the terminal holds may be that of an order which was told otherwise. */
+  #finding(conclusion: Conclusion, row: StrayRow, look: Look | null): Found {
+    const found = foundIn(conclusion);
+    if (found.finding !== "held" || !look) return found;
+    const { corrections } = this.#parts;
+    const given = corrections.giveBack({ ...look, clockOffsetMs: null });
+    if (given !== undefined) {
+      return { finding: "known", because: `it is the reversal of order ${given}, reported late` };
+    }
+    const answer = this.#whose(row);
+    const orderId = corrections.apply(answer, row.report);
+    if (orderId === undefined) return { ...unlessReversal(found, answer), answer };
+    return { finding: "known", because: `it is the sale of order ${orderId}, reported late` };
+  }
+
+  /** A journal that cannot be read knows nothing; the alarm is raised all the same. */
+  #known(row: StrayRow): Known {
+    try {
+      return this.#knowledge.ofStray(row);
+    } catch (error) {
+      const { log } = this.#parts;
+      log.error({ err: error }, "the journal could not be read about an unexpected report");
+      const nothing = { foundIs: null, rival: null, strayIs: null, next: null };
+      return { ...nothing, soldSince: true, closedSince: true };
+    }
+  }
+
+  #tell(report: TransactionReport, { finding, because, answer = null }: Found): void {
+    const { log } = this.#parts;
+    const { receiptNumber, traceNumber, amountMinor } = report;
+    if (finding === "held") {
+      const what = report.originalTrace === null ? "sale" : "reversal";
+      log.error(
+        {
+          ...{ alarm: "sale-without-order", receiptNumber, traceNumber, amountMinor },
+          ...ordersIn(answer),
+        },
+        `the terminal holds a ${what} that no order asked for: ` +
+          `receipt ${receiptNumber ?? "unknown"}, ${amountOf(report)}` +
+          aboutWhom(answer),
+      );
+    }
+    if (finding === "unclear") {
+      const words = `the terminal may hold a sale that no order asked for: ${because}`;
+      log.error({ alarm: "sale-without-order-unclear", receiptNumber }, words);
+    }
+  }
+}
+
+interface Found {
+  readonly finding: StrayFinding;
+  readonly because: string;
+  readonly answer?: Answer | null;
+}
+
+/** "taken-back" is told as "reversed"; anything that is no finding is unclear. */
+function foundIn({ verdict, because }: Verdict): Found {
+  if (verdict === "taken-back") return { finding: "reversed", because };
+  const finding = strayFindings.find((each) => each === verdict);
+  return { finding: finding ?? "unclear", because };
+}
+
+/** A terminal that names no original stores a reversal like a sale. */
+function unlessReversal(found: Found, answer: Answer): Found {
+  const candidates = candidatesIn(answer);
+  const reversal = candidates.find(({ as }) => as === "reversal");
+  if (!reversal) return found;
+  const { orderId } = reversal.attempt.request;
+  const because = `it can be the reversal of order ${orderId}, which is in doubt`;
+  return { finding: "unclear", because };
+}
+
+/** The order that an alarm is about, and all that it names. */
+function ordersIn(answer: Answer | null): {
+  readonly orderId?: string;
+  readonly orders?: string[];
+} {
+  const named = answer === null ? [] : [...candidatesIn(answer), ...nearIn(answer)];
+  const orders = [...new Set(named.map(({ attempt }) => attempt.request.orderId))];
+  const [orderId] = orders;
+  return orderId === undefined ? {} : { orderId, orders };
+}
+
+const nearIn = (answer: Answer): readonly Near[] => (answer.answer === "none" ? answer.near : []);
+
+/** Of an alarm's words: the orders that are candidates, or near; empty without one. */
+function aboutWhom(answer: Answer | null): string {
+  const isNamed = answer !== null && [...candidatesIn(answer), ...nearIn(answer)].length > 0;
+  return isNamed ? `; ${candidateWords(answer)}` : "";
+}
+
+function candidateWords(answer: Answer): string {
+  const orders = candidatesIn(answer).map(({ attempt }) => `order ${attempt.request.orderId}`);
+  const near = nearIn(answer).map(
+    ({ attempt, but }) => `order ${attempt.request.orderId} fits, but ${but}`,
+  );
+  const named = [...new Set([...orders, ...near])];
+  if (named.length === 0) return "no order here asked for it";
+  const because = answer.answer === "many" ? ` (${answer.because})` : "";
+  return `${near.length > 0 ? "" : "it can be that of "}${named.join(", ")}${because}`;
+}
+
+function amountOf({ amountMinor, receipt }: TransactionReport): string {
+  if (amountMinor === null) return "of an unknown amount";
+  // docs/zvt.md 4.2: no currency means euro.
+  const alpha = receipt.currencyAlphaCode || "EUR";
+  return `${formatMajor(amountMinor, currencyOf(alpha)?.exponent ?? 2)} ${alpha}`;
+}

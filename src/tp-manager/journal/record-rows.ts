@@ -1,0 +1,109 @@
+import type { Attempt } from "../attempts/payment.ts";
+import type { NamedRecord } from "../matching/comparison.ts";
+import type { KnownRecord, RecordStore } from "../matching/journal-view.ts";
+import { attemptColumns, readAttempt } from "./attempt-columns.ts";
+import type { Row, Statement, Statements } from "./statements.ts";
+import { mayHaveClosed } from "./terminal-rows.ts";
+
+const sharing = (index: string, condition: string): string =>
+  `SELECT * FROM record INDEXED BY ${index} WHERE ${condition}`;
+
+const texts = {
+  sameMoment: sharing("record_moment", "local_time = ? AND local_date = ?"),
+  sameTrace: sharing(
+    "record_trace",
+    "CAST(trace_number AS INTEGER) % 1000000 = ? AND trace_number IS NOT NULL",
+  ),
+  sameReceipt: sharing(
+    "record_receipt",
+    "CAST(receipt_number AS INTEGER) = ? AND trace_number IS NULL AND local_time IS NULL",
+  ),
+  newest: "SELECT * FROM record WHERE id < ? ORDER BY id DESC LIMIT ?",
+  closedSince: `SELECT 1 FROM telecollection INDEXED BY telecollection_closing_time
+    WHERE started_at_ms >= ? AND ${mayHaveClosed} LIMIT 1`,
+  sent: `SELECT ${attemptColumns}, rowid AS position FROM attempt INDEXED BY attempt_sent
+    WHERE (baseline IS NOT NULL) = 1 AND baseline IS NOT NULL AND rowid < ?
+    ORDER BY rowid DESC LIMIT ?`,
+};
+
+/** Most questions end at the first attempt. */
+const FIRST_PAGE = 1;
+const PAGE = 50;
+
+/** The names of every record, and the attempts that can have made one. */
+export class RecordRows implements RecordStore {
+  readonly #sql: Record<keyof typeof texts, Statement>;
+
+  constructor(statements: Statements) {
+    this.#sql = statements.prepare("records", texts);
+  }
+
+  sharingName(record: NamedRecord, sinceMs: number): KnownRecord[] {
+    const { localDate, localTime, traceNumber, receiptNumber } = record;
+    const rows: Row[] = [];
+    if (traceNumber !== null) rows.push(...this.#sql.sameTrace.all(lastDigits(traceNumber)));
+    if (localTime !== null) rows.push(...this.#sql.sameMoment.all(localTime, localDate));
+    if (receiptNumber !== null) rows.push(...this.#sql.sameReceipt.all(Number(receiptNumber)));
+    if (localTime === null) rows.push(...this.#since(sinceMs));
+    const byId = new Map(rows.map((row) => [Number(row["id"]), row]));
+    return [...byId.entries()].sort(([a], [b]) => a - b).map(([, row]) => knownRecordOf(row));
+  }
+
+  sharingTrace(trace: string): string[] {
+    const rows = this.#sql.sameTrace.all(lastDigits(trace)).map(knownRecordOf);
+    return rows.flatMap(({ transactionId }) => transactionId ?? []);
+  }
+
+  closedSince(atMs: number): boolean {
+    return this.#sql.closedSince.get(atMs) !== undefined;
+  }
+
+  *sent(): Generator<Attempt, void> {
+    let before = Number.MAX_SAFE_INTEGER;
+    for (let limit = FIRST_PAGE; ; limit = PAGE) {
+      const page = this.#sql.sent.all(before, limit);
+      for (const row of page) yield readAttempt(row);
+      if (page.length < limit) return;
+      before = Number(page.at(-1)?.["position"]);
+    }
+  }
+
+  #since(sinceMs: number): Row[] {
+    const rows: Row[] = [];
+    for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+      const page = this.#sql.newest.all(before, PAGE);
+      rows.push(...page.filter((row) => Number(row["at_ms"]) >= sinceMs));
+      const last = page.at(-1);
+      if (!last || page.length < PAGE || Number(last["at_ms"]) < sinceMs) return rows;
+      before = Number(last["id"]);
+    }
+  }
+}
+
+const TRACES = 1_000_000;
+
+/** docs/zvt.md 7.1: a longer trace may be told by its last digits. What is no number: 0. */
+function lastDigits(trace: string): number {
+  const number = Number.parseInt(trace, 10);
+  return Number.isNaN(number) ? 0 : number % TRACES;
+}
+
+function knownRecordOf(row: Row): KnownRecord {
+  const text = (name: string): string | null => (row[name] === null ? null : String(row[name]));
+  return {
+    record: {
+      good: row["good"] === 1,
+      resultCode: text("result_code"),
+      amountMinor: row["amount_minor"] === null ? null : Number(row["amount_minor"]),
+      receiptNumber: text("receipt_number"),
+      traceNumber: text("trace_number"),
+      originalTrace: text("original_trace"),
+      terminalId: text("terminal_id"),
+      localDate: text("local_date"),
+      localTime: text("local_time"),
+    },
+    transactionId: text("transaction_id"),
+    seenAs: row["seen_as"] as KnownRecord["seenAs"],
+    atMs: Number(row["at_ms"]),
+  };
+}

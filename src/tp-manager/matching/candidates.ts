@@ -1,0 +1,155 @@
+import {
+  type Attempt,
+  type AttemptStep,
+  type InDoubtState,
+  isNotCharged,
+  type ReversalInDoubtState,
+  saleOf,
+} from "../attempts/payment.ts";
+import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
+import { reversalBeganAtMs } from "../attempts/steps.ts";
+import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import type { Source } from "./answer.ts";
+import { compareReports } from "./comparison.ts";
+import { askedOf, saleLimitMs, unfitFor } from "./doubt.ts";
+import { isFromPayment } from "./own-time.ts";
+
+/** A record and the circumstances in which it was seen. */
+export interface Found {
+  readonly record: TransactionReport;
+  readonly source: Source;
+  /** When it arrived, or was read; epoch milliseconds. */
+  readonly atMs: number;
+  readonly identity: TerminalIdentity;
+  /** The terminal's own limit for a command that it was left alone with. */
+  readonly limitMs: number;
+}
+
+/** Whether an attempt can have produced a record. */
+export type Fit =
+  /** Its own command reported this record. */
+  | "own"
+  /** Amount, currency and time are as asked. */
+  | "timely"
+  /** The record tells no time, and nothing rules the attempt out. */
+  | "untimed"
+  /** It fits, but the bank had declined the attempt: only if nobody else is left. */
+  | "declined"
+  | Misfit;
+
+interface Misfit {
+  /** The one fact that does not fit, for an alarm's words; null: nothing about it fits. */
+  readonly but: string | null;
+}
+
+const no: Misfit = { but: null };
+
+/** Ends by the terminal's own word, or by what its storage proved. */
+const endsByTerminal = ["end-aborted", "end-completed", "end-refused", "recovery-not-charged"];
+const neverLeft = ["end-not-sent", "end-withdrawn"];
+
+/** Nothing of the command has left the connector. */
+export const isNeverSent = (events: readonly AttemptStep[]): boolean =>
+  events.some(({ kind }) => neverLeft.includes(kind));
+
+/** Whether the attempt's sale can be the record. `events`: those of the attempt. */
+export function fitOfSale(attempt: Attempt, found: Found, events: readonly AttemptStep[]): Fit {
+  const { state } = attempt;
+  if (found.record.originalTrace !== null) return no;
+  const heard = [...heardIn(events), ...reportsIn(state)];
+  const sale = saleOf(state);
+  if (sale) return fitOfCharged(attempt, sale.report, found);
+  if (heard.some((one) => one.good && compareReports(one, found.record) === "same")) return "own";
+  if (isNotCharged(state)) {
+    if (!events.some(({ kind }) => endsByTerminal.includes(kind))) return no;
+  } else if (!isInDoubt(state) && !isRunning(state)) return no;
+  if (heard.some((one) => isAnotherSale(one, attempt, found.record))) return no;
+  const fit = fitByTime(attempt, found);
+  const isDeclined = isNotCharged(state) && state.outcome.status === "declined";
+  return isDeclined && typeof fit === "string" ? "declined" : fit;
+}
+
+/** Whether the reversal of the attempt's sale, whose end nobody heard, can be the record. */
+export function fitOfReversal(
+  { state }: Attempt,
+  { record, limitMs }: Found,
+  events: readonly AttemptStep[],
+): Fit {
+  if (!isInDoubt(state) || !("sale" in state)) return no;
+  return fitsReversal(state, record, { sentAtMs: reversalBeganAtMs(events), limitMs })
+    ? "timely"
+    : no;
+}
+
+/** A terminal that names no original stores its reversal like a sale. */
+function fitsReversal(
+  { sale, baseline, last }: ReversalInDoubtState,
+  record: TransactionReport,
+  { sentAtMs, limitMs }: { readonly sentAtMs: number | undefined; readonly limitMs: number },
+): boolean {
+  if (sale.report.amountMinor !== record.amountMinor) return false;
+  if (last?.report.good && compareReports(last.report, record) === "different") return false;
+  const { clockOffsetMs } = baseline;
+  return (
+    sentAtMs === undefined || isFromPayment({ sentAtMs, limitMs, clockOffsetMs }, record) !== false
+  );
+}
+
+function fitOfCharged(attempt: Attempt, sale: TransactionReport, found: Found): Fit {
+  // An operator's word names no number.
+  const isNamed = [sale.receiptNumber, sale.traceNumber, sale.localTime].some(
+    (one) => one !== null,
+  );
+  return isNamed ? no : fitByTime(attempt, found);
+}
+
+/**
+ * A good report of its command that is another record, unless it was refused: then the terminal may
+ * have stored something else in its place.
+ */
+function isAnotherSale(
+  told: TransactionReport,
+  { state }: Attempt,
+  record: TransactionReport,
+): boolean {
+  if (!told.good || compareReports(told, record) !== "different") return false;
+  // Found for more than one order, a record is nobody's own report.
+  if ("told" in state && state.told !== undefined) return false;
+  return !("last" in state && state.last?.judgement === "disagrees");
+}
+
+function fitByTime(attempt: Attempt, found: Found): Fit {
+  const { record, source, atMs } = found;
+  const limitMs = saleLimitMs(attempt.request, found.limitMs);
+  const goods = goodsOf(attempt.state);
+  const asked = askedOf(attempt, limitMs, goods);
+  const { startedAtMs, endedAtMs } = attempt;
+  // A wall clock can jump either way.
+  const isNear = Math.abs(atMs - (endedAtMs ?? startedAtMs)) <= limitMs;
+  const isLate = source === "late" && isNear;
+  const isTimely = isLate ? true : isFromPayment(asked, record);
+  const unfit = unfitFor(asked, record);
+  if (unfit) return { but: isTimely === false ? null : unfit };
+  if (isTimely === false) return { but: "it is not of the time of the payment" };
+  return isTimely === true ? "timely" : "untimed";
+}
+
+const goodsOf = (state: Attempt["state"]): InDoubtState["goods"] =>
+  "goods" in state ? state.goods : undefined;
+
+/** The results that the command of an attempt told, the oldest first. */
+export function heardIn(events: readonly AttemptStep[]): TransactionReport[] {
+  return events.flatMap(({ kind, detail }) => {
+    const { report } = detail as { readonly report?: TransactionReport };
+    return report && heardKinds.includes(kind) ? [report] : [];
+  });
+}
+
+/** Attempts of old journals have their reports in the state alone. */
+function reportsIn(state: Attempt["state"]): TransactionReport[] {
+  if ("sale" in state) return [];
+  const judged = "last" in state ? [state.last, "earlier" in state ? state.earlier : null] : [];
+  return judged.flatMap((one) => (one?.judgement === "agrees" ? [one.report] : []));
+}
+
+const heardKinds = ["report", "approved", "second-sale"];

@@ -1,0 +1,54 @@
+import { type Attempt, isNotCharged } from "../attempts/payment.ts";
+import { type Answer, candidatesIn, type Proof } from "./answer.ts";
+
+/**
+ * What follows for orders that were told as not charged when the terminal keeps a record: one row
+ * for each answer and each state of the order. An attempt in doubt is settled by recovery, a charge
+ * stands, and a known record changes nothing.
+ */
+export type Effect =
+  /** The order is charged, and was told otherwise. */
+  | { readonly effect: "charge"; readonly attempt: Attempt; readonly proof: Proof }
+  /** The order is unknown until a person settles it. */
+  | { readonly effect: "doubt"; readonly attempt: Attempt; readonly because: string }
+  /** Another attempt of the order was not in vain: people look whether it was charged twice. */
+  | { readonly effect: "tell-twice"; readonly attempt: Attempt };
+
+interface Orders {
+  latest(orderId: string): Attempt | undefined;
+  ofOrder(orderId: string): Attempt[];
+}
+
+export function effectsOf(answer: Answer, orders: Orders): Effect[] {
+  if (answer.answer === "one") {
+    const { attempt, as } = answer.candidate;
+    if (as === "reversal" || !isNotCharged(attempt.state)) return [];
+    if (isInVain(attempt, orders)) return [{ effect: "charge", attempt, proof: answer.proof }];
+    return [{ effect: "tell-twice", attempt }];
+  }
+  if (answer.answer !== "many") return [];
+  const { because } = answer;
+  const told = answer.candidates.filter(({ attempt }) => isNotCharged(attempt.state));
+  const byOrder = Map.groupBy(told, ({ attempt }) => attempt.request.orderId);
+  return [...byOrder.values()].flatMap((fitting): Effect[] => {
+    const [newest] = fitting.map(({ attempt }) => attempt);
+    if (!newest) return [];
+    if (isInVain(newest, orders)) return [{ effect: "doubt", attempt: newest, because }];
+    const first = Math.min(...fitting.map(({ attempt }) => attempt.number));
+    const again = orders.ofOrder(newest.request.orderId).some(({ number }) => number > first);
+    return again ? [{ effect: "tell-twice", attempt: newest }] : [];
+  });
+}
+
+/** The orders that were told as not charged and that can have made the record. */
+export function toldOtherwise(answer: Answer): string[] {
+  return candidatesIn(answer)
+    .filter(({ attempt }) => isNotCharged(attempt.state))
+    .map(({ attempt }) => attempt.request.orderId);
+}
+
+/** No attempt of the order has charged it or may have. */
+function isInVain({ request }: Attempt, orders: Orders): boolean {
+  const latest = orders.latest(request.orderId);
+  return latest !== undefined && isNotCharged(latest.state);
+}

@@ -1,0 +1,139 @@
+import type { AttemptStore } from "../attempts/attempt-store.ts";
+import type { Attempt, InDoubtState, ReversalInDoubtState } from "../attempts/payment.ts";
+import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
+import type { TerminalFacts, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import type { WhyNotOne } from "./answer.ts";
+import { sameTerminal } from "./comparison.ts";
+import { doubtOfAttempt } from "./doubt.ts";
+import type { Doubt, Known, Look } from "./facts.ts";
+import type { Matcher } from "./matcher.ts";
+
+interface KnowledgeParts {
+  readonly attempts: Pick<AttemptStore, "events" | "unfinished" | "nextCommand">;
+  readonly terminalLog: Pick<
+    TerminalLog,
+    "telecollectionSince" | "straysSince" | "soldSinceStray" | "closedSinceStray"
+  >;
+  readonly terminal: Pick<TerminalFacts, "capabilities">;
+  readonly matcher: Pick<Matcher, "whose" | "storesReversals">;
+}
+
+/** What the journal knows about a doubt, as facts.ts asks for it. Methods throw when it fails. */
+export class Knowledge {
+  readonly #parts: KnowledgeParts;
+
+  constructor(parts: KnowledgeParts) {
+    this.#parts = parts;
+  }
+
+  /** With a result that came after the end, and all that looks have shown. */
+  doubt(attempt: Attempt, state: InDoubtState | ReversalInDoubtState, lostSinceMs: number): Doubt {
+    const { paymentLimitMs: limitMs, printsCount = false } = this.#parts.terminal.capabilities;
+    const told = doubtOfAttempt(attempt, state, { lostSinceMs, limitMs, printsCount });
+    const doubt = { ...told, wasStored: this.#wasSeenStored(attempt, told) };
+    const late = doubt.heard.good ? undefined : this.#reportedLate(attempt, doubt);
+    return late ? { ...doubt, heard: { ...doubt.heard, good: late, refused: true } } : doubt;
+  }
+
+  /** `look`: null: only what was found since counts. */
+  ofAttempt(attempt: Attempt, look: Look | null): Known {
+    const { attempts, terminalLog, matcher } = this.#parts;
+    const { transactionId, startedAtMs } = attempt;
+    const next = attempts.nextCommand(transactionId);
+    return {
+      ...this.#whose(attempt, look),
+      strayIs: null,
+      next: next ? { ...next, ...this.#whose(attempt, { ...next, last: next.found }) } : null,
+      soldSince: next !== undefined,
+      closedSince: terminalLog.telecollectionSince(startedAtMs, transactionId) !== undefined,
+      storesReversals: matcher.storesReversals(identityOf(attempt)),
+    };
+  }
+
+  ofStray({ id, report, identity, atMs }: StrayRow): Known {
+    const { terminalLog, matcher } = this.#parts;
+    const soldSince = id === null || terminalLog.soldSinceStray(id);
+    const closedSince = id === null || terminalLog.closedSinceStray(id);
+    const answer = matcher.whose(report, "late", identity, atMs);
+    const strayIs = answer.answer === "known" && answer.isCertain ? answer.orderId : null;
+    return { foundIs: null, rival: null, strayIs, next: null, soldSince, closedSince };
+  }
+
+  /** A look at a terminal that had stored nothing before has shown a transaction since. */
+  #wasSeenStored({ transactionId }: Attempt, { before }: Doubt): boolean {
+    if (before.kind !== "none") return false;
+    return this.#parts.attempts.events(transactionId).some(({ detail }) => {
+      const { observation } = detail as { observation?: Look | null };
+      return observation?.last.kind === "transaction";
+    });
+  }
+
+  /**
+   * A result that came after the end of the only attempt in doubt at its terminal: it was refused,
+   * and it is that attempt's all the same.
+   */
+  #reportedLate(attempt: Attempt, { identity }: Doubt): TransactionReport | undefined {
+    const { attempts, terminalLog, matcher } = this.#parts;
+    const { transactionId } = attempt;
+    const others = attempts
+      .unfinished()
+      .filter((other) => sameTerminal(identityOf(other), identity));
+    if (others.length !== 1) return undefined;
+    const late = terminalLog.straysSince(transactionId).filter((stray) => {
+      const answer = matcher.whose(stray.report, "late", stray.identity, stray.atMs);
+      return answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
+    });
+    return late.length === 1 ? late[0]?.report : undefined;
+  }
+
+  /** Whose the found transaction is, as far as the attempt is concerned. */
+  #whose(
+    { request, transactionId }: Attempt,
+    look: Pick<Look, "identity" | "last"> | null,
+  ): Pick<Known, "foundIs" | "rival" | "isCandidate"> {
+    if (look?.last.kind !== "transaction") return { foundIs: null, rival: null };
+    const answer = this.#parts.matcher.whose(look.last.report, "probe", look.identity);
+    switch (answer.answer) {
+      case "known": {
+        const isOwn = answer.transactionId === transactionId;
+        return { foundIs: isOwn ? null : answer.orderId, rival: null };
+      }
+      case "one": {
+        const { orderId } = answer.candidate.attempt.request;
+        return { foundIs: orderId === request.orderId ? null : orderId, rival: null };
+      }
+      case "many": {
+        const orders = answer.candidates.map((one) => one.attempt.request.orderId);
+        const other = orders.find((orderId) => orderId !== request.orderId);
+        const rival = other === undefined ? rivals[answer.why] : `order ${other}`;
+        return {
+          foundIs: null,
+          rival: rival ?? null,
+          isCandidate: orders.includes(request.orderId),
+        };
+      }
+      case "none":
+        return { foundIs: null, rival: null, isCandidate: false };
+    }
+  }
+}
+
+/** Who else can have made a record that fits one order alone. */
+const rivals: Partial<Record<WhyNotOne, string>> = {
+  outsider: "somebody else who is paid at this terminal",
+  "lost order": "an order that was lost with the journal",
+  retold: "an order of before, told anew",
+};
+
+/** The terminal that the doubtful command was sent to. */
+export function identityOf({ state, baseline }: Attempt): TerminalIdentity {
+  return "baseline" in state ? state.baseline.identity : (baseline?.identity ?? anyTerminal);
+}
+
+/** Empty members say nothing. */
+export const anyTerminal: TerminalIdentity = {
+  serialNumber: "",
+  deviceId: "",
+  terminalId: "",
+  version: "",
+};

@@ -1,0 +1,260 @@
+import {
+  type Attempt,
+  type AttemptStep,
+  endReportOf,
+  isNotCharged,
+  saleOf,
+} from "../attempts/payment.ts";
+import type { TransactionReport } from "../terminal/terminal.ts";
+import {
+  type Answer,
+  type Candidate,
+  type Near,
+  type Proof,
+  type WhyNotOne,
+  whyInWords,
+} from "./answer.ts";
+import type { Assumption, Assumptions } from "./assumptions.ts";
+import { type Fit, type Found, fitOfReversal, fitOfSale, isNeverSent } from "./candidates.ts";
+import {
+  compareReports,
+  compareStored,
+  type NamedRecord,
+  sameTerminal,
+  sharesNumber,
+  tellMoments,
+} from "./comparison.ts";
+import { unfitFor } from "./doubt.ts";
+import { lostSince } from "./facts.ts";
+import type { JournalView, KnownRecord } from "./journal-view.ts";
+import { nearestLocalTime } from "./own-time.ts";
+
+/**
+ * Whose transaction is this? The one answer, for every record that a terminal tells of its storage
+ * or in a payment (docs/rules/matching.md). Reads the journal and changes nothing; throws when the
+ * journal fails.
+ */
+export function match(found: Found, view: JournalView, assumptions: Assumptions): Answer {
+  const known = knownAs(found, view);
+  if (known?.answer === "one" || known?.isCertain) return known;
+  const { fitting, near, newest, owner } = candidatesOf(found, view);
+  if (owner) return knownOf(owner);
+  const own = fitting.find(({ fit }) => fit === "own");
+  if (own) return ownRecord(own.attempt);
+  const declined = fitting.filter(({ fit }) => fit === "declined");
+  const others = fitting.filter(({ fit }) => fit !== "declined");
+  const isShared = !assumptions.has("sole-user");
+  // The bank's refusal is believed as long as anybody else can have made it.
+  const left = others.length > 0 || isShared ? others : declined;
+  const [only] = left;
+  if (!only) return known ?? { answer: "none", near: [...near, ...declined.map(asNear)] };
+  // What it cannot be told from may be its own report, of which a part of the goods came out.
+  const isRetold = known !== undefined && known.transactionId !== only.attempt.transactionId;
+  const why = isRetold ? "retold" : whyNotOne(left, { isShared, newest, view });
+  if (why === undefined) return { answer: "one", candidate: only, proof: proofOf(only) };
+  return { answer: "many", candidates: left, why, because: whyInWords(why) };
+}
+
+interface Circumstances {
+  readonly isShared: boolean;
+  readonly newest: Attempt | undefined;
+  readonly view: JournalView;
+}
+
+/** undefined: exactly one is left, and the record can be no other's. */
+function whyNotOne(
+  left: readonly Fitting[],
+  { isShared, newest, view }: Circumstances,
+): WhyNotOne | undefined {
+  const [first] = left;
+  if (new Set(left.map(({ attempt }) => attempt.request.orderId)).size > 1) return "several orders";
+  if (isShared) return "outsider";
+  if (left.some(({ attempt }) => isBeforeLoss(attempt, view))) return "lost order";
+  if (left.some(({ fit }) => fit === "untimed")) return "untimed";
+  if (first?.attempt.transactionId !== newest?.transactionId) return "later";
+  // Of an order that was told as not charged: what came since may explain the record as well.
+  const isTold = first !== undefined && isNotCharged(first.attempt.state);
+  return isTold && view.wasClosedAfter(first.attempt) ? "closed" : undefined;
+}
+
+function proofOf({ attempt, as, fit }: Fitting): Proof {
+  const what = as === "sale" ? "amount and time" : "amount and time of the reversal";
+  const believed: Assumption[] = fit === "declined" ? [] : ["decline-final"];
+  return {
+    facts: [`it is new, and fits order ${attempt.request.orderId} alone by ${what}`],
+    assumes: ["sole-user", "storage-real", "own-time", "fresh-storage", ...believed],
+  };
+}
+
+const asNear = ({ attempt }: Fitting): Near => ({ attempt, but: "the bank had declined it" });
+
+/** The order of an attempt that was begun before the journal was lost or put back. */
+function isBeforeLoss({ transactionId }: Attempt, view: JournalView): boolean {
+  return view.nextCommand(transactionId) === lostSince;
+}
+
+/**
+ * What does not agree in its moment is compared within one numbering period only: numbers come
+ * again after an end of day, and some terminals close each night by themselves.
+ */
+const PERIOD_MS = 12 * 3_600_000;
+
+/**
+ * The record was told before. The attempt whose command told it and that is still open, or was told
+ * otherwise, is the one: no other can have made it. `running`: the attempt in whose payment it
+ * comes.
+ *
+ * While a payment runs everything counts as known that cannot be told from a known record: two
+ * transactions of that kind within an hour do not happen, and refused it charges nobody.
+ */
+export function knownAs(
+  found: Found,
+  view: JournalView,
+  running?: string,
+): Extract<Answer, { answer: "known" | "one" }> | undefined {
+  const { record, atMs } = found;
+  const seen = view
+    .sharingName(record, atMs - PERIOD_MS)
+    .map((one) => ({ ...one, is: compareReports(one.record, record) }))
+    .filter(
+      ({ is, record: one }) => is === "same" || (is !== "different" && mayBeRetold(one, found)),
+    )
+    .filter(
+      (one) =>
+        (one.is === "same" && tellMoments(one.record, record)) || isOfOnePeriod(one, found, view),
+    );
+  if (running !== undefined && seen[0]?.transactionId === running) return undefined;
+  // Outside of a payment a record that was told when nothing ran is still to be matched.
+  const others = seen.filter(({ transactionId }) =>
+    running === undefined ? transactionId !== null : transactionId !== running,
+  );
+  const same = others.filter(({ is }) => is === "same");
+  const owner = ownerOf(same) ?? ownerOf(others);
+  if (!owner) return undefined;
+  const { transactionId } = owner;
+  const attempt = transactionId === null ? undefined : view.read(transactionId);
+  const isOnly = others.every((one) => [transactionId, null].includes(one.transactionId));
+  if (attempt && isOnly && isOpenTo(attempt, found)) return ownRecord(attempt);
+  const isCertain = owner.is === "same";
+  const orderId = transactionId === null ? null : (view.orderOf(transactionId) ?? null);
+  const whose = orderId === null ? "one that was told before" : `that of order ${orderId}`;
+  const proof = {
+    facts: [`${isCertain ? "it is" : "it cannot be told from"} ${whose}`],
+    assumes: [],
+  };
+  return { answer: "known", orderId, transactionId, isCertain, proof };
+}
+
+/**
+ * A good result that shares a number with a known one. One second alone says nothing within a
+ * payment: terminals that are fast, or tell minutes, give it to two sales.
+ */
+function mayBeRetold(before: NamedRecord, { record, source }: Found): boolean {
+  return before.good === record.good && (source !== "payment" || sharesNumber(before, record));
+}
+
+function knownOf({ transactionId, request: { orderId } }: Attempt): Answer & { answer: "known" } {
+  const proof = { facts: [`it is that of order ${orderId}`], assumes: [] };
+  return { answer: "known", orderId, transactionId, isCertain: true, proof };
+}
+
+/** Of an attempt of an old journal the names of its records are in its state alone. */
+function isOwner({ state }: Attempt, record: TransactionReport): boolean {
+  const own = [saleOf(state)?.report, endReportOf(state)];
+  return own.some(
+    (one) => one && compareReports(one, record) === "same" && tellMoments(one, record),
+  );
+}
+
+function ownRecord(attempt: Attempt): Answer & { answer: "one" } {
+  const facts = ["the terminal's record equals the report of its own command"];
+  const proof: Proof = { facts, assumes: ["storage-real"] };
+  return { answer: "one", candidate: { attempt, as: "sale" }, proof };
+}
+
+/** Nothing of the attempt is known as charged, and what it had asked for fits. */
+function isOpenTo({ state, ...attempt }: Attempt, { record }: Found): boolean {
+  const isOpen = saleOf(state) === undefined && !("told" in state && state.told);
+  const { amountMinor, currency } = attempt.request;
+  const asked = { amountsMinor: [amountMinor], currencyNumeric: currency.numeric };
+  return isOpen && record.good && unfitFor(asked, record) === null;
+}
+
+function ownerOf<T extends KnownRecord>(rows: readonly T[]): T | undefined {
+  return rows.find(({ transactionId }) => transactionId !== null) ?? rows[0];
+}
+
+/** No end of day of ours lies between the two, and no night. */
+function isOfOnePeriod({ atMs }: KnownRecord, found: Found, view: JournalView): boolean {
+  return Math.abs(found.atMs - atMs) <= PERIOD_MS && !view.closedSince(atMs);
+}
+
+type Fitting = Candidate & { readonly fit: Exclude<Fit, object> };
+
+interface Candidates {
+  /** The newest first. */
+  readonly fitting: readonly Fitting[];
+  readonly near: readonly Near[];
+  /** The newest attempt that was sent to the terminal. */
+  readonly newest: Attempt | undefined;
+  /** The attempt whose sale, or whose reversal, the record is. */
+  readonly owner: Attempt | undefined;
+}
+
+/** So far a wall clock that is set leaves nobody out. */
+const SLACK_MS = 36 * 3_600_000;
+const CLOCK_SLACK_MS = 3_600_000;
+
+/**
+ * Attempts that can have produced the record: back to the command before which the terminal had
+ * shown something else and no earlier one was still running, or a day and a half beyond the
+ * record's own time. No number limits them.
+ */
+function candidatesOf(found: Found, view: JournalView): Candidates {
+  const { record, identity, limitMs } = found;
+  const fitting: Fitting[] = [];
+  const near: Near[] = [];
+  let newest: Attempt | undefined;
+  /** When the oldest command so far found something else stored. */
+  let shownOtherMs = Number.NEGATIVE_INFINITY;
+  const fromMs = momentOf(found) - SLACK_MS;
+  for (const attempt of view.sent()) {
+    const { baseline, startedAtMs, transactionId } = attempt;
+    if (startedAtMs < Math.max(fromMs, shownOtherMs - 2 * limitMs - CLOCK_SLACK_MS)) break;
+    if (!baseline || !sameTerminal(baseline.identity, identity)) continue;
+    const events = view.events(transactionId);
+    if (isNeverSent(events)) continue;
+    newest ??= attempt;
+    if (isOwner(attempt, record)) return { fitting, near, newest, owner: attempt };
+    const asStored = compareStored(baseline.last, { kind: "transaction", report: record });
+    const wasThere = asStored === "same";
+    // Then later commands did not make it either.
+    if (wasThere) fitting.length = 0;
+    // What it stored, it had stored before a later command found something else.
+    const overMs = endOf(attempt, events, limitMs) + limitMs;
+    if (wasThere || overMs < shownOtherMs) continue;
+    for (const as of ["sale", "reversal"] as const) {
+      const fit = (as === "sale" ? fitOfSale : fitOfReversal)(attempt, found, events);
+      if (typeof fit === "string") fitting.push({ attempt, as, fit });
+      else if (fit.but !== null) near.push({ attempt, but: fit.but });
+    }
+    if (asStored === "different") shownOtherMs = Math.max(shownOtherMs, startedAtMs);
+  }
+  return { fitting, near, newest, owner: undefined };
+}
+
+/** When the command was left alone at the latest: its end, or the loss of it. */
+function endOf(
+  { startedAtMs, endedAtMs }: Attempt,
+  events: readonly AttemptStep[],
+  limitMs: number,
+): number {
+  const lost = events.findLast(({ kind }) => kind === "end-lost");
+  return endedAtMs ?? lost?.atMs ?? startedAtMs + limitMs;
+}
+
+/** Epoch milliseconds: the record's own moment; without one that of its arrival. */
+function momentOf({ record: { localDate, localTime }, atMs }: Found): number {
+  if (localDate === null || localTime === null) return atMs;
+  return nearestLocalTime(localDate, localTime, atMs);
+}

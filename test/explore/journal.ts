@@ -1,0 +1,167 @@
+import type { AttemptStore } from "../../src/tp-manager/attempts/attempt-store.ts";
+import type {
+  Attempt,
+  AttemptStep,
+  PaymentRequest,
+} from "../../src/tp-manager/attempts/payment.ts";
+import { saleOf } from "../../src/tp-manager/attempts/payment.ts";
+import { isInDoubt } from "../../src/tp-manager/attempts/phase-table.ts";
+import type { StrayRow, TerminalLog } from "../../src/tp-manager/attempts/terminal-log.ts";
+import type { NamedRecord } from "../../src/tp-manager/matching/comparison.ts";
+import type { NextFound } from "../../src/tp-manager/matching/facts.ts";
+import type { KnownRecord, RecordStore } from "../../src/tp-manager/matching/journal-view.ts";
+import { AMOUNT_MINOR } from "./entry-reports.ts";
+import { latest, type StoredAttempt, type World } from "./world.ts";
+
+type Attempts = Pick<
+  AttemptStore,
+  "events" | "read" | "orderOf" | "nextCommand" | "unfinished" | "latest" | "ofOrder"
+>;
+type Strays = Pick<
+  TerminalLog,
+  "telecollectionSince" | "straysSince" | "soldSinceStray" | "closedSinceStray"
+>;
+
+/** The disk of a world as the product reads its journal. An attempt's id is its place. */
+export class DiskJournal implements Attempts, RecordStore, Strays {
+  readonly #disk: World["disk"];
+
+  constructor({ disk }: World) {
+    this.#disk = disk;
+  }
+
+  read(transactionId: string): Attempt | undefined {
+    const stored = this.#stored(transactionId);
+    return stored && fullOf(stored, transactionId);
+  }
+
+  orderOf(transactionId: string): string | undefined {
+    return this.#stored(transactionId)?.order;
+  }
+
+  events(transactionId: string): AttemptStep[] {
+    return [...(this.#stored(transactionId)?.events ?? [])];
+  }
+
+  latest(orderId: string): Attempt | undefined {
+    const index = latest(this.#disk, orderId);
+    return index === null ? undefined : this.read(String(index));
+  }
+
+  ofOrder(orderId: string): Attempt[] {
+    return this.#all().filter(({ request }) => request.orderId === orderId);
+  }
+
+  unfinished(): Attempt[] {
+    return this.#all().filter(({ state }) => isInDoubt(state));
+  }
+
+  nextCommand(transactionId: string): NextFound | undefined {
+    const after = this.#disk.attempts[Number(transactionId) + 1];
+    if (!after) return undefined;
+    const { baseline, served, state } = after;
+    const sale = saleOf(state);
+    return {
+      identity: baseline.identity,
+      found: baseline.last,
+      served,
+      receiptNumber: sale?.by === "payment" ? sale.report.receiptNumber : null,
+      // Tells only where no number is that of a numbering which has just begun.
+      formerReceipt: null,
+    };
+  }
+
+  sharingName(record: NamedRecord, sinceMs: number): KnownRecord[] {
+    const { receiptNumber, traceNumber, localTime } = record;
+    return this.#disk.records.filter(
+      ({ record: one, atMs }) =>
+        (traceNumber !== null && Number(one.traceNumber ?? -1) === Number(traceNumber)) ||
+        (localTime !== null && one.localTime === localTime) ||
+        (localTime === null && atMs >= sinceMs) ||
+        (receiptNumber !== null && isReceiptAlone(one, receiptNumber)),
+    );
+  }
+
+  sharingTrace(trace: string): string[] {
+    const same = ({ record }: KnownRecord): boolean => Number(record.traceNumber) === Number(trace);
+    return this.#disk.records.filter(same).flatMap(({ transactionId }) => transactionId ?? []);
+  }
+
+  closedSince(sinceMs: number): boolean {
+    return this.#disk.closings.some((atMs) => atMs >= sinceMs);
+  }
+
+  *sent(): Generator<Attempt, void> {
+    yield* this.#all().reverse();
+  }
+
+  telecollectionSince(sinceMs: number): ReturnType<TerminalLog["telecollectionSince"]> {
+    if (!this.closedSince(sinceMs)) return undefined;
+    return { id: 1, startedAtMs: this.#disk.closings.at(-1) ?? 0, result: null };
+  }
+
+  straysSince(transactionId: string): StrayRow[] {
+    const since = ({ attempts }: { attempts: number }): boolean => attempts > Number(transactionId);
+    return this.#disk.strays
+      .map((stray, id) => ({ ...stray, id, isUnmatched: false }))
+      .filter(since)
+      .reverse();
+  }
+
+  soldSinceStray(id: number): boolean {
+    const { strays, attempts } = this.#disk;
+    const since = attempts.slice(strays[id]?.attempts);
+    return since.some(({ state }) => state.phase !== "not-charged");
+  }
+
+  closedSinceStray(id: number): boolean {
+    const { strays, closings } = this.#disk;
+    return closings.length > (strays[id]?.closings ?? 0);
+  }
+
+  #stored(transactionId: string): StoredAttempt | undefined {
+    return this.#disk.attempts[Number(transactionId)];
+  }
+
+  #all(): Attempt[] {
+    return this.#disk.attempts.map((stored, index) => fullOf(stored, String(index)));
+  }
+}
+
+/** Receipt numbers alone name nothing where a record tells more. */
+function isReceiptAlone(record: NamedRecord, receiptNumber: string): boolean {
+  const { receiptNumber: number, traceNumber, localTime } = record;
+  return traceNumber === null && localTime === null && Number(number) === Number(receiptNumber);
+}
+
+const request: PaymentRequest = {
+  orderId: "",
+  generatedId: false,
+  amountMinor: AMOUNT_MINOR,
+  currency: { alpha: "EUR", numeric: "978", exponent: 2 },
+  echo: { amount: AMOUNT_MINOR / 100 },
+  cart: [],
+  customerEmail: null,
+  customData: {},
+  delivery: null,
+  warnings: [],
+};
+
+const full = new WeakMap<StoredAttempt, Attempt>();
+
+/** A stored attempt is replaced with each change, and never moves. */
+function fullOf(stored: StoredAttempt, transactionId: string): Attempt {
+  const known = full.get(stored);
+  if (known) return known;
+  const { order, number, state, startedAtMs, endedAtMs, baseline } = stored;
+  const made: Attempt = {
+    ...{ transactionId, number, state, startedAtMs, endedAtMs, baseline },
+    request: { ...request, orderId: order },
+    ticket: "",
+    returnedMinor: 0,
+    returnedSome: false,
+    openReturn: null,
+  };
+  full.set(stored, made);
+  return made;
+}

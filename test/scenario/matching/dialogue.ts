@@ -1,0 +1,102 @@
+import type { Message } from "../../../src/zvt/index.ts";
+import type { Till } from "./till.ts";
+import { fieldsOf, type Told, type ZvtLine } from "./zvt-line.ts";
+
+/** What the terminal makes of one payment or reversal, from its acceptance to its end. */
+export type Course = (dialogue: Dialogue) => Promise<void>;
+
+/** The terminal's side of one accepted payment or reversal. */
+export class Dialogue {
+  readonly terminal: Till;
+  readonly amountMinor: number;
+  /** That a reversal names. */
+  readonly receipt: string;
+  readonly #line: ZvtLine;
+
+  constructor(terminal: Till, line: ZvtLine, { fields }: Message) {
+    this.terminal = terminal;
+    this.amountMinor = fields.amount ?? 0;
+    this.receipt = fields.receiptNumber ?? "";
+    this.#line = line;
+  }
+
+  /** Whether the register took the result. */
+  async report(told: Told): Promise<boolean> {
+    const control = await this.#line.tell("status-information", { fields: fieldsOf(told) });
+    const isTaken = control === 0x8000 || control === 0x8400;
+    if (!isTaken) this.terminal.refused.push(told);
+    return isTaken;
+  }
+
+  /** One line of a receipt, which shows that the register's last answer arrived. */
+  async print(text: string): Promise<void> {
+    await this.#line.tell("print-line", { parts: { attribute: 0, text } });
+  }
+
+  async complete(): Promise<void> {
+    await this.#line.tell("completion");
+  }
+
+  async abort(code = 0x6c): Promise<void> {
+    await this.#line.tell("abort-from-pt", { parts: { resultCode: code } });
+  }
+
+  /** Resolves when the register has asked for an abort, which was granted. */
+  get cancelled(): Promise<void> {
+    return this.#line.aborted;
+  }
+
+  /** The customer takes his time, until the line is gone. */
+  async waits(): Promise<void> {
+    await this.#line.next();
+    throw new Error("the register spoke to a terminal that is master");
+  }
+
+  hangUp(): void {
+    this.#line.hangUp();
+  }
+}
+
+/** An honest sale. */
+export const approves: Course = async (at) => {
+  const told = at.terminal.next(at.amountMinor);
+  if (!(await at.report(told))) return await at.abort();
+  at.terminal.book(told);
+  await at.complete();
+};
+
+/** An honest reversal. */
+export const reverses: Course = async (at) => {
+  const { terminal } = at;
+  const booked = terminal.reversalOf(at.receipt);
+  if (!(await at.report(booked.told))) return await at.abort();
+  terminal.bank.push(booked);
+  terminal.stored = booked.told;
+  await at.complete();
+};
+
+/** The terminal says 06 1E 6C, and stores the sale all the same. */
+export const abortsYetStores =
+  (change: Partial<Told> = {}): Course =>
+  async (at) => {
+    const told = at.terminal.next(at.amountMinor, change);
+    await at.abort();
+    at.terminal.book(told);
+  };
+
+/** The line is lost before anybody showed a card; then `meanwhile` happens. */
+export const losesLine =
+  (meanwhile: (terminal: Till) => void = () => {}): Course =>
+  (at) => {
+    at.hangUp();
+    meanwhile(at.terminal);
+    return Promise.resolve();
+  };
+
+/** The terminal tells this result and a good end, and has charged nobody. */
+export const tells =
+  (told: Told): Course =>
+  async (at) => {
+    await at.report(told);
+    await at.complete();
+  };

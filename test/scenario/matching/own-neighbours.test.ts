@@ -1,0 +1,229 @@
+import { expect } from "vitest";
+import { until } from "../../support/child-program.ts";
+import { abortsYetStores, type Course, losesLine } from "./dialogue.ts";
+import { PRICE, type Shop, shopTest } from "./shop.ts";
+import type { Till } from "./till.ts";
+
+/** The sale that was kept is the order's: no second one leaves, and a person hears of the order. */
+async function expectFound(shop: Shop): Promise<void> {
+  await shop.asked("A");
+  const { charged, commands, charges } = await shop.known("A");
+  expect([commands, charges]).toEqual([1, 1]);
+  expect(charged).toBeOneOf(["unknown", "yes"]);
+  await shop.alarmsOf("A");
+  expect(shop.alarms()).not.toContain("journal-lost");
+}
+
+shopTest.concurrent("an aborted sale that was kept, with no baseline", async ({ open }) => {
+  const shop = await open();
+  await shop.sell("P", 500);
+  shop.terminal.repeat = () => 0xa0;
+  await shop.pay("A", PRICE, abortsYetStores());
+  shop.terminal.repeat = () => shop.terminal.stored;
+  await expectFound(shop);
+});
+
+shopTest.concurrent.for([
+  ["its receipt number alone", { trace: null, date: null, time: null }],
+  ["its moment alone", { receipt: null, trace: null }],
+] as const)("an aborted sale that was kept, told by %s", async ([, less], { open }) => {
+  const shop = await open({}, (terminal) => {
+    terminal.repeat = () => terminal.stored && { ...terminal.stored, ...less };
+  });
+  await shop.sell("P", 500);
+  await shop.pay("A", PRICE, abortsYetStores());
+  await expectFound(shop);
+});
+
+shopTest.concurrent("an aborted sale that is stored behind another sale", async ({ open }) => {
+  const shop = await open();
+  const { terminal } = shop;
+  await shop.sell("P", 500);
+  const late = terminal.next(PRICE);
+  await shop.pay("A", PRICE, (at) => at.abort());
+  await shop.sell("B", 700);
+  terminal.book(late, "A");
+  await expectFound(shop);
+});
+
+shopTest.concurrent("a cancelled sale that was kept with another amount", async ({ open }) => {
+  const shop = await open();
+  await shop.sell("P", 500);
+  const begun = Promise.withResolvers<void>();
+  const paying = shop.pay("A", PRICE, async (at) => {
+    begun.resolve();
+    await at.cancelled;
+    const told = at.terminal.next(PRICE + 50);
+    await at.abort();
+    at.terminal.book(told);
+  });
+  await begun.promise;
+  await shop.at.call("POST", "/cancel", {});
+  await paying;
+  await shop.asked("A");
+  await shop.alarmsOf("A");
+  expect(shop.alarms()).not.toContain("journal-lost");
+});
+
+shopTest.concurrent("a late report of an aborted order, of another amount", async ({ open }) => {
+  const shop = await open();
+  await shop.sell("P", 500);
+  await shop.pay("A", PRICE, async (at) => {
+    const told = at.terminal.next(PRICE + 50);
+    await at.abort();
+    await at.report(at.terminal.book(told));
+  });
+  await shop.asked("A");
+  await shop.alarmsOf("A");
+  expect(shop.alarms()).not.toContain("journal-lost");
+});
+
+shopTest.concurrent("a number that the order's own report has shown as used", async ({ open }) => {
+  const shop = await open();
+  const { terminal } = shop;
+  await shop.sell("P", 500);
+  const former = terminal.stored;
+  await shop.pay("A", PRICE, async (at) => {
+    const told = terminal.next(PRICE);
+    terminal.receipt -= 1;
+    await at.report(terminal.book(told));
+    terminal.repeat = () => former;
+    await at.print("SUMME 23.45");
+    at.hangUp();
+  });
+  await shop.sell("B", 700);
+  terminal.repeat = () => terminal.stored;
+  await shop.asked("A");
+  expect(await shop.known("A")).toMatchObject({ commands: 1, charges: 1 });
+  await shop.expectSound();
+});
+
+shopTest.concurrent("a lost line, and a sale that was never reported", async ({ open }) => {
+  const shop = await open();
+  await shop.sell("P");
+  await shop.pay(
+    "A",
+    PRICE,
+    losesLine((terminal) => terminal.book(terminal.next(PRICE))),
+  );
+  expect(await shop.known("A")).toMatchObject({ status: "Success", commands: 1, charges: 1 });
+});
+
+/** A sale that is told again in another way than before proves no sale of now. */
+async function expectNotTaken(shop: Shop): Promise<void> {
+  expect(await shop.known("A")).toEqual({
+    ...{ status: "Unknown", charged: "unknown", commands: 1, charges: 0 },
+  });
+  await shop.alarmsOf("A");
+}
+
+shopTest.concurrent("the old receipt with other numbers, behind a kill", async ({ open }) => {
+  const shop = await open();
+  await shop.sell("P");
+  await shop.killedPaying("A", (terminal) => {
+    const told = terminal.last;
+    terminal.repeat = () => ({ ...told, receipt: "0413", trace: "070514" });
+  });
+  await expectNotTaken(shop);
+});
+
+shopTest.concurrent.for<[string, (terminal: Till) => object]>([
+  ["as it was", () => ({})],
+  ["with another time", (terminal) => terminal.moment(60_000)],
+])("the receipt before the last one, %s", async ([, change], { open }) => {
+  const shop = await open();
+  await shop.sell("P");
+  const told = shop.terminal.last;
+  await shop.sell("C", 1_300);
+  const retells = (terminal: Till): void => {
+    const retold = { ...told, ...change(terminal) };
+    terminal.repeat = () => retold;
+  };
+  await shop.pay("A", PRICE, losesLine(retells));
+  await expectNotTaken(shop);
+});
+
+shopTest.concurrent("the old receipt with other numbers, before a retry", async ({ open }) => {
+  const shop = await open();
+  const { terminal } = shop;
+  await shop.sell("P");
+  const retold = { ...terminal.last, receipt: "0413", trace: "070514" };
+  await shop.pay("A", PRICE, (at) => at.abort());
+  terminal.repeat = () => retold;
+  await shop.asked("A");
+  await shop.expectSound();
+});
+
+/** The money goes back, and nobody hears of it. */
+const goesBackUnseen: Course = (at) => {
+  at.terminal.bank.push(at.terminal.reversalOf(at.receipt));
+  return at.waits();
+};
+
+shopTest.concurrent("a reversal that was carried out behind a kill", async ({ open }) => {
+  const shop = await open();
+  await shop.sell("A");
+  const begun = Promise.withResolvers<void>();
+  shop.terminal.reversal = (at) => {
+    begun.resolve();
+    return goesBackUnseen(at);
+  };
+  await Promise.all([
+    expect(shop.reverse("A")).rejects.toThrow(),
+    begun.promise.then(() => shop.restart()),
+  ]);
+  await expectNotTaken(shop);
+});
+
+shopTest.concurrent("the report of an older reversal again", async ({ open }) => {
+  const shop = await open();
+  const { terminal } = shop;
+  await shop.sell("A");
+  const nameless = { originalTrace: null, card: null };
+  terminal.reversal = async (at) => {
+    const { told, ...booked } = terminal.reversalOf(at.receipt);
+    terminal.stored = { ...told, ...nameless };
+    terminal.bank.push({ ...booked, told });
+    await at.report(terminal.stored);
+    await at.complete();
+  };
+  expect((await shop.reverse("A")).one.status).toBe("Reversed");
+  const told = terminal.last;
+  await shop.sell("B");
+  terminal.reversal = async (at) => {
+    await at.report(told);
+    await at.complete();
+  };
+  await shop.reverse("B");
+  expect((await shop.known("B")).charged).toBeOneOf(["unknown", "yes"]);
+  await shop.alarmsOf("B");
+});
+
+shopTest.concurrent("a terminal that has shown a reversal, and shows none", async ({ open }) => {
+  const shop = await open();
+  await shop.sell("A");
+  expect((await shop.reverse("A")).one.status).toBe("Reversed");
+  await shop.sell("B");
+  shop.terminal.reversal = losesLine();
+  await shop.reverse("B");
+  expect(await shop.known("B")).toMatchObject({ status: "Success", charges: 1 });
+});
+
+shopTest.concurrent("a sale that no order is near to is an alarm", async ({ open }) => {
+  const shop = await open();
+  await shop.sell("P");
+  shop.terminal.sellByStaff(1_700);
+  await shop.sell("A");
+  expect(shop.alarms()).toContain("sale-without-order-unclear");
+  // The terminal had shown a known sale since the start: the journal has lost nothing.
+  expect(shop.alarms()).not.toContain("journal-lost");
+});
+
+shopTest.concurrent("a sale of before a start may be of a lost journal", async ({ open }) => {
+  const shop = await open();
+  await shop.sell("P");
+  await shop.restart();
+  shop.terminal.sellByStaff(1_700);
+  await shop.pay("A");
+  await until("the alarm", () => shop.alarms().includes("journal-lost") || undefined);
+});

@@ -1,0 +1,154 @@
+import { expect } from "vitest";
+import { tells } from "./dialogue.ts";
+import { PRICE, type Shop, shopTest } from "./shop.ts";
+import type { Till } from "./till.ts";
+import type { Told } from "./zvt-line.ts";
+
+/** An order is told a result that another transaction had: it is in doubt, and nothing is taken. */
+async function expectRefused(shop: Shop, told: Told, orderId = "B"): Promise<void> {
+  const { one } = await shop.pay(orderId, PRICE, tells(told));
+  expect([one.status, one.error?.charged]).toEqual(["Unknown", "unknown"]);
+  expect(shop.terminal.refused.at(-1)).toEqual(told);
+  expect(await shop.known(orderId)).toMatchObject({
+    ...{ charged: expect.toBeOneOf(["unknown", "no"]), commands: 1, charges: 0 },
+  });
+  await shop.alarmsOf(orderId);
+  await shop.expectSound();
+}
+
+shopTest.concurrent.for<[string, (terminal: Till) => Told | number]>([
+  ["refuses to repeat", () => 0xa0],
+  ["repeats without the time", ({ last }) => ({ ...last, time: null })],
+])("F4: a report again, of a terminal that %s", async ([, repeat], { open }) => {
+  const shop = await open();
+  await shop.sell("A");
+  shop.terminal.repeat = () => repeat(shop.terminal);
+  await expectRefused(shop, shop.terminal.last);
+});
+
+shopTest.concurrent("F10: the report of the last sale but one again", async ({ open }) => {
+  const shop = await open();
+  await shop.sell("A");
+  const told = shop.terminal.last;
+  await shop.sell("C", 1_300);
+  await expectRefused(shop, told);
+});
+
+shopTest.concurrent("F10: the report of a reversed sale again", async ({ open }) => {
+  const shop = await open();
+  await shop.sell("A");
+  const told = shop.terminal.last;
+  expect((await shop.reverse("A")).one.status).toBe("Reversed");
+  await expectRefused(shop, told);
+});
+
+shopTest.concurrent(
+  "the report of the last sale but one again, behind a kill",
+  async ({ open }) => {
+    const shop = await open();
+    await shop.sell("A");
+    const told = shop.terminal.last;
+    await shop.sell("C", 1_300);
+    await shop.restart();
+    await expectRefused(shop, told);
+  },
+);
+
+shopTest.concurrent("the report of a sale that is in doubt again", async ({ open }) => {
+  const shop = await open();
+  const { terminal } = shop;
+  await shop.sell("P", 500);
+  const former = terminal.last;
+  await shop.pay("A", PRICE, async (at) => {
+    await at.report(terminal.book(terminal.next(PRICE)));
+    terminal.repeat = () => former;
+    await at.print("SUMME 23.45");
+    at.hangUp();
+  });
+  await shop.quiet();
+  await expectRefused(shop, terminal.last);
+});
+
+/** Ways to tell a result again; one of another amount is told with that of now. */
+const retellings: ReadonlyArray<readonly [amountMinor: number, change: Partial<Told>]> = [
+  [PRICE, {}],
+  [PRICE, { date: null, time: null }],
+  [PRICE, { receipt: null, trace: null }],
+  [PRICE, { receipt: null, date: null, time: null }],
+  [900, { amountMinor: PRICE }],
+];
+
+shopTest.concurrent("the report of the last sale again, in all ways", async ({ open }) => {
+  const shop = await open();
+  for (const [number, [amountMinor, change]] of retellings.entries()) {
+    await shop.sell(`A-${number}`, amountMinor);
+    await expectRefused(shop, { ...shop.terminal.last, ...change }, `B-${number}`);
+  }
+});
+
+shopTest.concurrent("the report of the last sale but one again, in all ways", async ({ open }) => {
+  const shop = await open();
+  for (const [number, [amountMinor, change]] of retellings.entries()) {
+    await shop.sell(`A-${number}`, amountMinor);
+    const told = { ...shop.terminal.last, ...change };
+    await shop.sell(`C-${number}`, 1_300);
+    await expectRefused(shop, told, `B-${number}`);
+  }
+});
+
+shopTest.concurrent("an older report, and the right one behind it", async ({ open }) => {
+  const shop = await open();
+  await shop.sell("A");
+  const told = shop.terminal.last;
+  await shop.sell("C", 1_300);
+  await shop.pay("B", PRICE, async (at) => {
+    await at.report(told);
+    const own = at.terminal.next(PRICE);
+    if (!(await at.report(own))) return await at.abort();
+    at.terminal.book(own);
+    await at.complete();
+  });
+  await shop.expectSound();
+});
+
+shopTest.concurrent("an older report, and the line is lost", async ({ open }) => {
+  const shop = await open();
+  await shop.sell("A");
+  const told = shop.terminal.last;
+  await shop.sell("C", 1_300);
+  await shop.pay("B", PRICE, async (at) => {
+    await at.report(told);
+    await at.print("SUMME 23.45");
+    at.hangUp();
+  });
+  await shop.expectSound();
+});
+
+shopTest.concurrent("an older report behind an abort", async ({ open }) => {
+  const shop = await open();
+  await shop.sell("A");
+  const told = shop.terminal.last;
+  await shop.sell("C", 1_300);
+  await shop.pay("B", PRICE, async (at) => {
+    await at.abort();
+    await at.report(told);
+  });
+  expect(shop.terminal.refused).toEqual([told]);
+  await shop.sell("B");
+  await shop.expectSound();
+});
+
+shopTest.concurrent("an older report of a sale that waits for its goods", async ({ open }) => {
+  const shop = await open({}, (terminal) => {
+    terminal.isVending = true;
+  });
+  const { terminal } = shop;
+  await shop.sell("A");
+  const told = terminal.last;
+  await shop.sell("C", 1_300);
+  terminal.customer = "B";
+  terminal.courses.push(tells(told));
+  const { one } = await shop.at.pay(PRICE / 100, "B", { delivery: { withinSeconds: 5 } });
+  expect(one.status).toBe("Unknown");
+  expect(terminal.refused).toEqual([told]);
+});

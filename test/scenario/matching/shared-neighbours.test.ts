@@ -1,0 +1,112 @@
+import { expect } from "vitest";
+import { abortsYetStores, type Course, losesLine } from "./dialogue.ts";
+import { PRICE, type Shop, shopTest } from "./shop.ts";
+
+/** Staff sell at the terminal too. */
+const shared = { shared: true };
+
+/** Two worlds look alike: the order's customer was charged, or one of staff. */
+async function expectDoubted(shop: Shop, charges: number): Promise<void> {
+  expect(await shop.known("A")).toEqual({
+    ...{ status: "Unknown", charged: "unknown", commands: 1, charges },
+  });
+  await shop.alarmsOf("A");
+  await shop.expectSound();
+}
+
+shopTest.concurrent.for<[string, number, Course]>([
+  ["its own sale", 1, losesLine((terminal) => terminal.book(terminal.next(PRICE)))],
+  ["a sale of staff", 0, losesLine((terminal) => terminal.sellByStaff(PRICE))],
+])("a lost line, and %s that was never reported", async ([, charges, course], { open }) => {
+  const shop = await open(shared);
+  await shop.pay("A", PRICE, course);
+  await expectDoubted(shop, charges);
+});
+
+shopTest.concurrent.for<[string, number, Course]>([
+  ["its own sale", 1, abortsYetStores()],
+  [
+    "a sale of staff",
+    0,
+    async (at) => {
+      await at.abort();
+      at.terminal.sellByStaff(PRICE);
+    },
+  ],
+  [
+    "a late report of a sale of staff",
+    0,
+    async (at) => {
+      await at.abort();
+      await at.report(at.terminal.sellByStaff(PRICE));
+    },
+  ],
+])("an aborted order, and %s", async ([, charges, course], { open }) => {
+  const shop = await open(shared);
+  await shop.sell("P", 500);
+  await shop.pay("A", PRICE, course);
+  await shop.asked("A");
+  await expectDoubted(shop, charges);
+});
+
+shopTest.concurrent("an aborted sale that was kept, found before another", async ({ open }) => {
+  const shop = await open(shared);
+  await shop.sell("P", 500);
+  await shop.pay("A", PRICE, abortsYetStores());
+  await shop.sell("C", 900);
+  await shop.asked("A");
+  await expectDoubted(shop, 1);
+});
+
+shopTest.concurrent("an aborted sale that was kept, behind a kill", async ({ open }) => {
+  const shop = await open(shared);
+  await shop.sell("P", 500);
+  await shop.pay("A", PRICE, abortsYetStores());
+  await shop.restart();
+  await shop.asked("A");
+  await expectDoubted(shop, 1);
+});
+
+shopTest.concurrent.for([
+  ["its receipt number alone", { trace: null, date: null, time: null }],
+  ["its moment alone", { receipt: null, trace: null }],
+] as const)("an aborted sale that was kept, told by %s", async ([, less], { open }) => {
+  const shop = await open(shared, (terminal) => {
+    terminal.repeat = () => terminal.stored && { ...terminal.stored, ...less };
+  });
+  await shop.sell("P", 500);
+  await shop.pay("A", PRICE, abortsYetStores());
+  await shop.asked("A");
+  await expectDoubted(shop, 1);
+});
+
+shopTest.concurrent("two aborted orders of one amount, one of them kept", async ({ open }) => {
+  const shop = await open(shared);
+  const { terminal } = shop;
+  await shop.sell("P", 500);
+  await shop.pay("A", PRICE, abortsYetStores());
+  terminal.repeat = () => 0xa0;
+  await shop.pay("B", PRICE, (at) => at.abort());
+  terminal.repeat = () => terminal.stored;
+  await shop.asked("B");
+  expect(await shop.known("B")).toMatchObject({ charged: "unknown", commands: 1 });
+  await expectDoubted(shop, 1);
+});
+
+shopTest.concurrent("a lost line, and nothing new is stored", async ({ open }) => {
+  const shop = await open(shared);
+  await shop.sell("P");
+  await shop.pay("A", PRICE, losesLine());
+  expect(await shop.known("A")).toMatchObject({ charged: "no", commands: 1, charges: 0 });
+});
+
+shopTest.concurrent("sales of staff between sales of one amount", async ({ open }) => {
+  const shop = await open(shared);
+  await shop.sell("P");
+  shop.terminal.sellByStaff(PRICE);
+  await shop.sell("A");
+  shop.terminal.sellByStaff(PRICE);
+  await shop.sell("B");
+  await shop.expectSound();
+  expect([shop.terminal.paid, shop.alarms()]).toEqual([["P", "A", "B"], []]);
+});

@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import { newId } from "../../../src/shared/new-id.ts";
+import { operationBody } from "../recording-gateway.ts";
+import { openRig } from "../supervisor-rig.ts";
+
+const ID = "5CF62325CB217655";
+const key = { idempotencyKey: "k", asked: "this" };
+const refund = (more: object = {}) => ({
+  ...({ operationId: newId(), kind: "refund", transactionPublicId: ID, amountMinor: 400 } as const),
+  ...{ currency: "EUR", exponent: 2, key, ...more },
+});
+const target = { transactionPublicId: ID };
+
+/** A rig that knows the transaction, on the database in `path`. */
+async function rigOf(path?: string) {
+  const rig = await openRig(path === undefined ? {} : { path });
+  rig.server.behave = () => ({ status: 200, body: operationBody("card", 0, "N/A") });
+  return rig;
+}
+
+test("a process that is killed between the write-ahead record and the send", async () => {
+  const former = await rigOf();
+  const asked = refund();
+  former.operationStore.begin(asked, former.clock.now(), key);
+  await former.stop();
+  const rig = await rigOf(former.path);
+  const { known } = await rig.operations.ofKey({ idempotencyKey: "k", target });
+  expect(known).toMatchObject({ asked: "this", operation: { operationId: asked.operationId } });
+  rig.operations.start();
+  const after = await rig.operations.ofKey({ idempotencyKey: "k", target });
+  expect(after.known?.operation.state).toBe("unknown");
+  expect(await rig.operations.operate(refund())).toEqual({ operation: null });
+  expect(rig.server.requests).toEqual([]);
+});
+
+test("a late message of another process carries nothing out with a used key", async () => {
+  const rig = await rigOf();
+  await rig.operations.operate(refund());
+  const late = await rig.operations.operate(refund({ transactionPublicId: "5CF62325CB217656" }));
+  expect([late, rig.server.requests.length]).toEqual([{ operation: null }, 1]);
+});
+
+test("a key is asked about while its operation runs: the answer waits for the end", async () => {
+  const rig = await rigOf();
+  const running = rig.operations.operate(refund());
+  const { known } = await rig.operations.ofKey({ idempotencyKey: "k", target });
+  expect(known?.operation.state).toBe((await running).operation?.state);
+});
+
+test("a refund that may be a repeated one is not sent, unless that is meant", async () => {
+  const rig = await rigOf();
+  rig.server.behave = () => ({
+    ...{ status: 200, body: operationBody("card", 0, "N/A", { amount: "4" }) },
+  });
+  const { operation } = await rig.operations.operate(refund());
+  expect(operation?.state).toBe("done");
+  const more = { key: undefined, unlessRepeated: true };
+  expect(await rig.operations.operate(refund(more))).toEqual({
+    ...{ operation: null, repeats: operation },
+  });
+  const others = [{ amountMinor: 300 }, { transactionPublicId: "5CF62325CB217656" }];
+  for (const other of others) {
+    expect((await rig.operations.operate(refund({ ...more, ...other }))).repeats).toBeUndefined();
+  }
+  expect((await rig.operations.operate(refund({ key: undefined }))).repeats).toBeUndefined();
+});
+
+test("an operation of which nothing was lost is closed, whatever was lost before", async () => {
+  const rig = await rigOf();
+  rig.losses.note("put back");
+  const { operationId, key: _, ...asked } = refund();
+  const askedAtMs = rig.clock.now() + 1;
+  const after = await rig.operations.end({ operationId, asked: { ...asked, askedAtMs } });
+  expect(after).toEqual({ operation: null });
+  const before = await rig.operations.end({
+    ...{ operationId: newId(), asked: { ...asked, askedAtMs: rig.clock.now() } },
+  });
+  expect(before.operation).toMatchObject({ state: "unknown", class: "lost", amountMinor: 400 });
+  expect(rig.alarms()).toContain("gateway-operation-unknown");
+});

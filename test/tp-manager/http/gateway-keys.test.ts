@@ -1,0 +1,333 @@
+import { describe, expect, test } from "vitest";
+import { IpcError } from "../../../src/shared/ipc/client.ts";
+import { GatewayDesk } from "../../../src/tp-manager/supervisor/gateway-desk.ts";
+import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
+import { chargedAtGateway, stateOf } from "./charged-at-gateway.ts";
+
+type At = Awaited<ReturnType<typeof chargedAtGateway>>;
+
+/** A charged order of 9.99 whose id at the gateway is known. */
+async function known() {
+  const at = await chargedAtGateway();
+  await at.call("GET", `/gateway/transaction/${at.publicId()}`);
+  const ask = async (kind: "confirm" | "cancel" | "refund", body: object) => {
+    const { http, one, headers } = await at.call("POST", `/gateway/${kind}`, {
+      ...{ orderId: "A-1", ...body },
+    });
+    return { http, one, headers, told: [http, one.error?.code ?? one.status] };
+  };
+  const refund = (body: object) => ask("refund", body);
+  const fault = (kind: "reset-before-commit" | "wrong-code" | "not-found-404") =>
+    at.sandbox.addFault({ kind, times: 1, operation: "card" });
+  return { ...at, ask, refund, fault };
+}
+
+const refunded = (at: At) => stateOf(at).map(([, amount]) => amount);
+
+const done = [200, "Success"];
+const isOpen = [409, "GATEWAY_OPERATION_OPEN"];
+const isRepeated = [409, "REFUND_REPEATED"];
+const isUsed = [409, "IDEMPOTENCY_KEY_REUSED"];
+const isUnknown = [504, "GATEWAY_OPERATION_UNKNOWN"];
+
+describe("a key", () => {
+  const wrong: ReadonlyArray<readonly [unknown, string]> = [
+    ["", "idempotencyKey"],
+    ["x".repeat(65), "idempotencyKey"],
+    ["a\nb", "idempotencyKey"],
+    [7, "idempotencyKey"],
+    [null, "idempotencyKey"],
+    [["a"], "idempotencyKey"],
+  ];
+  test.each(wrong)("of the form %j is refused, and nothing is sent", async (key, field) => {
+    const at = await known();
+    for (const kind of ["confirm", "cancel", "refund"] as const) {
+      const { http, one } = await at.ask(kind, { idempotencyKey: key });
+      expect([http, one.error.details.faults[0].field]).toEqual([400, field]);
+    }
+    const card = await at.refund({ idempotencyKey: "4111111111111111" });
+    expect(card.told).toEqual([400, "CARD_DATA_REFUSED"]);
+    expect(refunded(at)).toEqual(["0.00"]);
+  });
+
+  test("has up to 64 characters, and a replay says so in a header", async () => {
+    const at = await known();
+    const body = { idempotencyKey: "é".repeat(64), amount: 4 };
+    const first = await at.refund(body);
+    const second = await at.refund({ ...body, amount: 4.0 });
+    expect([first.told, second.one]).toEqual([done, first.one]);
+    expect([first, second].map(({ headers }) => headers["idempotent-replay"])).toEqual([
+      ...[undefined, "true"],
+    ]);
+    expect(refunded(at)).toEqual(["4.00"]);
+  });
+
+  test("is for one body: every other one is refused", async () => {
+    const at = await known();
+    const key = { idempotencyKey: "k" };
+    expect((await at.refund({ ...key, amount: 4 })).told).toEqual(done);
+    const others = [{}, { amount: 3 }, { amount: 4, again: true }];
+    for (const body of others) expect((await at.refund({ ...key, ...body })).told).toEqual(isUsed);
+    const byId = { orderId: undefined, transactionPublicId: at.publicId(), amount: 4 };
+    expect((await at.refund({ ...key, ...byId })).told).toEqual(isUsed);
+    expect((await at.ask("cancel", key)).told).toEqual(isUsed);
+    expect((await at.ask("confirm", { ...key, amount: 4 })).told).toEqual(isUsed);
+    const another = await at.refund({ ...key, orderId: "B-1", amount: 4 });
+    expect([another.told, another.one.error.charged]).toEqual([isUsed, "unknown"]);
+    expect((await at.refund({ ...key, amount: 4, again: false })).told).toEqual(done);
+    expect(refunded(at)).toEqual(["4.00"]);
+  });
+
+  test("in many requests at once is one operation", async () => {
+    const at = await known();
+    const ask = () => at.refund({ idempotencyKey: "k", amount: 4 });
+    const answers = await Promise.all([ask(), ask(), ask(), ask()]);
+    const [first] = answers;
+    expect(answers.map(({ one }) => one)).toEqual([0, 1, 2, 3].map(() => first?.one));
+    expect([first?.told, refunded(at)]).toEqual([done, ["4.00"]]);
+  });
+
+  test("of all of it, or of a cancel, gets its answer after the order is reversed", async () => {
+    const at = await known();
+    const first = await at.refund({ idempotencyKey: "k" });
+    const second = await at.refund({ idempotencyKey: "k" });
+    expect([first.told, second.one]).toEqual([done, first.one]);
+    expect((await at.refund({ idempotencyKey: "l" })).told).toEqual([409, "ORDER_REVERSED"]);
+    expect((await at.refund({})).told).toEqual([409, "ORDER_REVERSED"]);
+  });
+
+  test("of a confirm gets the answer of the first one", async () => {
+    const at = await known();
+    const id = at.publicId();
+    const body = { orderId: undefined, transactionPublicId: id, idempotencyKey: "k" };
+    const first = await at.ask("confirm", body);
+    expect(first.told).toEqual([409, "GATEWAY_REFUSED"]);
+    const lower = { ...body, transactionPublicId: id.toLowerCase() };
+    expect((await at.ask("confirm", lower)).one).toEqual(first.one);
+    expect(at.rig.operationStore.operationsOf([id])).toHaveLength(1);
+  });
+
+  test("whose operation was refused keeps its refusal; a new one asks again", async () => {
+    const at = await known();
+    at.fault("wrong-code");
+    const first = await at.refund({ idempotencyKey: "k", amount: 4 });
+    expect(first.told).toEqual([409, "GATEWAY_REFUSED"]);
+    expect((await at.refund({ idempotencyKey: "k", amount: 4 })).one).toEqual(first.one);
+    expect((await at.refund({ idempotencyKey: "l", amount: 4 })).told).toEqual(done);
+    expect(refunded(at)).toEqual(["4.00"]);
+  });
+
+  test("whose operation did not leave is not used up", async () => {
+    const at = await known();
+    at.fault("not-found-404");
+    const ask = () => at.refund({ idempotencyKey: "k", amount: 4 });
+    const first = await ask();
+    expect([first.told, first.one.status]).toEqual([[503, "GATEWAY_NOT_SENT"], "Failed"]);
+    expect((await at.refund({ idempotencyKey: "k", amount: 3 })).told).toEqual(isUsed);
+    const second = await ask();
+    expect([second.told, (await ask()).one]).toEqual([done, second.one]);
+    expect(refunded(at)).toEqual(["4.00"]);
+  });
+
+  test("whose answer was lost stays unknown until it is settled", async () => {
+    const at = await known();
+    at.fault("reset-before-commit");
+    const ask = () => at.refund({ idempotencyKey: "k", amount: 4 });
+    const first = await ask();
+    const { status, error } = first.one;
+    expect([first.told, status, error.charged]).toEqual([isUnknown, "Unknown", "yes"]);
+    expect((await ask()).one).toEqual(first.one);
+    const shown = (await at.call("GET", "/payment/A-1")).one;
+    expect([shown.status, shown.warnings.length]).toEqual(["Success", 1]);
+    expect((await at.refund({ idempotencyKey: "l", amount: 4 })).told).toEqual(isOpen);
+    const word = { orderId: "A-1", happened: false, note: "seen" };
+    await at.call("POST", "/gateway/settle", word);
+    expect((await ask()).told).toEqual([409, "GATEWAY_REFUSED"]);
+    expect(refunded(at)).toEqual(["0.00"]);
+  });
+
+  test("is remembered of an order in the archive", async () => {
+    const at = await known();
+    const ask = () => at.refund({ idempotencyKey: "k", amount: 4 });
+    const first = await ask();
+    const { handOffs, archive, attempts } = at.at.journal;
+    const now = at.at.clock.now();
+    handOffs.acknowledgeHandOff(at.transactionId, "pending", now);
+    handOffs.setDelivery(at.transactionId, "sent", now);
+    archive.putAway(now + 1, 100);
+    expect(attempts.read(at.transactionId)).toBeUndefined();
+    expect((await ask()).one).toEqual(first.one);
+    expect((await at.refund({ idempotencyKey: "k" })).told).toEqual(isUsed);
+    expect((await at.refund({ amount: 4 })).told).toEqual(isRepeated);
+    expect(refunded(at)).toEqual(["4.00"]);
+  });
+
+  test("that nobody can be asked about is unknown, without one nothing was done", async () => {
+    const at = await known();
+    await at.stopSupervisor();
+    const answers = [await at.refund({ idempotencyKey: "k" }), await at.refund({})];
+    expect(answers.map(({ told, one }) => [...told, one.status, one.error.charged])).toEqual([
+      [503, "SUPERVISOR_UNAVAILABLE", "Unknown", "yes"],
+      [503, "SUPERVISOR_UNAVAILABLE", "Failed", "yes"],
+    ]);
+  });
+});
+
+describe("a part without a key", () => {
+  test("that equals one of the last day is refunded only when another one is meant", async () => {
+    const at = await known();
+    expect((await at.refund({ idempotencyKey: "k", amount: 3 })).told).toEqual(done);
+    const repeated = await at.refund({ amount: 3 });
+    const { details, charged } = repeated.one.error;
+    expect([repeated.told, charged, details.state]).toEqual([isRepeated, "yes", "done"]);
+    expect((await at.refund({ amount: 2 })).told).toEqual(done);
+    expect((await at.refund({ amount: 3, again: true })).told).toEqual(done);
+    // All that is left is no part that can be confused with another one.
+    expect((await at.refund({})).one.amount).toBe(1.99);
+    expect(refunded(at)).toEqual(["9.99"]);
+  });
+
+  test("is forgotten after a day", async () => {
+    const at = await known();
+    expect((await at.refund({ amount: 3 })).told).toEqual(done);
+    await at.rig.clock.advance(24 * 60 * 60_000 - 1);
+    expect((await at.refund({ amount: 3 })).told).toEqual(isRepeated);
+    await at.rig.clock.advance(1);
+    expect((await at.refund({ amount: 3 })).told).toEqual(done);
+  });
+
+  test("asked for by two at once is refunded once", async () => {
+    const at = await known();
+    const answers = await Promise.all([at.refund({ amount: 3 }), at.refund({ amount: 3 })]);
+    expect(answers.map(({ told }) => told)).toEqual(expect.arrayContaining([done, isRepeated]));
+    expect(refunded(at)).toEqual(["3.00"]);
+  });
+
+  test.each(["wrong-code", "not-found-404"] as const)("may follow one with %s", async (kind) => {
+    const at = await known();
+    at.fault(kind);
+    expect((await at.refund({ amount: 3 })).http).not.toBe(200);
+    expect((await at.refund({ amount: 3 })).told).toEqual(done);
+  });
+
+  test("that is unknown is neither repeated nor tried again", async () => {
+    const at = await known();
+    at.fault("reset-before-commit");
+    expect((await at.refund({ amount: 3 })).told).toEqual(isUnknown);
+    const repeated = await at.refund({ amount: 3 });
+    expect([repeated.told, repeated.one.error.details.state]).toEqual([isRepeated, "unknown"]);
+    expect((await at.refund({ amount: 3, again: true })).told).toEqual(isOpen);
+    expect((await at.refund({ amount: 2 })).told).toEqual(isOpen);
+    expect((await at.refund({})).told).toEqual(isOpen);
+    expect(refunded(at)).toEqual(["0.00"]);
+  });
+
+  test.each(["confirm", "cancel"] as const)("`again` is no word of a %s", async (kind) => {
+    const at = await known();
+    const { http, one } = await at.ask(kind, { again: true });
+    expect([http, one.error.details.faults[0].field]).toEqual([400, "again"]);
+    expect((await at.refund({ again: "yes" })).http).toBe(400);
+  });
+});
+
+describe("after a loss of supervisor.db", () => {
+  /** An hour passes first, so that the order is of before the loss by every clock. */
+  async function lost() {
+    const at = await known();
+    const first = await at.refund({ idempotencyKey: "k", amount: 4 });
+    await at.rig.clock.advance(2 * 60 * 60_000);
+    at.rig.losses.note("put back");
+    at.rig.database.exec("DELETE FROM gateway_operations");
+    expect(first.told).toEqual(done);
+    return at;
+  }
+
+  test("a key of before is unknown, and one that the journal has never seen is new", async () => {
+    const at = await lost();
+    const again = await at.refund({ idempotencyKey: "k", amount: 4 });
+    expect([again.told, again.one.status, again.one.error.charged]).toEqual([
+      ...[isUnknown, "Unknown", "yes"],
+    ]);
+    const byId = { orderId: undefined, transactionPublicId: at.publicId() };
+    expect((await at.refund({ ...byId, idempotencyKey: "l" })).told).toEqual(isUnknown);
+    expect((await at.ask("confirm", { idempotencyKey: "l" })).told).toEqual(isUnknown);
+    expect(refunded(at)).toEqual(["4.00"]);
+    expect((await at.refund({ idempotencyKey: "l", amount: 3 })).told).toEqual(done);
+    expect(refunded(at)).toEqual(["7.00"]);
+  });
+
+  test("a journal that was lost as well knows no key either", async () => {
+    const at = await lost();
+    at.at.journal.doubts.begin("put back", true, at.at.clock.now());
+    expect((await at.refund({ idempotencyKey: "l", amount: 3 })).told).toEqual(isUnknown);
+    expect(refunded(at)).toEqual(["4.00"]);
+  });
+
+  test("every part may be a repeated one for a day", async () => {
+    const at = await lost();
+    const repeated = await at.refund({ amount: 4 });
+    expect([repeated.told, repeated.one.error.details]).toEqual([isRepeated, {}]);
+    await at.rig.clock.advance(25 * 60 * 60_000);
+    expect((await at.refund({ amount: 3 })).told).toEqual(done);
+    expect((await at.refund({ amount: 2, again: true })).told).toEqual(done);
+    expect(refunded(at)).toEqual(["9.00"]);
+  });
+
+  test("one that was under way is unknown, and settled like any other", async () => {
+    const at = await known();
+    const { clock, database, losses } = at.rig;
+    at.fault("reset-before-commit");
+    expect((await at.refund({ amount: 4 })).told).toEqual(isUnknown);
+    await clock.advance(2 * 60 * 60_000);
+    losses.note("put back");
+    database.exec("DELETE FROM gateway_operations");
+    const shown = (await at.call("GET", "/payment/A-1")).one;
+    expect([shown.status, shown.warnings.length]).toEqual(["Success", 1]);
+    expect((await at.refund({ amount: 3, again: true })).told).toEqual(isOpen);
+    const { one } = await at.call("GET", "/gateway/open");
+    expect(one.operations).toMatchObject([{ kind: "refund", amount: 4, orderId: "A-1" }]);
+    await at.call("POST", "/gateway/settle", { orderId: "A-1", happened: false, note: "seen" });
+    expect((await at.refund({ amount: 3, again: true })).told).toEqual(done);
+    expect(refunded(at)).toEqual(["3.00"]);
+  });
+
+  test("a lookup proves a refund that was under way only when all of it went back", async () => {
+    const at = await known();
+    const { clock, database, losses } = at.rig;
+    expect((await at.refund({ amount: 4 })).told).toEqual(done);
+    at.fault("reset-before-commit");
+    expect((await at.refund({ amount: 3.5 })).told).toEqual(isUnknown);
+    await clock.advance(2 * 60 * 60_000);
+    losses.note("put back");
+    database.exec("DELETE FROM gateway_operations");
+    await at.call("GET", "/payment/A-1");
+    await at.call("GET", `/gateway/transaction/${at.publicId()}`);
+    expect((await at.call("GET", "/payment/A-1")).one.warnings).toHaveLength(1);
+  });
+});
+
+describe("a supervisor of an older version", () => {
+  test("knows no keys and no repetition: nothing is sent that needs them", async () => {
+    const at = await known();
+    const sent: string[] = [];
+    const call = async (name: string, request: object): Promise<never> => {
+      sent.push(name);
+      if (name === "gateway-key") throw new IpcError("refused", "404", { status: 404 });
+      const answer = await at.supervisor.call(name as "gateway-resolve", request as never);
+      const { remembers: _, ...older } = answer as { remembers?: true };
+      return older as never;
+    };
+    const { attempts, returns } = at.at.journal;
+    const link = new SupervisorLink({ call }, 30_000);
+    const desk = new GatewayDesk({ attempts, returns, link, clock: at.at.clock, log: at.rig.log });
+    const refund = (idempotencyKey: string | undefined, amountMinor: number | undefined) =>
+      desk.ask("refund", { orderId: "A-1" }, () => amountMinor, {
+        ...{ idempotencyKey, asked: "this", again: false },
+      });
+    await expect(refund("k", 400)).rejects.toMatchObject({ code: "SUPERVISOR_UNAVAILABLE" });
+    await expect(refund(undefined, 400)).rejects.toMatchObject({ code: "SUPERVISOR_UNAVAILABLE" });
+    expect(sent).toEqual(["gateway-key", "gateway-resolve"]);
+    expect(refunded(at)).toEqual(["0.00"]);
+    await expect(refund(undefined, undefined)).resolves.toMatchObject({ amountMinor: 999 });
+  });
+});
