@@ -44,7 +44,7 @@ interface CommandParts {
   readonly unmatched: Pick<Unmatched, "found">;
   readonly matcher: Matcher;
   readonly lateResults: Pick<LateResults, "caughtUp" | "spokenFor">;
-  readonly oneWay: Pick<OneWay, "isOf" | "shown">;
+  readonly oneWay: Pick<OneWay, "isOf" | "shown" | "learn">;
   readonly reconciler: Pick<Reconciler, "sold">;
 }
 

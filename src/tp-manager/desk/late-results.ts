@@ -35,7 +35,7 @@ interface LateParts {
     "keepStray" | "endStray" | "strays" | "heldAs" | "heldReferences"
   >;
   readonly terminal: TerminalFacts & Pick<Terminal, "takeLateResults" | "endWritten">;
-  readonly oneWay: Pick<OneWay, "late" | "named">;
+  readonly oneWay: Pick<OneWay, "late" | "named" | "learn">;
   readonly clock: Clock;
   readonly log: Logger;
   readonly inquiries: Pick<Inquiries, "reconsider">;
@@ -103,7 +103,8 @@ export class LateResults {
       // Its payment has not written its end yet.
       if (attempt && isPaying(attempt.state)) return false;
       const because = answer.answer === "one" ? proofInWords(answer.proof) : "";
-      if (!attempt || !this.#belongs(attempt, report, because)) this.#withoutOrder(report, answer);
+      if (attempt && this.#belongs(attempt, report, because)) oneWay.learn(report);
+      else this.#withoutOrder(report, answer);
       return true;
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;

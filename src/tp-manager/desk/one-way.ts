@@ -1,3 +1,4 @@
+import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
@@ -58,8 +59,7 @@ export class OneWay {
     const answer = resultInPayment(told, running, this.#journal(), this.#line);
     const isOwn =
       answer.answer === "one" && answer.candidate.attempt.transactionId === running.transactionId;
-    if (isOwn) this.#learn(told.report);
-    else if (answer.answer === "many") {
+    if (answer.answer === "many") {
       const { transactionId, request } = running;
       const { orderId } = request;
       this.#parts.log.warn(
@@ -75,7 +75,6 @@ export class OneWay {
     const told = this.#shown(result);
     const { report } = told;
     const answer = lateResult(told, this.#journal(), this.#line);
-    if (answer.answer === "one") this.#learn(report);
     return { report, answer };
   }
 
@@ -84,6 +83,24 @@ export class OneWay {
     if (!this.#parts.terminal.capabilities.cannotRefuse) return report;
     const before = running && "last" in running.state ? running.state.last?.report : undefined;
     return contradicting(report, this.learned, before);
+  }
+
+  /** An order's own result, once it is on disk, shows what this terminal gives back. */
+  learn(report: TransactionReport): void {
+    const { log, terminal } = this.#parts;
+    if (!terminal.capabilities.cannotRefuse || report.resultCode === null) return;
+    try {
+      const { learned } = this;
+      if (namesOurs(report)) learned.saw(echoFact(report));
+      if (report.isOurRegister) learned.saw("echoes-register");
+      else if (report.differs?.includes("register number") && !report.contradicts) {
+        learned.contradicted("echoes-register");
+      }
+    } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
+      // A next result shows it again.
+      log.warn({ err: error }, "the journal did not take what a result shows of the terminal");
+    }
   }
 
   /** The attempts that references of ours name. */
@@ -144,17 +161,6 @@ export class OneWay {
       named: (reference) => this.named(new Set([reference]))[0],
       nowMs: clock.now(),
     };
-  }
-
-  /** An order's own result shows what this terminal gives back. */
-  #learn(report: TransactionReport): void {
-    if (report.resultCode === null) return;
-    const { learned } = this;
-    if (namesOurs(report)) learned.saw(echoFact(report));
-    if (report.isOurRegister) learned.saw("echoes-register");
-    else if (report.differs?.includes("register number") && !report.contradicts) {
-      learned.contradicted("echoes-register");
-    }
   }
 }
 

@@ -34,7 +34,7 @@ interface RunParts extends WriterParts {
   readonly terminal: HeldTerminal & Pick<TerminalFacts, "capabilities">;
   readonly paymentTimeoutMs: number;
   readonly matcher: Pick<Matcher, "knownInPayment">;
-  readonly oneWay: Pick<OneWay, "isOf" | "shown">;
+  readonly oneWay: Pick<OneWay, "isOf" | "shown" | "learn">;
 }
 
 /**
@@ -88,7 +88,12 @@ export class PaymentRun {
           inStep: () => this.#isInStep,
         },
         {
-          report: (report) => this.#report(oneWay.shown(report, this.#writer.attempt)),
+          report: (told) => {
+            const report = oneWay.shown(told, this.#writer.attempt);
+            const word = this.#report(report);
+            oneWay.learn(report);
+            return word;
+          },
           concerns: (told) => oneWay.isOf(this.#writer.attempt, told),
           ...observe(this.#writer),
         },

@@ -66,7 +66,9 @@ export class UnaskedConnector {
     const { oneWay, late } = this.#desk(world);
     const running = run && run.at !== "told" ? this.#attemptOf(world, run.attempt) : undefined;
     if (run && running && this.#rules.isOf(oneWay, running, told)) {
-      return this.#own(world, run, report);
+      const isStored = this.#own(world, run, report);
+      oneWay.learn(report);
+      return isStored;
     }
     return late.take(told);
   }

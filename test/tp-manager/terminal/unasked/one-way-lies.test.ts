@@ -141,6 +141,17 @@ describe("a Concert terminal that gives back what it is sent, and then", () => {
   });
 });
 
+test("what the journal does not take of a terminal's habits costs no result", async () => {
+  const made = await unaskedHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
+  const { learned } = made.at.journal;
+  const { of } = learned;
+  const saw = () => {
+    throw new Error("disk full");
+  };
+  Object.assign(learned, { of: (from: never) => ({ ...of.call(learned, from), saw }) });
+  expect(await made.paid()).toBe("Success");
+});
+
 test("another register's number from the first sale on is a warning", async () => {
   const made = await unaskedHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
   made.peer.change = { posNumber: "07" };
