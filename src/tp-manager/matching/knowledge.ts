@@ -18,7 +18,7 @@ interface KnowledgeParts {
   readonly matcher: Pick<Matcher, "whose" | "storesReversals">;
 }
 
-/** What the journal knows about a doubt, as facts.ts asks for it. Methods throw when it fails. */
+/** The journal's answers about a doubt, for facts.ts. Methods throw when the journal fails. */
 export class Knowledge {
   readonly #parts: KnowledgeParts;
 
