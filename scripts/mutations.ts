@@ -21,7 +21,8 @@ import { parseArgs, promisify } from "node:util";
 import { systemClock } from "../src/shared/time.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import type { KillResult } from "../test/crash/crash-house.ts";
-import { type Mutation, mutations } from "../test/crash/mutations.ts";
+import type { Mutation } from "../test/crash/mutation.ts";
+import { mutations } from "../test/crash/mutations.ts";
 import type { Tally } from "../test/simulation/tally.ts";
 
 const { values } = parseArgs({

@@ -43,7 +43,7 @@ import { alarmPoll, deliveryPoll, returnPoll } from "./supervisor/polls.ts";
 import { RefusedHandOvers } from "./supervisor/refused-hand-overs.ts";
 import { StoreGuard } from "./supervisor/store-guard.ts";
 import { SupervisorLink } from "./supervisor/supervisor-link.ts";
-import { driverFor, protocolPart } from "./terminal/registry.ts";
+import { driverFor, protocolPart, setupOf } from "./terminal/registry.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 /** Before anything financial the terminal is reached, asked and read within this time. */
@@ -70,7 +70,7 @@ async function start(context: ProgramContext): Promise<void> {
   const journalPath = join(installation.dataDirectory, "journal.db");
   const journal = openJournal(context, journalPath);
   const isDoubted = beginSession(journal, clock);
-  const { attempts, answers, handOffs, terminalLog, reconciliations } = journal;
+  const { attempts, answers, handOffs, terminalLog, reconciliations, learned, proof } = journal;
 
   const hub = new EventHub(journal.events, clock, log.child({ area: "events" }));
   const areaLog = (area: string): Logger => hub.tap(log.child({ area }));
@@ -89,10 +89,10 @@ async function start(context: ProgramContext): Promise<void> {
     ...{ attempts, answers, handOffs, terminalLog, reconciliations, guard },
     ...{ records, matcher },
   };
-  const own = { settings: settingsOf(context), proof: journal.proof };
+  const own = { settings: settingsOf(context), proof, learned, setup: setupOf(config) };
   const payments = { ...stores, probation, clock, log: areaLog("payments"), ...own };
-  const tells = { announce: hub.announce, settled: () => handOff.nudge() };
-  const desk = new TerminalDesk({ ...payments, terminal: driver, ...tells });
+  const tells = { terminal: driver, announce: hub.announce, settled: () => handOff.nudge() };
+  const desk = new TerminalDesk({ ...payments, ...tells });
   const orders = new Orders({ ...payments, desk, handOff });
   const monitor = createMonitor(context, { hub, desk, journal, handOff, guard }, supervisor);
   onStop("monitor", () => monitor.close());
@@ -184,11 +184,11 @@ function matcherOf(
   { attempts, records, terminalLog, learned }: Journal,
   terminal: Terminal,
 ): Matcher {
-  const { protocol: setup } = terminal;
+  const setup = setupOf(config);
   const off = config.TERMINAL_SHARED ? (["sole-user"] as const) : [];
   return new Matcher({
     ...{ attempts, records, terminalLog, terminal, clock },
-    assumptions: assumptionsOf(familyOf(setup), { off }),
+    assumptions: assumptionsOf(familyOf(terminal.protocol), { off }),
     learned: (identity) => learned.of({ setup, identity }),
   });
 }

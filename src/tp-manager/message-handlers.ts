@@ -15,7 +15,8 @@ interface HandlerParts extends OwnTroubleParts {
   readonly pages: readonly ServedPage[];
   readonly watch: Pick<TerminalWatch, "now">;
   readonly attempts: Pick<AttemptStore, "unfinished">;
-  readonly desk: OwnTroubleParts["desk"] & Pick<TerminalDesk, "turn" | "terminal" | "isAsking">;
+  readonly desk: OwnTroubleParts["desk"] &
+    Pick<TerminalDesk, "turn" | "terminal" | "isAsking" | "learned">;
   readonly guard: Pick<StoreGuard, "open" | "accept">;
   readonly again: Pick<AgainStore, "isUnderWay">;
   readonly requestStop: (why: string) => void;
@@ -45,6 +46,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
           terminalId: identity.terminalId,
           status: status?.detail ?? link,
           sinceMs: Date.parse(watch.now.since),
+          otherRegister: desk.learned.refuted("echoes-register"),
         },
         payments: { ...payments(), asking: desk.isAsking },
         ...ownTroubles(parts),

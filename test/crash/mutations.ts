@@ -1,20 +1,9 @@
-/** One safety measure taken out of the product; each text must be there exactly once. */
-export interface Mutation {
-  readonly removes: string;
-  /** The section of the design, and its sentence that is not true any more. */
-  readonly breaks: readonly [section: string, sentence: string];
-  /** Tests of `npm test` that fail without it, within a minute. */
-  readonly tests: readonly string[];
-  readonly edits: ReadonlyArray<{
-    readonly file: string;
-    readonly from: string;
-    readonly to: string;
-  }>;
-}
+import type { Mutation } from "./mutation.ts";
+import { oneWayMutations } from "./one-way-mutations.ts";
 
 const room = "src/tp-manager";
 const attempts = "src/tp-manager/journal/attempt-rows.ts";
-const ladderTests = "test/tp-manager/attempts/ladder-policy.test.ts";
+const ladderTests = "test/tp-manager/matching/table.test.ts";
 
 /** What the tests and the chaos run must find: a test that cannot fail proves nothing. */
 export const mutations: readonly Mutation[] = [
@@ -96,7 +85,7 @@ export const mutations: readonly Mutation[] = [
     tests: ["test/tp-manager/desk/recovery.test.ts"],
     edits: [
       {
-        file: `${room}/attempts/evidence-policy.ts`,
+        file: `${room}/matching/facts.ts`,
         from: "    asBefore: asBefore(doubt, last, known, silenceLeftMs),",
         to: '    asBefore: asBefore(doubt, last, known, 0) === "same" ? "different" : "different",',
       },
@@ -108,7 +97,7 @@ export const mutations: readonly Mutation[] = [
     tests: ["test/tp-manager/desk/empty-storage.test.ts"],
     edits: [
       {
-        file: `${room}/attempts/evidence-policy.ts`,
+        file: `${room}/matching/facts.ts`,
         from: "gapMs >= 0 && gapMs <= EMPTY_GAP_MS;",
         to: "gapMs >= 0 || gapMs <= EMPTY_GAP_MS;",
       },
@@ -120,7 +109,7 @@ export const mutations: readonly Mutation[] = [
     tests: ["test/explore/explore.test.ts", "test/tp-manager/desk/recovery.test.ts"],
     edits: [
       {
-        file: `${room}/attempts/ladder-policy.ts`,
+        file: `${room}/matching/table.ts`,
         from: "silenceLeftMs > 0,",
         to: "silenceLeftMs > Number.MAX_SAFE_INTEGER,",
       },
@@ -132,7 +121,7 @@ export const mutations: readonly Mutation[] = [
     tests: ["test/tp-manager/desk/recovery.test.ts"],
     edits: [
       {
-        file: `${room}/attempts/ladder-policy.ts`,
+        file: `${room}/matching/table.ts`,
         from: `    holds: (facts) => facts.confirmed || isProven(facts),
     because: "the terminal has stored a new`,
         to: `    holds: (facts) => facts.confirmed || facts.kind === "transaction",
@@ -158,13 +147,10 @@ export const mutations: readonly Mutation[] = [
   {
     removes: "the check that a found sale is not that of a later order",
     breaks: ["3.2", "or can be that of a later command"],
-    tests: [
-      "test/tp-manager/attempts/ladder-policy.test.ts",
-      "test/tp-manager/desk/recovery.test.ts",
-    ],
+    tests: ["test/tp-manager/matching/table.test.ts", "test/tp-manager/desk/recovery.test.ts"],
     edits: [
       {
-        file: `${room}/attempts/evidence-policy.ts`,
+        file: `${room}/matching/facts.ts`,
         from: "    mayBeLater: found !== null && mayBeLater(doubt, found, known),",
         to: "    mayBeLater: found?.amountMinor === -1 && mayBeLater(doubt, found, known),",
       },
@@ -230,7 +216,7 @@ export const mutations: readonly Mutation[] = [
     tests: ["test/tp-manager/desk/stray-reports.test.ts"],
     edits: [
       {
-        file: `${room}/attempts/ladder-policy.ts`,
+        file: `${room}/matching/table.ts`,
         from: '    holds: ({ asReported, confirmed }) => asReported === "same" && confirmed,',
         to: '    holds: ({ asReported }) => asReported === "same",',
       },
@@ -238,23 +224,23 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "date and time in the comparison of two transactions",
-    breaks: ["3.1", "They are different when date and time differ, or no number agrees."],
-    tests: ["test/tp-manager/attempts/comparison-policy.test.ts"],
+    breaks: ["rules", "| hours or days apart | equal | | different: numbers come again |"],
+    tests: ["test/tp-manager/matching/comparison.test.ts"],
     edits: [
       {
-        file: `${room}/attempts/comparison-policy.ts`,
-        from: '  if (moment === "differ") return "different";\n',
-        to: "",
+        file: `${room}/matching/comparison.ts`,
+        from: '    case "apart":\n      return "different";',
+        to: '    case "apart":\n      return numbers === "agree" && content ? "same" : "different";',
       },
     ],
   },
   {
     removes: "the amount and the original trace in the proof of a reversal",
     breaks: ["3.7", "by the stored reversal of this trace and amount"],
-    tests: [ladderTests, "test/tp-manager/attempts/ladder-columns.test.ts"],
+    tests: [ladderTests, "test/tp-manager/matching/table-columns.test.ts"],
     edits: [
       {
-        file: `${room}/attempts/evidence-policy.ts`,
+        file: `${room}/matching/facts.ts`,
         from: "    return sale && givesBack(sale, found) ?",
         to: "    return sale && (givesBack(sale, found) || found.good) ?",
       },
@@ -266,10 +252,10 @@ export const mutations: readonly Mutation[] = [
       "3.2",
       "A stored reversal of exactly the reported trace and amount proves not charged",
     ],
-    tests: [ladderTests, "test/tp-manager/attempts/ladder-columns.test.ts"],
+    tests: [ladderTests, "test/tp-manager/matching/table-columns.test.ts"],
     edits: [
       {
-        file: `${room}/attempts/evidence-policy.ts`,
+        file: `${room}/matching/facts.ts`,
         from: "    return whole || found.amountMinor === heard.good?.amountMinor ?",
         to: "    return whole || found.amountMinor !== null ?",
       },
@@ -419,13 +405,14 @@ export const mutations: readonly Mutation[] = [
   {
     removes: "the goods window in the limit of a recovery",
     breaks: ["3.2", "plus the window for goods"],
-    tests: ["test/tp-manager/attempts/doubt-policy.test.ts"],
+    tests: ["test/tp-manager/matching/doubt.test.ts"],
     edits: [
       {
-        file: `${room}/attempts/doubt-policy.ts`,
+        file: `${room}/matching/doubt.ts`,
         from: "return limitMs + (goodsWindowSeconds(request) ?? 0) * 1_000;",
         to: "return limitMs + 0 * (goodsWindowSeconds(request) ?? 0);",
       },
     ],
   },
+  ...oneWayMutations,
 ];

@@ -274,17 +274,17 @@ export class Connector {
     world.disk.attempts[index] = { ...attemptOf(world, index), asked: true };
     switch (conclusion.verdict) {
       case "charged":
-        this.#advance(world, index, { input: "proved-charged", report: conclusion.report });
+        this.#advance(world, index, { ...conclusion, input: "proved-charged" });
         return;
       case "not-charged":
-        this.#advance(world, index, { input: "proved-not-charged", message: conclusion.because });
+        this.#advance(world, index, { ...conclusion, input: "proved-not-charged" });
         return;
       default:
         alarm(world, "payment-unknown");
     }
   }
 
-  #found(world: World, id: number, { verdict }: Conclusion): void {
+  #found(world: World, id: number, { verdict, because }: Conclusion): void {
     const stray = world.disk.strays[id];
     if (!stray) return;
     let finding: string = verdict;
@@ -293,10 +293,10 @@ export class Connector {
       const { report } = stray;
       if (effect.effect === "charge") {
         finding = "known";
-        this.#advance(world, index, { input: "found-charged", report });
+        this.#advance(world, index, { input: "found-charged", report, because });
         alarm(world, "charged-late");
       } else if (effect.effect === "doubt") {
-        this.#advance(world, index, { input: "found-doubtful", report });
+        this.#advance(world, index, { input: "found-doubtful", report, because });
         alarm(world, "payment-unknown");
       } else alarm(world, "order-charged-twice");
     }

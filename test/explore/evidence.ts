@@ -22,7 +22,9 @@ const terminal = {
   },
 } as const;
 const times = { lostSinceMs: 0, limitMs: T4_MS, printsCount: false };
-const nothingLearned = { has: () => false, saw: () => {}, contradicted: () => {} };
+const nothingLearned = {
+  ...{ has: () => false, refuted: () => false, saw: () => {}, contradicted: () => {} },
+};
 const assumptions = assumptionsOf("zvt");
 
 /** What the product makes of a world's disk, through its own matcher. */

@@ -1,7 +1,7 @@
 import type { AttemptStore } from "../../src/tp-manager/attempts/attempt-store.ts";
 import type {
   Attempt,
-  AttemptEvent,
+  AttemptStep,
   PaymentRequest,
 } from "../../src/tp-manager/attempts/payment.ts";
 import { saleOf } from "../../src/tp-manager/attempts/payment.ts";
@@ -40,7 +40,7 @@ export class DiskJournal implements Attempts, Records, Strays {
     return this.#stored(transactionId)?.order;
   }
 
-  events(transactionId: string): AttemptEvent[] {
+  events(transactionId: string): AttemptStep[] {
     return [...(this.#stored(transactionId)?.events ?? [])];
   }
 

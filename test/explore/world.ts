@@ -1,4 +1,4 @@
-import type { AttemptEvent, AttemptState } from "../../src/tp-manager/attempts/payment.ts";
+import type { AttemptStep, AttemptState } from "../../src/tp-manager/attempts/payment.ts";
 import type { Look } from "../../src/tp-manager/matching/facts.ts";
 import type { KnownRecord } from "../../src/tp-manager/matching/journal-view.ts";
 import type {
@@ -53,7 +53,7 @@ export interface StoredAttempt {
   readonly startedAtMs: number;
   readonly endedAtMs: number | null;
   /** Those that the matcher reads. */
-  readonly events: readonly AttemptEvent[];
+  readonly events: readonly AttemptStep[];
   /** A complete run about it has ended. */
   readonly asked: boolean;
   /** The terminal said its end, so the command is over. */

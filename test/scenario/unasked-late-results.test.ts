@@ -33,7 +33,8 @@ async function started(
         ? {}
         : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
     });
-    return (await response.json()) as { readonly running: { readonly phase: string } | null };
+    const told = (await response.json()) as { readonly running: { readonly phase: string } | null };
+    return { ...told, ok: response.ok };
   };
   return { house, control };
 }
@@ -72,7 +73,10 @@ test.concurrent.for(rows)(
     expect(next.receipt["primaryAccountNumber"]).toMatch(/X{6}/);
     expect((await house.ledger()).charged).toBe(1_900);
     // A sale that is no order's, with the amount of one.
-    await control("POST", "/sale", { amountMinor: 700, private: "nobody" });
+    await until("the terminal has ended what it did before", async () => {
+      const { ok } = await control("POST", "/sale", { amountMinor: 700, private: "nobody" });
+      return ok || undefined;
+    });
     await until("the terminal has told it", async () => {
       const { entries } = await house.ledger();
       const { running } = await control("GET", "/state");

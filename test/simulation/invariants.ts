@@ -2,6 +2,7 @@ import { referenceOf } from "../../src/tp-manager/attempts/reference-policy.ts";
 import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import type { End } from "./end.ts";
 import { mayStayUnknown, nextSaleWithinMs } from "./evidence.ts";
+import { notTheFold } from "./fold-invariant.ts";
 import type { Told } from "./kiosk.ts";
 import { settings } from "./processes.ts";
 import {
@@ -28,6 +29,7 @@ const invariants: ReadonlyArray<{
   readonly sentence: string;
   readonly broken: (end: End) => string[];
 }> = [
+  { sentence: "the state of an attempt is the fold of its events", broken: notTheFold },
   { sentence: "no order is charged twice unless a reversal stands between", broken: chargedTwice },
   { sentence: "an order answered not-charged is not charged", broken: falseNotCharged },
   { sentence: "an order answered charged is charged", broken: falseCharged },

@@ -30,7 +30,7 @@ import { StoreGuard } from "../../src/tp-manager/supervisor/store-guard.ts";
 import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
 import { secrets } from "../supervisor/notifications/mapi.ts";
-import { matcherFor } from "../support/payment-house.ts";
+import { matcherFor, SETUP } from "../support/payment-house.ts";
 import { onDisk } from "./disk.ts";
 import type { Life } from "./life.ts";
 import type { ModelGateway } from "./model-gateway.ts";
@@ -85,7 +85,8 @@ export function startTpManager(
   const stores = { ...known, matcher };
   const shared = { ...stores, guard, clock, log, settings };
   const settled = (): void => handOff.nudge();
-  const desk = new TerminalDesk({ ...shared, terminal, settled });
+  const { learned } = journal;
+  const desk = new TerminalDesk({ ...shared, terminal, settled, learned, setup: SETUP });
   const orders = new Orders({ ...shared, desk, handOff });
   const afterSale = new AfterSale({ ...shared, desk, orders });
   const closing = new ClosingKeeper({ ...shared, desk });

@@ -111,6 +111,9 @@ interface HouseOptions {
   readonly linkFor?: (journal: Journal) => SupervisorLink;
 }
 
+/** The setup of the terminal, as what it has shown is kept for. */
+export const SETUP = "test";
+
 /** What is taken for granted about a terminal that can be asked. */
 export function matcherFor(
   { attempts, records, terminalLog, learned }: Journal,
@@ -122,7 +125,7 @@ export function matcherFor(
   return new Matcher({
     ...{ attempts, records, terminalLog, terminal, clock },
     assumptions: assumptionsOf("zvt", { off: switchedOff }),
-    learned: (identity) => learned.of({ setup: "scripted", identity }),
+    learned: (identity) => learned.of({ setup: SETUP, identity }),
   });
 }
 
@@ -171,7 +174,7 @@ export function house(
   const settled = (): void => handOff.nudge();
   const desk = new TerminalDesk({
     ...{ ...shared, terminal, announce: hub.announce, settled, probation },
-    proof: journal.proof,
+    ...{ proof: journal.proof, learned: journal.learned, setup: SETUP },
   });
   const orders = new Orders({ ...shared, desk, handOff });
   const listings = new Listings({ ...shared, desk });
@@ -221,7 +224,7 @@ export type House = ReturnType<typeof house>;
 /** The terminal has shown a completed reversal as its last transaction before. */
 export function storesReversals({ journal, terminal }: House): void {
   const { identity } = terminal.state;
-  journal.learned.of({ setup: "scripted", identity }).saw("stores-reversals");
+  journal.learned.of({ setup: SETUP, identity }).saw("stores-reversals");
 }
 
 export async function pay({ orders, clock }: House, order: PaymentRequest) {

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { referenceOf } from "../../src/tp-manager/attempts/reference-policy.ts";
-import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
+import type { ToldResult, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, outcome, pay, request } from "./payment-house.ts";
 import { report } from "./reports.ts";
 import { lost } from "./scripted-terminal.ts";
@@ -14,13 +14,18 @@ export const phaseOf = (at: House, orderId = "A-1") =>
 export const referenceAt = (at: House, orderId = "A-1"): string =>
   referenceOf(at.journal.attempts.latest(orderId)?.transactionId ?? "");
 
+/** In time, by a driver that remembers none before. */
+export const toldNow = (said: TransactionReport): ToldResult => ({
+  ...{ report: said, isEarly: false, isAgain: undefined },
+});
+
 /** A kiosk whose terminal cannot be asked, cancelled or refused. */
 export function unasked(
   path?: string,
 ): House & { told(change: Partial<TransactionReport>): boolean } {
   const at = house(path);
   const { terminal } = at;
-  let take = (_report: TransactionReport): boolean => false;
+  let take = (_told: ToldResult): boolean => false;
   Object.assign(terminal, {
     cancel: undefined,
     takeLateResults: (listener: typeof take) => {
@@ -30,7 +35,8 @@ export function unasked(
     baseline: { ...terminal.baseline, last: { kind: "not-told", why: "cannot be asked" } },
   });
   at.start();
-  const told = (change: Partial<TransactionReport>) => take(report({ ...nameless, ...change }));
+  const told = (change: Partial<TransactionReport>) =>
+    take(toldNow(report({ ...nameless, ...change })));
   return Object.assign(at, { told });
 }
 

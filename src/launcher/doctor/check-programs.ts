@@ -66,14 +66,19 @@ function checkTerminal(status: TpManagerStatus | undefined): Finding[] {
   const obstacles = obstaclesIn(status).map((one) =>
     passedOn({ check: KEEPS_PAYMENTS, ...one }, "fail"),
   );
-  return obstacles.length > 0 ? obstacles : [checkReadyTerminal(status)];
+  const ready = obstacles.length > 0 ? obstacles : [checkReadyTerminal(status)];
+  if (status.terminal.otherRegister !== true) return ready;
+  return [...ready, finding("terminal-other-register", { name: nameOf(status) })];
+}
+
+function nameOf({ terminal: { terminalId } }: TpManagerStatus): string {
+  return terminalId === "" ? "the terminal" : `terminal ${terminalId}`;
 }
 
 function checkReadyTerminal(status: TpManagerStatus): Finding {
-  const { problem, terminalId, status: words } = status.terminal;
+  const { problem, status: words } = status.terminal;
   const { inDoubt: count } = status.payments;
-  const name = terminalId === "" ? "the terminal" : `terminal ${terminalId}`;
-  const told = { name, status: words };
+  const told = { name: nameOf(status), status: words };
   if (count > 0) return finding("terminal-in-doubt", { ...told, count });
   if (problem !== null) return finding("terminal-doubtful", { ...told, detail: problem });
   return finding("terminal-ready", told);

@@ -248,6 +248,13 @@ export const findingTable = {
       "see the terminal's own journal, then settle them at the console, In doubt; " +
       "GET /payments?status=Unknown names them",
   },
+  "terminal-other-register": {
+    ...{ check: "terminal", verdict: "warn" },
+    says: "{name} gives another register number back than it is sent",
+    todo:
+      "set the register's number in the setup file to the one of the terminal; until then a " +
+      "result of another register is not told from ours by it",
+  },
   "terminal-not-asked": {
     ...{ check: "terminal", verdict: "warn", says: "not asked: tp-manager does not answer" },
     todo: "./launch.sh start",

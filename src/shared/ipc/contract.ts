@@ -354,6 +354,8 @@ export const tpManagerMessages = {
         status: z.string(),
         /** Since when; of a lost link since its loss. */
         sinceMs: z.number().optional(),
+        /** The terminal gives another register number back than it is sent. */
+        otherRegister: z.boolean().optional(),
       }),
       payments: z.object({
         ...paymentFigures,

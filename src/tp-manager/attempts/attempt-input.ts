@@ -1,18 +1,27 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
+import type { Proof } from "../matching/answer.ts";
 import type {
   Baseline,
   GoodsDecision,
+  LastTransaction,
   PaymentEnd,
+  TerminalIdentity,
   TransactionReport,
 } from "../terminal/terminal.ts";
 import type { AttemptState, Judgement } from "./payment.ts";
 
 /** Everything that can happen to an attempt; payment-machine.ts says what it does. */
 export type AttemptInput =
-  | { readonly input: "report"; readonly report: TransactionReport; readonly judgement: Judgement }
+  | {
+      readonly input: "report";
+      readonly report: TransactionReport;
+      readonly judgement: Judgement;
+      /** Why a report is taken for that of another payment. */
+      readonly because?: string;
+    }
   /** A good report that waits for the goods. */
   | { readonly input: "hold"; readonly report: TransactionReport; readonly decideByMs: number }
-  | { readonly input: "decide"; readonly decision: GoodsDecision }
+  | { readonly input: "decide"; readonly decision: GoodsDecision; readonly why: string }
   | { readonly input: "acknowledged" }
   /** A good report of another sale than the one reported before; refused on the wire. */
   | { readonly input: "second-sale"; readonly report: TransactionReport }
@@ -23,8 +32,24 @@ export type AttemptInput =
    * last may not be on disk (docs/design.md 1.3).
    */
   | { readonly input: "interrupted"; readonly unwritten?: boolean }
+  | { readonly input: "reverse"; readonly baseline: Baseline }
+  | (Verdict & Grounds)
+  /** The operator's word about an attempt in doubt. `report`: what a charge is recorded with. */
+  | {
+      readonly input: "settled";
+      readonly outcome: "charged" | "not-charged" | "reversed";
+      readonly report: TransactionReport;
+      readonly note: string;
+      /** The amount that the operator named. */
+      readonly amountMinor?: number;
+    };
+
+/** A word about the money that rests on evidence. */
+type Verdict =
   | { readonly input: "proved-charged"; readonly report: TransactionReport }
-  | { readonly input: "proved-not-charged"; readonly message: string }
+  | { readonly input: "proved-not-charged" }
+  | { readonly input: "proved-reversed"; readonly report: TransactionReport }
+  | { readonly input: "proved-not-reversed" }
   /** The terminal holds a sale that it reported after it had ended this payment. */
   | { readonly input: "found-charged"; readonly report: TransactionReport }
   /** As before, but the sale can be that of another order as well. */
@@ -34,21 +59,30 @@ export type AttemptInput =
       /** Left out: it agrees with what was asked. */
       readonly judgement?: Judgement;
     }
+  /** The terminal holds the reversal of a charged sale, and no command here waits for it. */
+  | { readonly input: "found-reversed"; readonly report: TransactionReport }
   /** A terminal that cannot be asked has told the result after all (docs/design.md 3.25). */
   | {
       readonly input: "told-late";
       readonly report: TransactionReport;
       readonly judgement: Judgement;
-    }
-  | { readonly input: "reverse"; readonly baseline: Baseline }
-  | { readonly input: "proved-reversed"; readonly report: TransactionReport }
-  | { readonly input: "proved-not-reversed" }
-  /** The operator's word about an attempt in doubt. `report`: what a charge is recorded with. */
-  | {
-      readonly input: "settled";
-      readonly outcome: "charged" | "not-charged" | "reversed";
-      readonly report: TransactionReport;
+      /** The result was on disk, and its end was not. */
+      readonly wasStored?: true;
     };
+
+/** Why a verdict was given, kept with it: nothing gives it a second time. */
+interface Grounds {
+  /** For people. */
+  readonly because: string;
+  /** `rules`: the version of the rules that gave the verdict. */
+  readonly proof?: Proof & { readonly rules: number };
+  /** A look at the terminal; null: none was made for this. */
+  readonly observation?: {
+    readonly identity: TerminalIdentity;
+    readonly last: LastTransaction;
+    readonly atMs: number;
+  } | null;
+}
 
 /** The fault of this program that a pair of state and input outside the description is. */
 export function impossible(state: AttemptState, { input }: AttemptInput): BrokenInvariant {

@@ -3,11 +3,12 @@ import type { Transaction } from "../../shared/transaction.ts";
 import type { NextFound } from "../matching/facts.ts";
 import type { SinceSale } from "../matching/fresh-number.ts";
 import type { Baseline } from "../terminal/terminal.ts";
+import type { NoteStep } from "./attempt-event.ts";
 import type {
   Attempt,
-  AttemptEvent,
   AttemptPhase,
   AttemptState,
+  AttemptStep,
   NotCharged,
   PaymentRequest,
 } from "./payment.ts";
@@ -46,7 +47,7 @@ export interface AttemptStore {
   read(transactionId: string): Attempt | undefined;
   /** The order of an attempt, in the archive too. */
   orderOf(transactionId: string): string | undefined;
-  events(transactionId: string): AttemptEvent[];
+  events(transactionId: string): AttemptStep[];
 
   /** The write-ahead record: an attempt in phase "sent". */
   begin(attempt: {
@@ -72,9 +73,9 @@ export interface AttemptStore {
       /** The phase that the attempt must be in now; any other is a fault of this program. */
       readonly from: AttemptPhase;
       readonly state: AttemptState;
-      readonly event: AttemptEvent;
+      readonly event: AttemptStep;
       /** Steps before it that were not written yet; `state` comes of them as well. */
-      readonly earlier?: readonly AttemptEvent[];
+      readonly earlier?: readonly AttemptStep[];
       readonly ticket?: string;
       readonly handOff?: Transaction;
       readonly withdraw?: boolean;
@@ -87,9 +88,11 @@ export interface AttemptStore {
   list(page: ListPage): ListedAttempt[];
   /** Attempts in the order in which they were begun, the newest first; `before` as in a page. */
   newest(limit: number, before: number | null): Array<Omit<ListedAttempt, "delivery">>;
+  /** The ids of attempts that were begun since, open ones excepted. */
+  begunSince(atMs: number): string[];
   /** Attempts of the orders in the archive, by their times; the archive has its own positions. */
   listArchived(page: ListPage): ListedAttempt[];
-  addEvent(transactionId: string, event: AttemptEvent): void;
+  addEvent(transactionId: string, note: NoteStep): void;
 
   countInDoubt(): number;
   /** Attempts that a process cannot leave behind unasked, in the order they were begun. */

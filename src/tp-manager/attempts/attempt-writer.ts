@@ -3,19 +3,20 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { Prompt } from "../terminal/terminal.ts";
+import { eventAt, fold, type NoteKind, stepOf, type WrittenEvent } from "./attempt-event.ts";
 import type { AttemptInput } from "./attempt-input.ts";
 import type { AttemptStore } from "./attempt-store.ts";
 import type { Announce } from "./event-table.ts";
 import {
   type Attempt,
-  type AttemptEvent,
   type AttemptState,
+  type AttemptStep,
   type ChargedState,
+  type Detail,
   isCharged,
   isPaying,
   saleOf,
 } from "./payment.ts";
-import { advance } from "./payment-machine.ts";
 import { phaseTable } from "./phase-table.ts";
 import { isReturnedTwice, tellReturnedTwice } from "./returned-twice.ts";
 
@@ -23,10 +24,7 @@ import { isReturnedTwice, tellReturnedTwice } from "./returned-twice.ts";
 const HEARD_WITHIN_MS = 1_000;
 
 /** Something that was heard on the wire and is not on disk yet. */
-export interface UnwrittenStep {
-  readonly input: AttemptInput;
-  readonly event: AttemptEvent;
-}
+export type UnwrittenStep = WrittenEvent;
 
 export interface WriterParts {
   readonly attempts: Pick<AttemptStore, "update" | "addEvent">;
@@ -59,14 +57,9 @@ export class AttemptWriter {
   }
 
   /** Throws when it could not be written: then nothing has changed. */
-  advance(
-    input: AttemptInput,
-    kind: string,
-    detail: Readonly<Record<string, unknown>>,
-    ticket = "",
-  ): Attempt {
-    const step = { input, event: { atMs: this.#parts.clock.now(), kind, detail } };
-    return this.#write([...this.#unwritten, step], ticket);
+  advance(input: AttemptInput): Attempt {
+    const ticket = input.input === "end" && "ticket" in input.end ? input.end.ticket : "";
+    return this.#write([...this.#unwritten, this.#now(input)], ticket);
   }
 
   /**
@@ -75,17 +68,22 @@ export class AttemptWriter {
    * not know of it could disprove a charge; one of the next process takes it for possible
    * (docs/design.md 3.2).
    */
-  heard(input: AttemptInput, kind: string): void {
+  heard(input: AttemptInput): void {
+    const event = this.#now(input);
     try {
-      stateAfter(this.#attempt.state, [...this.#unwritten.map((step) => step.input), input]);
+      fold([...this.#unwritten, event], this.#attempt.state);
     } catch (error) {
       // A fault of this program does not get better by repeating it.
-      this.log("error", { err: error, kind }, "what was heard fits no state");
+      this.log("error", { err: error, input: input.input }, "what was heard fits no state");
       return;
     }
-    this.#unwritten.push({ input, event: { atMs: this.#parts.clock.now(), kind, detail: {} } });
+    this.#unwritten.push(event);
     const { clock } = this.#parts;
     this.#timer ??= clock.startTimer("heard on the wire", HEARD_WITHIN_MS, () => this.settle());
+  }
+
+  #now(input: AttemptInput): WrittenEvent {
+    return eventAt(this.#parts.clock.now(), input);
   }
 
   /** Has what was heard on disk when it returns, or keeps it for the next step. */
@@ -100,13 +98,13 @@ export class AttemptWriter {
     }
   }
 
-  #write(steps: readonly UnwrittenStep[], ticket = ""): Attempt {
+  #write(events: readonly WrittenEvent[], ticket = ""): Attempt {
     const before = this.#attempt.state;
-    const state = stateAfter(
-      before,
-      steps.map(({ input }) => input),
-    );
-    const earlier = steps.map(({ event }) => event);
+    const earlier: AttemptStep[] = [];
+    const state = events.reduce((at, each) => {
+      earlier.push(stepOf(each, at));
+      return fold([each], at);
+    }, before);
     const event = earlier.pop();
     invariant(event, "there is a step to be written");
     const newlyCharged = isCharged(state) && saleOf(before) === undefined;
@@ -128,7 +126,7 @@ export class AttemptWriter {
   }
 
   /** Something worth keeping that changes no state. A full disk must not stop what it is about. */
-  note(kind: string, detail: Readonly<Record<string, unknown>>): void {
+  note(kind: NoteKind, detail: Detail): void {
     try {
       const atMs = this.#parts.clock.now();
       this.#parts.attempts.addEvent(this.#attempt.transactionId, { atMs, kind, detail });
@@ -149,10 +147,6 @@ export class AttemptWriter {
     const { transactionId, request } = this.#attempt;
     this.#parts.log[level]({ transactionId, orderId: request.orderId, ...detail }, message);
   }
-}
-
-function stateAfter(before: AttemptState, inputs: readonly AttemptInput[]): AttemptState {
-  return inputs.reduce(advance, before);
 }
 
 /** The sale of an attempt does not stand any more: reversed, or an operator's second word. */

@@ -1,21 +1,21 @@
+import { isDeepStrictEqual } from "node:util";
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { compareReports } from "../matching/comparison.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
-import type { AttemptInput } from "./attempt-input.ts";
+import { type AttemptEvent, eventOf, fold } from "./attempt-event.ts";
 import {
-  type AttemptEvent,
   type AttemptState,
+  type AttemptStep,
   begun,
   isCharged,
   isNotCharged,
   type PaymentRequest,
   saleOf,
 } from "./payment.ts";
-import { advance, judgeReport } from "./payment-machine.ts";
+import { judgeReport } from "./payment-machine.ts";
 import { isInDoubt, phaseTable } from "./phase-table.ts";
-import { inputOf } from "./step-inputs.ts";
-import { replayTakenOver, TAKEN_OVER_STEP } from "./taken-over.ts";
+import { nothingKnown } from "./step-inputs.ts";
 
 /**
  * Checks what the journal says about one attempt against the machines and the money rules
@@ -64,7 +64,7 @@ interface AuditedAttempt {
   readonly isWithdrawn: boolean;
   /** The transaction that was handed over or taken over, read only when a step needs it. */
   readonly handedOver: () => Transaction | null;
-  readonly steps: readonly AttemptEvent[];
+  readonly steps: readonly AttemptStep[];
 }
 
 interface Audited {
@@ -111,65 +111,59 @@ interface Replay {
 }
 
 function replay(attempt: AuditedAttempt): Replay {
-  const { steps, state: final, request, wasBegun } = attempt;
+  const { steps, state: final, request } = attempt;
   const facts: Facts = {
     ...{ agreed: null, wasCommitted: false, hadGoodEnd: false },
     ...{ proved: null, wasTakenOver: false },
   };
   const replayed: Replay = { faults: [], unknown: [], facts };
-  let state: AttemptState = wasBegun ? begun : final;
-  let before: AttemptInput | undefined;
+  const place = { ...attempt, final };
+  let state = firstOf(attempt);
+  let before: AttemptEvent | undefined;
+  let isOld = false;
   for (const step of steps) {
-    if (step.kind === TAKEN_OVER_STEP) {
-      const isFirst = !wasBegun && !facts.wasTakenOver;
-      const taken = replayTakenOver(isFirst ? undefined : state, step, attempt.handedOver());
-      if (!taken) {
-        replayed.faults.push(["illegal-step", `${step.kind}, and it was known already`]);
-        return replayed;
-      }
-      state = taken;
-      facts.wasTakenOver = true;
-      continue;
-    }
-    const input = inputOf(step, { request, final });
-    if (input === undefined) continue;
-    if (input === "unknown") {
+    const event = eventOf(step, place);
+    if (event === undefined) {
       replayed.unknown.push(step.kind);
       continue;
     }
-    note(facts, input, state, request);
-    const next = advanced(state, input, before);
+    if (event.input === "note") continue;
+    isOld ||= step.input === undefined;
+    note(facts, event, state, request);
+    const next = advanced(state, event, isOld ? before : undefined);
     if (next === undefined) {
-      const twice = input.input === "reverse" || input.input === "end";
-      const says = `${step.kind} although the attempt was ${state.phase}`;
+      const twice = event.input === "reverse" || event.input === "end";
+      const says = `${step.kind} although the attempt was ${state?.phase ?? "not known"}`;
       replayed.faults.push([twice ? "command-twice" : "illegal-step", says]);
       return replayed;
     }
     state = next;
-    before = input;
+    before = event;
   }
   if (replayed.unknown.length > 0) return replayed;
-  if (!isEndOf(state, final, before)) {
-    const says = `the steps lead to ${state.phase}, the journal says ${final.phase}`;
-    replayed.faults.push(["other-end", says]);
-  } else if (facts.wasTakenOver && !hasNumbersOf(final, state)) {
-    replayed.faults.push(["other-end", "another sale than the one that was taken over"]);
-  }
+  const says = isOld ? otherEnd(state, final, before) : otherState(state, final);
+  if (says) replayed.faults.push(["other-end", says]);
   return replayed;
+}
+
+/** The record that the steps follow; null: there is none, as the attempt was taken over. */
+function firstOf({ wasBegun, state }: AuditedAttempt): AttemptState | null {
+  if (wasBegun) return begun;
+  return isNotCharged(state) ? state : null;
 }
 
 /** undefined: the machines have no such step. */
 function advanced(
-  state: AttemptState,
-  input: AttemptInput,
-  before: AttemptInput | undefined,
+  state: AttemptState | null,
+  event: AttemptEvent,
+  before: AttemptEvent | undefined,
 ): AttemptState | undefined {
   try {
-    return advance(state, input);
+    return fold([event], state);
   } catch (error) {
     if (!(error instanceof BrokenInvariant)) throw error;
-    const doubted = before?.input === "end" ? doubtInstead(state) : undefined;
-    return doubted && advanced(doubted, input, undefined);
+    const doubted = state && before?.input === "end" ? doubtInstead(state) : undefined;
+    return doubted && advanced(doubted, event, undefined);
   }
 }
 
@@ -178,39 +172,48 @@ function doubtInstead(state: AttemptState): AttemptState {
   const sale = saleOf(state);
   const why = "an older version doubted it";
   return sale && !isCharged(state)
-    ? { phase: "reversal-in-doubt", sale, baseline: anyBaseline, last: null, why }
+    ? { phase: "reversal-in-doubt", sale, baseline: nothingKnown, last: null, why }
     : { phase: "in-doubt", why, last: null };
 }
 
-const anyBaseline = {
-  identity: { serialNumber: "", deviceId: "", terminalId: "", version: "" },
-  last: { kind: "none" },
-  clockOffsetMs: null,
-} as const;
+/** The state is what its events say, to the last member. */
+function otherState(state: AttemptState | null, final: AttemptState): string | undefined {
+  const told = JSON.stringify(state);
+  // The order of members says nothing, but is nearly always the same.
+  if (told === JSON.stringify(final)) return undefined;
+  if (isDeepStrictEqual(JSON.parse(told), final)) return undefined;
+  return `the steps lead to another ${state?.phase} than the journal's ${final.phase}`;
+}
 
-function isEndOf(
-  state: AttemptState,
+/** Older versions kept less of their steps, and may have doubted more at an end. */
+function otherEnd(
+  state: AttemptState | null,
   final: AttemptState,
-  before: AttemptInput | undefined,
-): boolean {
-  if (state.phase === final.phase) return true;
-  return before?.input === "end" && isInDoubt(final);
+  before: AttemptEvent | undefined,
+): string | undefined {
+  if (state?.phase !== final.phase && !(before?.input === "end" && isInDoubt(final))) {
+    return `the steps lead to ${state?.phase}, the journal says ${final.phase}`;
+  }
+  const [kept, told] = [saleOf(final)?.report, state && saleOf(state)?.report];
+  const isSale = kept?.receiptNumber === told?.receiptNumber;
+  return isSale && kept?.traceNumber === told?.traceNumber
+    ? undefined
+    : "another sale than the one of its steps";
 }
 
-/** The steps' sale is the journal's one. */
-function hasNumbersOf(final: AttemptState, state: AttemptState): boolean {
-  const [kept, told] = [saleOf(final)?.report, saleOf(state)?.report];
-  return kept?.receiptNumber === told?.receiptNumber && kept?.traceNumber === told?.traceNumber;
-}
-
-function note(facts: Facts, input: AttemptInput, state: AttemptState, asked: PaymentRequest): void {
+function note(
+  facts: Facts,
+  input: AttemptEvent,
+  state: AttemptState | null,
+  asked: PaymentRequest,
+): void {
   switch (input.input) {
     case "report":
     case "hold":
       noteReport(facts, input.report, state, asked);
       return;
     case "acknowledged":
-      if (facts.agreed && !isWithheld(state)) facts.wasCommitted = true;
+      if (facts.agreed && state && !isWithheld(state)) facts.wasCommitted = true;
       return;
     case "end":
       if (input.end.end === "completed" && facts.agreed) facts.hadGoodEnd = true;
@@ -222,7 +225,11 @@ function note(facts: Facts, input: AttemptInput, state: AttemptState, asked: Pay
       facts.proved = input.input.slice("proved-".length) as Facts["proved"];
       return;
     case "found-charged":
-      facts.proved = "charged";
+    case "found-reversed":
+      facts.proved = input.input.slice("found-".length) as Facts["proved"];
+      return;
+    case "taken-over":
+      facts.wasTakenOver = true;
       return;
     case "told-late":
       if (input.judgement === "agrees") facts.proved = "charged";
@@ -239,10 +246,10 @@ function note(facts: Facts, input: AttemptInput, state: AttemptState, asked: Pay
 function noteReport(
   facts: Facts,
   report: TransactionReport,
-  state: AttemptState,
+  state: AttemptState | null,
   { amountMinor, currency }: PaymentRequest,
 ): void {
-  if (saleOf(state)) return;
+  if (!state || saleOf(state)) return;
   const part = partOf(state);
   const order = { amountMinor: part ?? amountMinor, currencyNumeric: currency.numeric };
   const agrees = judgeReport(order, report) === "agrees";

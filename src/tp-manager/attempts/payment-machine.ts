@@ -15,7 +15,7 @@ import {
   type SentState,
   tookBefore,
 } from "./payment.ts";
-import { isReference } from "./reference-policy.ts";
+import { namesOurs } from "./reference-policy.ts";
 import { advanceReversal } from "./reversal-machine.ts";
 
 /**
@@ -113,7 +113,7 @@ function advanceInDoubt(state: InDoubtState, input: AttemptInput): AttemptState 
           state.told ?? {
             status: "failed",
             error: "TERMINAL_FAULT",
-            message: input.message,
+            message: input.because,
             terminalCode: null,
           },
       };
@@ -135,8 +135,9 @@ function toldLate(
   { report, judgement }: Extract<AttemptInput, { input: "told-late" }>,
 ): AttemptState {
   const { last, earlier, second } = state;
-  // A report without a name can be of a card that nobody asked for; one with a name cannot.
-  const isOutweighed = last !== null && names(report) && !names(last.report);
+  // A report without a name can be of a card that nobody asked for; one with a name, which is that
+  // of its attempt, cannot.
+  const isOutweighed = last !== null && namesOurs(report) && !namesOurs(last.report);
   const isContradicted = last?.judgement === "disagrees" && !isOutweighed;
   const wasGood = last?.report.good === true || earlier !== undefined || second !== undefined;
   if (judgement === "agrees" && !isContradicted) {
@@ -150,10 +151,6 @@ function toldLate(
   const kept = isContradicted ? "disagrees" : judgement;
   return { ...state, last: { report, judgement: kept, acknowledged: false } };
 }
-
-/** A result of an attempt that carries a reference of ours carries that of the attempt. */
-const names = ({ reference }: TransactionReport): boolean =>
-  reference != null && isReference(reference);
 
 /** The terminal kept more than the goods were worth: told, because nobody else will see it. */
 function beyond(
@@ -429,7 +426,8 @@ export function judgeReport(
   const agrees =
     report.amountMinor === order.amountMinor &&
     (report.currencyNumeric ?? EURO) === order.currencyNumeric &&
-    report.originalTrace === null;
+    report.originalTrace === null &&
+    report.contradicts === undefined;
   return agrees ? "agrees" : "disagrees";
 }
 

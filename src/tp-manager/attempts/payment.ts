@@ -257,11 +257,15 @@ export function returnableMinorOf({ state, request }: Attempt): number {
   return reported ?? request.amountMinor;
 }
 
-/** Something that happened to an attempt: the evidence kept for support and recovery. */
-export interface AttemptEvent {
+export type Detail = Readonly<Record<string, unknown>>;
+
+/** An event of an attempt as the journal keeps it: evidence for support, recovery and audit. */
+export interface AttemptStep {
   readonly atMs: number;
   readonly kind: string;
-  readonly detail: Readonly<Record<string, unknown>>;
+  readonly detail: Detail;
+  /** Members of the event beside these. Missing: a note, or a step of an older version. */
+  readonly input?: Detail;
 }
 
 /** The last thing written of a two-phase sale is its approval: no decision, no end. */

@@ -23,18 +23,9 @@ export function isReference(text: string): boolean {
   return FORM.test(text) && name.startsWith("K") && text === name + checkOf(name);
 }
 
-/**
- * false: the result is another attempt's (docs/design.md 3.25), because it carries the reference of
- * one, or carries none of ours and turns another amount away. Many refusals tell zero, or nothing.
- */
-export function concernsAttempt(
-  { reference, good, resultCode, amountMinor }: TransactionReport,
-  transactionId: string,
-  askedMinor: number,
-): boolean {
-  if (reference != null && isReference(reference)) return reference === referenceOf(transactionId);
-  const isRefusal = !good && resultCode !== null;
-  return !isRefusal || amountMinor === null || [0, askedMinor].includes(amountMinor);
+/** Whether a result carries a reference of ours. */
+export function namesOurs({ reference }: Pick<TransactionReport, "reference">): boolean {
+  return reference != null && isReference(reference);
 }
 
 function checkOf(name: string): string {

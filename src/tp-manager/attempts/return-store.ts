@@ -1,4 +1,5 @@
-import type { Attempt, AttemptEvent, OpenReturn } from "./payment.ts";
+import type { NoteStep } from "./attempt-event.ts";
+import type { Attempt, OpenReturn } from "./payment.ts";
 
 /** The word of the gateway's notifications about the money of one of our transactions. */
 export interface NotedReturn {
@@ -30,7 +31,7 @@ export interface ReturnStore {
     transactionId: string,
     open: OpenReturn,
     returnedMinor: number | null,
-    event: AttemptEvent,
+    event: NoteStep,
   ): void;
   /**
    * The journal, which lacks nothing since the attempt was begun, knows of no return that was

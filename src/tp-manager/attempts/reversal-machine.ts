@@ -50,7 +50,7 @@ function advanceCharged(state: ChargedState, input: AttemptInput): AttemptState 
   switch (input.input) {
     case "reverse":
       return { phase: "reversing", sale, baseline: input.baseline, last: null };
-    case "proved-reversed":
+    case "found-reversed":
       return { phase: "reversed", sale, report: input.report };
     default:
       throw impossible(state, input);

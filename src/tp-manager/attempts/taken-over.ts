@@ -4,13 +4,7 @@ import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import { bareReport } from "./bare-report.ts";
-import {
-  type AttemptEvent,
-  type AttemptState,
-  type OpenReturn,
-  type PaymentRequest,
-  saleOf,
-} from "./payment.ts";
+import { type AttemptState, type OpenReturn, type PaymentRequest, saleOf } from "./payment.ts";
 import { TAKEN_OVER } from "./request-warnings.ts";
 
 /**
@@ -35,7 +29,7 @@ export function requestTakenOver({ transaction }: KnownOrder): PaymentRequest {
   };
 }
 
-/** The facts that decide about the state; the audit reads them back from the journal. */
+/** The facts that decide about the state. */
 type KnownEnd = Pick<KnownOrder, "transaction" | "reversed">;
 
 /** Charged, or reversed at the terminal. */
@@ -59,23 +53,6 @@ export function newerState(
   if (!sale) return taken;
   if (taken.phase !== "reversed" || record.phase === "reversed") return undefined;
   return { ...taken, sale };
-}
-
-/** The kind of the step that an attempt has after a newer state was written. */
-export const TAKEN_OVER_STEP = "taken-over";
-
-/**
- * {@link newerState} once more. `transaction`: that of the hand-off row, as the journal kept it.
- * undefined: nothing was to be taken over.
- */
-export function replayTakenOver(
-  before: AttemptState | undefined,
-  { detail }: AttemptEvent,
-  transaction: Transaction | null,
-): AttemptState | undefined {
-  return transaction
-    ? newerState(before, { transaction, reversed: detail["reversed"] === true })
-    : undefined;
 }
 
 export function openReturnOf({ openReturn, transaction }: KnownOrder): OpenReturn | null {

@@ -75,6 +75,10 @@ export interface TerminalLog {
   endStray(id: number, atMs: number, finding: StrayFinding, because: string): void;
   /** Newest first. */
   strays(limit: number): SettledStray[];
+  /** Held results that carry this reference, the oldest first. */
+  heldAs(reference: string): SettledStray[];
+  /** The references that held results carry. */
+  heldReferences(): string[];
 
   /** The terminal this installation works with; undefined before the first one. */
   acceptedTerminal(): TerminalIdentity | undefined;

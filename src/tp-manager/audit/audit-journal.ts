@@ -11,7 +11,7 @@ import {
   auditSameNumbers,
   faultOf,
 } from "../attempts/audit-rules.ts";
-import type { AttemptEvent } from "../attempts/payment.ts";
+import type { AttemptStep } from "../attempts/payment.ts";
 
 type Row = Record<string, SQLInputValue>;
 
@@ -32,12 +32,17 @@ export interface AuditReport {
 const STEP = "\u001e";
 const FIELD = "\u001f";
 
+const hasInput = "SELECT 1 FROM pragma_table_info('attempt_event') WHERE name = 'input'";
+
 const texts = {
-  attempts: `SELECT transaction_id, order_id, phase, request, state, baseline, ticket,
+  /** `input`: the expression of that column, which files of older versions do not have. */
+  attempts: (
+    input: string,
+  ) => `SELECT transaction_id, order_id, phase, request, state, baseline, ticket,
       hand_off.body AS body, json_extract(hand_off.body, '$.amountMinor') AS handed,
       hand_off.withdrawn AS withdrawn,
-      (SELECT group_concat(kind || char(31) || detail, char(30)) FROM
-        (SELECT kind, detail FROM attempt_event
+      (SELECT group_concat(kind || char(31) || detail || char(31) || input, char(30)) FROM
+        (SELECT kind, detail, ${input} AS input FROM attempt_event
          WHERE attempt_event.transaction_id = attempt.transaction_id ORDER BY id)) AS steps
     FROM attempt LEFT JOIN hand_off USING (transaction_id)
     WHERE attempt.rowid > ? AND attempt.rowid <= ? ORDER BY attempt.rowid`,
@@ -135,7 +140,9 @@ class Audit {
   }
 
   readAttempts(after: number, upTo: number): void {
-    for (const row of this.#database.prepare(texts.attempts).iterate(after, upTo)) {
+    const isKept = this.#database.prepare(hasInput).get() !== undefined;
+    const attempts = this.#database.prepare(texts.attempts(isKept ? "ifnull(input, '')" : "''"));
+    for (const row of attempts.iterate(after, upTo)) {
       this.#attempts += 1;
       this.#readAttempt(row as Row);
     }
@@ -239,26 +246,25 @@ function saleRow(row: Row): AuditedSale {
   return { ...aboutOf(row), state: parsed(row["state"]) };
 }
 
-function stepsOf(value: SQLInputValue | undefined): AttemptEvent[] {
+function stepsOf(value: SQLInputValue | undefined): AttemptStep[] {
   if (typeof value !== "string") return [];
-  return value.split(STEP).map((step) => {
-    const cut = step.indexOf(FIELD);
-    return new KeptStep(step.slice(0, cut), step.slice(cut + 1));
-  });
+  return value.split(STEP).map((step) => new KeptStep(step.split(FIELD)));
 }
 
 /** A step whose detail is read only when somebody looks at it: most are long and say nothing. */
-class KeptStep implements AttemptEvent {
+class KeptStep implements AttemptStep {
   readonly atMs = 0;
   readonly kind: string;
+  readonly input?: AttemptStep["detail"];
   readonly #text: string;
 
-  constructor(kind: string, text: string) {
+  constructor([kind = "", text = "", input = ""]: readonly string[]) {
     this.kind = kind;
     this.#text = text;
+    if (input !== "") this.input = parsed(input);
   }
 
-  get detail(): AttemptEvent["detail"] {
+  get detail(): AttemptStep["detail"] {
     return parsed(this.#text);
   }
 }

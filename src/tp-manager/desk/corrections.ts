@@ -54,8 +54,7 @@ export class Corrections {
     const writer = new AttemptWriter(attempt, this.#parts);
     const because = `charged: ${proofInWords(proof)}`;
     const kept = { because, proof: { ...proof, rules: RULES_VERSION } };
-    const detail = { report, toldBefore: attempt.state, ...kept };
-    const charged = writer.advance({ input: "found-charged", report }, "charged-late", detail);
+    const charged = writer.advance({ input: "found-charged", report, ...kept });
     const words =
       "the terminal kept a sale that it reported after it had ended the payment; the order had " +
       "been answered as not charged and is charged: see that the customer gets the goods, or " +
@@ -68,8 +67,7 @@ export class Corrections {
   #doubt(attempt: Attempt, report: TransactionReport, because: string): void {
     const { orderId } = attempt.request;
     const writer = new AttemptWriter(attempt, this.#parts);
-    const detail = { report, toldBefore: attempt.state, because };
-    writer.advance({ input: "found-doubtful", report }, "doubted-late", detail);
+    writer.advance({ input: "found-doubtful", report, because });
     const words =
       `order ${orderId} is unknown now: it had been answered as not charged, and the terminal ` +
       `holds a sale that can be this order's (${because}): compare, and settle it`;
@@ -97,9 +95,9 @@ export class Corrections {
     if (!attempt || now.last.kind !== "transaction") return undefined;
     const { report } = now.last;
     const writer = new AttemptWriter(attempt, this.#parts);
-    const input = { input: "proved-reversed", report } as const;
-    const reversed = writer.advance(input, "found-reversed", { report });
-    tellReversedBefore(writer, "the terminal has stored the reversal of this sale");
+    const because = "the terminal has stored the reversal of this sale";
+    const reversed = writer.advance({ input: "found-reversed", report, because });
+    tellReversedBefore(writer, because);
     this.#parts.settled(reversed);
     return attempt.request.orderId;
   }

@@ -12,6 +12,7 @@ import type { SaleToReverse } from "../matching/fresh-number.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import type { Baseline, HeldTerminal, TerminalFacts } from "../terminal/terminal.ts";
 import type { LateResults } from "./late-results.ts";
+import type { OneWay } from "./one-way.ts";
 import { PaymentRun } from "./payment-run.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { Recovery } from "./recovery.ts";
@@ -43,6 +44,7 @@ interface CommandParts {
   readonly unmatched: Pick<Unmatched, "found">;
   readonly matcher: Matcher;
   readonly lateResults: Pick<LateResults, "caughtUp" | "spokenFor">;
+  readonly oneWay: Pick<OneWay, "isOf" | "shown">;
   readonly reconciler: Pick<Reconciler, "sold">;
 }
 

@@ -5,29 +5,37 @@ import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import { storage } from "../attempts/failures.ts";
-import { canHaveLeft } from "../attempts/never-sent.ts";
-import { newestAttempts } from "../attempts/newest-attempts.ts";
-import { type Attempt, isCharged, isNotCharged, isPaying } from "../attempts/payment.ts";
+import {
+  type Attempt,
+  isCharged,
+  isNotCharged,
+  isPaying,
+  type Judgement,
+} from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
-import { referenceOf } from "../attempts/reference-policy.ts";
-import type { TerminalLog } from "../attempts/terminal-log.ts";
-import type { Terminal, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
+import { isReference, referenceOf } from "../attempts/reference-policy.ts";
+import type { SettledStray, TerminalLog } from "../attempts/terminal-log.ts";
+import { type Answer, proofInWords } from "../matching/answer.ts";
+import { isSameWord } from "../matching/one-way.ts";
+import type {
+  Terminal,
+  TerminalFacts,
+  ToldResult,
+  TransactionReport,
+} from "../terminal/terminal.ts";
 import type { Inquiries } from "./inquiries.ts";
+import type { OneWay } from "./one-way.ts";
 import { tellDifference, tellMismatch } from "./payment-run.ts";
-import {
-  ATTEMPTS_LOOKED_AT,
-  attemptOf,
-  contradicted,
-  isSameWord,
-  namedBy,
-  names,
-} from "./whose-result.ts";
 
 interface LateParts {
   readonly attempts: AttemptStore;
-  readonly terminalLog: Pick<TerminalLog, "keepStray" | "endStray" | "strays">;
+  readonly terminalLog: Pick<
+    TerminalLog,
+    "keepStray" | "endStray" | "strays" | "heldAs" | "heldReferences"
+  >;
   readonly terminal: TerminalFacts & Pick<Terminal, "takeLateResults" | "endWritten">;
+  readonly oneWay: Pick<OneWay, "late" | "named">;
   readonly clock: Clock;
   readonly log: Logger;
   readonly inquiries: Pick<Inquiries, "reconsider">;
@@ -35,21 +43,44 @@ interface LateParts {
   readonly settled: (attempt: Attempt) => void;
 }
 
-/** An approval of an earlier attempt, kept while the order was tried again, is one of these. */
-const STRAYS_LOOKED_AT = 1_000;
-
-/** A terminal that misses our acknowledgement tells its result again within seconds. */
-const REPEAT_MS = 30_000;
 const COUNT_AGAIN_MS = 1_000;
 
+/** The consequence of an attempt's result that comes behind its end. */
+type Follow =
+  /** The machine takes it: charged, not charged, or still in doubt. */
+  | "told-late"
+  /** The result says nothing new. */
+  | "nothing"
+  /** Another word about a charge: a note and an alarm. */
+  | "contradiction"
+  /** Told as not charged, and charged all the same. */
+  | "charged-late"
+  /** Told as not charged, and something was approved. */
+  | "doubted";
+
+const followTable: Readonly<
+  Record<"doubted" | "paid" | "denied", Readonly<Record<Judgement, Follow>>>
+> = {
+  doubted: {
+    ...{ agrees: "told-late", disagrees: "told-late" },
+    ...{ "not-good": "told-late", "no-result": "told-late" },
+  },
+  paid: {
+    ...{ agrees: "nothing", disagrees: "contradiction" },
+    ...{ "not-good": "contradiction", "no-result": "contradiction" },
+  },
+  denied: {
+    ...{ agrees: "charged-late", disagrees: "doubted" },
+    ...{ "not-good": "nothing", "no-result": "nothing" },
+  },
+};
+
 /**
- * Results that a terminal which cannot be asked tells after the end of their payment
- * (docs/design.md 3.25). Each is on disk before the driver acknowledges it.
+ * Results that a terminal which cannot be asked tells after the end of their payment: what follows
+ * of them is written (docs/design.md 3.25). Each is on disk before the driver acknowledges it.
  */
 export class LateResults {
   readonly #parts: LateParts;
-  /** The newest attempt whose result a former process had stored. */
-  #ended: { readonly transactionId: string; readonly atMs: number } | undefined;
   /** Until kept approvals are looked through again, after the journal had failed. */
   #uncounted: Timer | undefined;
   #isClosed = false;
@@ -59,14 +90,20 @@ export class LateResults {
   }
 
   /** Whether the result is on disk. Never throws for a journal that fails. */
-  take(report: TransactionReport): boolean {
-    const { log } = this.#parts;
+  take(told: ToldResult): boolean {
+    const { log, oneWay } = this.#parts;
     try {
-      if (this.#isHeardBefore(report)) return true;
-      const attempt = attemptOf(report, this.#parts);
+      const { report, answer } = oneWay.late(told);
+      if (answer.answer === "known") {
+        const { orderId } = answer;
+        log.warn({ orderId }, "the terminal told a stored result again");
+        return true;
+      }
+      const attempt = answer.answer === "one" ? answer.candidate.attempt : undefined;
       // Its payment has not written its end yet.
       if (attempt && isPaying(attempt.state)) return false;
-      if (!attempt || !this.#belongs(attempt, report)) this.#withoutOrder(report);
+      const because = answer.answer === "one" ? proofInWords(answer.proof) : "";
+      if (!attempt || !this.#belongs(attempt, report, because)) this.#withoutOrder(report, answer);
       return true;
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
@@ -89,9 +126,9 @@ export class LateResults {
     const { report, judgement } = state.last ?? {};
     if (!report || (judgement !== "agrees" && judgement !== "not-good")) return attempt;
     const writer = new AttemptWriter(attempt, this.#parts);
-    const input = { input: "told-late", report, judgement } as const;
-    const after = writer.advance(input, "told-late", { report, judgement, wasStored: true });
-    this.#ended = { transactionId: after.transactionId, atMs: this.#parts.clock.monotonicMs() };
+    const because = "the result was on disk before the payment's end";
+    const input = { input: "told-late", report, judgement, wasStored: true, because } as const;
+    const after = writer.advance(input);
     if (isCharged(after.state)) this.#parts.settled(after);
     this.wasInVain(after);
     return after;
@@ -99,10 +136,10 @@ export class LateResults {
 
   /** At start: what a former process had kept, and did not live to make count. */
   begin(): void {
-    const { attempts, terminalLog } = this.#parts;
-    for (const { report, finding } of terminalLog.strays(STRAYS_LOOKED_AT)) {
-      const named = finding === "held" && names(report) ? namedBy(report, attempts) : undefined;
-      const latest = named && attempts.latest(named.request.orderId);
+    const { attempts, terminalLog, oneWay } = this.#parts;
+    const kept = new Set(terminalLog.heldReferences().filter(isReference));
+    for (const { request } of oneWay.named(kept)) {
+      const latest = attempts.latest(request.orderId);
       if (latest) this.wasInVain(latest);
     }
   }
@@ -170,43 +207,37 @@ export class LateResults {
       const latest = attempts.latest(orderId);
       return latest !== undefined && !isNotCharged(latest.state);
     };
-    const held = terminalLog.strays(STRAYS_LOOKED_AT).filter(({ finding }) => finding === "held");
     const because = "no later attempt of its order was charged";
-    for (const { report, seenAtMs } of held.reverse()) {
-      // Nothing of the archive changes, and what was never sent has no result.
-      const ofIts = attempts
-        .ofOrder(orderId)
-        .find((one) => one.baseline && report.reference === referenceOf(one.transactionId));
-      if (!ofIts || isSpokenFor()) continue;
+    for (const { report, seenAtMs, ofIts, others } of this.#kept(orderId)) {
+      if (isSpokenFor()) continue;
       const words = [state, ofIts.state].map((of) => isNotCharged(of) && of.settled);
       const hasWord = words.some(Boolean) || seenAtMs !== null;
-      if (hasWord && isNotCharged(ofIts.state)) this.#askPerson(ofIts, report);
-      else if (!this.#belongs(ofIts, report)) continue;
-      for (const { id, report: again } of held) {
+      if (hasWord && isNotCharged(ofIts.state)) this.#askPerson(ofIts, report, because);
+      else if (!this.#belongs(ofIts, report, because)) continue;
+      for (const { id, report: again } of others) {
         if (id === null || !isSameWord(report, again)) continue;
         terminalLog.endStray(id, clock.now(), "known", because);
       }
     }
   }
 
-  /**
-   * The result that a former process had stored and not acknowledged comes again, and nothing in it
-   * names its attempt. With a payment since it could be that one's too.
-   */
-  #isHeardBefore(report: TransactionReport): boolean {
-    const { attempts, clock, log } = this.#parts;
-    const ended = this.#ended;
-    if (!ended || clock.monotonicMs() - ended.atMs > REPEAT_MS) return false;
-    if (names(report)) return false;
-    const known = newestAttempts(attempts, ATTEMPTS_LOOKED_AT);
-    const newest = known.find((attempt) => canHaveLeft(attempts, attempt));
-    if (newest?.transactionId !== ended.transactionId || !isToldAgain(newest, report)) return false;
-    log.warn({ transactionId: newest.transactionId }, "the terminal told a stored result again");
-    return true;
+  /** Kept results that carry the reference of an attempt of the order, the oldest first. */
+  #kept(orderId: string) {
+    const { attempts, terminalLog } = this.#parts;
+    // Nothing of the archive changes, and what was never sent has no result.
+    const sent = attempts.ofOrder(orderId).filter(({ baseline }) => baseline !== null);
+    return sent
+      .flatMap((ofIts) => {
+        const others: readonly SettledStray[] = terminalLog.heldAs(
+          referenceOf(ofIts.transactionId),
+        );
+        return others.map((kept) => ({ ...kept, ofIts, others }));
+      })
+      .sort((a, b) => (a.id ?? 0) - (b.id ?? 0));
   }
 
   /** false: nothing was made of it, and it is no order's. */
-  #belongs(attempt: Attempt, told: TransactionReport): boolean {
+  #belongs(attempt: Attempt, told: TransactionReport, because: string): boolean {
     const { state, request } = attempt;
     // A result that names its attempt need not repeat what was asked.
     const report = {
@@ -216,28 +247,33 @@ export class LateResults {
     };
     const order = { amountMinor: request.amountMinor, currencyNumeric: request.currency.numeric };
     const judgement = judgeReport(order, report);
-    if (isInDoubt(state)) {
-      if ("sale" in state) return false;
-      this.#endDoubt(attempt, report, judgement);
-      return true;
+    switch (rowOf(state)?.[judgement]) {
+      case undefined:
+        return false;
+      case "told-late":
+        this.#endDoubt(attempt, report, judgement, because);
+        return true;
+      case "nothing":
+        return true;
+      case "contradiction":
+        this.#contradicted(attempt, report, judgement);
+        return true;
+      case "charged-late":
+        return this.#charge(attempt, report, because);
+      case "doubted":
+        return this.#doubtAgain(attempt, report, because);
     }
-    if (isCharged(state)) return this.#ofCharged(attempt, report, judgement);
-    if (!isNotCharged(state)) return false;
-    if (judgement === "not-good" || judgement === "no-result") return true;
-    return judgement === "agrees"
-      ? this.#charge(attempt, report)
-      : this.#doubtAgain(attempt, report, judgement);
   }
 
   #endDoubt(
     attempt: Attempt,
     report: TransactionReport,
-    judgement: ReturnType<typeof judgeReport>,
+    judgement: Judgement,
+    because: string,
   ): void {
     const { inquiries, settled } = this.#parts;
     const writer = new AttemptWriter(attempt, this.#parts);
-    const input = { input: "told-late", report, judgement } as const;
-    const after = writer.advance(input, "told-late", { report, judgement });
+    const after = writer.advance({ input: "told-late", report, judgement, because });
     this.wasInVain(after);
     if (judgement === "disagrees") tellMismatch(writer, report, "it cannot be refused");
     writer.log("warn", { judgement }, `the terminal told the result late: ${after.state.phase}`);
@@ -247,22 +283,18 @@ export class LateResults {
     settled(after);
   }
 
-  /** A repeat, because our acknowledgement was lost, or a contradiction. */
-  #ofCharged(attempt: Attempt, report: TransactionReport, judgement: string): boolean {
-    if (judgement === "agrees") return true;
+  #contradicted(attempt: Attempt, report: TransactionReport, judgement: Judgement): void {
     const writer = new AttemptWriter(attempt, this.#parts);
     writer.note("told-after-charge", { report, judgement });
     const words = "the terminal told another result of an order that it had told as charged";
     writer.log("error", { alarm: "report-mismatch" }, words);
-    return true;
   }
 
   /** The order was told as not charged. false: it was tried again since. */
-  #charge(attempt: Attempt, report: TransactionReport): boolean {
+  #charge(attempt: Attempt, report: TransactionReport, because: string): boolean {
     if (this.#wasTriedAgain(attempt)) return false;
     const writer = new AttemptWriter(attempt, this.#parts);
-    const detail = { report, toldBefore: attempt.state };
-    const charged = writer.advance({ input: "found-charged", report }, "charged-late", detail);
+    const charged = writer.advance({ input: "found-charged", report, because });
     const words =
       "the terminal told a sale after the order had been answered as not charged; the order is " +
       "charged: see that the customer gets the goods, or give the money back";
@@ -284,41 +316,39 @@ export class LateResults {
   }
 
   /** An approval of something else than was asked. false: the order was tried again since. */
-  #doubtAgain(attempt: Attempt, report: TransactionReport, judgement: "disagrees"): boolean {
+  #doubtAgain(attempt: Attempt, report: TransactionReport, because: string): boolean {
     if (this.#wasTriedAgain(attempt)) return false;
-    const writer = this.#doubt(attempt, report, judgement);
+    const writer = this.#doubt(attempt, report, because);
     tellMismatch(writer, report, "the order had been answered as not charged");
     return true;
   }
 
-  #doubt(attempt: Attempt, report: TransactionReport, judgement: "disagrees"): AttemptWriter {
+  #doubt(attempt: Attempt, report: TransactionReport, because: string): AttemptWriter {
     const writer = new AttemptWriter(attempt, this.#parts);
-    const detail = { report, judgement, toldBefore: attempt.state };
-    writer.advance({ input: "found-doubtful", report, judgement }, "doubted-late", detail);
+    writer.advance({ input: "found-doubtful", report, judgement: "disagrees", because });
     this.#parts.inquiries.reconsider();
     return writer;
   }
 
-  #doubtContradicted(report: TransactionReport): void {
-    const attempt = names(report) ? undefined : contradicted(report, this.#parts.attempts);
-    if (attempt && !this.#wasTriedAgain(attempt)) this.#askPerson(attempt, report);
-  }
-
   /** Unknown until a person settles it, or an approval names it that none did before. */
-  #askPerson(attempt: Attempt, report: TransactionReport): void {
+  #askPerson(attempt: Attempt, report: TransactionReport, because: string): void {
     const { orderId } = attempt.request;
     const words =
       `order ${orderId} is unknown now: it had been answered as not charged, and the terminal ` +
       "tells a sale that is its own or another's: compare, and settle it";
-    this.#doubt(attempt, report, "disagrees").log("error", { alarm: PAYMENT_UNKNOWN }, words);
+    this.#doubt(attempt, report, because).log("error", { alarm: PAYMENT_UNKNOWN }, words);
   }
 
-  #withoutOrder(report: TransactionReport): void {
+  #withoutOrder(report: TransactionReport, answer: Answer): void {
     const { terminalLog, terminal, clock, log } = this.#parts;
     const { good, resultCode, amountMinor } = report;
     const told = { good, resultCode, amountMinor };
     const { identity } = terminal.state;
-    if (good) this.#doubtContradicted(report);
+    const { candidates = [], because = "" } = answer.answer === "many" ? answer : {};
+    for (const { attempt } of good ? candidates : []) {
+      const isDenied = isNotCharged(attempt.state) && !this.#wasTriedAgain(attempt);
+      if (isDenied) this.#askPerson(attempt, report, because);
+    }
     // A refusal too: told again it says nothing of a later order.
     const [newest] = terminalLog.strays(1);
     if (!good && newest && isSameWord(newest.report, report)) return;
@@ -327,14 +357,25 @@ export class LateResults {
     if (!good || id === undefined) return;
     terminalLog.endStray(id, clock.now(), "held", "the terminal told it, and no order fits");
     const words = "the terminal told a sale that no order asked for, or that several fit";
-    log.error({ alarm: "sale-without-order", ...told }, words);
+    log.error({ alarm: "sale-without-order", ...told, ...namedIn(answer) }, words);
   }
 }
 
-/** A result without an order need not tell what was asked for. */
-function isToldAgain({ state, request }: Attempt, report: TransactionReport): boolean {
-  const { amountMinor, good, resultCode } = report;
-  const isAmount = amountMinor === null || amountMinor === request.amountMinor;
-  if (isCharged(state)) return good && isAmount && state.report.maskedPan === report.maskedPan;
-  return isNotCharged(state) && !good && state.outcome.terminalCode === resultCode;
+/** undefined: no result of a sale is waited for in this state, nor was one told. */
+function rowOf(state: Attempt["state"]): Readonly<Record<Judgement, Follow>> | undefined {
+  if (isInDoubt(state)) return "sale" in state ? undefined : followTable.doubted;
+  if (isCharged(state)) return followTable.paid;
+  return isNotCharged(state) ? followTable.denied : undefined;
+}
+
+/** The orders that can have a result, or nearly can, for the words of an alarm. */
+function namedIn(answer: Answer): object {
+  switch (answer.answer) {
+    case "many":
+      return { candidates: answer.candidates.map(({ attempt }) => attempt.request.orderId) };
+    case "none":
+      return { near: answer.near.map(({ attempt, but }) => `${attempt.request.orderId}: ${but}`) };
+    default:
+      return {};
+  }
 }

@@ -1,8 +1,7 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import { isoTime, type Timer } from "../../shared/time.ts";
+import type { Timer } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
-import { mayBeKeptBack, mayBeOfEarlier } from "../attempts/kept-back-policy.ts";
 import { newestAttempts } from "../attempts/newest-attempts.ts";
 import {
   type Attempt,
@@ -14,7 +13,7 @@ import {
   saleOf,
 } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
-import { concernsAttempt, referenceOf } from "../attempts/reference-policy.ts";
+import { referenceOf } from "../attempts/reference-policy.ts";
 import { compareReports, mayBeAnotherSale, namesAnotherSale } from "../matching/comparison.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import type {
@@ -28,12 +27,14 @@ import type {
   TerminalFacts,
   TransactionReport,
 } from "../terminal/terminal.ts";
+import type { OneWay } from "./one-way.ts";
 
 interface RunParts extends WriterParts {
   readonly attempts: WriterParts["attempts"] & Pick<AttemptStore, "unfinished" | "newest">;
   readonly terminal: HeldTerminal & Pick<TerminalFacts, "capabilities">;
   readonly paymentTimeoutMs: number;
   readonly matcher: Pick<Matcher, "knownInPayment">;
+  readonly oneWay: Pick<OneWay, "isOf" | "shown">;
 }
 
 /**
@@ -64,7 +65,7 @@ export class PaymentRun {
    * journal then still says "sent", and recovery asks the terminal.
    */
   async finish(): Promise<Attempt> {
-    const { terminal, clock, paymentTimeoutMs } = this.#parts;
+    const { terminal, clock, paymentTimeoutMs, oneWay } = this.#parts;
     const { request, transactionId } = this.#writer.attempt;
     this.#timer = clock.startTimer("payment time limit", paymentTimeoutMs, () => {
       const detail = { paymentTimeoutMs };
@@ -87,8 +88,8 @@ export class PaymentRun {
           inStep: () => this.#isInStep,
         },
         {
-          report: (report) => this.#report(report),
-          concerns: (report) => this.#concerns(report),
+          report: (report) => this.#report(oneWay.shown(report, this.#writer.attempt)),
+          concerns: (told) => oneWay.isOf(this.#writer.attempt, told),
           ...observe(this.#writer),
         },
       );
@@ -140,7 +141,7 @@ export class PaymentRun {
     if (!goods) return "other";
     if (goods.decision) return sameDecision(goods.decision, decision) ? "decided" : "other";
     if (this.#isOver) return "other";
-    this.#writer.advance({ input: "decide", decision }, "goods-decided", { ...decision, why });
+    this.#writer.advance({ input: "decide", decision, why });
     this.#timer?.clear();
     this.#parts.terminal.decideGoods?.(decision);
     return "taken";
@@ -161,22 +162,6 @@ export class PaymentRun {
     return !this.#isOver && isApproved(this.#writer.attempt.state);
   }
 
-  /** Throws when the journal cannot be read. */
-  #concerns(report: TransactionReport): boolean {
-    const { transactionId, request } = this.#writer.attempt;
-    if (!concernsAttempt(report, transactionId, request.amountMinor)) return false;
-    const { attempts, terminal } = this.#parts;
-    if (!terminal.capabilities.sharesLine) return true;
-    const others = attempts.unfinished().filter((open) => open.transactionId !== transactionId);
-    if (!mayBeOfEarlier(report, others)) return true;
-    const newest = newestAttempts(attempts, EARLIER_LOOKED_AT);
-    const earlier = newest.filter((attempt) => attempt.transactionId !== transactionId);
-    if (!mayBeOfEarlier(report, mayBeKeptBack(earlier))) return true;
-    const words = "the terminal told a result that can be that of an earlier order in doubt";
-    this.#writer.log("warn", { amountMinor: report.amountMinor }, words);
-    return false;
-  }
-
   #report(report: TransactionReport): "accept" | "refuse" | "hold" {
     const { state, request } = this.#writer.attempt;
     const { matcher } = this.#parts;
@@ -194,10 +179,8 @@ export class PaymentRun {
     const known = report.good ? matcher.knownInPayment(report, this.#writer.attempt) : undefined;
     const judgement = known === undefined ? judgeReport(order, report) : "disagrees";
     if (judgement === "agrees" && request.delivery && !goods) return this.#hold(report);
-    this.#writer.advance({ input: "report", report, judgement }, "report", {
-      ...{ judgement, report },
-      ...(known === undefined ? {} : { because: known }),
-    });
+    const because = known === undefined ? {} : { because: known };
+    this.#writer.advance({ input: "report", report, judgement, ...because });
     if (judgement !== "disagrees") {
       tellDifference(this.#writer, report);
       return "accept";
@@ -229,7 +212,7 @@ export class PaymentRun {
   }
 
   #refuseSecond(report: TransactionReport): "refuse" {
-    this.#writer.advance({ input: "second-sale", report }, "second-sale", { report });
+    this.#writer.advance({ input: "second-sale", report });
     return "refuse";
   }
 
@@ -237,10 +220,7 @@ export class PaymentRun {
     const { clock } = this.#parts;
     const windowMs = (this.#writer.attempt.request.delivery?.withinSeconds ?? 0) * 1000;
     const decideByMs = clock.now() + windowMs;
-    const attempt = this.#writer.advance({ input: "hold", report, decideByMs }, "approved", {
-      report,
-      decideBy: isoTime(decideByMs),
-    });
+    const attempt = this.#writer.advance({ input: "hold", report, decideByMs });
     this.#timer?.clear();
     this.#timer = clock.startTimer("goods window", windowMs, () => this.#windowIsOver());
     this.#approved.resolve(attempt);
@@ -279,20 +259,14 @@ export function tellDifference(writer: AttemptWriter, { good, differs }: Transac
 /** Prompts and acknowledgements are treated alike for every financial command. */
 export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> {
   return {
-    acknowledged: () => writer.heard({ input: "acknowledged" }, "acknowledged"),
+    acknowledged: () => writer.heard({ input: "acknowledged" }),
     prompt: (prompt: Prompt) => writer.prompted(prompt),
   };
 }
 
 /** `cancelled`: we had asked the terminal to cancel. */
 export function writeEnd(writer: AttemptWriter, end: PaymentEnd, cancelled = false): Attempt {
-  const { end: kind, ...detail } = end;
-  return writer.advance(
-    { input: "end", end, cancelled },
-    `end-${kind}`,
-    detail,
-    "ticket" in end ? end.ticket : "",
-  );
+  return writer.advance({ input: "end", end, ...(cancelled ? { cancelled } : {}) });
 }
 
 export function orderOf(request: PaymentRequest): PaymentOrder {
@@ -312,9 +286,6 @@ function sameDecision(a: GoodsDecision, b: GoodsDecision): boolean {
     decision.goods === "partly-issued" ? decision.amountMinor : null;
   return a.goods === b.goods && part(a) === part(b);
 }
-
-/** More without a result than any terminal keeps one back for. */
-const EARLIER_LOOKED_AT = 500;
 
 /**
  * Whether journal and terminal agree on everything before this attempt: nothing else is unsettled,

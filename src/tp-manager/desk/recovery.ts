@@ -1,6 +1,7 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
+import type { NoteKind } from "../attempts/attempt-event.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type UnwrittenStep } from "../attempts/attempt-writer.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
@@ -199,23 +200,21 @@ export class Recovery {
     unwritten: UnwrittenStep[] = [],
   ): Attempt {
     const writer = new AttemptWriter(attempt, { ...this.#parts, unwritten });
-    const interrupted = writer.advance({ input: "interrupted", ...how }, "interrupted", how);
+    const interrupted = writer.advance({ input: "interrupted", ...how });
     return this.#parts.lateResults.endStored(interrupted);
   }
 
   #conclude(before: Attempt, conclusion: Conclusion, look: Look | null): void {
     const writer = new AttemptWriter(before, this.#parts);
-    const detail = { because: conclusion.because, observation: look };
+    const grounds = { because: conclusion.because, observation: look };
     const { matcher } = this.#parts;
     if (look) matcher.learn(look);
     switch (conclusion.verdict) {
       case "charged": {
         const { report, because } = conclusion;
-        const input = { input: "proved-charged", report } as const;
         const proof = this.#proofOf(before, report, because);
-        const attempt = writer.advance(input, "recovery-charged", {
-          ...detail,
-          report,
+        const attempt = writer.advance({
+          ...{ input: "proved-charged", report, observation: look },
           because: `charged: ${proofInWords(proof)}`,
           proof: { ...proof, rules: RULES_VERSION },
         });
@@ -223,18 +222,16 @@ export class Recovery {
         this.#parts.settled(attempt);
         return;
       }
-      case "not-charged": {
-        const input = { input: "proved-not-charged", message: conclusion.because } as const;
-        writer.advance(input, "recovery-not-charged", detail);
+      case "not-charged":
+        writer.advance({ input: "proved-not-charged", ...grounds });
         return;
-      }
       case "reversed": {
-        const input = { input: "proved-reversed", report: conclusion.report } as const;
-        this.#parts.settled(writer.advance(input, "recovery-reversed", detail));
+        const { report } = conclusion;
+        this.#parts.settled(writer.advance({ input: "proved-reversed", report, ...grounds }));
         return;
       }
       case "not-reversed":
-        writer.advance({ input: "proved-not-reversed" }, "recovery-not-reversed", detail);
+        writer.advance({ input: "proved-not-reversed", ...grounds });
         return;
       default: {
         const { transactionId, request } = before;
@@ -261,7 +258,7 @@ export class Recovery {
     return isIts ? answer.proof : { facts: [because], assumes: ["storage-real"] };
   }
 
-  #note(transactionId: string, kind: string, verdict: Verdict, look: Look | null): void {
+  #note(transactionId: string, kind: NoteKind, verdict: Verdict, look: Look | null): void {
     this.#parts.attempts.addEvent(transactionId, {
       atMs: this.#parts.clock.now(),
       kind,

@@ -3,7 +3,6 @@ import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
-import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import type { SaleToReverse } from "../matching/fresh-number.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
@@ -31,15 +30,12 @@ export async function runReversal(
   invariant(sale.receiptNumber !== null, "a reversal names a receipt");
   const writer = new AttemptWriter(attempt, parts);
   if (reversedBefore) {
-    const input = { input: "proved-reversed", report: reversedBefore } as const;
-    const found = writer.advance(input, "found-reversed", { report: reversedBefore });
-    tellReversedBefore(writer, "the terminal's last transaction is the reversal of this sale");
+    const because = "the terminal's last transaction is the reversal of this sale";
+    const found = writer.advance({ input: "found-reversed", report: reversedBefore, because });
+    tellReversedBefore(writer, because);
     return found;
   }
-  writer.advance({ input: "reverse", baseline }, REVERSAL_BEGINS, {
-    receiptNumber: sale.receiptNumber,
-    baseline,
-  });
+  writer.advance({ input: "reverse", baseline });
   const { goodsWindowSeconds: _, ...order } = orderOf(request);
   const end = await terminal.reverse(
     {
@@ -70,7 +66,8 @@ function write(
 ): "accept" {
   const known = report.good ? matcher.knownInPayment(report, writer.attempt) : undefined;
   const judgement = known === undefined ? judgeReversal(sale, report) : "disagrees";
-  writer.advance({ input: "report", report, judgement }, "reversal-report", { judgement, report });
+  const because = known === undefined ? {} : { because: known };
+  writer.advance({ input: "report", report, judgement, ...because });
   if (judgement === "disagrees") {
     const { amountMinor, originalTrace, maskedPan } = report;
     const told = { alarm: "reversal-mismatch", amountMinor, originalTrace, maskedPan };

@@ -12,6 +12,7 @@ import type { ReconciliationStore } from "../attempts/reconciliation.ts";
 import type { StoreDoubt } from "../attempts/store-doubt.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { RecordStore } from "../matching/journal-view.ts";
+import type { Learned, LearnedStore } from "../matching/learned.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import type { Baseline, Terminal } from "../terminal/terminal.ts";
 import { Corrections } from "./corrections.ts";
@@ -20,8 +21,8 @@ import { Inquiries } from "./inquiries.ts";
 import { KeptStatus } from "./kept-status.ts";
 import { LastSilence } from "./last-silence.ts";
 import { LateResults } from "./late-results.ts";
-import { refusedBeside } from "./not-told-apart.ts";
 import { type Obstacle, obstaclesOf } from "./obstacles.ts";
+import { OneWay } from "./one-way.ts";
 import { Reconciler } from "./reconciler.ts";
 import { Recovery } from "./recovery.ts";
 import { RunningPayment } from "./running-payment.ts";
@@ -71,6 +72,9 @@ interface DeskParts {
   readonly probation?: OnProbation | undefined;
   /** Whether the journal can be written; missing: nobody looks. */
   readonly proof?: WriteProof | undefined;
+  readonly learned: LearnedStore;
+  /** A word that changes with the protocol and its settings. */
+  readonly setup: string;
 }
 
 interface DeskGuard extends ClosingGuard {
@@ -99,6 +103,7 @@ export class TerminalDesk implements Doubts {
   readonly #recovery: Recovery;
   readonly #unmatched: Unmatched;
   readonly #lateResults: LateResults;
+  readonly #oneWay: OneWay;
   readonly #reconciler: Reconciler;
   /** The driver's facts and news for other rooms. */
   readonly terminal: TerminalView;
@@ -145,7 +150,9 @@ export class TerminalDesk implements Doubts {
       asking: () => this.#keepEvidence(),
     });
     const shared = { ...parts, ...settings, settled, inquiries: this.#inquiries };
-    const lateResults = new LateResults(shared);
+    const oneWay = new OneWay(parts);
+    this.#oneWay = oneWay;
+    const lateResults = new LateResults({ ...shared, oneWay });
     this.#lateResults = lateResults;
     this.#recovery = new Recovery({ ...shared, lateResults });
     this.#unmatched = new Unmatched({ ...shared, corrections: new Corrections(shared) });
@@ -154,7 +161,7 @@ export class TerminalDesk implements Doubts {
     this.commands = new FinancialCommands({
       ...shared,
       ...{ turn: this.#turn, gate, recovery: this.#recovery, unmatched: this.#unmatched },
-      ...{ lateResults, reconciler },
+      ...{ lateResults, oneWay, reconciler },
     });
     this.running = new RunningPayment(this.#turn, terminal, () => this.isAsking);
     this.upkeep = new Upkeep({
@@ -179,9 +186,9 @@ export class TerminalDesk implements Doubts {
     this.#recovery.begin();
     this.#unmatched.begin();
     if (this.#parts.terminal.takeLateResults) this.#lateResults.begin();
-    this.#parts.terminal.takeLateResults?.((report) => {
+    this.#parts.terminal.takeLateResults?.((told) => {
       probation?.received();
-      return this.#lateResults.take(report);
+      return this.#lateResults.take(told);
     });
     this.#keepEvidence();
     void probation?.over.then(() => this.#keepEvidence());
@@ -217,9 +224,14 @@ export class TerminalDesk implements Doubts {
     });
   }
 
-  /** See {@link refusedBeside}. */
+  /** See {@link OneWay.refusedBeside}. */
   get refusedBeside(): readonly Attempt[] {
-    return refusedBeside(this.#parts);
+    return this.#oneWay.refusedBeside;
+  }
+
+  /** The facts that the terminal has shown. Throws when the journal cannot be read. */
+  get learned(): Learned {
+    return this.#oneWay.learned;
   }
 
   get blockedBy(): string | undefined {
@@ -268,15 +280,13 @@ export class TerminalDesk implements Doubts {
    */
   settle(
     attempt: Attempt,
-    found: Omit<Extract<AttemptInput, { input: "settled" }>, "input">,
-    word: { readonly outcome: string; readonly note: string },
+    word: Omit<Extract<AttemptInput, { input: "settled" }>, "input">,
   ): Attempt {
     const writer = new AttemptWriter(attempt, this.#parts);
-    const settled = storage(
-      () => writer.advance({ input: "settled", ...found }, "settled-by-operator", word),
-      "no",
-    );
-    writer.log("warn", word, "settled by an operator");
+    const settled = storage(() => writer.advance({ input: "settled", ...word }), "no");
+    storage(() => this.#oneWay.settled(attempt, settled), "unknown");
+    const { report: _, ...said } = word;
+    writer.log("warn", said, "settled by an operator");
     this.#inquiries.reconsider();
     this.#parts.settled();
     return this.#lateResults.spokenFor(settled);

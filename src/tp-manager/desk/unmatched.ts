@@ -99,8 +99,6 @@ export class Unmatched {
       const answer = matcher.newSale(now);
       if (!answer) return false;
       const candidates = candidatesIn(answer);
-      // What no order here can have made may be of a journal that was lost.
-      this.#parts.guard.noteSale(now);
       const isReversal = candidates.length > 0 && candidates.every(({ as }) => as === "reversal");
       if (isReversal) return false;
       if (!matcher.isShared && (candidates.length > 0 || this.#isInDoubt)) {
@@ -126,13 +124,14 @@ export class Unmatched {
     if (kept === "repeated") return false;
     // First of all, so that it is asked about whatever fails behind this line.
     this.#ask({ id: kept, ...seen });
+    // The payment is refused now, and may be what the terminal shows: no begin will look at it.
+    if (answer) this.#parts.guard.noteSale(now);
     const { receiptNumber, traceNumber, amountMinor } = report;
     const told = { alarm: "unexpected-report", receiptNumber, traceNumber, amountMinor };
     const what = answer ? "sale that no order knows" : "reversal that nobody here asked for";
-    const about = answer === null ? "" : `; ${candidateWords(answer)}`;
     log.error(
       { ...told, ...ordersIn(answer) },
-      `the terminal has stored a ${what}; it is asked about${about}`,
+      `the terminal has stored a ${what}; it is asked about${aboutWhom(answer)}`,
     );
     return true;
   }
@@ -293,7 +292,7 @@ export class Unmatched {
         },
         `the terminal holds a ${what} that no order asked for: ` +
           `receipt ${receiptNumber ?? "unknown"}, ${amountOf(report)}` +
-          (answer === null ? "" : `; ${candidateWords(answer)}`),
+          aboutWhom(answer),
       );
     }
     if (finding === "unclear") {
@@ -338,6 +337,12 @@ function ordersIn(answer: Answer | null): {
 }
 
 const nearIn = (answer: Answer): readonly Near[] => (answer.answer === "none" ? answer.near : []);
+
+/** Of an alarm's words: the orders that are candidates, or near; empty without one. */
+function aboutWhom(answer: Answer | null): string {
+  const isNamed = answer !== null && [...candidatesIn(answer), ...nearIn(answer)].length > 0;
+  return isNamed ? `; ${candidateWords(answer)}` : "";
+}
 
 function candidateWords(answer: Answer): string {
   const orders = candidatesIn(answer).map(({ attempt }) => `order ${attempt.request.orderId}`);

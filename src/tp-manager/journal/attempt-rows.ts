@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
+import type { NoteStep } from "../attempts/attempt-event.ts";
 import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
 import {
   type Attempt,
-  type AttemptEvent,
   type AttemptState,
+  type AttemptStep,
   begun,
   isCharged,
   isNotCharged,
@@ -20,6 +21,7 @@ import type { TransactionReport } from "../terminal/terminal.ts";
 import type { ArchivedRows } from "./archived-rows.ts";
 import {
   attemptColumns,
+  endedStatuses,
   type Listings,
   listings,
   phaseIn,
@@ -48,7 +50,8 @@ const texts = {
   orderOf: `SELECT order_id FROM attempt WHERE transaction_id = ?1
     UNION ALL SELECT order_id FROM archived_order WHERE transaction_id = ?1`,
   events: "SELECT * FROM attempt_event WHERE transaction_id = ? ORDER BY id",
-  addEvent: "INSERT INTO attempt_event (transaction_id, at_ms, kind, detail) VALUES (?, ?, ?, ?)",
+  addEvent: `INSERT INTO attempt_event (transaction_id, at_ms, kind, detail, input)
+    VALUES (?, ?, ?, ?, ?)`,
   insert: `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency,
       generated_id, phase, request, state, baseline, started_at_ms, ended_at_ms,
       after_telecollection)
@@ -77,6 +80,9 @@ const texts = {
     WHERE attempt.rowid < ? ORDER BY attempt.rowid DESC LIMIT ?`,
   newestAlone: `SELECT ${attemptColumns}, rowid AS position FROM attempt WHERE rowid < ?
     ORDER BY rowid DESC LIMIT ?`,
+  begunSince: `SELECT transaction_id FROM attempt INDEXED BY attempt_status
+    WHERE status IN (${endedStatuses.map((status) => `'${status}'`).join(", ")})
+      AND started_at_ms >= ?`,
   startOf: "SELECT started_at_ms FROM attempt WHERE rowid >= ? ORDER BY rowid LIMIT 1",
   laterEvents: `SELECT * FROM attempt_event WHERE id >
       (SELECT min(id) FROM attempt_event WHERE transaction_id = ?)
@@ -117,7 +123,7 @@ export class AttemptRows implements AttemptStore {
   readonly #statements: Statements;
   #known: Known | undefined;
   /** Told every step of an attempt once it is on disk. Must not throw. */
-  onStep: (attempt: Attempt, step: AttemptEvent) => void = () => {};
+  onStep: (attempt: Attempt, step: AttemptStep) => void = () => {};
 
   constructor(
     statements: Statements,
@@ -159,11 +165,12 @@ export class AttemptRows implements AttemptStore {
     return row && String(row["order_id"]);
   }
 
-  events(transactionId: string): AttemptEvent[] {
+  events(transactionId: string): AttemptStep[] {
     return this.#sql.events.all(transactionId).map((row) => ({
       atMs: Number(row["at_ms"]),
       kind: String(row["kind"]),
       detail: readJson(row["detail"]),
+      ...(row["input"] === null ? {} : { input: readJson(row["input"]) }),
     }));
   }
 
@@ -185,7 +192,7 @@ export class AttemptRows implements AttemptStore {
       const before = this.#mustRead(transactionId);
       const changes = this.#updateRow(before, change);
       invariant(changes === 1, `attempt ${transactionId} is not ${change.from} in the journal`);
-      for (const step of steps) this.addEvent(transactionId, step);
+      for (const step of steps) this.addStep(transactionId, step);
       if (handOff) this.#handOffs.add(transactionId, handOff);
       if (withdraw) this.#handOffs.withdraw(transactionId);
       const endedAtMs = phaseTable[state.phase].open === null ? event.atMs : null;
@@ -222,8 +229,13 @@ export class AttemptRows implements AttemptStore {
     ).changes;
   }
 
-  addEvent(transactionId: string, { atMs, kind, detail }: AttemptEvent): void {
-    this.#sql.addEvent.run(transactionId, atMs, kind, JSON.stringify(detail));
+  addEvent(transactionId: string, note: NoteStep): void {
+    this.addStep(transactionId, note);
+  }
+
+  addStep(transactionId: string, { atMs, kind, detail, input }: AttemptStep): void {
+    const kept = input === undefined ? null : JSON.stringify(input);
+    this.#sql.addEvent.run(transactionId, atMs, kind, JSON.stringify(detail), kept);
   }
 
   list(page: ListPage): ListedAttempt[] {
@@ -256,6 +268,10 @@ export class AttemptRows implements AttemptStore {
     }
     const rows = this.#sql.newestAlone.all(before ?? Number.MAX_SAFE_INTEGER, limit);
     return rows.map((row) => ({ attempt: readAttempt(row), position: Number(row["position"]) }));
+  }
+
+  begunSince(atMs: number): string[] {
+    return this.#sql.begunSince.all(atMs).map((row) => String(row["transaction_id"]));
   }
 
   listArchived(page: ListPage): ListedAttempt[] {

@@ -1,4 +1,5 @@
 import type { KnownOrder } from "../../shared/ipc/contract.ts";
+import { eventAt, stepOf } from "../attempts/attempt-event.ts";
 import { canHaveLeft } from "../attempts/never-sent.ts";
 import { type Attempt, isCharged, isReversed, saleOf } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
@@ -9,12 +10,7 @@ import {
   type StoreDoubt,
   type TakenPage,
 } from "../attempts/store-doubt.ts";
-import {
-  newerState,
-  openReturnOf,
-  requestTakenOver,
-  TAKEN_OVER_STEP,
-} from "../attempts/taken-over.ts";
+import { newerState, openReturnOf, requestTakenOver } from "../attempts/taken-over.ts";
 import { compareReports, sameTerminal } from "../matching/comparison.ts";
 import { canHaveBeenTakenBack } from "../matching/doubt.ts";
 import type { KnownRecord, RecordStore } from "../matching/journal-view.ts";
@@ -213,8 +209,9 @@ export class DoubtRows implements DoubtStore {
     this.#sql.handOff.run(id, JSON.stringify(transaction), known.state, withdrawn);
     if (!state) return undefined;
     const { state: delivery, returnedMinor } = known;
-    const detail = { delivery, reversed, returnedMinor, report: saleOf(state)?.report };
-    this.#attempts.addEvent(id, { atMs, kind: TAKEN_OVER_STEP, detail });
+    const taken = { transaction, reversed, delivery, returnedMinor };
+    const event = eventAt(atMs, { input: "taken-over", ...taken });
+    this.#attempts.addStep(id, stepOf(event, before?.state));
     return this.#attempts.read(id);
   }
 

@@ -33,6 +33,7 @@ export class LearnedRows implements LearnedStore {
     const holds = (fact: Fact) => this.#sql.read.kept(terminal, fact)?.["holds"];
     return {
       has: (fact) => holds(fact) === 1,
+      refuted: (fact) => holds(fact) === 0,
       saw: (fact) => {
         const known = holds(fact);
         if (known === undefined || (known === 0 && !factTable[fact].permits)) {

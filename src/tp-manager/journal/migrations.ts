@@ -412,7 +412,7 @@ export const migrations: readonly Migration[] = [
   BEGIN ${keepRecord("NULL", "'baseline'", baselineRecord("new.baseline"), "new.started_at_ms", "", isUnseen)}; END;
   ${keepRecord(
     "transaction_id",
-    "0",
+    "'step'",
     stepRecord("detail"),
     "at_ms",
     ` FROM attempt_event
@@ -426,4 +426,14 @@ export const migrations: readonly Migration[] = [
   `,
   },
   proofMigration,
+  // Results that a one-way terminal told of an attempt, and that wait for its order's fate.
+  {
+    goesOn: `
+  CREATE INDEX unexpected_report_named ON unexpected_report (json_extract(report, '$.reference'))
+    WHERE finding = 'held' AND json_extract(report, '$.reference') IS NOT NULL;
+  `,
+  },
+  // Members of an event that kind and detail of its step do not hold, with its version. Steps of
+  // before have none, nor have those of an older program that was put back.
+  { goesOn: "ALTER TABLE attempt_event ADD COLUMN input TEXT;" },
 ];

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Attempt, AttemptEvent, OpenReturn } from "../attempts/payment.ts";
+import type { NoteStep } from "../attempts/attempt-event.ts";
+import type { Attempt, OpenReturn } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
 import type { NotedAttempt, NotedReturn, ReturnStore } from "../attempts/return-store.ts";
 import { isReturnedTwice, RETURNED_TWICE } from "../attempts/returned-twice.ts";
@@ -84,7 +85,7 @@ export class ReturnRows implements ReturnStore {
     transactionId: string,
     open: OpenReturn,
     returnedMinor: number | null,
-    event: AttemptEvent,
+    event: NoteStep,
   ): void {
     this.#changing(transactionId, event.atMs, () => {
       const { changes } = this.#sql.end.run(

@@ -24,6 +24,11 @@ export const closings = "telecollection INDEXED BY telecollection_closing";
 export const mayHaveClosed = `(result IS NULL
   OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))`;
 
+/** Held for good: few of them carry the reference of an attempt. */
+const named = "unexpected_report INDEXED BY unexpected_report_named";
+const reference = "json_extract(report, '$.reference')";
+const isNamed = `finding = 'held' AND ${reference} IS NOT NULL`;
+
 const texts = {
   beginTelecollection:
     "INSERT INTO telecollection (started_at_ms, asked_by, identity) VALUES (?, ?, ?)",
@@ -65,6 +70,8 @@ const texts = {
     ORDER BY id DESC`,
   endStray: "UPDATE unexpected_report SET finding = ?, because = ?, ended_at_ms = ? WHERE id = ?",
   strays: "SELECT * FROM unexpected_report ORDER BY id DESC LIMIT ?",
+  heldAs: `SELECT * FROM ${named} WHERE ${isNamed} AND ${reference} = ? ORDER BY id`,
+  heldReferences: `SELECT DISTINCT ${reference} AS reference FROM ${named} WHERE ${isNamed}`,
   accepted: "SELECT identity FROM accepted_terminal ORDER BY id DESC LIMIT 1",
   accept: "INSERT INTO accepted_terminal (identity, accepted_at_ms) VALUES (?, ?)",
 };
@@ -151,6 +158,14 @@ export class TerminalRows implements TerminalLog {
 
   strays(limit: number): SettledStray[] {
     return this.#sql.strays.all(limit).map(strayOf);
+  }
+
+  heldAs(text: string): SettledStray[] {
+    return this.#sql.heldAs.all(text).map(strayOf);
+  }
+
+  heldReferences(): string[] {
+    return this.#sql.heldReferences.all().map((row) => String(row["reference"]));
   }
 
   acceptedTerminal(): TerminalIdentity | undefined {

@@ -41,6 +41,10 @@ const whyNotOne = {
   untimed: "it tells no time",
   later: "other commands were sent since",
   closed: "an end of day may have run since",
+  "in doubt": "an order in doubt can have it as well",
+  "foreign reference": "it carries another word than this terminal gives back for ours",
+  "told again": "it is the last result once more, and names nothing",
+  "names nothing": "it carries no reference of ours",
 } as const;
 export type WhyNotOne = keyof typeof whyNotOne;
 

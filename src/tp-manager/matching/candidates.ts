@@ -1,6 +1,6 @@
 import {
   type Attempt,
-  type AttemptEvent,
+  type AttemptStep,
   type InDoubtState,
   isNotCharged,
   type ReversalInDoubtState,
@@ -49,11 +49,11 @@ const endsByTerminal = ["end-aborted", "end-completed", "end-refused", "recovery
 const neverLeft = ["end-not-sent", "end-withdrawn"];
 
 /** Nothing of the command has left the connector. */
-export const isNeverSent = (events: readonly AttemptEvent[]): boolean =>
+export const isNeverSent = (events: readonly AttemptStep[]): boolean =>
   events.some(({ kind }) => neverLeft.includes(kind));
 
 /** Whether the attempt's sale can be the record. `events`: those of the attempt. */
-export function fitOfSale(attempt: Attempt, found: Found, events: readonly AttemptEvent[]): Fit {
+export function fitOfSale(attempt: Attempt, found: Found, events: readonly AttemptStep[]): Fit {
   const { state } = attempt;
   if (found.record.originalTrace !== null) return no;
   const heard = [...heardIn(events), ...reportsIn(state)];
@@ -73,7 +73,7 @@ export function fitOfSale(attempt: Attempt, found: Found, events: readonly Attem
 export function fitOfReversal(
   { state }: Attempt,
   { record, limitMs }: Found,
-  events: readonly AttemptEvent[],
+  events: readonly AttemptStep[],
 ): Fit {
   if (!isInDoubt(state) || !("sale" in state)) return no;
   return fitsReversal(state, record, { sentAtMs: reversalBeganAtMs(events), limitMs })
@@ -138,7 +138,7 @@ const goodsOf = (state: Attempt["state"]): InDoubtState["goods"] =>
   "goods" in state ? state.goods : undefined;
 
 /** The results that the command of an attempt told, the oldest first. */
-export function heardIn(events: readonly AttemptEvent[]): TransactionReport[] {
+export function heardIn(events: readonly AttemptStep[]): TransactionReport[] {
   return events.flatMap(({ kind, detail }) => {
     const { report } = detail as { readonly report?: TransactionReport };
     return report && heardKinds.includes(kind) ? [report] : [];

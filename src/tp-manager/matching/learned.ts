@@ -8,7 +8,6 @@ export const factTable = {
   "echoes-refusals": { says: "gives our reference back with refusals", permits: false },
   "echoes-cancellations": { says: "gives our reference back with cancellations", permits: false },
   "echoes-register": { says: "gives our register number back", permits: false },
-  "other-register": { says: "gives another register number back", permits: false },
   "stores-reversals": {
     says: "shows a completed reversal as its last transaction",
     permits: true,
@@ -21,6 +20,8 @@ export type Fact = keyof typeof factTable;
 /** The knowledge about the terminal of now. Throws when the journal fails. */
 export interface Learned {
   has(fact: Fact): boolean;
+  /** A counterexample came, and no example since that could count. */
+  refuted(fact: Fact): boolean;
   saw(fact: Fact): void;
   /** A counterexample. */
   contradicted(fact: Fact): void;

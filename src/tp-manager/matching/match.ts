@@ -1,6 +1,6 @@
 import {
   type Attempt,
-  type AttemptEvent,
+  type AttemptStep,
   endReportOf,
   isNotCharged,
   saleOf,
@@ -246,7 +246,7 @@ function candidatesOf(found: Found, view: JournalView): Candidates {
 /** When the command was left alone at the latest: its end, or the loss of it. */
 function endOf(
   { startedAtMs, endedAtMs }: Attempt,
-  events: readonly AttemptEvent[],
+  events: readonly AttemptStep[],
   limitMs: number,
 ): number {
   const lost = events.findLast(({ kind }) => kind === "end-lost");

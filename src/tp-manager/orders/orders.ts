@@ -10,7 +10,7 @@ import { storage } from "../attempts/failures.ts";
 import type { HandOffStore } from "../attempts/hand-off-store.ts";
 import {
   type Attempt,
-  type AttemptEvent,
+  type AttemptStep,
   isCharged,
   isNotCharged,
   type PaymentRequest,
@@ -54,7 +54,7 @@ export interface PaymentResult {
 
 export interface FoundOrder extends PaymentResult {
   /** Every attempt of the order, the oldest first. */
-  readonly attempts: ReadonlyArray<Attempt & { events: AttemptEvent[] }>;
+  readonly attempts: ReadonlyArray<Attempt & { events: AttemptStep[] }>;
 }
 
 interface OrderParts {

@@ -45,8 +45,8 @@ export function settleByOperator(
     throw wrongAmount("is only told with the outcome charged");
   }
   const report = reportOf(attempt, outcome === "charged" ? amountMinor : undefined);
-  const word = { outcome, note, ...(amountMinor === undefined ? {} : { amountMinor }) };
-  const settled = desk.settle(attempt, { outcome: found, report }, word);
+  const amount = amountMinor === undefined ? {} : { amountMinor };
+  const settled = desk.settle(attempt, { outcome: found, report, note, ...amount });
   return orders.result(settled, false, 0);
 }
 

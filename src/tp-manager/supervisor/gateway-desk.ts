@@ -331,7 +331,7 @@ export class GatewayDesk {
     const { operationId } = open;
     const { code = null, description = "" } = operation ?? {};
     const detail = { operationId, state, code, description };
-    const event = { atMs: clock.now(), kind: "gateway-return-ended", detail };
+    const event = { atMs: clock.now(), kind: "gateway-return-ended", detail } as const;
     // An older supervisor does not tell the sum: then the gateway has the order once.
     const sumMinor = orderReturnedMinor ?? attempt.returnedMinor + open.amountMinor;
     const returned = state === "done" ? sumMinor : null;

@@ -76,3 +76,11 @@ export function driverFor(config: Config): Driver {
   invariant(driver, `there is a driver for ${TERMINAL_PROTOCOL}`);
   return driver;
 }
+
+/** A word that changes with the protocol, with its line and with its settings. */
+export function setupOf(config: Config): string {
+  const { protocol, config: own } = driverFor(config);
+  const values: Readonly<Record<string, unknown>> = valuesOf(own.fields, config);
+  const told = Object.keys(own.fields).map((name) => values[name]);
+  return JSON.stringify([protocol, config.SERIAL_PORT, ...told]);
+}

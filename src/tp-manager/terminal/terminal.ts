@@ -84,7 +84,7 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
    * commit the result before it returns true; after false the driver does not acknowledge the
    * result on the wire (docs/design.md 3.25).
    */
-  takeLateResults?(take: (report: TransactionReport) => boolean): void;
+  takeLateResults?(take: (told: ToldResult) => boolean): void;
   /** The end of the payment is on disk: results that had to wait for that are told now. */
   endWritten?(): void;
 }
@@ -243,12 +243,12 @@ export interface PaymentObserver {
    */
   report(report: TransactionReport): "accept" | "refuse" | "hold";
   /**
-   * false: the result names another attempt of ours by its reference, or can be that of an earlier
+   * false: the result names another attempt of ours by its reference, or can be that of another
    * one, so it is not taken for this payment's. A throw: the journal cannot be read, and the result
    * must not be acknowledged. For drivers with {@link Terminal.takeLateResults},
    * who ask before they report.
    */
-  concerns?(report: TransactionReport): boolean;
+  concerns?(told: ToldResult): boolean;
   /** Our acknowledgement of the last report has provably arrived: the terminal went on. */
   acknowledged(): void;
   prompt(prompt: Prompt): void;
@@ -337,9 +337,24 @@ export interface TransactionReport {
   readonly reference?: string | null;
   /** Members besides amount and currency that came back otherwise than they were sent. */
   readonly differs?: readonly string[];
+  /** Members, or an earlier result, because of which it is no approval of what was asked. */
+  readonly contradicts?: readonly string[];
+  /** Our register number came back; missing: none did, or another. */
+  readonly isOurRegister?: true;
   readonly receipt: Receipt;
   /** A printable ticket made from the fields alone, for terminals that print nothing. */
   readonly fallbackTicket: string;
+}
+
+/** A result of a terminal that cannot be asked, as it came (docs/design.md 3.25). */
+export interface ToldResult {
+  readonly report: TransactionReport;
+  /** The request of now had not reached the terminal yet. */
+  readonly isEarly: boolean;
+  /** Byte for byte the last one that was stored; undefined: none was since the start. */
+  readonly isAgain: boolean | undefined;
+  /** The reference of the payment that it came for, and during which it could not be stored. */
+  readonly cameFor?: string | undefined;
 }
 
 export type LastTransaction =

@@ -1,13 +1,11 @@
 import type { AttemptInput } from "../../../src/tp-manager/attempts/attempt-input.ts";
-import {
-  mayBeKeptBack,
-  mayBeOfEarlier,
-} from "../../../src/tp-manager/attempts/kept-back-policy.ts";
 import type { Attempt } from "../../../src/tp-manager/attempts/payment.ts";
 import { advance, judgeReport } from "../../../src/tp-manager/attempts/payment-machine.ts";
 import { isInDoubt } from "../../../src/tp-manager/attempts/phase-table.ts";
-import { concernsAttempt, referenceOf } from "../../../src/tp-manager/attempts/reference-policy.ts";
+import { referenceOf } from "../../../src/tp-manager/attempts/reference-policy.ts";
 import { LateResults } from "../../../src/tp-manager/desk/late-results.ts";
+import { OneWay } from "../../../src/tp-manager/desk/one-way.ts";
+import type { Fact } from "../../../src/tp-manager/matching/learned.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { request } from "../../support/payment-house.ts";
 import { report } from "../../support/reports.ts";
@@ -21,17 +19,15 @@ const silent = { info: () => {}, warn: () => {}, error: () => {} };
 /** What a fault that is put back changes in the product. */
 export interface UnaskedRules {
   readonly advance: typeof advance;
-  readonly concerns: typeof concernsAttempt;
+  /** Whether a result is that of the payment of now. */
+  readonly isOf: (oneWay: OneWay, ...result: Parameters<OneWay["isOf"]>) => boolean;
   /** A result on disk is the end after a restart. */
   readonly endsStored: boolean;
-  /** Whether a result that names nothing can be that of one of the attempts before. */
-  readonly ofEarlier: typeof mayBeOfEarlier;
 }
 export const productRules: UnaskedRules = {
   advance,
-  concerns: concernsAttempt,
+  isOf: (oneWay, ...result) => oneWay.isOf(...result),
   endsStored: true,
-  ofEarlier: mayBeOfEarlier,
 };
 
 /** The connector around the product's own decisions, on whose disk alone a crash leaves it. */
@@ -65,10 +61,14 @@ export class UnaskedConnector {
   hear(world: UnaskedWorld, result: Result): boolean {
     const { run } = world;
     if (result.isRepeat && (run === null || run.at === "speaking")) return true;
-    const told = this.#reportOf(result);
-    if (run && run.at !== "told" && this.#isOf(world, run, told))
-      return this.#own(world, run, told);
-    return this.#late(world).take(told);
+    const report = this.#reportOf(result);
+    const told = { report, isEarly: run?.at === "speaking", isAgain: false };
+    const { oneWay, late } = this.#desk(world);
+    const running = run && run.at !== "told" ? this.#attemptOf(world, run.attempt) : undefined;
+    if (run && running && this.#rules.isOf(oneWay, running, told)) {
+      return this.#own(world, run, report);
+    }
+    return late.take(told);
   }
 
   end(world: UnaskedWorld, how: "told" | "lost" | "refused"): void {
@@ -90,7 +90,7 @@ export class UnaskedConnector {
     for (const [index, { state }] of attempts.entries()) {
       if (state.phase === "sent") {
         this.#advance(world, index, { input: "interrupted", unwritten: true });
-        if (this.#rules.endsStored) this.#late(world).endStored(this.#attemptOf(world, index));
+        if (this.#rules.endsStored) this.#desk(world).late.endStored(this.#attemptOf(world, index));
       }
       const now = world.attempts[index]?.state;
       if (now && isInDoubt(now)) world.questions.push(index);
@@ -118,21 +118,6 @@ export class UnaskedConnector {
 
   #amountOf({ attempts }: UnaskedWorld, index: number): number {
     return this.#scope.orders[attempts[index]?.order ?? ""] ?? 0;
-  }
-
-  /** As the driver has it: what came too early has to name the payment. */
-  #isOf(
-    world: UnaskedWorld,
-    { attempt, at }: NonNullable<UnaskedWorld["run"]>,
-    told: TransactionReport,
-  ): boolean {
-    const id = idOf(attempt);
-    if (at === "speaking" && told.reference !== referenceOf(id)) return false;
-    if (!this.#rules.concerns(told, id, this.#amountOf(world, attempt))) return false;
-    if (this.#scope.isBare) return true;
-    const earlier = world.attempts.map((_, index) => this.#attemptOf(world, index)).reverse();
-    const others = earlier.filter(({ transactionId }) => transactionId !== id);
-    return !this.#rules.ofEarlier(told, mayBeKeptBack(others));
   }
 
   #reportOf({ attempt, named, says, amountMinor }: Result): TransactionReport {
@@ -166,15 +151,20 @@ export class UnaskedConnector {
     };
   }
 
-  /** The product's late results, on the disk of this world. */
-  #late(world: UnaskedWorld): LateResults {
+  /** The product's rule and its late results, on the disk of this world. */
+  #desk(world: UnaskedWorld): { readonly oneWay: OneWay; readonly late: LateResults } {
     const all = (): Attempt[] => world.attempts.map((_, index) => this.#attemptOf(world, index));
     const attempts = {
       unfinished: () => all().filter(({ state }) => state.phase === "sent" || isInDoubt(state)),
-      newest: () =>
+      newest: (limit: number, before: number | null) =>
         all()
           .map((attempt, position) => ({ attempt, position }))
-          .reverse(),
+          .slice(0, before ?? undefined)
+          .reverse()
+          .slice(0, limit),
+      begunSince: () => all().map(({ transactionId }) => transactionId),
+      read: (id: string) => this.#attemptOf(world, Number(id)),
+      ofOrder: (order: string) => all().filter(({ request: { orderId } }) => orderId === order),
       latest: (order: string) => all().findLast(({ request: { orderId } }) => orderId === order),
       update: (id: string, { state }: { state: Attempt["state"] }) => {
         const index = Number(id);
@@ -192,14 +182,27 @@ export class UnaskedConnector {
       },
       endStray: () => undefined,
       // No result of the walk names an attempt behind which another one of its order is open.
-      strays: () => [],
+      ...{ strays: () => [], heldAs: () => [], heldReferences: () => [] },
+    };
+    const learned = {
+      of: () => ({
+        has: (fact: Fact) => world.learned.includes(fact),
+        saw: (fact: Fact) => {
+          world.learned = [...new Set([...world.learned, fact])].toSorted();
+        },
+        contradicted: () => undefined,
+      }),
     };
     const state = { identity: nobody };
-    const terminal = { capabilities: { cannotRefuse: true, noIdentity: true }, state };
+    const sharesLine = !this.#scope.isBare;
+    const capabilities = { cannotRefuse: true, noIdentity: true, sharesLine };
+    const terminal = { capabilities, state };
     const inquiries = { reconsider: () => undefined };
     const clock = { now: () => 0, monotonicMs: () => 0 };
-    const parts = { attempts, terminalLog, terminal, clock, log: silent, inquiries };
-    return new LateResults({ ...parts, settled: () => undefined } as never);
+    const parts = { attempts, terminalLog, terminal, learned, clock, log: silent, inquiries };
+    const oneWay = new OneWay({ ...parts, setup: "" } as never);
+    const late = new LateResults({ ...parts, oneWay, settled: () => undefined } as never);
+    return { oneWay, late };
   }
 }
 

@@ -1,4 +1,5 @@
 import type { AttemptState } from "../../../src/tp-manager/attempts/payment.ts";
+import type { Fact } from "../../../src/tp-manager/matching/learned.ts";
 
 /** How a terminal that cannot be asked is made. */
 interface UnaskedCharacter {
@@ -36,6 +37,8 @@ export interface UnaskedWorld {
   attempts: Array<{ readonly order: string; readonly state: AttemptState }>;
   /** Amounts of results that no order fits. */
   strays: number[];
+  /** What the terminal has shown of itself. */
+  learned: readonly Fact[];
   /** The attempt on the terminal, and how far it is. */
   run: {
     readonly attempt: number;
@@ -57,7 +60,7 @@ export function firstWorld(scope: UnaskedScope): UnaskedWorld {
   const { orders, losses, crashes, odd, strays } = scope;
   const each = Object.keys(orders);
   return {
-    ...{ attempts: [], strays: [], run: null, questions: [], bank: [] },
+    ...{ attempts: [], strays: [], learned: [], run: null, questions: [], bank: [] },
     ...{ acknowledged: [], confused: [] },
     device: { paying: null, results: [] },
     told: Object.fromEntries(each.map((order) => [order, "nothing" as const])),

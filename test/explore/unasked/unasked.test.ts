@@ -1,7 +1,19 @@
 import { expect, test } from "vitest";
-import { productRules } from "./unasked-connector.ts";
+import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
+import { productRules, type UnaskedRules } from "./unasked-connector.ts";
 import { unaskedReduced } from "./unasked-scopes.ts";
 import { walkUnasked } from "./unasked-walk.ts";
+
+/** What names nothing is the payment's of now where `takes` says so, once it has the request. */
+function takingIn(
+  takes: (report: TransactionReport, askedMinor: number) => boolean,
+): UnaskedRules["isOf"] {
+  return (oneWay, running, told) =>
+    (!told.isEarly &&
+      told.report.reference === null &&
+      takes(told.report, running.request.amountMinor)) ||
+    oneWay.isOf(running, told);
+}
 
 test("a terminal that cannot be asked breaks no law, in a reduced scope", () => {
   const walked = unaskedReduced.map((scope) => walkUnasked(scope));
@@ -18,13 +30,13 @@ test.each([
   ],
   [
     "a refusal of another amount that names no order ends the payment of now",
-    { ...productRules, concerns: () => true },
+    { ...productRules, isOf: takingIn(({ good, resultCode }) => !good && resultCode !== null) },
     4,
     "no charge is reported as not paid",
   ],
   [
     "a result that names nothing is always the payment's of now",
-    { ...productRules, ofEarlier: () => false },
+    { ...productRules, isOf: takingIn(({ amountMinor }, asked) => amountMinor === asked) },
     5,
     "no charge is reported as not paid",
   ],

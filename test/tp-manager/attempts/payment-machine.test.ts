@@ -65,8 +65,8 @@ describe("how an attempt ends", () => {
   const other = says(report({ amountMinor: 1 }));
   const empty = says(report({ resultCode: null, good: false }));
   const held: AttemptInput = { input: "hold", report: report(), decideByMs: 0 };
-  const withheld: AttemptInput = { input: "decide", decision: { goods: "not-issued" } };
-  const issued: AttemptInput = { input: "decide", decision: { goods: "issued" } };
+  const withheld: AttemptInput = { input: "decide", decision: { goods: "not-issued" }, why: "" };
+  const issued: AttemptInput = { input: "decide", decision: { goods: "issued" }, why: "" };
   const withdrawn: PaymentEnd = { end: "withdrawn", text: "cancelled in time" };
 
   const table: Array<[string, AttemptInput[], string]> = [
@@ -141,7 +141,7 @@ describe("how an attempt ends", () => {
   test("a cancel of ours leaves an abort to be borne out, and its outcome with it", () => {
     const ended = advance(sent, { input: "end", end: aborted, cancelled: true });
     expect(ended).toMatchObject({ phase: "in-doubt", heard: { status: "cancelled" } });
-    expect(advance(ended, { input: "proved-not-charged", message: "" })).toMatchObject({
+    expect(advance(ended, { input: "proved-not-charged", because: "" })).toMatchObject({
       phase: "not-charged",
       outcome: { error: "PAYMENT_CANCELLED" },
     });
@@ -165,11 +165,13 @@ describe("an attempt in doubt", () => {
   const doubtful = run(end(lost));
 
   test("leaves it only by proof", () => {
-    expect(advance(doubtful, { input: "proved-charged", report: report() })).toMatchObject({
+    expect(
+      advance(doubtful, { input: "proved-charged", report: report(), because: "" }),
+    ).toMatchObject({
       phase: "charged",
       by: "recovery",
     });
-    expect(advance(doubtful, { input: "proved-not-charged", message: "no trace" })).toMatchObject({
+    expect(advance(doubtful, { input: "proved-not-charged", because: "no trace" })).toMatchObject({
       phase: "not-charged",
       outcome: { status: "failed", message: "no trace" },
     });
@@ -188,8 +190,8 @@ test("an attempt that has ended takes no input at all", () => {
     { input: "acknowledged" },
     end(completed),
     { input: "interrupted" },
-    { input: "proved-charged", report: report() },
-    { input: "proved-not-charged", message: "" },
+    { input: "proved-charged", report: report(), because: "" },
+    { input: "proved-not-charged", because: "" },
   ];
   const reversed: AttemptState = {
     phase: "reversed",
@@ -202,13 +204,13 @@ test("an attempt that has ended takes no input at all", () => {
 });
 
 test("a running attempt cannot be settled by recovery", () => {
-  const proof: AttemptInput = { input: "proved-charged", report: report() };
+  const proof: AttemptInput = { input: "proved-charged", report: report(), because: "" };
   expect(() => advance(sent, proof)).toThrow(BrokenInvariant);
 });
 
 describe("a result that is told late (docs/design.md 3.25)", () => {
   const late = (said: TransactionReport): AttemptInput => ({
-    ...{ input: "told-late", report: said },
+    ...{ input: "told-late", report: said, because: "" },
     judgement: judgeReport(order, said),
   });
   const other = says(report({ amountMinor: 1 }));

@@ -1,13 +1,11 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { auditPart, joined, partsOf } from "../../../src/tp-manager/audit/audit-journal.ts";
+import { audit } from "../../support/every-phase.ts";
 import { lost } from "../../support/scripted-terminal.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { expectReplayed, expectSold, kiosk, restart, sell } from "../../support/two-store-kiosk.ts";
 import { copyStore } from "../../support/two-stores.ts";
-
-const audit = (path: string) => joined(partsOf(path).map((part) => auditPart(path, part)));
 
 /**
  * A journal that was put back. In its copy `charged` was charged, `open` had left and not ended;

@@ -45,9 +45,8 @@ function reportedLate(at: House, told = late, kept: TransactionReport = told): v
 async function reversalInDoubt(): Promise<House> {
   const at = house();
   at.start();
-  const sold = report({ receiptNumber: "0042", traceNumber: "000012" });
   expect(outcome(await pay(at, request("A-1")))).toBe("Success");
-  shows(at, sold);
+  shows(at, report());
   at.terminal.reversal = () => Promise.resolve(lost("line broken"));
   await at.afterSale.reverse("A-1");
   // A decline that the terminal has stored says nothing of the reversal before it.

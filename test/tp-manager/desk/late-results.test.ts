@@ -73,6 +73,16 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     expect(at.journal.terminalLog.strays(1)).toMatchObject([{ finding: "held" }]);
   });
 
+  test("is not the one in doubt's behind a later one that a person has settled", async () => {
+    const at = unasked();
+    await doubtful(at, "A-1");
+    await doubtful(at, "B-1");
+    await at.settle({ orderId: "B-1", outcome: "not_charged", note: "the customer left" });
+    expect([at.told({}), phaseOf(at), phaseOf(at, "B-1")]).toEqual([
+      ...[true, "in-doubt", "in-doubt"],
+    ]);
+  });
+
   test("is the one in doubt's although of one that was begun since nothing left", async () => {
     const at = unasked();
     await doubtful(at);
@@ -243,9 +253,9 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     if (!attempt || !later) throw new Error("no attempt");
     const [stray] = at.journal.terminalLog.strays(1);
     if (who.endsWith("seen")) at.journal.seen.mark("stray", `${stray?.id}`, "given back", 1);
-    const word = { outcome: "not_charged", note: "nothing was booked" };
     if (who === "an operator") {
-      at.desk.settle(later, { outcome: "not-charged", report: report() }, word);
+      const note = "nothing was booked";
+      at.desk.settle(later, { outcome: "not-charged", report: report(), note });
     } else at.told({ ...declined(), ...nameless, reference: referenceOf(later.transactionId) });
     await at.clock.advance(1_000);
     expect([phaseOf(at), at.supervisor.stored.length]).toEqual([phase, stored]);
@@ -343,7 +353,7 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     at.terminal.script = (_order, observer) => {
       at.told({ reference });
       observer.report(declined());
-      at.journal.terminalLog.strays = () => {
+      at.journal.terminalLog.heldAs = () => {
         throw new Error("the disk is gone");
       };
       return Promise.resolve({ end: "completed", ticket: "" });
@@ -390,8 +400,8 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     const reference = referenceAt(at);
     const attempt = at.journal.attempts.latest("A-1");
     if (!attempt) throw new Error("no attempt");
-    const word = { outcome: "not_charged", note: "customer said so" };
-    at.desk.settle(attempt, { outcome: "not-charged", report: report() }, word);
+    const note = "customer said so";
+    at.desk.settle(attempt, { outcome: "not-charged", report: report(), note });
     at.told({ reference });
     expect([phaseOf(at), alarms(at)[0]]).toEqual(["charged", "charged-late"]);
   });

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
+import type { ToldResult, TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { declined, report } from "../../support/reports.ts";
 import { ScriptedTerminal } from "../../support/scripted-terminal.ts";
+import { toldNow } from "../../support/unasked-house.ts";
 
 const nobody = { serialNumber: "", deviceId: "", terminalId: "", version: "" };
 
@@ -80,17 +81,18 @@ describe("a result on disk whose end is not (docs/design.md 3.25)", () => {
     const at = unasked();
     await killedBehind(report(), at);
     const next = unasked(at.path);
-    let take = (_again: TransactionReport): boolean => false;
+    let take = (_again: ToldResult): boolean => false;
     Object.assign(next.terminal, {
       takeLateResults: (listener: typeof take) => {
         take = listener;
       },
     });
     next.start();
-    expect(take(report())).toBe(true);
+    const again = toldNow(report());
+    expect(take(again)).toBe(true);
     expect(next.hub.source.alarms(9)).toEqual([]);
     await next.clock.advance(31_000);
-    expect(take(report())).toBe(true);
+    expect(take(again)).toBe(true);
     expect(next.hub.source.alarms(9)).toHaveLength(1);
     expect(next.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-1"]);
   });

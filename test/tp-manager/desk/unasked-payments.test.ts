@@ -3,7 +3,14 @@ import { isReference, referenceOf } from "../../../src/tp-manager/attempts/refer
 import { outcome, pay, request } from "../../support/payment-house.ts";
 import { declined, report } from "../../support/reports.ts";
 import { lost } from "../../support/scripted-terminal.ts";
-import { alarms, doubtful, nameless, referenceAt, unasked } from "../../support/unasked-house.ts";
+import {
+  alarms,
+  doubtful,
+  nameless,
+  referenceAt,
+  toldNow,
+  unasked,
+} from "../../support/unasked-house.ts";
 
 describe("a payment at a terminal that cannot be asked", () => {
   test("is asked about once, and sales go on while it stays unknown", async () => {
@@ -21,7 +28,7 @@ describe("a payment at a terminal that cannot be asked", () => {
     at.terminal.script = (order, observer) => {
       const other = report({ ...nameless, reference: referenceAt(at, "A-1") });
       const own = report({ ...nameless, reference: order.reference ?? null });
-      asked.push(observer.concerns?.(other), observer.concerns?.(own));
+      asked.push(...[other, own].map((one) => observer.concerns?.(toldNow(one))));
       observer.report(own);
       return Promise.resolve({ end: "completed", ticket: "" });
     };
@@ -35,11 +42,11 @@ describe("a payment at a terminal that cannot be asked", () => {
     at.terminal.script = (order, observer) => {
       const refused = { ...declined(), ...nameless };
       for (const amountMinor of [500, 999, 0, null]) {
-        asked.push(observer.concerns?.({ ...refused, amountMinor }));
+        asked.push(observer.concerns?.(toldNow({ ...refused, amountMinor })));
       }
       const reference = order.reference ?? null;
-      asked.push(observer.concerns?.({ ...refused, amountMinor: 500, reference }));
-      asked.push(observer.concerns?.(report({ ...nameless, amountMinor: 500 })));
+      asked.push(observer.concerns?.(toldNow({ ...refused, amountMinor: 500, reference })));
+      asked.push(observer.concerns?.(toldNow(report({ ...nameless, amountMinor: 500 }))));
       return Promise.resolve(lost("nothing came"));
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");

@@ -84,7 +84,8 @@ export function fullJournal(n: number): Journal {
     fill(
       `INSERT INTO unexpected_report
          (at_ms, report, identity, finding, before_attempt, before_telecollection, seen_ms)`,
-      `i, '{}', '{}', CASE i WHEN 1 THEN 'open' WHEN 2 THEN 'not-good' ELSE 'held' END,
+      `i, iif(i % 500 = 250 AND i < 1000, '{"reference":"K000000000"}', '{}'), '{}',
+       CASE i WHEN 1 THEN 'open' WHEN 2 THEN 'not-good' ELSE 'held' END,
        ${half + 1}, ${half}, iif(i > ${SEEN_AFTER}, i, NULL)`,
     );
     fill("INSERT INTO seen (kind, item, at_ms, note)", "'stray', i, i, ''");

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { newId } from "../../../src/shared/new-id.ts";
 import { openDatabase } from "../../../src/shared/sqlite.ts";
 import { migrations } from "../../../src/tp-manager/journal/migrations.ts";
+import { audit } from "../../support/every-phase.ts";
 import { house, outcome, pay, request } from "../../support/payment-house.ts";
 import { baseline, report } from "../../support/reports.ts";
 import { saleReport } from "../../support/scripted-terminal.ts";
@@ -68,6 +69,11 @@ describe.each(versions)("a journal of schema %i", (version) => {
     expect(outcome(await pay(at, request("new")))).toBe("Success");
     at.terminal.stores(saleReport(at.terminal.soldBefore));
     expect((await at.afterSale.reverse("new")).attempt.state.phase).toBe("reversed");
+  });
+
+  test("is audited as it lies", () => {
+    const { attempts, steps, counts } = audit(journalOf(version));
+    expect([attempts, steps, counts.unreadable]).toEqual([3, 0, 0]);
   });
 
   test("learns of money that went back since", async () => {

@@ -65,7 +65,7 @@ test("a sale is not put away while its return is open", async () => {
   const putAway = (): number => at.journal.archive.putAway(at.clock.now() + 1, 100).archived;
   at.journal.returns.reserveReturn(transactionId, open, 999);
   expect(putAway()).toBe(0);
-  const event = { atMs: 2, kind: "gateway-return-ended", detail: {} };
+  const event = { atMs: 2, kind: "gateway-return-ended", detail: {} } as const;
   at.journal.returns.endReturn(transactionId, open, null, event);
   expect(putAway()).toBe(1);
 });

@@ -63,7 +63,7 @@ const attempts: Record<string, Ways> = {
   "attempts read": ofAttempt,
   "attempts orderOf": ofAttempt,
   "attempts events": ofAttempt,
-  "attempts addEvent": one(order, 0, "test", "{}"),
+  "attempts addEvent": one(order, 0, "test", "{}", null),
   "attempts insert": one("new", order, 999, "EUR", 0, "sent", "{}", "{}", "{}", 0, null),
   "attempts update": (n) =>
     [idOf(n / 2), "nowhere"].map((id) => [
@@ -90,6 +90,7 @@ const attempts: Record<string, Ways> = {
     [noBound, 20],
     [n / 2, 20],
   ],
+  "attempts begunSince": (n) => [[n - 20], [2 * n]],
   "attempts startOf": (n) => [[n], [noBound]],
   ...pages("attempts listed"),
 };
@@ -207,6 +208,8 @@ const terminalLog: Record<string, Ways> = {
   "terminalLog straySince": ofAttempt,
   "terminalLog endStray": () => [1, -1].map((id) => ["held", "", 0, id]),
   "terminalLog strays": one(20),
+  "terminalLog heldAs": () => [["K000000000"], ["nowhere"]],
+  "terminalLog heldReferences": one(),
   "terminalLog accepted": one(),
   "terminalLog accept": one("{}", 0),
 };

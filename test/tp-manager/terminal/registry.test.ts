@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type Config, parseConfig } from "../../../src/shared/config/config.ts";
 import { metaOf } from "../../../src/shared/config/config-field.ts";
 import { sharedFields } from "../../../src/shared/config/schema.ts";
-import { driverFor, protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
+import { driverFor, protocolPart, setupOf } from "../../../src/tp-manager/terminal/registry.ts";
 import { same, testValues, type Values, yesOrNo } from "../../shared/config/config-values.ts";
 import { setupText } from "../../shared/config/setup-text.ts";
 
@@ -116,4 +116,16 @@ describe("protocol timers", () => {
     const config = parse(setupText()).config as Record<string, unknown> | undefined;
     for (const [name, floor] of floors) expect(config?.[name]).toBeGreaterThanOrEqual(floor);
   });
+});
+
+test("what a terminal has shown is another terminal's when line or settings change", () => {
+  const setupWith = (lines: string): string => {
+    const { config } = parse(setupText() + lines);
+    return config ? setupOf(config as Parameters<typeof setupOf>[0]) : "";
+  };
+  const words = ["", "TERMINAL_PROTOCOL=concert\n", "TERMINAL_PROTOCOL=caisse-ap\n"].map(setupWith);
+  words.push(setupWith("TERMINAL_PROTOCOL=concert\nCONCERT_REGISTER=02\n"));
+  words.push(setupWith("TERMINAL_PROTOCOL=concert\nCONCERT_PROFILE=pax-nepting\n"));
+  expect(new Set(words).size).toBe(5);
+  expect(setupWith("TERMINAL_PROTOCOL=concert\nLOG_DAYS=3\n")).toBe(words[1]);
 });

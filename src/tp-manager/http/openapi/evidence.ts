@@ -73,6 +73,9 @@ export const attemptEvent = z.object({
       receiptNumber: z.string(),
       because: z.string(),
       observation: observation.nullable(),
+      proof: z
+        .object({ facts: z.array(z.string()), assumes: z.array(z.string()), rules: z.int() })
+        .describe("What a verdict rests on, and the version of the rules that gave it."),
       baseline,
       toldBefore: z.record(z.string(), jsonValue),
       operationId: z.string(),

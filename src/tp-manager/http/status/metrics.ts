@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { versionNumber } from "../../../shared/installation.ts";
 import type { Clock } from "../../../shared/time.ts";
 import { troubleNames, troublesOf, troubleTable } from "../../../shared/troubles.ts";
-import type { Attempt, AttemptEvent } from "../../attempts/payment.ts";
+import type { Attempt, AttemptStep } from "../../attempts/payment.ts";
 import { paymentEventOf } from "../../attempts/payment-event.ts";
 import type { TerminalDesk } from "../../desk/terminal-desk.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
@@ -98,7 +98,7 @@ export class Metrics {
   }
 
   /** A step of an attempt, as the journal tells it. */
-  step(attempt: Attempt, { kind, atMs }: AttemptEvent): void {
+  step(attempt: Attempt, { kind, atMs }: AttemptStep): void {
     const { transactionId, startedAtMs } = attempt;
     const seconds = (fromMs: number): number => Math.max(0, atMs - fromMs) / 1000;
     if (kind === "report" || kind === "approved") {

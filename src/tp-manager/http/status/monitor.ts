@@ -2,7 +2,7 @@ import type { Logger } from "../../../shared/logger.ts";
 import type { Clock } from "../../../shared/time.ts";
 import { type Trouble, troublesOf } from "../../../shared/troubles.ts";
 import type { EventData } from "../../attempts/event-table.ts";
-import type { Attempt, AttemptEvent } from "../../attempts/payment.ts";
+import type { Attempt, AttemptStep } from "../../attempts/payment.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { StoreGuard } from "../../supervisor/store-guard.ts";
 import type { EventHub } from "../events/event-hub.ts";
@@ -21,7 +21,7 @@ export interface MonitorParts {
   readonly hub: EventHub;
   readonly desk: DeskFacts;
   readonly journal: JournalCounts & {
-    readonly attempts: { onStep: (attempt: Attempt, step: AttemptEvent) => void };
+    readonly attempts: { onStep: (attempt: Attempt, step: AttemptStep) => void };
   };
   readonly guard: Pick<StoreGuard, "open">;
   readonly handOff: Pick<HandOff, "trouble">;

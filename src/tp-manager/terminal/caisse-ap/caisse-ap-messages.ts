@@ -96,7 +96,7 @@ function readReply(
   const result = resultOf(tags, options);
   return {
     reading: "result",
-    report: resultReport({ ...result, ...cardOf(tags), differs: differsOf(tags, options) }, order),
+    report: resultReport({ ...result, ...cardOf(tags), ...sentBack(tags, options) }, order),
     ticket: printedReceipt(tags),
     end: state === "taken-into-account" ? "wait" : result.code === null ? "unclear" : "told",
   };
@@ -174,14 +174,19 @@ function referenceIn(value: string): string {
   return maskedField(own ?? value);
 }
 
-function differsOf(tags: readonly Tagged[], { register }: CaisseApOptions): string[] {
+function sentBack(
+  tags: readonly Tagged[],
+  { register }: CaisseApOptions,
+): Pick<Result, "differs" | "isOurRegister"> {
   const [number, action] = [tagValue(tags, "CA"), tagValue(tags, "CD")];
-  return [
-    ...(number === undefined || Number(number) === Number(register) || number === register
-      ? []
-      : ["register number"]),
-    ...(action === undefined || action === DEBIT ? [] : ["action"]),
-  ];
+  const isOurRegister = number === register || Number(number) === Number(register);
+  return {
+    isOurRegister,
+    differs: [
+      ...(number === undefined || isOurRegister ? [] : ["register number"]),
+      ...(action === undefined || action === DEBIT ? [] : ["action"]),
+    ],
+  };
 }
 
 /** docs/concert.md 4.2: which receipt field comes from where, README.md beside this says. */

@@ -102,6 +102,7 @@ function resultOf(
     currencyNumeric,
     reference: maskedField(reply.private).trim() || null,
     differs: posNumber === register ? [] : ["register number"],
+    isOurRegister: posNumber === register,
     maskedPan: reply.report === null ? null : panOfReport(reply.report),
     cardName: applicationName(reply.paymentMode),
   };

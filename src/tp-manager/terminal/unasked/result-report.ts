@@ -14,6 +14,7 @@ export interface Result {
   readonly currencyNumeric: string | null;
   readonly reference: string | null;
   readonly differs: readonly string[];
+  readonly isOurRegister: boolean;
   /** Masked. */
   readonly maskedPan: string | null;
   readonly authorisationNumber?: string | null;
@@ -43,6 +44,7 @@ export function resultReport(result: Result, order: PaymentOrder | null): Transa
     cardName,
     reference,
     ...(differs.length > 0 ? { differs } : {}),
+    ...(result.isOurRegister ? { isOurRegister: true as const } : {}),
     receipt: receiptOf(result, { amountMinor, currencyNumeric, alpha: currency }),
   };
   return { ...told, fallbackTicket: fallbackTicket({ ...told, amountMinor }, currency) };

@@ -11,6 +11,7 @@ import {
   type TerminalState,
   type TerminalStatus,
   TerminalUnavailable,
+  type ToldResult,
   type TransactionReport,
 } from "../terminal.ts";
 import { Babble } from "./babble.ts";
@@ -31,6 +32,7 @@ type ResultReading = Extract<Reading, { reading: "result" }>;
 
 interface Unstored extends UnstoredResult {
   readonly reading: ResultReading;
+  readonly told: ToldResult;
   /** Whose payment it came in, and is taken for while that runs. */
   readonly paying: Paying | undefined;
 }
@@ -64,7 +66,7 @@ const nothingElse = { card: "0", call: "0", periph: "0" } as const;
 export class UnaskedTerminal implements Terminal {
   readonly #parts: UnaskedParts;
   readonly #listeners = new Set<(event: TerminalEvent) => void>();
-  #take: ((report: TransactionReport) => boolean) | undefined;
+  #take: ((told: ToldResult) => boolean) | undefined;
   #paying: Paying | undefined;
   /** Recovery is to find out what became of a payment, perhaps of an earlier process. */
   #isDoubted = false;
@@ -76,8 +78,10 @@ export class UnaskedTerminal implements Terminal {
   /** Of the newest request that left. */
   #newest: PaymentOrder | undefined;
   #status: TerminalStatus | null = null;
-  /** The newest result that is on disk, until the terminal has the next request. */
-  #stored: { readonly reply: Uint8Array; readonly atMs: number } | undefined;
+  /** The newest result that is on disk. */
+  #stored: Uint8Array | undefined;
+  /** When it was stored, until the terminal has the next request. */
+  #storedAtMs: number | undefined;
   readonly #unstored: UnstoredResults<Unstored>;
   readonly #babble: Babble;
   readonly #silence: Silence;
@@ -123,7 +127,7 @@ export class UnaskedTerminal implements Terminal {
     return () => this.#listeners.delete(listener);
   }
 
-  takeLateResults(take: (report: TransactionReport) => boolean): void {
+  takeLateResults(take: (told: ToldResult) => boolean): void {
     this.#take = take;
   }
 
@@ -231,7 +235,7 @@ export class UnaskedTerminal implements Terminal {
         return notBegun(sent, paying.fault || (dialogue.problem ?? ""));
       }
       paying.isSent = true;
-      if (sent === "taken") this.#stored = undefined;
+      if (sent === "taken") this.#storedAtMs = undefined;
       limit = clock.startTimer("payment result", waitMs, () => {
         // The kiosk is answered 504 now; a result still counts on the line that would have told it.
         this.#silence.prolong(silenceMs);
@@ -252,9 +256,13 @@ export class UnaskedTerminal implements Terminal {
     const unasked = tooEarly || this.#paying?.reopening !== undefined;
     if (this.#isRepeat(reply, unasked)) return true;
     const isStored = this.#judged(reply, unasked);
-    const { clock } = this.#parts;
-    if (isStored) this.#stored = { reply: reply.slice(), atMs: clock.monotonicMs() };
+    if (isStored) this.#isOnDisk(reply);
     return isStored;
+  }
+
+  #isOnDisk(reply: Uint8Array): void {
+    this.#stored = reply.slice();
+    this.#storedAtMs = this.#parts.clock.monotonicMs();
   }
 
   /**
@@ -263,11 +271,15 @@ export class UnaskedTerminal implements Terminal {
    */
   #isRepeat(reply: Uint8Array, unasked: boolean): boolean {
     const { clock, log } = this.#parts;
-    if (!this.#stored || (this.#paying && !unasked)) return false;
-    const agoMs = clock.monotonicMs() - this.#stored.atMs;
-    if (agoMs > REPEAT_MS || Buffer.compare(reply, this.#stored.reply) !== 0) return false;
+    if (this.#storedAtMs === undefined || (this.#paying && !unasked)) return false;
+    const agoMs = clock.monotonicMs() - this.#storedAtMs;
+    if (agoMs > REPEAT_MS || this.#isAgain(reply) !== true) return false;
     log.warn({}, "the terminal told its newest result again");
     return true;
+  }
+
+  #isAgain(reply: Uint8Array): boolean | undefined {
+    return this.#stored && Buffer.compare(reply, this.#stored) === 0;
   }
 
   #judged(reply: Uint8Array, unasked: boolean): boolean {
@@ -287,22 +299,25 @@ export class UnaskedTerminal implements Terminal {
 
   #result(reply: Uint8Array, reading: ResultReading, unasked: boolean): boolean {
     const paying = this.#paying;
+    const { report } = reading;
+    const told = { report, isEarly: unasked, isAgain: this.#isAgain(reply) };
     let isOwn = false;
     try {
-      isOwn = paying !== undefined && this.#isOf(paying, reading.report, unasked);
+      isOwn = paying !== undefined && (paying.observer.concerns?.(told) ?? !unasked);
     } catch (error) {
       if (paying) paying.fault = `the result could not be judged: ${(error as Error).message}`;
       return false; // it is told again
     }
     if (paying && !isOwn && !unasked) paying.fault = "a result came that can be another payment's";
+    const unstored = { reply: reply.slice(), reading, told, paying: undefined };
     if (!isOwn && unasked && this.#overtakes(reading)) {
-      this.#unstored.hold({ reply: reply.slice(), reading, paying: undefined });
+      this.#unstored.hold(unstored);
       return false;
     }
-    const isStored = isOwn && paying ? this.#own(paying, reading) : this.#late(reading);
+    const isStored = isOwn && paying ? this.#own(paying, reading) : this.#late(told, reading);
     if (isStored || this.#parts.dialogue.isShared) return isStored;
     // Where nothing is acknowledged, nothing is told again.
-    this.#unstored.keep({ reply: reply.slice(), reading, paying: isOwn ? paying : undefined });
+    this.#unstored.keep({ ...unstored, paying: isOwn ? paying : undefined });
     return false;
   }
 
@@ -319,23 +334,14 @@ export class UnaskedTerminal implements Terminal {
     return true;
   }
 
-  #storesAgain({ reply, reading, paying }: Unstored): boolean {
+  #storesAgain({ reply, reading, told, paying }: Unstored): boolean {
     const isOwn = paying !== undefined && paying === this.#paying;
     if (!isOwn && this.#overtakes(reading)) return false;
     // The payment is over by now, and its result still is of its attempt.
-    const reference = paying?.order.reference ?? reading.report.reference ?? null;
-    const named = { ...reading, report: { ...reading.report, reference } };
-    if (!(isOwn ? this.#own(paying, reading) : this.#late(named))) return false;
-    this.#stored = { reply, atMs: this.#parts.clock.monotonicMs() };
+    const late = { ...told, cameFor: paying?.order.reference };
+    if (!(isOwn ? this.#own(paying, reading) : this.#late(late, reading))) return false;
+    this.#isOnDisk(reply);
     return true;
-  }
-
-  /** A result that came too early is the payment's only when it names the payment. */
-  #isOf({ order, observer }: Paying, report: TransactionReport, unasked: boolean): boolean {
-    if (unasked && (order.reference === undefined || report.reference !== order.reference)) {
-      return false;
-    }
-    return observer.concerns?.(report) ?? true;
   }
 
   #own(paying: Paying, { report, ticket, end }: ResultReading): boolean {
@@ -362,8 +368,8 @@ export class UnaskedTerminal implements Terminal {
     return true;
   }
 
-  #late({ report, end }: ResultReading): boolean {
-    const isStored = this.#take?.(report) ?? false;
+  #late(told: ToldResult, { report, end }: ResultReading): boolean {
+    const isStored = this.#take?.(told) ?? false;
     if (isStored && end === "told" && this.#isOfNewest(report) && !this.#paying) {
       this.#silence.end();
       this.#silence.hear();

@@ -95,11 +95,18 @@ const terminals: readonly BadTerminal[] = [
     alarm: "report-mismatch",
   },
   {
-    does: "answers with another register and action",
-    with: replies({ CA: "02", CD: "1" }),
+    does: "answers with another register",
+    with: replies({ CA: "02" }),
     told: "Success",
     charged: true,
     alarm: "report-differs",
+  },
+  {
+    does: "answers with another action",
+    with: replies({ CD: "1" }),
+    told: "Unknown",
+    charged: true,
+    alarm: "report-mismatch",
   },
   {
     does: "tells the result of another order, and never ours",

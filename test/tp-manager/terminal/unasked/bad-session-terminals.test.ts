@@ -21,7 +21,7 @@ interface BadTerminal {
   readonly later?: string;
 }
 
-const spoilt = (hex: string): string => `${hex.slice(0, -2)}7f`;
+const spoilt = (hex: string): string => hex.slice(0, -2) + (hex.endsWith("7f") ? "7e" : "7f");
 const parity = (hex: string): string =>
   Buffer.from(
     Buffer.from(hex, "hex").map((byte) =>

@@ -77,7 +77,7 @@ describe("an opening that has lapsed", () => {
       send: () => Promise.resolve(sends.shift() ?? "taken"),
     });
     const late: (boolean | null)[] = [];
-    driver.takeLateResults(({ good }) => late.push(good) > 0);
+    driver.takeLateResults(({ report: { good } }) => late.push(good) > 0);
     const own: boolean[] = [];
     const report = ({ good }: { good: boolean }): "accept" => {
       own.push(good);
@@ -103,7 +103,7 @@ describe("an approval of before, while the way is opened again", () => {
       });
     const { clock, driver, told } = started({ open, send: () => Promise.resolve("lapsed") });
     const late: (boolean | null)[] = [];
-    driver.takeLateResults(({ good }) => late.push(good) > 0);
+    driver.takeLateResults(({ report: { good } }) => late.push(good) > 0);
     const paying = driver.pay(order, { ...heedless, report: () => "accept" });
     await clock.advance(10);
     expect([told({ private: "" }), late]).toEqual([false, []]);
@@ -210,7 +210,7 @@ describe("the silence before the question of a recovery run (docs/concert.md 4.9
     };
     const { clock, driver, told } = started({ ping });
     const late: unknown[] = [];
-    driver.takeLateResults(({ good }) => late.push(good) > 0);
+    driver.takeLateResults(({ report: { good } }) => late.push(good) > 0);
     const paying = driver.pay(order, { ...heedless, report: () => "accept" });
     await clock.advance(210_000);
     expect((await paying).end).toBe("lost");

@@ -112,6 +112,10 @@ export default {
   "finding.terminal-in-doubt": "Zahlungen werden angenommen; im Zweifel sind {count}.",
   "finding.terminal-in-doubt.todo":
     "Ins Journal des Terminals sehen, dann unter „{doubt}“ sagen, was war.",
+  "finding.terminal-other-register":
+    "Das Terminal gibt eine andere Kassennummer zurück, als es bekommt.",
+  "finding.terminal-other-register.todo":
+    "In der Einstellungsdatei die Kassennummer des Terminals eintragen.",
   "finding.terminal-not-asked": "Nicht gefragt: Der Connector antwortet nicht.",
   "finding.terminal-not-asked.todo": "Auf der Maschine: {command}",
   "finding.queue-right": "{pending} warten, {parked} abgelehnt, {sent} gesendet",

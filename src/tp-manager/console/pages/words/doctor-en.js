@@ -102,6 +102,10 @@ export default {
   "finding.terminal-in-doubt": "Payments are taken; in doubt are {count}.",
   "finding.terminal-in-doubt.todo":
     "Look in the terminal’s own journal, then say what you found: {doubt}.",
+  "finding.terminal-other-register":
+    "The terminal gives another register number back than it is sent.",
+  "finding.terminal-other-register.todo":
+    "In the setup file, set the register’s number to the one of the terminal.",
   "finding.terminal-not-asked": "Not asked: the connector does not answer.",
   "finding.terminal-not-asked.todo": "On the machine: {command}",
   "finding.queue-right": "{pending} waiting, {parked} refused, {sent} sent",

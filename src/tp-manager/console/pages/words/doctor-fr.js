@@ -112,6 +112,10 @@ export default {
   "finding.terminal-in-doubt": "Les paiements sont acceptés ; en doute : {count}.",
   "finding.terminal-in-doubt.todo":
     "Regardez le journal du terminal, puis dites sous « {doubt} » ce que vous y avez trouvé.",
+  "finding.terminal-other-register":
+    "Le terminal renvoie un autre numéro de caisse que celui qu’il reçoit.",
+  "finding.terminal-other-register.todo":
+    "Dans le fichier de configuration, mettez le numéro de caisse du terminal.",
   "finding.terminal-not-asked": "Non interrogé : le connecteur ne répond pas.",
   "finding.terminal-not-asked.todo": "Sur la machine : {command}",
   "finding.queue-right": "{pending} en attente, {parked} refusées, {sent} envoyées",

@@ -1,0 +1,168 @@
+import type { Logger } from "../../shared/logger.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
+import { canHaveLeft } from "../attempts/never-sent.ts";
+import { newestAttempts } from "../attempts/newest-attempts.ts";
+import { type Attempt, isCharged } from "../attempts/payment.ts";
+import { namesOurs, referenceOf } from "../attempts/reference-policy.ts";
+import type { TerminalLog } from "../attempts/terminal-log.ts";
+import type { Answer } from "../matching/answer.ts";
+import type { Learned, LearnedStore } from "../matching/learned.ts";
+import {
+  contradicting,
+  echoFact,
+  lateResult,
+  notToldApart,
+  type OneWayJournal,
+  type OneWayLine,
+  oneWayAssumptions,
+  resultInPayment,
+  type Told,
+} from "../matching/one-way.ts";
+import type { TerminalFacts, ToldResult, TransactionReport } from "../terminal/terminal.ts";
+
+interface OneWayParts {
+  readonly attempts: AttemptStore;
+  readonly terminalLog: Pick<TerminalLog, "strays">;
+  readonly terminal: Pick<TerminalFacts, "capabilities" | "state">;
+  readonly learned: LearnedStore;
+  /** See {@link LearnedFrom.setup}. */
+  readonly setup: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A terminal that was away tells what it holds when it is back: its name is looked for so long. */
+const NAMED_MS = 31 * 24 * 3_600_000;
+
+/**
+ * The line to a terminal that cannot be asked: gives the one rule of whose result it is the journal
+ * and what the terminal has shown, and keeps what a result shows (docs/design.md 3.25). Every
+ * member throws when the journal fails.
+ */
+export class OneWay {
+  readonly #parts: OneWayParts;
+
+  constructor(parts: OneWayParts) {
+    this.#parts = parts;
+  }
+
+  get learned(): Learned {
+    const { learned, setup, terminal } = this.#parts;
+    return learned.of({ setup, identity: terminal.state.identity });
+  }
+
+  /** Whether a result that came while `running` has the terminal is that payment's. */
+  isOf(running: Attempt, result: ToldResult): boolean {
+    const told = this.#shown(result);
+    const answer = resultInPayment(told, running, this.#journal(), this.#line);
+    const isOwn =
+      answer.answer === "one" && answer.candidate.attempt.transactionId === running.transactionId;
+    if (isOwn) this.#learn(told.report);
+    else if (answer.answer === "many") {
+      const { transactionId, request } = running;
+      const { orderId } = request;
+      this.#parts.log.warn(
+        { transactionId, orderId, amountMinor: told.report.amountMinor },
+        `a result that can be another order's decides nothing: ${answer.because}`,
+      );
+    }
+    return isOwn;
+  }
+
+  /** Whose result it is that came late, and the result with what of it is a contradiction. */
+  late(result: ToldResult): { readonly report: TransactionReport; readonly answer: Answer } {
+    const told = this.#shown(result);
+    const { report } = told;
+    const answer = lateResult(told, this.#journal(), this.#line);
+    if (answer.answer === "one") this.#learn(report);
+    return { report, answer };
+  }
+
+  /** With what of it contradicts what was asked, or what was told before in its payment. */
+  shown(report: TransactionReport, running?: Attempt): TransactionReport {
+    if (!this.#parts.terminal.capabilities.cannotRefuse) return report;
+    const before = running && "last" in running.state ? running.state.last?.report : undefined;
+    return contradicting(report, this.learned, before);
+  }
+
+  /** The attempts that references of ours name. */
+  named(references: ReadonlySet<string>): Attempt[] {
+    const { attempts, clock } = this.#parts;
+    if (references.size === 0) return [];
+    const isNamed = (id: string): boolean => references.has(referenceOf(id));
+    const open = attempts.unfinished().filter(({ transactionId }) => isNamed(transactionId));
+    if (open.length === references.size) return open;
+    const ids = attempts.begunSince(clock.now() - NAMED_MS).filter(isNamed);
+    return [...open, ...ids.flatMap((id) => attempts.read(id) ?? [])];
+  }
+
+  /**
+   * A person has found that a result which decided nothing was the order's own: then not every
+   * result of this terminal carries what others did.
+   */
+  settled({ state: doubt, startedAtMs, request }: Attempt, { state }: Attempt): void {
+    const { learned } = this;
+    const own = "last" in doubt ? doubt.last?.report : undefined;
+    if (isCharged(state) && own?.contradicts?.includes("register number")) {
+      learned.contradicted("echoes-register");
+    }
+    const [kept] = this.#parts.terminalLog.strays(1);
+    if (!kept || kept.atMs < startedAtMs || namesOurs(kept.report)) return;
+    const { good, amountMinor } = kept.report;
+    const isIts = good === isCharged(state) && amountMinor === request.amountMinor;
+    if (isIts && learned.has(echoFact(kept.report))) learned.contradicted(echoFact(kept.report));
+  }
+
+  /** The attempts in doubt whose amount is not sold now, the newest first. */
+  get refusedBeside(): readonly Attempt[] {
+    const { namesNoPayment = false } = this.#parts.terminal.capabilities;
+    return notToldApart(this.#journal(), { ...this.#line, namesNothing: namesNoPayment });
+  }
+
+  get #line(): OneWayLine {
+    const { sharesLine: isShared = false } = this.#parts.terminal.capabilities;
+    return { isShared, holds: oneWayAssumptions, learned: this.learned };
+  }
+
+  #shown(told: ToldResult): ToldResult {
+    return { ...told, report: this.shown(told.report) };
+  }
+
+  #journal(): OneWayJournal {
+    const { attempts, terminalLog, clock } = this.#parts;
+    return {
+      get open() {
+        return attempts.unfinished();
+      },
+      get kept() {
+        return terminalLog.strays(1)[0];
+      },
+      newest: () => newestAttempts(attempts),
+      hasLeft: (attempt) => canHaveLeft(attempts, attempt),
+      told: ({ transactionId }) => toldIn(attempts, transactionId),
+      named: (reference) => this.named(new Set([reference]))[0],
+      nowMs: clock.now(),
+    };
+  }
+
+  /** An order's own result shows what this terminal gives back. */
+  #learn(report: TransactionReport): void {
+    if (report.resultCode === null) return;
+    const { learned } = this;
+    if (namesOurs(report)) learned.saw(echoFact(report));
+    if (report.isOurRegister) learned.saw("echoes-register");
+    else if (report.differs?.includes("register number") && !report.contradicts) {
+      learned.contradicted("echoes-register");
+    }
+  }
+}
+
+/** The last result that an attempt was told. */
+function toldIn(attempts: Pick<AttemptStore, "events">, transactionId: string): Told | undefined {
+  for (const { atMs, detail } of attempts.events(transactionId).toReversed()) {
+    const { report } = detail as { readonly report?: TransactionReport };
+    if (report?.resultCode != null) return { atMs, report };
+  }
+  return undefined;
+}

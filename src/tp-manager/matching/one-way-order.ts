@@ -1,0 +1,63 @@
+import type { ErrorCode } from "../../shared/errors.ts";
+import { type Attempt, isCharged, isNotCharged } from "../attempts/payment.ts";
+import { isInDoubt } from "../attempts/phase-table.ts";
+import { namesOurs } from "../attempts/reference-policy.ts";
+import type { Assumptions } from "./assumptions.ts";
+
+/** Attempts that a result without a name can be about, the newest first. */
+export interface Recent {
+  /** Back to the last one that has had its own result, and that one. */
+  readonly sent: readonly Attempt[];
+  /** In doubt: the terminal may still have their result for us. */
+  readonly doubts: readonly Attempt[];
+  /** Older ones are left out because results are told in their order. */
+  readonly isCut: boolean;
+}
+
+interface Journal {
+  readonly open: readonly Attempt[];
+  newest(): Iterable<Attempt>;
+}
+
+/**
+ * Results are told in their order, so what was begun before the last one that had its own result
+ * waits for none; where that is not taken for granted, all that is open does. `running` is left
+ * out.
+ */
+export function recentOf(journal: Journal, holds: Assumptions, running?: Attempt): Recent {
+  const isOrdered = holds.has("ordered-results");
+  const sent: Attempt[] = [];
+  const doubts: Attempt[] = [];
+  let waiting = journal.open.filter(
+    ({ transactionId }) => transactionId !== running?.transactionId,
+  );
+  for (const attempt of journal.newest()) {
+    if (attempt.transactionId === running?.transactionId) continue;
+    sent.push(attempt);
+    const had = hadItsResult(attempt);
+    if (isInDoubt(attempt.state) && !had) doubts.push(attempt);
+    waiting = waiting.filter(({ transactionId }) => transactionId !== attempt.transactionId);
+    if (had && (isOrdered || waiting.length === 0)) return { sent, doubts, isCut: isOrdered };
+  }
+  return { sent, doubts, isCut: false };
+}
+
+/** Of results; with the terminal's code, because our own cancel and a proof have none. */
+const errorsOfResults: ReadonlySet<ErrorCode> = new Set([
+  ...(["PAYMENT_DECLINED", "PAYMENT_CANCELLED", "CUSTOMER_TIMEOUT"] as const),
+  ...(["TERMINAL_FAULT", "CURRENCY_REFUSED"] as const),
+]);
+
+/** By the terminal's word within its payment; an operator's or a later word proves no order. */
+function hadItsResult({ state }: Attempt): boolean {
+  if (isInDoubt(state)) {
+    // By a result that came behind the one it was told with, or by its own of another amount.
+    const own = "last" in state ? state.last?.report : undefined;
+    const isOwn = own !== undefined && own.resultCode !== null && namesOurs(own);
+    return isOwn || ("told" in state && state.told !== undefined);
+  }
+  if (isCharged(state)) return state.by === "payment" && !state.settled && !state.late;
+  if (!isNotCharged(state) || state.settled) return false;
+  const { error, terminalCode } = state.outcome;
+  return terminalCode !== null && errorsOfResults.has(error);
+}

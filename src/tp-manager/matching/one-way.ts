@@ -1,0 +1,324 @@
+import {
+  type Attempt,
+  endReportOf,
+  isCharged,
+  isNotCharged,
+  isPaying,
+} from "../attempts/payment.ts";
+import { isInDoubt } from "../attempts/phase-table.ts";
+import { isReference, namesOurs, referenceOf } from "../attempts/reference-policy.ts";
+import type { StrayRow } from "../attempts/terminal-log.ts";
+import type { ToldResult, TransactionReport } from "../terminal/terminal.ts";
+import { type Answer, type Near, type WhyNotOne, whyInWords } from "./answer.ts";
+import type { Assumption, Assumptions } from "./assumptions.ts";
+import type { Fact, Learned } from "./learned.ts";
+import { type Recent, recentOf } from "./one-way-order.ts";
+
+/**
+ * Whose result it is that a terminal tells which cannot be asked (docs/design.md 3.25). Pure, and
+ * the one place that decides it.
+ */
+
+/** The journal, read as far as an answer needs it. */
+export interface OneWayJournal {
+  /** Attempts that have not ended. */
+  readonly open: readonly Attempt[];
+  /** Every attempt, the newest first. */
+  newest(): Iterable<Attempt>;
+  /** Something of it can have reached the terminal. */
+  hasLeft(attempt: Attempt): boolean;
+  /** The last result that was told for it. */
+  told(attempt: Attempt): Told | undefined;
+  /** The attempt that a reference of ours names. */
+  named(reference: string): Attempt | undefined;
+  /** The newest result that was no order's. */
+  readonly kept: Pick<StrayRow, "atMs" | "report"> | undefined;
+  readonly nowMs: number;
+}
+
+export interface Told {
+  readonly atMs: number;
+  readonly report: TransactionReport;
+}
+
+/** The line to the terminal, and what is known of it. */
+export interface OneWayLine {
+  /** Results of all payments come on one line, so one can come within a later payment. */
+  readonly isShared: boolean;
+  readonly holds: Assumptions;
+  readonly learned: Pick<Learned, "has">;
+}
+
+/** Those that a verdict about a result without a reference can rest on. */
+export const oneWayAssumptions: Assumptions = new Set<Assumption>([
+  ...(["own-report", "ordered-results", "one-result-each"] as const),
+]);
+
+/** A terminal that misses our acknowledgement tells its result again within seconds. */
+const REPEAT_MS = 30_000;
+const noAttempt: Answer = { answer: "none", near: [] };
+const carriesIts = "the result carries the order's reference";
+
+/** Whose result it is that came while `running` has the terminal. */
+export function resultInPayment(
+  told: ToldResult,
+  running: Attempt,
+  journal: OneWayJournal,
+  line: OneWayLine,
+): Answer {
+  const { report } = told;
+  if (namesOurs(report)) {
+    return report.reference === referenceOf(running.transactionId)
+      ? sure(running, [carriesIts], [])
+      : lateResult(told, journal, line);
+  }
+  // A result that came too early answers nothing; a refusal of another amount or action, not this.
+  if (told.isEarly || turnsAwayAnother(report, running)) return lateResult(told, journal, line);
+  if (report.resultCode === null) {
+    return sure(running, ["it came within the payment, and tells no end"], ["own-report"]);
+  }
+  const recent = recentOf(journal, line.holds, running);
+  const doubts = recent.doubts.filter((doubt) => mayBeOf(report, doubt));
+  const echoes = line.learned.has(echoFact(report));
+  if (doubts.length > 0 && (line.isShared || echoes)) {
+    return several([running, ...doubts], "in doubt");
+  }
+  if (echoes && isForeign(report)) {
+    return several([running], "foreign reference");
+  }
+  if (!isNews(told, recent, journal) && (echoes || !line.holds.has("one-result-each"))) {
+    return several([running], "told again");
+  }
+  if (!line.holds.has("own-report")) return several([running], "names nothing");
+  return sure(
+    running,
+    ["the result came within the payment, and names no other"],
+    ["own-report", "one-result-each", ...(recent.isCut ? (["ordered-results"] as const) : [])],
+  );
+}
+
+/** Whose result it is that came outside a payment, or that is not the running one's. */
+export function lateResult(told: ToldResult, journal: OneWayJournal, line: OneWayLine): Answer {
+  const { report, cameFor = report.reference } = told;
+  if (cameFor && isReference(cameFor)) {
+    const named = journal.named(cameFor);
+    const fact = told.cameFor ? "the result came within the payment" : carriesIts;
+    return named ? sure(named, [fact], []) : noAttempt;
+  }
+  const recent = recentOf(journal, line.holds);
+  const heard = told.isAgain === undefined ? heardBefore(report, recent, journal) : undefined;
+  if (heard) {
+    const facts = ["the result was told within the last seconds, before the start"];
+    const { transactionId, request } = heard;
+    const known = { orderId: request.orderId, transactionId, isCertain: true };
+    return { answer: "known", ...known, proof: { facts, assumes: [] } };
+  }
+  const fitting = recent.sent.filter(
+    (one) => (isPaying(one.state) || isInDoubt(one.state)) && fits(one, report),
+  );
+  const only = fitting.find(({ state }) => isInDoubt(state));
+  const isAlone = fitting.length === 1 && only && isNewestOf(only, report, recent, journal);
+  const isNew = !told.isAgain && !toldBefore(report, recent, journal, only);
+  const isOurs = report.contradicts === undefined && !line.learned.has(echoFact(report));
+  if (isAlone && isNew && isOurs) {
+    const facts = ["no other order in doubt, and none since, asked for that amount"];
+    return sure(only, facts, ["own-report", "ordered-results", "one-result-each"]);
+  }
+  const denied = report.good ? deniedBefore(report, recent, journal) : undefined;
+  const candidates = [...fitting, ...(denied ? [denied] : [])];
+  if (candidates.length === 0) return { answer: "none", near: nearOf(report, journal, fitting) };
+  return several(candidates, "names nothing");
+}
+
+/**
+ * Orders in doubt beside which no sale of their amount is begun, because its result could be told
+ * from theirs by nothing, and its customer would be charged in vain.
+ */
+export function notToldApart(
+  journal: OneWayJournal,
+  line: OneWayLine & { readonly namesNothing: boolean },
+): readonly Attempt[] {
+  if (!line.isShared || journal.open.length === 0) return [];
+  const { doubts } = recentOf(journal, line.holds);
+  if (doubts.length === 0) return [];
+  const isNameless = line.namesNothing || newestNamesNothing(journal);
+  const ofAmount = ({ request: { amountMinor } }: Attempt): number =>
+    doubts.filter(({ request }) => request.amountMinor === amountMinor).length;
+  return doubts.filter((doubt) => isNameless || ofAmount(doubt) > 1);
+}
+
+/**
+ * With what of it contradicts what was asked, or what was told before in the same payment: another
+ * action always, another register where this terminal has given ours back, an approval behind a
+ * refusal unless it alone carries the order's reference.
+ */
+export function contradicting(
+  report: TransactionReport,
+  learned: Pick<Learned, "has">,
+  before?: TransactionReport,
+): TransactionReport {
+  const { differs = [], good } = report;
+  const isOther = (member: string): boolean =>
+    member === "action" || (member === "register number" && learned.has("echoes-register"));
+  const wasRefused = good && before?.good === false && before.resultCode !== null;
+  const isOutweighed = namesOurs(report) && before !== undefined && !namesOurs(before);
+  const contradicts = [
+    ...differs.filter(isOther),
+    ...(wasRefused && !isOutweighed ? ["earlier result"] : []),
+  ];
+  return contradicts.length === 0 ? report : { ...report, contradicts };
+}
+
+/** The fact that this kind of answer has carried a reference of ours. */
+export function echoFact({ good, reason }: TransactionReport): Fact {
+  if (good) return "echoes-approvals";
+  const isCancelled = reason === "cancelled" || reason === "customer-timeout";
+  return isCancelled ? "echoes-cancellations" : "echoes-refusals";
+}
+
+function sure(attempt: Attempt, facts: readonly string[], assumes: readonly Assumption[]): Answer {
+  return { answer: "one", candidate: { attempt, as: "sale" }, proof: { facts, assumes } };
+}
+
+function several(attempts: readonly Attempt[], why: WhyNotOne): Answer {
+  const candidates = attempts.map((attempt) => ({ attempt, as: "sale" as const }));
+  return { answer: "many", candidates, why, because: whyInWords(why) };
+}
+
+/** Many refusals tell zero or no amount. */
+function turnsAwayAnother(
+  { good, resultCode, amountMinor, contradicts = [] }: TransactionReport,
+  { request }: Attempt,
+): boolean {
+  if (good || resultCode === null) return false;
+  const isAmount = amountMinor === null || [0, request.amountMinor].includes(amountMinor);
+  return !isAmount || contradicts.length > 0;
+}
+
+/** Whether a clear result without a name can be the one that an attempt waits for. */
+function mayBeOf({ good, amountMinor }: TransactionReport, { request }: Attempt): boolean {
+  const saysNothing = amountMinor === null || (!good && amountMinor === 0);
+  return saysNothing || amountMinor === request.amountMinor;
+}
+
+function fits({ request }: Attempt, { amountMinor, currencyNumeric }: TransactionReport): boolean {
+  const { numeric } = request.currency;
+  return request.amountMinor === amountMinor && (currencyNumeric ?? numeric) === numeric;
+}
+
+/** A word of somebody else stands where ours belongs; zeros, or blanks, only fill the place. */
+function isForeign({ reference }: TransactionReport): boolean {
+  return reference != null && !/^(.?)\1*$/.test(reference);
+}
+
+/** Not the last result byte for byte; as far as its members tell where its bytes are not known. */
+function isNews({ report, isAgain }: ToldResult, recent: Recent, journal: OneWayJournal): boolean {
+  return !(isAgain ?? toldBefore(report, recent, journal));
+}
+
+/** The very result was told for an attempt of now, or as the last one that was no order's. */
+function toldBefore(
+  report: TransactionReport,
+  { sent }: Recent,
+  { told, kept }: OneWayJournal,
+  except?: Attempt,
+): boolean {
+  let isKeptNewer = kept !== undefined;
+  for (const attempt of sent) {
+    const own = attempt === except ? undefined : told(attempt);
+    if (own && isSameWord(own.report, report)) return true;
+    if (own && kept && kept.atMs < attempt.startedAtMs) isKeptNewer = false;
+  }
+  return isKeptNewer && kept !== undefined && isSameWord(kept.report, report);
+}
+
+/** Behind a restart: the result of the newest attempt comes again, and none was sent since. */
+function heardBefore(
+  report: TransactionReport,
+  { sent }: Recent,
+  { told, hasLeft, nowMs }: OneWayJournal,
+): Attempt | undefined {
+  const newest = sent.find(hasLeft);
+  const last = newest && told(newest);
+  const agoMs = last ? nowMs - last.atMs : REPEAT_MS;
+  return last && agoMs >= 0 && agoMs < REPEAT_MS && isSameWord(last.report, report)
+    ? newest
+    : undefined;
+}
+
+/** A later payment of that amount may tell its own result again. */
+function isNewestOf(
+  doubt: Attempt,
+  report: TransactionReport,
+  { sent }: Recent,
+  { hasLeft }: OneWayJournal,
+): boolean {
+  return sent.find((one) => fits(one, report) && hasLeft(one)) === doubt;
+}
+
+/**
+ * The order that was told as not charged, and that an approval without a name contradicts: the
+ * terminal may have approved what it had turned away. Results come in their order, so it is none of
+ * before the last payment that was told its own.
+ */
+function deniedBefore(
+  report: TransactionReport,
+  { sent }: Recent,
+  { told, hasLeft }: OneWayJournal,
+): Attempt | undefined {
+  for (const attempt of sent) {
+    const { state, request } = attempt;
+    if (!hasLeft(attempt)) continue;
+    const last = told(attempt);
+    if (isCharged(state) || (last && isSameWord(last.report, report))) return undefined;
+    const amountMinor = report.amountMinor ?? request.amountMinor;
+    if (isNotCharged(state) && fits(attempt, { ...report, amountMinor })) return attempt;
+    if (last) return undefined;
+  }
+  return undefined;
+}
+
+/** Orders in doubt that have another amount, or behind which another had its own result. */
+function nearOf(
+  report: TransactionReport,
+  { open }: OneWayJournal,
+  fitting: readonly Attempt[],
+): Near[] {
+  return open
+    .filter((one) => isInDoubt(one.state) && !fitting.includes(one))
+    .map((attempt) => ({
+      attempt,
+      but: fits(attempt, report) ? "a later one had its result" : "it asked for another amount",
+    }));
+}
+
+/** As far as the newest result says that the terminal told; false while it told none. */
+function newestNamesNothing({ newest, kept }: OneWayJournal): boolean {
+  const isNameless = (reference: string | null | undefined): boolean =>
+    reference === null || (reference !== undefined && !isReference(reference));
+  for (const { state, startedAtMs } of newest()) {
+    const { reference, resultCode } = lastReportOf(state) ?? {};
+    if (reference === undefined || resultCode == null) continue;
+    const isKeptNewer = kept && kept.report.resultCode !== null && kept.atMs >= startedAtMs;
+    return isNameless(isKeptNewer ? kept.report.reference : reference) || isNameless(reference);
+  }
+  return kept !== undefined && kept.report.resultCode !== null && isNameless(kept.report.reference);
+}
+
+function lastReportOf(state: Attempt["state"]): TransactionReport | undefined {
+  return endReportOf(state) ?? ("last" in state ? state.last?.report : undefined);
+}
+
+/** As far as a reply without a number of its own tells; a reference of ours names its attempt. */
+export function isSameWord(told: TransactionReport, report: TransactionReport): boolean {
+  const { good, resultCode, maskedPan, authorisationNumber, reference = null } = report;
+  const isAmount = [told.amountMinor, null].includes(report.amountMinor);
+  return (
+    isAmount &&
+    good === told.good &&
+    resultCode === told.resultCode &&
+    maskedPan === told.maskedPan &&
+    authorisationNumber === told.authorisationNumber &&
+    reference === (told.reference ?? null)
+  );
+}

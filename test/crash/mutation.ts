@@ -1,0 +1,13 @@
+/** One safety measure taken out of the product; each text must be there exactly once. */
+export interface Mutation {
+  readonly removes: string;
+  /** The section of the design, or "rules", and its sentence that is not true any more. */
+  readonly breaks: readonly [section: string, sentence: string];
+  /** Tests of `npm test` that fail without it, within a minute. */
+  readonly tests: readonly string[];
+  readonly edits: ReadonlyArray<{
+    readonly file: string;
+    readonly from: string;
+    readonly to: string;
+  }>;
+}

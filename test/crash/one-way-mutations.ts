@@ -1,0 +1,149 @@
+import type { Mutation } from "./mutation.ts";
+
+const rule = "src/tp-manager/matching/one-way.ts";
+const order = "src/tp-manager/matching/one-way-order.ts";
+const lies = "test/tp-manager/terminal/unasked/one-way-lies.test.ts";
+const kept = "test/tp-manager/terminal/unasked/kept-back.test.ts";
+const late = "test/tp-manager/desk/late-results.test.ts";
+const nameless = "test/tp-manager/desk/nameless-results.test.ts";
+
+const mutation = (
+  removes: string,
+  sentence: string,
+  tests: readonly string[],
+  [file, from, to]: readonly [file: string, from: string, to: string],
+): Mutation => ({ removes, breaks: ["3.25", sentence], tests, edits: [{ file, from, to }] });
+
+/** Whose result a one-way terminal tells. */
+export const oneWayMutations: readonly Mutation[] = [
+  mutation(
+    "the doubt about the last result once more",
+    "one without it that is byte for byte the last one",
+    [lies],
+    [
+      rule,
+      "  if (!isNews(told, recent, journal) && (echoes ||",
+      "  if (!isNews(told, recent, journal) && (false && echoes ||",
+    ],
+  ),
+  mutation(
+    "the driver's knowledge of the last result's bytes",
+    "one without it that is byte for byte the last one",
+    [lies],
+    [
+      "src/tp-manager/terminal/unasked/unasked-terminal.ts",
+      "    return this.#stored && Buffer",
+      "    return this.#storedAtMs === undefined ? false : this.#stored && Buffer",
+    ],
+  ),
+  mutation(
+    "the doubt about somebody else's word in the place of our reference",
+    "or that carries somebody else's word, decides nothing",
+    [lies],
+    [
+      rule,
+      "  if (echoes && isForeign(report)) {",
+      "  if (echoes && isForeign(report) && told.isEarly) {",
+    ],
+  ),
+  mutation(
+    "what a connection for each payment has learned of references",
+    "carried a reference of ours before: then it decides nothing there either",
+    [
+      lies,
+      "test/tp-manager/terminal/unasked/after-the-504.test.ts",
+      "test/scenario/one-way-lies.test.ts",
+    ],
+    [
+      rule,
+      "  if (doubts.length > 0 && (line.isShared || echoes)) {",
+      "  if (doubts.length > 0 && line.isShared) {",
+    ],
+  ),
+  mutation(
+    "the doubts of before in a payment's result",
+    "is not taken for the payment's of now while it can be that of an earlier attempt in doubt",
+    [kept],
+    [rule, "doubts.length > 0 && (line.isShared", "doubts.length > 9 && (line.isShared"],
+  ),
+  mutation(
+    "the action in what a result contradicts",
+    "Another amount, currency or action leaves the order in doubt (3.4)",
+    [lies],
+    [rule, '    member === "action" || (member', '    member === "" || (member'],
+  ),
+  mutation(
+    "the register number in what a result contradicts",
+    "another register's number where this terminal has given ours back before",
+    [lies],
+    [rule, '(member === "register number" && learned', '(member === "" && learned'],
+  ),
+  mutation(
+    "the warning alone before our register number came back",
+    "is a finding of the doctor",
+    [lies, "test/tp-manager/desk/unasked-payments.test.ts"],
+    [rule, '&& learned.has("echoes-register"));', ");"],
+  ),
+  mutation(
+    "the doubt about an approval behind a refusal",
+    "an approval behind a refusal of the same payment",
+    [lies],
+    [rule, "...(wasRefused && !isOutweighed ?", "...(wasRefused && isOutweighed ?"],
+  ),
+  mutation(
+    "the look at what a nameless refusal contradicts",
+    "or of such a register, that carries no reference of ours ends nothing",
+    [lies],
+    [
+      rule,
+      "  return !isAmount || contradicts.length > 0;",
+      "  return !isAmount || contradicts.length > 9;",
+    ],
+  ),
+  mutation(
+    "the kind of answer in what is learned",
+    "the reference, apart for approvals, refusals and cancellations",
+    [lies],
+    [
+      rule,
+      '  return isCancelled ? "echoes-cancellations" : "echoes-refusals";',
+      '  return isCancelled ? "echoes-refusals" : "echoes-refusals";',
+    ],
+  ),
+  mutation(
+    "the late payment of the same amount",
+    "unless a payment of that amount was sent since",
+    [late],
+    [
+      rule,
+      "  return sent.find((one) => fits(one, report) && hasLeft(one)) === doubt;",
+      "  return sent.some((one) => fits(one, report) && hasLeft(one) && one === doubt);",
+    ],
+  ),
+  mutation(
+    "the last proved order of results",
+    "once a later payment has had its own result, nothing is kept back any more",
+    [kept],
+    [
+      order,
+      "    if (had && (isOrdered || waiting.length === 0))",
+      "    if (had && waiting.length === 0)",
+    ],
+  ),
+  mutation(
+    "the result of before a doubt, once more",
+    "or the last result before that payment, or the last that was no order's, was the very same",
+    [late],
+    [
+      rule,
+      "  const isNew = !told.isAgain && !toldBefore(",
+      "  const isNew = !told.isAgain || !toldBefore(",
+    ],
+  ),
+  mutation(
+    "the order that an approval without a name contradicts",
+    "a terminal can approve what it had turned away",
+    [nameless],
+    [rule, "  const denied = report.good ? denied", "  const denied = !report.good ? denied"],
+  ),
+];

@@ -1,0 +1,148 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { gunzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { newId } from "../../../src/shared/new-id.ts";
+import type { AttemptInput } from "../../../src/tp-manager/attempts/attempt-input.ts";
+import { AttemptWriter } from "../../../src/tp-manager/attempts/attempt-writer.ts";
+import { CountingTerminal } from "../../support/counting-terminal.ts";
+import { audit, everyPhase, type Release } from "../../support/every-phase.ts";
+import { house, pay, request } from "../../support/payment-house.ts";
+import { hasPrevious, previousRelease } from "../../support/previous-release.ts";
+import { baseline, report } from "../../support/reports.ts";
+import { lost } from "../../support/scripted-terminal.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { TestClock } from "../../support/test-clock.ts";
+
+/** The journal of {@link everyPhase} as the previous release wrote it. */
+const kept = join(import.meta.dirname, "files/previous-release.db.gz");
+
+function unpacked(): string {
+  const path = join(temporaryFolder(), "journal.db");
+  writeFileSync(path, gunzipSync(readFileSync(kept)));
+  return path;
+}
+
+const TOMORROW = new Date(2026, 0, 16, 9, 0, 0).getTime();
+const note = "seen at the terminal";
+const everything = { sinceMs: 0, status: null, limit: 100, before: null };
+
+/** What a release makes of a journal that another one wrote: it is read, and everything goes on. */
+async function goOn({ house, pay }: Release, path: string): Promise<Record<string, string>> {
+  const at = house(path, undefined, { clock: new TestClock(TOMORROW) });
+  const terminal = new CountingTerminal(at, 50);
+  at.terminal.last = { kind: "not-told", why: "it does not tell" };
+  at.start();
+  await at.clock.advance(60_000);
+  const told: Record<string, string> = {};
+  for (const { attempt } of at.listings.list(everything)) {
+    const { orderId } = attempt.request;
+    const found = await at.orders.lookUp(orderId);
+    told[orderId] = found.attempt.state.phase;
+  }
+  expect((await pay(at, request("sold"))).replayed).toBe(true);
+  await at.settle({ orderId: "unknown", outcome: "not_charged", note });
+  await at.settle({ orderId: "last", outcome: "reversed", note });
+  await at.settle({ orderId: "running", outcome: "not_charged", note });
+  await pay(at, request("new"));
+  terminal.sells();
+  await at.afterSale.reverse("new");
+  const after = {
+    unknown: "not-charged",
+    last: "reversed",
+    running: "not-charged",
+    new: "reversed",
+  };
+  for (const [order, phase] of Object.entries(after)) {
+    expect([order, at.orders.latest(order).state.phase]).toEqual([order, phase]);
+  }
+  at.close();
+  return told;
+}
+
+/** Orders of {@link everyPhase}, told after a start that heard nothing of the terminal. */
+const phases = {
+  ...{ sold: "charged", "sold-2": "charged", goods: "charged", "proved-charged": "charged" },
+  ...{ declined: "charged", "settled-charged": "charged", reversed: "reversed" },
+  ...{ cancelled: "not-charged", "settled-not-charged": "not-charged" },
+  ...{ "proved-not-charged": "not-charged", unknown: "in-doubt", running: "in-doubt" },
+  last: "reversal-in-doubt",
+};
+
+const clean = { faults: [], unknown: {} };
+
+test("a journal of the release before is audited as it lies and gone on with", async () => {
+  const path = unpacked();
+  expect(audit(path)).toMatchObject(clean);
+  expect(await goOn({ house, pay }, path)).toEqual(phases);
+  expect(audit(path)).toMatchObject(clean);
+});
+
+const proof = { facts: ["the numbers are equal"], assumes: ["sole-user"], rules: 1 } as const;
+const aborted = { end: "aborted", code: "6C", text: "", reason: "cancelled", ticket: "" } as const;
+
+/** Verdicts that no quick way leads to, with reports of their own. */
+function addVerdicts(path: string): void {
+  const { journal, clock, log, close } = house(path);
+  const { attempts } = journal;
+  const write = (orderId: string, ...inputs: AttemptInput[]): void => {
+    const begun = { transactionId: newId(), request: request(orderId), baseline, startedAtMs: 1 };
+    const writer = new AttemptWriter(attempts.begin(begun), { attempts, clock, log });
+    for (const input of inputs) writer.advance(input);
+  };
+  const sale = (receiptNumber: string) =>
+    report({ receiptNumber, traceNumber: `00${receiptNumber}` });
+  const because = "it is so";
+  const [end, gone] = [
+    { input: "end", end: aborted },
+    { input: "end", end: lost("gone") },
+  ] as const;
+  write("late", end, { input: "found-charged", report: sale("0801"), because, proof });
+  write("doubt", end, { input: "found-doubtful", report: sale("0802"), because, proof });
+  const told = { input: "told-late", report: sale("0803"), judgement: "agrees", because } as const;
+  write("told", gone, told);
+  write(
+    "back",
+    { input: "report", report: sale("0804"), judgement: "agrees" },
+    { input: "end", end: { end: "completed", ticket: "" } },
+    {
+      input: "found-reversed",
+      report: report({ receiptNumber: "0805", traceNumber: "000805", originalTrace: "000804" }),
+      because,
+    },
+  );
+  close();
+}
+
+const verdicts = { late: "charged", doubt: "in-doubt", told: "charged", back: "reversed" };
+
+// The code of before comes out of git; a clone without history has none.
+test.skipIf(!hasPrevious)("the release before goes on with a journal of this one", async () => {
+  const before = await previousRelease();
+  const path = await everyPhase();
+  addVerdicts(path);
+  expect(audit(path)).toMatchObject(clean);
+  expect(await goOn(before, path)).toEqual({ ...phases, ...verdicts });
+  expect(before.audit(path)).toMatchObject(clean);
+  expect(audit(path)).toMatchObject(clean);
+  const at = house(path);
+  expect(at.orders.latest("unknown").state.phase).toBe("not-charged");
+});
+
+/** The kinds and details of steps, as answers publish them; words for people may change. */
+function published(path: string): object[] {
+  const database = new DatabaseSync(path);
+  const rows = database
+    .prepare("SELECT order_id, kind, detail FROM attempt_event JOIN attempt USING (transaction_id)")
+    .all();
+  database.close();
+  return rows.map(({ order_id: order, kind, detail }) => {
+    const { because: _, ...told } = JSON.parse(String(detail));
+    return { order, kind, told };
+  });
+}
+
+test("steps are published under the names and with the members of before", async () => {
+  expect(published(await everyPhase())).toMatchObject(published(unpacked()));
+});
