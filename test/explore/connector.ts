@@ -100,33 +100,20 @@ export class Connector {
 
   /** As the product's `Unmatched.found`: what the payment would hide is asked about first. */
   #finds(world: World, baseline: Baseline): boolean {
-    const { disk } = world;
-    if (baseline.last.kind !== "transaction") return false;
+    const { strays, attempts } = world.disk;
+    const answer = this.#evidence.newSale(world, baseline);
+    if (!answer || baseline.last.kind !== "transaction") return false;
     const { report } = baseline.last;
-    const isAsked = this.#isOpen(world, report) || this.#wasAsked(world, report);
-    const answer = isAsked ? undefined : this.#evidence.newSale(world, baseline);
-    if (!answer) return false;
-    const isInDoubt = disk.attempts.some(({ state }) => state.phase === "in-doubt");
+    const newest = strays.at(-1);
+    const isKept = newest !== undefined && this.#judges.isSame(newest.report, report);
+    // Nothing more can be found out about a record that is told without a name each time.
+    if (!isKept && newest?.report === report && newest.finding !== "open") return false;
+    const isInDoubt = attempts.some(({ state }) => state.phase === "in-doubt");
     if (candidatesIn(answer).length > 0 || isInDoubt) return this.#stray(world, report);
-    const newest = disk.strays.at(-1);
-    if (newest && this.#judges.isSame(newest.report, report)) return false;
+    if (isKept) return false;
     keepStray(world, report, "unclear");
     alarm(world, "sale-without-order-unclear");
     return false;
-  }
-
-  #isOpen({ disk, ram }: World, report: TransactionReport): boolean {
-    return ram.inquiries.some(({ about, index }) => {
-      const stray = about === "stray" ? disk.strays[index] : undefined;
-      return stray && this.#judges.isSame(stray.report, report);
-    });
-  }
-
-  /** Nothing more can be found out about a record that is told without a name each time. */
-  #wasAsked({ disk }: World, report: TransactionReport): boolean {
-    const newest = disk.strays.at(-1);
-    const isTold = newest?.finding === "held" || newest?.finding === "unclear";
-    return isTold && newest.report === report && !this.#judges.isSame(report, report);
   }
 
   begin(world: World): void {

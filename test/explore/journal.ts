@@ -17,13 +17,14 @@ type Attempts = Pick<
   AttemptStore,
   "events" | "read" | "orderOf" | "nextCommand" | "unfinished" | "latest" | "ofOrder"
 >;
+type Records = Omit<RecordStore, "sharingTrace">;
 type Strays = Pick<
   TerminalLog,
   "telecollectionSince" | "straysSince" | "soldSinceStray" | "closedSinceStray"
 >;
 
 /** The disk of a world as the product reads its journal. An attempt's id is its place. */
-export class DiskJournal implements Attempts, RecordStore, Strays {
+export class DiskJournal implements Attempts, Records, Strays {
   readonly #disk: World["disk"];
 
   constructor({ disk }: World) {
@@ -80,11 +81,6 @@ export class DiskJournal implements Attempts, RecordStore, Strays {
         (localTime === null && atMs >= sinceMs) ||
         (receiptNumber !== null && isReceiptAlone(one, receiptNumber)),
     );
-  }
-
-  sharingTrace(trace: string): string[] {
-    const same = ({ record }: KnownRecord): boolean => Number(record.traceNumber) === Number(trace);
-    return this.#disk.records.filter(same).flatMap(({ transactionId }) => transactionId ?? []);
   }
 
   closedSince(sinceMs: number): boolean {
