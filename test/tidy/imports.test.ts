@@ -160,11 +160,7 @@ const rules: readonly Rule[] = [
     may: within("shared/", "simulator/[a-z-]+[.]ts$"),
     because: "what the simulators share knows neither of them",
   },
-  {
-    from: /^src\/client\//,
-    may: within("client/"),
-    because: "the client is copied into other programs",
-  },
+  { from: /^src\/client\//, may: within("client/"), because: "the client is copied elsewhere" },
   {
     from: /^src\/launcher\/doctor\//,
     may: within("(shared|launcher)/", "tp-manager/terminal/registry[.]ts$"),
