@@ -81,7 +81,7 @@ export interface TerminalLog {
   soldSinceStray(id: number): boolean;
   /** An end of day may have run after it was reported, one that had been begun before included. */
   closedSinceStray(id: number): boolean;
-  /** Results that no order asked for, reported since the attempt was begun, the newest first. */
+  /** The first results that no order asked for, reported since the attempt was begun. */
   straysSince(transactionId: string): StrayRow[];
   /** A result that no order asked for was reported since the attempt was begun. */
   straySince(transactionId: string): boolean;

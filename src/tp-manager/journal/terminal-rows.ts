@@ -67,7 +67,7 @@ const texts = {
       WHERE finding NOT IN ('known', 'not-good') ORDER BY id DESC LIMIT 100)`,
   straysSince: `SELECT * FROM unexpected_report INDEXED BY unexpected_report_before
     WHERE before_attempt >= (SELECT rowid FROM attempt WHERE transaction_id = ?)
-    ORDER BY id DESC`,
+    ORDER BY before_attempt, id LIMIT 100`,
   endStray: "UPDATE unexpected_report SET finding = ?, because = ?, ended_at_ms = ? WHERE id = ?",
   strays: "SELECT * FROM unexpected_report ORDER BY id DESC LIMIT ?",
   heldAs: `SELECT * FROM ${named} WHERE ${isNamed} AND ${reference} = ? ORDER BY id`,

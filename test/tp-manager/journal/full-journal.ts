@@ -53,6 +53,12 @@ export function fullJournal(n: number): Journal {
       half,
     );
     fill(
+      `INSERT INTO record (at_ms, transaction_id, seen_as, good, receipt_number, trace_number,
+        local_date, local_time)`,
+      `i, ${id("o")}, 'step', 1, printf('%04d', i % 10000), printf('%06d', i), '0101',
+       printf('%06d', i)`,
+    );
+    fill(
       "INSERT INTO hand_off (transaction_id, body, acknowledged, delivery)",
       `${id("o")}, '{}', i > 3, CASE WHEN i BETWEEN 4 AND 6 THEN 'pending' ELSE 'sent' END`,
       half,

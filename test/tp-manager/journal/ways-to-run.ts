@@ -57,6 +57,24 @@ const acts: Record<string, Ways> = {
   ],
 };
 
+const records: Record<string, Ways> = {
+  "records sameMoment": (n) => [
+    [String(n / 2).padStart(6, "0"), "0101"],
+    ["999999", "0101"],
+  ],
+  "records sameTrace": (n) => [[n / 2], [0]],
+  "records sameReceipt": (n) => [[n / 2], [0]],
+  "records newest": (n) => [
+    [noBound, 50],
+    [n / 2, 50],
+  ],
+  "records closedSince": (n) => [[0], [2 * n]],
+  "records sent": (n) => [
+    [noBound, 50],
+    [n / 4, 50],
+  ],
+};
+
 const attempts: Record<string, Ways> = {
   "attempts latest": ofAttempt,
   "attempts ofOrder": ofAttempt,
@@ -109,12 +127,6 @@ const answers: Record<string, Ways> = {
 };
 
 const evidence: Record<string, Ways> = {
-  "evidence spelled": () => [
-    ["0001", "1", "0001", "000001", "1", "000001", ""],
-    ["none", "none", "none", "none", "none", "none", ""],
-  ],
-  "evidence newest": each((n) => [order, idOf(n / 2)], 20),
-  "evidence reversed": ofAttempt,
   "evidence begun": ofAttempt,
   "evidence nextAttempt": (n) => [
     [order, 1],
@@ -122,7 +134,11 @@ const evidence: Record<string, Ways> = {
     [idOf(n / 2), n / 2],
     ["nowhere", 1],
   ],
-  "evidence before": ofAttempt,
+  "evidence before": (n) => [
+    [n / 2, 20],
+    [3, 20],
+  ],
+  "evidence position": ofAttempt,
   "evidence nextUnheard": ofAttempt,
   "evidence nextReversal": (n) => [[0], [n]],
   "evidence served": () => [
@@ -206,6 +222,7 @@ const terminalLog: Record<string, Ways> = {
   "terminalLog soldSince": (n) => [[1], [n], [-1]],
   "terminalLog closedSince": (n) => [[1], [n], [-1]],
   "terminalLog straySince": ofAttempt,
+  "terminalLog straysSince": each((n) => [idOf(n / 2)]),
   "terminalLog endStray": () => [1, -1].map((id) => ["held", "", 0, id]),
   "terminalLog strays": one(20),
   "terminalLog heldAs": () => [["K000000000"], ["nowhere"]],
@@ -306,8 +323,6 @@ const doubts: Record<string, Ways> = {
   "doubts end": one(0, "operator"),
   "doubts unmatched": one("[]"),
   "doubts hasAttempts": one(),
-  "doubts newest": one(50),
-  "doubts strays": one(50),
   "doubts position": () => [[order], ["nowhere"]],
   "doubts archived": ofArchived,
   "doubts insert": one("new", "new", 999, "EUR", "charged", "{}", "{}", 0, "0001", "000001"),
@@ -325,6 +340,7 @@ const learned: Record<string, Ways> = {
 /** By the name of each statement of the journal; a test fails for one that has no entry. */
 export const waysToRun: Readonly<Record<string, Ways>> = {
   ...acts,
+  ...records,
   ...seen,
   ...attempts,
   ...answers,
