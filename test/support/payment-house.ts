@@ -4,6 +4,7 @@ import { IpcError } from "../../src/shared/ipc/client.ts";
 import type { DeliveryState } from "../../src/shared/ipc/contract.ts";
 import { type Currency, currencyOf } from "../../src/shared/money.ts";
 import { Probation } from "../../src/shared/probation.ts";
+import type { Clock } from "../../src/shared/time.ts";
 import { type Transaction, transactionSchema } from "../../src/shared/transaction.ts";
 import type { PaymentRequest } from "../../src/tp-manager/attempts/payment.ts";
 import { ClosingKeeper } from "../../src/tp-manager/desk/closing-keeper.ts";
@@ -19,6 +20,7 @@ import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
 import { RefusedHandOvers } from "../../src/tp-manager/supervisor/refused-hand-overs.ts";
 import { StoreGuard } from "../../src/tp-manager/supervisor/store-guard.ts";
 import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
+import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
 import { answeringLink } from "./answering-link.ts";
 import { recordingLog } from "./recording-log.ts";
 import { ScriptedTerminal } from "./scripted-terminal.ts";
@@ -78,6 +80,11 @@ class Supervisor {
       this.#mustBeReachable();
       return { orders: [], last: 0, more: false, whole: true };
     },
+    "order-at-gateway": ({ orderId }) => {
+      this.#mustBeReachable();
+      const has = this.stored.some((taken) => taken.orderId === orderId);
+      return { found: has ? "present" : "absent", why: "the gateway was asked" };
+    },
     "transaction-delivery": ({ transactionId }) => {
       this.#mustBeReachable();
       const known = this.stored.find((taken) => taken.transactionId === transactionId);
@@ -112,7 +119,19 @@ export function house(
   options: HouseOptions = {},
 ) {
   const { clock = new TestClock(new Date(2026, 0, 15, 13, 0, 0).getTime()) } = options;
-  const journal = new Journal(path, clock);
+  const opened = openHouse(path, terminal, { ...options, clock });
+  onTestFinished(opened.close);
+  return opened;
+}
+
+/** The same on any driver and clock; who opens it closes it. */
+export function openHouse<T extends Terminal, C extends Clock>(
+  path: string,
+  terminal: T,
+  options: Omit<HouseOptions, "clock"> & { readonly clock: C; readonly journal?: Journal },
+) {
+  const { clock } = options;
+  const journal = options.journal ?? new Journal(path, clock);
   const { attempts, answers, handOffs, terminalLog, reconciliations } = journal;
   const supervisor = new Supervisor();
   const link = options.linkFor?.(journal) ?? supervisor.link;
@@ -168,7 +187,6 @@ export function house(
     if (open) journal.close();
     open = false;
   };
-  onTestFinished(close);
   return {
     clock,
     journal,

@@ -1,0 +1,129 @@
+import type { Charge, Leave, Story, Verdict } from "./story.ts";
+
+/**
+ * The judge. A verdict may be given only where it is true in every world that looks the same. The
+ * connector answers the same to the same, so each world is asked for itself whether what was said
+ * in it is true in it; worlds that look alike are put together to show two of them beside each
+ * other, and to see where all of them agree and the connector said "unknown" all the same.
+ */
+
+export interface Violation {
+  readonly law: string;
+  readonly order: string;
+  readonly seq: number;
+  /** What had been heard by then. */
+  readonly key: string;
+  readonly subject: string;
+}
+
+export const laws = {
+  yes: "charged: yes, and the order's own command did not charge it",
+  no: "charged: no, and the order is charged",
+  again: "a command left for an order that was or came to be charged",
+  number: "a reversal left by a number that is another sale's",
+  silent: "a card was charged for nobody or twice, the terminal showed it, and no alarm names it",
+  fallen: "the program fell",
+} as const;
+
+/** Charges that a revocable assumption excuses as long as nothing has shown them. */
+function isExcused(charge: Charge, seq: number, revocable: readonly string[]): boolean {
+  const isRevocable = charge.broke !== null && revocable.includes(charge.broke);
+  return isRevocable && (charge.shown === null || charge.shown > seq);
+}
+
+const isSale = (charge: Charge): boolean => !charge.isReversal;
+
+const stoodAt = ({ from, until }: Charge, seq: number): boolean =>
+  from !== null && from < seq && (until === null || until > seq);
+
+/** It stood then, or came to stand later and was not given back before. */
+const standsFrom = ({ from, until }: Charge, seq: number): boolean =>
+  from !== null && (until === null || until > seq);
+
+const isOf = (leave: Leave, { order, attempt }: Charge): boolean =>
+  leave.order === order && leave.attempt === attempt && leave.what === "payment";
+
+/** By the amount that was asked for; another amount is a card charged for nobody. */
+const of = (order: string, attempt: number | null) => (charge: Charge) =>
+  isSale(charge) &&
+  charge.order === order &&
+  charge.isAsked &&
+  (attempt === null || charge.attempt === attempt);
+
+export function truthOf(
+  story: Story,
+  { order, attempt, seq }: Pick<Verdict, "order" | "attempt" | "seq">,
+): boolean {
+  return story.charges.filter(of(order, attempt)).some((charge) => stoodAt(charge, seq));
+}
+
+export function judge(story: Story, revocable: readonly string[]): Violation[] {
+  return [
+    ...story.verdicts.flatMap((verdict) => judgeVerdict(story, verdict, revocable)),
+    ...story.leaves.flatMap((leave) => judgeLeave(story, leave, revocable)),
+    ...judgeSilence(story),
+    ...story.fallen.map((error) => at(laws.fallen, { order: error, seq: 0, key: error })),
+  ];
+}
+
+function judgeVerdict(story: Story, verdict: Verdict, revocable: readonly string[]): Violation[] {
+  const { order, attempt, says, seq } = verdict;
+  const own = story.charges.filter(of(order, attempt));
+  if (says === "yes") {
+    return own.some((charge) => stoodAt(charge, seq)) ? [] : [at(laws.yes, verdict)];
+  }
+  if (says === "unknown") return [];
+  // The word is about what had left by then.
+  const hadLeft = (charge: Charge): boolean =>
+    story.leaves.some((leave) => leave.seq < seq && isOf(leave, charge));
+  const contrary = own
+    .filter((charge) => standsFrom(charge, seq) && hadLeft(charge))
+    .filter((charge) => !isExcused(charge, seq, revocable));
+  // Of an attempt that another one followed, the alarm is the correction.
+  const isTold = (charge: Charge): boolean =>
+    attempt !== null && charge.broke !== null && isNamed(story, order, charge.shown ?? 0);
+  return contrary.every(isTold) ? [] : [at(laws.no, verdict)];
+}
+
+function judgeLeave(story: Story, leave: Leave, revocable: readonly string[]): Violation[] {
+  const { what, order, attempt, seq, names } = leave;
+  if (what === "reversal") {
+    const named = names === null ? undefined : story.charges[names];
+    return named === undefined || named.order === order ? [] : [at(laws.number, leave)];
+  }
+  const charged = story.charges
+    .filter(of(order, null))
+    .filter((charge) => charge.attempt < attempt && standsFrom(charge, seq))
+    .filter((charge) => !isExcused(charge, seq, revocable));
+  return charged.length === 0 ? [] : [at(laws.again, leave)];
+}
+
+/** What stands at the end for nobody, or once more than was asked, needs a person. */
+function judgeSilence(story: Story): Violation[] {
+  const standing = story.charges.filter(
+    (charge) => isSale(charge) && charge.attempt > 0 && standsFrom(charge, Infinity),
+  );
+  const tooMuch = standing.filter((charge) => {
+    // Beside a shared terminal another amount is any customer's of the staff.
+    if (!charge.isAsked) return !story.isShared;
+    return standing.some((other) => other !== charge && other.order === charge.order);
+  });
+  return tooMuch
+    .filter(({ order, shown }) => shown !== null && !isNamed(story, order, 0))
+    .map(({ order, attempt }) => at(laws.silent, { order, attempt, seq: Infinity, key: "" }));
+}
+
+function isNamed({ alarms }: Story, order: string, since: number): boolean {
+  return alarms.some(({ names, seq }) => seq >= since && names.includes(order));
+}
+
+function at(
+  law: string,
+  where: { readonly order: string; readonly attempt?: number | null } & Pick<
+    Violation,
+    "seq" | "key"
+  >,
+): Violation {
+  const { order, attempt = null, seq, key } = where;
+  return { law, order, seq, key, subject: attempt === null ? order : `${order} #${attempt}` };
+}
