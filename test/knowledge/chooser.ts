@@ -72,12 +72,23 @@ export class PathChooser implements Chooser {
   }
 
   /** The ways that leave this one at one place behind what was given. */
-  get siblings(): number[][] {
+  get siblings(): Sibling[] {
     const { way } = this;
-    return this.points.flatMap(({ options }, at) =>
+    return this.points.flatMap(({ options, isFree }, at) =>
       at < this.#way.length
         ? []
-        : options.slice(1).map((_, other) => [...way.slice(0, at), other + 1]),
+        : options.slice(1).map((option, other) => ({
+            way: [...way.slice(0, at), other + 1],
+            isFree,
+            needs: typeof option === "string" ? null : option[1],
+          })),
     );
   }
+}
+
+interface Sibling {
+  readonly way: number[];
+  /** It is no fault. */
+  readonly isFree: boolean;
+  readonly needs: Needs | null;
 }

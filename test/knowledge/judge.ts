@@ -13,7 +13,6 @@ export interface Violation {
   readonly seq: number;
   /** What had been heard by then. */
   readonly key: string;
-  readonly subject: string;
 }
 
 export const laws = {
@@ -44,17 +43,13 @@ const isOf = (leave: Leave, { order, attempt }: Charge): boolean =>
   leave.order === order && leave.attempt === attempt && leave.what === "payment";
 
 /** By the amount that was asked for; another amount is a card charged for nobody. */
-const of = (order: string, attempt: number | null) => (charge: Charge) =>
-  isSale(charge) &&
-  charge.order === order &&
-  charge.isAsked &&
-  (attempt === null || charge.attempt === attempt);
+const of =
+  (order: string) =>
+  (charge: Charge): boolean =>
+    isSale(charge) && charge.order === order && charge.isAsked;
 
-export function truthOf(
-  story: Story,
-  { order, attempt, seq }: Pick<Verdict, "order" | "attempt" | "seq">,
-): boolean {
-  return story.charges.filter(of(order, attempt)).some((charge) => stoodAt(charge, seq));
+export function truthOf(story: Story, { order, seq }: Pick<Verdict, "order" | "seq">): boolean {
+  return story.charges.filter(of(order)).some((charge) => stoodAt(charge, seq));
 }
 
 export function judge(story: Story, revocable: readonly string[]): Violation[] {
@@ -67,8 +62,8 @@ export function judge(story: Story, revocable: readonly string[]): Violation[] {
 }
 
 function judgeVerdict(story: Story, verdict: Verdict, revocable: readonly string[]): Violation[] {
-  const { order, attempt, says, seq } = verdict;
-  const own = story.charges.filter(of(order, attempt));
+  const { order, says, seq } = verdict;
+  const own = story.charges.filter(of(order));
   if (says === "yes") {
     return own.some((charge) => stoodAt(charge, seq)) ? [] : [at(laws.yes, verdict)];
   }
@@ -76,13 +71,10 @@ function judgeVerdict(story: Story, verdict: Verdict, revocable: readonly string
   // The word is about what had left by then.
   const hadLeft = (charge: Charge): boolean =>
     story.leaves.some((leave) => leave.seq < seq && isOf(leave, charge));
-  const contrary = own
-    .filter((charge) => standsFrom(charge, seq) && hadLeft(charge))
-    .filter((charge) => !isExcused(charge, seq, revocable));
-  // Of an attempt that another one followed, the alarm is the correction.
-  const isTold = (charge: Charge): boolean =>
-    attempt !== null && charge.broke !== null && isNamed(story, order, charge.shown ?? 0);
-  return contrary.every(isTold) ? [] : [at(laws.no, verdict)];
+  const contrary = own.some(
+    (charge) => standsFrom(charge, seq) && hadLeft(charge) && !isExcused(charge, seq, revocable),
+  );
+  return contrary ? [at(laws.no, verdict)] : [];
 }
 
 function judgeLeave(story: Story, leave: Leave, revocable: readonly string[]): Violation[] {
@@ -92,7 +84,7 @@ function judgeLeave(story: Story, leave: Leave, revocable: readonly string[]): V
     return named === undefined || named.order === order ? [] : [at(laws.number, leave)];
   }
   const charged = story.charges
-    .filter(of(order, null))
+    .filter(of(order))
     .filter((charge) => charge.attempt < attempt && standsFrom(charge, seq))
     .filter((charge) => !isExcused(charge, seq, revocable));
   return charged.length === 0 ? [] : [at(laws.again, leave)];
@@ -101,29 +93,25 @@ function judgeLeave(story: Story, leave: Leave, revocable: readonly string[]): V
 /** What stands at the end for nobody, or once more than was asked, needs a person. */
 function judgeSilence(story: Story): Violation[] {
   const standing = story.charges.filter(
-    (charge) => isSale(charge) && charge.attempt > 0 && standsFrom(charge, Infinity),
+    (charge) =>
+      isSale(charge) && charge.attempt > 0 && charge.shown !== null && standsFrom(charge, Infinity),
   );
   const tooMuch = standing.filter((charge) => {
     // Beside a shared terminal another amount is any customer's of the staff.
     if (!charge.isAsked) return !story.isShared;
-    return standing.some((other) => other !== charge && other.order === charge.order);
+    return standing.some(
+      (other) => other !== charge && other.isAsked && other.order === charge.order,
+    );
   });
-  return tooMuch
-    .filter(({ order, shown }) => shown !== null && !isNamed(story, order, 0))
-    .map(({ order, attempt }) => at(laws.silent, { order, attempt, seq: Infinity, key: "" }));
+  const orders = new Set(tooMuch.map(({ order }) => order));
+  const isNamed = (order: string): boolean =>
+    story.alarms.some(({ names }) => names.includes(order));
+  return [...orders]
+    .filter((order) => !isNamed(order))
+    .map((order) => at(laws.silent, { order, seq: Infinity, key: "" }));
 }
 
-function isNamed({ alarms }: Story, order: string, since: number): boolean {
-  return alarms.some(({ names, seq }) => seq >= since && names.includes(order));
-}
-
-function at(
+const at = (
   law: string,
-  where: { readonly order: string; readonly attempt?: number | null } & Pick<
-    Violation,
-    "seq" | "key"
-  >,
-): Violation {
-  const { order, attempt = null, seq, key } = where;
-  return { law, order, seq, key, subject: attempt === null ? order : `${order} #${attempt}` };
-}
+  { order, seq, key }: Pick<Violation, "order" | "seq" | "key">,
+): Violation => ({ law, order, seq, key });

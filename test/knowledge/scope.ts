@@ -65,7 +65,10 @@ export function has({ family, off, dimensions: included }: Scope, needs: Needs):
   return off.includes(needs) || !defaults[family].includes(needs);
 }
 
-/** A world of the pair or the single one, and not one of the defaults once more. */
-export function isNews({ off }: Scope, needed: ReadonlySet<Needs>): boolean {
-  return off.every((each) => each === "sole-user" || needed.has(each));
+/**
+ * How many assumptions of the scope nothing in a world has broken yet: with none left it is a world
+ * of its own, and not one of the defaults once more.
+ */
+export function missing({ off }: Scope, needed: ReadonlySet<Needs>): number {
+  return off.filter((each) => each !== "sole-user" && !needed.has(each)).length;
 }

@@ -9,12 +9,12 @@ export async function pairOf(
   found: Walked["found"][number],
 ): Promise<string> {
   const { scope } = walked;
-  const { law, subject, story, seq } = found;
+  const { law, order, story, seq } = found;
   const head = `### ${scope.family}, ${nameOf(scope)}: ${law}`;
   const twin = twinOf(walked, found);
   const other = twin ? (await walker.play(scope, twin)).story : undefined;
   return [
-    `${head} (${subject})`,
+    `${head} (${order})`,
     "",
     ...worldOf("The world", story),
     ...(other

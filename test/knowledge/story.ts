@@ -20,12 +20,10 @@ export interface Charge {
   shown: number | null;
 }
 
-/** A word about an order, or about one of its attempts. */
+/** A word about an order. */
 export interface Verdict {
   readonly seq: number;
   readonly order: string;
-  /** null: the order. */
-  readonly attempt: number | null;
   readonly says: "yes" | "no" | "unknown";
   readonly because: string;
   /** Everything that was heard and done before it. */

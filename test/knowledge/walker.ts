@@ -3,7 +3,7 @@ import { revocable } from "./assumptions.ts";
 import { PathChooser } from "./chooser.ts";
 import { judge, laws, truthOf, type Violation } from "./judge.ts";
 import { KeptJournal } from "./kept-journal.ts";
-import { has, isNews, isShared, type Scope } from "./scope.ts";
+import { has, isShared, missing, type Scope } from "./scope.ts";
 import type { Story, Verdict } from "./story.ts";
 import { World } from "./world.ts";
 
@@ -76,10 +76,11 @@ export class Walker {
       for (let way = layer.pop(); way; way = layer.pop()) {
         if (isOver(walked)) return walked;
         const { story, chooser } = await this.play(scope, way);
-        if (isNews(scope, chooser.needed)) count(walked, story);
-        for (const sibling of chooser.siblings) {
-          const isFree = chooser.points[sibling.length - 1]?.isFree === true;
-          (isFree ? layer : next).push(sibling);
+        if (missing(scope, chooser.needed) === 0) count(walked, story);
+        for (const { way: other, isFree, needs } of chooser.siblings) {
+          const used = new Set([...chooser.needed, ...(needs ? [needs] : [])]);
+          const left = scope.faults - faults - Number(!isFree);
+          if (missing(scope, used) <= left) (isFree ? layer : next).push(other);
         }
       }
       layer = next.reverse();
@@ -100,7 +101,7 @@ export class Walker {
         left -= 1;
         return random.between(1, options - 1);
       });
-      if (isNews(scope, chooser.needed)) count(walked, story);
+      if (missing(scope, chooser.needed) === 0) count(walked, story);
     }
     return walked;
   }
@@ -127,8 +128,8 @@ function count(walked: Walked, story: Story): void {
     }
   }
   for (const verdict of story.verdicts) {
-    group(walked, story, subjectOf(verdict), verdict);
-    if (!verdict.atRest || verdict.attempt !== null) continue;
+    group(walked, story, `${verdict.key} ${verdict.order}`, verdict);
+    if (!verdict.atRest) continue;
     walked.rested += 1;
     if (verdict.says === "unknown") walked.unknown += 1;
   }
@@ -146,11 +147,14 @@ function count(walked: Walked, story: Story): void {
 }
 
 /** A smaller fault explains one in which more has struck. */
-function explains(known: Found, { law }: Violation, { faults }: Story): boolean {
-  return known.law === law && known.story.faults.every((fault) => faults.includes(fault));
+function explains(known: Found, { law }: Violation, story: Story): boolean {
+  const faults = story.faults.map(ofAnyOrder);
+  return (
+    known.law === law && known.story.faults.map(ofAnyOrder).every((each) => faults.includes(each))
+  );
 }
 
-const subjectOf = ({ key, order, attempt }: Verdict): string => `${key} ${order} ${attempt ?? ""}`;
+const ofAnyOrder = (fault: string): string => fault.replaceAll(/ of [A-Z]\b|: \d+$/g, "");
 
 function group(
   { groups }: Walked,
@@ -180,10 +184,7 @@ export function completenessOf({ groups }: Walked) {
 /** A world that looks like that of a violation, and in which what was said or done is right. */
 export function twinOf(
   { groups }: Walked,
-  { key, subject, law }: Found,
+  { key, order, law }: Found,
 ): readonly number[] | undefined {
-  const [order = "", attempt = ""] = subject.split(" #");
-  const names = [`${key} ${order} ${attempt}`, `${key} ${order} #${attempt}`];
-  const alike = names.map((name) => groups.get(name)).find((each) => each !== undefined);
-  return alike?.charged.get(law === laws.yes);
+  return groups.get(`${key} ${order}`)?.charged.get(law === laws.yes);
 }

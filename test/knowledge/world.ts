@@ -271,7 +271,7 @@ export class World {
       ({ attempt }) => {
         if (!life.alive) return;
         const { why = "" } = attempt.state as { why?: string };
-        this.#says(order, null, chargedOf(attempt), why, false);
+        this.#says(order, chargedOf(attempt), why, false);
         recorder.known(`<- ${order}: ${attempt.state.phase} ${why}`);
         answered = true;
       },
@@ -281,7 +281,7 @@ export class World {
           recorder.fallen.push(String(error));
           return;
         }
-        this.#says(order, null, error.charged, error.code, false);
+        this.#says(order, error.charged, error.code, false);
         recorder.known(`<- ${order}: ${error.code}, charged: ${error.charged}`);
         answered = false;
       },
@@ -303,25 +303,14 @@ export class World {
     const latest = attempts.latest(order);
     const charged = this.#house.orders.chargedOf(order) ?? "no";
     const because = latest ? reasonOf(latest.transactionId) : "";
-    this.#says(order, null, charged, because, atRest);
-    for (const attempt of attempts.ofOrder(order)) {
-      if (attempt.baseline === null) continue;
-      const why = reasonOf(attempt.transactionId);
-      this.#says(order, attempt.number, chargedOf(attempt), why, atRest);
-    }
+    this.#says(order, charged, because, atRest);
   }
 
-  #says(
-    order: string,
-    attempt: number | null,
-    says: "yes" | "no" | "unknown",
-    because: string,
-    atRest: boolean,
-  ): void {
+  #says(order: string, says: "yes" | "no" | "unknown", because: string, atRest: boolean): void {
     const { recorder } = this;
     const { key } = recorder;
     const reason = because.replaceAll(/\border \S+/g, "order X");
-    const verdict = { seq: recorder.next(), order, attempt, says, because: reason, key, atRest };
+    const verdict = { seq: recorder.next(), order, says, because: reason, key, atRest };
     recorder.verdicts.push(verdict);
   }
 }
