@@ -3,16 +3,19 @@
  * side, and judged by what happened in them.
  *   npm run knowledge -- [--family NAME] [--assumption NAME] [--faults N]
  *                        [--worlds N | --hours N] [--seed N]
+ *   npm run knowledge -- --shop [--payments N] [--seed N]
  * Walks the worlds that are at most N faults from normal life, the near ones first; with --worlds
  * or --hours draws worlds at random instead, as many in each scope, or as long in all. Prints a
  * table of the scopes as markdown, and each way to a violation with two worlds beside each other.
- * Exits with 1 when a scope that has to hold does not.
+ * Exits with 1 when a scope that has to hold does not. --shop lets N customers pay at a terminal of
+ * our own, and at one that staff uses too, and prints how many orders are unknown.
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { systemClock } from "../src/shared/time.ts";
 import { families } from "../test/knowledge/assumptions.ts";
 import { nameOf, scopesOf } from "../test/knowledge/scope.ts";
+import { simulateShop } from "../test/knowledge/shop.ts";
 import { pairOf } from "../test/knowledge/side-by-side.ts";
 import { completenessOf, type Walked, Walker } from "../test/knowledge/walker.ts";
 import { memoryFolder } from "../test/support/memory-folder.ts";
@@ -25,8 +28,11 @@ const { values } = parseArgs({
     worlds: { type: "string" },
     hours: { type: "string" },
     seed: { type: "string", default: "1" },
+    shop: { type: "boolean", default: false },
+    payments: { type: "string", default: "10000" },
   },
 });
+const SAID_EACH_MS = 10_000;
 const { family, assumption, worlds, hours } = values;
 const [faults, seed] = [Number(values.faults), Number(values.seed)];
 const print = (...lines: string[]): void => {
@@ -34,43 +40,60 @@ const print = (...lines: string[]): void => {
 };
 const nowMs = (): number => systemClock.monotonicMs();
 
-const scopes = families
-  .filter((each) => family === undefined || each === family)
-  .flatMap((each) => scopesOf(each, faults))
-  .filter((scope) => assumption === undefined || nameOf(scope).endsWith(assumption));
-const walker = new Walker(join(memoryFolder, `knowledge-${process.pid}.db`));
 const startedMs = nowMs();
-const shareMs = hours === undefined ? Infinity : (Number(hours) * 3_600_000) / scopes.length;
+const path = join(memoryFolder, `knowledge-${process.pid}.db`);
 let [total, broken, saidMs] = [0, 0, startedMs];
-
-print("| terminal | taken for granted | worlds | groups | with a violation | ways | unknown |");
-print("| --- | --- | ---: | ---: | ---: | ---: | ---: |");
 const weaker = new Map<string, number>();
 const stories: string[] = [];
-for (const scope of scopes) {
-  const endsMs = nowMs() + shareMs;
-  const isOver = (walked: Walked): boolean => {
-    progress(walked);
-    return nowMs() > endsMs || walked.worlds >= Number(worlds ?? Infinity);
-  };
-  const isDrawn = worlds !== undefined || hours !== undefined;
-  const walked = isDrawn
-    ? await walker.draw(scope, seed, isOver)
-    : await walker.walk(scope, isOver);
-  await tell(walked);
-}
-const seconds = Math.round((nowMs() - startedMs) / 1_000);
-print("", `${total} worlds in ${seconds} s, seed ${seed}, at most ${faults} faults.`, "");
-print("Unknown, although every world that looks like it agrees:", "");
-print("| because | groups |", "| --- | ---: |");
-for (const [because, count] of [...weaker].sort(([, a], [, b]) => b - a)) {
-  print(`| ${because} | ${count} |`);
-}
-print("", ...stories);
-walker.close();
+
+if (values.shop) {
+  for (const isShared of [false, true]) await tellShop(isShared);
+} else await tellWorlds();
 process.exit(broken > 0 ? 1 : 0);
 
-async function tell(walked: Walked): Promise<void> {
+async function tellShop(isShared: boolean): Promise<void> {
+  const payments = Number(values.payments);
+  const kind = isShared ? "shared with staff" : "our own";
+  const shop = { payments, isShared, seed };
+  const told = await simulateShop(path, shop, (paid) => say(`${kind}: ${paid} payments`));
+  const counts = { "at once": told.atOnce, "at the end": told.atTheEnd };
+  print("", `### A terminal ${kind}, ${payments} payments, seed ${seed}`, "");
+  for (const [when, statuses] of Object.entries(counts)) {
+    const share = (100 * (statuses.get("Unknown") ?? 0)) / payments;
+    print(`Unknown ${when}: ${share.toFixed(2)} %`, "", ...table(["status", when], statuses), "");
+  }
+  print(...table(["word that was not true", "times"], told.wrong), "");
+  print(...table(["alarm", "times"], told.alarms));
+}
+
+async function tellWorlds(): Promise<void> {
+  const scopes = families
+    .filter((each) => family === undefined || each === family)
+    .flatMap((each) => scopesOf(each, faults))
+    .filter((scope) => assumption === undefined || nameOf(scope).endsWith(assumption));
+  const walker = new Walker(path);
+  const shareMs = hours === undefined ? Infinity : (Number(hours) * 3_600_000) / scopes.length;
+  print("| terminal | taken for granted | worlds | groups | with a violation | ways | unknown |");
+  print("| --- | --- | ---: | ---: | ---: | ---: | ---: |");
+  for (const scope of scopes) {
+    const endsMs = nowMs() + shareMs;
+    const isOver = (walked: Walked): boolean => {
+      const counts = `${walked.worlds} worlds, ${walked.broken} with a violation`;
+      say(`${scope.family} ${nameOf(scope)}: ${counts}`);
+      return nowMs() > endsMs || walked.worlds >= Number(worlds ?? Infinity);
+    };
+    const isDrawn = worlds !== undefined || hours !== undefined;
+    const walked = isDrawn ? walker.draw(scope, seed, isOver) : walker.walk(scope, isOver);
+    await tell(walker, await walked);
+  }
+  walker.close();
+  const seconds = Math.round((nowMs() - startedMs) / 1_000);
+  print("", `${total} worlds in ${seconds} s, seed ${seed}, at most ${faults} faults.`, "");
+  print("Unknown, although every world that looks like it agrees:", "");
+  print(...table(["because", "groups"], weaker), "", ...stories);
+}
+
+async function tell(walker: Walker, walked: Walked): Promise<void> {
   const { scope, found, rested, unknown } = walked;
   const complete = completenessOf(walked);
   total += walked.worlds;
@@ -85,12 +108,18 @@ async function tell(walked: Walked): Promise<void> {
   for (const each of found) stories.push(await pairOf(walker, walked, each), "");
 }
 
-function progress({ scope, worlds: seen, broken: wrong }: Walked): void {
-  if (nowMs() - saidMs < 10_000) return;
+function table(heads: readonly string[], counts: ReadonlyMap<string, number>): string[] {
+  const rows = [...counts].sort(([, a], [, b]) => b - a);
+  return [
+    `| ${heads.join(" | ")} |`,
+    "| --- | ---: |",
+    ...rows.map((row) => `| ${row.join(" | ")} |`),
+  ];
+}
+
+/** A line of progress now and then. */
+function say(what: string): void {
+  if (nowMs() - saidMs < SAID_EACH_MS) return;
   saidMs = nowMs();
-  const perMinute = Math.round(((total + seen) * 60_000) / (saidMs - startedMs));
-  const where = `${scope.family} ${nameOf(scope)}`;
-  process.stderr.write(
-    `${where}: ${seen} worlds, ${wrong} with a violation, ${perMinute} a minute\n`,
-  );
+  process.stderr.write(`${Math.round((saidMs - startedMs) / 1_000)} s, ${what}\n`);
 }

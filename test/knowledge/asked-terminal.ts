@@ -20,10 +20,11 @@ import { type Entry, notGood, reportOf } from "../explore/entry-reports.ts";
 import type { Life } from "../simulation/life.ts";
 import { lost } from "../support/scripted-terminal.ts";
 import type { Option } from "./chooser.ts";
-import { amountOf, WRONG_MINOR } from "./scope.ts";
+import { WRONG_MINOR } from "./scope.ts";
 import type { World } from "./world.ts";
 
 const [ANSWER_MS, CARD_MS, WITHIN_LIMIT_MS, LIMIT_MS] = [100, 3_000, 100_000, 180_000];
+const NEWEST_ENTRIES = 12;
 const never = new Promise<never>(() => {});
 const ready: TerminalStatus = { cr: "0", card: "0", call: "0", periph: "0", detail: "ready" };
 
@@ -154,7 +155,10 @@ export class AskedTerminal implements Terminal {
 
   #waysOf(): Option[] {
     const { device, recorder } = this.#world;
-    const told = device.entries.flatMap((_, index): Option[] => {
+    // A terminal that has sold much tells one of the newest again.
+    const first = Math.max(0, device.entries.length - NEWEST_ENTRIES);
+    const told = device.entries.slice(first).flatMap((_, at): Option[] => {
+      const index = first + at;
       const charge = recorder.charges[index];
       if (!charge || charge.isReversal) return [];
       const name = `an earlier record is told: ${index}`;
@@ -342,7 +346,7 @@ export class AskedTerminal implements Terminal {
   }
 
   #report(_: null, observer: PaymentObserver, reason: "declined"): void {
-    const amountMinor = amountOf(this.#world.order);
+    const amountMinor = this.#world.amountOf(this.#world.order);
     const told = { ...notGood, reason, resultCode: "05", resultText: "declined", amountMinor };
     this.#hear(null, told, observer);
   }

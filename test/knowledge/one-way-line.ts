@@ -10,7 +10,6 @@ import { UnaskedTerminal } from "../../src/tp-manager/terminal/unasked/unasked-t
 import type { Life } from "../simulation/life.ts";
 import type { Family } from "./assumptions.ts";
 import type { Option } from "./chooser.ts";
-import { amountOf } from "./scope.ts";
 import type { World } from "./world.ts";
 
 const [CARD_MS, AGAIN_MS, WAIT_MS] = [3_000, 5_000, 210_000];
@@ -195,7 +194,11 @@ class OneWayLine implements Dialogue {
   #result(says: Result["says"], order: string, reference: string | null): Uint8Array {
     const { echoes } = this.#world;
     const isNamed = echoes === "always" || (echoes !== "never" && says === "approved");
-    return bytesOf({ says, amountMinor: amountOf(order), reference: isNamed ? reference : null });
+    return bytesOf({
+      says,
+      amountMinor: this.#world.amountOf(order),
+      reference: isNamed ? reference : null,
+    });
   }
 
   #comesLate(told: Told): void {

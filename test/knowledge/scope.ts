@@ -1,4 +1,3 @@
-import { AMOUNT_MINOR } from "../explore/entry-reports.ts";
 import {
   type Assumption,
   type Dimension,
@@ -22,13 +21,10 @@ export interface Scope {
   readonly mustHold: boolean;
 }
 
-const OTHER_AMOUNTS: Readonly<Record<string, number>> = { C: 700 };
 /** A card is charged this that should have been charged something else. */
 export const WRONG_MINOR = 550;
 
-/** All orders cost the same but one: the worst case. */
-export const amountOf = (order: string): number => OTHER_AMOUNTS[order] ?? AMOUNT_MINOR;
-
+/** A and B cost the same, C something else. */
 export const days = ["A A", "A B A", "A B B", "A C B", "A R A", "A R B"] as const;
 
 /** Without a setting that tells the product so, it goes on to take them for granted. */

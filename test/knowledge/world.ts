@@ -1,5 +1,6 @@
 import { AppError } from "../../src/shared/errors.ts";
-import { chargedOf } from "../../src/tp-manager/attempts/phase-table.ts";
+import { chargedOf, type PaymentStatus } from "../../src/tp-manager/attempts/phase-table.ts";
+import { answerOf } from "../../src/tp-manager/orders/answer.ts";
 import type { PaymentResult } from "../../src/tp-manager/orders/orders.ts";
 import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
 import { charge, type Device, keep, newDevice, plain } from "../explore/device.ts";
@@ -12,7 +13,7 @@ import type { Assumption, Family } from "./assumptions.ts";
 import type { Chooser, Option } from "./chooser.ts";
 import type { KeptJournal } from "./kept-journal.ts";
 import { oneWayTerminal, type Told } from "./one-way-line.ts";
-import { amountOf, WRONG_MINOR } from "./scope.ts";
+import { WRONG_MINOR } from "./scope.ts";
 import { OUTSIDER, Recorder } from "./story.ts";
 
 const START_MS = new Date(2026, 0, 15, 13, 0, 0).getTime();
@@ -26,6 +27,12 @@ type House = ReturnType<typeof openHouse<Terminal, Life["clock"]>>;
 function makeHouse(kept: KeptJournal, terminal: Terminal, life: Life, isShared: boolean): House {
   const { clock } = life;
   return openHouse(kept.path, terminal, { clock, isShared, journal: kept.for(clock) });
+}
+
+interface Answer {
+  /** Of the payment, or the code of a refusal. */
+  readonly status: string;
+  readonly isRefused: boolean;
 }
 
 /** One possible course of events, played with the real money side on a journal of its own. */
@@ -44,6 +51,8 @@ export class World {
   readonly named = new Map<string, string>();
   /** Nobody answers. */
   isAway = false;
+  /** Of orders that cost something else than all others. */
+  readonly amounts = new Map([["C", 700]]);
   /** The order that the kiosk waits for, or for whose money. */
   order = "";
   attempt = 0;
@@ -79,22 +88,39 @@ export class World {
   async play(day: string): Promise<void> {
     let last = "";
     for (const step of day.split(" ")) {
-      if (last !== "") await this.#meanwhile();
-      if (step === "R") await this.#reverse(last);
-      else await this.#ask(step);
+      if (last !== "") await this.meanwhile();
+      if (step === "R") await this.reverse(last);
+      else await this.ask(step);
       if (step !== "R") last = step;
     }
+    await this.rest();
+  }
+
+  /** Nothing is left to be asked or told; the last words about all orders. */
+  async rest(): Promise<Map<string, PaymentStatus>> {
     await this.#restart();
     await this.clock.advance(REST_MS);
-    for (const order of this.#asked) this.#lookUp(order, true);
+    const { attempts } = this.#house.journal;
+    const last = new Map<string, PaymentStatus>();
+    for (const order of this.#asked) {
+      this.#lookUp(order, true);
+      const latest = attempts.latest(order);
+      if (latest) last.set(order, answerOf(latest, null).body.status);
+    }
     this.#life.die();
+    return last;
+  }
+
+  /** What an order asks for. */
+  amountOf(order: string): number {
+    return this.amounts.get(order) ?? AMOUNT_MINOR;
   }
 
   /** The terminal's own clock, and a charge by it. */
   charge(order: string, change: Partial<Entry> = {}, broke: Assumption | null = null): number {
     this.device.second = Math.floor(this.clock.monotonicMs() / 1_000) + 1;
     const attempt = order === OUTSIDER ? 0 : this.attempt;
-    const made = { attempt, amountMinor: amountOf(order), ...change };
+    const made = { attempt, amountMinor: this.amountOf(order), ...change };
     const index = charge(this.device, order, made);
     this.bank();
     const known = this.recorder.charges[index];
@@ -109,7 +135,8 @@ export class World {
   }
 
   bank(): void {
-    const isAsked = ({ order, amountMinor }: Entry): boolean => amountMinor === amountOf(order);
+    const isAsked = ({ order, amountMinor }: Entry): boolean =>
+      amountMinor === this.amountOf(order);
     this.recorder.bank(this.device.entries, isAsked);
   }
 
@@ -175,7 +202,8 @@ export class World {
     await this.clock.advance(SOON_MS);
   }
 
-  async #meanwhile(): Promise<void> {
+  /** What else happens between two customers. */
+  async meanwhile(): Promise<void> {
     const { chooser } = this;
     await this.#restart();
     await this.clock.advance(SOON_MS);
@@ -240,40 +268,41 @@ export class World {
     if (this.#resets) this.device.nextReceipt = 1;
   }
 
-  async #ask(order: string): Promise<void> {
+  /** The last answer; a kiosk that is refused asks again some times. */
+  async ask(order: string): Promise<Answer> {
     this.#asked.add(order);
-    for (let i = 0; i < TRIES; i++) {
-      if (await this.#try(order)) return;
-      await this.clock.advance(AGAIN_MS);
+    let answer: Answer = { status: "", isRefused: true };
+    for (let i = 0; i < TRIES && answer.isRefused; i++) {
+      if (i > 0) await this.clock.advance(AGAIN_MS);
+      answer = await this.#try(order);
     }
+    return answer;
   }
 
-  /** false: it was refused, and the kiosk may ask once more. */
-  async #try(order: string): Promise<boolean> {
+  async #try(order: string): Promise<Answer> {
     this.recorder.known(`the kiosk asks for ${order}`);
-    const amountMinor = amountOf(order);
+    const amountMinor = this.amountOf(order);
     return await this.#answered(order, this.#house.orders.pay(request(order, { amountMinor })));
   }
 
-  async #reverse(order: string): Promise<void> {
-    if (!this.chooser.has("reversals")) return;
+  async reverse(order: string): Promise<Answer> {
     this.recorder.known(`the kiosk wants ${order} reversed`);
-    await this.#answered(order, this.#house.afterSale.reverse(order));
+    return await this.#answered(order, this.#house.afterSale.reverse(order));
   }
 
-  async #answered(order: string, asked: Promise<PaymentResult>): Promise<boolean> {
+  async #answered(order: string, asked: Promise<PaymentResult>): Promise<Answer> {
     const { recorder } = this;
     this.order = order;
     this.attempt = 0;
     const life = this.#life;
-    let answered: boolean | undefined;
-    const told = asked.then(
-      ({ attempt }) => {
+    let answer: Answer | undefined;
+    void asked.then(
+      ({ attempt, delivery }) => {
         if (!life.alive) return;
         const { why = "" } = attempt.state as { why?: string };
         this.#says(order, chargedOf(attempt), why, false);
         recorder.known(`<- ${order}: ${attempt.state.phase} ${why}`);
-        answered = true;
+        answer = { status: answerOf(attempt, delivery).body.status, isRefused: false };
       },
       (error: unknown) => {
         if (!life.alive) return;
@@ -283,14 +312,13 @@ export class World {
         }
         this.#says(order, error.charged, error.code, false);
         recorder.known(`<- ${order}: ${error.code}, charged: ${error.charged}`);
-        answered = false;
+        answer = { status: error.code, isRefused: true };
       },
     );
-    await this.clock.advance(PATIENCE_MS, () => answered !== undefined || !life.alive);
-    void told;
+    await this.clock.advance(PATIENCE_MS, () => answer !== undefined || !life.alive);
     if (life.alive) this.#lookUp(order, false);
     await this.#restart();
-    return answered ?? true;
+    return answer ?? { status: "killed", isRefused: false };
   }
 
   #lookUp(order: string, atRest: boolean): void {
