@@ -4,8 +4,8 @@
  *   npm run knowledge -- [--family NAME] [--assumption NAME] [--faults N]
  *                        [--worlds N | --hours N] [--seed N]
  *   npm run knowledge -- --shop [--payments N] [--seed N]
- * Walks the worlds that are at most N faults from normal life, the near ones first; with --worlds
- * or --hours draws worlds at random instead, as many in each scope, or as long in all. Prints a
+ * Walks the worlds that are at most N faults from normal life, the near ones first, at most so many
+ * in each scope; with --hours so long in all, and worlds further away at random behind them. Prints a
  * table of the scopes as markdown, and each way to a violation with two worlds beside each other.
  * Exits with 1 when a scope that has to hold does not. --shop lets N customers pay at a terminal of
  * our own, and at one that staff uses too, and prints how many orders are unknown.
@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { systemClock } from "../src/shared/time.ts";
 import { families } from "../test/knowledge/assumptions.ts";
-import { nameOf, scopesOf } from "../test/knowledge/scope.ts";
+import { nameOf, type Scope, scopesOf } from "../test/knowledge/scope.ts";
 import { simulateShop } from "../test/knowledge/shop.ts";
 import { pairOf } from "../test/knowledge/side-by-side.ts";
 import { completenessOf, type Walked, Walker } from "../test/knowledge/walker.ts";
@@ -77,14 +77,16 @@ async function tellWorlds(): Promise<void> {
   print("| --- | --- | ---: | ---: | ---: | ---: | ---: |");
   for (const scope of scopes) {
     const endsMs = nowMs() + shareMs;
+    let told = 0;
     const isOver = (walked: Walked): boolean => {
+      for (const each of walked.found.slice(told)) tellAtOnce(scope, each);
+      told = walked.found.length;
       const counts = `${walked.worlds} worlds, ${walked.broken} with a violation`;
       say(`${scope.family} ${nameOf(scope)}: ${counts}`);
-      return nowMs() > endsMs || walked.worlds >= Number(worlds ?? Infinity);
+      const isEnough = walked.isWhole && hours === undefined;
+      return isEnough || nowMs() > endsMs || walked.worlds >= Number(worlds ?? Infinity);
     };
-    const isDrawn = worlds !== undefined || hours !== undefined;
-    const walked = isDrawn ? walker.draw(scope, seed, isOver) : walker.walk(scope, isOver);
-    await tell(walker, await walked);
+    await tell(walker, await walker.walk(scope, seed, isOver));
   }
   walker.close();
   const seconds = Math.round((nowMs() - startedMs) / 1_000);
@@ -115,6 +117,13 @@ function table(heads: readonly string[], counts: ReadonlyMap<string, number>): s
     "| --- | ---: |",
     ...rows.map((row) => `| ${row.join(" | ")} |`),
   ];
+}
+
+/** Nobody waits for the end of the night to see what is wrong. */
+function tellAtOnce(scope: Scope, { law, order, story }: Walked["found"][number]): void {
+  const day = story.choices[0]?.taken ?? "";
+  const way = [day, ...story.faults].join(" | ");
+  process.stderr.write(`${scope.family}, ${nameOf(scope)}: ${law} (${order}): ${way}\n`);
 }
 
 /** A line of progress now and then. */

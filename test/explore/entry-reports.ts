@@ -29,6 +29,7 @@ export interface Entry {
   readonly toldWith?: "other numbers" | "another time" | undefined;
 }
 
+const NUMBERS = 10_000;
 const OTHER_NUMBERS = 40;
 const OTHER_SECONDS = 70;
 
@@ -44,7 +45,7 @@ export function reportOf(
   const original = entry.original === null ? null : (entries[entry.original] as Entry);
   const { toldWith, amountMinor = AMOUNT_MINOR } = entry;
   const others = toldWith === "other numbers" ? OTHER_NUMBERS : 0;
-  const [receipt, trace] = [entry.receipt + others, entry.trace + others];
+  const [receipt, trace] = [(entry.receipt + others) % NUMBERS, entry.trace + others];
   const second = entry.second + (toldWith === "another time" ? OTHER_SECONDS : 0);
   const names = [receipt, trace, second, amountMinor, original?.trace ?? "", spelling];
   const name = [index, ...names].join("/");

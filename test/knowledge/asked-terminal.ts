@@ -87,6 +87,7 @@ export class AskedTerminal implements Terminal {
   }
 
   async telecollect(): Promise<TelecollectionEnd> {
+    if (this.#isAlone) return { end: "refused", code: "9C", text: "busy" };
     await this.#wait(CARD_MS);
     this.#world.closes();
     return { end: "completed", applications: [], ticket: "" };
@@ -95,10 +96,13 @@ export class AskedTerminal implements Terminal {
   async pay(_order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
     const { chooser, order } = this.#world;
     if (this.#world.isAway) return { end: "not-sent", code: "link", text: "no line" };
+    if (this.#isAlone) {
+      return this.#heard({ end: "refused", code: "9C", text: "busy", reason: "busy" });
+    }
     this.#world.leaves("payment");
     const way = chooser.choose(`the payment of ${order}`, this.#waysOf());
     await this.#wait(CARD_MS);
-    if (way.startsWith("an earlier record is told: ")) {
+    if (way.includes(" record is told: ")) {
       return await this.#toldAgain(Number(way.split(": ")[1]), observer);
     }
     switch (way) {
@@ -123,6 +127,9 @@ export class AskedTerminal implements Terminal {
   }
 
   async reverse(order: ReversalOrder, observer: PaymentObserver): Promise<PaymentEnd> {
+    if (this.#isAlone) {
+      return this.#heard({ end: "refused", code: "9C", text: "busy", reason: "busy" });
+    }
     const { chooser, device, storesReversals } = this.#world;
     const named = device.entries.findLastIndex(
       ({ receipt, original, money }) =>
@@ -161,7 +168,8 @@ export class AskedTerminal implements Terminal {
       const index = first + at;
       const charge = recorder.charges[index];
       if (!charge || charge.isReversal) return [];
-      const name = `an earlier record is told: ${index}`;
+      const isNewest = index === device.entries.length - 1;
+      const name = `${isNewest ? "the newest" : "an earlier"} record is told: ${index}`;
       return [[name, charge.shown === null ? "own-report" : "repeats"]];
     });
     return [
@@ -244,9 +252,13 @@ export class AskedTerminal implements Terminal {
     if (way.endsWith("the customer goes")) {
       this.#busyFor(CARD_MS, () => this.#world.staff("at the terminal meanwhile"));
     } else if (way.endsWith("later") || way.endsWith("too late")) {
-      const afterMs = way.endsWith("too late") ? 2 * LIMIT_MS : WITHIN_LIMIT_MS;
-      const broke = way.endsWith("too late") ? "fresh-storage" : null;
-      this.#later(afterMs, () => this.#world.keep(this.#world.charge(order, { attempt }, broke)));
+      const isTooLate = way.endsWith("too late");
+      const broke = isTooLate ? "fresh-storage" : null;
+      if (!isTooLate) device.process = { at: "paying", order, alone: true };
+      this.#later(isTooLate ? 2 * LIMIT_MS : WITHIN_LIMIT_MS, () => {
+        device.process = { at: "idle" };
+        this.#world.keep(this.#world.charge(order, { attempt }, broke));
+      });
     } else {
       this.#busyFor(CARD_MS, () => {
         const index = this.#world.charge(order, { attempt });
@@ -274,6 +286,11 @@ export class AskedTerminal implements Terminal {
     if (fate === "kept") this.#world.keep(index);
     else takeBack(device, index, storesReversals);
     this.#world.bank();
+  }
+
+  /** It answers questions, and is still with a customer of before. */
+  get #isAlone(): boolean {
+    return this.#world.device.process.at === "paying";
   }
 
   /** What a look tells. */

@@ -22,7 +22,10 @@ export async function pairOf(
       : ["No world of this scope looks the same until then."]),
     "Heard and done until then:",
     "```",
-    ...story.lines.filter((line) => line.seq <= seq).map(({ text }) => text),
+    // With the word itself, which is written down behind it.
+    ...story.lines
+      .filter((_, at) => (story.lines[at - 1]?.seq ?? 0) <= seq)
+      .map(({ text }) => text),
     "```",
   ].join("\n");
 }

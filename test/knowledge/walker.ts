@@ -66,9 +66,17 @@ export class Walker {
     return { story, chooser };
   }
 
-  /** Every world of a scope, the near ones first, until `isOver`. */
-  async walk(scope: Scope, isOver: (walked: Walked) => boolean = () => false): Promise<Walked> {
+  /**
+   * Every world of a scope, the near ones first and those of one distance in an order of the seed,
+   * until `isOver`; behind the last one worlds at random that are further away, if `isOver` lets it.
+   */
+  async walk(
+    scope: Scope,
+    seed: number,
+    isOver: (walked: Walked) => boolean = ({ isWhole }) => isWhole,
+  ): Promise<Walked> {
     const walked = nothing(scope);
+    const random = new Random(seed);
     let layer: number[][] = [[]];
     for (let faults = 0; faults <= scope.faults && layer.length > 0; faults++) {
       const next: number[][] = [];
@@ -83,27 +91,23 @@ export class Walker {
           if (missing(scope, used) <= left) (isFree ? layer : next).push(other);
         }
       }
-      layer = next.reverse();
+      layer = shuffled(next, random);
     }
     walked.isWhole = true;
+    while (!isOver(walked)) await this.#draw(walked, random);
     return walked;
   }
 
-  /** Worlds at random, about `faults` away from normal life. */
-  async draw(scope: Scope, seed: number, isOver: (walked: Walked) => boolean): Promise<Walked> {
-    const walked = nothing(scope);
-    const random = new Random(seed);
-    for (let left = 0; !isOver(walked); left = 0) {
-      left = random.between(1, scope.faults);
-      const { story, chooser } = await this.play(scope, [], (options, isFree) => {
-        if (isFree) return random.between(0, options - 1);
-        if (left === 0 || options === 1 || !random.chance(FAULT_CHANCE)) return 0;
-        left -= 1;
-        return random.between(1, options - 1);
-      });
-      if (missing(scope, chooser.needed) === 0) count(walked, story);
-    }
-    return walked;
+  async #draw(walked: Walked, random: Random): Promise<void> {
+    const { scope } = walked;
+    let left = random.between(scope.faults + 1, scope.faults + FURTHER);
+    const { story, chooser } = await this.play(scope, [], (options, isFree) => {
+      if (isFree) return random.between(0, options - 1);
+      if (left === 0 || options === 1 || !random.chance(FAULT_CHANCE)) return 0;
+      left -= 1;
+      return random.between(1, options - 1);
+    });
+    if (missing(scope, chooser.needed) === 0) count(walked, story);
   }
 
   close(): void {
@@ -112,6 +116,16 @@ export class Walker {
 }
 
 const FAULT_CHANCE = 0.2;
+const FURTHER = 3;
+
+function shuffled<T>(list: readonly T[], random: Random): T[] {
+  const rest = [...list];
+  for (let at = rest.length - 1; at > 0; at--) {
+    const other = random.between(0, at);
+    [rest[at], rest[other]] = [rest[other] as T, rest[at] as T];
+  }
+  return rest;
+}
 
 function nothing(scope: Scope): Walked {
   const counts = { worlds: 0, broken: 0, rested: 0, unknown: 0 };
