@@ -142,6 +142,7 @@ export class World {
 
   /** A sale at the terminal's own keys. */
   staffSells(amountMinor: number): void {
+    if (this.device.process.at === "paying") return;
     this.keep(this.charge(OUTSIDER, { amountMinor }));
   }
 
@@ -310,8 +311,10 @@ export class World {
           recorder.fallen.push(String(error));
           return;
         }
-        this.#says(order, error.charged, error.code, false);
-        recorder.known(`<- ${order}: ${error.code}, charged: ${error.charged}`);
+        // The word of every error on the wire is that about its order.
+        const charged = this.#house.orders.chargedOf(order) ?? error.charged;
+        this.#says(order, charged, error.code, false);
+        recorder.known(`<- ${order}: ${error.code}, charged: ${charged}`);
         answer = { status: error.code, isRefused: true };
       },
     );
