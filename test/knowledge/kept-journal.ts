@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import type { Clock } from "../../src/shared/time.ts";
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
+import type { Statement } from "../../src/tp-manager/journal/statements.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 const tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
@@ -14,6 +15,7 @@ export class KeptJournal {
   #current: Clock = new TestClock();
   #beforeMs = 0;
   #journal: Journal | undefined;
+  #wipes: Statement[] = [];
   readonly #clock: Clock = {
     now: () => this.#current.now(),
     monotonicMs: () => this.#beforeMs + this.#current.monotonicMs(),
@@ -28,8 +30,21 @@ export class KeptJournal {
   for(clock: Clock): Journal {
     this.#beforeMs = this.#clock.monotonicMs();
     this.#current = clock;
-    this.#journal ??= new Journal(this.path, this.#clock);
+    this.#journal ??= this.#opened();
     return this.#journal;
+  }
+
+  #opened(): Journal {
+    const journal = new Journal(this.path, this.#clock);
+    const { database, statements } = journal;
+    database.exec("PRAGMA synchronous = OFF"); // a world is killed, never the machine
+    const names = database
+      .prepare(tables)
+      .all()
+      .map(({ name }) => String(name));
+    const texts = Object.fromEntries(names.map((name) => [name, `DELETE FROM ${name}`]));
+    this.#wipes = Object.values(statements.prepare("wipe", texts));
+    return journal;
   }
 
   /** A process was killed: nothing that waited is written. */
@@ -38,23 +53,16 @@ export class KeptJournal {
     this.#journal = undefined;
   }
 
-  /** By its own statements, which remember what they have read. */
+  /** By statements of its own, because it remembers what its statements have read. */
   wipe(): void {
     if (!this.#journal) return;
     const { database, statements } = this.#journal;
     statements.settle();
     database.exec("PRAGMA foreign_keys = OFF");
-    const names = database
-      .prepare(tables)
-      .all()
-      .map(({ name }) => String(name));
-    const texts = Object.fromEntries(names.map((name) => [name, `DELETE FROM ${name}`]));
-    const wipes = Object.values(statements.prepare("wipe", texts));
     statements.transaction(() => {
-      for (const wipe of wipes) wipe.run();
+      for (const wipe of this.#wipes) wipe.run();
     });
     database.exec("PRAGMA foreign_keys = ON");
-    statements.list.splice(-wipes.length);
   }
 
   /** With its files. */

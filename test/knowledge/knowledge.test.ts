@@ -9,7 +9,7 @@ import { type Walked, Walker } from "./walker.ts";
 const FAULTS = 2;
 const SEED = 27;
 /** Of each scope; `npm run knowledge` walks them all. */
-const worldsOf: Readonly<Record<Family, number>> = { zvt: 400, concert: 200, "caisse-ap": 200 };
+const worldsOf: Readonly<Record<Family, number>> = { zvt: 300, concert: 120, "caisse-ap": 120 };
 
 test.each(families)(
   "each verdict of a %s terminal is knowledge, in a reduced scope",

@@ -132,7 +132,10 @@ class OneWayLine implements Dialogue {
     if (!this.isShared) ways.push("the connection ends, the bank approves");
     if (!this.isShared) ways.push("the connection ends, the customer goes");
     const ours = ["the bank approves", "the customer goes"];
-    for (const end of untold.length > 0 ? ours : []) ways.push(`a result of before comes, ${end}`);
+    for (const end of untold.length > 0 ? ours : []) {
+      ways.push(`a result of before comes, ${end}`);
+      ways.push([`a result of before comes behind its own, ${end}`, "ordered-results"]);
+    }
     for (const end of lastTold ? ours : []) {
       ways.push([`the last result comes again, ${end}`, "one-result-each"]);
     }
@@ -167,7 +170,9 @@ class OneWayLine implements Dialogue {
       this.#world.kill();
       return "taken";
     }
-    if (way.startsWith("a result of before"))
+    if (way.startsWith("a result of before comes behind")) {
+      this.#later(2 * CARD_MS, () => this.#tellNext(true));
+    } else if (way.startsWith("a result of before"))
       this.#later(AGAIN_MS / 5, () => this.#tellNext(false));
     if (way.startsWith("the last result") && lastTold) {
       this.#later(AGAIN_MS / 5, () => this.#tell(lastTold, false));

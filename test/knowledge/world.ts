@@ -73,7 +73,7 @@ export class World {
     const spelling = (asked("the terminal tells", spellings) || "full") as Spelling;
     const isFirst = asked("numbers go on behind 9999 with", ["1", "0"]);
     this.storesReversals = asked("it stores", storing) === "reversals too";
-    this.echoes = family === "zvt" ? "" : chooser.choose("the reference comes back", echoing);
+    this.echoes = family === "zvt" ? "" : chooser.choose("the reference comes back", echoing, true);
     this.device = newDevice({ ...plain, spelling });
     this.device.nextReceipt = Number(isFirst);
     this.bank();
