@@ -130,7 +130,7 @@ export class AskedTerminal implements Terminal {
     if (this.#isAlone) {
       return this.#heard({ end: "refused", code: "9C", text: "busy", reason: "busy" });
     }
-    const { chooser, device, storesReversals } = this.#world;
+    const { chooser, device, storesReversals, forgetsReversed } = this.#world;
     const named = device.entries.findLastIndex(
       ({ receipt, original, money }) =>
         receipt === Number(order.receiptNumber) && original === null && money === "standing",
@@ -149,7 +149,9 @@ export class AskedTerminal implements Terminal {
       return way.startsWith("the line")
         ? this.#heard(lost("line"))
         : this.#aborts("declined", "B5");
+    const { stored, before } = device;
     takeBack(device, named, storesReversals);
+    if (!storesReversals && !forgetsReversed) Object.assign(device, { stored, before });
     this.#world.bank();
     if (way === "it is carried out, and its end is lost") return this.#heard(lost("line"));
     const made = storesReversals ? device.entries.length - 1 : null;

@@ -17,9 +17,10 @@ import { WRONG_MINOR } from "./scope.ts";
 import { OUTSIDER, Recorder } from "./story.ts";
 
 const START_MS = new Date(2026, 0, 15, 13, 0, 0).getTime();
-const TRIES = 4;
+/** A kiosk that is refused asks again. */
+const AGAIN_MS = [15_000, 60_000, 180_000];
 const FAILED_IN_A_ROW = 3;
-const [SOON_MS, AGAIN_MS, PATIENCE_MS, REST_MS] = [2_000, 15_000, 600_000, 900_000];
+const [SOON_MS, PATIENCE_MS, REST_MS] = [2_000, 600_000, 900_000];
 
 type House = ReturnType<typeof openHouse<Terminal, Life["clock"]>>;
 
@@ -42,6 +43,8 @@ export class World {
   readonly chooser: Chooser;
   readonly device: Device;
   readonly storesReversals: boolean;
+  /** A sale that was reversed is not its last transaction any more. */
+  readonly forgetsReversed: boolean;
   /** Of a one-way terminal: the reference comes back. */
   readonly echoes: string;
   /** Results of a one-way terminal that nobody has heard yet, and the last one that was heard. */
@@ -72,7 +75,9 @@ export class World {
       family === "zvt" ? chooser.choose(point, options) : "";
     const spelling = (asked("the terminal tells", spellings) || "full") as Spelling;
     const isFirst = asked("numbers go on behind 9999 with", ["1", "0"]);
-    this.storesReversals = asked("it stores", storing) === "reversals too";
+    const stores = asked("it stores", storing);
+    this.storesReversals = stores === "reversals too";
+    this.forgetsReversed = stores === "sales that stand";
     this.echoes = family === "zvt" ? "" : chooser.choose("the reference comes back", echoing, true);
     this.device = newDevice({ ...plain, spelling });
     this.device.nextReceipt = Number(isFirst);
@@ -269,12 +274,13 @@ export class World {
     if (this.#resets) this.device.nextReceipt = 1;
   }
 
-  /** The last answer; a kiosk that is refused asks again some times. */
+  /** The last answer of some. */
   async ask(order: string): Promise<Answer> {
     this.#asked.add(order);
-    let answer: Answer = { status: "", isRefused: true };
-    for (let i = 0; i < TRIES && answer.isRefused; i++) {
-      if (i > 0) await this.clock.advance(AGAIN_MS);
+    let answer = await this.#try(order);
+    for (const againMs of AGAIN_MS) {
+      if (!answer.isRefused) break;
+      await this.clock.advance(againMs);
       answer = await this.#try(order);
     }
     return answer;
@@ -303,7 +309,8 @@ export class World {
         const { why = "" } = attempt.state as { why?: string };
         this.#says(order, chargedOf(attempt), why, false);
         recorder.known(`<- ${order}: ${attempt.state.phase} ${why}`);
-        answer = { status: answerOf(attempt, delivery).body.status, isRefused: false };
+        const { status } = answerOf(attempt, delivery).body;
+        answer = { status, isRefused: status === "Failed" };
       },
       (error: unknown) => {
         if (!life.alive) return;
@@ -348,7 +355,11 @@ export class World {
 
 const spellings = ["full", "no moment", "no receipt", "time alone", "blank"];
 const echoing = ["always", "never", "with approvals alone"];
-const storing = ["sales alone", ["reversals too", "reversals"] as const];
+const storing = [
+  "sales alone",
+  ["sales that stand", "reversals"] as const,
+  ["reversals too", "reversals"] as const,
+];
 
 const meanwhile = [
   "nothing",
