@@ -15,16 +15,16 @@ import {
   TerminalUnavailable,
   type TransactionReport,
 } from "../../src/tp-manager/terminal/terminal.ts";
-import { identityOf, lastOf, takeBack } from "../explore/device.ts";
-import { type Entry, notGood, reportOf } from "../explore/entry-reports.ts";
+import { identityOf, takeBack } from "../explore/device.ts";
+import { notGood } from "../explore/entry-reports.ts";
 import type { Life } from "../simulation/life.ts";
 import { lost } from "../support/scripted-terminal.ts";
-import type { Option } from "./chooser.ts";
+import { paymentWays } from "./payment-ways.ts";
+import { look, recordOf, reversalOf, wordsOf } from "./records.ts";
 import { WRONG_MINOR } from "./scope.ts";
 import type { World } from "./world.ts";
 
 const [ANSWER_MS, CARD_MS, WITHIN_LIMIT_MS, LIMIT_MS] = [100, 3_000, 100_000, 180_000];
-const NEWEST_ENTRIES = 12;
 const never = new Promise<never>(() => {});
 const ready: TerminalStatus = { cr: "0", card: "0", call: "0", periph: "0", detail: "ready" };
 
@@ -67,7 +67,11 @@ export class AskedTerminal implements Terminal {
 
   async prepare(signal: AbortSignal): Promise<Baseline> {
     const last = await this.lastTransaction(signal);
-    return { identity: identityOf(this.#world.device), last, clockOffsetMs: 0 };
+    return {
+      identity: identityOf(this.#world.device),
+      last,
+      clockOffsetMs: this.#world.clockAheadMs,
+    };
   }
 
   async check(signal: AbortSignal): Promise<TerminalStatus> {
@@ -77,7 +81,7 @@ export class AskedTerminal implements Terminal {
 
   async lastTransaction(signal: AbortSignal): Promise<LastTransaction> {
     await this.#answers(signal);
-    const last = this.#look();
+    const last = look(this.#world);
     this.#world.recorder.known(`a look: ${wordsOf(last)}`);
     return last;
   }
@@ -100,7 +104,7 @@ export class AskedTerminal implements Terminal {
       return this.#heard({ end: "refused", code: "9C", text: "busy", reason: "busy" });
     }
     this.#world.leaves("payment");
-    const way = chooser.choose(`the payment of ${order}`, this.#waysOf());
+    const way = chooser.choose(`the payment of ${order}`, paymentWays(this.#world));
     await this.#wait(CARD_MS);
     if (way.includes(" record is told: ")) {
       return await this.#toldAgain(Number(way.split(": ")[1]), observer);
@@ -109,10 +113,10 @@ export class AskedTerminal implements Terminal {
       case "the bank approves":
         return await this.#approves(observer);
       case "the bank declines":
-        this.#report(null, observer, "declined");
+        this.#declines(observer);
         return this.#aborts("declined", "05");
       case "the bank declines, and the sale is stored":
-        this.#report(null, observer, "declined");
+        this.#declines(observer);
         this.#world.keep(this.#world.charge(order, {}, "decline-final"));
         return this.#aborts("declined", "05");
       case "tp-manager is killed, the customer goes":
@@ -155,50 +159,17 @@ export class AskedTerminal implements Terminal {
     this.#world.bank();
     if (way === "it is carried out, and its end is lost") return this.#heard(lost("line"));
     const made = storesReversals ? device.entries.length - 1 : null;
-    const told = made === null ? this.#reversalOf(named) : this.#recordOf(made);
+    const told = made === null ? reversalOf(this.#world, named) : recordOf(this.#world, made);
     this.#hear(made, told, observer);
     if (way !== "it is carried out") return this.#heard(lost("line"));
     observer.acknowledged();
     return this.#heard({ end: "completed", ticket: "" });
   }
 
-  #waysOf(): Option[] {
-    const { device, recorder } = this.#world;
-    // A terminal that has sold much tells one of the newest again.
-    const first = Math.max(0, device.entries.length - NEWEST_ENTRIES);
-    const told = device.entries.slice(first).flatMap((_, at): Option[] => {
-      const index = first + at;
-      const charge = recorder.charges[index];
-      if (!charge || charge.isReversal) return [];
-      const isNewest = index === device.entries.length - 1;
-      const name = `${isNewest ? "the newest" : "an earlier"} record is told: ${index}`;
-      return [[name, charge.shown === null ? "own-report" : "repeats"]];
-    });
-    return [
-      "the bank approves",
-      "the bank declines",
-      "the customer goes",
-      ["the customer goes, and the sale is stored", "abort-final"],
-      ["the customer goes, and the sale is stored later", "abort-final"],
-      ["the customer goes, and another amount is stored", "abort-final"],
-      ["the customer goes, and the sale is told late", "abort-final"],
-      ["the bank declines, and the sale is stored", "decline-final"],
-      "the line is lost, the customer goes",
-      "the line is lost, the bank approves",
-      "the line is lost, the bank approves, the sale is taken back",
-      "the line is lost, the bank approves and tells it on the new line",
-      "the line is lost, the bank approves much later",
-      ["the line is lost, the bank approves too late", "fresh-storage"],
-      ["tp-manager is killed, the customer goes", "restarts"],
-      ["tp-manager is killed, the bank approves", "restarts"],
-      ...told,
-    ];
-  }
-
   async #approves(observer: PaymentObserver): Promise<PaymentEnd> {
     const { chooser, order, device, storesReversals } = this.#world;
     const index = this.#world.charge(order);
-    const told = this.#recordOf(index);
+    const told = recordOf(this.#world, index);
     if (this.#hear(index, told, observer) !== "accept") {
       takeBack(device, index, storesReversals);
       this.#world.bank();
@@ -230,7 +201,7 @@ export class AskedTerminal implements Terminal {
   }
 
   async #toldAgain(index: number, observer: PaymentObserver): Promise<PaymentEnd> {
-    const answer = this.#hear(index, this.#recordOf(index), observer);
+    const answer = this.#hear(index, recordOf(this.#world, index), observer);
     if (answer !== "accept") return this.#aborts("terminal-fault", "6C");
     await this.#wait(ANSWER_MS);
     observer.acknowledged();
@@ -276,7 +247,7 @@ export class AskedTerminal implements Terminal {
   /** A report with nothing running: it is refused, and kept or taken back all the same. */
   #tellsLate(index: number): void {
     const { chooser, device, storesReversals, recorder } = this.#world;
-    const told = this.#recordOf(index);
+    const told = recordOf(this.#world, index);
     if (this.#life.alive) {
       recorder.known(
         `a report, and nothing runs: ${wordsOf({ kind: "transaction", report: told })}`,
@@ -295,61 +266,6 @@ export class AskedTerminal implements Terminal {
     return this.#world.device.process.at === "paying";
   }
 
-  /** What a look tells. */
-  #look(): LastTransaction {
-    const { chooser, device, recorder } = this.#world;
-    const told = lastOf(device);
-    const isSale = told.kind === "transaction" && device.stored !== null;
-    const options: Option[] = ["its last record", "a refusal", "nothing"];
-    if (isSale && device.entries[device.stored ?? 0]?.toldWith === undefined) {
-      options.push(
-        ["other numbers", "storage-stable-names"],
-        ["another time", "storage-stable-names"],
-      );
-    }
-    options.push(["a sale that never was", "storage-real"]);
-    const way = chooser.choose("a look shows", options);
-    switch (way) {
-      case "a refusal":
-        return { kind: "not-told", why: "refused", refused: true };
-      case "nothing":
-        return { kind: "not-told", why: "it repeats no receipt" };
-      case "a sale that never was":
-        this.#invents();
-        break;
-      case "other numbers":
-      case "another time": {
-        const index = device.stored ?? 0;
-        device.entries[index] = { ...(device.entries[index] as Entry), toldWith: way };
-        break;
-      }
-      default:
-    }
-    const last = lastOf(device);
-    if (last.kind !== "transaction") return last;
-    const index = device.stale ? device.before : device.stored;
-    const report = plainOf(last.report);
-    recorder.shows(index, JSON.stringify(report));
-    return { kind: "transaction", report };
-  }
-
-  #invents(): void {
-    const { device, order } = this.#world;
-    const index = this.#world.charge(order, { money: "returned" }, "storage-real");
-    device.before = device.stored;
-    device.stored = index;
-  }
-
-  #recordOf(index: number): TransactionReport {
-    const { device } = this.#world;
-    return plainOf(reportOf(device.entries, index, device.spelling));
-  }
-
-  #reversalOf(index: number): TransactionReport {
-    const sale = this.#recordOf(index);
-    return { ...sale, originalTrace: sale.traceNumber, traceNumber: null, receiptNumber: null };
-  }
-
   #hear(index: number | null, told: TransactionReport, observer: PaymentObserver): string {
     const { recorder } = this.#world;
     recorder.known(`a report: ${wordsOf({ kind: "transaction", report: told })}`);
@@ -364,9 +280,10 @@ export class AskedTerminal implements Terminal {
     return answer;
   }
 
-  #report(_: null, observer: PaymentObserver, reason: "declined"): void {
+  #declines(observer: PaymentObserver): void {
     const amountMinor = this.#world.amountOf(this.#world.order);
-    const told = { ...notGood, reason, resultCode: "05", resultText: "declined", amountMinor };
+    const said = { reason: "declined", resultCode: "05", resultText: "declined" } as const;
+    const told = { ...notGood, ...said, amountMinor };
     this.#hear(null, told, observer);
   }
 
@@ -416,17 +333,4 @@ export class AskedTerminal implements Terminal {
     await sleep(this.#life.clock, "the terminal", ms);
     if (!this.#life.alive) await never;
   }
-}
-
-/** Nothing in it says which entry it is, or what the model calls it. */
-function plainOf(report: TransactionReport): TransactionReport {
-  return { ...report, fallbackTicket: "" };
-}
-
-function wordsOf(last: LastTransaction): string {
-  if (last.kind !== "transaction") return last.kind === "none" ? "empty" : `not told, ${last.why}`;
-  const { good, amountMinor, receiptNumber, traceNumber, originalTrace, localTime } = last.report;
-  const words = [good ? "good" : "not good", amountMinor, receiptNumber, traceNumber, localTime];
-  if (originalTrace !== null) words.push(`reverses ${originalTrace}`);
-  return words.join(" ");
 }

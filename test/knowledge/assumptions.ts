@@ -41,12 +41,5 @@ export const defaults: Readonly<Record<Family, readonly Assumption[]>> = {
   "caisse-ap": [...ofAll, ...ofOneWay],
 };
 
-/** That a family can break at all; the others say nothing of it. */
-export const concerns: Readonly<Record<Family, readonly Assumption[]>> = {
-  zvt: [...defaults.zvt, "storage-stable-names", "stores-reversals"],
-  concert: [...defaults.concert, "echoes-reference"],
-  "caisse-ap": [...defaults["caisse-ap"], "echoes-reference"],
-};
-
 /** A verdict under one of these is given at once, and corrected when the contrary shows. */
 export const revocable: readonly Assumption[] = ["abort-final"];

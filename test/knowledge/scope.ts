@@ -25,14 +25,14 @@ export interface Scope {
 export const WRONG_MINOR = 550;
 
 /** A and B cost the same, C something else. */
-export const days = ["A A", "A B A", "A B B", "A C B", "A R A", "A R B"] as const;
+const days = ["A A", "A B A", "A B B", "A C B", "A R A", "A R B"] as const;
 
 /** Without a setting that tells the product so, it goes on to take them for granted. */
 const told: readonly Assumption[] = ["sole-user"];
 /** Given up by the product itself. */
 const everGivenUp: readonly Assumption[] = ["abort-final"];
 
-export function scopeOf(family: Family, off: readonly Assumption[], faults: number): Scope {
+function scopeOf(family: Family, off: readonly Assumption[], faults: number): Scope {
   const mustHold = off.every((each) => told.includes(each) || everGivenUp.includes(each));
   return { family, off, dimensions, days, faults, mustHold };
 }

@@ -67,8 +67,8 @@ export class Walker {
   }
 
   /**
-   * Every world of a scope, the near ones first and those of one distance in an order of the seed,
-   * until `isOver`; behind the last one worlds at random that are further away, if `isOver` lets it.
+   * Every world of a scope until `isOver`, the near ones first, those of one distance in an order
+   * of the seed; behind the last one worlds at random that are further away.
    */
   async walk(
     scope: Scope,

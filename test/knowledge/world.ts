@@ -20,6 +20,7 @@ const START_MS = new Date(2026, 0, 15, 13, 0, 0).getTime();
 /** A kiosk that is refused asks again. */
 const AGAIN_MS = [15_000, 60_000, 180_000];
 const FAILED_IN_A_ROW = 3;
+const SET_MS = -45 * 60_000;
 const [SOON_MS, PATIENCE_MS, REST_MS] = [2_000, 600_000, 900_000];
 
 type House = ReturnType<typeof openHouse<Terminal, Life["clock"]>>;
@@ -52,6 +53,8 @@ export class World {
   lastTold: Told | undefined;
   /** Attempts by the reference that they were sent with. */
   readonly named = new Map<string, string>();
+  /** Of the terminal's own clock. */
+  clockAheadMs = 0;
   /** Nobody answers. */
   isAway = false;
   /** Of orders that cost something else than all others. */
@@ -123,7 +126,8 @@ export class World {
 
   /** The terminal's own clock, and a charge by it. */
   charge(order: string, change: Partial<Entry> = {}, broke: Assumption | null = null): number {
-    this.device.second = Math.floor(this.clock.monotonicMs() / 1_000) + 1;
+    const nowMs = this.clock.monotonicMs() + this.clockAheadMs;
+    this.device.second = Math.floor(nowMs / 1_000) + 1;
     const attempt = order === OUTSIDER ? 0 : this.attempt;
     const made = { attempt, amountMinor: this.amountOf(order), ...change };
     const index = charge(this.device, order, made);
@@ -232,6 +236,15 @@ export class World {
       case "tp-manager starts anew":
         this.kill();
         await this.#restart();
+        break;
+      case "the terminal's clock is set":
+        this.clockAheadMs += SET_MS;
+        break;
+      case "a receipt number is left out":
+        this.device.nextReceipt += 1;
+        break;
+      case "the newest receipt number is given again":
+        this.device.nextReceipt = Math.max(1, this.device.nextReceipt - 1);
         break;
       case "a quarter of an hour":
         await this.clock.advance(REST_MS);
@@ -369,5 +382,8 @@ const meanwhile = [
   ["the end of day, and numbers begin again", "number resets"],
   ["the end of day, and numbers go on", "number resets"],
   ["tp-manager starts anew", "restarts"],
+  ["the terminal's clock is set", "own-time"],
+  ["a receipt number is left out", "counting-receipts"],
+  ["the newest receipt number is given again", "counting-receipts"],
   "a quarter of an hour",
 ] as const;
