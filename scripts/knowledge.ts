@@ -6,9 +6,9 @@
  *   npm run knowledge -- --shop [--payments N] [--seed N]
  * Walks the worlds that are at most N faults from normal life, the near ones first, at most so many
  * in each scope; with --hours so long in all, and behind them worlds at random that are further
- * away. Prints a table of the scopes as markdown, and each way to a violation with two worlds beside
- * each other. Exits with 1 when a scope that has to hold does not. --shop lets N customers pay at a
- * terminal of our own, and at one that staff uses too, and prints how many orders are unknown.
+ * away. Prints the scopes as a table, and beside each way to a violation a world that looks alike.
+ * Exits with 1 when a scope that has to hold does not. --shop lets N customers pay at a terminal of
+ * our own, and at one that staff uses too, and prints how many orders are unknown.
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";

@@ -1,5 +1,5 @@
 /** Something taken for granted about a terminal, by its name. */
-export const assumptions = [
+const assumptions = [
   "sole-user",
   "storage-real",
   "storage-stable-names",

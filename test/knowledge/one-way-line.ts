@@ -10,18 +10,13 @@ import { UnaskedTerminal } from "../../src/tp-manager/terminal/unasked/unasked-t
 import type { Life } from "../simulation/life.ts";
 import type { Family } from "./assumptions.ts";
 import type { Option } from "./chooser.ts";
+import type { Told } from "./story.ts";
 import type { World } from "./world.ts";
 
 const [CARD_MS, AGAIN_MS, WAIT_MS] = [3_000, 5_000, 210_000];
 const TOLD_MAX = 3;
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
 const reasons = { approved: null, declined: "declined", gone: "cancelled" } as const;
-
-/** A result, and the charge that it is about. */
-export interface Told {
-  readonly bytes: Uint8Array;
-  readonly charge: number | null;
-}
 
 interface Result {
   readonly says: keyof typeof reasons;

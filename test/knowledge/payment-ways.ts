@@ -13,7 +13,9 @@ export function paymentWays({ device, recorder }: World): Option[] {
     if (!charge || charge.isReversal) return [];
     const isNewest = index === device.entries.length - 1;
     const name = `${isNewest ? "the newest" : "an earlier"} record is told: ${index}`;
-    return [[name, charge.shown === null ? "own-report" : "repeats"]];
+    // A record that tells nothing of itself is like that of any sale.
+    const isNew = charge.shown === null || device.spelling === "blank";
+    return [[name, isNew ? "own-report" : "repeats"]];
   });
   return [
     "the bank approves",

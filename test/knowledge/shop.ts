@@ -3,6 +3,7 @@ import { dimensions, revocable } from "./assumptions.ts";
 import type { Chooser, Needs, Option } from "./chooser.ts";
 import { judge } from "./judge.ts";
 import { KeptJournal } from "./kept-journal.ts";
+import { terminalOf } from "./terminals.ts";
 import { World } from "./world.ts";
 
 /** How often something happens in a shop, of each time that it could. */
@@ -59,7 +60,8 @@ export async function simulateShop(
   const { payments, isShared, seed } = shop;
   const random = new Random(seed);
   const journal = new KeptJournal(path);
-  const world = new World(journal, new RatesChooser(random, isShared), "zvt");
+  const chooser = new RatesChooser(random, isShared);
+  const world = new World(journal, chooser, { family: "zvt", terminalOf });
   const atOnce: string[] = [];
   for (let count = 1; count <= payments; count++) {
     const order = `S${count}`;

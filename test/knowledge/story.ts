@@ -20,6 +20,12 @@ export interface Charge {
   shown: number | null;
 }
 
+/** A result of a one-way terminal, and the charge that it is about. */
+export interface Told {
+  readonly bytes: Uint8Array;
+  readonly charge: number | null;
+}
+
 /** A word about an order. */
 export interface Verdict {
   readonly seq: number;

@@ -5,6 +5,7 @@ import { judge, laws, truthOf, type Violation } from "./judge.ts";
 import { KeptJournal } from "./kept-journal.ts";
 import { has, isShared, missing, type Scope } from "./scope.ts";
 import type { Story, Verdict } from "./story.ts";
+import { terminalOf } from "./terminals.ts";
 import { World } from "./world.ts";
 
 /** Worlds that look alike up to a word about an order, or up to a command for it. */
@@ -56,7 +57,7 @@ export class Walker {
   ): Promise<{ readonly story: Story; readonly chooser: PathChooser }> {
     const chooser = new PathChooser((needs) => has(scope, needs), way, further);
     const day = chooser.choose("the day", scope.days, true);
-    const world = new World(this.#journal, chooser, scope.family);
+    const world = new World(this.#journal, chooser, { family: scope.family, terminalOf });
     await world.play(day);
     this.#journal.wipe();
     const { lines, charges, verdicts, leaves, alarms, fallen } = world.recorder;

@@ -8,13 +8,11 @@ import { AMOUNT_MINOR, type Entry, type Spelling } from "../explore/entry-report
 import { Life } from "../simulation/life.ts";
 import { openHouse, request } from "../support/payment-house.ts";
 import { TestClock } from "../support/test-clock.ts";
-import { AskedTerminal } from "./asked-terminal.ts";
 import type { Assumption, Family } from "./assumptions.ts";
 import type { Chooser, Option } from "./chooser.ts";
 import type { KeptJournal } from "./kept-journal.ts";
-import { oneWayTerminal, type Told } from "./one-way-line.ts";
 import { WRONG_MINOR } from "./scope.ts";
-import { OUTSIDER, Recorder } from "./story.ts";
+import { OUTSIDER, Recorder, type Told } from "./story.ts";
 
 const START_MS = new Date(2026, 0, 15, 13, 0, 0).getTime();
 /** A kiosk that is refused asks again. */
@@ -30,6 +28,9 @@ function makeHouse(kept: KeptJournal, terminal: Terminal, life: Life, isShared: 
   const { clock } = life;
   return openHouse(kept.path, terminal, { clock, isShared, journal: kept.for(clock) });
 }
+
+/** The driver of one life, for the device of a world. */
+type TerminalOf = (world: World, life: Life, family: Family) => Terminal;
 
 interface Answer {
   /** Of the payment, or the code of a refusal. */
@@ -66,14 +67,20 @@ export class World {
   readonly #isShared: boolean;
   readonly #asked = new Set<string>();
   readonly #family: Family;
+  readonly #terminalOf: TerminalOf;
   #life: Life;
   #house: House;
 
-  constructor(journal: KeptJournal, chooser: Chooser, family: Family) {
+  constructor(
+    journal: KeptJournal,
+    chooser: Chooser,
+    { family, terminalOf }: { readonly family: Family; readonly terminalOf: TerminalOf },
+  ) {
     this.chooser = chooser;
     this.#journal = journal;
     this.#isShared = chooser.has("sole-user");
     this.#family = family;
+    this.#terminalOf = terminalOf;
     const asked = <O extends Option>(point: string, options: readonly O[]): string =>
       family === "zvt" ? chooser.choose(point, options) : "";
     const spelling = (asked("the terminal tells", spellings) || "full") as Spelling;
@@ -184,10 +191,7 @@ export class World {
   #born(): [Life, House] {
     const { recorder } = this;
     const life = new Life(this.clock, (error) => recorder.fallen.push(String(error)));
-    const terminal =
-      this.#family === "zvt"
-        ? new AskedTerminal(this, life)
-        : oneWayTerminal(this, life, this.#family);
+    const terminal = this.#terminalOf(this, life, this.#family);
     const house = makeHouse(this.#journal, terminal, life, this.#isShared);
     house.hub.subscribe((event) => {
       if (event.name !== "alarm") return;
