@@ -25,6 +25,8 @@ interface Found extends Violation {
 
 export interface Walked {
   readonly scope: Scope;
+  /** With those that are worlds of a smaller scope, and only lead to others. */
+  played: number;
   worlds: number;
   /** Nothing is left to be walked in this scope. */
   isWhole: boolean;
@@ -85,6 +87,7 @@ export class Walker {
       for (let way = layer.pop(); way; way = layer.pop()) {
         if (isOver(walked)) return walked;
         const { story, chooser } = await this.play(scope, way);
+        walked.played += 1;
         if (missing(scope, chooser.needed) === 0) count(walked, story);
         for (const { way: other, isFree, needs } of chooser.siblings) {
           const used = new Set([...chooser.needed, ...(needs ? [needs] : [])]);
@@ -129,7 +132,7 @@ function shuffled<T>(list: readonly T[], random: Random): T[] {
 }
 
 function nothing(scope: Scope): Walked {
-  const counts = { worlds: 0, broken: 0, rested: 0, unknown: 0 };
+  const counts = { played: 0, worlds: 0, broken: 0, rested: 0, unknown: 0 };
   return { scope, isWhole: false, groups: new Map(), found: [], ...counts };
 }
 
