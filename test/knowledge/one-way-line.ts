@@ -34,7 +34,14 @@ const messages: Messages = {
     const { says, amountMinor, reference } = resultOf(reply);
     const good = says === "approved";
     const words = { good, code: good ? "0" : "7", text: says, reason: reasons[says] };
-    const told = { amountMinor, currencyNumeric: "978", reference, isOurRegister: false, differs: [], maskedPan: null };
+    const told = {
+      amountMinor,
+      currencyNumeric: "978",
+      reference,
+      isOurRegister: false,
+      differs: [],
+      maskedPan: null,
+    };
     return {
       reading: "result",
       report: resultReport({ ...words, ...told }, order),
