@@ -48,7 +48,7 @@ test.concurrent.for([
     expect(await pays("Z-1", (request) => [fixed(request, kind)])).toBe(word);
     expect(await pays("A-3", nameless)).toBe(word);
     expect(await pays("B-1", again(last))).toMatch(/^Unknown /);
-    if (word === "Success") expect(await alarms()).toContain("sale-without-order");
+    if (word === "Success") expect(await alarms()).toContain("unmatched-transaction");
     expect(liar.requests).toHaveLength(5);
   },
 );

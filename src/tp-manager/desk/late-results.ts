@@ -27,6 +27,7 @@ import type {
 import type { Inquiries } from "./inquiries.ts";
 import type { OneWay } from "./one-way.ts";
 import { tellDifference, tellMismatch } from "./payment-run.ts";
+import { aboutWhom, alarmOf } from "./unmatched.ts";
 
 interface LateParts {
   readonly attempts: AttemptStore;
@@ -358,7 +359,7 @@ export class LateResults {
     if (!good || id === undefined) return;
     terminalLog.endStray(id, clock.now(), "held", "the terminal told it, and no order fits");
     const words = "the terminal told a sale that no order asked for, or that several fit";
-    log.error({ alarm: "sale-without-order", ...told, ...namedIn(answer) }, words);
+    log.error({ ...alarmOf(report, answer, "held"), ...told }, words + aboutWhom(answer));
   }
 }
 
@@ -367,16 +368,4 @@ function rowOf(state: Attempt["state"]): Readonly<Record<Judgement, Follow>> | u
   if (isInDoubt(state)) return "sale" in state ? undefined : followTable.doubted;
   if (isCharged(state)) return followTable.paid;
   return isNotCharged(state) ? followTable.denied : undefined;
-}
-
-/** The orders that can have a result, or nearly can, for the words of an alarm. */
-function namedIn(answer: Answer): object {
-  switch (answer.answer) {
-    case "many":
-      return { candidates: answer.candidates.map(({ attempt }) => attempt.request.orderId) };
-    case "none":
-      return { near: answer.near.map(({ attempt, but }) => `${attempt.request.orderId}: ${but}`) };
-    default:
-      return {};
-  }
 }

@@ -317,7 +317,7 @@ const formerNames = {
 } as const;
 
 /** One alarm when it is told or found, and one with the finding when that is known. */
-function alarmOf(
+export function alarmOf(
   report: TransactionReport,
   answer: Answer | null,
   finding?: "held" | "unclear",
@@ -347,7 +347,7 @@ function ordersIn(answer: Answer | null): object {
 const nearIn = (answer: Answer): readonly Near[] => (answer.answer === "none" ? answer.near : []);
 
 /** Of an alarm's words: the orders that are candidates, or near; empty without one. */
-function aboutWhom(answer: Answer | null): string {
+export function aboutWhom(answer: Answer | null): string {
   const isNamed = answer !== null && [...candidatesIn(answer), ...nearIn(answer)].length > 0;
   return isNamed ? `; ${candidateWords(answer)}` : "";
 }

@@ -58,7 +58,7 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     const at = unasked();
     await doubtful(at);
     at.told({ amountMinor: 998 });
-    expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "sale-without-order"]);
+    expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "unmatched-transaction"]);
     at.told({ reference: "0123456789" });
     expect(phaseOf(at)).toBe("charged");
   });
@@ -69,7 +69,7 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     await doubtful(at, "B-1");
     expect(at.told({})).toBe(true);
     expect([phaseOf(at, "A-1"), phaseOf(at, "B-1")]).toEqual(["in-doubt", "in-doubt"]);
-    expect(alarms(at)[0]).toBe("sale-without-order");
+    expect(alarms(at)[0]).toBe("unmatched-transaction");
     expect(at.journal.terminalLog.strays(1)).toMatchObject([{ finding: "held" }]);
   });
 
@@ -91,7 +91,7 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     expect([at.told({}), phaseOf(at), phaseOf(at, "B-1")]).toEqual([
       ...[true, "charged", "not-charged"],
     ]);
-    expect(alarms(at)).not.toContain("sale-without-order");
+    expect(alarms(at)).not.toContain("unmatched-transaction");
   });
 
   test.each([
@@ -114,7 +114,7 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     const at = unasked();
     await doubtful(at);
     at.told({ reference: referenceOf("another kiosk's") });
-    expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "sale-without-order"]);
+    expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "unmatched-transaction"]);
   });
 
   test("with another amount is kept and leaves the doubt", async () => {
@@ -196,7 +196,7 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     at.told({ reference, amountMinor: 500 });
     expect([phaseOf(at), alarms(at)]).toEqual([
       "charged",
-      expect.arrayContaining(["order-charged-twice", "sale-without-order"]),
+      expect.arrayContaining(["order-charged-twice", "unmatched-transaction"]),
     ]);
   });
 

@@ -37,7 +37,7 @@ describe("an approval without a reference (docs/design.md 3.25)", () => {
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Declined");
     expect([at.told(told), phaseOf(at), alarms(at)]).toEqual([true, phase, expect.any(Array)]);
-    expect(alarms(at)).toContain("sale-without-order");
+    expect(alarms(at)).toContain("unmatched-transaction");
     at.told(told);
     expect([phaseOf(at), at.supervisor.stored]).toEqual([phase, []]);
     if (phase === "not-charged") return;

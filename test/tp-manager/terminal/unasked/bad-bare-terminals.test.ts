@@ -113,7 +113,7 @@ const terminals: readonly BadTerminal[] = [
     with: replies({ CF: referenceOf("of yesterday") }),
     told: "Unknown",
     charged: true,
-    alarm: "sale-without-order",
+    alarm: "unmatched-transaction",
   },
   {
     does: "takes into account first, in one piece with the result",
@@ -439,6 +439,6 @@ describe("/check", () => {
     peer.onPing = () => peer.say(peer.answer({ CD: undefined }), 10);
     const checked = driver.check(new AbortController().signal);
     await at.clock.advance(1_000);
-    expect([(await checked).cr, alarms()]).toEqual(["0", ["sale-without-order"]]);
+    expect([(await checked).cr, alarms()]).toEqual(["0", ["unmatched-transaction"]]);
   });
 });

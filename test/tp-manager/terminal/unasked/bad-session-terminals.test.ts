@@ -298,7 +298,7 @@ const terminals: readonly BadTerminal[] = [
     },
     told: "Unknown",
     charged: true,
-    alarm: "sale-without-order",
+    alarm: "unmatched-transaction",
   },
   {
     does: "tells an earlier sale in the place of ACK to ENQ",
@@ -311,7 +311,7 @@ const terminals: readonly BadTerminal[] = [
     },
     told: "Unknown",
     charged: false,
-    alarm: "sale-without-order",
+    alarm: "unmatched-transaction",
   },
   {
     does: "tells an earlier sale in the place of ACK to the frame",
@@ -330,7 +330,7 @@ const terminals: readonly BadTerminal[] = [
     },
     told: "Unknown",
     charged: false,
-    alarm: "sale-without-order",
+    alarm: "unmatched-transaction",
   },
   {
     does: "replies in pieces of one byte between noise",

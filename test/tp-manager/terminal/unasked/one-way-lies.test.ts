@@ -52,7 +52,7 @@ describe("a Concert terminal that gives back what it is sent, and then", () => {
     const { sells, alarms } = await honestBefore();
     expect(await sells("A-1", zeros)).toBe("Success");
     expect(await sells("B-1", replyHex(zeros), other)).toBe("Success");
-    expect(alarms()).toContain("sale-without-order");
+    expect(alarms()).toContain("unmatched-transaction");
   });
 
   test.each([
@@ -63,7 +63,7 @@ describe("a Concert terminal that gives back what it is sent, and then", () => {
     const { sells, alarms, phase } = await honestBefore();
     expect(await sells("A-1", zeros)).toBe("Success");
     expect(await sells("B-1", lie)).toBe("Unknown");
-    expect([phase("B-1"), alarms().includes("sale-without-order")]).toEqual(["in-doubt", true]);
+    expect([phase("B-1"), alarms().includes("unmatched-transaction")]).toEqual(["in-doubt", true]);
   });
 
   test.each([
@@ -118,7 +118,7 @@ describe("a Concert terminal that gives back what it is sent, and then", () => {
     expect(await sells("A-1")).toBe("Unknown");
     peer.tell(replyHex(zeros));
     await at.clock.advance(10_000);
-    expect([phase("A-1"), alarms()[0]]).toEqual(["in-doubt", "sale-without-order"]);
+    expect([phase("A-1"), alarms()[0]]).toEqual(["in-doubt", "unmatched-transaction"]);
   });
 
   test("refuses for another register, idle, what an order in doubt had asked for", async () => {
@@ -231,7 +231,7 @@ describe("a Caisse-AP terminal that gives CF back, and then", () => {
     ["another action with the order's CF", { CD: "1" }, "report-mismatch"],
     ["another register with the order's CF", { CA: "07" }, "report-mismatch"],
     ["nothing but zeros as an amount", { CB: "00" }, "report-mismatch"],
-    ["the CF of somebody else", { CF: "0123456789" }, "sale-without-order"],
+    ["the CF of somebody else", { CF: "0123456789" }, "unmatched-transaction"],
   ])("approves %s", async (_, lie, alarm) => {
     const { sells, alarms } = await honest();
     expect(await sells("B-1", lie)).toBe("Unknown");
@@ -248,6 +248,6 @@ describe("a Caisse-AP terminal that gives CF back, and then", () => {
     const { sells, peer, phase, alarms } = await honest();
     peer.onPing = () => peer.say(tagged(own), 10);
     expect(await sells("A-1")).toBe("Unknown");
-    expect([phase("A-1"), alarms().includes("sale-without-order")]).toEqual(["in-doubt", true]);
+    expect([phase("A-1"), alarms().includes("unmatched-transaction")]).toEqual(["in-doubt", true]);
   });
 });

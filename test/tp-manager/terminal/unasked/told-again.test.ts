@@ -45,7 +45,7 @@ describe("a reply without a reference that comes again, because our ACK was lost
     await at.clock.advance(20_000);
     expect([phase("A-1"), phase("C-1")]).toEqual(["in-doubt", "charged"]);
     expect(at.supervisor.stored).toHaveLength(2);
-    expect(alarms()).not.toContain("sale-without-order");
+    expect(alarms()).not.toContain("unmatched-transaction");
   });
 
   test("is no sale without an order", async () => {
@@ -53,7 +53,7 @@ describe("a reply without a reference that comes again, because our ACK was lost
     loseAck(peer);
     expect(await paid()).toBe("Success");
     await at.clock.advance(20_000);
-    expect(alarms()).not.toContain("sale-without-order");
+    expect(alarms()).not.toContain("unmatched-transaction");
     expect(peer.written.slice(-2)).toEqual([ACK, ACK]);
   });
 });

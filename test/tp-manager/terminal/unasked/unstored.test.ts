@@ -113,6 +113,6 @@ test("a result that was kept when its payment could not end is still its attempt
   expect(await paid()).toBe("STORAGE_FAILED");
   await at.clock.advance(300_000);
   expect(phase()).toBe("charged");
-  expect(alarms()).not.toContain("sale-without-order");
+  expect(alarms()).not.toContain("unmatched-transaction");
   expect(at.supervisor.stored).toHaveLength(1);
 });
