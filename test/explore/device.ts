@@ -96,9 +96,10 @@ export function newDevice({ emptyAtFirst, spelling }: Character): Device {
 }
 
 /** Takes money from the card of the customer of `order`. */
-export function charge(device: Device, order: string, late = false): number {
+export function charge(device: Device, order: string, change: Partial<Entry> = {}): number {
   const { nextReceipt: receipt, nextTrace: trace, second } = device;
-  device.entries.push({ order, receipt, trace, second, original: null, money: "pending", late });
+  const names = { order, receipt, trace, second, original: null };
+  device.entries.push({ ...names, money: "pending", late: false, ...change });
   device.nextReceipt = (receipt % RECEIPT_MAX) + 1;
   device.nextTrace += 1;
   device.second += 1;
@@ -117,10 +118,9 @@ export function takeBack(device: Device, sale: number, storesReversals: boolean)
     if (device.stored === sale) device.stored = device.before;
     return;
   }
-  const order = device.entries[sale]?.order ?? "";
-  const reversal = charge(device, order);
-  const entry = device.entries[reversal] as Entry;
-  device.entries[reversal] = { ...entry, original: sale, money: "returned" };
+  const { order, amountMinor } = device.entries[sale] as Entry;
+  const amount = amountMinor === undefined ? {} : { amountMinor };
+  const reversal = charge(device, order, { original: sale, money: "returned", ...amount });
   store(device, reversal);
 }
 

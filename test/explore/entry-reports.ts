@@ -6,12 +6,16 @@ import { identity, report } from "../support/reports.ts";
 export const AMOUNT_MINOR = 500;
 
 /** How a terminal writes the names of a transaction. */
-export type Spelling = "full" | "short" | "no receipt" | "time alone" | "blank";
+export type Spelling = "full" | "short" | "no receipt" | "no moment" | "time alone" | "blank";
 
 /** A transaction as the bank and the terminal know it: the truth of the model. */
 export interface Entry {
   /** The order whose command the terminal carried out. */
   readonly order: string;
+  /** Which of the order's commands it was; a walk that asks for more than one tells it. */
+  readonly attempt?: number;
+  /** Absent: the amount of the small scope. */
+  readonly amountMinor?: number;
   readonly receipt: number;
   readonly trace: number;
   /** Of the terminal's own clock. */
@@ -21,10 +25,16 @@ export interface Entry {
   readonly money: "pending" | "standing" | "returned";
   /** Approved after the terminal had said that nothing was sold. */
   readonly late: boolean;
+  /** Told otherwise than it was at first, each time from then on. */
+  readonly toldWith?: "other numbers" | "another time" | undefined;
 }
 
 /** The moment of a second of the terminal's own clock. */
 export const momentOf = (second: number): Date => new Date(2026, 0, 15, 13, 0, second);
+
+const NUMBERS = 10_000;
+const OTHER_NUMBERS = 40;
+const OTHER_SECONDS = 70;
 
 const reports = new Map<string, TransactionReport>();
 
@@ -36,20 +46,34 @@ export function reportOf(
 ): TransactionReport {
   const entry = entries[index] as Entry;
   const original = entry.original === null ? null : (entries[entry.original] as Entry);
-  const { receipt, trace, second } = entry;
-  const name = [index, receipt, trace, second, original?.trace ?? "", spelling].join("/");
+  const { toldWith, amountMinor = AMOUNT_MINOR } = entry;
+  const others = toldWith === "other numbers" ? OTHER_NUMBERS : 0;
+  const [receipt, trace] = [(entry.receipt + others) % NUMBERS, entry.trace + others];
+  const second = entry.second + (toldWith === "another time" ? OTHER_SECONDS : 0);
+  const names = [receipt, trace, second, amountMinor, original?.trace ?? "", spelling];
+  const name = [index, ...names].join("/");
   const blank = spelling === "blank";
   const nameless = blank || spelling === "time alone";
+  const untimed = blank || spelling === "no moment";
   const digits = (value: number, width: number): string =>
     String(value).padStart(spelling === "short" ? 1 : width, "0");
   return named(name, {
     receiptNumber: nameless || spelling === "no receipt" ? null : digits(receipt, 4),
     traceNumber: nameless ? null : digits(trace, 6),
     originalTrace: original === null ? null : digits(original.trace, 6),
-    localDate: blank ? null : "0115",
-    localTime: blank ? null : momentOf(second).toTimeString().slice(0, 8).replaceAll(":", ""),
+    amountMinor,
+    ...(untimed ? { localDate: null, localTime: null } : namedMoment(second)),
     fallbackTicket: String(index),
   });
+}
+
+function namedMoment(second: number): Pick<TransactionReport, "localDate" | "localTime"> {
+  const said = momentOf(second);
+  const two = (value: number): string => String(value).padStart(2, "0");
+  return {
+    localDate: two(said.getMonth() + 1) + two(said.getDate()),
+    localTime: said.toTimeString().slice(0, 8).replaceAll(":", ""),
+  };
 }
 
 /** A report that is not good. */

@@ -124,7 +124,7 @@ function late(world: World, add: Add): void {
   add("fault", `the bank approves ${mayBeLate} after its end: it says 04 0F`, (next) => {
     next.left.late -= 1;
     next.device.mayBeLate = null;
-    reports(next, charge(next.device, mayBeLate, true), true);
+    reports(next, charge(next.device, mayBeLate, { late: true }), true);
     return undefined;
   });
 }

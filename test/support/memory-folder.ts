@@ -5,12 +5,16 @@
  * chosen only where TMPDIR says nothing, so `TMPDIR=/tmp npm cit` runs on the disk.
  */
 import { accessSync, constants, readFileSync, statfsSync } from "node:fs";
+import { tmpdir } from "node:os";
 
 const FOLDER = "/dev/shm";
 /** Five times what a whole run has there at its fullest. */
 const FREE_BYTES_MIN = 4 * 2 ** 30;
 
 if (process.env["TMPDIR"] === undefined && isRoomy(FOLDER)) process.env["TMPDIR"] = FOLDER;
+
+/** For programs that run many short lives of a database, and no test around them. */
+export const memoryFolder = tmpdir();
 
 /** A disk of the memory (Linux) that takes a whole run, its programs included. */
 function isRoomy(folder: string): boolean {

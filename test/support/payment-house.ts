@@ -82,6 +82,11 @@ class Supervisor {
       this.#mustBeReachable();
       return { orders: [], last: 0, more: false, whole: true };
     },
+    "order-at-gateway": ({ orderId }) => {
+      this.#mustBeReachable();
+      const has = this.stored.some((taken) => taken.orderId === orderId);
+      return { found: has ? "present" : "absent", why: "the gateway was asked" };
+    },
     "transaction-delivery": ({ transactionId }) => {
       this.#mustBeReachable();
       const known = this.stored.find((taken) => taken.transactionId === transactionId);
@@ -136,10 +141,25 @@ export function house(
   options: HouseOptions = {},
 ) {
   const { clock = new TestClock(new Date(2026, 0, 15, 13, 0, 0).getTime()) } = options;
-  const journal = new Journal(path, clock);
+  const opened = openHouse(path, terminal, { ...options, clock });
+  onTestFinished(opened.close);
+  // A former process has given some numbers; a test may bring a terminal of another kind.
+  if (terminal.paid?.length === 0) {
+    terminal.soldBefore = [...opened.journal.records.sent()].length;
+  }
+  return opened;
+}
+
+/** The same on any driver and clock; who opens it closes it. */
+export function openHouse<T extends Terminal, C extends Clock>(
+  path: string,
+  terminal: T,
+  options: Omit<HouseOptions, "clock"> & { readonly clock: C; readonly journal?: Journal },
+) {
+  const { clock } = options;
+  const journal = options.journal ?? new Journal(path, clock);
   const { attempts, answers, handOffs, terminalLog, reconciliations, records } = journal;
   const matcher = matcherFor(journal, terminal, clock, options);
-  if (terminal.paid?.length === 0) terminal.soldBefore = [...records.sent()].length;
   const supervisor = new Supervisor();
   const link = options.linkFor?.(journal) ?? supervisor.link;
   const { log, lines } = recordingLog();
@@ -192,7 +212,6 @@ export function house(
     if (open) journal.close();
     open = false;
   };
-  onTestFinished(close);
   return {
     clock,
     journal,

@@ -43,11 +43,15 @@ export class TestClock implements Clock {
     return [...this.#pending].map(({ name }) => name);
   }
 
-  /** Moves time on, firing what falls due in order and letting promises settle in between. */
-  async advance(ms: number): Promise<void> {
+  /**
+   * Moves time on, firing what falls due in order and letting promises settle in between; no
+   * further than to where something `isOver`.
+   */
+  async advance(ms: number, isOver: () => boolean = () => false): Promise<void> {
     const endMs = this.#elapsedMs + ms;
     for (;;) {
       await settle();
+      if (isOver()) return;
       const next = [...this.#pending]
         .filter(({ dueMs }) => dueMs <= endMs)
         .sort((a, b) => a.dueMs - b.dueMs || a.order - b.order)[0];

@@ -19,7 +19,6 @@ import type { Recovery } from "./recovery.ts";
 import { runReversal } from "./reversal-run.ts";
 import type { TerminalGate } from "./terminal-gate.ts";
 import type { TerminalTurn } from "./terminal-turn.ts";
-import type { Unmatched } from "./unmatched.ts";
 
 interface CommandParts {
   readonly attempts: AttemptStore;
@@ -40,8 +39,9 @@ interface CommandParts {
   /** Whether the next start would find what is written; missing: nobody looks. */
   readonly proof?: Pick<WriteProof, "assertKept"> | undefined;
   readonly gate: Pick<TerminalGate, "prepare">;
-  readonly recovery: Pick<Recovery, "recover" | "doubted" | "learn" | "askAgain">;
-  readonly unmatched: Pick<Unmatched, "found">;
+  readonly recovery: Pick<Recovery, "recover" | "doubted" | "learn">;
+  /** A look at what the terminal has stored, which a sale hides. */
+  readonly seen: (now: Baseline) => void;
   readonly matcher: Matcher;
   readonly lateResults: Pick<LateResults, "caughtUp" | "spokenFor">;
   readonly oneWay: Pick<OneWay, "isOf" | "shown" | "learn">;
@@ -101,12 +101,9 @@ export class FinancialCommands {
     return ended.then((attempt) => this.#borneOut(attempt));
   }
 
-  /** The gate, and a look at what the terminal has stored: nothing may be hidden by a sale. */
   async #prepare(preparing: AbortController): Promise<Baseline> {
-    const { gate, unmatched, recovery } = this.#parts;
-    const baseline = await gate.prepare(preparing);
-    // The sale may be that of an attempt which stayed unknown.
-    if (unmatched.found(baseline)) recovery.askAgain();
+    const baseline = await this.#parts.gate.prepare(preparing);
+    this.#parts.seen(baseline);
     return baseline;
   }
 

@@ -160,7 +160,8 @@ export class TerminalDesk implements Doubts {
     this.#reconciler = reconciler;
     this.commands = new FinancialCommands({
       ...shared,
-      ...{ turn: this.#turn, gate, recovery: this.#recovery, unmatched: this.#unmatched },
+      ...{ turn: this.#turn, gate, recovery: this.#recovery },
+      seen: (now) => this.#seen(now),
       ...{ lateResults, oneWay, reconciler },
     });
     this.running = new RunningPayment(this.#turn, terminal, () => this.isAsking);
@@ -169,9 +170,15 @@ export class TerminalDesk implements Doubts {
       ...settings,
       turn: this.#turn,
       gate,
+      seen: (now) => this.#seen(now),
       reconciler,
       closedInDoubt: (end) => this.#recovery.closed(end),
     });
+  }
+
+  /** A sale that no order knows may be that of an attempt which stayed unknown. */
+  #seen(now: Baseline): void {
+    if (this.#unmatched.found(now)) this.#recovery.askAgain();
   }
 
   /** Attempts that a former process left open are put in doubt and asked about. */

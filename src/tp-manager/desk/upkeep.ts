@@ -32,6 +32,8 @@ interface UpkeepParts {
   readonly gate: TerminalGate;
   readonly clock: Clock;
   readonly log: Logger;
+  /** A look at what the terminal has stored, which an end of day hides as a sale does. */
+  readonly seen: (now: Baseline) => void;
   /** How long the terminal may take to answer. */
   readonly prepareMs: number;
   /** How long a restart may take before the caller is told to wait. */
@@ -91,7 +93,11 @@ export class Upkeep {
     const { turn, gate, log, telecollectionLimitMs, reconciler } = this.#parts;
     const { end, id } = await turn.use("end of day", undefined, {
       needs: "telecollect",
-      prepare: async (preparing) => this.#keepLast(await gate.prepareToClose(preparing)),
+      prepare: async (preparing) => {
+        const baseline = await gate.prepareToClose(preparing);
+        if (baseline) this.#parts.seen(baseline);
+        await this.#keepLast(baseline);
+      },
       run: async (terminal) => {
         const id = this.#begun(askedBy);
         const ended = await this.#limited(telecollectionLimitMs, (signal) =>

@@ -51,7 +51,10 @@ export function match(found: Found, view: JournalView, assumptions: Assumptions)
   if (!only) return known ?? { answer: "none", near: [...near, ...declined.map(asNear)] };
   // The known record may be the attempt's own report, of which a part of the goods came out.
   const isRetold = known !== undefined && known.transactionId !== only.attempt.transactionId;
-  const why = isRetold ? "retold" : whyNotOne(left, { isShared, newest, view });
+  const why =
+    isRetold || mayHaveBeenThere(only.attempt, found)
+      ? "retold"
+      : whyNotOne(left, { isShared, newest, view });
   if (why === undefined) return { answer: "one", candidate: only, proof: proofOf(only) };
   return { answer: "many", candidates: left, why, because: whyInWords(why) };
 }
@@ -76,6 +79,12 @@ function whyNotOne(
   // Of an order that was told as not charged: what came since may explain the record as well.
   const isTold = first !== undefined && isNotCharged(first.attempt.state);
   return isTold && view.wasClosedAfter(first.attempt) ? "closed" : undefined;
+}
+
+/** The record cannot be told from the one that was stored before the attempt's command. */
+function mayHaveBeenThere({ baseline }: Attempt, { record }: Found): boolean {
+  const last = baseline?.last;
+  return last?.kind === "transaction" && compareReports(last.report, record) === "cannot-tell";
 }
 
 function proofOf({ attempt, as, fit }: Fitting): Proof {

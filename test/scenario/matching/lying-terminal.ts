@@ -101,6 +101,10 @@ export class LyingTerminal extends Till {
       line.tell("status-completion", { parts: { terminalStatus: 0 }, tags: identity }),
     "repeat-receipt": (line) => this.#repeat(line),
     "turnover-totals": (line) => this.#totals(line),
+    "end-of-day": async (line) => {
+      this.stored = null;
+      return await line.tell("completion");
+    },
     authorisation: (line, message) => {
       this.paid.push(this.customer);
       return (this.courses.shift() ?? approves)(new Dialogue(this, line, message));

@@ -46,6 +46,26 @@ shopTest.concurrent("an aborted sale that is stored behind another sale", async 
   await expectFound(shop);
 });
 
+shopTest.concurrent("an aborted sale that was kept until an end of day", async ({ open }) => {
+  const shop = await open();
+  await shop.sell("P", 500);
+  await shop.pay("A", PRICE, abortsYetStores());
+  const closed = await shop.at.call("POST", "/tlc");
+  expect(closed.one.error?.code).toBe("TERMINAL_IN_DOUBT");
+  await expectFound(shop);
+});
+
+shopTest.concurrent("a baseline told anew with another moment", async ({ open }) => {
+  const shop = await open({}, (terminal) => {
+    terminal.book(terminal.next(PRICE), "staff");
+  });
+  const { terminal } = shop;
+  await shop.pay("A", PRICE, (at) => at.abort());
+  terminal.repeat = () => ({ ...terminal.last, ...terminal.moment(60_000) });
+  await shop.asked("A");
+  expect((await shop.known("A")).status).not.toBe("Success");
+});
+
 shopTest.concurrent("a cancelled sale that was kept with another amount", async ({ open }) => {
   const shop = await open();
   await shop.sell("P", 500);

@@ -1,0 +1,250 @@
+import type {
+  Dialogue,
+  DialogueListener,
+  Messages,
+  Opened,
+  Reading,
+} from "../../src/tp-manager/terminal/unasked/dialogue.ts";
+import { resultReport } from "../../src/tp-manager/terminal/unasked/result-report.ts";
+import { UnaskedTerminal } from "../../src/tp-manager/terminal/unasked/unasked-terminal.ts";
+import type { Life } from "../simulation/life.ts";
+import type { Family } from "./assumptions.ts";
+import type { Option } from "./chooser.ts";
+import type { Told } from "./story.ts";
+import type { World } from "./world.ts";
+
+const [CARD_MS, AGAIN_MS, WAIT_MS] = [3_000, 5_000, 210_000];
+const TOLD_MAX = 3;
+const silent = { info: () => {}, warn: () => {}, error: () => {} };
+const reasons = { approved: null, declined: "declined", gone: "cancelled" } as const;
+
+interface Result {
+  readonly says: keyof typeof reasons;
+  readonly amountMinor: number;
+  readonly reference: string | null;
+}
+
+const bytesOf = (result: object): Uint8Array => Buffer.from(JSON.stringify(result));
+const resultOf = (bytes: Uint8Array): Result => JSON.parse(Buffer.from(bytes).toString("utf8"));
+
+const messages: Messages = {
+  protocol: "model",
+  request: ({ reference = null }) => bytesOf({ reference }),
+  read: (reply, order): Reading => {
+    const { says, amountMinor, reference } = resultOf(reply);
+    const good = says === "approved";
+    const words = { good, code: good ? "0" : "7", text: says, reason: reasons[says] };
+    const told = {
+      amountMinor,
+      currencyNumeric: "978",
+      reference,
+      isOurRegister: false,
+      differs: [],
+      maskedPan: null,
+    };
+    return {
+      reading: "result",
+      report: resultReport({ ...words, ...told }, order),
+      ticket: "",
+      end: "told",
+    };
+  },
+};
+
+/** The product's own driver of terminals that cannot be asked, on a line of the model. */
+export function oneWayTerminal(world: World, life: Life, family: Family): UnaskedTerminal {
+  const dialogue = new OneWayLine(world, life, family === "concert");
+  const limits = { waitMs: WAIT_MS, quietMs: WAIT_MS, silenceMs: 30_000 };
+  return new UnaskedTerminal({ messages, dialogue, clock: life.clock, log: silent, ...limits });
+}
+
+class OneWayLine implements Dialogue {
+  readonly isShared: boolean;
+  readonly problem = null;
+  readonly #world: World;
+  readonly #life: Life;
+  #listener: DialogueListener | undefined;
+
+  constructor(world: World, life: Life, isShared: boolean) {
+    this.#world = world;
+    this.#life = life;
+    this.isShared = isShared;
+  }
+
+  start(listener: DialogueListener): void {
+    this.#listener = listener;
+  }
+
+  open(): Promise<Opened> {
+    const { isAway } = this.#world;
+    return Promise.resolve(
+      isAway ? { opened: false, why: "away", text: "no line" } : { opened: true },
+    );
+  }
+
+  ping(): Promise<Opened> {
+    return this.open();
+  }
+
+  leave(): void {}
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  send(
+    request: Uint8Array,
+    mayLeave: () => boolean,
+  ): Promise<"taken" | "refused" | "unanswered" | "lapsed"> {
+    const { chooser, untold, order } = this.#world;
+    if (untold.length > 0 && this.isShared) {
+      const comes = chooser.choose("a result of before", [
+        "is not told",
+        "comes before the request",
+      ]);
+      if (comes !== "is not told") this.#tellNext(true);
+    }
+    if (!mayLeave()) return Promise.resolve("lapsed");
+    this.#world.leaves("payment");
+    const { reference } = JSON.parse(Buffer.from(request).toString("utf8")) as Result;
+    if (reference !== null) this.#world.named.set(reference, `${order} #${this.#world.attempt}`);
+    const way = chooser.choose(`the payment of ${order}`, this.#waysOf());
+    return Promise.resolve(this.#takes(way, reference));
+  }
+
+  #waysOf(): Option[] {
+    const { untold, lastTold } = this.#world;
+    const ways: Option[] = [
+      "the bank approves",
+      "the bank declines",
+      "the customer goes",
+      ["the customer goes, and the card is charged", "abort-final"],
+      ["the customer goes, and the charge is told late", "abort-final"],
+      ["the bank declines, and the card is charged", "decline-final"],
+      "no result is told, the bank approves",
+      "no result is told, the customer goes",
+      "the result comes late, the bank approves",
+      "the result comes late, the customer goes",
+      "the request is refused",
+      "the request is not answered, the bank approves",
+      "the request is not answered, the customer goes",
+      ["tp-manager is killed, the customer goes", "restarts"],
+      ["tp-manager is killed, the bank approves", "restarts"],
+    ];
+    if (!this.isShared) ways.push("the connection ends, the bank approves");
+    if (!this.isShared) ways.push("the connection ends, the customer goes");
+    const ours = ["the bank approves", "the customer goes"];
+    for (const end of untold.length > 0 ? ours : []) {
+      ways.push(`a result of before comes, ${end}`);
+      ways.push([`a result of before comes behind its own, ${end}`, "ordered-results"]);
+    }
+    for (const end of lastTold ? ours : []) {
+      ways.push([`the last result comes again, ${end}`, "one-result-each"]);
+    }
+    for (const end of ours)
+      ways.push([`the result of a sale of staff comes, ${end}`, "own-report"]);
+    return ways;
+  }
+
+  #takes(way: string, reference: string | null): "taken" | "refused" | "unanswered" {
+    const { order, attempt, untold, lastTold } = this.#world;
+    const { recorder } = this.#world;
+    if (way === "the request is refused") {
+      recorder.known("the request is refused");
+      return "refused";
+    }
+    const says = way.includes("approves")
+      ? "approved"
+      : way.includes("declines")
+        ? "declined"
+        : "gone";
+    const isCharged = says === "approved" || way.includes("charge");
+    const broke = says === "declined" ? "decline-final" : "abort-final";
+    const own = (): Told => {
+      const charge = isCharged
+        ? this.#world.charge(order, { attempt }, says === "approved" ? null : broke)
+        : null;
+      if (charge !== null) this.#world.keep(charge);
+      return { bytes: this.#result(says, order, reference), charge };
+    };
+    if (way.startsWith("tp-manager is killed")) {
+      untold.push(own());
+      this.#world.kill();
+      return "taken";
+    }
+    if (way.startsWith("a result of before comes behind")) {
+      this.#later(2 * CARD_MS, () => this.#tellNext(true));
+    } else if (way.startsWith("a result of before"))
+      this.#later(AGAIN_MS / 5, () => this.#tellNext(false));
+    if (way.startsWith("the last result") && lastTold) {
+      this.#later(AGAIN_MS / 5, () => this.#tell(lastTold, false));
+    }
+    if (way.startsWith("the result of a sale")) {
+      const bytes = this.#result("approved", order, null);
+      this.#later(AGAIN_MS / 5, () => this.#tell({ bytes, charge: null }, false));
+    }
+    const isUntold = /^no result|not answered|connection ends/.test(way);
+    this.#later(CARD_MS, () => {
+      const told = own();
+      if (isUntold) untold.push(told);
+      else if (way.startsWith("the result comes late")) this.#comesLate(told);
+      else this.#tell({ ...told, charge: says === "approved" ? told.charge : null }, false);
+      if (way.startsWith("the connection")) this.#gone();
+      if (way.endsWith("told late")) {
+        const approved = { bytes: this.#result("approved", order, reference), charge: told.charge };
+        this.#later(4 * CARD_MS, () => this.#tell(approved, true));
+      }
+    });
+    return way.startsWith("the request is not answered") ? "unanswered" : "taken";
+  }
+
+  #result(says: Result["says"], order: string, reference: string | null): Uint8Array {
+    const { echoes } = this.#world;
+    const isNamed = echoes === "always" || (echoes !== "never" && says === "approved");
+    return bytesOf({
+      says,
+      amountMinor: this.#world.amountOf(order),
+      reference: isNamed ? reference : null,
+    });
+  }
+
+  #comesLate(told: Told): void {
+    this.#later(WAIT_MS, () => {
+      if (this.isShared) this.#tell(told, true);
+      else this.#world.untold.push(told);
+    });
+  }
+
+  #gone(): void {
+    this.#world.recorder.known("the connection ends");
+    if (this.#life.alive) this.#listener?.gone("the connection ended");
+  }
+
+  #tellNext(unasked: boolean): void {
+    const next = this.#world.untold.shift();
+    if (next) this.#tell(next, unasked);
+  }
+
+  /** Told again where the line is shared, until it is acknowledged. */
+  #tell(told: Told, unasked: boolean, times = 1): void {
+    const { recorder, untold, named } = this.#world;
+    if (!this.#life.alive) {
+      untold.push(told);
+      return;
+    }
+    const { says, reference } = resultOf(told.bytes);
+    const of = reference === null ? "" : ` of ${named.get(reference)}`;
+    recorder.known(`a result: ${says}${of}${unasked ? ", unasked" : ""}`);
+    recorder.shows(told.charge, `${says}${of}${told.charge}`);
+    const isStored = this.#listener?.reply(told.bytes, unasked) ?? false;
+    recorder.known(isStored ? "-> acknowledged" : "-> not acknowledged");
+    this.#world.lastTold = told;
+    if (isStored || !this.isShared || times >= TOLD_MAX) return;
+    this.#later(AGAIN_MS, () => this.#tell(told, true, times + 1));
+  }
+
+  /** The terminal goes on, whatever becomes of the register. */
+  #later(ms: number, work: () => void): void {
+    this.#world.clock.startTimer("the terminal", ms, work);
+  }
+}

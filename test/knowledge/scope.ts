@@ -1,0 +1,68 @@
+import {
+  type Assumption,
+  type Dimension,
+  defaults,
+  dimensions,
+  type Family,
+} from "./assumptions.ts";
+import type { Needs } from "./chooser.ts";
+
+/** What worlds are about: a kind of terminal, what may go wrong with it, and the kiosk's day. */
+export interface Scope {
+  readonly family: Family;
+  /** Beyond what the family does not take for granted anyway. */
+  readonly off: readonly Assumption[];
+  readonly dimensions: readonly Dimension[];
+  /** What the kiosk asks for: orders, and "R" for the reversal of the last one. */
+  readonly days: readonly string[];
+  /** How far a world may be from normal life. */
+  readonly faults: number;
+  /** Walked by the tests, which allow no wrong verdict in it; the others are for the script. */
+  readonly mustHold: boolean;
+}
+
+/** A card is charged this that should have been charged something else. */
+export const WRONG_MINOR = 550;
+
+/** A and B cost the same, C something else. */
+const days = ["A A", "A B A", "A B B", "A C B", "A R A", "A R B"] as const;
+
+/** Without a setting that tells the product so, it goes on to take them for granted. */
+const told: readonly Assumption[] = ["sole-user"];
+
+function scopeOf(family: Family, off: readonly Assumption[], faults: number): Scope {
+  const mustHold = off.every((each) => told.includes(each));
+  return { family, off, dimensions, days, faults, mustHold };
+}
+
+/** Each assumption of a family off alone, and in a pair with the sole user. */
+export function scopesOf(family: Family, faults: number): Scope[] {
+  const others = defaults[family].filter((each) => each !== "sole-user");
+  const sets: Assumption[][] = [
+    [],
+    ["sole-user"],
+    ...others.map((each): Assumption[] => [each]),
+    ...others.map((each): Assumption[] => ["sole-user", each]),
+  ];
+  return sets.map((off) => scopeOf(family, off, faults));
+}
+
+export const nameOf = ({ off }: Scope): string =>
+  off.length === 0 ? "defaults" : `without ${off.join(", ")}`;
+
+export const isShared = ({ off }: Scope): boolean => off.includes("sole-user");
+
+/** Whether the worlds of a scope have it. */
+export function has({ family, off, dimensions: included }: Scope, needs: Needs): boolean {
+  const isDimension = (each: Needs): each is Dimension => dimensions.some((one) => one === each);
+  if (isDimension(needs)) return included.includes(needs);
+  return off.includes(needs) || !defaults[family].includes(needs);
+}
+
+/**
+ * How many assumptions of the scope nothing in a world has broken yet: with none left it is a world
+ * of its own, and not one of the defaults once more.
+ */
+export function missing({ off }: Scope, needed: ReadonlySet<Needs>): number {
+  return off.filter((each) => each !== "sole-user" && !needed.has(each)).length;
+}

@@ -1,0 +1,208 @@
+import { Random } from "../simulation/random.ts";
+import { revocable } from "./assumptions.ts";
+import { PathChooser } from "./chooser.ts";
+import { judge, laws, truthOf, type Violation } from "./judge.ts";
+import { KeptJournal } from "./kept-journal.ts";
+import { has, isShared, missing, type Scope } from "./scope.ts";
+import type { Story, Verdict } from "./story.ts";
+import { terminalOf } from "./terminals.ts";
+import { World } from "./world.ts";
+
+/** Worlds that look alike up to a word about an order, or up to a command for it. */
+interface Group {
+  readonly says: Verdict["says"] | "leaves";
+  readonly because: string;
+  readonly atRest: boolean;
+  /** The first world in which the order is charged, and the first in which it is not. */
+  readonly charged: Map<boolean, readonly number[]>;
+}
+
+interface Found extends Violation {
+  readonly story: Story;
+  /** A world that looked the same, and in which it was not wrong. */
+  twin?: readonly number[] | undefined;
+}
+
+export interface Walked {
+  readonly scope: Scope;
+  /** With those that are worlds of a smaller scope, and only lead to others. */
+  played: number;
+  worlds: number;
+  /** Nothing is left to be walked in this scope. */
+  isWhole: boolean;
+  readonly groups: Map<string, Group>;
+  /** The ways that no smaller one of the same law explains. */
+  readonly found: Found[];
+  /** Worlds with a violation. */
+  broken: number;
+  /** Orders at rest, and those of them that are unknown. */
+  rested: number;
+  unknown: number;
+}
+
+/** More are not put together: a night of worlds has to fit into the memory. */
+const GROUPS_MAX = 400_000;
+
+export class Walker {
+  readonly #journal: KeptJournal;
+
+  /** `path`: of a journal that is wiped behind each world. */
+  constructor(path: string) {
+    this.#journal = new KeptJournal(path);
+  }
+
+  /** One world: its way, then normal life or what `further` says. */
+  async play(
+    scope: Scope,
+    way: readonly number[],
+    further?: (options: number, isFree: boolean) => number,
+  ): Promise<{ readonly story: Story; readonly chooser: PathChooser }> {
+    const chooser = new PathChooser((needs) => has(scope, needs), way, further);
+    const day = chooser.choose("the day", scope.days, true);
+    const world = new World(this.#journal, chooser, { family: scope.family, terminalOf });
+    await world.play(day);
+    this.#journal.wipe();
+    const { lines, charges, verdicts, leaves, alarms, fallen } = world.recorder;
+    const told = { lines, charges, verdicts, leaves, alarms, fallen };
+    const { choices, way: gone, faults } = chooser;
+    const story = { ...told, isShared: isShared(scope), choices, way: gone, faults };
+    return { story, chooser };
+  }
+
+  /**
+   * Every world of a scope until `isOver`, the near ones first, those of one distance in an order
+   * of the seed; behind the last one worlds at random that are further away.
+   */
+  async walk(
+    scope: Scope,
+    seed: number,
+    isOver: (walked: Walked) => boolean = ({ isWhole }) => isWhole,
+  ): Promise<Walked> {
+    const walked = nothing(scope);
+    const random = new Random(seed);
+    let layer: number[][] = [[]];
+    for (let faults = 0; faults <= scope.faults && layer.length > 0; faults++) {
+      const next: number[][] = [];
+      // Free ways lead to worlds of this very layer.
+      for (let way = layer.pop(); way; way = layer.pop()) {
+        if (isOver(walked)) return walked;
+        const { story, chooser } = await this.play(scope, way);
+        walked.played += 1;
+        if (missing(scope, chooser.needed) === 0) count(walked, story);
+        for (const { way: other, isFree, needs } of chooser.siblings) {
+          const used = new Set([...chooser.needed, ...(needs ? [needs] : [])]);
+          const left = scope.faults - faults - Number(!isFree);
+          if (missing(scope, used) <= left) (isFree ? layer : next).push(other);
+        }
+      }
+      layer = shuffled(next, random);
+    }
+    walked.isWhole = true;
+    while (!isOver(walked)) await this.#draw(walked, random);
+    return walked;
+  }
+
+  async #draw(walked: Walked, random: Random): Promise<void> {
+    const { scope } = walked;
+    let left = random.between(scope.faults + 1, scope.faults + FURTHER);
+    const { story, chooser } = await this.play(scope, [], (options, isFree) => {
+      if (isFree) return random.between(0, options - 1);
+      if (left === 0 || options === 1 || !random.chance(FAULT_CHANCE)) return 0;
+      left -= 1;
+      return random.between(1, options - 1);
+    });
+    if (missing(scope, chooser.needed) === 0) count(walked, story);
+  }
+
+  close(): void {
+    this.#journal.remove();
+  }
+}
+
+const FAULT_CHANCE = 0.2;
+const FURTHER = 3;
+
+function shuffled<T>(list: readonly T[], random: Random): T[] {
+  const rest = [...list];
+  for (let at = rest.length - 1; at > 0; at--) {
+    const other = random.between(0, at);
+    [rest[at], rest[other]] = [rest[other] as T, rest[at] as T];
+  }
+  return rest;
+}
+
+function nothing(scope: Scope): Walked {
+  const counts = { played: 0, worlds: 0, broken: 0, rested: 0, unknown: 0 };
+  return { scope, isWhole: false, groups: new Map(), found: [], ...counts };
+}
+
+function count(walked: Walked, story: Story): void {
+  walked.worlds += 1;
+  const violations = judge(story, revocable);
+  if (violations.length > 0) walked.broken += 1;
+  for (const violation of violations) {
+    if (!walked.found.some((known) => explains(known, violation, story))) {
+      walked.found.push({ ...violation, story });
+    }
+  }
+  for (const verdict of story.verdicts) {
+    group(walked, story, `${verdict.key} ${verdict.order}`, verdict);
+    if (!verdict.atRest) continue;
+    walked.rested += 1;
+    if (verdict.says === "unknown") walked.unknown += 1;
+  }
+  for (const { seq, order, attempt, key } of story.leaves) {
+    const before = {
+      seq,
+      order,
+      attempt: null,
+      says: "leaves",
+      because: "",
+      atRest: false,
+    } as const;
+    group(walked, story, `${key} ${order} #${attempt}`, before);
+  }
+}
+
+/** A smaller fault explains one in which more has struck. */
+function explains(known: Found, { law }: Violation, story: Story): boolean {
+  const faults = story.faults.map(ofAnyOrder);
+  return (
+    known.law === law && known.story.faults.map(ofAnyOrder).every((each) => faults.includes(each))
+  );
+}
+
+const ofAnyOrder = (fault: string): string => fault.replaceAll(/ of [A-Z]\b|: \d+$/g, "");
+
+function group(
+  { groups }: Walked,
+  story: Story,
+  name: string,
+  { says, because, atRest, ...about }: Omit<Verdict, "says" | "key"> & Pick<Group, "says">,
+): void {
+  const known = groups.get(name);
+  if (!known && groups.size >= GROUPS_MAX) return;
+  const charged = known?.charged ?? new Map<boolean, readonly number[]>();
+  if (!known) groups.set(name, { says, because, atRest, charged });
+  const truth = truthOf(story, about);
+  if (!charged.has(truth)) charged.set(truth, story.way);
+}
+
+/** Of the groups at rest: how many there are, and why it said less than all its worlds agree on. */
+export function completenessOf({ groups }: Walked) {
+  const atRest = [...groups.values()].filter((each) => each.atRest);
+  const weaker = new Map<string, number>();
+  for (const { says, because, charged } of atRest) {
+    if (says !== "unknown" || charged.size > 1) continue;
+    weaker.set(because, (weaker.get(because) ?? 0) + 1);
+  }
+  return { groups: atRest.length, weaker };
+}
+
+/** A world that looks like that of a violation, and in which what was said or done is right. */
+export function twinOf(
+  { groups }: Walked,
+  { key, order, law }: Found,
+): readonly number[] | undefined {
+  return groups.get(`${key} ${order}`)?.charged.get(law === laws.yes);
+}
