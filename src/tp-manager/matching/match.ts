@@ -269,7 +269,7 @@ const losses = ["end-lost", "interrupted"];
 
 /**
  * When the newest command of an attempt was left alone at the latest: its end, or the loss of it.
- * What was found out about it later does not move that.
+ * A verdict about it that came later does not move that.
  */
 function endOf(
   { startedAtMs, state }: Attempt,

@@ -33,7 +33,7 @@ test("a command whose time limit was over before the next one is no candidate", 
   expect(await statusOf(at, "B-1")).toBe("charged");
 });
 
-test("what was stored behind the baseline of the next command can be that of the one before", async () => {
+test("what was stored behind the next baseline can be that of the command before", async () => {
   const at = house();
   await isLost(at, "A-1", refuses);
   await at.clock.advance(LIMIT_MS + 5_000);
