@@ -127,7 +127,7 @@ function callsOf([first, second]: readonly Running[]): (readonly [string, string
     ...["/version", "/health", "/metrics", "/config", "/check", "/payments", "/outbox"],
     ...statuses.map((status) => `/payments?status=${status}`),
     ...["/payments?since=2020-01-01", "/payments?since=2100-01-01", "/payment/nowhere"],
-    ...["/unexpected-reports", "/reconciliation"],
+    ...["/unmatched-transactions", "/reconciliation"],
   ].map((path) => [path, path, path] as const);
   const orders = ["whole", "archived"].map((kind, i) => {
     const [a, b] = [first?.orders[i] ?? "", second?.orders[i] ?? ""];

@@ -68,9 +68,9 @@ function replacePart(text: string, name: string, content: string): string {
 }
 
 function evidence(): string {
-  const rows = evidenceTable.map(({ because, sale, reversal, stray }) => [
+  const rows = evidenceTable.map(({ because, sale, reversal, unmatched }) => [
     because.replaceAll(/\{(\w+)\}/g, "…"),
-    ...[sale, reversal, stray].map((word) => word ?? "–"),
+    ...[sale, reversal, unmatched].map((word) => word ?? "–"),
   ]);
   return table(["Because", "Sale in doubt", "Reversal in doubt", "Unmatched"], rows);
 }
@@ -114,14 +114,17 @@ const who = { operator: "operator", "own-operator": "operator only" };
 
 function callTable(): string {
   const rows = calls.map((record) => {
-    const { methods, path, alias, role, summary, description, query } = record;
+    const { methods, path, alias, formerPath, role, summary, description, query } = record;
     const names = Object.keys((query as z.ZodObject | undefined)?.shape ?? {});
     const asked = names.length > 0 ? `?${names.map((name) => `${name}=`).join("&")}` : "";
     const verbs = methods
       .map((method) => `\`${method}\``)
       .join(" or ")
       .slice(0, -1);
-    const also = alias === undefined ? "" : ` or \`${methods.join("")} ${alias}\``;
+    const also = [
+      ...(alias === undefined ? [] : [` or \`${methods.join("")} ${alias}\``]),
+      ...(formerPath === undefined ? [] : [` (formerly \`${formerPath}\`)`]),
+    ].join("");
     const does = [summary, description].filter(Boolean).join(". ");
     return [`${verbs} ${path}${asked}\`${also}`, role ? who[role] : "", does];
   });

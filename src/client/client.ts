@@ -161,8 +161,11 @@ export interface Health {
     readonly id: number;
     readonly at: string;
     readonly alarm: string;
+    readonly formerly?: string | undefined;
+    readonly finding?: "held" | "unclear" | undefined;
     readonly message: string;
     readonly orderId: string | null;
+    readonly orders?: readonly string[] | undefined;
     readonly transactionId: string | null;
     /** The trouble that it tells of, as it is now. */
     readonly trouble: {

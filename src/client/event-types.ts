@@ -60,8 +60,15 @@ export interface EventMembers {
   /** An operator has to look. */
   readonly alarm: {
     readonly alarm: string;
+    /** The name of this alarm before it was renamed. */
+    readonly formerly?: string | undefined;
+    /** Of an unmatched transaction; absent while the terminal is being asked. */
+    readonly finding?: "held" | "unclear" | undefined;
     readonly message: string;
+    /** The first order that it names. */
     readonly orderId: string | null;
+    /** All orders that an unmatched transaction can be of, or nearly. */
+    readonly orders?: readonly string[] | undefined;
     readonly transactionId: string | null;
     readonly source?: "tp-manager" | "supervisor" | undefined;
   };

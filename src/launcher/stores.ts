@@ -27,7 +27,7 @@ export async function stores(
       output.row("journal.db", "warn", "in doubt", since);
       const taken = doubt.takenOver ? "taken over" : "being taken over";
       output.row("supervisor's orders", doubt.takenOver ? "good" : "warn", taken);
-      for (const sale of doubt.unmatched) output.row("sale without order", "warn", "open", sale);
+      for (const sale of doubt.ofNoOrder) output.row("sale of no order", "warn", "open", sale);
     }
     if (handingAgain)
       output.row("supervisor.db", "warn", "lost", "is being handed everything again");

@@ -4,12 +4,20 @@ import { maskPansInText } from "./mask.ts";
 /** Of an alarm's text, which may quote what a terminal or the gateway said. */
 const MESSAGE_LENGTH_MAX = 500;
 
+/** Findings about an unmatched transaction that are alarms; without one it is asked about. */
+export const alarmFindings = ["held", "unclear"] as const;
+
 /** A line of the log with the field `alarm`: an operator has to look. */
 export interface RaisedAlarm {
   readonly alarm: string;
+  /** Its name of before, where it has another one now. */
+  readonly formerly?: string;
+  readonly finding?: (typeof alarmFindings)[number];
   /** Card numbers are masked. */
   readonly message: string;
   readonly orderId: string | null;
+  /** All orders that it names, `orderId` first. */
+  readonly orders?: string[];
   readonly transactionId: string | null;
   /** Id of an operation or gateway transaction that the alarm is about; null: none. */
   readonly about: string | null;
@@ -42,13 +50,20 @@ export function tapAlarms(log: Logger, raise: (alarm: RaisedAlarm) => void): Log
 }
 
 function alarmOf(detail: unknown, message: string): RaisedAlarm | undefined {
-  const { alarm, orderId, transactionId, ...others } = (detail ?? {}) as Record<string, unknown>;
+  const { alarm, formerly, orderId, orders, transactionId, ...others } = (detail ?? {}) as Record<
+    string,
+    unknown
+  >;
   if (typeof alarm !== "string") return undefined;
   const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
+  const finding = alarmFindings.find((one) => one === others["finding"]);
   return {
     alarm,
+    ...(typeof formerly === "string" ? { formerly } : {}),
+    ...(finding ? { finding } : {}),
     message: maskPansInText(message).slice(0, MESSAGE_LENGTH_MAX),
     orderId: textOf(orderId),
+    ...(Array.isArray(orders) ? { orders: orders.map(String) } : {}),
     transactionId: textOf(transactionId),
     about: textOf(others["about"] ?? others["operationId"] ?? others["transactionPublicId"]),
   };

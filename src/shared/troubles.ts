@@ -8,6 +8,7 @@ export type TpManagerTroubles = Pick<
   | "refusedHandOffs"
   | "standingAtGateway"
   | "unreadCharges"
+  | "unmatched"
   | "strays"
   | "differences"
   | "obstacles"
@@ -45,6 +46,8 @@ interface TroubleRow {
    * it happens; "watch": the watch of the program raises it, once.
    */
   readonly alarm: string;
+  /** The alarm's name of before. */
+  readonly formerly?: string;
   readonly raised: "on-the-spot" | "watch";
   /** The line of the doctor. */
   readonly check: CheckName;
@@ -54,6 +57,9 @@ interface TroubleRow {
   readonly todo: string;
   readonly find: (facts: TroubleFacts) => Found | null;
 }
+
+/** An unmatched transaction (docs/matching.md). */
+const UNMATCHED = "unmatched-transaction";
 
 /** The queue is in trouble when its oldest item has waited for longer. */
 export const QUEUE_OLD_MS = 10 * 60_000;
@@ -162,18 +168,20 @@ export const troubleTable = {
     },
   },
   "sales-without-order": {
-    ...{ by: "tp-manager", alarm: "sale-without-order", raised: "on-the-spot" },
-    ...{ check: "payments", grave: false },
+    ...{ by: "tp-manager", alarm: UNMATCHED, raised: "on-the-spot" },
+    ...{ formerly: "sale-without-order", check: "payments", grave: false },
     when:
-      "the terminal has a sale that no order asked for, or nobody can tell; over when a person " +
-      "has said that it is dealt with",
+      "the terminal holds an unmatched transaction, or nobody can tell; over when a person has " +
+      "said that it is dealt with",
     todo:
       "look at the terminal's journal and return the money there if nobody got goods for it; " +
       "then Seen at the console, or POST /seen",
-    find: ({ tpManager: { strays } = {} }) =>
-      strays
-        ? found(`${amount(strays.count, "sale")} without an order`, strays.sinceMs, strays.count)
-        : null,
+    find: ({ tpManager: { strays, unmatched: open } = {} }) => {
+      const unmatched = open ?? strays;
+      if (!unmatched) return null;
+      const { count, sinceMs } = unmatched;
+      return found(amount(count, "unmatched transaction"), sinceMs, count);
+    },
   },
   differences: {
     ...{ by: "tp-manager", alarm: "terminal-difference", raised: "on-the-spot" },
@@ -391,10 +399,28 @@ export function saysSince({ says, sinceMs }: Pick<Found, "says" | "sinceMs">): s
   return `${says} (since ${new Date(sinceMs).toISOString().slice(0, 16)}Z)`;
 }
 
-/** Alarms that are there as long as their trouble; by the name of the alarm. */
+/** Alarms that are there as long as their trouble; by the name of the alarm, now and before. */
 export const lastingAlarms: ReadonlyMap<string, TroubleName> = new Map(
-  troubleNames.map((name) => [troubleTable[name].alarm, name]),
+  troubleNames.flatMap((name) => {
+    const { alarm, formerly = alarm }: TroubleRow = troubleTable[name];
+    return [alarm, formerly].map((each) => [each, name] as const);
+  }),
 );
+
+/** The names of before of alarms that were renamed, by the name of now. */
+export const formerAlarms: ReadonlyMap<string, string> = new Map(
+  troubleNames.flatMap((name) => {
+    const { alarm, formerly }: TroubleRow = troubleTable[name];
+    return formerly === undefined ? [] : [[alarm, formerly] as const];
+  }),
+);
+
+/** The trouble that an alarm, as an event tells it, lasts as long as. */
+export function troubleOf(alarm: unknown, finding: unknown): TroubleName | undefined {
+  // A transaction that is still asked about may be no trouble.
+  if (alarm === UNMATCHED && finding === undefined) return undefined;
+  return lastingAlarms.get(String(alarm));
+}
 
 function found(says: string, sinceMs: number | null = null, count: number | null = null): Found {
   return { says, sinceMs, count };

@@ -76,7 +76,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
               sinceMs: open.sinceMs,
               because: open.because,
               takenOver: open.isTakenOver,
-              unmatched: open.unmatched.map(saleInWords),
+              ofNoOrder: open.ofNoOrder.map(saleInWords),
             }
           : null,
         handingAgain: again.isUnderWay,

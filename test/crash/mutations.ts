@@ -212,8 +212,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the second look at a sale that no order asked for",
-    breaks: ["3.4", "A single look never calls a stray `gone`"],
-    tests: ["test/tp-manager/desk/stray-reports.test.ts"],
+    breaks: ["3.4", "A single look never calls it `gone`"],
+    tests: ["test/tp-manager/desk/unmatched.test.ts"],
     edits: [
       {
         file: `${room}/matching/table.ts`,

@@ -253,7 +253,7 @@ export class AskedTerminal implements Terminal {
         `a report, and nothing runs: ${wordsOf({ kind: "transaction", report: told })}`,
       );
       recorder.shows(index, JSON.stringify(told));
-      for (const listener of this.#listeners) listener({ type: "unexpected-report", report: told });
+      for (const listener of this.#listeners) listener({ type: "unmatched-report", report: told });
     }
     const fate = chooser.choose("refused, the sale is", ["taken back", "kept"]);
     if (fate === "kept") this.#world.keep(index);

@@ -86,7 +86,7 @@ const situations: Record<
     cr: "2",
     make(at) {
       at.start();
-      at.terminal.tell({ type: "unexpected-report", report: report() });
+      at.terminal.tell({ type: "unmatched-report", report: report() });
     },
   },
   "a disk that takes no writes": {

@@ -97,7 +97,7 @@ const rows: readonly Row[] = [
   },
   {
     situation: "a sale that nobody asked for can be taken for the one in doubt",
-    is: happens("stray-sale"),
+    is: happens("unmatched-sale"),
     nextSaleWithinMs: 10 * MINUTE_MS,
   },
   {

@@ -46,7 +46,7 @@ const invariants: ReadonlyArray<{
   { sentence: "an order reaches the gateway twice only after an ambiguous try", broken: sentTwice },
   {
     sentence: "a sale that no order asked for is told truly (docs/design.md 3.4)",
-    broken: falseStrays,
+    broken: falselyUnmatched,
   },
   {
     sentence: "a sale that a terminal hides is told as a difference (docs/design.md 3.18)",
@@ -237,14 +237,14 @@ function wasToldBefore(transactionId: string, { plan, world, orders }: End): boo
     .filter((attempt) => attempt.transactionId !== transactionId)
     .flatMap((attempt) => attempts.events(attempt.transactionId))
     .map(({ detail }) => (detail as { report?: TransactionReport }).report);
-  const strays = terminalLog.strays(100).map(({ report }) => report);
+  const unmatched = terminalLog.strays(100).map(({ report }) => report);
   const isSame = (told: TransactionReport | undefined, again: TransactionReport): boolean =>
     told !== undefined &&
     (["good", "resultCode", "maskedPan", "authorisationNumber"] as const).every(
       (field) => told[field] === again[field],
     );
-  return strays.some((again, i) =>
-    [...earlier, ...strays.slice(i + 1)].some((told) => isSame(told, again)),
+  return unmatched.some((again, i) =>
+    [...earlier, ...unmatched.slice(i + 1)].some((told) => isSame(told, again)),
   );
 }
 
@@ -284,9 +284,9 @@ function sentTwice({ world }: End): string[] {
 }
 
 /** Kept ones are never called gone, returned ones never kept, and nobody waits for ever. */
-function falseStrays({ world }: End): string[] {
+function falselyUnmatched({ world }: End): string[] {
   return (world.tpManager?.journal.terminalLog.strays(100) ?? []).flatMap(({ report, finding }) => {
-    const order = world.strays.get(report.traceNumber ?? "");
+    const order = world.unmatched.get(report.traceNumber ?? "");
     if (order === undefined) return isStanding(world, report) ? [] : notStored(finding);
     const kept = world.bank.balance(order) > 0;
     const possible = kept ? ["held", "unclear"] : ["gone", "reversed", "unclear"];

@@ -116,7 +116,7 @@ export class ModelDevice {
   }
 
   /** A sale out of nowhere; its report is refused, and then it becomes of it what is planned. */
-  strayOrder(order: string, fate: Behaviour["unacknowledged"]): TransactionReport | undefined {
+  unmatchedOrder(order: string, fate: Behaviour["unacknowledged"]): TransactionReport | undefined {
     if (this.busy || !this.reachable) return undefined;
     const amountMinor = 4_321;
     const sale = this.#bank.begin(this.#clock.monotonicMs());

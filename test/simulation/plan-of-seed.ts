@@ -42,7 +42,7 @@ function edges(
   if (wireMs.some((ms) => ms > 0) && random.chance(0.6)) insert({ do: "cancel" });
   if (random.chance(0.12)) {
     const unacknowledged = random.pick(["reversed", "kept", "reversed-late"] as const);
-    insert({ do: "stray-sale", unacknowledged });
+    insert({ do: "unmatched-sale", unacknowledged });
   }
   if (random.chance(0.12)) insert({ do: "demand" });
   return { wireMs, steps };

@@ -143,7 +143,7 @@ export type Surroundings =
   /** The terminal wants its end of day. */
   | { readonly do: "demand" }
   /** A sale that nobody asked for, reported while the terminal is idle, and what becomes of it. */
-  | { readonly do: "stray-sale"; readonly unacknowledged: Behaviour["unacknowledged"] }
+  | { readonly do: "unmatched-sale"; readonly unacknowledged: Behaviour["unacknowledged"] }
   | { readonly do: "stop"; readonly ms: number }
   | { readonly do: "clock-jump"; readonly ms: number }
   | { readonly do: "ipc"; readonly mode: IpcMode; readonly ms: number }

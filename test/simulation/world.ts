@@ -71,7 +71,7 @@ export class World {
   tpManager: TpManager | undefined;
   supervisor: Supervisor | undefined;
   /** Sales that no order asked for, by their trace number. */
-  readonly strays = new Map<string, string>();
+  readonly unmatched = new Map<string, string>();
   readonly lost = new LostKnowledge(this.folder, this.gateway);
   /** Orders paid again that nobody could know: no store had them, nor was their sale shown. */
   readonly unknowable = new Set<string>();
@@ -219,8 +219,8 @@ export class World {
         this.device.demanding = true;
         this.#driver?.tell({ type: "demand", demand: "end-of-day" });
         return;
-      case "stray-sale":
-        this.#stray(action.unacknowledged);
+      case "unmatched-sale":
+        this.#unmatched(action.unacknowledged);
         return;
       case "stop":
         if (this.tpManager) void this.#stop(this.tpManager, action.ms);
@@ -259,14 +259,14 @@ export class World {
   }
 
   /** Only a process that lives hears of it, and only one that has begun to listen. */
-  #stray(fate: Behaviour["unacknowledged"]): void {
+  #unmatched(fate: Behaviour["unacknowledged"]): void {
     if (!this.tpManager || !this.#driver) return;
-    const order = `stray-${this.strays.size + 1}`;
-    const report = this.device.strayOrder(order, fate);
+    const order = `unmatched-${this.unmatched.size + 1}`;
+    const report = this.device.unmatchedOrder(order, fate);
     if (!report) return;
-    this.strays.set(report.traceNumber ?? "", order);
+    this.unmatched.set(report.traceNumber ?? "", order);
     try {
-      this.#driver.tell({ type: "unexpected-report", report });
+      this.#driver.tell({ type: "unmatched-report", report });
     } catch (error) {
       this.fell(error);
     }

@@ -246,6 +246,13 @@ export function storesReversals({ journal, terminal }: House): void {
   journal.learned.of({ setup: SETUP, identity }).saw("stores-reversals");
 }
 
+/** The newest alarms, the newest first, each with its finding where it has one. */
+export function alarms({ hub }: House): string[] {
+  return hub.source
+    .alarms(20)
+    .map(({ data }) => ("alarm" in data ? [data.alarm, data.finding ?? []].flat().join(" ") : ""));
+}
+
 export async function pay({ orders, clock }: House, order: PaymentRequest) {
   const answer = orders.pay(order).then(({ attempt, delivery, replayed }) => ({
     ...answerOf(attempt, delivery),

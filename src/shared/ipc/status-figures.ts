@@ -61,7 +61,9 @@ export const tpManagerTroubleFigures = {
     .array(z.object({ orderId: z.string(), amount: z.string() }))
     .readonly()
     .optional(),
-  /** Sales without an order that nobody has seen; null: there is none. */
+  /** Unmatched transactions that nobody has seen; null: there is none. */
+  unmatched: waiting.nullable().optional(),
+  /** Unmatched transactions, as a program of the version before tells them. */
   strays: waiting.nullable().optional(),
   /** Differences of reconciliation and missing receipt numbers that nobody has seen. */
   differences: waiting.nullable().optional(),

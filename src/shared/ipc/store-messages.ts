@@ -76,7 +76,7 @@ export const storesOfTpManager = {
           because: z.string(),
           takenOver: z.boolean(),
           /** Sales of the terminal that no order has, in words. */
-          unmatched: z.array(z.string()),
+          ofNoOrder: z.array(z.string()),
         })
         .nullable(),
       /** Transactions are being handed over again to the supervisor. */

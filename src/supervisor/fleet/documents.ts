@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { alarmFindings } from "../../shared/alarm-log.ts";
 import { errorTable } from "../../shared/errors.ts";
 import { type TroubleName, troubleNames } from "../../shared/troubles.ts";
 
@@ -124,7 +125,12 @@ export const fleetDocuments = {
       ...kept,
       phase: z.enum(["raised", "ended"]),
       alarm: stableName,
+      /** Its name of before, where it has another one now. */
+      formerly: stableName.optional(),
+      /** Finding about an unmatched transaction; absent: the terminal is being asked. */
+      finding: z.enum(alarmFindings).optional(),
       source: z.enum(["tp-manager", "supervisor"]).nullable(),
+      /** Of the first order that it names. */
       transactionId: uuid.nullable(),
     }),
   },

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
 import { maskPansInText } from "../../shared/mask.ts";
 import { isoTime } from "../../shared/time.ts";
-import { lastingAlarms, type Trouble } from "../../shared/troubles.ts";
+import { formerAlarms, type Trouble, troubleOf } from "../../shared/troubles.ts";
 import {
   allowed,
   type DocumentOf,
@@ -67,9 +67,12 @@ export class FleetNews {
 
   /** Alarms of troubles, which begin and end. */
   takeTroubles(troubles: readonly Trouble[], nowMs: number): void {
-    const present = new Set<string>(troubles.map(({ row }) => row.alarm));
-    const over = this.#store.raisedAlarms.filter((alarm) => !present.has(alarm));
-    const begun = troubles.filter(({ row }) => !this.#store.raisedAlarms.includes(row.alarm));
+    const raised = this.#store.raisedAlarms;
+    // One that was told by its name of before ends by that name.
+    const namesOf = ({ row: { alarm, formerly = alarm } }: Trouble) => [alarm, formerly];
+    const present = new Set(troubles.flatMap(namesOf));
+    const over = raised.filter((alarm) => !present.has(alarm));
+    const begun = troubles.filter((one) => !namesOf(one).some((name) => raised.includes(name)));
     if (over.length + begun.length === 0) return;
     this.#store.together(() => {
       for (const { row } of begun) {
@@ -123,12 +126,17 @@ export class FleetNews {
     this.#store.count("alarms");
     const transactionId = allowed(shape.transactionId, data["transactionId"]);
     // That of a trouble is told as long as the trouble lasts.
-    if (lastingAlarms.has(alarm) && data["orderId"] === null && transactionId === null) return;
+    const lasts = troubleOf(alarm, data["finding"]) !== undefined;
+    if (lasts && data["orderId"] === null && transactionId === null) return;
     if (alarm === PAYMENT_UNKNOWN && transactionId !== null) {
       this.#store.raise(alarm, transactionId);
     }
     const source = allowed(shape.source, data["source"]);
-    const content = { phase: "raised", alarm, source, transactionId } as const;
+    const content = {
+      ...{ phase: "raised", alarm, source, transactionId },
+      formerly: allowed(shape.formerly, data["formerly"]) ?? undefined,
+      finding: allowed(shape.finding, data["finding"]) ?? undefined,
+    } as Content<"alarm">;
     this.#queue("alarm", content, atMs, `event ${eventId} ${atMs}`);
   }
 
@@ -139,7 +147,8 @@ export class FleetNews {
     transactionId: string | null,
     atMs: number,
   ): void {
-    const content = { phase, alarm, source, transactionId };
+    const formerly = formerAlarms.get(alarm);
+    const content = { phase, alarm, source, transactionId, ...(formerly ? { formerly } : {}) };
     this.#queue("alarm", content, atMs, `${phase} ${alarm} ${transactionId} ${atMs}`);
   }
 

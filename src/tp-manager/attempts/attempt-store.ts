@@ -104,5 +104,5 @@ export interface AttemptStore {
    * Later attempts and results since an attempt was begun, for docs/design.md 3.16; undefined: too
    * many to be looked through.
    */
-  since(transactionId: string): Omit<SinceSale, "stray"> | undefined;
+  since(transactionId: string): Omit<SinceSale, "unmatched"> | undefined;
 }

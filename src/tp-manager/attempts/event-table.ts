@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { alarmFindings } from "../../shared/alarm-log.ts";
 import { deliveryStateSchema } from "../../shared/ipc/contract.ts";
 
 export const promptTexts = z
@@ -88,9 +89,24 @@ export const eventTable = {
     meaning: "An operator has to look; the same is in the log.",
     data: z.object({
       alarm: z.string().describe("A stable name such as payment-unknown."),
+      formerly: z
+        .string()
+        .optional()
+        .describe("The name of this alarm before it was renamed; absent in all others."),
+      finding: z
+        .enum(alarmFindings)
+        .optional()
+        .describe(
+          "Of an unmatched transaction: held, the terminal has it stored; unclear, nobody can " +
+            "tell; absent, the terminal is being asked, or it says itself that it failed.",
+        ),
       message: z.string(),
-      orderId: z.string().nullable(),
-      transactionId: z.string().nullable(),
+      orderId: z.string().nullable().describe("The first order that it names."),
+      orders: z
+        .array(z.string())
+        .optional()
+        .describe("All orders that an unmatched transaction can be of, or nearly."),
+      transactionId: z.string().nullable().describe("Of the order that `orderId` names."),
       source: z
         .enum(["tp-manager", "supervisor"])
         .optional()

@@ -2,7 +2,7 @@ import type { Reconciliation } from "./reconciliation.ts";
 import type { SettledStray } from "./terminal-log.ts";
 
 /** Kinds of things that a person may say to have seen and dealt with; each of another table. */
-export const seenKinds = ["stray", "difference", "alarm", "charge", "return"] as const;
+export const seenKinds = ["unmatched", "difference", "alarm", "charge", "return"] as const;
 export type SeenKind = (typeof seenKinds)[number];
 
 /** Things of one kind that wait for a person. */
@@ -24,9 +24,9 @@ export interface SeenStore {
   /** The newest mark of the kind; null: there is none. */
   newestMs(kind: SeenKind): number | null;
   /** null: none waits. */
-  waiting(kind: "stray" | "difference"): Waiting | null;
+  waiting(kind: "unmatched" | "difference"): Waiting | null;
   /** Newest first. */
-  waitingStrays(limit: number): SettledStray[];
+  waitingUnmatched(limit: number): SettledStray[];
   /** Newest first. */
   waitingDifferences(limit: number): Reconciliation[];
 }

@@ -9,8 +9,8 @@ export interface SinceSale {
   readonly earlier: readonly Attempt[];
   /** Results that were reported since, in their order, with the attempt that got each. */
   readonly reports: readonly ReportedResult[];
-  /** A result that no order asked for was reported since. */
-  readonly stray: boolean;
+  /** An unmatched transaction was kept since. */
+  readonly unmatched: boolean;
 }
 
 export interface ReportedResult {

@@ -12,7 +12,7 @@ export interface StoreDoubt {
   /** Every order that the supervisor knows is in the journal. */
   readonly isTakenOver: boolean;
   /** Sales that the terminal has stored and that no order here has. */
-  readonly unmatched: readonly TransactionReport[];
+  readonly ofNoOrder: readonly TransactionReport[];
 }
 
 /**
@@ -42,7 +42,7 @@ export interface DoubtStore {
   takeOver(orders: readonly KnownOrder[], page: TakenPage | null, atMs: number): void;
   /**
    * Whether the journal knows a transaction of the terminal: that of an attempt, one that was
-   * stored before an attempt or reported when nothing ran, or one that was told as unmatched.
+   * stored before an attempt, an unmatched one, or one that was told as of no order here.
    */
   knowsReport(report: TransactionReport): boolean;
   /**
@@ -54,7 +54,7 @@ export interface DoubtStore {
   /** Anything was paid here, or tried, so that an unknown sale of the terminal says something. */
   hasAttempts(): boolean;
   /** A reversal counts as known from then on, and holds nothing up. */
-  addUnmatched(report: TransactionReport): void;
+  addOfNoOrder(report: TransactionReport): void;
   /** false: none was open. */
   end(by: DoubtEnd, atMs: number): boolean;
 }

@@ -4,10 +4,10 @@ import type {
   TransactionReport,
 } from "../terminal/terminal.ts";
 
-/** Findings about a result that no order asked for. */
-export const strayFindings = ["held", "reversed", "gone", "known", "unclear"] as const;
-export type StrayFinding =
-  /** The terminal has the result stored as a sale: a card was charged and nobody here knows why. */
+/** Findings about an unmatched transaction. */
+export const unmatchedFindings = ["held", "reversed", "gone", "known", "unclear"] as const;
+export type UnmatchedFinding =
+  /** The terminal has it stored as a sale: a card was charged, nobody knows for whom. */
   | "held"
   /** The terminal's last transaction is its reversal. */
   | "reversed"
@@ -25,25 +25,25 @@ export interface TelecollectionRow {
   readonly result: TelecollectionEnd | null;
 }
 
-/** A result that the terminal reported although nothing ran, masked. */
+/** An unmatched transaction (docs/matching.md), masked. */
 export interface StrayRow {
   /** null: the journal did not take it. */
   readonly id: number | null;
   /** Epoch milliseconds. */
   readonly atMs: number;
   readonly report: TransactionReport;
-  /** The terminal that reported it. */
+  /** The terminal that has it. */
   readonly identity: TerminalIdentity;
   /**
-   * The terminal had the sale stored and never told of it on the wire, and no order that was told
-   * as not charged fits: the sale may be of a journal that was lost (docs/design.md 3.17).
+   * The terminal had it stored and never told of it on the wire, and no order here can have made
+   * it: it may be of a journal that was lost (docs/design.md 3.17).
    */
   readonly isUnmatched: boolean;
 }
 
 export interface SettledStray extends StrayRow {
   /** "open": it is being asked about. "not-good": the terminal itself says that it failed. */
-  readonly finding: StrayFinding | "open" | "not-good";
+  readonly finding: UnmatchedFinding | "open" | "not-good";
   readonly because: string;
   readonly endedAtMs: number | null;
   /** When a person marked it as seen. */
@@ -71,21 +71,21 @@ export interface TerminalLog {
   telecollectionSince(atMs: number, transactionId?: string): TelecollectionRow | undefined;
 
   /**
-   * A result that no order asked for, before anything is made of it. undefined: the newest one is
+   * An unmatched transaction, before anything is made of it. undefined: the newest one is
    * the same and is still asked about, or was found in the terminal.
    */
   keepStray(seen: Omit<StrayRow, "id">): number | undefined;
   /** Not yet asked about, oldest first. */
-  openStrays(): StrayRow[];
-  /** Something may have been sold after it was reported. */
+  openUnmatched(): StrayRow[];
+  /** Something may have been sold after it was kept. */
   soldSinceStray(id: number): boolean;
-  /** An end of day may have run after it was reported, one that had been begun before included. */
+  /** An end of day may have run after it was kept, one that had been begun before included. */
   closedSinceStray(id: number): boolean;
-  /** The first results that no order asked for, reported since the attempt was begun. */
+  /** The first unmatched transactions that were kept since the attempt was begun. */
   straysSince(transactionId: string): StrayRow[];
-  /** A result that no order asked for was reported since the attempt was begun. */
-  straySince(transactionId: string): boolean;
-  endStray(id: number, atMs: number, finding: StrayFinding, because: string): void;
+  /** An unmatched transaction was kept since the attempt was begun. */
+  wasUnmatchedSince(transactionId: string): boolean;
+  endStray(id: number, atMs: number, finding: UnmatchedFinding, because: string): void;
   /** Newest first. */
   strays(limit: number): SettledStray[];
   /** Held results that carry this reference, the oldest first. */

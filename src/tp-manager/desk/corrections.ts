@@ -17,7 +17,7 @@ import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 interface CorrectionParts {
   readonly attempts: AttemptStore;
   readonly records: Pick<RecordStore, "sharingTrace">;
-  readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "straySince">;
+  readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "wasUnmatchedSince">;
   readonly clock: Clock;
   readonly log: Logger;
   /** Called when an attempt has become charged or reversed, so that it is handed over. */
@@ -127,10 +127,11 @@ export class Corrections {
     // In a time that the journal has lost its traces may have begun again.
     if (attempts.nextCommand(transactionId) === lostSince) return false;
     const since = attempts.since(transactionId);
-    const stray = terminalLog.straySince(transactionId);
+    const unmatched = terminalLog.wasUnmatchedSince(transactionId);
     const sold = { transactionId, report: state.report };
     return (
-      since !== undefined && freshnessOf(sold, now, { ...since, stray }).freshness === "reversed"
+      since !== undefined &&
+      freshnessOf(sold, now, { ...since, unmatched }).freshness === "reversed"
     );
   }
 }

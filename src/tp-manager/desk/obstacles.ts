@@ -28,7 +28,7 @@ interface ObstacleFacts {
   /** The terminal's last silence, while it is told. */
   readonly silence: TerminalUnavailable | undefined;
   readonly blockedBy: string | undefined;
-  readonly strayAsked: boolean;
+  readonly unmatchedAsked: boolean;
   /** Whether the journal can be written; undefined: nobody looks. */
   readonly proof: Pick<WriteProof, "known" | "proved"> | undefined;
   /** Throws when the journal cannot be read. */
@@ -62,16 +62,16 @@ export function closedBy(facts: Pick<ObstacleFacts, "closed" | "updating">): Obs
 /** Something is asked about first (docs/design.md 3.5). */
 export function doubtOf({
   blockedBy,
-  strayAsked,
-}: Pick<ObstacleFacts, "blockedBy" | "strayAsked">): Obstacle | undefined {
+  unmatchedAsked,
+}: Pick<ObstacleFacts, "blockedBy" | "unmatchedAsked">): Obstacle | undefined {
   const code = "TERMINAL_IN_DOUBT";
   if (blockedBy !== undefined) {
     const says = `order ${blockedBy} is in doubt and asked about`;
     return { code, says, details: { orderId: blockedBy } };
   }
-  if (!strayAsked) return undefined;
-  const message = "The terminal reported a sale that no order asked for; it is being asked.";
-  return { code, says: "the terminal reported a sale without an order and is asked", message };
+  if (!unmatchedAsked) return undefined;
+  const message = "The terminal has an unmatched transaction; it is being asked.";
+  return { code, says: "the terminal has an unmatched transaction and is asked", message };
 }
 
 /** As last known: the payment asks again. */

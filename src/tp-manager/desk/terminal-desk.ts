@@ -91,7 +91,8 @@ interface DeskGuard extends ClosingGuard {
 
 /**
  * Who has the terminal. Every use of the driver passes here: payments, reversals and upkeep in
- * turns, the questions of recovery and of stray reports between them (docs/design.md 3.5).
+ * turns, the questions of recovery and about unmatched transactions between them
+ * (docs/design.md 3.5).
  */
 export class TerminalDesk implements Doubts {
   readonly #parts: DeskParts;
@@ -185,7 +186,7 @@ export class TerminalDesk implements Doubts {
   start(): void {
     const { probation } = this.#parts;
     this.#parts.terminal.subscribe((event) => {
-      if (event.type !== "unexpected-report") return;
+      if (event.type !== "unmatched-report") return;
       probation?.received();
       this.#unmatched.take(event.report);
     });
@@ -225,7 +226,7 @@ export class TerminalDesk implements Doubts {
     const { closed, updating, current } = this.#turn;
     return obstaclesOf({
       ...{ closed, updating, running: current !== undefined, terminal: terminal.state },
-      ...{ blockedBy: this.blockedBy, strayAsked: this.strayAsked },
+      ...{ blockedBy: this.blockedBy, unmatchedAsked: this.unmatchedAsked },
       ...{ changed: () => this.#gate.replaced !== undefined, proof, silence: this.#silence.why },
       storeDoubt: guard.open,
     });
@@ -245,7 +246,7 @@ export class TerminalDesk implements Doubts {
     return this.#inquiries.blocking.find(({ orderId }) => orderId !== null)?.orderId ?? undefined;
   }
 
-  get strayAsked(): boolean {
+  get unmatchedAsked(): boolean {
     return this.#inquiries.blocking.some(({ orderId }) => orderId === null);
   }
 

@@ -41,7 +41,7 @@ export interface Doubts {
   /** The order that has to be asked about before anything else may leave. */
   readonly blockedBy: string | undefined;
   /** A result that no order asked for is being asked about. */
-  readonly strayAsked: boolean;
+  readonly unmatchedAsked: boolean;
   /** The question itself was refused by a terminal that is locked (docs/design.md 3.15). */
   readonly isLockedOut: boolean;
 }

@@ -5,7 +5,7 @@ import { currencyOf, formatMajor } from "../../shared/money.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
-import { type StrayFinding, strayFindings } from "../attempts/terminal-log.ts";
+import { type UnmatchedFinding, unmatchedFindings } from "../attempts/terminal-log.ts";
 import { type Answer, candidatesIn, type Near } from "../matching/answer.ts";
 import { compareReports } from "../matching/comparison.ts";
 import { doubtOfStray } from "../matching/doubt.ts";
@@ -34,7 +34,7 @@ interface UnmatchedParts {
 }
 
 /**
- * Transactions of the terminal that belong to no attempt for certain (docs/design.md 3.4, 3.19): a
+ * Unmatched transactions, which belong to no attempt for certain (docs/design.md 3.4, 3.19): a
  * result that it reports although nothing runs, which the driver refuses on the wire, and a sale
  * that it has stored and never reported. They are kept and told, and the terminal is asked whether
  * it keeps them. Nothing is sold meanwhile, because the next sale would hide the answer.
@@ -52,27 +52,27 @@ export class Unmatched {
 
   /** At start: takes up the reports that an earlier process did not ask about. */
   begin(): void {
-    for (const row of this.#parts.terminalLog.openStrays()) this.#ask(row);
+    for (const row of this.#parts.terminalLog.openUnmatched()) this.#ask(row);
   }
 
   /** The terminal has reported `report`, and it was refused. Never throws. */
   take(report: TransactionReport): void {
     const { log, terminal, clock } = this.#parts;
-    const { good, resultCode, amountMinor, receiptNumber, traceNumber, terminalId } = report;
-    const told = { good, resultCode, amountMinor, receiptNumber, traceNumber, terminalId };
+    const { good, resultCode } = report;
     const { identity } = terminal.state;
     const seen = { atMs: clock.now(), report, identity, isUnmatched: false };
     const kept = this.#keep(seen);
     if (kept === "repeated") {
-      log.warn(told, "the terminal reported the same result again although no payment runs");
+      log.warn(namesIn(report), "the terminal reported the same result again; no payment runs");
       return;
     }
-    log.error(
-      { alarm: "unexpected-report", ...told },
-      "the terminal reported a result although no payment runs; refused",
-    );
+    const row = { id: kept, ...seen };
+    const answer = this.#read((): Answer | null => this.#whose(row), null);
+    const told = { ...alarmOf(report, answer), good, resultCode };
+    const words = "the terminal reported a result although no payment runs; refused";
+    log.error(told, words + aboutWhom(answer));
     // A result that the terminal itself calls not good charged nobody.
-    if (good || resultCode === null) this.#ask({ id: kept, ...seen });
+    if (good || resultCode === null) this.#ask(row);
   }
 
   /**
@@ -121,11 +121,9 @@ export class Unmatched {
     this.#ask({ id: kept, ...seen });
     // The payment is refused now, and may be what the terminal shows: no begin will look at it.
     if (answer) this.#parts.guard.noteSale(now);
-    const { receiptNumber, traceNumber, amountMinor } = report;
-    const told = { alarm: "unexpected-report", receiptNumber, traceNumber, amountMinor };
     const what = answer ? "sale that no order knows" : "reversal that nobody here asked for";
     log.error(
-      { ...told, ...ordersIn(answer) },
+      alarmOf(report, answer),
       `the terminal has stored a ${what}; it is asked about${aboutWhom(answer)}`,
     );
     return true;
@@ -145,10 +143,8 @@ export class Unmatched {
     const id = terminalLog.keepStray(seen);
     const words = candidateWords(answer);
     if (id !== undefined) terminalLog.endStray(id, atMs, "unclear", words);
-    const { receiptNumber, traceNumber, amountMinor } = report;
-    const told = { alarm: "sale-without-order-unclear", receiptNumber, traceNumber, amountMinor };
     log.error(
-      { ...told, ...ordersIn(answer) },
+      alarmOf(report, answer, "unclear"),
       `the terminal holds a sale of which nobody can say for certain whose it is: ${words}`,
     );
   }
@@ -174,15 +170,21 @@ export class Unmatched {
 
   /** See {@link TerminalDesk.lateReport}. A journal that cannot be read knows of no order. */
   lateReport(orderId: string): Promise<void> | undefined {
-    const { inquiries, log } = this.#parts;
-    try {
+    return this.#read(() => {
       const late = [...this.#open].find(([, row]) =>
         toldOtherwise(this.#whose(row)).includes(orderId),
       );
-      return late && inquiries.ended(late[0]);
+      return late && this.#parts.inquiries.ended(late[0]);
+    }, undefined);
+  }
+
+  #read<T>(read: () => T, otherwise: T): T {
+    try {
+      return read();
     } catch (error) {
-      log.error({ err: error }, "the journal could not be read about an unexpected report");
-      return undefined;
+      const words = "the journal could not be read about an unmatched transaction";
+      this.#parts.log.error({ err: error }, words);
+      return otherwise;
     }
   }
 
@@ -200,14 +202,14 @@ export class Unmatched {
     try {
       return terminalLog.keepStray(seen) ?? "repeated";
     } catch (error) {
-      log.error({ err: error, alarm: "journal" }, "the journal did not take an unexpected report");
+      log.error({ err: error, alarm: "journal" }, "the journal did not take a transaction");
       return null;
     }
   }
 
   #ask(row: StrayRow): void {
     this.#asked += 1;
-    const key = `stray ${this.#asked}`;
+    const key = `unmatched ${this.#asked}`;
     this.#open.set(key, row);
     void this.#parts.inquiries.ask(this.#questionOf(key, row));
   }
@@ -251,7 +253,9 @@ export class Unmatched {
   /** A sale that the terminal holds may be that of an order which was told otherwise. */
   #finding(conclusion: Conclusion, row: StrayRow, look: Look | null): Found {
     const found = foundIn(conclusion);
-    if (found.finding !== "held" || !look) return found;
+    if (found.finding !== "held" || !look) {
+      return { ...found, answer: this.#read((): Answer | null => this.#whose(row), null) };
+    }
     const { corrections } = this.#parts;
     const given = corrections.giveBack({ ...look, clockOffsetMs: null });
     if (given !== undefined) {
@@ -265,40 +269,25 @@ export class Unmatched {
 
   /** A journal that cannot be read knows nothing; the alarm is raised all the same. */
   #known(row: StrayRow): Known {
-    try {
-      return this.#knowledge.ofStray(row);
-    } catch (error) {
-      const { log } = this.#parts;
-      log.error({ err: error }, "the journal could not be read about an unexpected report");
-      const nothing = { foundIs: null, rival: null, strayIs: null, next: null };
-      return { ...nothing, soldSince: true, closedSince: true };
-    }
+    const nothing = { foundIs: null, rival: null, strayIs: null, next: null };
+    const otherwise = { ...nothing, soldSince: true, closedSince: true };
+    return this.#read((): Known => this.#knowledge.ofStray(row), otherwise);
   }
 
   #tell(report: TransactionReport, { finding, because, answer = null }: Found): void {
-    const { log } = this.#parts;
-    const { receiptNumber, traceNumber, amountMinor } = report;
-    if (finding === "held") {
-      const what = report.originalTrace === null ? "sale" : "reversal";
-      log.error(
-        {
-          ...{ alarm: "sale-without-order", receiptNumber, traceNumber, amountMinor },
-          ...ordersIn(answer),
-        },
-        `the terminal holds a ${what} that no order asked for: ` +
-          `receipt ${receiptNumber ?? "unknown"}, ${amountOf(report)}` +
-          aboutWhom(answer),
-      );
-    }
-    if (finding === "unclear") {
-      const words = `the terminal may hold a sale that no order asked for: ${because}`;
-      log.error({ alarm: "sale-without-order-unclear", receiptNumber }, words);
-    }
+    if (finding !== "held" && finding !== "unclear") return;
+    const what = report.originalTrace === null ? "sale" : "reversal";
+    const receipt = `receipt ${report.receiptNumber ?? "unknown"}, ${amountOf(report)}`;
+    const says =
+      finding === "held"
+        ? `the terminal holds an unmatched ${what}: ${receipt}`
+        : `the terminal may hold an unmatched transaction: ${because}`;
+    this.#parts.log.error(alarmOf(report, answer, finding), says + aboutWhom(answer));
   }
 }
 
 interface Found {
-  readonly finding: StrayFinding;
+  readonly finding: UnmatchedFinding;
   readonly because: string;
   readonly answer?: Answer | null;
 }
@@ -306,7 +295,7 @@ interface Found {
 /** "taken-back" is told as "reversed"; anything that is no finding is unclear. */
 function foundIn({ verdict, because }: Verdict): Found {
   if (verdict === "taken-back") return { finding: "reversed", because };
-  const finding = strayFindings.find((each) => each === verdict);
+  const finding = unmatchedFindings.find((each) => each === verdict);
   return { finding: finding ?? "unclear", because };
 }
 
@@ -320,15 +309,39 @@ function unlessReversal(found: Found, answer: Answer): Found {
   return { finding: "unclear", because };
 }
 
-/** The order that an alarm is about, and all that it names. */
-function ordersIn(answer: Answer | null): {
-  readonly orderId?: string;
-  readonly orders?: string[];
-} {
+/** Names that the alarm had before, for programs that know no other (docs/choices.md). */
+const formerNames = {
+  open: "unexpected-report",
+  held: "sale-without-order",
+  unclear: "sale-without-order-unclear",
+} as const;
+
+/** One alarm when it is told or found, and one with the finding when that is known. */
+function alarmOf(
+  report: TransactionReport,
+  answer: Answer | null,
+  finding?: "held" | "unclear",
+): object {
+  return {
+    ...{ alarm: "unmatched-transaction", formerly: formerNames[finding ?? "open"] },
+    ...(finding ? { finding } : {}),
+    ...namesIn(report),
+    ...ordersIn(answer),
+  };
+}
+
+function namesIn({ receiptNumber, traceNumber, amountMinor, terminalId }: TransactionReport) {
+  return { receiptNumber, traceNumber, amountMinor, terminalId };
+}
+
+/** All orders that can have made it, or nearly, and the first of them. */
+function ordersIn(answer: Answer | null): object {
   const named = answer === null ? [] : [...candidatesIn(answer), ...nearIn(answer)];
+  const [first] = named;
+  if (!first) return {};
+  const { transactionId, request } = first.attempt;
   const orders = [...new Set(named.map(({ attempt }) => attempt.request.orderId))];
-  const [orderId] = orders;
-  return orderId === undefined ? {} : { orderId, orders };
+  return { orderId: request.orderId, transactionId, orders };
 }
 
 const nearIn = (answer: Answer): readonly Near[] => (answer.answer === "none" ? answer.near : []);

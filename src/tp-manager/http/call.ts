@@ -26,6 +26,8 @@ interface CallRecord<Path extends string, Body, Query> {
   readonly path: Path;
   /** A second path of the same call. */
   readonly alias?: string;
+  /** The path before the call was renamed: the same call, deprecated. */
+  readonly formerPath?: string;
   readonly methods: readonly Method[];
   /**
    * Its GET changes nothing. Only such a call may be made from a browser's address bar, and only
@@ -106,8 +108,8 @@ export function call<const Path extends string, Body, Query>(
   return record as unknown as AnyCall;
 }
 
-export function pathsOf({ path, alias }: AnyCall): string[] {
-  return alias === undefined ? [path] : [path, alias];
+export function pathsOf({ path, alias, formerPath }: AnyCall): string[] {
+  return [path, alias, formerPath].filter((each) => each !== undefined);
 }
 
 /** HEAD is no twin of every GET: a HEAD of one that acts would act. */

@@ -290,7 +290,7 @@ export class AttemptRows implements AttemptStore {
     return this.#evidence.nextCommand(transactionId);
   }
 
-  since(transactionId: string): Omit<SinceSale, "stray"> | undefined {
+  since(transactionId: string): Omit<SinceSale, "unmatched"> | undefined {
     const later = this.#sql.later.all(transactionId, LATER_MAX).map(readAttempt);
     const events = this.#sql.laterEvents.all(transactionId, LATER_MAX);
     if (later.length === LATER_MAX || events.length === LATER_MAX) return undefined;

@@ -41,7 +41,7 @@ const texts = {
     WHERE ended_at_ms IS NULL`,
   moveTo: `UPDATE store_doubt SET taken_to = ?1, taken_over_at_ms = ?2 WHERE ended_at_ms IS NULL`,
   end: "UPDATE store_doubt SET ended_at_ms = ?, ended_by = ? WHERE ended_at_ms IS NULL",
-  unmatched: "UPDATE store_doubt SET unmatched = ? WHERE ended_at_ms IS NULL",
+  ofNoOrder: "UPDATE store_doubt SET unmatched = ? WHERE ended_at_ms IS NULL",
   hasAttempts: "SELECT 1 FROM attempt WHERE baseline IS NOT NULL LIMIT 1",
   position: "SELECT rowid AS position FROM attempt WHERE transaction_id = ?",
   archived: "SELECT 1 FROM archived_order WHERE transaction_id = ?",
@@ -91,7 +91,7 @@ export class DoubtRows implements DoubtStore {
       both: row["both"] === 1,
       isTakenOver: row["taken_over_at_ms"] !== null,
       // The taking over may have brought its order.
-      unmatched: unmatchedOf(row).filter(
+      ofNoOrder: ofNoOrderIn(row).filter(
         (report) => report.originalTrace === null && !this.#isOfOrder(report),
       ),
     };
@@ -129,14 +129,14 @@ export class DoubtRows implements DoubtStore {
 
   knowsReport(report: TransactionReport): boolean {
     if (this.#told(report).some(({ seenAs }) => seenAs !== "unmatched")) return true;
-    const told = this.#sql.all.all().flatMap(unmatchedOf);
+    const told = this.#sql.all.all().flatMap(ofNoOrderIn);
     return told.some((one) => compareReports(one, report) === "same");
   }
 
   tookBackLater(report: TransactionReport): boolean {
     const { good, originalTrace } = report;
     if (!good || originalTrace === null) return false;
-    const told = this.#sql.all.all().flatMap(unmatchedOf);
+    const told = this.#sql.all.all().flatMap(ofNoOrderIn);
     // A second sale of a payment, for example, which the terminal was told to take back.
     const isKnown =
       this.#told(report).length > 0 || this.#records.sharingTrace(originalTrace).length > 0;
@@ -162,12 +162,12 @@ export class DoubtRows implements DoubtStore {
     return this.#sql.hasAttempts.get() !== undefined;
   }
 
-  addUnmatched(report: TransactionReport): void {
+  addOfNoOrder(report: TransactionReport): void {
     const row = this.#sql.open.get();
     if (!row) return;
-    const known = unmatchedOf(row);
+    const known = ofNoOrderIn(row);
     if (known.some((one) => compareReports(one, report) === "same")) return;
-    this.#sql.unmatched.run(JSON.stringify([...known, report]));
+    this.#sql.ofNoOrder.run(JSON.stringify([...known, report]));
   }
 
   end(by: DoubtEnd, atMs: number): boolean {
@@ -244,6 +244,6 @@ function ownWordOf(state: Attempt["state"]): TransactionReport | undefined {
   return isReversed(state) ? state.report : undefined;
 }
 
-function unmatchedOf(row: Row): TransactionReport[] {
+function ofNoOrderIn(row: Row): TransactionReport[] {
   return readJson(row["unmatched"]);
 }

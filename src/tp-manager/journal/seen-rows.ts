@@ -3,23 +3,24 @@ import type { SettledStray } from "../attempts/terminal-log.ts";
 import { isUnread } from "./answer-rows.ts";
 import { reconciliationOf } from "./reconciliation-rows.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
-import { strayOf } from "./terminal-rows.ts";
+import { unmatchedOf } from "./terminal-rows.ts";
 
 /** More are not counted at each look. */
 const COUNTED_MAX = 1_000;
 
-const isStray = "finding IN ('held', 'unclear') AND seen_ms IS NULL";
+const isUnmatched = "finding IN ('held', 'unclear') AND seen_ms IS NULL";
 const isDifference = "result IN ('differs', 'jump') AND seen_ms IS NULL";
-const strays = `unexpected_report INDEXED BY unexpected_report_waiting WHERE ${isStray}`;
+const unmatched = `unexpected_report INDEXED BY unexpected_report_waiting WHERE ${isUnmatched}`;
 const differences = `reconciliation INDEXED BY reconciliation_waiting WHERE ${isDifference}`;
 const countOf = (rows: string): string => `SELECT count(*) AS n, min(at_ms) AS since FROM
     (SELECT at_ms FROM ${rows} ORDER BY id LIMIT ${COUNTED_MAX})`;
 
 /** Their items are the numbers of rows. */
-const numbered: ReadonlySet<SeenKind> = new Set(["stray", "difference", "alarm"]);
+const numbered: ReadonlySet<SeenKind> = new Set(["unmatched", "difference", "alarm"]);
 
 const texts = {
-  stray: `UPDATE unexpected_report SET seen_ms = ?2 WHERE id = CAST(?1 AS INTEGER) AND ${isStray}`,
+  unmatched: `UPDATE unexpected_report SET seen_ms = ?2
+    WHERE id = CAST(?1 AS INTEGER) AND ${isUnmatched}`,
   difference: `UPDATE reconciliation SET seen_ms = ?2
     WHERE id = CAST(?1 AS INTEGER) AND ${isDifference}`,
   alarm: "SELECT 1 FROM event WHERE id = CAST(? AS INTEGER) AND name = 'alarm'",
@@ -29,9 +30,9 @@ const texts = {
   keep: "INSERT OR REPLACE INTO seen (kind, item, at_ms, note) VALUES (?, ?, ?, ?)",
   at: "SELECT at_ms FROM seen WHERE kind = ? AND item = ?",
   newest: "SELECT max(at_ms) AS at_ms FROM seen WHERE kind = ?",
-  countStrays: countOf(strays),
+  countUnmatched: countOf(unmatched),
   countDifferences: countOf(differences),
-  strays: `SELECT * FROM ${strays} ORDER BY id DESC LIMIT ?`,
+  allUnmatched: `SELECT * FROM ${unmatched} ORDER BY id DESC LIMIT ?`,
   differences: `SELECT * FROM ${differences} ORDER BY id DESC LIMIT ?`,
 };
 
@@ -49,30 +50,30 @@ export class SeenRows implements SeenStore {
     if (numbered.has(kind) && !/^[1-9]\d{0,15}$/.test(item)) return false;
     return this.#statements.transaction(() => {
       const waits =
-        kind === "stray" || kind === "difference"
+        kind === "unmatched" || kind === "difference"
           ? Number(this.#sql[kind].run(item, atMs).changes) > 0
           : this.#sql[kind].get(item) !== undefined && this.#isNews(kind, item);
-      if (waits) this.#sql.keep.run(kind, item, atMs, note);
+      if (waits) this.#sql.keep.run(storedKind(kind), item, atMs, note);
       return waits;
     });
   }
 
   seenAtMs(kind: SeenKind, item: string): number | null {
-    return timeOf(this.#sql.at.get(kind, item));
+    return timeOf(this.#sql.at.get(storedKind(kind), item));
   }
 
   newestMs(kind: SeenKind): number | null {
-    return timeOf(this.#sql.newest.get(kind));
+    return timeOf(this.#sql.newest.get(storedKind(kind)));
   }
 
-  waiting(kind: "stray" | "difference"): Waiting | null {
-    const row = this.#sql[kind === "stray" ? "countStrays" : "countDifferences"].get();
+  waiting(kind: "unmatched" | "difference"): Waiting | null {
+    const row = this.#sql[kind === "unmatched" ? "countUnmatched" : "countDifferences"].get();
     const count = Number(row?.["n"]);
     return count === 0 ? null : { count, sinceMs: Number(row?.["since"]) };
   }
 
-  waitingStrays(limit: number): SettledStray[] {
-    return this.#sql.strays.all(limit).map(strayOf);
+  waitingUnmatched(limit: number): SettledStray[] {
+    return this.#sql.allUnmatched.all(limit).map(unmatchedOf);
   }
 
   waitingDifferences(limit: number): ReturnType<SeenStore["waitingDifferences"]> {
@@ -83,6 +84,11 @@ export class SeenRows implements SeenStore {
   #isNews(kind: SeenKind, item: string): boolean {
     return kind === "charge" || this.seenAtMs(kind, item) === null;
   }
+}
+
+/** The journal keeps the word of before, which the release before reads. */
+function storedKind(kind: SeenKind): string {
+  return kind === "unmatched" ? "stray" : kind;
 }
 
 function timeOf(row: Row | undefined): number | null {

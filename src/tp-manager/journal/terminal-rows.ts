@@ -1,11 +1,11 @@
 import type { EventData } from "../attempts/event-table.ts";
 import type {
   SettledStray,
-  StrayFinding,
   StrayRow,
   TelecollectionAsker,
   TelecollectionRow,
   TerminalLog,
+  UnmatchedFinding,
 } from "../attempts/terminal-log.ts";
 import { compareReports } from "../matching/comparison.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
@@ -14,7 +14,7 @@ import type { EventRows } from "./event-rows.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
 
 /** A terminal that does nothing else must not fill the disk; what it kept stays for ever. */
-const STRAYS_KEPT = 1_000;
+const UNMATCHED_KEPT = 1_000;
 
 /**
  * Ends of day that did something, or of which that is not known yet. Named by their index: left to
@@ -49,9 +49,9 @@ const texts = {
           AND ${phaseIn(({ open }) => open === "running")}),
         (SELECT max(rowid) + 1 FROM attempt), 1),
       ifnull((SELECT id + (result IS NOT NULL) FROM telecollection ORDER BY id DESC LIMIT 1), 1))`,
-  dropStrays: `DELETE FROM unexpected_report INDEXED BY unexpected_report_passing
+  dropUnmatched: `DELETE FROM unexpected_report INDEXED BY unexpected_report_passing
     WHERE id <= ? AND finding NOT IN ('open', 'held')`,
-  openStrays: "SELECT * FROM unexpected_report WHERE finding = 'open' ORDER BY id",
+  openUnmatched: "SELECT * FROM unexpected_report WHERE finding = 'open' ORDER BY id",
   // A journal that was lost or put back since lacks what was sold by then.
   soldSince: `WITH seen (before) AS (SELECT before_attempt FROM unexpected_report WHERE id = ?)
     SELECT EXISTS (SELECT 1 FROM attempt INDEXED BY attempt_sold
@@ -61,7 +61,7 @@ const texts = {
   closedSince: `SELECT EXISTS (SELECT 1 FROM ${closings} WHERE ${mayHaveClosed} AND id >=
     (SELECT before_telecollection FROM unexpected_report WHERE id = ?)) AS closed`,
   // One that was an order's own, or that the terminal itself calls not good, counts for nothing.
-  straySince: `SELECT max(before_attempt) >=
+  wasUnmatchedSince: `SELECT max(before_attempt) >=
       (SELECT rowid FROM attempt WHERE transaction_id = ?) AS seen
     FROM (SELECT before_attempt FROM unexpected_report
       WHERE finding NOT IN ('known', 'not-good') ORDER BY id DESC LIMIT 100)`,
@@ -129,11 +129,11 @@ export class TerminalRows implements TerminalLog {
     const [newest] = this.strays(1);
     const isKnown = newest?.finding === "open" || newest?.finding === "held";
     if (isKnown && compareReports(newest.report, seen.report) === "same") return undefined;
-    return this.#statements.transaction(() => this.#insertStray(seen));
+    return this.#statements.transaction(() => this.#insertUnmatched(seen));
   }
 
-  openStrays(): StrayRow[] {
-    return this.#sql.openStrays.all().map(strayOf);
+  openUnmatched(): StrayRow[] {
+    return this.#sql.openUnmatched.all().map(unmatchedOf);
   }
 
   soldSinceStray(id: number): boolean {
@@ -145,23 +145,23 @@ export class TerminalRows implements TerminalLog {
   }
 
   straysSince(transactionId: string): StrayRow[] {
-    return this.#sql.straysSince.all(transactionId).map(strayOf);
+    return this.#sql.straysSince.all(transactionId).map(unmatchedOf);
   }
 
-  straySince(transactionId: string): boolean {
-    return this.#sql.straySince.get(transactionId)?.["seen"] === 1;
+  wasUnmatchedSince(transactionId: string): boolean {
+    return this.#sql.wasUnmatchedSince.get(transactionId)?.["seen"] === 1;
   }
 
-  endStray(id: number, atMs: number, finding: StrayFinding, because: string): void {
+  endStray(id: number, atMs: number, finding: UnmatchedFinding, because: string): void {
     this.#sql.endStray.run(finding, because, atMs, id);
   }
 
   strays(limit: number): SettledStray[] {
-    return this.#sql.strays.all(limit).map(strayOf);
+    return this.#sql.strays.all(limit).map(unmatchedOf);
   }
 
   heldAs(text: string): SettledStray[] {
-    return this.#sql.heldAs.all(text).map(strayOf);
+    return this.#sql.heldAs.all(text).map(unmatchedOf);
   }
 
   heldReferences(): string[] {
@@ -177,7 +177,7 @@ export class TerminalRows implements TerminalLog {
     this.#sql.accept.run(JSON.stringify(identity), atMs);
   }
 
-  #insertStray({ atMs, report, identity, isUnmatched }: Omit<StrayRow, "id">): number {
+  #insertUnmatched({ atMs, report, identity, isUnmatched }: Omit<StrayRow, "id">): number {
     const { lastInsertRowid } = this.#sql.keepStray.run(
       atMs,
       JSON.stringify(report),
@@ -186,13 +186,13 @@ export class TerminalRows implements TerminalLog {
       isUnmatched ? 1 : 0,
     );
     const id = Number(lastInsertRowid);
-    this.#sql.dropStrays.run(id - STRAYS_KEPT);
+    this.#sql.dropUnmatched.run(id - UNMATCHED_KEPT);
     return id;
   }
 }
 
 /** One row of the table `unexpected_report`. */
-export function strayOf(row: Row): SettledStray {
+export function unmatchedOf(row: Row): SettledStray {
   return {
     id: Number(row["id"]),
     atMs: Number(row["at_ms"]),

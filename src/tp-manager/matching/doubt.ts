@@ -12,7 +12,7 @@ import type { StrayRow } from "../attempts/terminal-log.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { Asked, Doubt, Heard } from "./facts.ts";
 
-/** The doubt that an attempt or a stray report leaves, as facts.ts describes it. Pure. */
+/** The doubt that an attempt or an unmatched transaction leaves, as facts.ts describes it. Pure. */
 
 /** Facts about the terminal and this process that belong to a doubt. */
 interface DoubtTimes {
@@ -126,11 +126,11 @@ function doubtOfReversal(
   };
 }
 
-/** A stray was refused on the wire, and nothing is known of what was stored before it. */
+/** The report was refused on the wire, and nothing is known of what was stored before it. */
 export function doubtOfStray({ report, identity }: StrayRow, times: DoubtTimes): Doubt {
   return {
     ...timesOf(times),
-    about: "stray",
+    about: "unmatched",
     identity,
     before: { kind: "not-told", why: "nobody asked before it" },
     heard: heardOf(report),

@@ -21,10 +21,10 @@ import { isFromPayment, type PaymentTime } from "./own-time.ts";
 
 /** A question about money that only the terminal can answer. */
 export interface Doubt {
-  readonly about: "sale" | "reversal" | "stray";
-  /** The terminal that the command was sent to, or that reported the stray. */
+  readonly about: "sale" | "reversal" | "unmatched";
+  /** The terminal that the command was sent to, or that has the unmatched transaction. */
   readonly identity: TerminalIdentity;
-  /** The terminal's last transaction before the command; of a stray nothing is known. */
+  /** The terminal's last transaction before the command; of an unmatched one nothing is known. */
   readonly before: LastTransaction;
   readonly heard: Heard;
   /** The order that a sale must fit; null for the other two. */
@@ -56,7 +56,7 @@ export interface Asked extends PaymentTime {
 
 /** The terminal's words on the wire while the command ran. */
 export interface Heard {
-  /** The good result that the terminal reported last; of a stray the stray itself. */
+  /** The good result that the terminal reported last, or the unmatched one itself. */
   readonly good: TransactionReport | null;
   /** That result was refused on the wire. */
   readonly refused: boolean;
@@ -103,7 +103,7 @@ export interface Known {
   readonly rival: string | null;
   /** The matcher names the doubt's own attempt as one that can have made it; absent: it does. */
   readonly isCandidate?: boolean;
-  /** The order that the reported stray is the sale of. */
+  /** The order that the unmatched transaction is the sale of. */
   readonly strayIs: string | null;
   /** The next command at the terminal; null when none followed. */
   readonly next: NextCommand | null;
@@ -267,7 +267,7 @@ function takesBack({ about, heard, sale }: Doubt, found: TransactionReport): Fac
   }
   if (namesTrace(found.originalTrace, heard.good?.traceNumber ?? null)) {
     // Of a sale that we refused any part that went back is enough, of another one only all of it.
-    const whole = heard.refused || about === "stray";
+    const whole = heard.refused || about === "unmatched";
     return whole || found.amountMinor === heard.good?.amountMinor ? "ours" : "another";
   }
   return namesTrace(found.originalTrace, heard.second?.traceNumber ?? null)

@@ -37,7 +37,7 @@ export function freshnessOf(sale: ReportedResult, now: Baseline, since: SinceSal
   const touched = [...later, ...since.earlier.filter(here)];
   const ids = new Set([sale.transactionId, ...touched.map((one) => one.transactionId)]);
   const reports = since.reports.filter(({ transactionId }) => ids.has(transactionId));
-  const facts = { sale, touched, later, reports, stray: since.stray };
+  const facts = { sale, touched, later, reports, unmatched: since.unmatched };
   const again = nameGivenAgain(facts);
   if (again !== undefined) return stale(again);
   return now.last.kind === "not-told" ? ofNewest(facts) : ofChain(facts, now.last);
@@ -49,7 +49,7 @@ interface Facts {
   /** Other attempts at this terminal with anything since the sale. */
   readonly touched: readonly Attempt[];
   readonly reports: readonly ReportedResult[];
-  readonly stray: boolean;
+  readonly unmatched: boolean;
 }
 
 function stale(because: string): Freshness {
@@ -69,11 +69,11 @@ function nameGivenAgain({ sale, touched, reports }: Facts): string | undefined {
 }
 
 /** Nobody can see what else the terminal did, so only the newest command can be taken back. */
-function ofNewest({ touched, stray }: Facts): Freshness {
+function ofNewest({ touched, unmatched }: Facts): Freshness {
   if (touched.length > 0) {
     return stale("the terminal does not tell its last transaction, and the sale is not the newest");
   }
-  if (stray) return stale("the terminal has reported a sale that no order asked for since");
+  if (unmatched) return stale("the terminal has reported a sale that no order asked for since");
   return { freshness: "fresh" };
 }
 
@@ -108,13 +108,13 @@ function ofLast({ later }: Facts): Freshness {
 }
 
 /** The terminal has stored results of ours above the sale. */
-function ofFollowed({ sale, touched, later, stray }: Facts): Freshness {
+function ofFollowed({ sale, touched, later, unmatched }: Facts): Freshness {
   const unknown = (state: AttemptState): boolean => "last" in state;
   const given = touched.filter(({ state }) => "sale" in state);
   if ([...later, ...given].some(({ state }) => unknown(state))) {
     return stale("what became of a later command is not known");
   }
-  if (stray) return stale("the terminal has reported a sale that no order asked for since");
+  if (unmatched) return stale("the terminal has reported a sale that no order asked for since");
   const numbers = [sale.report.receiptNumber, ...later.flatMap(keptNumbers)].map(Number);
   const restarted = numbers.some((number, at) => at > 0 && !follows(numbers[at - 1] ?? 0, number));
   if (restarted) return stale("the terminal's receipt numbers have begun again since");

@@ -1,4 +1,4 @@
-import type { StrayFinding } from "../attempts/terminal-log.ts";
+import type { UnmatchedFinding } from "../attempts/terminal-log.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import {
   type Doubt,
@@ -12,7 +12,7 @@ import {
 
 /**
  * The one table: what the facts of a look prove about a payment in doubt, a reversal in doubt, and
- * a transaction that no order asked for (docs/matching.md). Pure. The book shows its rows.
+ * an unmatched transaction (docs/matching.md). Pure. The book shows its rows.
  *
  * The first row that holds and has a word in the column of the doubt is the verdict. "cannot-tell"
  * proves neither a charge nor that there was none, and leaves no alarm out.
@@ -28,7 +28,7 @@ export type Conclusion =
   | { readonly verdict: "not-reversed"; readonly because: string }
   /** This look proves nothing; the doubt stays. */
   | { readonly verdict: "unsettled"; readonly because: string }
-  | { readonly verdict: StrayWord; readonly because: string };
+  | { readonly verdict: UnmatchedWord; readonly because: string };
 
 export type Verdict =
   | Conclusion
@@ -46,7 +46,7 @@ type SaleWord =
   | Waiting;
 type ReversalWord = "reversed" | "not-reversed" | "unsettled" | Waiting;
 /** "taken-back" is the finding "reversed". */
-type StrayWord = Exclude<StrayFinding, "reversed"> | "taken-back";
+type UnmatchedWord = Exclude<UnmatchedFinding, "reversed"> | "taken-back";
 /** Look again soon, after the silence of the lost command, or at the right terminal. */
 type Waiting = "confirm" | "silence" | "no-answer";
 
@@ -56,21 +56,21 @@ interface EvidenceRow {
   readonly because: string;
   readonly sale?: SaleWord;
   readonly reversal?: ReversalWord;
-  readonly stray?: StrayWord | Waiting;
+  readonly unmatched?: UnmatchedWord | Waiting;
 }
 
 export const evidenceTable: readonly EvidenceRow[] = [
   {
     holds: ({ strayIs }) => strayIs !== null,
     because: "it is the sale of order {strayIs}",
-    stray: "known",
+    unmatched: "known",
   },
   {
     holds: ({ sameTerminal }) => !sameTerminal,
     because: "another terminal is connected",
     sale: "no-answer",
     reversal: "no-answer",
-    stray: "no-answer",
+    unmatched: "no-answer",
   },
   {
     // Whatever is stored later, that sale is the order's or another's; only its reversal tells.
@@ -88,7 +88,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     because: "the terminal does not tell: {why}",
     sale: "unsettled",
     reversal: "unsettled",
-    stray: "unclear",
+    unmatched: "unclear",
   },
   {
     // Without a baseline only the very transaction that was reported to us is known to be new.
@@ -171,12 +171,12 @@ export const evidenceTable: readonly EvidenceRow[] = [
   {
     holds: ({ kind, lookedBefore }) => kind === "none" && lookedBefore,
     because: "the terminal's storage is empty, and may have been emptied since",
-    stray: "unclear",
+    unmatched: "unclear",
   },
   {
     holds: ({ kind }) => kind === "none",
     because: "the terminal's storage is empty; it could still store it",
-    stray: "confirm",
+    unmatched: "confirm",
   },
   {
     holds: ({ foundIs }) => foundIs !== null,
@@ -188,7 +188,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     holds: ({ takesBack, hasSecond }) => takesBack === "ours" && !hasSecond,
     because: "the terminal has reversed what it had reported",
     sale: "not-charged",
-    stray: "taken-back",
+    unmatched: "taken-back",
   },
   {
     holds: ({ takesBack, acknowledged }) => takesBack === "the-second" && acknowledged,
@@ -275,37 +275,37 @@ export const evidenceTable: readonly EvidenceRow[] = [
   {
     holds: ({ asReported, confirmed }) => asReported === "same" && confirmed,
     because: "the terminal has it stored as a sale",
-    stray: "held",
+    unmatched: "held",
   },
   {
     holds: ({ asReported }) => asReported === "same",
     because: "an automatic reversal could still be running",
-    stray: "confirm",
+    unmatched: "confirm",
   },
   {
     holds: ({ asReported }) => asReported === "cannot-tell",
     because: "the terminal's last transaction cannot be told from it",
-    stray: "unclear",
+    unmatched: "unclear",
   },
   {
     holds: ({ closedSince }) => closedSince,
     because: "an end of day may have closed it",
-    stray: "unclear",
+    unmatched: "unclear",
   },
   {
     holds: ({ soldSince, takesBack }) => soldSince || takesBack !== null,
     because: "something else was stored since, so it need not be the last one",
-    stray: "unclear",
+    unmatched: "unclear",
   },
   {
     holds: ({ lookedBefore }) => lookedBefore,
     because: "the terminal has not stored it",
-    stray: "gone",
+    unmatched: "gone",
   },
   {
     holds: () => true,
     because: "the terminal has not stored it; it could still do so",
-    stray: "confirm",
+    unmatched: "confirm",
   },
 ];
 
@@ -331,7 +331,7 @@ export function judge(
  */
 export function judgeByNext(doubt: Doubt, known: Known): Conclusion | undefined {
   const { next } = known;
-  if (!next?.served || doubt.about === "stray") return undefined;
+  if (!next?.served || doubt.about === "unmatched") return undefined;
   const look = {
     identity: next.identity,
     last: next.found,
@@ -362,7 +362,7 @@ function climb({ about }: Doubt, facts: Facts): Verdict {
 }
 
 function verdictOf(
-  word: SaleWord | ReversalWord | StrayWord | Waiting,
+  word: SaleWord | ReversalWord | UnmatchedWord | Waiting,
   because: string,
   facts: Facts,
 ): Verdict {

@@ -17,7 +17,7 @@ import { reversibleSale } from "./reversible-sale.ts";
 
 interface AfterSaleParts {
   readonly attempts: Pick<AttemptStore, "since">;
-  readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "straySince">;
+  readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "wasUnmatchedSince">;
   readonly desk: TerminalDesk;
   readonly orders: Orders;
 }

@@ -41,7 +41,7 @@ export class Listings {
   }
 
   /** Results that no order asked for, newest first. */
-  unexpectedReports(limit: number): SettledStray[] {
+  unmatchedTransactions(limit: number): SettledStray[] {
     return storage(() => this.#parts.terminalLog.strays(limit), "unknown");
   }
 

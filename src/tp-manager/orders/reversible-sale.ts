@@ -9,7 +9,7 @@ import type { Baseline } from "../terminal/terminal.ts";
 
 interface JournalParts {
   readonly attempts: Pick<AttemptStore, "since">;
-  readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "straySince">;
+  readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "wasUnmatchedSince">;
 }
 
 /**
@@ -41,8 +41,8 @@ function fresh(
   const { transactionId } = attempt;
   const since = storage(() => attempts.since(transactionId), "yes");
   if (!since) throw notSafe("too much has happened since the sale");
-  const stray = storage(() => terminalLog.straySince(transactionId), "yes");
-  const verdict = freshnessOf(sold, now, { ...since, stray });
+  const unmatched = storage(() => terminalLog.wasUnmatchedSince(transactionId), "yes");
+  const verdict = freshnessOf(sold, now, { ...since, unmatched });
   switch (verdict.freshness) {
     case "fresh":
       return { attempt, reversedBefore: null };

@@ -136,7 +136,7 @@ export class StoreGuard {
    */
   assertNoSaleFits({ amountMinor, currency }: PaymentRequest, baseline: Baseline): void {
     const isSign = this.noteSale(baseline);
-    const fits = this.#opened()?.unmatched.find(
+    const fits = this.#opened()?.ofNoOrder.find(
       (one) =>
         one.amountMinor === amountMinor && (one.currencyNumeric ?? "978") === currency.numeric,
     );
@@ -172,7 +172,7 @@ export class StoreGuard {
       this.doubt(`the terminal's ${what} is known to nobody here (${saleInWords(shown)})`, true);
     }
     const kept = sale ?? shown;
-    if (kept) storage(() => doubts.addUnmatched(kept), "unknown");
+    if (kept) storage(() => doubts.addOfNoOrder(kept), "unknown");
     return isSign;
   }
 
@@ -182,7 +182,7 @@ export class StoreGuard {
    */
   keepLast(now: Pick<Baseline, "last" | "identity">): void {
     const sale = this.#unknownSale(now);
-    if (sale) this.#parts.doubts.addUnmatched(sale);
+    if (sale) this.#parts.doubts.addOfNoOrder(sale);
   }
 
   /** An operator's word. false: there was nothing to end. */

@@ -386,8 +386,8 @@ export type TerminalEvent =
   | { readonly type: "demand"; readonly demand: string }
   /** The driver met a demand by itself; `problem` says why it could not. */
   | { readonly type: "housekeeping"; readonly job: string; readonly problem: string | null }
-  /** A result with no payment running: refused on the wire, for recovery and alarm. */
-  | { readonly type: "unexpected-report"; readonly report: TransactionReport }
+  /** Told with no payment running: refused on the wire, and of no order for certain. */
+  | { readonly type: "unmatched-report"; readonly report: TransactionReport }
   | { readonly type: "protocol"; readonly text: string };
 
 export type UnavailableReason =

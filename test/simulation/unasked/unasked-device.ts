@@ -55,7 +55,7 @@ export class UnaskedDevice extends ModelDevice {
   /** Counts the times that power came back. */
   #power = 0;
   #held: { readonly result: Result; readonly until: HeldBack } | undefined;
-  #strays = 0;
+  #unmatched = 0;
 
   constructor(parts: UnaskedParts) {
     super(parts.clock, parts.bank, "", parts.next);
@@ -98,7 +98,7 @@ export class UnaskedDevice extends ModelDevice {
     this.#strike("approval by itself");
     // A register that still waits takes what names no order for its own.
     if (!this.#told.has(this.#newest.reference)) this.#confused.add(this.#newest.order);
-    const order = `stray-${++this.#strays}`;
+    const order = `unmatched-${++this.#unmatched}`;
     const asked = { amountMinor: 4_321, currency: EURO, reference: "" };
     this.#enter(order, asked.amountMinor);
     void this.#tell({ answer: { ...asked, says: "approved" }, order, connection: undefined });

@@ -94,6 +94,41 @@ test("a trouble's alarm is raised once and ends, a payment's ends with its doubt
     ]);
 });
 
+test("an unmatched transaction has its alarm's name of before beside the new one", async () => {
+  const { broker, clock, tpManager, store } = await connected();
+  const waits = { obstacles: [], unmatched: { count: 1, sinceMs: 0 } };
+  const alarm = { alarm: "unmatched-transaction", source: "tp-manager", message: "of Ada" };
+  const nobody = { orderId: null, transactionId: null };
+  tpManager.tell("alarm", { ...alarm, formerly: "unexpected-report", ...nobody });
+  const held = { ...alarm, formerly: "sale-without-order", finding: "held" };
+  const named = { orderId: "o-1", transactionId: TRANSACTION, orders: ["o-1"] };
+  for (const about of [nobody, named]) tpManager.tell("alarm", { ...held, ...about });
+  tpManager.word = { troubles: waits };
+  await look(clock);
+  tpManager.word = {};
+  await look(clock);
+  const lasting = { alarm: alarm.alarm, formerly: "sale-without-order", transactionId: null };
+  const told = () => broker.documents("alarm");
+  await expect.poll(told).toHaveLength(4);
+  expect(told()).toMatchObject([
+    { phase: "raised", alarm: alarm.alarm, formerly: "unexpected-report", transactionId: null },
+    { phase: "raised", ...lasting, finding: "held", transactionId: TRANSACTION },
+    { phase: "raised", ...lasting },
+    { phase: "ended", ...lasting },
+  ]);
+  expect(JSON.stringify(told())).not.toMatch(/o-1|Ada/);
+  // A version before had raised the alarm by its old name.
+  store.raise("sale-without-order", "");
+  tpManager.word = { troubles: waits };
+  await look(clock);
+  expect(told()).toHaveLength(4);
+  tpManager.word = {};
+  await look(clock);
+  await expect.poll(told).toHaveLength(5);
+  expect(told()[4]).toMatchObject({ phase: "ended", alarm: "sale-without-order" });
+  expect(told()[4]).not.toHaveProperty("formerly");
+});
+
 test("an end of day and its comparison are told in numbers", async () => {
   const { broker, clock, tpManager } = await connected();
   const applications = [

@@ -35,16 +35,16 @@ async function unasked(): Promise<{ at: House; left: Left }> {
   return { at, left };
 }
 
-const stray = report({ amountMinor: 1250, receiptNumber: "0042", traceNumber: "000077" });
+const unmatched = report({ amountMinor: 1250, receiptNumber: "0042", traceNumber: "000077" });
 
-function tellStray(at: House): void {
-  at.terminal.last = { kind: "transaction", report: stray };
-  at.terminal.tell({ type: "unexpected-report", report: stray });
+function tellUnmatched(at: House): void {
+  at.terminal.last = { kind: "transaction", report: unmatched };
+  at.terminal.tell({ type: "unmatched-report", report: unmatched });
 }
 
 /** The two kinds of doubt; both can arise at any moment. */
 const doubts: ReadonlyArray<readonly [string, (at: House) => void]> = [
-  ["a result that no order asked for", tellStray],
+  ["an unmatched transaction", tellUnmatched],
   ["an order in doubt that is asked for again", (at) => void pay(at, request("A-1"))],
 ];
 
@@ -52,7 +52,7 @@ const doubts: ReadonlyArray<readonly [string, (at: House) => void]> = [
 function reverse(at: House): Promise<unknown> {
   const isCharged = at.journal.attempts.latest("A-1")?.state.phase === "charged";
   const newest = saleReport(isCharged ? at.terminal.soldBefore : 0);
-  if (at.desk.blockedBy === undefined && !at.desk.strayAsked) at.terminal.stores(newest);
+  if (at.desk.blockedBy === undefined && !at.desk.unmatchedAsked) at.terminal.stores(newest);
   return at.afterSale.reverse(isCharged ? "A-1" : "A-0");
 }
 
@@ -162,7 +162,7 @@ test.each(users)(
       for (let i = 0; i < turns; i++) await Promise.resolve();
       if (left.length === 0) {
         refused.push(turns);
-        tellStray(at);
+        tellUnmatched(at);
         await answer;
         expect(left).toEqual([]);
       }

@@ -26,7 +26,7 @@ async function soldLate(at: House): Promise<void> {
   const last: LastTransaction = { kind: "transaction", report: report() };
   at.terminal.last = last;
   at.terminal.baseline = { ...baseline, last };
-  at.terminal.tell({ type: "unexpected-report", report: report() });
+  at.terminal.tell({ type: "unmatched-report", report: report() });
   await at.clock.advance(30_000);
 }
 

@@ -4,7 +4,7 @@ import type {
   PaymentEnd,
   TransactionReport,
 } from "../../../src/tp-manager/terminal/terminal.ts";
-import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { baseline, declined, identity, report } from "../../support/reports.ts";
 import { approves, lost } from "../../support/scripted-terminal.ts";
 
@@ -12,8 +12,6 @@ const aborted: PaymentEnd = {
   ...{ end: "aborted", code: "6C", text: "aborted", reason: "cancelled", ticket: "" },
 };
 const late = report();
-const alarms = (at: House): string[] =>
-  at.hub.source.alarms(20).map(({ data }) => ("alarm" in data ? data.alarm : ""));
 const findings = (at: House): string[] =>
   at.journal.terminalLog.strays(9).map(({ finding }) => finding);
 const phases = (at: House, ...orders: string[]): unknown[] =>
@@ -38,7 +36,7 @@ async function turnedAway(orderId = "A-1", change = {}): Promise<House> {
 
 function reportedLate(at: House, told = late, kept: TransactionReport = told): void {
   shows(at, kept);
-  at.terminal.tell({ type: "unexpected-report", report: told });
+  at.terminal.tell({ type: "unmatched-report", report: told });
 }
 
 /** Order A-1 was sold, and nobody can say whether it was reversed. */
@@ -76,7 +74,9 @@ describe("a good report after the end of a payment (docs/design.md 3.19)", () =>
     const next = pay(at, request("B-1", { amountMinor: 500 })).catch((error: unknown) => error);
     await at.clock.advance(20_000);
     expect(await next).toMatchObject({ body: { error: { code: "TERMINAL_IN_DOUBT" } } });
-    expect(alarms(at)).toEqual(expect.arrayContaining(["unexpected-report", "sale-without-order"]));
+    expect(alarms(at)).toEqual(
+      expect.arrayContaining(["unmatched-transaction", "unmatched-transaction held"]),
+    );
     // The terminal had shown what the journal knows since the start: nothing was lost.
     expect(alarms(at)).not.toContain("journal-lost");
   });
@@ -142,7 +142,7 @@ describe("a good report after the end of a payment (docs/design.md 3.19)", () =>
     });
     expect(at.terminal.paid).toHaveLength(1);
     expect([charges(at), findings(at)]).toEqual([["A-1"], ["known"]]);
-    expect(alarms(at)).toEqual(["charged-late", "unexpected-report"]);
+    expect(alarms(at)).toEqual(["charged-late", "unmatched-transaction"]);
   });
 
   test("keeps a repetition of its order waiting, and then gives the charge's answer", async () => {
@@ -186,7 +186,7 @@ describe("a good report after the end of a payment (docs/design.md 3.19)", () =>
     reportedLate(at, report(change));
     await at.clock.advance(20_000);
     expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
-    expect(alarms(at)[0]).toBe("sale-without-order");
+    expect(alarms(at)[0]).toBe("unmatched-transaction held");
   });
 
   test("long after the end charges nothing and is an alarm", async () => {
@@ -210,7 +210,7 @@ describe("a good report after the end of a payment (docs/design.md 3.19)", () =>
   test("of one of two orders charges neither", async () => {
     const at = await twoTurnedAway();
     expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
-    expect(alarms(at)).toContain("sale-without-order");
+    expect(alarms(at)).toContain("unmatched-transaction held");
   });
 
   test("of one of two orders leaves both unknown, and neither is paid again", async () => {
@@ -311,7 +311,11 @@ describe("a good report while an order is in doubt (docs/design.md 3.19)", () =>
     expect(phases(at, "A-1", "B-1")).toEqual(["in-doubt", "in-doubt"]);
     expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
     expect(alarms(at)).toEqual(
-      expect.arrayContaining(["payment-unknown", "sale-without-order", "unexpected-report"]),
+      expect.arrayContaining([
+        "payment-unknown",
+        "unmatched-transaction held",
+        "unmatched-transaction",
+      ]),
     );
     // Nor does the next sale prove it, which finds the same.
     const next = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130100" });
@@ -377,7 +381,9 @@ describe("a sale that the terminal stored and never reported (docs/design.md 3.1
     at.terminal.script = (order, observer) => approves(order, observer, 9);
     expect(outcome(await pay(at, request("B-2")))).toBe("Success");
     const told = at.hub.source.alarms(20).map(({ data }) => data);
-    expect(told).toMatchObject([{ alarm: "sale-without-order-unclear", orderId: "A-1" }]);
+    expect(told).toMatchObject([
+      { alarm: "unmatched-transaction", finding: "unclear", orderId: "A-1" },
+    ]);
     expect(findings(at)).toEqual(["unclear"]);
   });
 

@@ -251,8 +251,8 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     await refusedThenDoubtful(at);
     const [attempt, later] = at.journal.attempts.ofOrder("A-1");
     if (!attempt || !later) throw new Error("no attempt");
-    const [stray] = at.journal.terminalLog.strays(1);
-    if (who.endsWith("seen")) at.journal.seen.mark("stray", `${stray?.id}`, "given back", 1);
+    const [kept] = at.journal.terminalLog.strays(1);
+    if (who.endsWith("seen")) at.journal.seen.mark("unmatched", `${kept?.id}`, "given back", 1);
     if (who === "an operator") {
       const note = "nothing was booked";
       at.desk.settle(later, { outcome: "not-charged", report: report(), note });
@@ -308,7 +308,7 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     at.told({ reference, maskedPan: "541333XXXXXX0000" });
     at.told({ reference });
     for (const { id } of at.journal.terminalLog.strays(9)) {
-      at.journal.seen.mark("stray", `${id}`, "given back", 1);
+      at.journal.seen.mark("unmatched", `${id}`, "given back", 1);
     }
     at.told({ ...declined(), ...nameless, reference: referenceAt(at) });
     expect(phaseOf(at)).toBe("in-doubt");

@@ -79,7 +79,7 @@ test("a result that comes unasked is kept, and ends the right to put the stores 
   beginProbation(dataDirectory);
   const at = restarted();
   expect(receivedOnProbation(dataDirectory)).toBe(false);
-  at.terminal.tell({ type: "unexpected-report", report: report() });
+  at.terminal.tell({ type: "unmatched-report", report: report() });
   expect(receivedOnProbation(dataDirectory)).toBe(true);
   expect(at.journal.terminalLog.strays(10)).toHaveLength(1);
   // A mark goes and none comes, because a full disk has room for that.

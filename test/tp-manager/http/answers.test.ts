@@ -63,7 +63,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   "/outbox": "outbox-routes.test.ts",
   "/outbox/{id}/requeue": "outbox-routes.test.ts",
   "/outbox/{id}/drop": "outbox-routes.test.ts",
-  "/unexpected-reports": "listing.test.ts",
+  "/unmatched-transactions": "listing.test.ts",
+  "/unexpected-reports": "unmatched-alarm.test.ts",
 };
 
 test("every documented call is brought about with each of its methods", () => {

@@ -157,6 +157,7 @@ const readingPaths: readonly string[] = [
   "/story/{orderId}",
   "/support-bundle",
   "/unexpected-reports",
+  "/unmatched-transactions",
   "/version",
 ];
 

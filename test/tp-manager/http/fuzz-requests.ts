@@ -57,7 +57,15 @@ const paths = [
     "/outbox",
     "/outbox/1/requeue",
   ],
-  ...["/outbox/1/drop", "/nothing", "/stop", "/reset", "/tlc", "/events", "/unexpected-reports"],
+  ...[
+    "/outbox/1/drop",
+    "/nothing",
+    "/stop",
+    "/reset",
+    "/tlc",
+    "/events",
+    "/unmatched-transactions",
+  ],
   ...["/reconciliation", "/reconciliation?cursor=0", "/reconciliation?limit=x"],
 ];
 const oddPaths = [

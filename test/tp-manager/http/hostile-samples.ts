@@ -171,7 +171,14 @@ export const hostileSamples: Readonly<Record<string, readonly string[]>> = {
     ...["?", "?limit=1", "?limit=200", "?limit=0", "?limit=201", "?limit=x", "?limit=1&limit=2"],
     ...["?x=1", "?Limit=1", "?cursor=1"],
   ],
-  "GET /unexpected-reports": ["?", "?waiting=yes", "?waiting=no", "?waiting=", "?x=1", "?limit=1"],
+  "GET /unmatched-transactions": [
+    "?",
+    "?waiting=yes",
+    "?waiting=no",
+    "?waiting=",
+    "?x=1",
+    "?limit=1",
+  ],
   "GET /acts": [
     ...["?", "?limit=1", "?limit=0", "?limit=x", "?cursor=1", "?cursor=0", "?cursor=x", "?x=1"],
     ...["?limit=1&limit=2", "?cursor=9007199254740991", "?cursor=9007199254740993", "?since=1"],
@@ -185,12 +192,12 @@ export const hostileSamples: Readonly<Record<string, readonly string[]>> = {
   "POST /seen": [
     ...noObject,
     ...unknownMembers,
-    ...["{}", '{"kind":"stray","items":["1"],"note":"seen"}'],
+    ...["{}", '{"kind":"unmatched","items":["1"],"note":"seen"}'],
     ...['"stra"', "null", "1", '"payment"'].map(member("kind", '"items":["1"],"note":"seen"')),
     ...["[]", '"1"', "[1]", "[null]", '[""]', '["4111111111111111"]', "null", '["1","1"]'].map(
       member("items", '"kind":"alarm","note":"seen"'),
     ),
-    ...notes.map(member("note", '"kind":"stray","items":["1"]')),
+    ...notes.map(member("note", '"kind":"unmatched","items":["1"]')),
   ],
   "POST /update/check": [...noObject, ...unknownMembers, "{}"],
   "GET /day": [

@@ -84,18 +84,16 @@ describe("GET /payments", () => {
   });
 });
 
-describe("GET /unexpected-reports", () => {
-  test("lists what no order asked for, masked, and what became of it", async () => {
+describe("GET /unmatched-transactions", () => {
+  test("lists what is of no order for certain, masked, and what became of it", async () => {
     const { call, at } = await api();
     at.start();
     at.terminal.last = { kind: "transaction", report: report() };
-    at.terminal.tell({ type: "unexpected-report", report: report() });
+    at.terminal.tell({ type: "unmatched-report", report: report() });
     const health = await call("GET", "/health");
-    expect(health.one.reasons).toEqual([
-      "the terminal reported a sale without an order and is asked",
-    ]);
+    expect(health.one.reasons).toEqual(["the terminal has an unmatched transaction and is asked"]);
     await at.clock.advance(15_000);
-    const { http, body } = await call("GET", "/unexpected-reports");
+    const { http, body } = await call("GET", "/unmatched-transactions");
     expect([http, body]).toMatchObject([
       200,
       [{ finding: "held", receiptNumber: "0002", amountMinor: 999, currency: "EUR" }],

@@ -56,7 +56,7 @@ const broken: Prepare = (at) => at.close();
 /** A sale that no order asked for. */
 const strange: Prepare = (at) => {
   at.start();
-  at.terminal.tell({ type: "unexpected-report", report: report() });
+  at.terminal.tell({ type: "unmatched-report", report: report() });
 };
 const reversed: Prepare = after(stored, (at) => at.afterSale.reverse("A-1"));
 const declined = after(ends(aborts("declined")), paid);
@@ -144,7 +144,7 @@ const replaced: Prepare = (at) => {
   at.terminal.state = { ...at.terminal.state, identity: other };
 };
 
-const seen = { kind: "stray", items: ["1"], note: "given back" };
+const seen = { kind: "unmatched", items: ["1"], note: "given back" };
 const order = { orderId: "A-1" };
 const card = { orderId: "4111111111111111" };
 const sale = { amount: 9.99, ...order };
@@ -265,7 +265,7 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["none", nothing],
     ["STORAGE_FAILED", broken],
   ],
-  "GET /unexpected-reports": [
+  "GET /unmatched-transactions": [
     ["none", strange],
     ["STORAGE_FAILED", broken],
   ],

@@ -43,7 +43,7 @@ test("what a person has seen waits no longer, and nothing of money changes", asy
   const strange = report({ receiptNumber: "0009", traceNumber: "000099" });
   at.start();
   at.terminal.stores(strange);
-  at.terminal.tell({ type: "unexpected-report", report: strange });
+  at.terminal.tell({ type: "unmatched-report", report: strange });
   await at.clock.advance(15_000);
   const body = {
     kind: "receipt-jump",
@@ -66,11 +66,11 @@ test("what a person has seen waits no longer, and nothing of money changes", asy
     JSON.parse((await call("GET", path)).text).map(({ id }: { id: number }) => id);
   expect(await waits()).toEqual([
     ["sales-without-order", "differences", "charges-unread"],
-    ["sale-without-order", "unexpected-report"],
+    ["unmatched-transaction", "unmatched-transaction"],
     3,
   ]);
   for (const [kind, path, items] of [
-    ["stray", "/unexpected-reports", ["1"]],
+    ["unmatched", "/unmatched-transactions", ["1"]],
     ["difference", "/reconciliation", ["1"]],
     ["charge", "/payments", ["A-1"]],
   ] as const) {
@@ -91,6 +91,28 @@ test("what a person has seen waits no longer, and nothing of money changes", asy
   expect(alarm).toMatchObject({ alarm: "daily-chore", endsWhenSeen: true });
   await call("POST", "/seen", { kind: "alarm", items: [String(alarm.id)], note: "done (Anna)" });
   expect(await waits()).toEqual([[], [], 0]);
+});
+
+test("an alarm of before keeps its name, and the kind of before ends it", async () => {
+  const at = house();
+  at.start();
+  const strange = report({ receiptNumber: "0009", traceNumber: "000099" });
+  at.terminal.stores(strange);
+  at.terminal.tell({ type: "unmatched-report", report: strange });
+  await at.clock.advance(15_000);
+  for (const alarm of ["unexpected-report", "sale-without-order-unclear", "sale-without-order"]) {
+    at.hub.tap(at.log).error({ alarm }, "of the version before");
+  }
+  const { call } = await api({ clock: at.clock }, at);
+  const alarms = async (): Promise<string[]> =>
+    (await call("GET", "/health")).one.alarms.map(({ alarm }: { alarm: string }) => alarm);
+  expect(await alarms()).toEqual([
+    ...["sale-without-order", "sale-without-order-unclear", "unexpected-report"],
+    "unmatched-transaction",
+  ]);
+  const said = { kind: "stray", items: ["1"], note: "given back" };
+  expect((await call("POST", "/seen", said)).one).toMatchObject({ marked: 1 });
+  expect(await alarms()).toEqual([]);
 });
 
 test("and is known when the order is asked for again", async () => {

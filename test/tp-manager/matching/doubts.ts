@@ -60,9 +60,9 @@ export const reversal: Doubt = {
   sale: report(),
 };
 export const strange = report({ amountMinor: 1250, receiptNumber: "0042", traceNumber: "000077" });
-export const stray: Doubt = {
+export const unmatched: Doubt = {
   ...sale,
-  about: "stray",
+  about: "unmatched",
   before: { kind: "not-told", why: "" },
   heard: { ...silent, good: strange, refused: true },
   asked: null,

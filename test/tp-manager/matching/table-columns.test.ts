@@ -18,8 +18,8 @@ import {
   sold,
   stored,
   strange,
-  stray,
   takenBack,
+  unmatched,
 } from "./doubts.ts";
 
 describe("what the next command shows (docs/design.md 3.2)", () => {
@@ -163,32 +163,38 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
   const held: LastTransaction = { kind: "transaction", report: strange };
   const back = takenBack({ originalTrace: "000077", amountMinor: 1 });
   const blank: Doubt = {
-    ...stray,
+    ...unmatched,
     heard: {
-      ...stray.heard,
+      ...unmatched.heard,
       good: { ...strange, receiptNumber: null, traceNumber: null, localTime: null },
     },
   };
   const nameless: Doubt = {
-    ...stray,
-    heard: { ...stray.heard, good: { ...strange, receiptNumber: null, traceNumber: null } },
+    ...unmatched,
+    heard: { ...unmatched.heard, good: { ...strange, receiptNumber: null, traceNumber: null } },
   };
   const table: Row[] = [
-    ["stored", stray, [held], "look-again"],
-    ["stored, twice", stray, [held, held], "held"],
-    ["the sale of an order", stray, [held], "known", { strayIs: "A-1" }],
-    ["its reversal", stray, [back], "taken-back"],
-    ["something else", stray, [baseline.last], "look-again"],
-    ["something else, twice", stray, [baseline.last, baseline.last], "gone"],
-    ["nothing", stray, [none], "look-again"],
-    ["stored, and then nothing", stray, [held, none], "unclear"],
-    ["nothing, twice", stray, [none, none], "unclear"],
+    ["stored", unmatched, [held], "look-again"],
+    ["stored, twice", unmatched, [held, held], "held"],
+    ["the sale of an order", unmatched, [held], "known", { strayIs: "A-1" }],
+    ["its reversal", unmatched, [back], "taken-back"],
+    ["something else", unmatched, [baseline.last], "look-again"],
+    ["something else, twice", unmatched, [baseline.last, baseline.last], "gone"],
+    ["nothing", unmatched, [none], "look-again"],
+    ["stored, and then nothing", unmatched, [held, none], "unclear"],
+    ["nothing, twice", unmatched, [none, none], "unclear"],
     ["the same moment without a number", nameless, [held, held], "held"],
     ["something that cannot be told from it", blank, [held, held], "unclear"],
-    ["something else after a sale", stray, [sold, sold], "unclear", { soldSince: true }],
-    ["something else after an end of day", stray, [none, none], "unclear", { closedSince: true }],
-    ["another reversal", stray, [takenBack(), takenBack()], "unclear"],
-    ["a terminal that does not tell", stray, [notTold], "unclear"],
+    ["something else after a sale", unmatched, [sold, sold], "unclear", { soldSince: true }],
+    [
+      "something else after an end of day",
+      unmatched,
+      [none, none],
+      "unclear",
+      { closedSince: true },
+    ],
+    ["another reversal", unmatched, [takenBack(), takenBack()], "unclear"],
+    ["a terminal that does not tell", unmatched, [notTold], "unclear"],
   ];
   test.each(table)("%s", (_name, doubt, looks, expected, known = {}) => {
     expect(seen(doubt, known, ...looks)).toBe(expected);

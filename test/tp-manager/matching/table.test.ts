@@ -20,8 +20,8 @@ import {
   sale,
   seen,
   stored,
-  stray,
   takenBack,
+  unmatched,
 } from "./doubts.ts";
 
 describe("a payment in doubt (docs/design.md 3.2, 3.22)", () => {
@@ -274,7 +274,7 @@ describe("a payment in doubt (docs/design.md 3.2, 3.22)", () => {
 
   test("another terminal has not answered", () => {
     const there: Look = { ...look(baseline.last), identity: { ...identity, serialNumber: "SN-2" } };
-    for (const doubt of [sale, reversal, stray, cancelled]) {
+    for (const doubt of [sale, reversal, unmatched, cancelled]) {
       expect(seen(doubt, {}, there)).toBe("no-answer");
     }
   });

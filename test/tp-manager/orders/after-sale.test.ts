@@ -239,7 +239,7 @@ describe("restart and end of day", () => {
     const kept = report({ receiptNumber: "0042", traceNumber: "000077" });
     at.terminal.last = { kind: "transaction", report: kept };
     at.terminal.prepare = () => {
-      at.terminal.tell({ type: "unexpected-report", report: kept });
+      at.terminal.tell({ type: "unmatched-report", report: kept });
       return Promise.resolve(baseline);
     };
     await expect(reverse(at)).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
@@ -247,7 +247,7 @@ describe("restart and end of day", () => {
     const told = report({ receiptNumber: "0043", traceNumber: "000078" });
     at.terminal.last = { kind: "transaction", report: told };
     at.terminal.prepare = () => {
-      at.terminal.tell({ type: "unexpected-report", report: told });
+      at.terminal.tell({ type: "unmatched-report", report: told });
       return Promise.resolve(baseline);
     };
     await expect(at.upkeep.telecollect()).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });

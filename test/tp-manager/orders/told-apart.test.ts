@@ -99,7 +99,7 @@ describe("a kiosk with one price at a terminal whose results name nothing", () =
     await sells("B-1", blank);
     const says = "no payment of 9.99 EUR is taken: in doubt is B-1, A-1";
     expect(troublesAt(at)).toEqual([
-      ["sales-without-order", "1 sale without an order"],
+      ["sales-without-order", "1 unmatched transaction"],
       ["amounts-refused", says],
     ]);
     const refused = at.desk.refusedBeside.map(({ request }) => request.orderId);

@@ -173,7 +173,7 @@ test("a locked terminal that refuses the question has its end of day all the sam
   lock(at.manager);
   at.manager.terminal.lastTransaction = () => Promise.reject(locked());
   await endOfDay(at);
-  expect(at.manager.guard.open?.unmatched).toEqual([]);
+  expect(at.manager.guard.open?.ofNoOrder).toEqual([]);
 });
 
 test("no end of day while the last transaction of a locked terminal cannot be heard", async () => {
@@ -236,7 +236,7 @@ test("a locked terminal that answers in the end is not closed without a look", a
   }
   manager.terminal.lastTransaction = lastTransaction;
   await manager.upkeep.telecollect();
-  expect(manager.guard.open?.unmatched).toHaveLength(1);
+  expect(manager.guard.open?.ofNoOrder).toHaveLength(1);
 });
 
 test("without a doubt an end of day asks nothing more", async () => {

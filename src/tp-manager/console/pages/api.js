@@ -161,7 +161,7 @@ export class Api {
 }
 
 const lists =
-  /^\/api\/(payments|unexpected-reports|reconciliation|outbox|acts|settings|logs)(\?|$)/;
+  /^\/api\/(payments|unmatched-transactions|reconciliation|outbox|acts|settings|logs)(\?|$)/;
 
 /**
  * Every body of the API is a list; that of one object is told as the object.

@@ -12,7 +12,7 @@ import { cursor, cursorOf } from "../listing-cursor.ts";
 import { onlyWaiting, seenAtOf } from "../seen-marks.ts";
 
 const PAGE_MAX = 500;
-const STRAYS_LISTED_MAX = 100;
+const UNMATCHED_LISTED_MAX = 100;
 /** The journal for operators: what happened. */
 export const journalCalls: readonly AnyCall[] = [
   call({
@@ -53,25 +53,27 @@ export const journalCalls: readonly AnyCall[] = [
   }),
 
   call({
-    path: "/unexpected-reports",
+    path: "/unmatched-transactions",
+    formerPath: "/unexpected-reports",
     methods: ["GET"],
     reads: true,
-    summary: "Results that no order asked for, newest first",
+    summary: "Unmatched transactions of the terminal, newest first",
     description:
-      "Refused on the wire; then the terminal was asked whether it has kept them. The newest " +
-      `${STRAYS_LISTED_MAX}, masked. Each raised the alarm unexpected-report, a kept sale ` +
-      "sale-without-order. One that is held or unclear waits for a person until POST /seen.",
+      "Told or found, and of no order for certain; the terminal was asked whether it keeps them. " +
+      `The newest ${UNMATCHED_LISTED_MAX}, masked. Each raised the alarm unmatched-transaction, ` +
+      "and raised it again when it was found held or unclear. Such a one waits for a person " +
+      "until POST /seen.",
     query: z.strictObject({ waiting: onlyWaiting }),
-    document: ({ unexpectedReport }) => ({
-      answer: { ...unexpectedReport, list: true },
+    document: ({ unmatchedTransaction }) => ({
+      answer: { ...unmatchedTransaction, list: true },
       errors: [],
     }),
     handle({ query: { waiting }, reply }, { listings, seen }) {
       const listed = waiting
-        ? storage(() => seen.waitingStrays(STRAYS_LISTED_MAX), "no")
-        : listings.unexpectedReports(STRAYS_LISTED_MAX);
-      const told = listed.map((one) => ({ ...stray(one), seenAt: seenAtOf(seen, "stray", one) }));
-      return sendList(reply, 200, told);
+        ? storage(() => seen.waitingUnmatched(UNMATCHED_LISTED_MAX), "no")
+        : listings.unmatchedTransactions(UNMATCHED_LISTED_MAX);
+      const all = listed.map((one) => ({ ...told(one), seenAt: seenAtOf(seen, "unmatched", one) }));
+      return sendList(reply, 200, all);
     },
   }),
 
@@ -112,8 +114,8 @@ function entry({ attempt, delivery }: ListedAttempt, archived: boolean): object 
   };
 }
 
-/** A result that the terminal reported although nothing ran (docs/design.md 3.4). */
-function stray({ id, atMs, report, identity, finding, because, endedAtMs }: SettledStray): object {
+/** An unmatched transaction (docs/design.md 3.4). */
+function told({ id, atMs, report, identity, finding, because, endedAtMs }: SettledStray): object {
   const { receiptNumber, traceNumber, amountMinor, maskedPan, cardName } = report;
   const { resultCode, authorisationNumber, localDate, localTime, receipt } = report;
   return {

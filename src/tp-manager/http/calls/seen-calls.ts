@@ -10,6 +10,8 @@ import { sendOne } from "../envelope.ts";
 import { note, oneOf } from "../input.ts";
 
 const ITEMS_MAX = 100;
+/** The name of before of the kind `unmatched`. */
+const FORMER_KIND = "stray";
 
 /** A person's word that something has been dealt with (docs/design.md 8.8). */
 export const seenCalls: readonly AnyCall[] = [
@@ -21,12 +23,13 @@ export const seenCalls: readonly AnyCall[] = [
     summary: "Say that something has been seen and dealt with",
     description:
       "It waits for nobody any more, and its alarm is over; nothing else changes, least of all " +
-      "what is known of money. `kind` and `items`: stray, the `id` of GET /unexpected-reports; " +
-      "difference, the `id` of GET /reconciliation; alarm, the `id` of one in GET /health that " +
-      "ends when it is seen; charge, an orderId of the trouble charges-unread; return, one of " +
+      "what is known of money. `kind` and `items`: unmatched (formerly stray, which is still " +
+      "taken), the `id` of GET /unmatched-transactions; difference, the `id` of " +
+      "GET /reconciliation; alarm, the `id` of one in GET /health that ends when it is seen; " +
+      "charge, an orderId of the trouble charges-unread; return, one of " +
       "reversed-at-terminal-only. `marked` counts those that were waiting.",
     body: z.strictObject({
-      kind: oneOf(seenKinds),
+      kind: oneOf([...seenKinds, FORMER_KIND]),
       items: z
         .array(note(ORDER_ID_CHARACTERS_MAX), "must be a list of texts")
         .min(1, "must name something")
@@ -34,14 +37,15 @@ export const seenCalls: readonly AnyCall[] = [
       note: note(NOTE_CHARACTERS_MAX),
     }),
     document: ({ done }) => ({
-      bodyExample: { kind: "stray", items: ["7"], note: "given back at the terminal (Anna)" },
+      bodyExample: { kind: "unmatched", items: ["7"], note: "given back at the terminal (Anna)" },
       answer: {
         schema: z.object({ ...done, marked: z.int() }),
         example: { status: "Success", marked: 1, message: "1 of 1 waits for nobody any more." },
       },
       errors: ["CARD_DATA_REFUSED", "STORAGE_FAILED"],
     }),
-    handle({ body: { kind, items, note }, reply }, at) {
+    handle({ body: { kind: asked, items, note }, reply }, at) {
+      const kind = asked === FORMER_KIND ? "unmatched" : asked;
       const marked = items.filter((item) => storage(() => mark(kind, item, note, at), "no")).length;
       const message = `${marked} of ${items.length} waits for nobody any more.`;
       return sendOne(reply, 200, { status: "Success", marked, message });

@@ -83,7 +83,7 @@ export const lookupExample = {
     },
   ],
 };
-export const unexpectedExample = {
+export const unmatchedExample = {
   id: 1,
   at: "2026-01-15T12:00:00.000Z",
   finding: "held",

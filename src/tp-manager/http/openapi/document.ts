@@ -134,6 +134,7 @@ function operation(record: AnyCall, path: string, method: Method, book: SchemaBo
   return {
     operationId: operationId(method, path),
     summary,
+    ...(path === record.formerPath ? { deprecated: true } : {}),
     description: [description, roleText(role)].filter(Boolean).join("\n\n"),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body && method === "POST"

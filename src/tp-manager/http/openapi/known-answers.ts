@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ErrorCode } from "../../../shared/errors.ts";
 import { deliveryStateSchema } from "../../../shared/ipc/contract.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
-import { strayFindings } from "../../attempts/terminal-log.ts";
+import { unmatchedFindings } from "../../attempts/terminal-log.ts";
 import { basket, cartObject, customData, customer, paymentRequest } from "../payment-request.ts";
 import {
   healthExample,
@@ -17,7 +17,7 @@ import {
   paymentRequestExample,
   times,
   transactionExample,
-  unexpectedExample,
+  unmatchedExample,
 } from "./answer-examples.ts";
 import { consoleAnswers, consoleSchemas } from "./console.ts";
 import { day, dayExample } from "./day.ts";
@@ -138,11 +138,11 @@ const story = lookup.extend({
   may,
 });
 
-const unexpectedReport = z.object({
+const unmatchedTransaction = z.object({
   id: z.int(),
   at: time,
   finding: z
-    .enum(["open", "not-good", ...strayFindings])
+    .enum(["open", "not-good", ...unmatchedFindings])
     .describe(
       "open: the terminal is being asked. held: it has the sale stored. reversed, gone: it has " +
         "not. known: an order's. unclear: nobody can tell. not-good: the terminal says it failed.",
@@ -175,7 +175,7 @@ const outboxDone = z.object({ status: success, transactionId: z.string(), messag
 
 /** Those that have a name in the document. */
 export const namedSchemas = {
-  ...{ paymentAnswer, listedPayment, lookup, receipt, attempt, unexpectedReport, health },
+  ...{ paymentAnswer, listedPayment, lookup, receipt, attempt, unmatchedTransaction, health },
   ...{ reconciliation, foundPayment, ...consoleSchemas },
   ...{ operationDone, gatewayStanding, gatewayTransaction, openAtGateway, outboxItem },
   ...{ outboxDone, message },
@@ -209,7 +209,7 @@ export const known = {
     schema: listedPayment,
     example: { ...paymentExample, attempt: 1, archived: false, ...times },
   },
-  unexpectedReport: { schema: unexpectedReport, example: unexpectedExample },
+  unmatchedTransaction: { schema: unmatchedTransaction, example: unmatchedExample },
   ...consoleAnswers,
   reconciliation: { schema: reconciliation, example: reconciliationExample },
   health: { schema: health, example: healthExample },

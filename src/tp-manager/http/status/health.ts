@@ -7,10 +7,10 @@ import { localTimeZone } from "../../../shared/time-zone.ts";
 import {
   inDoubtWords,
   KEEPS_PAYMENTS,
-  lastingAlarms,
   type TpManagerTroubles,
   type Trouble,
   type TroubleName,
+  troubleOf,
   troublesOf,
   troubleTable,
   wordsOf,
@@ -238,7 +238,7 @@ function doubtNotes({ open }: HealthParts["guard"]): Note[] {
   const says =
     `${open.because}: each new order is looked up first, until the next end of day or ` +
     "./launch.sh stores accept";
-  const sales = open.unmatched.length;
+  const sales = open.ofNoOrder.length;
   if (sales === 0) return [noteOf("journal-doubted", says)];
   const has = `the terminal has ${sales} ${sales === 1 ? "sale" : "sales"} that no order here has`;
   return [noteOf("journal-doubted", says), noteOf("sales-unmatched", has, sales)];
@@ -279,7 +279,7 @@ function alarmsOf(
     if (event.name !== "alarm") return [];
     const { id, atMs, data } = event;
     const at = isoTime(atMs);
-    const name = lastingAlarms.get(data.alarm);
+    const name = troubleOf(data.alarm, data.finding);
     const trouble = name && byName.get(name);
     const doubt = doubtOf(data, counts);
     if (doubt === "settled") return [];
@@ -312,9 +312,11 @@ function alarmsOf(
  * Alarms of a thing that a person marks as seen: they are over with the last of these, when it was
  * marked after the alarm.
  */
-const seenWith: Readonly<Record<string, "stray" | "difference">> = {
-  ...{ "unexpected-report": "stray", "sale-without-order-unclear": "stray" },
-  ...{ "sale-without-order": "stray", "receipt-number-missing": "difference" },
+const seenWith: Readonly<Record<string, "unmatched" | "difference">> = {
+  "unmatched-transaction": "unmatched",
+  // Alarms of before, which the journal may have.
+  ...{ "unexpected-report": "unmatched", "sale-without-order": "unmatched" },
+  ...{ "sale-without-order-unclear": "unmatched", "receipt-number-missing": "difference" },
   ...{ "terminal-difference": "difference", "gateway-difference": "difference" },
 };
 

@@ -37,7 +37,7 @@ export function ownTroubles(parts: OwnTroubleParts): TpManagerTroubles {
       orderId: request.orderId,
       amount: amountOf(request),
     })),
-    ...{ strays: seen.waiting("stray"), differences: seen.waiting("difference") },
+    ...{ unmatched: seen.waiting("unmatched"), differences: seen.waiting("difference") },
     unreadCharges: answers.unreadCharges(),
     obstacles: desk.obstacles.map(({ code, says }) => ({
       ...{ code, says },

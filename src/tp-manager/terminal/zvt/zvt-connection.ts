@@ -341,7 +341,7 @@ export class ZvtConnection {
     const { language } = this.#options;
     const report = transactionReport(message, { language, nowMs: this.#deps.clock.now() });
     this.#deps.log.warn({ resultCode: report.resultCode }, "report without a payment, refused");
-    this.#emit({ type: "unexpected-report", report });
+    this.#emit({ type: "unmatched-report", report });
   }
 
   async #pause(name: string, ms: number): Promise<void> {

@@ -367,7 +367,7 @@ class ZvtTerminal implements Terminal {
 
   #emit(event: TerminalEvent): void {
     // The session refused this report, because it knows of no sale; the running payment may own it.
-    const isLate = event.type === "unexpected-report" && this.#payment?.phase !== "waiting";
+    const isLate = event.type === "unmatched-report" && this.#payment?.phase !== "waiting";
     if (isLate) this.#payment?.unjudged();
     for (const listener of [...this.#listeners]) {
       try {

@@ -251,7 +251,7 @@ describe("an idle terminal", () => {
     await peer.expect("848300");
     await peer.tell(statusCompletion("b1"));
     await driver.until(() => driver.terminal.state.status?.cr === "2");
-    expect(driver.events.filter(({ type }) => type === "unexpected-report")).toEqual([]);
+    expect(driver.events.filter(({ type }) => type === "unmatched-report")).toEqual([]);
   });
 
   test("that falls silent is reconnected, and asked before it is registered", async () => {
@@ -287,7 +287,7 @@ describe("an idle terminal", () => {
     await driver.until(() => driver.terminal.state.link === "registering");
     peer.send(stored);
     await peer.expect("846600");
-    expect(driver.events.at(-1)).toMatchObject({ type: "unexpected-report" });
+    expect(driver.events.at(-1)).toMatchObject({ type: "unmatched-report" });
     await answerStatus(peer, "060f0100");
   });
 });

@@ -313,7 +313,7 @@ describe.each([
     const { peer, driver } = await connect(makePeer);
     peer.send(good);
     await peer.expect("846600");
-    await driver.until(() => driver.events.some(({ type }) => type === "unexpected-report"));
+    await driver.until(() => driver.events.some(({ type }) => type === "unmatched-report"));
     expect(driver.events.at(-1)).toMatchObject({ report: { amountMinor: 1000, good: true } });
   });
 

@@ -35,7 +35,7 @@ describe.each(bothLines)("a payment over %s", (_kind, makePeer) => {
     await status(peer);
     expect(await paying).toMatchObject({ end: "lost", code: "unjudged" });
     expect(observer.reports).toEqual([]);
-    expect(driver.events).toContainEqual(expect.objectContaining({ type: "unexpected-report" }));
+    expect(driver.events).toContainEqual(expect.objectContaining({ type: "unmatched-report" }));
   });
 
   test("that is refused and then ends as good, with nothing reported, is lost", async () => {

@@ -127,19 +127,19 @@ function SeenAll({ words, seen, kind, listed, about }) {
 }
 
 /**
- * Sales that the terminal has and no order asked for.
+ * Unmatched transactions of the terminal.
  * @param {any} props
  */
-export function Strays({ words, language, strays, seen }) {
-  if (strays.length === 0) return null;
-  return html`<section aria-labelledby="strays-title">
-    <h2 id="strays-title">${words("strays.title")}</h2>
-    <p>${words("strays.words")}</p>
-    <ul class="plain">${strays.map(
+export function Unmatched({ words, language, unmatched, seen }) {
+  if (unmatched.length === 0) return null;
+  return html`<section aria-labelledby="unmatched-title">
+    <h2 id="unmatched-title">${words("unmatched.title")}</h2>
+    <p>${words("unmatched.words")}</p>
+    <ul class="plain">${unmatched.map(
       (/** @type {any} */ one) => html`<li key=${one.id}>
       ${timeOf(one.at, language)}
       ${" "}<strong>${moneyOfMinor(one.amountMinor, one.currency, language)}</strong>
-      ${" "}${words(`strays.${one.finding}`)}<${Detail} text=${one.because} /><br />
+      ${" "}${words(`unmatched.${one.finding}`)}<${Detail} text=${one.because} /><br />
       <span class="faint">${[
         one.receiptNumber && `${words("doubt.receipt")} ${one.receiptNumber}`,
         one.cardName,
@@ -149,10 +149,10 @@ export function Strays({ words, language, strays, seen }) {
         .filter((text) => text)
         .join(", ")}</span>
       <div class="row"><${SeenButton} words=${words}
-        mark=${() => seen("stray", [String(one.id)], words("strays.title"))} /></div></li>`,
+        mark=${() => seen("unmatched", [String(one.id)], words("unmatched.title"))} /></div></li>`,
     )}</ul>
-    <${SeenAll} words=${words} seen=${seen} kind="stray" listed=${strays}
-      about=${words("strays.title")} />
+    <${SeenAll} words=${words} seen=${seen} kind="unmatched" listed=${unmatched}
+      about=${words("unmatched.title")} />
   </section>`;
 }
 

@@ -1,6 +1,6 @@
 import { AtGateway } from "../doubt/at-gateway.js";
 import { DoubtfulOrder } from "../doubt/doubtful-order.js";
-import { Differences, NewTerminal, Strays, Troubles, Waiting } from "../doubt/others.js";
+import { Differences, NewTerminal, Troubles, Unmatched, Waiting } from "../doubt/others.js";
 import { useLive } from "../live.js";
 import { refusal, Said, useTold } from "../said.js";
 import { markSeen } from "../seen.js";
@@ -42,7 +42,7 @@ export default function Doubt(props) {
     again();
   };
   if (!value) return html`<h1>${words(silent ? "noAnswer" : "loading")}</h1>`;
-  const { health, unknown, strays, parked, refused, compared, differing, open: lost } = value;
+  const { health, unknown, unmatched, parked, refused, compared, differing, open: lost } = value;
   const changed = health.obstacles.find(
     (/** @type {any} */ one) => one.code === "TERMINAL_CHANGED",
   );
@@ -53,7 +53,7 @@ export default function Doubt(props) {
     lost.operations.length +
       lost.copies.length +
       open.length +
-      strays.length +
+      unmatched.length +
       parked.length +
       refused.length +
       differing.length ===
@@ -80,7 +80,7 @@ export default function Doubt(props) {
     <${Troubles} ...${given} troubles=${troubles} />
     <${Waiting} ...${given} items=${[...parked, ...refused]} />
     <${AtGateway} ...${given} open=${lost} again=${again} />
-    <${Strays} ...${given} strays=${strays} />
+    <${Unmatched} ...${given} unmatched=${unmatched} />
     <${Differences} ...${given} compared=${differing} />`;
 }
 
@@ -90,7 +90,11 @@ export default function Doubt(props) {
  */
 async function readAll(api, wanted) {
   const paths = [
-    ...["/health", `/payments?status=Unknown&limit=${LISTED}`, "/unexpected-reports?waiting=yes"],
+    ...[
+      "/health",
+      `/payments?status=Unknown&limit=${LISTED}`,
+      "/unmatched-transactions?waiting=yes",
+    ],
     ...[`/outbox?state=parked&limit=${LISTED}`, `/outbox?state=refused&limit=${LISTED}`],
     ...[`/reconciliation?limit=${LISTED}`, `/gateway/open?limit=${LISTED}`],
     `/reconciliation?limit=${LISTED}&waiting=yes`,
@@ -99,13 +103,13 @@ async function readAll(api, wanted) {
   const [health, ...others] = answers.map(({ body }) => body);
   if (!health?.terminal) throw new Error("no answer");
   // The supervisor may be silent, and the pair may lack the right: the others are shown.
-  const [unknown, strays, parked, refused, compared, open, differing] = others.map((one, at) =>
+  const [unknown, unmatched, parked, refused, compared, open, differing] = others.map((one, at) =>
     answers[at + 1]?.status === 200 ? one : [],
   );
   const isListed = unknown.some((/** @type {any} */ { orderId }) => orderId === wanted);
   if (wanted && !isListed) unknown.unshift(...(await further(api, wanted)));
   const nothing = { operations: [], copies: [], more: false };
-  const lists = { unknown, strays, parked, refused, compared, differing };
+  const lists = { unknown, unmatched, parked, refused, compared, differing };
   return { health, ...lists, open: { ...nothing, ...open } };
 }
 

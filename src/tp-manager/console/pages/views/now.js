@@ -52,10 +52,11 @@ export default function Now(props) {
 
 /** @param {any} props */
 function Alarm({ alarm, words, language, mark }) {
-  const { at, trouble, message, orderId, endsWhenSeen } = alarm;
+  const { at, trouble, message, orderId, endsWhenSeen, finding } = alarm;
+  const name = finding ? `${alarm.alarm}.${finding}` : alarm.alarm;
   const about = trouble
     ? own(words, troubleKey(trouble.trouble), alarm.alarm, { count: trouble.count ?? "" })
-    : own(words, `alarm.${alarm.alarm}`, own(words, lastingKey(alarm.alarm), alarm.alarm));
+    : own(words, `alarm.${name}`, own(words, lastingKey(alarm.alarm), alarm.alarm));
   const order = orderId ? words("order", { orderId }) : "";
   return html`<li>
     <time datetime=${at}>${timeOf(at, language)}</time>${" "}

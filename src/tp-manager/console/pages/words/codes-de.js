@@ -93,7 +93,7 @@ export default {
     "Nur am Terminal storniert; das Gateway hat die Bestellung noch.",
   "trouble.reversed-at-terminal-only.todo":
     "Im Händlerkonto des Gateways stornieren oder erstatten, dann als gesehen markieren.",
-  "trouble.sales-without-order": "Verkäufe ohne Bestellung warten auf jemanden: {count}",
+  "trouble.sales-without-order": "Nicht zugeordnete Transaktionen warten auf jemanden: {count}",
   "trouble.sales-without-order.todo":
     "Ins Journal des Terminals sehen; unter „{doubt}“ als gesehen markieren.",
   "trouble.differences": "Abweichungen vom Journal warten auf jemanden: {count}",
@@ -151,6 +151,12 @@ export default {
   "alarm.charged-without-delivery": "Belastet, und niemand sagte, dass Ware herauskam.",
   "alarm.charged-beyond-goods": "Das Terminal belastete mehr, als Ware herauskam.",
   "alarm.charge-unread": "Eine Bestellung ist belastet, und der Kiosk weiß es nicht.",
+  "alarm.unmatched-transaction":
+    "Das Terminal hat eine Transaktion, die sich keiner Bestellung sicher zuordnen lässt: Es wird gefragt.",
+  "alarm.unmatched-transaction.held":
+    "Das Terminal hält eine Transaktion, die sich keiner Bestellung sicher zuordnen lässt.",
+  "alarm.unmatched-transaction.unclear":
+    "Niemand kann sagen, ob das Terminal eine nicht zugeordnete Transaktion hält.",
   "alarm.sale-without-order": "Das Terminal hat einen Verkauf ohne Bestellung.",
   "alarm.sale-without-order-unclear":
     "Ob das Terminal einen Verkauf ohne Bestellung hat, ist nicht klar.",

@@ -87,7 +87,7 @@ export default {
     "Reversed at the terminal only; the gateway still has the order.",
   "trouble.reversed-at-terminal-only.todo":
     "Cancel or refund it in the merchant account of the gateway, then mark it as seen.",
-  "trouble.sales-without-order": "Sales without an order wait for a person: {count}",
+  "trouble.sales-without-order": "Unmatched transactions wait for a person: {count}",
   "trouble.sales-without-order.todo":
     "Look at the terminal’s journal; mark them as seen under “{doubt}”.",
   "trouble.differences": "Differences from the journal wait for a person: {count}",
@@ -138,6 +138,12 @@ export default {
   "alarm.charged-without-delivery": "Charged, and nobody said that goods came out.",
   "alarm.charged-beyond-goods": "The terminal charged more than the goods that came out.",
   "alarm.charge-unread": "An order is charged, and the kiosk does not know.",
+  "alarm.unmatched-transaction":
+    "The terminal has a transaction, and nobody can say for certain whose it is: it is being asked.",
+  "alarm.unmatched-transaction.held":
+    "The terminal holds a transaction, and nobody can say for certain whose it is.",
+  "alarm.unmatched-transaction.unclear":
+    "Nobody can tell whether the terminal holds an unmatched transaction.",
   "alarm.sale-without-order": "The terminal has a sale without an order.",
   "alarm.sale-without-order-unclear":
     "Nobody can tell whether the terminal has a sale without an order.",

@@ -95,7 +95,7 @@ export default {
     "Annulé sur le terminal seulement ; la passerelle a toujours la commande.",
   "trouble.reversed-at-terminal-only.todo":
     "Annulez ou remboursez-la dans le compte marchand de la passerelle, puis marquez-la comme vue.",
-  "trouble.sales-without-order": "Ventes sans commande à traiter : {count}",
+  "trouble.sales-without-order": "Transactions non rattachées à traiter : {count}",
   "trouble.sales-without-order.todo":
     "Regardez le journal du terminal ; marquez-les comme vues, sous « {doubt} ».",
   "trouble.differences": "Écarts avec le journal à traiter : {count}",
@@ -155,6 +155,12 @@ export default {
   "alarm.charged-without-delivery": "Débité, sans confirmation que le produit est sorti.",
   "alarm.charged-beyond-goods": "Le terminal a débité plus que les produits sortis.",
   "alarm.charge-unread": "Une commande est débitée et la borne l’ignore.",
+  "alarm.unmatched-transaction":
+    "Le terminal a une transaction qui n’est rattachée à aucune commande avec certitude : il est interrogé.",
+  "alarm.unmatched-transaction.held":
+    "Le terminal garde une transaction qui n’est rattachée à aucune commande avec certitude.",
+  "alarm.unmatched-transaction.unclear":
+    "Nul ne sait si le terminal garde une transaction non rattachée.",
   "alarm.sale-without-order": "Le terminal a une vente sans commande.",
   "alarm.sale-without-order-unclear": "Nul ne sait si le terminal a une vente sans commande.",
   "alarm.unexpected-report": "Le terminal a signalé un résultat qu’aucune commande n’a demandé.",

@@ -163,12 +163,12 @@ export default {
   "lost.once.sentence":
     "Festgehalten wird: Sie haben nachgesehen, und das Gateway hat von Bestellung {orderId} ({amount}) keine Kopien außer den genannten. Eine Kopie, die da ist, wird vorher storniert oder erstattet.",
   "lost.more": "Es gibt weitere; sie erscheinen, wenn diese geklärt sind.",
-  "strays.title": "Verkäufe ohne Bestellung",
-  "strays.words":
-    "Das Terminal meldete ein Ergebnis, das keine Bestellung verlangt hat. Sehen Sie in seinem Journal nach; geben Sie das Geld dort zurück, wenn niemand Ware bekam.",
-  "strays.held": "ist gespeichert",
-  "strays.open": "wird gerade erfragt",
-  "strays.unclear": "nicht zu klären",
+  "unmatched.title": "Nicht zugeordnete Transaktionen",
+  "unmatched.words":
+    "Das Terminal hat eine Transaktion, die sich keiner Bestellung sicher zuordnen lässt. Sehen Sie in seinem Journal nach; geben Sie das Geld dort zurück, wenn niemand Ware bekam.",
+  "unmatched.held": "ist gespeichert",
+  "unmatched.open": "wird gerade erfragt",
+  "unmatched.unclear": "nicht zu klären",
   "differences.title": "Differenzen",
   "differences.end-of-day": "Kassenschnitt",
   "differences.receipt-jump": "Fehlende Belegnummern",

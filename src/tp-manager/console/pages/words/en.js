@@ -161,12 +161,12 @@ export default {
   "lost.once.sentence":
     "Is kept: you have looked, and the gateway has no copies of order {orderId} ({amount}) besides those that it has named. A copy that is there is cancelled or refunded first.",
   "lost.more": "There are others; they appear when these are settled.",
-  "strays.title": "Sales without an order",
-  "strays.words":
-    "The terminal told a result that no order asked for. Look at the terminal's journal; return the money there if nobody got goods for it.",
-  "strays.held": "is stored",
-  "strays.open": "is being asked about",
-  "strays.unclear": "nobody can tell",
+  "unmatched.title": "Unmatched transactions",
+  "unmatched.words":
+    "The terminal has a transaction, and nobody can say for certain whose it is. Look at the terminal's journal; return the money there if nobody got goods for it.",
+  "unmatched.held": "is stored",
+  "unmatched.open": "is being asked about",
+  "unmatched.unclear": "nobody can tell",
   "differences.title": "Differences",
   "differences.end-of-day": "End of day",
   "differences.receipt-jump": "Missing receipt numbers",

@@ -163,12 +163,12 @@ export default {
   "lost.once.sentence":
     "Est consigné : vous avez regardé, et la passerelle n’a pas de copie de la commande {orderId} ({amount}) hors celles qu’elle a nommées. Une copie qui existe est d’abord annulée ou remboursée.",
   "lost.more": "Il y en a d’autres ; elles apparaissent quand celles-ci sont réglées.",
-  "strays.title": "Ventes sans commande",
-  "strays.words":
-    "Le terminal a donné un résultat qu’aucune commande n’a demandé. Regardez son journal ; rendez l’argent là si personne n’a reçu de marchandise.",
-  "strays.held": "est gardée",
-  "strays.open": "est en cours de vérification",
-  "strays.unclear": "impossible à dire",
+  "unmatched.title": "Transactions non rattachées",
+  "unmatched.words":
+    "Le terminal a une transaction qui n’est rattachée à aucune commande avec certitude. Regardez son journal ; rendez l’argent là si personne n’a reçu de marchandise.",
+  "unmatched.held": "est gardée",
+  "unmatched.open": "est en cours de vérification",
+  "unmatched.unclear": "impossible à dire",
   "differences.title": "Différences",
   "differences.end-of-day": "Télécollecte",
   "differences.receipt-jump": "Numéros de reçu manquants",

@@ -333,6 +333,7 @@ export default {
   "acts.say.hold": "Updates anhalten, bis jemand sie wieder zulässt",
   "acts.say.holdUntil": "Updates anhalten bis {day}",
   "acts.say.unhold": "Updates wieder zulassen",
+  "acts.say.seen.unmatched": "Als gesehen markieren: Nicht zugeordnete Transaktionen ({count})",
   "acts.say.seen.stray": "Als gesehen markieren: Verkäufe ohne Bestellung ({count})",
   "acts.say.seen.difference": "Als gesehen markieren: Abweichungen vom Journal ({count})",
   "acts.say.seen.alarm": "Als gesehen markieren: Alarme ({count})",

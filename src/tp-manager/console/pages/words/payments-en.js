@@ -319,6 +319,7 @@ export default {
   "acts.say.hold": "Hold updates until somebody lets them in again",
   "acts.say.holdUntil": "Hold updates until {day}",
   "acts.say.unhold": "Hold updates no longer",
+  "acts.say.seen.unmatched": "Mark as seen: unmatched transactions ({count})",
   "acts.say.seen.stray": "Mark as seen: sales without an order ({count})",
   "acts.say.seen.difference": "Mark as seen: differences from the journal ({count})",
   "acts.say.seen.alarm": "Mark as seen: alarms ({count})",

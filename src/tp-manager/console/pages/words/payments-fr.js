@@ -330,6 +330,7 @@ export default {
   "acts.say.hold": "Suspendre les mises à jour jusqu’à leur reprise par quelqu’un",
   "acts.say.holdUntil": "Suspendre les mises à jour jusqu’au {day}",
   "acts.say.unhold": "Reprendre les mises à jour",
+  "acts.say.seen.unmatched": "Marquer comme vu : transactions non rattachées ({count})",
   "acts.say.seen.stray": "Marquer comme vu : ventes sans commande ({count})",
   "acts.say.seen.difference": "Marquer comme vu : écarts avec le journal ({count})",
   "acts.say.seen.alarm": "Marquer comme vu : alarmes ({count})",

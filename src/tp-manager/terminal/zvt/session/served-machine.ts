@@ -15,7 +15,7 @@ import type {
   SessionState,
   Step,
 } from "./session-state.ts";
-import { control, isSettlement, unexpectedReport, unjudged } from "./surprise-machine.ts";
+import { control, isSettlement, unjudged, unmatchedReport } from "./surprise-machine.ts";
 
 export function servedMessage(before: Served, input: MessageInput): Step {
   const { name } = input.message;
@@ -91,7 +91,7 @@ function unreadableReport(state: Served, bytes: string): Step {
 }
 
 function notAllowed(state: SessionState, arrived: Message): Step {
-  if (arrived.name === "status-information") return unexpectedReport(state, arrived);
+  if (arrived.name === "status-information") return unmatchedReport(state, arrived);
   return {
     state,
     outputs: [note(`not expected here: ${control(arrived)}`), answer(unknownCommand)],

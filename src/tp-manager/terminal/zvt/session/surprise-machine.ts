@@ -14,7 +14,7 @@ export function unsolicited(
   switch (arrived.name) {
     case "status-information":
       if (problem === null && isSettlement(arrived)) return answerOnly(state, accept, "totals");
-      return unexpectedReport(state, arrived);
+      return unmatchedReport(state, arrived);
     case "intermediate-status":
     case "print-line":
     case "print-text-block":
@@ -29,7 +29,7 @@ export function unsolicited(
 }
 
 /** docs/design.md 3.4: a report with no payment running is refused, the terminal reverses. */
-export function unexpectedReport(state: SessionState, arrived: Message): Step {
+export function unmatchedReport(state: SessionState, arrived: Message): Step {
   const outputs: SessionOutput[] = [
     answer(processingError),
     { output: "unexpected", message: arrived },

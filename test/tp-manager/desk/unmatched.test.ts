@@ -3,30 +3,28 @@ import type {
   LastTransaction,
   TelecollectionEnd,
 } from "../../../src/tp-manager/terminal/terminal.ts";
-import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { baseline, declined, identity, report } from "../../support/reports.ts";
 import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
 
-const stray = report({ amountMinor: 1250, receiptNumber: "0042", traceNumber: "000077" });
-const stored = (told = stray): LastTransaction => ({ kind: "transaction", report: told });
+const told = report({ amountMinor: 1250, receiptNumber: "0042", traceNumber: "000077" });
+const stored = (one = told): LastTransaction => ({ kind: "transaction", report: one });
 
 /** The terminal reports a sale although nothing runs, and has `last` stored afterwards. */
 function surprised(last: LastTransaction, at = house()): House {
   at.start();
   at.terminal.last = last;
-  at.terminal.tell({ type: "unexpected-report", report: stray });
+  at.terminal.tell({ type: "unmatched-report", report: told });
   return at;
 }
 
 const findings = (at: House) => at.journal.terminalLog.strays(9).map(({ finding }) => finding);
-const alarms = (at: House) =>
-  at.hub.source.alarms(9).map(({ data }) => ("alarm" in data ? data.alarm : ""));
 
-describe("a result that no order asked for (docs/design.md 3.4)", () => {
+describe("an unmatched transaction (docs/design.md 3.4)", () => {
   test("is on disk and told at once, and read again after a crash", async () => {
     const at = surprised(baseline.last);
     expect(findings(at)).toEqual(["open"]);
-    expect(alarms(at)).toEqual(["unexpected-report"]);
+    expect(alarms(at)).toEqual(["unmatched-transaction"]);
     // The hand-over of the start reads the journal a moment later.
     await at.clock.advance(0);
     at.close();
@@ -45,12 +43,16 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     expect(at.hub.source.alarms(1)).toMatchObject([
       {
         data: {
-          alarm: "sale-without-order",
-          message: "the terminal holds a sale that no order asked for: receipt 0042, 12.50 EUR",
+          alarm: "unmatched-transaction",
+          finding: "held",
+          formerly: "sale-without-order",
+          message: "the terminal holds an unmatched sale: receipt 0042, 12.50 EUR",
         },
       },
     ]);
-    expect(at.listings.unexpectedReports(9)).toMatchObject([{ report: { receiptNumber: "0042" } }]);
+    expect(at.listings.unmatchedTransactions(9)).toMatchObject([
+      { report: { receiptNumber: "0042" } },
+    ]);
   });
 
   test("is not gone when the journal lacks what was sold since", async () => {
@@ -72,7 +74,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     at.terminal.last = baseline.last;
     await at.clock.advance(10_000);
     expect(findings(at)).toEqual(["gone"]);
-    expect(alarms(at)).toEqual(["unexpected-report"]);
+    expect(alarms(at)).toEqual(["unmatched-transaction"]);
   });
 
   const closings: [string, TelecollectionEnd, string][] = [
@@ -130,7 +132,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     at.terminal.prepare = () => ready;
     const answer = pay(at, request("A-1"));
     await at.clock.advance(0);
-    at.terminal.tell({ type: "unexpected-report", report: stray });
+    at.terminal.tell({ type: "unmatched-report", report: told });
     resolve(baseline);
     expect((await answer).body).toMatchObject({
       status: "Failed",
@@ -145,14 +147,14 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     const at = house();
     at.start();
     at.terminal.script = (order, observer) => {
-      at.terminal.tell({ type: "unexpected-report", report: stray });
+      at.terminal.tell({ type: "unmatched-report", report: told });
       at.terminal.last = stored(report());
       return approves(order, observer);
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
     await at.clock.advance(15_000);
     expect(findings(at)).toEqual(["unclear"]);
-    expect(alarms(at)[0]).toBe("sale-without-order-unclear");
+    expect(alarms(at)[0]).toBe("unmatched-transaction unclear");
   });
 
   test("is asked about as soon as the terminal can be reached", async () => {
@@ -170,7 +172,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     const at = house();
     await pay(at, request("A-1"));
     at.start();
-    at.terminal.tell({ type: "unexpected-report", report: report() });
+    at.terminal.tell({ type: "unmatched-report", report: report() });
     at.terminal.last = stored(report());
     await at.clock.advance(15_000);
     expect(findings(at)).toEqual(["known"]);
@@ -182,11 +184,11 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     at.terminal.script = () => Promise.resolve(lost("line broken"));
     at.terminal.last = stored(report());
     await pay(at, request("A-1"));
-    at.terminal.tell({ type: "unexpected-report", report: report() });
+    at.terminal.tell({ type: "unmatched-report", report: report() });
     await at.clock.advance(60_000);
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
     expect(findings(at)).toEqual(["known"]);
-    expect(alarms(at)).not.toContain("sale-without-order");
+    expect(alarms(at)).not.toContain("unmatched-transaction held");
   });
 
   test("waits for its own terminal until another one is accepted", async () => {
@@ -198,7 +200,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     at.desk.gate.accept();
     await at.clock.advance(0);
     expect(findings(at)).toEqual(["unclear"]);
-    expect(alarms(at)[0]).toBe("sale-without-order-unclear");
+    expect(alarms(at)[0]).toBe("unmatched-transaction unclear");
     expect(outcome(await pay(at, request("A-1")))).toBe("Failed");
   });
 
@@ -214,7 +216,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
 
   test("told again and again is one", async () => {
     const at = surprised(stored());
-    for (let i = 0; i < 5; i++) at.terminal.tell({ type: "unexpected-report", report: stray });
+    for (let i = 0; i < 5; i++) at.terminal.tell({ type: "unmatched-report", report: told });
     await at.clock.advance(20_000);
     expect(findings(at)).toEqual(["held"]);
   });
@@ -222,18 +224,18 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
   test("told again after it was found in the terminal keeps no sale waiting again", async () => {
     const at = surprised(stored());
     await at.clock.advance(20_000);
-    at.terminal.tell({ type: "unexpected-report", report: stray });
+    at.terminal.tell({ type: "unmatched-report", report: told });
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
     await at.clock.advance(20_000);
     expect(findings(at)).toEqual(["held"]);
-    expect(alarms(at)).toEqual(["sale-without-order", "unexpected-report"]);
+    expect(alarms(at)).toEqual(["unmatched-transaction held", "unmatched-transaction"]);
   });
 
   test("that was gone and is told again is asked about again", async () => {
     const at = surprised(baseline.last);
     await at.clock.advance(10_000);
     at.terminal.last = stored();
-    at.terminal.tell({ type: "unexpected-report", report: stray });
+    at.terminal.tell({ type: "unmatched-report", report: told });
     await at.clock.advance(20_000);
     expect(findings(at)).toEqual(["held", "gone"]);
   });
@@ -241,7 +243,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
   test("that is not good is kept, and nothing waits for it", async () => {
     const at = house();
     at.start();
-    at.terminal.tell({ type: "unexpected-report", report: declined() });
+    at.terminal.tell({ type: "unmatched-report", report: declined() });
     expect(findings(at)).toEqual(["not-good"]);
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
   });
@@ -257,7 +259,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     at.journal.terminalLog.endStray = end;
     await at.clock.advance(15_000);
     expect(findings(at)).toEqual(["gone"]);
-    expect(at.desk.strayAsked).toBe(false);
+    expect(at.desk.unmatchedAsked).toBe(false);
   });
 
   test("is told and asked about even when the journal takes nothing", async () => {
@@ -268,10 +270,10 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
     at.journal.terminalLog.keepStray = () => {
       throw new Error("disk full");
     };
-    for (let i = 0; i < 5; i++) at.terminal.tell({ type: "unexpected-report", report: stray });
+    for (let i = 0; i < 5; i++) at.terminal.tell({ type: "unmatched-report", report: told });
     await at.clock.advance(20_000);
-    expect(alarms(at)).toContain("sale-without-order");
-    expect(alarms(at).filter((alarm) => alarm === "unexpected-report")).toHaveLength(1);
+    expect(alarms(at)).toContain("unmatched-transaction held");
+    expect(alarms(at).filter((alarm) => alarm === "unmatched-transaction")).toHaveLength(1);
     at.journal.terminalLog.keepStray = keep;
     await at.clock.advance(20_000);
     expect(findings(at)).toEqual(["held"]);
