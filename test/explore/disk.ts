@@ -32,6 +32,7 @@ export function begin(world: World, order: string, baseline: Baseline): number {
 /** The steps that the matcher reads; those with a report keep it as a record. */
 const steps: Partial<Record<AttemptInput["input"], string>> = {
   report: "report",
+  interrupted: "interrupted",
   "second-sale": "second-sale",
   "proved-charged": "recovery-charged",
   "proved-not-charged": "recovery-not-charged",

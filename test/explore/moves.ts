@@ -111,7 +111,7 @@ function waits(world: World, connector: Connector, moves: Move[]): void {
     if (wait === null || !isOver) continue;
     const next = copyOf(world);
     connector.waited(next, inquiry);
-    if (wait === "limit") next.device.second += T4_MS / 1_000 + 1;
+    if (wait === "limit") passLimit(next);
     const says = wait === "limit" ? "the payment's own time limit passes" : "the pause passes";
     moves.push({
       by: "connector",
@@ -120,6 +120,12 @@ function waits(world: World, connector: Connector, moves: Move[]): void {
       ...(about === "attempt" ? { waited: { wait, attempt: index } } : {}),
     });
   }
+}
+
+/** What is stored at all is stored within the limit (fresh-storage); a little later sales go on. */
+function passLimit({ device }: World): void {
+  device.second += (T4_MS + 20_000) / 1_000;
+  device.mayBeLate = null;
 }
 
 /** Locks are cured when nothing uses the terminal and nothing is asked about. */

@@ -10,7 +10,7 @@ import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
 import { reversalBeganAtMs } from "../attempts/steps.ts";
 import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 import type { Source } from "./answer.ts";
-import { compareReports } from "./comparison.ts";
+import { compareReports, compareStored, sameTerminal } from "./comparison.ts";
 import { askedOf, saleLimitMs } from "./doubt.ts";
 import { unfitFor } from "./facts.ts";
 import { isFromPayment } from "./own-time.ts";
@@ -71,15 +71,17 @@ export function fitOfSale(attempt: Attempt, found: Found, events: readonly Attem
 }
 
 /** Whether the reversal of the attempt's sale, whose end nobody heard, can be the record. */
-export function fitOfReversal(
+export function isFitOfReversal(
   { state }: Attempt,
-  { record, limitMs }: Found,
+  { record, limitMs, identity }: Found,
   events: readonly AttemptStep[],
-): Fit {
-  if (!isInDoubt(state) || !("sale" in state)) return no;
-  return fitsReversal(state, record, { sentAtMs: reversalBeganAtMs(events), limitMs })
-    ? "timely"
-    : no;
+): boolean {
+  if (!isInDoubt(state) || !("sale" in state)) return false;
+  const { baseline } = state;
+  if (!sameTerminal(baseline.identity, identity)) return false;
+  const wasThere = compareStored(baseline.last, { kind: "transaction", report: record }) === "same";
+  const sentAtMs = reversalBeganAtMs(events);
+  return !wasThere && fitsReversal(state, record, { sentAtMs, limitMs });
 }
 
 /** A terminal that names no original stores its reversal like a sale. */

@@ -34,7 +34,7 @@ export interface RecordStore {
 /** The journal as the matcher reads it; all of it is indexed. */
 export interface JournalView
   extends Omit<RecordStore, "sharingTrace">,
-    Pick<AttemptStore, "events" | "read" | "orderOf" | "nextCommand"> {
+    Pick<AttemptStore, "events" | "read" | "orderOf" | "nextCommand" | "unfinished"> {
   /** An end of day may have run since the attempt was begun. */
   wasClosedAfter(attempt: Attempt): boolean;
 }

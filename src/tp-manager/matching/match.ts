@@ -6,6 +6,7 @@ import {
   isNotCharged,
   saleOf,
 } from "../attempts/payment.ts";
+import { REVERSAL_BEGINS, reversalBeganAtMs } from "../attempts/steps.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import {
   type Answer,
@@ -16,7 +17,7 @@ import {
   whyInWords,
 } from "./answer.ts";
 import type { Assumption, Assumptions } from "./assumptions.ts";
-import { type Fit, type Found, fitOfReversal, fitOfSale, isNeverSent } from "./candidates.ts";
+import { type Fit, type Found, fitOfSale, isFitOfReversal, isNeverSent } from "./candidates.ts";
 import {
   compareReports,
   compareStored,
@@ -217,7 +218,7 @@ const CLOCK_SLACK_MS = 3_600_000;
 /**
  * Attempts that can have produced the record: back to the command before which the terminal had
  * shown something else and no earlier one was still running, or a day and a half beyond the
- * record's own time. No number limits them.
+ * record's own time. No number limits them. A reversal in doubt is one whenever its sale was made.
  */
 function candidatesOf(found: Found, view: JournalView): Candidates {
   const { record, identity, limitMs } = found;
@@ -226,6 +227,8 @@ function candidatesOf(found: Found, view: JournalView): Candidates {
   let newest: Attempt | undefined;
   /** When the oldest command so far found something else stored. */
   let shownOtherMs = Number.NEGATIVE_INFINITY;
+  /** When the oldest command so far found the record itself stored. */
+  let wasThereMs = Number.POSITIVE_INFINITY;
   const fromMs = momentOf(found) - SLACK_MS;
   for (const attempt of view.sent()) {
     const { baseline, startedAtMs, transactionId } = attempt;
@@ -238,28 +241,49 @@ function candidatesOf(found: Found, view: JournalView): Candidates {
     const asStored = compareStored(baseline.last, { kind: "transaction", report: record });
     const wasThere = asStored === "same";
     // Then later commands did not make it either.
-    if (wasThere) fitting.length = 0;
+    if (wasThere) {
+      fitting.length = 0;
+      wasThereMs = startedAtMs;
+    }
     // Its sale would have been stored before a later command found something else.
     const overMs = endOf(attempt, events, limitMs) + limitMs;
     if (wasThere || overMs < shownOtherMs) continue;
-    for (const as of ["sale", "reversal"] as const) {
-      const fit = (as === "sale" ? fitOfSale : fitOfReversal)(attempt, found, events);
-      if (typeof fit === "string") fitting.push({ attempt, as, fit });
-      else if (fit.but !== null) near.push({ attempt, but: fit.but });
-    }
+    const fit = fitOfSale(attempt, found, events);
+    if (typeof fit === "string") fitting.push({ attempt, as: "sale", fit });
+    else if (fit.but !== null) near.push({ attempt, but: fit.but });
     if (asStored === "different") shownOtherMs = Math.max(shownOtherMs, startedAtMs);
+  }
+  for (const attempt of view.unfinished()) {
+    const events = view.events(attempt.transactionId);
+    const isBehind = (reversalBeganAtMs(events) ?? 0) >= wasThereMs;
+    const isOver = endOf(attempt, events, limitMs) + limitMs < shownOtherMs;
+    if (isBehind || isOver || !isFitOfReversal(attempt, found, events)) continue;
+    fitting.push({ attempt, as: "reversal", fit: "timely" });
   }
   return { fitting, near, newest, owner: undefined };
 }
 
-/** When the command was left alone at the latest: its end, or the loss of it. */
+/** A command begins so long after its baseline was read, at the most. */
+const BASELINE_AGE_MS = 15_000;
+const losses = ["end-lost", "interrupted"];
+
+/**
+ * When the newest command of an attempt was left alone at the latest: its end, or the loss of it.
+ * A verdict about it that came later does not move that.
+ */
 function endOf(
-  { startedAtMs, endedAtMs }: Attempt,
+  { startedAtMs, state }: Attempt,
   events: readonly AttemptStep[],
   limitMs: number,
 ): number {
-  const lost = events.findLast(({ kind }) => kind === "end-lost");
-  return endedAtMs ?? lost?.atMs ?? startedAtMs + limitMs;
+  const end = events.findLast(
+    ({ kind }) => kind.startsWith("end-") || kind === REVERSAL_BEGINS || losses.includes(kind),
+  );
+  const atMs = end?.atMs ?? startedAtMs;
+  if (end === undefined || end.kind === REVERSAL_BEGINS) return atMs + limitMs + BASELINE_AGE_MS;
+  // The time limit was over when the terminal was asked, and no later baseline is older than that.
+  const wasAsked = losses.includes(end.kind) && isNotCharged(state);
+  return wasAsked ? atMs : atMs + BASELINE_AGE_MS;
 }
 
 /** Epoch milliseconds: the record's own moment; without one that of its arrival. */

@@ -17,7 +17,10 @@ import type { Learned } from "./learned.ts";
 import { knownAs, match } from "./match.ts";
 
 interface MatcherParts {
-  readonly attempts: Pick<AttemptStore, "events" | "read" | "orderOf" | "nextCommand">;
+  readonly attempts: Pick<
+    AttemptStore,
+    "events" | "read" | "orderOf" | "nextCommand" | "unfinished"
+  >;
   readonly records: Omit<RecordStore, "sharingTrace">;
   readonly terminalLog: Pick<TerminalLog, "telecollectionSince">;
   readonly terminal: Pick<TerminalFacts, "capabilities">;
@@ -42,6 +45,7 @@ export class Matcher {
       read: (transactionId) => attempts.read(transactionId),
       orderOf: (transactionId) => attempts.orderOf(transactionId),
       nextCommand: (transactionId) => attempts.nextCommand(transactionId),
+      unfinished: () => attempts.unfinished(),
       wasClosedAfter: ({ startedAtMs, transactionId }) =>
         terminalLog.telecollectionSince(startedAtMs, transactionId) !== undefined,
     };
