@@ -5,7 +5,7 @@ import type { Look } from "../../src/tp-manager/matching/facts.ts";
 import type { Conclusion, Verdict } from "../../src/tp-manager/matching/table.ts";
 import type { Baseline, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { identityOf, lastOf } from "./device.ts";
-import { begin, keepStep, keepStray } from "./disk.ts";
+import { begin, keepStep, keepUnmatched } from "./disk.ts";
 import { entryOf } from "./entry-reports.ts";
 import { Evidence } from "./evidence.ts";
 import { CONFIRM_MS, type Judges, T4_MS } from "./judges.ts";
@@ -100,18 +100,18 @@ export class Connector {
 
   /** As the product's `Unmatched.found`: what the payment would hide is asked about first. */
   #finds(world: World, baseline: Baseline): boolean {
-    const { strays, attempts } = world.disk;
+    const { unmatched, attempts } = world.disk;
     const answer = this.#evidence.newSale(world, baseline);
     if (!answer || baseline.last.kind !== "transaction") return false;
     const { report } = baseline.last;
-    const newest = strays.at(-1);
+    const newest = unmatched.at(-1);
     const isKept = newest !== undefined && this.#judges.isSame(newest.report, report);
     // Nothing more can be found out about a record that is told without a name each time.
     if (!isKept && newest?.report === report && newest.finding !== "open") return false;
     const isInDoubt = attempts.some(({ state }) => state.phase === "in-doubt");
-    if (candidatesIn(answer).length > 0 || isInDoubt) return this.#stray(world, report);
+    if (candidatesIn(answer).length > 0 || isInDoubt) return this.#unmatched(world, report);
     if (isKept) return false;
-    keepStray(world, report, "unclear");
+    keepUnmatched(world, report, "unclear");
     alarm(world, "sale-without-order-unclear");
     return false;
   }
@@ -137,7 +137,7 @@ export class Connector {
     if (entry !== null) disk.heardOf.push(entry);
     if (ram.run === null) {
       line.message = { to: "terminal", what: "refuse" };
-      this.#stray(world, report);
+      this.#unmatched(world, report);
       return "no payment runs, refuse";
     }
     const { state, heard } = attemptOf(world, ram.run);
@@ -209,8 +209,8 @@ export class Connector {
       const now = attemptOf(world, index);
       if (now.state.phase === "in-doubt") ask(world, "attempt", index, !now.asked);
     }
-    for (const [index, { finding }] of disk.strays.entries()) {
-      if (finding === "open") ask(world, "stray", index, true);
+    for (const [index, { finding }] of disk.unmatched.entries()) {
+      if (finding === "open") ask(world, "unmatched", index, true);
     }
   }
 
@@ -221,7 +221,7 @@ export class Connector {
     return ram.inquiries.length === 0 || ram.isLockedOut;
   }
 
-  /** Questions that one look answers: a stray comes last. */
+  /** Questions that one look answers: an unmatched transaction comes last. */
   due({ ram }: World): Inquiry[] {
     const open = ram.inquiries.filter(({ waits }) => waits === null);
     const isAbout = ram.inquiries.some(({ about }) => about === "attempt");
@@ -266,7 +266,7 @@ export class Connector {
   #conclude(world: World, inquiry: Inquiry, conclusion: Conclusion): void {
     const { ram } = world;
     ram.inquiries = ram.inquiries.filter((each) => each !== inquiry);
-    if (inquiry.about === "stray") this.#found(world, inquiry.index, conclusion);
+    if (inquiry.about === "unmatched") this.#found(world, inquiry.index, conclusion);
     else this.#settle(world, inquiry.index, conclusion);
   }
 
@@ -285,12 +285,12 @@ export class Connector {
   }
 
   #found(world: World, id: number, { verdict, because }: Conclusion): void {
-    const stray = world.disk.strays[id];
-    if (!stray) return;
+    const unmatched = world.disk.unmatched[id];
+    if (!unmatched) return;
     let finding: string = verdict;
     for (const effect of verdict === "held" ? this.#evidence.effectsOf(world, id) : []) {
       const index = Number(effect.attempt.transactionId);
-      const { report } = stray;
+      const { report } = unmatched;
       if (effect.effect === "charge") {
         finding = "known";
         this.#advance(world, index, { input: "found-charged", report, because });
@@ -300,7 +300,7 @@ export class Connector {
         alarm(world, "payment-unknown");
       } else alarm(world, "order-charged-twice");
     }
-    world.disk.strays[id] = { ...stray, finding };
+    world.disk.unmatched[id] = { ...unmatched, finding };
     if (finding === "held") alarm(world, "sale-without-order");
     if (finding === "unclear") alarm(world, "sale-without-order-unclear");
   }
@@ -323,13 +323,13 @@ export class Connector {
   }
 
   /** Keeps a sale that no order is known for, and asks about it; false: that is done already. */
-  #stray(world: World, report: TransactionReport): boolean {
-    const newest = world.disk.strays.at(-1);
+  #unmatched(world: World, report: TransactionReport): boolean {
+    const newest = world.disk.unmatched.at(-1);
     const isOpen = newest?.finding === "open" || newest?.finding === "held";
     if (newest && isOpen && this.#judges.isSame(newest.report, report)) return false;
-    const id = keepStray(world, report, "open");
+    const id = keepUnmatched(world, report, "open");
     alarm(world, "unexpected-report");
-    ask(world, "stray", id, true);
+    ask(world, "unmatched", id, true);
     return true;
   }
 
@@ -354,7 +354,7 @@ const LOOKS_MAX = 8;
 const because = "each look shows something else";
 const givenUp = {
   attempt: { verdict: "unsettled", because },
-  stray: { verdict: "unclear", because },
+  unmatched: { verdict: "unclear", because },
 } as const;
 
 const ends = {

@@ -57,13 +57,13 @@ export function keepStep(
 }
 
 /** A transaction that belongs to no attempt for certain. Returns its number. */
-export function keepStray(world: World, report: TransactionReport, finding: string): number {
-  const { attempts, closings, strays } = world.disk;
+export function keepUnmatched(world: World, report: TransactionReport, finding: string): number {
+  const { attempts, closings, unmatched } = world.disk;
   const since = { attempts: attempts.length, closings: closings.length };
   const identity = identityOf(world.device);
-  strays.push({ report, identity, atMs: nowMs(world), ...since, finding });
-  keepRecord(world, report, null, "stray");
-  return strays.length - 1;
+  unmatched.push({ report, identity, atMs: nowMs(world), ...since, finding });
+  keepRecord(world, report, null, "unmatched");
+  return unmatched.length - 1;
 }
 
 /** A record without a name is none. */

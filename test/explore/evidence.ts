@@ -1,6 +1,6 @@
 import type { Attempt } from "../../src/tp-manager/attempts/payment.ts";
 import { isInDoubt } from "../../src/tp-manager/attempts/phase-table.ts";
-import type { StrayRow } from "../../src/tp-manager/attempts/terminal-log.ts";
+import type { UnmatchedRow } from "../../src/tp-manager/attempts/terminal-log.ts";
 import type { Answer } from "../../src/tp-manager/matching/answer.ts";
 import { assumptionsOf } from "../../src/tp-manager/matching/assumptions.ts";
 import { type Effect, toldOtherwise } from "../../src/tp-manager/matching/effects.ts";
@@ -11,7 +11,7 @@ import type { Conclusion, Verdict } from "../../src/tp-manager/matching/table.ts
 import type { Baseline, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { DiskJournal } from "./journal.ts";
 import { type Judges, T4_MS } from "./judges.ts";
-import { type Inquiry, nowMs, type StoredStray, type World } from "./world.ts";
+import { type Inquiry, nowMs, type StoredUnmatched, type World } from "./world.ts";
 
 const terminal = {
   capabilities: {
@@ -37,10 +37,10 @@ export class Evidence {
 
   judge(world: World, { about, index, earlier }: Inquiry, look: Look): Verdict {
     const { journal, knowledge } = this.#of(world);
-    if (about === "stray") {
+    if (about === "unmatched") {
       const row = rowOf(world, index);
-      const doubt = this.#judges.doubtOfStray(row, times);
-      return this.#judges.judge(doubt, look, knowledge.ofStray(row), earlier);
+      const doubt = this.#judges.doubtOfUnmatched(row, times);
+      return this.#judges.judge(doubt, look, knowledge.ofUnmatched(row), earlier);
     }
     const attempt = at(journal, index);
     const doubt = doubtAbout(world, attempt, knowledge);
@@ -64,19 +64,19 @@ export class Evidence {
     return this.#of(world).matcher.newSale(baseline);
   }
 
-  /** An open stray that can be the late report of an order which was told as not charged. */
+  /** An open unmatched that can be the late report of an order which was told as not charged. */
   mayBeLate(world: World, order: string): boolean {
     const { ram } = world;
     return ram.inquiries.some(
       ({ about, index }) =>
-        about === "stray" && toldOtherwise(this.#whose(world, index)).includes(order),
+        about === "unmatched" && toldOtherwise(this.#whose(world, index)).includes(order),
     );
   }
 
-  /** What follows when the terminal keeps a stray. */
-  effectsOf(world: World, stray: number): Effect[] {
+  /** What follows when the terminal keeps an unmatched transaction. */
+  effectsOf(world: World, unmatched: number): Effect[] {
     const { journal } = this.#of(world);
-    return this.#judges.effectsOf(this.#whose(world, stray), journal);
+    return this.#judges.effectsOf(this.#whose(world, unmatched), journal);
   }
 
   #whose(world: World, index: number): Answer {
@@ -102,8 +102,8 @@ function at(journal: DiskJournal, index: number): Attempt {
   return attempt;
 }
 
-function rowOf({ disk }: World, id: number): StrayRow {
-  return { ...(disk.strays[id] as StoredStray), id, isUnmatched: false };
+function rowOf({ disk }: World, id: number): UnmatchedRow {
+  return { ...(disk.unmatched[id] as StoredUnmatched), id, isOfNoOrder: false };
 }
 
 function doubtAbout({ left }: World, attempt: Attempt, knowledge: Knowledge): Doubt {

@@ -7,7 +7,7 @@ import type {
 } from "../../src/tp-manager/attempts/payment.ts";
 import { saleOf } from "../../src/tp-manager/attempts/payment.ts";
 import { isInDoubt } from "../../src/tp-manager/attempts/phase-table.ts";
-import type { StrayRow, TerminalLog } from "../../src/tp-manager/attempts/terminal-log.ts";
+import type { TerminalLog, UnmatchedRow } from "../../src/tp-manager/attempts/terminal-log.ts";
 import type { NamedRecord } from "../../src/tp-manager/matching/comparison.ts";
 import type { KnownRecord, RecordStore } from "../../src/tp-manager/matching/journal-view.ts";
 import { AMOUNT_MINOR } from "./entry-reports.ts";
@@ -18,13 +18,13 @@ type Attempts = Pick<
   "events" | "read" | "orderOf" | "nextCommand" | "unfinished" | "latest" | "ofOrder"
 >;
 type Records = Omit<RecordStore, "sharingTrace">;
-type Strays = Pick<
+type Unmatched = Pick<
   TerminalLog,
-  "telecollectionSince" | "straysSince" | "soldSinceStray" | "closedSinceStray"
+  "telecollectionSince" | "unmatchedSince" | "soldSinceUnmatched" | "closedSinceUnmatched"
 >;
 
 /** The disk of a world as the product reads its journal. An attempt's id is its place. */
-export class DiskJournal implements Attempts, Records, Strays {
+export class DiskJournal implements Attempts, Records, Unmatched {
   readonly #disk: World["disk"];
 
   constructor({ disk }: World) {
@@ -96,23 +96,23 @@ export class DiskJournal implements Attempts, Records, Strays {
     return { id: 1, startedAtMs: this.#disk.closings.at(-1) ?? 0, result: null };
   }
 
-  straysSince(transactionId: string): StrayRow[] {
+  unmatchedSince(transactionId: string): UnmatchedRow[] {
     const since = ({ attempts }: { attempts: number }): boolean => attempts > Number(transactionId);
-    return this.#disk.strays
-      .map((stray, id) => ({ ...stray, id, isUnmatched: false }))
+    return this.#disk.unmatched
+      .map((unmatched, id) => ({ ...unmatched, id, isOfNoOrder: false }))
       .filter(since)
       .reverse();
   }
 
-  soldSinceStray(id: number): boolean {
-    const { strays, attempts } = this.#disk;
-    const since = attempts.slice(strays[id]?.attempts);
+  soldSinceUnmatched(id: number): boolean {
+    const { unmatched, attempts } = this.#disk;
+    const since = attempts.slice(unmatched[id]?.attempts);
     return since.some(({ state }) => state.phase !== "not-charged");
   }
 
-  closedSinceStray(id: number): boolean {
-    const { strays, closings } = this.#disk;
-    return closings.length > (strays[id]?.closings ?? 0);
+  closedSinceUnmatched(id: number): boolean {
+    const { unmatched, closings } = this.#disk;
+    return closings.length > (unmatched[id]?.closings ?? 0);
   }
 
   #stored(transactionId: string): StoredAttempt | undefined {

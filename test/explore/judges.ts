@@ -6,7 +6,7 @@ import {
   mayBeAnotherSale,
   namesAnotherSale,
 } from "../../src/tp-manager/matching/comparison.ts";
-import { doubtOfStray } from "../../src/tp-manager/matching/doubt.ts";
+import { doubtOfUnmatched } from "../../src/tp-manager/matching/doubt.ts";
 import { effectsOf } from "../../src/tp-manager/matching/effects.ts";
 import type { Doubt, EarlierLook, Known, Look } from "../../src/tp-manager/matching/facts.ts";
 import { Matcher } from "../../src/tp-manager/matching/matcher.ts";
@@ -30,7 +30,7 @@ export interface Judges {
   readonly isSame: (a: TransactionReport, b: TransactionReport) => boolean;
   readonly judge: (doubt: Doubt, look: Look, known: Known, earlier: Look | null) => Verdict;
   readonly judgeByNext: (doubt: Doubt, known: Known) => Conclusion | undefined;
-  readonly doubtOfStray: typeof doubtOfStray;
+  readonly doubtOfUnmatched: typeof doubtOfUnmatched;
   readonly Matcher: typeof Matcher;
   readonly effectsOf: typeof effectsOf;
   /** A refusal under a lock ends a question. */
@@ -57,7 +57,7 @@ export const product: Judges = {
   judge: (doubt, look, known, earlier) =>
     judge(doubt, look, known, earlier && wholePauseAgo(earlier), CONFIRM_MS),
   judgeByNext,
-  doubtOfStray,
+  doubtOfUnmatched,
   Matcher,
   effectsOf,
   takesRefusals: false,

@@ -58,9 +58,9 @@ export const unknownRows: ReadonlyArray<{
   },
   {
     row: "the terminal reported a sale when nothing ran, and two orders were waiting for one",
-    applies: ({ disk: { attempts, strays } }, order) => {
+    applies: ({ disk: { attempts, unmatched } }, order) => {
       const own = attempts.findLastIndex((each) => each.order === order);
-      return strays.some(
+      return unmatched.some(
         ({ report, attempts: before }) =>
           report.good && own < before && attempts.slice(0, before).some(isOther(order)),
       );
@@ -248,7 +248,7 @@ function standing(world: World, order: string): number {
  */
 function isShown({ disk }: World, index: number): boolean {
   const shown = [
-    ...disk.strays.filter(({ finding }) => finding !== "open").map(({ report }) => report),
+    ...disk.unmatched.filter(({ finding }) => finding !== "open").map(({ report }) => report),
     ...disk.attempts.flatMap(({ baseline: { last } }) =>
       last.kind === "transaction" ? [last.report] : [],
     ),

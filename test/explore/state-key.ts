@@ -18,7 +18,7 @@ export class StateKeys {
       Object.values(rest).join(),
       this.#number(line.message),
       many(disk.attempts),
-      many(disk.strays),
+      many(disk.unmatched),
       many(disk.records),
       disk.closings.join(),
       disk.alarms.join(),

@@ -175,7 +175,7 @@ function first({ character, orders, losses, crashes, late, locks, quirks }: Scop
   return {
     device: newDevice(character),
     line: { message: null },
-    disk: { ...earlier(character), strays: [], closings: [], alarms: [], heardOf: [] },
+    disk: { ...earlier(character), unmatched: [], closings: [], alarms: [], heardOf: [] },
     ram: { run: null, baseline: null, inquiries: [], isCancelled: false, isLockedOut: false },
     kiosk: {
       request: null,

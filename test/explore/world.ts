@@ -33,7 +33,7 @@ type Message =
 /** The records that a crash leaves. */
 interface Disk {
   attempts: StoredAttempt[];
-  strays: StoredStray[];
+  unmatched: StoredUnmatched[];
   /** Every record that was told, the oldest first. */
   records: KnownRecord[];
   /** When an end of day was run. */
@@ -72,7 +72,7 @@ export interface Heard {
   readonly cut: boolean;
 }
 
-export interface StoredStray {
+export interface StoredUnmatched {
   readonly report: TransactionReport;
   readonly identity: TerminalIdentity;
   readonly atMs: number;
@@ -96,7 +96,7 @@ interface Ram {
 
 /** A question to the terminal that is not answered yet; the oldest one is asked. */
 export interface Inquiry {
-  readonly about: "attempt" | "stray";
+  readonly about: "attempt" | "unmatched";
   readonly index: number;
   /** Nothing is sold before it has ended. */
   readonly blocks: boolean;
@@ -139,7 +139,7 @@ export function copyOf({ device, line, disk, ram, kiosk, left }: World): World {
     disk: {
       ...disk,
       attempts: [...disk.attempts],
-      strays: [...disk.strays],
+      unmatched: [...disk.unmatched],
       records: [...disk.records],
       closings: [...disk.closings],
       alarms: [...disk.alarms],

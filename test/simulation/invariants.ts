@@ -237,7 +237,7 @@ function wasToldBefore(transactionId: string, { plan, world, orders }: End): boo
     .filter((attempt) => attempt.transactionId !== transactionId)
     .flatMap((attempt) => attempts.events(attempt.transactionId))
     .map(({ detail }) => (detail as { report?: TransactionReport }).report);
-  const unmatched = terminalLog.strays(100).map(({ report }) => report);
+  const unmatched = terminalLog.unmatched(100).map(({ report }) => report);
   const isSame = (told: TransactionReport | undefined, again: TransactionReport): boolean =>
     told !== undefined &&
     (["good", "resultCode", "maskedPan", "authorisationNumber"] as const).every(
@@ -285,13 +285,15 @@ function sentTwice({ world }: End): string[] {
 
 /** Kept ones are never called gone, returned ones never kept, and nobody waits for ever. */
 function falselyUnmatched({ world }: End): string[] {
-  return (world.tpManager?.journal.terminalLog.strays(100) ?? []).flatMap(({ report, finding }) => {
-    const order = world.unmatched.get(report.traceNumber ?? "");
-    if (order === undefined) return isStanding(world, report) ? [] : notStored(finding);
-    const kept = world.bank.balance(order) > 0;
-    const possible = kept ? ["held", "unclear"] : ["gone", "reversed", "unclear"];
-    return possible.includes(finding) ? [] : [`${order} is ${finding}, kept: ${kept}`];
-  });
+  return (world.tpManager?.journal.terminalLog.unmatched(100) ?? []).flatMap(
+    ({ report, finding }) => {
+      const order = world.unmatched.get(report.traceNumber ?? "");
+      if (order === undefined) return isStanding(world, report) ? [] : notStored(finding);
+      const kept = world.bank.balance(order) > 0;
+      const possible = kept ? ["held", "unclear"] : ["gone", "reversed", "unclear"];
+      return possible.includes(finding) ? [] : [`${order} is ${finding}, kept: ${kept}`];
+    },
+  );
 }
 
 /** A sale that was never reported is found in the terminal's storage, perhaps its part. */

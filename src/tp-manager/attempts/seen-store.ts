@@ -1,5 +1,5 @@
 import type { Reconciliation } from "./reconciliation.ts";
-import type { SettledStray } from "./terminal-log.ts";
+import type { SettledUnmatched } from "./terminal-log.ts";
 
 /** Kinds of things that a person may say to have seen and dealt with; each of another table. */
 export const seenKinds = ["unmatched", "difference", "alarm", "charge", "return"] as const;
@@ -26,7 +26,7 @@ export interface SeenStore {
   /** null: none waits. */
   waiting(kind: "unmatched" | "difference"): Waiting | null;
   /** Newest first. */
-  waitingUnmatched(limit: number): SettledStray[];
+  waitingUnmatched(limit: number): SettledUnmatched[];
   /** Newest first. */
   waitingDifferences(limit: number): Reconciliation[];
 }

@@ -26,7 +26,7 @@ export interface TelecollectionRow {
 }
 
 /** An unmatched transaction (docs/matching.md), masked. */
-export interface StrayRow {
+export interface UnmatchedRow {
   /** null: the journal did not take it. */
   readonly id: number | null;
   /** Epoch milliseconds. */
@@ -38,10 +38,10 @@ export interface StrayRow {
    * The terminal had it stored and never told of it on the wire, and no order here can have made
    * it: it may be of a journal that was lost (docs/design.md 3.17).
    */
-  readonly isUnmatched: boolean;
+  readonly isOfNoOrder: boolean;
 }
 
-export interface SettledStray extends StrayRow {
+export interface SettledUnmatched extends UnmatchedRow {
   /** "open": it is being asked about. "not-good": the terminal itself says that it failed. */
   readonly finding: UnmatchedFinding | "open" | "not-good";
   readonly because: string;
@@ -74,22 +74,22 @@ export interface TerminalLog {
    * An unmatched transaction, before anything is made of it. undefined: the newest one is
    * the same and is still asked about, or was found in the terminal.
    */
-  keepStray(seen: Omit<StrayRow, "id">): number | undefined;
+  keepUnmatched(seen: Omit<UnmatchedRow, "id">): number | undefined;
   /** Not yet asked about, oldest first. */
-  openUnmatched(): StrayRow[];
+  openUnmatched(): UnmatchedRow[];
   /** Something may have been sold after it was kept. */
-  soldSinceStray(id: number): boolean;
+  soldSinceUnmatched(id: number): boolean;
   /** An end of day may have run after it was kept, one that had been begun before included. */
-  closedSinceStray(id: number): boolean;
+  closedSinceUnmatched(id: number): boolean;
   /** The first unmatched transactions that were kept since the attempt was begun. */
-  straysSince(transactionId: string): StrayRow[];
+  unmatchedSince(transactionId: string): UnmatchedRow[];
   /** An unmatched transaction was kept since the attempt was begun. */
   wasUnmatchedSince(transactionId: string): boolean;
-  endStray(id: number, atMs: number, finding: UnmatchedFinding, because: string): void;
+  endUnmatched(id: number, atMs: number, finding: UnmatchedFinding, because: string): void;
   /** Newest first. */
-  strays(limit: number): SettledStray[];
+  unmatched(limit: number): SettledUnmatched[];
   /** Held results that carry this reference, the oldest first. */
-  heldAs(reference: string): SettledStray[];
+  heldAs(reference: string): SettledUnmatched[];
   /** The references that held results carry. */
   heldReferences(): string[];
 

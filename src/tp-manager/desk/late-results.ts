@@ -15,7 +15,7 @@ import {
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { isReference, referenceOf } from "../attempts/reference-policy.ts";
-import type { SettledStray, TerminalLog } from "../attempts/terminal-log.ts";
+import type { SettledUnmatched, TerminalLog } from "../attempts/terminal-log.ts";
 import { type Answer, proofInWords } from "../matching/answer.ts";
 import { isSameWord } from "../matching/one-way.ts";
 import type {
@@ -33,7 +33,7 @@ interface LateParts {
   readonly attempts: AttemptStore;
   readonly terminalLog: Pick<
     TerminalLog,
-    "keepStray" | "endStray" | "strays" | "heldAs" | "heldReferences"
+    "keepUnmatched" | "endUnmatched" | "unmatched" | "heldAs" | "heldReferences"
   >;
   readonly terminal: TerminalFacts & Pick<Terminal, "takeLateResults" | "endWritten">;
   readonly oneWay: Pick<OneWay, "late" | "named" | "learn">;
@@ -218,7 +218,7 @@ export class LateResults {
       else if (!this.#belongs(ofIts, report, because)) continue;
       for (const { id, report: again } of others) {
         if (id === null || !isSameWord(report, again)) continue;
-        terminalLog.endStray(id, clock.now(), "known", because);
+        terminalLog.endUnmatched(id, clock.now(), "known", because);
       }
     }
   }
@@ -230,7 +230,7 @@ export class LateResults {
     const sent = attempts.ofOrder(orderId).filter(({ baseline }) => baseline !== null);
     return sent
       .flatMap((ofIts) => {
-        const others: readonly SettledStray[] = terminalLog.heldAs(
+        const others: readonly SettledUnmatched[] = terminalLog.heldAs(
           referenceOf(ofIts.transactionId),
         );
         return others.map((kept) => ({ ...kept, ofIts, others }));
@@ -352,12 +352,17 @@ export class LateResults {
       if (isDenied) this.#askPerson(attempt, report, because);
     }
     // A refusal too: told again it says nothing of a later order.
-    const [newest] = terminalLog.strays(1);
+    const [newest] = terminalLog.unmatched(1);
     if (!good && newest && isSameWord(newest.report, report)) return;
-    const id = terminalLog.keepStray({ atMs: clock.now(), report, identity, isUnmatched: false });
+    const id = terminalLog.keepUnmatched({
+      atMs: clock.now(),
+      report,
+      identity,
+      isOfNoOrder: false,
+    });
     if (!good) log.warn(told, "the terminal told a result that is no order's; it charged nobody");
     if (!good || id === undefined) return;
-    terminalLog.endStray(id, clock.now(), "held", "the terminal told it, and no order fits");
+    terminalLog.endUnmatched(id, clock.now(), "held", "the terminal told it, and no order fits");
     const words = "the terminal told a sale that no order asked for, or that several fit";
     log.error({ ...alarmOf(report, answer, "held"), ...told }, words + aboutWhom(answer));
   }

@@ -24,7 +24,7 @@ import type { TerminalFacts, ToldResult, TransactionReport } from "../terminal/t
 
 interface OneWayParts {
   readonly attempts: AttemptStore;
-  readonly terminalLog: Pick<TerminalLog, "strays">;
+  readonly terminalLog: Pick<TerminalLog, "unmatched">;
   readonly terminal: Pick<TerminalFacts, "capabilities" | "state">;
   readonly learned: LearnedStore;
   /** See {@link LearnedFrom.setup}. */
@@ -124,7 +124,7 @@ export class OneWay {
     if (isCharged(state) && own?.contradicts?.includes("register number")) {
       learned.contradicted("echoes-register");
     }
-    const [kept] = this.#parts.terminalLog.strays(1);
+    const [kept] = this.#parts.terminalLog.unmatched(1);
     if (!kept || kept.atMs < startedAtMs || namesOurs(kept.report)) return;
     const { good, amountMinor } = kept.report;
     const isIts = good === isCharged(state) && amountMinor === request.amountMinor;
@@ -153,7 +153,7 @@ export class OneWay {
         return attempts.unfinished();
       },
       get kept() {
-        return terminalLog.strays(1)[0];
+        return terminalLog.unmatched(1)[0];
       },
       newest: () => newestAttempts(attempts),
       hasLeft: (attempt) => canHaveLeft(attempts, attempt),

@@ -4,11 +4,11 @@ import type { Logger } from "../../shared/logger.ts";
 import { currencyOf, formatMajor } from "../../shared/money.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
-import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
+import type { TerminalLog, UnmatchedRow } from "../attempts/terminal-log.ts";
 import { type UnmatchedFinding, unmatchedFindings } from "../attempts/terminal-log.ts";
 import { type Answer, candidatesIn, type Near } from "../matching/answer.ts";
 import { compareReports } from "../matching/comparison.ts";
-import { doubtOfStray } from "../matching/doubt.ts";
+import { doubtOfUnmatched } from "../matching/doubt.ts";
 import { toldOtherwise } from "../matching/effects.ts";
 import type { Known, Look } from "../matching/facts.ts";
 import { Knowledge } from "../matching/knowledge.ts";
@@ -42,7 +42,7 @@ interface UnmatchedParts {
 export class Unmatched {
   readonly #parts: UnmatchedParts;
   readonly #knowledge: Knowledge;
-  readonly #open = new Map<string, StrayRow>();
+  readonly #open = new Map<string, UnmatchedRow>();
   #asked = 0;
 
   constructor(parts: UnmatchedParts) {
@@ -60,7 +60,7 @@ export class Unmatched {
     const { log, terminal, clock } = this.#parts;
     const { good, resultCode } = report;
     const { identity } = terminal.state;
-    const seen = { atMs: clock.now(), report, identity, isUnmatched: false };
+    const seen = { atMs: clock.now(), report, identity, isOfNoOrder: false };
     const kept = this.#keep(seen);
     if (kept === "repeated") {
       log.warn(namesIn(report), "the terminal reported the same result again; no payment runs");
@@ -113,8 +113,8 @@ export class Unmatched {
   #hold(now: Baseline, report: TransactionReport, answer: Answer | null): boolean {
     const { clock, log, matcher } = this.#parts;
     const { identity } = now;
-    const isUnmatched = answer !== null && !matcher.explains(report, identity);
-    const seen = { atMs: clock.now(), report, identity, isUnmatched };
+    const isOfNoOrder = answer !== null && !matcher.explains(report, identity);
+    const seen = { atMs: clock.now(), report, identity, isOfNoOrder };
     const kept = this.#keep(seen);
     if (kept === "repeated") return false;
     // First of all, so that it is asked about whatever fails behind this line.
@@ -134,15 +134,15 @@ export class Unmatched {
     const { terminalLog, clock, log, matcher } = this.#parts;
     // Where others are paid too their sales are nothing to tell.
     if (matcher.isShared && answer.answer === "none") return;
-    const known = terminalLog.strays(1);
+    const known = terminalLog.unmatched(1);
     if (known.some((one) => compareReports(one.report, report) === "same")) return;
     const atMs = clock.now();
     const { identity } = now;
-    const isUnmatched = !matcher.explains(report, identity);
-    const seen = { atMs, report, identity, isUnmatched };
-    const id = terminalLog.keepStray(seen);
+    const isOfNoOrder = !matcher.explains(report, identity);
+    const seen = { atMs, report, identity, isOfNoOrder };
+    const id = terminalLog.keepUnmatched(seen);
     const words = candidateWords(answer);
-    if (id !== undefined) terminalLog.endStray(id, atMs, "unclear", words);
+    if (id !== undefined) terminalLog.endUnmatched(id, atMs, "unclear", words);
     log.error(
       alarmOf(report, answer, "unclear"),
       `the terminal holds a sale of which nobody can say for certain whose it is: ${words}`,
@@ -163,7 +163,7 @@ export class Unmatched {
    */
   #wasAsked(report: TransactionReport): boolean {
     if (compareReports(report, report) === "same") return false;
-    const [newest] = this.#parts.terminalLog.strays(1);
+    const [newest] = this.#parts.terminalLog.unmatched(1);
     const isTold = newest?.finding === "held" || newest?.finding === "unclear";
     return isTold && isDeepStrictEqual(newest.report, report);
   }
@@ -188,11 +188,11 @@ export class Unmatched {
     }
   }
 
-  #whose({ report, identity, atMs }: StrayRow): Answer {
+  #whose({ report, identity, atMs }: UnmatchedRow): Answer {
     return this.#parts.matcher.whose(report, "late", identity, atMs);
   }
 
-  #keep(seen: Omit<StrayRow, "id">): number | null | "repeated" {
+  #keep(seen: Omit<UnmatchedRow, "id">): number | null | "repeated" {
     const { terminalLog, log } = this.#parts;
     // A journal that takes no record cannot tell that this report was told before.
     const isAsked = [...this.#open.values()].some(
@@ -200,21 +200,21 @@ export class Unmatched {
     );
     if (isAsked) return "repeated";
     try {
-      return terminalLog.keepStray(seen) ?? "repeated";
+      return terminalLog.keepUnmatched(seen) ?? "repeated";
     } catch (error) {
       log.error({ err: error, alarm: "journal" }, "the journal did not take a transaction");
       return null;
     }
   }
 
-  #ask(row: StrayRow): void {
+  #ask(row: UnmatchedRow): void {
     this.#asked += 1;
     const key = `unmatched ${this.#asked}`;
     this.#open.set(key, row);
     void this.#parts.inquiries.ask(this.#questionOf(key, row));
   }
 
-  #questionOf(key: string, row: StrayRow): Question {
+  #questionOf(key: string, row: UnmatchedRow): Question {
     const { clock, terminal, confirmAfterMs } = this.#parts;
     const { receiptNumber, traceNumber } = row.report;
     const lostSinceMs = clock.monotonicMs();
@@ -232,7 +232,7 @@ export class Unmatched {
       judge: (look, earlier) => {
         const { paymentLimitMs: limitMs } = terminal.capabilities;
         const times = { lostSinceMs, limitMs, printsCount: false };
-        const doubt = doubtOfStray(row, times);
+        const doubt = doubtOfUnmatched(row, times);
         return judge(doubt, look, this.#known(row), earlier, confirmAfterMs);
       },
       conclude: (conclusion, look) => {
@@ -241,8 +241,8 @@ export class Unmatched {
         const { finding, because } = found;
         if (!isTold) this.#tell(row.report, found);
         isTold = true;
-        id ??= terminalLog.keepStray(row) ?? null;
-        if (id !== null) terminalLog.endStray(id, clock.now(), finding, because);
+        id ??= terminalLog.keepUnmatched(row) ?? null;
+        if (id !== null) terminalLog.endUnmatched(id, clock.now(), finding, because);
         this.#open.delete(key);
       },
       giveUp: (because) => ({ verdict: "unclear", because }),
@@ -251,7 +251,7 @@ export class Unmatched {
   }
 
   /** A sale that the terminal holds may be that of an order which was told otherwise. */
-  #finding(conclusion: Conclusion, row: StrayRow, look: Look | null): Found {
+  #finding(conclusion: Conclusion, row: UnmatchedRow, look: Look | null): Found {
     const found = foundIn(conclusion);
     if (found.finding !== "held" || !look) {
       return { ...found, answer: this.#read((): Answer | null => this.#whose(row), null) };
@@ -268,10 +268,10 @@ export class Unmatched {
   }
 
   /** A journal that cannot be read knows nothing; the alarm is raised all the same. */
-  #known(row: StrayRow): Known {
-    const nothing = { foundIs: null, rival: null, strayIs: null, next: null };
+  #known(row: UnmatchedRow): Known {
+    const nothing = { foundIs: null, rival: null, unmatchedIs: null, next: null };
     const otherwise = { ...nothing, soldSince: true, closedSince: true };
-    return this.#read((): Known => this.#knowledge.ofStray(row), otherwise);
+    return this.#read((): Known => this.#knowledge.ofUnmatched(row), otherwise);
   }
 
   #tell(report: TransactionReport, { finding, because, answer = null }: Found): void {

@@ -128,7 +128,7 @@ export class DoubtRows implements DoubtStore {
   }
 
   knowsReport(report: TransactionReport): boolean {
-    if (this.#told(report).some(({ seenAs }) => seenAs !== "unmatched")) return true;
+    if (this.#told(report).some(({ seenAs }) => seenAs !== "of-no-order")) return true;
     const told = this.#sql.all.all().flatMap(ofNoOrderIn);
     return told.some((one) => compareReports(one, report) === "same");
   }

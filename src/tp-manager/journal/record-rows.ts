@@ -88,6 +88,11 @@ function lastDigits(trace: string): number {
   return Number.isNaN(number) ? 0 : number % TRACES;
 }
 
+/** By the words that the journal has had from the beginning. */
+const seenAs: Readonly<Record<string, KnownRecord["seenAs"]>> = {
+  ...{ step: "step", stray: "unmatched", unmatched: "of-no-order", baseline: "baseline" },
+};
+
 function knownRecordOf(row: Row): KnownRecord {
   const text = (name: string): string | null => (row[name] === null ? null : String(row[name]));
   return {
@@ -103,7 +108,7 @@ function knownRecordOf(row: Row): KnownRecord {
       localTime: text("local_time"),
     },
     transactionId: text("transaction_id"),
-    seenAs: row["seen_as"] as KnownRecord["seenAs"],
+    seenAs: seenAs[String(row["seen_as"])] ?? "step",
     atMs: Number(row["at_ms"]),
   };
 }

@@ -1,5 +1,5 @@
 import type { SeenKind, SeenStore, Waiting } from "../attempts/seen-store.ts";
-import type { SettledStray } from "../attempts/terminal-log.ts";
+import type { SettledUnmatched } from "../attempts/terminal-log.ts";
 import { isUnread } from "./answer-rows.ts";
 import { reconciliationOf } from "./reconciliation-rows.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
@@ -72,7 +72,7 @@ export class SeenRows implements SeenStore {
     return count === 0 ? null : { count, sinceMs: Number(row?.["since"]) };
   }
 
-  waitingUnmatched(limit: number): SettledStray[] {
+  waitingUnmatched(limit: number): SettledUnmatched[] {
     return this.#sql.allUnmatched.all(limit).map(unmatchedOf);
   }
 

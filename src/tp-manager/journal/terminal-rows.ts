@@ -1,11 +1,11 @@
 import type { EventData } from "../attempts/event-table.ts";
 import type {
-  SettledStray,
-  StrayRow,
+  SettledUnmatched,
   TelecollectionAsker,
   TelecollectionRow,
   TerminalLog,
   UnmatchedFinding,
+  UnmatchedRow,
 } from "../attempts/terminal-log.ts";
 import { compareReports } from "../matching/comparison.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
@@ -42,7 +42,7 @@ const texts = {
     ORDER BY id DESC LIMIT 1`,
   telecollectionSince: `SELECT * FROM telecollection INDEXED BY telecollection_closing_time
     WHERE started_at_ms >= ? AND ${mayHaveClosed} ORDER BY started_at_ms DESC, id DESC LIMIT 1`,
-  keepStray: `INSERT INTO unexpected_report
+  keepUnmatched: `INSERT INTO unexpected_report
       (at_ms, report, identity, finding, unmatched, before_attempt, before_telecollection)
     VALUES (?, ?, ?, ?, ?, coalesce(
         (SELECT min(rowid) FROM attempt WHERE ${unfinishedSql}
@@ -65,11 +65,12 @@ const texts = {
       (SELECT rowid FROM attempt WHERE transaction_id = ?) AS seen
     FROM (SELECT before_attempt FROM unexpected_report
       WHERE finding NOT IN ('known', 'not-good') ORDER BY id DESC LIMIT 100)`,
-  straysSince: `SELECT * FROM unexpected_report INDEXED BY unexpected_report_before
+  unmatchedSince: `SELECT * FROM unexpected_report INDEXED BY unexpected_report_before
     WHERE before_attempt >= (SELECT rowid FROM attempt WHERE transaction_id = ?)
     ORDER BY before_attempt, id LIMIT 100`,
-  endStray: "UPDATE unexpected_report SET finding = ?, because = ?, ended_at_ms = ? WHERE id = ?",
-  strays: "SELECT * FROM unexpected_report ORDER BY id DESC LIMIT ?",
+  endUnmatched:
+    "UPDATE unexpected_report SET finding = ?, because = ?, ended_at_ms = ? WHERE id = ?",
+  unmatched: "SELECT * FROM unexpected_report ORDER BY id DESC LIMIT ?",
   heldAs: `SELECT * FROM ${named} WHERE ${isNamed} AND ${reference} = ? ORDER BY id`,
   heldReferences: `SELECT DISTINCT ${reference} AS reference FROM ${named} WHERE ${isNamed}`,
   accepted: "SELECT identity FROM accepted_terminal ORDER BY id DESC LIMIT 1",
@@ -125,42 +126,42 @@ export class TerminalRows implements TerminalLog {
     );
   }
 
-  keepStray(seen: Omit<StrayRow, "id">): number | undefined {
-    const [newest] = this.strays(1);
+  keepUnmatched(seen: Omit<UnmatchedRow, "id">): number | undefined {
+    const [newest] = this.unmatched(1);
     const isKnown = newest?.finding === "open" || newest?.finding === "held";
     if (isKnown && compareReports(newest.report, seen.report) === "same") return undefined;
     return this.#statements.transaction(() => this.#insertUnmatched(seen));
   }
 
-  openUnmatched(): StrayRow[] {
+  openUnmatched(): UnmatchedRow[] {
     return this.#sql.openUnmatched.all().map(unmatchedOf);
   }
 
-  soldSinceStray(id: number): boolean {
+  soldSinceUnmatched(id: number): boolean {
     return this.#sql.soldSince.get(id)?.["sold"] === 1;
   }
 
-  closedSinceStray(id: number): boolean {
+  closedSinceUnmatched(id: number): boolean {
     return this.#sql.closedSince.get(id)?.["closed"] === 1;
   }
 
-  straysSince(transactionId: string): StrayRow[] {
-    return this.#sql.straysSince.all(transactionId).map(unmatchedOf);
+  unmatchedSince(transactionId: string): UnmatchedRow[] {
+    return this.#sql.unmatchedSince.all(transactionId).map(unmatchedOf);
   }
 
   wasUnmatchedSince(transactionId: string): boolean {
     return this.#sql.wasUnmatchedSince.get(transactionId)?.["seen"] === 1;
   }
 
-  endStray(id: number, atMs: number, finding: UnmatchedFinding, because: string): void {
-    this.#sql.endStray.run(finding, because, atMs, id);
+  endUnmatched(id: number, atMs: number, finding: UnmatchedFinding, because: string): void {
+    this.#sql.endUnmatched.run(finding, because, atMs, id);
   }
 
-  strays(limit: number): SettledStray[] {
-    return this.#sql.strays.all(limit).map(unmatchedOf);
+  unmatched(limit: number): SettledUnmatched[] {
+    return this.#sql.unmatched.all(limit).map(unmatchedOf);
   }
 
-  heldAs(text: string): SettledStray[] {
+  heldAs(text: string): SettledUnmatched[] {
     return this.#sql.heldAs.all(text).map(unmatchedOf);
   }
 
@@ -177,13 +178,13 @@ export class TerminalRows implements TerminalLog {
     this.#sql.accept.run(JSON.stringify(identity), atMs);
   }
 
-  #insertUnmatched({ atMs, report, identity, isUnmatched }: Omit<StrayRow, "id">): number {
-    const { lastInsertRowid } = this.#sql.keepStray.run(
+  #insertUnmatched({ atMs, report, identity, isOfNoOrder }: Omit<UnmatchedRow, "id">): number {
+    const { lastInsertRowid } = this.#sql.keepUnmatched.run(
       atMs,
       JSON.stringify(report),
       JSON.stringify(identity),
       report.good || report.resultCode === null ? "open" : "not-good",
-      isUnmatched ? 1 : 0,
+      isOfNoOrder ? 1 : 0,
     );
     const id = Number(lastInsertRowid);
     this.#sql.dropUnmatched.run(id - UNMATCHED_KEPT);
@@ -192,14 +193,14 @@ export class TerminalRows implements TerminalLog {
 }
 
 /** One row of the table `unexpected_report`. */
-export function unmatchedOf(row: Row): SettledStray {
+export function unmatchedOf(row: Row): SettledUnmatched {
   return {
     id: Number(row["id"]),
     atMs: Number(row["at_ms"]),
     report: readJson(row["report"]),
     identity: readJson(row["identity"]),
-    isUnmatched: row["unmatched"] === 1,
-    finding: row["finding"] as SettledStray["finding"],
+    isOfNoOrder: row["unmatched"] === 1,
+    finding: row["finding"] as SettledUnmatched["finding"],
     because: String(row["because"]),
     endedAtMs: row["ended_at_ms"] === null ? null : Number(row["ended_at_ms"]),
     seenAtMs: row["seen_ms"] === null ? null : Number(row["seen_ms"]),

@@ -8,7 +8,7 @@ import {
   type ReversalInDoubtState,
 } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
-import type { StrayRow } from "../attempts/terminal-log.ts";
+import type { UnmatchedRow } from "../attempts/terminal-log.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { Asked, Doubt, Heard } from "./facts.ts";
 
@@ -127,7 +127,7 @@ function doubtOfReversal(
 }
 
 /** The report was refused on the wire, and nothing is known of what was stored before it. */
-export function doubtOfStray({ report, identity }: StrayRow, times: DoubtTimes): Doubt {
+export function doubtOfUnmatched({ report, identity }: UnmatchedRow, times: DoubtTimes): Doubt {
   return {
     ...timesOf(times),
     about: "unmatched",

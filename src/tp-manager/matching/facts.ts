@@ -104,7 +104,7 @@ export interface Known {
   /** The matcher names the doubt's own attempt as one that can have made it; absent: it does. */
   readonly isCandidate?: boolean;
   /** The order that the unmatched transaction is the sale of. */
-  readonly strayIs: string | null;
+  readonly unmatchedIs: string | null;
   /** The next command at the terminal; null when none followed. */
   readonly next: NextCommand | null;
   /** Something may have been sold since. */
@@ -125,7 +125,7 @@ export interface Facts {
   readonly rival: string | null;
   readonly isCandidate: boolean;
   readonly storesReversals: boolean;
-  readonly strayIs: string | null;
+  readonly unmatchedIs: string | null;
   readonly end: Heard["end"];
   /** The terminal took our word for a good result, so it has to have it. */
   readonly acknowledged: boolean;
@@ -207,7 +207,7 @@ export function factsOf(
     rival: known.rival,
     isCandidate: known.isCandidate !== false,
     storesReversals: known.storesReversals !== false,
-    strayIs: known.strayIs,
+    unmatchedIs: known.unmatchedIs,
     end: heard.end,
     acknowledged: heard.acknowledged && !heard.printsCount,
     tookGood: (heard.acknowledged || heard.tookBefore === true) && !heard.printsCount,

@@ -8,10 +8,10 @@ export interface KnownRecord {
   /** null: told when nothing ran, or stored before a command of ours. */
   readonly transactionId: string | null;
   /**
-   * "step": in an attempt. "stray": when nothing ran. "unmatched": found, and no order here can
-   * have made it. "baseline": stored before a command of ours.
+   * "step": in an attempt. "unmatched": of no attempt for certain. "of-no-order": found, and no
+   * order here can have made it. "baseline": stored before a command of ours.
    */
-  readonly seenAs: "step" | "stray" | "unmatched" | "baseline";
+  readonly seenAs: "step" | "unmatched" | "of-no-order" | "baseline";
   /** Epoch milliseconds. */
   readonly atMs: number;
 }

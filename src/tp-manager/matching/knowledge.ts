@@ -1,6 +1,6 @@
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { Attempt, InDoubtState, ReversalInDoubtState } from "../attempts/payment.ts";
-import type { StrayRow, TerminalLog } from "../attempts/terminal-log.ts";
+import type { TerminalLog, UnmatchedRow } from "../attempts/terminal-log.ts";
 import type { TerminalFacts, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 import type { WhyNotOne } from "./answer.ts";
 import { sameTerminal } from "./comparison.ts";
@@ -12,7 +12,7 @@ interface KnowledgeParts {
   readonly attempts: Pick<AttemptStore, "events" | "unfinished" | "nextCommand">;
   readonly terminalLog: Pick<
     TerminalLog,
-    "telecollectionSince" | "straysSince" | "soldSinceStray" | "closedSinceStray"
+    "telecollectionSince" | "unmatchedSince" | "soldSinceUnmatched" | "closedSinceUnmatched"
   >;
   readonly terminal: Pick<TerminalFacts, "capabilities">;
   readonly matcher: Pick<Matcher, "whose" | "storesReversals">;
@@ -42,7 +42,7 @@ export class Knowledge {
     const next = attempts.nextCommand(transactionId);
     return {
       ...this.#whose(attempt, look),
-      strayIs: null,
+      unmatchedIs: null,
       next: next ? { ...next, ...this.#whose(attempt, { ...next, last: next.found }) } : null,
       soldSince: next !== undefined,
       closedSince: terminalLog.telecollectionSince(startedAtMs, transactionId) !== undefined,
@@ -50,13 +50,13 @@ export class Knowledge {
     };
   }
 
-  ofStray({ id, report, identity, atMs }: StrayRow): Known {
+  ofUnmatched({ id, report, identity, atMs }: UnmatchedRow): Known {
     const { terminalLog, matcher } = this.#parts;
-    const soldSince = id === null || terminalLog.soldSinceStray(id);
-    const closedSince = id === null || terminalLog.closedSinceStray(id);
+    const soldSince = id === null || terminalLog.soldSinceUnmatched(id);
+    const closedSince = id === null || terminalLog.closedSinceUnmatched(id);
     const answer = matcher.whose(report, "late", identity, atMs);
-    const strayIs = answer.answer === "known" && answer.isCertain ? answer.orderId : null;
-    return { foundIs: null, rival: null, strayIs, next: null, soldSince, closedSince };
+    const unmatchedIs = answer.answer === "known" && answer.isCertain ? answer.orderId : null;
+    return { foundIs: null, rival: null, unmatchedIs, next: null, soldSince, closedSince };
   }
 
   /** A look at a terminal that had stored nothing before has shown a transaction since. */
@@ -79,8 +79,8 @@ export class Knowledge {
       .unfinished()
       .filter((other) => sameTerminal(identityOf(other), identity));
     if (others.length !== 1) return undefined;
-    const late = terminalLog.straysSince(transactionId).filter((stray) => {
-      const answer = matcher.whose(stray.report, "late", stray.identity, stray.atMs);
+    const late = terminalLog.unmatchedSince(transactionId).filter((unmatched) => {
+      const answer = matcher.whose(unmatched.report, "late", unmatched.identity, unmatched.atMs);
       return answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
     });
     return late.length === 1 ? late[0]?.report : undefined;

@@ -7,7 +7,7 @@ import {
 } from "../attempts/payment.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { isReference, namesOurs, referenceOf } from "../attempts/reference-policy.ts";
-import type { StrayRow } from "../attempts/terminal-log.ts";
+import type { UnmatchedRow } from "../attempts/terminal-log.ts";
 import type { ToldResult, TransactionReport } from "../terminal/terminal.ts";
 import { type Answer, type Near, type WhyNotOne, whyInWords } from "./answer.ts";
 import type { Assumption, Assumptions } from "./assumptions.ts";
@@ -32,7 +32,7 @@ export interface OneWayJournal {
   /** The attempt that a reference of ours names. */
   named(reference: string): Attempt | undefined;
   /** The newest result that was no order's. */
-  readonly kept: Pick<StrayRow, "atMs" | "report"> | undefined;
+  readonly kept: Pick<UnmatchedRow, "atMs" | "report"> | undefined;
   readonly nowMs: number;
 }
 

@@ -61,8 +61,8 @@ interface EvidenceRow {
 
 export const evidenceTable: readonly EvidenceRow[] = [
   {
-    holds: ({ strayIs }) => strayIs !== null,
-    because: "it is the sale of order {strayIs}",
+    holds: ({ unmatchedIs }) => unmatchedIs !== null,
+    because: "it is the sale of order {unmatchedIs}",
     unmatched: "known",
   },
   {

@@ -2,7 +2,7 @@ import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-
 import { storage } from "../attempts/failures.ts";
 import type { Attempt } from "../attempts/payment.ts";
 import type { Reconciliation, ReconciliationStore, Suspect } from "../attempts/reconciliation.ts";
-import type { SettledStray, TerminalLog } from "../attempts/terminal-log.ts";
+import type { SettledUnmatched, TerminalLog } from "../attempts/terminal-log.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import { toTell } from "./told-attempt.ts";
 
@@ -14,7 +14,7 @@ export interface ComparedDay extends Reconciliation {
 
 interface ListingParts {
   readonly attempts: Pick<AttemptStore, "list" | "listArchived" | "read">;
-  readonly terminalLog: Pick<TerminalLog, "strays">;
+  readonly terminalLog: Pick<TerminalLog, "unmatched">;
   readonly reconciliations: Pick<ReconciliationStore, "list">;
   readonly desk: Pick<TerminalDesk, "running">;
 }
@@ -41,8 +41,8 @@ export class Listings {
   }
 
   /** Results that no order asked for, newest first. */
-  unmatchedTransactions(limit: number): SettledStray[] {
-    return storage(() => this.#parts.terminalLog.strays(limit), "unknown");
+  unmatchedTransactions(limit: number): SettledUnmatched[] {
+    return storage(() => this.#parts.terminalLog.unmatched(limit), "unknown");
   }
 
   /** Ends of day beside the journal, newest first. */

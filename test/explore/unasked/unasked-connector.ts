@@ -178,13 +178,13 @@ export class UnaskedConnector {
       events: () => [],
     };
     const terminalLog = {
-      keepStray: (stray: { report: TransactionReport }) => {
-        world.strays.push(stray.report.amountMinor ?? 0);
-        return world.strays.length;
+      keepUnmatched: (unmatched: { report: TransactionReport }) => {
+        world.unmatched.push(unmatched.report.amountMinor ?? 0);
+        return world.unmatched.length;
       },
-      endStray: () => undefined,
+      endUnmatched: () => undefined,
       // No result of the walk names an attempt behind which another one of its order is open.
-      ...{ strays: () => [], heldAs: () => [], heldReferences: () => [] },
+      ...{ unmatched: () => [], heldAs: () => [], heldReferences: () => [] },
     };
     const learned = {
       of: () => ({

@@ -10,7 +10,7 @@ interface UnaskedMove {
 
 type Add = (by: UnaskedMove["by"], says: string, change: (next: UnaskedWorld) => void) => void;
 
-const STRAY_MINOR = 4_321;
+const UNMATCHED_MINOR = 4_321;
 
 /** Every move that is possible in a world. */
 export function unaskedMoves(
@@ -113,12 +113,12 @@ function faults(
     });
   }
   if (left.odd > 0 && device.paying !== null) odd(world, scope, device.paying, add);
-  if (left.strays > 0 && device.paying === null && !scope.isBare) {
+  if (left.unmatched > 0 && device.paying === null && !scope.isBare) {
     add("fault", "a card is charged that nobody asked for", (next) => {
-      next.left.strays -= 1;
-      next.bank.push({ order: null, amountMinor: STRAY_MINOR });
-      const stray = { attempt: null, named: null, says: "approved", isRepeat: false } as const;
-      next.device.results.push({ ...stray, amountMinor: STRAY_MINOR });
+      next.left.unmatched -= 1;
+      next.bank.push({ order: null, amountMinor: UNMATCHED_MINOR });
+      const unmatched = { attempt: null, named: null, says: "approved", isRepeat: false } as const;
+      next.device.results.push({ ...unmatched, amountMinor: UNMATCHED_MINOR });
     });
   }
 }

@@ -1,6 +1,6 @@
 import type { UnaskedScope } from "./unasked-world.ts";
 
-const none = { asks: 1, losses: 0, crashes: 0, odd: 0, strays: 0 } as const;
+const none = { asks: 1, losses: 0, crashes: 0, odd: 0, unmatched: 0 } as const;
 const one = { A: 999 } as const;
 const two = { A: 999, B: 500 } as const;
 const same = { A: 999, B: 999 } as const;
@@ -19,7 +19,7 @@ export const unaskedScopes: readonly UnaskedScope[] = kinds
     },
     {
       ...{ ...none, ...kind, name: `${kind.name}, two orders`, orders: two },
-      ...{ losses: 1, crashes: 1, odd: 1, strays: 1 },
+      ...{ losses: 1, crashes: 1, odd: 1, unmatched: 1 },
     },
   ])
   .concat(

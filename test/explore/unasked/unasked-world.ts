@@ -19,7 +19,7 @@ export interface UnaskedScope extends UnaskedCharacter {
   /** Results that are told otherwise than they should be. */
   readonly odd: number;
   /** Cards that nobody asked for. */
-  readonly strays: number;
+  readonly unmatched: number;
 }
 
 /** Of a request, or of nobody. */
@@ -36,7 +36,7 @@ export interface Result {
 export interface UnaskedWorld {
   attempts: Array<{ readonly order: string; readonly state: AttemptState }>;
   /** Amounts of results that no order fits. */
-  strays: number[];
+  unmatched: number[];
   /** What the terminal has shown of itself. */
   learned: readonly Fact[];
   /** The attempt on the terminal, and how far it is. */
@@ -50,21 +50,21 @@ export interface UnaskedWorld {
   bank: Array<{ readonly order: string | null; readonly amountMinor: number }>;
   told: Record<string, "nothing" | "charged" | "not charged" | "unknown">;
   asked: Record<string, number>;
-  left: { losses: number; crashes: number; odd: number; strays: number };
+  left: { losses: number; crashes: number; odd: number; unmatched: number };
   /** For the oracle: attempts whose clear result was stored, and those that were mixed up. */
   acknowledged: number[];
   confused: number[];
 }
 
 export function firstWorld(scope: UnaskedScope): UnaskedWorld {
-  const { orders, losses, crashes, odd, strays } = scope;
+  const { orders, losses, crashes, odd, unmatched } = scope;
   const each = Object.keys(orders);
   return {
-    ...{ attempts: [], strays: [], learned: [], run: null, questions: [], bank: [] },
+    ...{ attempts: [], unmatched: [], learned: [], run: null, questions: [], bank: [] },
     ...{ acknowledged: [], confused: [] },
     device: { paying: null, results: [] },
     told: Object.fromEntries(each.map((order) => [order, "nothing" as const])),
     asked: Object.fromEntries(each.map((order) => [order, 0])),
-    left: { losses, crashes, odd, strays },
+    left: { losses, crashes, odd, unmatched },
   };
 }

@@ -13,7 +13,7 @@ const aborted: PaymentEnd = {
 };
 const late = report();
 const findings = (at: House): string[] =>
-  at.journal.terminalLog.strays(9).map(({ finding }) => finding);
+  at.journal.terminalLog.unmatched(9).map(({ finding }) => finding);
 const phases = (at: House, ...orders: string[]): unknown[] =>
   orders.map((orderId) => at.journal.attempts.latest(orderId)?.state.phase);
 const charges = (at: House): string[] => at.supervisor.stored.map(({ orderId }) => orderId);

@@ -70,7 +70,7 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     expect(at.told({})).toBe(true);
     expect([phaseOf(at, "A-1"), phaseOf(at, "B-1")]).toEqual(["in-doubt", "in-doubt"]);
     expect(alarms(at)[0]).toBe("unmatched-transaction");
-    expect(at.journal.terminalLog.strays(1)).toMatchObject([{ finding: "held" }]);
+    expect(at.journal.terminalLog.unmatched(1)).toMatchObject([{ finding: "held" }]);
   });
 
   test("is not the one in doubt's behind a later one that a person has settled", async () => {
@@ -234,7 +234,10 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
         return Promise.resolve({ end: "completed", ticket: "" });
       };
       expect(outcome(await pay(at, request("A-1")))).toBe(status);
-      expect([phaseOf(at), at.journal.terminalLog.strays(1)[0]?.finding]).toEqual([phase, "known"]);
+      expect([phaseOf(at), at.journal.terminalLog.unmatched(1)[0]?.finding]).toEqual([
+        phase,
+        "known",
+      ]);
       at.terminal.script = approves;
       expect(outcome(await pay(at, request("A-1")))).toBe(status);
       expect(at.terminal.paid).toHaveLength(2);
@@ -251,7 +254,7 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     await refusedThenDoubtful(at);
     const [attempt, later] = at.journal.attempts.ofOrder("A-1");
     if (!attempt || !later) throw new Error("no attempt");
-    const [kept] = at.journal.terminalLog.strays(1);
+    const [kept] = at.journal.terminalLog.unmatched(1);
     if (who.endsWith("seen")) at.journal.seen.mark("unmatched", `${kept?.id}`, "given back", 1);
     if (who === "an operator") {
       const note = "nothing was booked";
@@ -259,7 +262,7 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     } else at.told({ ...declined(), ...nameless, reference: referenceOf(later.transactionId) });
     await at.clock.advance(1_000);
     expect([phaseOf(at), at.supervisor.stored.length]).toEqual([phase, stored]);
-    expect(at.journal.terminalLog.strays(1)).toMatchObject([{ finding: "known" }]);
+    expect(at.journal.terminalLog.unmatched(1)).toMatchObject([{ finding: "known" }]);
     if (phase === "charged") return;
     await at.settle({ orderId: "A-1", outcome: "not_charged", note: "given back by hand" });
     expect(phaseOf(at)).toBe("not-charged");
@@ -307,7 +310,7 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     const reference = referenceOf(first?.transactionId ?? "");
     at.told({ reference, maskedPan: "541333XXXXXX0000" });
     at.told({ reference });
-    for (const { id } of at.journal.terminalLog.strays(9)) {
+    for (const { id } of at.journal.terminalLog.unmatched(9)) {
       at.journal.seen.mark("unmatched", `${id}`, "given back", 1);
     }
     at.told({ ...declined(), ...nameless, reference: referenceAt(at) });

@@ -81,7 +81,7 @@ test("a result that comes unasked is kept, and ends the right to put the stores 
   expect(receivedOnProbation(dataDirectory)).toBe(false);
   at.terminal.tell({ type: "unmatched-report", report: report() });
   expect(receivedOnProbation(dataDirectory)).toBe(true);
-  expect(at.journal.terminalLog.strays(10)).toHaveLength(1);
+  expect(at.journal.terminalLog.unmatched(10)).toHaveLength(1);
   // A mark goes and none comes, because a full disk has room for that.
   expect(readdirSync(updateFolderOf(dataDirectory))).toEqual(["probation"]);
 });

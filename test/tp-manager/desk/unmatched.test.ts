@@ -18,7 +18,7 @@ function surprised(last: LastTransaction, at = house()): House {
   return at;
 }
 
-const findings = (at: House) => at.journal.terminalLog.strays(9).map(({ finding }) => finding);
+const findings = (at: House) => at.journal.terminalLog.unmatched(9).map(({ finding }) => finding);
 
 describe("an unmatched transaction (docs/design.md 3.4)", () => {
   test("is on disk and told at once, and read again after a crash", async () => {
@@ -250,13 +250,13 @@ describe("an unmatched transaction (docs/design.md 3.4)", () => {
 
   test("is ended in the journal as soon as that takes anything again", async () => {
     const at = surprised(baseline.last);
-    const end = at.journal.terminalLog.endStray.bind(at.journal.terminalLog);
-    at.journal.terminalLog.endStray = () => {
+    const end = at.journal.terminalLog.endUnmatched.bind(at.journal.terminalLog);
+    at.journal.terminalLog.endUnmatched = () => {
       throw new Error("disk full");
     };
     await at.clock.advance(60_000);
     expect(findings(at)).toEqual(["open"]);
-    at.journal.terminalLog.endStray = end;
+    at.journal.terminalLog.endUnmatched = end;
     await at.clock.advance(15_000);
     expect(findings(at)).toEqual(["gone"]);
     expect(at.desk.unmatchedAsked).toBe(false);
@@ -266,15 +266,15 @@ describe("an unmatched transaction (docs/design.md 3.4)", () => {
     const at = house();
     at.start();
     at.terminal.last = stored();
-    const keep = at.journal.terminalLog.keepStray.bind(at.journal.terminalLog);
-    at.journal.terminalLog.keepStray = () => {
+    const keep = at.journal.terminalLog.keepUnmatched.bind(at.journal.terminalLog);
+    at.journal.terminalLog.keepUnmatched = () => {
       throw new Error("disk full");
     };
     for (let i = 0; i < 5; i++) at.terminal.tell({ type: "unmatched-report", report: told });
     await at.clock.advance(20_000);
     expect(alarms(at)).toContain("unmatched-transaction held");
     expect(alarms(at).filter((alarm) => alarm === "unmatched-transaction")).toHaveLength(1);
-    at.journal.terminalLog.keepStray = keep;
+    at.journal.terminalLog.keepUnmatched = keep;
     await at.clock.advance(20_000);
     expect(findings(at)).toEqual(["held"]);
   });

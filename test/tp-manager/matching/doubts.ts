@@ -71,7 +71,7 @@ export const unmatched: Doubt = {
 export const nothing: Known = {
   foundIs: null,
   rival: null,
-  strayIs: null,
+  unmatchedIs: null,
   next: null,
   soldSince: false,
   closedSince: false,

@@ -176,7 +176,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
   const table: Row[] = [
     ["stored", unmatched, [held], "look-again"],
     ["stored, twice", unmatched, [held, held], "held"],
-    ["the sale of an order", unmatched, [held], "known", { strayIs: "A-1" }],
+    ["the sale of an order", unmatched, [held], "known", { unmatchedIs: "A-1" }],
     ["its reversal", unmatched, [back], "taken-back"],
     ["something else", unmatched, [baseline.last], "look-again"],
     ["something else, twice", unmatched, [baseline.last, baseline.last], "gone"],

@@ -254,7 +254,7 @@ describe("restart and end of day", () => {
     expect(at.terminal.reversed).toEqual([]);
     expect(at.journal.terminalLog.telecollectionSince(0)).toBeUndefined();
     await at.clock.advance(20_000);
-    expect(at.journal.terminalLog.strays(9).map(({ finding }) => finding)).toEqual([
+    expect(at.journal.terminalLog.unmatched(9).map(({ finding }) => finding)).toEqual([
       "held",
       "held",
     ]);

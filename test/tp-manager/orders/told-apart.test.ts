@@ -66,7 +66,7 @@ describe("a kiosk with one price at a terminal whose results name nothing", () =
     for (const told of before) expect(await sells("Z-1", told)).toBe("Success");
     expect(await sells("A-1", "lost")).toBe("Unknown");
     expect(await sells("B-1", blank)).toBe("Unknown");
-    expect(at.journal.terminalLog.strays(2)).toHaveLength(1);
+    expect(at.journal.terminalLog.unmatched(2)).toHaveLength(1);
     for (const orderId of ["C-1", "D-1"]) {
       expect(await sells(orderId, blank)).toBe("TERMINAL_IN_DOUBT");
       expect(peer.requests).toEqual([]);

@@ -3,7 +3,7 @@ import { isoTime } from "../../../shared/time.ts";
 import type { ListedAttempt } from "../../attempts/attempt-store.ts";
 import { storage } from "../../attempts/failures.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
-import type { SettledStray } from "../../attempts/terminal-log.ts";
+import type { SettledUnmatched } from "../../attempts/terminal-log.ts";
 import { answerOf } from "../../orders/answer.ts";
 import { type AnyCall, call } from "../call.ts";
 import { sendList } from "../envelope.ts";
@@ -115,7 +115,15 @@ function entry({ attempt, delivery }: ListedAttempt, archived: boolean): object 
 }
 
 /** An unmatched transaction (docs/design.md 3.4). */
-function told({ id, atMs, report, identity, finding, because, endedAtMs }: SettledStray): object {
+function told({
+  id,
+  atMs,
+  report,
+  identity,
+  finding,
+  because,
+  endedAtMs,
+}: SettledUnmatched): object {
   const { receiptNumber, traceNumber, amountMinor, maskedPan, cardName } = report;
   const { resultCode, authorisationNumber, localDate, localTime, receipt } = report;
   return {

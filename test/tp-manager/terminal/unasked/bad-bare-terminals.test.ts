@@ -430,7 +430,7 @@ describe("/check", () => {
       const checked = driver.check(new AbortController().signal);
       await at.clock.advance(3_000);
       expect([(await checked).cr, alarms()]).toEqual(["0", []]);
-      expect(at.journal.terminalLog.strays(1)).toEqual([]);
+      expect(at.journal.terminalLog.unmatched(1)).toEqual([]);
     },
   );
 

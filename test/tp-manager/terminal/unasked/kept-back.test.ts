@@ -41,7 +41,7 @@ describe("a result that was kept back until the next payment, and names nothing"
     expect(await paid("B-1")).toBe("Unknown");
     expect([phase("A-1"), phase("B-1")]).toEqual(["in-doubt", "in-doubt"]);
     expect(alarms()).toContain("unmatched-transaction");
-    expect(at.journal.terminalLog.strays(2)).toHaveLength(1);
+    expect(at.journal.terminalLog.unmatched(2)).toHaveLength(1);
     expect(at.supervisor.stored).toEqual([]);
   });
 

@@ -63,7 +63,7 @@ describe("an approval that comes before the request of the next attempt has left
     expect(await paid()).toBe("Success");
     expect([peer.requests.length, phase(), alarms()]).toEqual([1, "charged", ["charged-late"]]);
     expect(at.supervisor.stored).toHaveLength(1);
-    expect(at.journal.terminalLog.strays(2)).toEqual([]);
+    expect(at.journal.terminalLog.unmatched(2)).toEqual([]);
   });
 
   test.each([
