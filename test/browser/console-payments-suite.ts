@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { SendingStep } from "../../src/shared/ipc/contract.ts";
 import type { ApiOptions } from "../../src/tp-manager/http/app.ts";
 import { type House, house, pay, request } from "../support/payment-house.ts";
-import { declined, report } from "../support/reports.ts";
-import { approves, lost } from "../support/scripted-terminal.ts";
+import { declined } from "../support/reports.ts";
+import { approves, lost, saleReport } from "../support/scripted-terminal.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
 import { consoleHouse, consolePage, easyForAll, untranslated } from "./console-house.ts";
@@ -29,9 +29,9 @@ async function busyHouse(): Promise<House> {
   const sell = (orderId: string, amountMinor: number) =>
     pay(at, request(orderId, { amountMinor, echo: { amount: amountMinor / 100 } }));
   for (const [index, name] of ["A-1001", "A-1002", hostile, "B-7", "B-8"].entries()) {
-    at.terminal.script = async (order, observer) => {
+    at.terminal.script = async (order, observer, paid) => {
       await at.clock.advance(4_000 + index * 1_500);
-      return await approves(order, observer);
+      return await approves(order, observer, paid);
     };
     await sell(name, 250 + index * 100);
     await at.clock.advance(HOUR_MS / 2);
@@ -42,7 +42,7 @@ async function busyHouse(): Promise<House> {
     return Promise.resolve({ end: "aborted", code: "05", reason: "declined", text, ticket: "" });
   };
   await sell("C-1", 999);
-  at.terminal.stores(report({ amountMinor: 650 }));
+  at.terminal.stores(saleReport(4, { amountMinor: 650 }));
   await at.afterSale.reverse("B-8");
   const hour = new Date(at.clock.now()).setMinutes(0, 0, 0);
   for (const [back, noLinkMs] of [
