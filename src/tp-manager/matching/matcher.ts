@@ -1,6 +1,6 @@
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { lostSince } from "../attempts/next-command.ts";
-import { type Attempt, isReversed, saleOf } from "../attempts/payment.ts";
+import { type Attempt, isCharged, isReversed, saleOf } from "../attempts/payment.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type {
   Baseline,
@@ -9,7 +9,7 @@ import type {
   TerminalIdentity,
   TransactionReport,
 } from "../terminal/terminal.ts";
-import type { Answer, Source } from "./answer.ts";
+import { type Answer, candidatesIn, type Source } from "./answer.ts";
 import type { Assumptions } from "./assumptions.ts";
 import { compareReports, compareStored, sameTerminal } from "./comparison.ts";
 import type { JournalView, RecordStore } from "./journal-view.ts";
@@ -97,9 +97,10 @@ export class Matcher {
     const answer = this.whose(report, "baseline", now.identity);
     if (answer.answer === "known") return undefined;
     // Of a terminal that was never seen only a record of the time of a payment says anything.
-    const isTimely =
-      answer.answer === "one" || (answer.answer === "many" && answer.why !== "untimed");
-    if (isNew !== "new" && !isTimely) return undefined;
+    const isTimely = answer.answer === "many" ? answer.why !== "untimed" : answer.answer === "one";
+    // A charge whose result had no names may have stored it: nothing depends on that.
+    const isOpen = candidatesIn(answer).some(({ attempt }) => !isCharged(attempt.state));
+    if (isNew !== "new" && !(isTimely && isOpen)) return undefined;
     return answer.answer === "none" && this.#wasStoredBefore(report) ? undefined : answer;
   }
 
