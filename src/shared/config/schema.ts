@@ -160,7 +160,9 @@ const terminalAndApi = {
     { help: "Stop bits of the serial line.", example: "1" },
   ),
   TERMINAL_SHARED: described(yesNo.default(false), {
-    help: "Others are paid at this terminal too: its totals are not compared with the journal.",
+    help:
+      "Others are paid at this terminal too: its totals are not compared with the journal, and " +
+      "after a lost end only what the payment itself had reported proves a charge.",
     example: "yes",
   }),
   TERMINAL_PASSWORD: described(
