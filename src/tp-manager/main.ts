@@ -188,7 +188,7 @@ function matcherOf(
   const off = config.TERMINAL_SHARED ? (["sole-user"] as const) : [];
   return new Matcher({
     ...{ attempts, records, terminalLog, terminal, clock },
-    assumptions: assumptionsOf(familyOf(terminal.capabilities), { off }),
+    assumptions: assumptionsOf(familyOf(terminal.capabilities), off),
     learned: (identity) => learned.of({ setup, identity }),
   });
 }

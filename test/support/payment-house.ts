@@ -129,7 +129,7 @@ export function matcherFor(
   const switchedOff = [...off, ...(isShared ? (["sole-user"] as const) : [])];
   return new Matcher({
     ...{ attempts, records, terminalLog, terminal, clock },
-    assumptions: assumptionsOf("asked", { off: switchedOff }),
+    assumptions: assumptionsOf("asked", switchedOff),
     learned: (identity) => learned.of({ setup: SETUP, identity }),
   });
 }

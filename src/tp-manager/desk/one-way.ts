@@ -8,6 +8,7 @@ import { type Attempt, isCharged } from "../attempts/payment.ts";
 import { namesOurs, referenceOf } from "../attempts/reference-policy.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { Answer } from "../matching/answer.ts";
+import { assumptionsOf } from "../matching/assumptions.ts";
 import type { Learned, LearnedStore } from "../matching/learned.ts";
 import {
   contradicting,
@@ -16,7 +17,6 @@ import {
   notToldApart,
   type OneWayJournal,
   type OneWayLine,
-  oneWayAssumptions,
   resultInPayment,
   type Told,
 } from "../matching/one-way.ts";
@@ -139,7 +139,7 @@ export class OneWay {
 
   get #line(): OneWayLine {
     const { sharesLine: isShared = false } = this.#parts.terminal.capabilities;
-    return { isShared, holds: oneWayAssumptions, learned: this.learned };
+    return { isShared, holds: assumptionsOf("one-way"), learned: this.learned };
   }
 
   #shown(told: ToldResult): ToldResult {

@@ -155,8 +155,9 @@ export class TerminalDesk implements Doubts {
     this.#oneWay = oneWay;
     const lateResults = new LateResults({ ...shared, oneWay });
     this.#lateResults = lateResults;
-    this.#recovery = new Recovery({ ...shared, lateResults });
-    this.#unmatched = new Unmatched({ ...shared, corrections: new Corrections(shared) });
+    const corrections = new Corrections(shared);
+    this.#recovery = new Recovery({ ...shared, lateResults, corrections });
+    this.#unmatched = new Unmatched({ ...shared, corrections });
     const reconciler = new Reconciler({ ...parts, ...settings });
     this.#reconciler = reconciler;
     this.commands = new FinancialCommands({

@@ -76,11 +76,11 @@ export class Unmatched {
   }
 
   /**
-   * A payment is about to leave, and the terminal has told what it has stored: a sale that no order
-   * knows is asked about first, because the payment would hide it (docs/design.md 3.19), and so is
-   * the reversal of a sale that is told as charged. Where others are paid at the terminal too, the
-   * orders that can have made the sale are unknown at once, and nothing waits. Returns whether the
-   * payment has to wait. Throws for a fault of the program only.
+   * A payment or an end of day is about to leave, and the terminal has told what it has stored: a
+   * sale that no order knows is asked about first, because the command would hide it
+   * (docs/design.md 3.19), and so is the reversal of a sale that is told as charged. Where others
+   * are paid at the terminal too, the orders that can have made the sale are unknown at once, and
+   * nothing waits. Returns whether the command has to wait. Throws for a fault of the program only.
    */
   found(now: Baseline): boolean {
     const { log, matcher, corrections } = this.#parts;

@@ -2,19 +2,15 @@ import type { Attempt } from "../attempts/payment.ts";
 import type { Assumption } from "./assumptions.ts";
 
 /** Where a record came from. */
-const sources = [
+export type Source =
   /** While our command runs. */
-  "payment",
+  | "payment"
   /** After it, or from a terminal that only tells and cannot be asked. */
-  "late",
+  | "late"
   /** The storage was read to clear up a doubt. */
-  "probe",
+  | "probe"
   /** The storage was read before the next command. */
-  "baseline",
-  /** A reversal that is to leave by the sale's number. */
-  "reversal",
-] as const;
-export type Source = (typeof sources)[number];
+  | "baseline";
 
 /** The facts and the assumptions that a verdict rests on. Kept with it, never computed again. */
 export interface Proof {

@@ -148,15 +148,8 @@ export function familyOf({ lastTransaction }: { readonly lastTransaction: boolea
   return lastTransaction ? "asked" : "one-way";
 }
 
-/** The assumptions of a family, with what this terminal has shown and what was switched off. */
-export function assumptionsOf(
-  family: Family,
-  { learned = [], off = [] }: { learned?: readonly Assumption[]; off?: readonly Assumption[] } = {},
-): Assumptions {
-  const holds = assumptionNames.filter((name) => {
-    const word: Default = assumptionTable[name].byFamily[family];
-    if (off.includes(name)) return false;
-    return word === "on" || (word === "learned" && learned.includes(name));
-  });
-  return new Set(holds);
+/** The assumptions of a family without those that are switched off; a learned one is no default. */
+export function assumptionsOf(family: Family, off: readonly Assumption[] = []): Assumptions {
+  const isOn = (name: Assumption): boolean => assumptionTable[name].byFamily[family] === "on";
+  return new Set(assumptionNames.filter((name) => isOn(name) && !off.includes(name)));
 }

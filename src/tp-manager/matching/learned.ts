@@ -12,7 +12,6 @@ export const factTable = {
     says: "shows a completed reversal as its last transaction",
     permits: true,
   },
-  "one-spelling": { says: "spells the numbers of a transaction alike each time", permits: true },
 } as const;
 
 export type Fact = keyof typeof factTable;

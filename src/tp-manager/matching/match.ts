@@ -45,14 +45,14 @@ export function match(found: Found, view: JournalView, assumptions: Assumptions)
   const declined = fitting.filter(({ fit }) => fit === "declined");
   const others = fitting.filter(({ fit }) => fit !== "declined");
   const isShared = !assumptions.has("sole-user");
-  // The bank's refusal is believed as long as anybody else can have made it.
+  // The bank's refusal is believed while somebody else can have made it.
   const left = others.length > 0 || isShared ? others : declined;
   const [only] = left;
   if (!only) return known ?? { answer: "none", near: [...near, ...declined.map(asNear)] };
   // The known record may be the attempt's own report, of which a part of the goods came out.
   const isRetold = known !== undefined && known.transactionId !== only.attempt.transactionId;
   const why =
-    isRetold || mayHaveBeenThere(only.attempt, found)
+    isRetold || left.some(({ attempt }) => mayHaveBeenThere(attempt, found))
       ? "retold"
       : whyNotOne(left, { isShared, newest, view });
   if (why === undefined) return { answer: "one", candidate: only, proof: proofOf(only) };

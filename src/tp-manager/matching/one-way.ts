@@ -49,11 +49,6 @@ export interface OneWayLine {
   readonly learned: Pick<Learned, "has">;
 }
 
-/** Those that a verdict about a result without a reference can rest on. */
-export const oneWayAssumptions: Assumptions = new Set<Assumption>([
-  ...(["own-report", "ordered-results", "one-result-each"] as const),
-]);
-
 /** A terminal that misses our acknowledgement tells its result again within seconds. */
 const REPEAT_MS = 30_000;
 const noAttempt: Answer = { answer: "none", near: [] };

@@ -55,6 +55,16 @@ shopTest.concurrent("an aborted sale that was kept until an end of day", async (
   await expectFound(shop);
 });
 
+shopTest.concurrent("an aborted sale that an order in doubt can have made", async ({ open }) => {
+  const shop = await open();
+  await shop.sell("P", 500);
+  await shop.pay("A", PRICE, (at) => at.abort());
+  await shop.killedPaying("B", (terminal) => terminal.book(terminal.next(PRICE), "A"));
+  expect((await shop.known("A")).charged).toBe("unknown");
+  expect((await shop.known("B")).charged).toBe("unknown");
+  await shop.alarmsOf("A");
+});
+
 shopTest.concurrent("a baseline told anew with another moment", async ({ open }) => {
   const shop = await open({}, (terminal) => {
     terminal.book(terminal.next(PRICE), "staff");

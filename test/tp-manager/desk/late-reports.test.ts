@@ -116,7 +116,7 @@ describe("a good report after the end of a payment (docs/design.md 3.19)", () =>
 
   test("that was never reported can be that of an order turned away before", async () => {
     const at = await neverReported();
-    expect(phases(at, "A-1", "B-1")).toEqual(["not-charged", "in-doubt"]);
+    expect(phases(at, "A-1", "B-1")).toEqual(["in-doubt", "in-doubt"]);
     shows(at, report());
     const again = pay(at, request("A-1")).catch((error: unknown) => error);
     await at.clock.advance(200_000);
