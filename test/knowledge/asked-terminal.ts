@@ -97,7 +97,7 @@ export class AskedTerminal implements Terminal {
     return { end: "completed", applications: [], ticket: "" };
   }
 
-  async pay(_order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
+  async pay({ amountMinor }: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
     const { chooser, order } = this.#world;
     if (this.#world.isAway) return { end: "not-sent", code: "link", text: "no line" };
     if (this.#isAlone) {
@@ -119,6 +119,8 @@ export class AskedTerminal implements Terminal {
         this.#declines(observer);
         this.#world.keep(this.#world.charge(order, {}, "decline-final"));
         return this.#aborts("declined", "05");
+      case "a sale of staff is told":
+        return await this.#toldAgain(this.#world.staffSells(amountMinor), observer);
       case "tp-manager is killed, the customer goes":
         this.#world.staff("at the terminal meanwhile");
         return await this.#killed();

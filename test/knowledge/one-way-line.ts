@@ -147,8 +147,7 @@ class OneWayLine implements Dialogue {
   }
 
   #takes(way: string, reference: string | null): "taken" | "refused" | "unanswered" {
-    const { order, attempt, untold, lastTold } = this.#world;
-    const { recorder } = this.#world;
+    const { order, attempt, untold, lastTold, recorder, chooser } = this.#world;
     if (way === "the request is refused") {
       recorder.known("the request is refused");
       return "refused";
@@ -188,7 +187,11 @@ class OneWayLine implements Dialogue {
       const told = own();
       if (isUntold) untold.push(told);
       else if (way.startsWith("the result comes late")) this.#comesLate(told);
-      else this.#tell({ ...told, charge: says === "approved" ? told.charge : null }, false);
+      else {
+        // In their order: none of before follows.
+        if (!chooser.has("ordered-results")) untold.length = 0;
+        this.#tell({ ...told, charge: says === "approved" ? told.charge : null }, false);
+      }
       if (way.startsWith("the connection")) this.#gone();
       if (way.endsWith("told late")) {
         const approved = { bytes: this.#result("approved", order, reference), charge: told.charge };

@@ -34,6 +34,7 @@ export function paymentWays({ device, recorder }: World): Option[] {
     ["the line is lost, the bank approves too late", "fresh-storage"],
     ["tp-manager is killed, the customer goes", "restarts"],
     ["tp-manager is killed, the bank approves", "restarts"],
+    ["a sale of staff is told", "own-report"],
     ...told,
   ];
 }

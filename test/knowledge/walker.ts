@@ -43,6 +43,11 @@ export interface Walked {
 /** More are not put together: a night of worlds has to fit into the memory. */
 const GROUPS_MAX = 400_000;
 
+interface Way {
+  readonly way: readonly number[];
+  readonly missing: number;
+}
+
 export class Walker {
   readonly #journal: KeptJournal;
 
@@ -80,22 +85,24 @@ export class Walker {
   ): Promise<Walked> {
     const walked = nothing(scope);
     const random = new Random(seed);
-    let layer: number[][] = [[]];
+    let layer: Way[] = [{ way: [], missing: 0 }];
     for (let faults = 0; faults <= scope.faults && layer.length > 0; faults++) {
-      const next: number[][] = [];
+      const next: Way[] = [];
       // Free ways lead to worlds of this very layer.
-      for (let way = layer.pop(); way; way = layer.pop()) {
+      for (let now = layer.pop(); now; now = layer.pop()) {
         if (isOver(walked)) return walked;
-        const { story, chooser } = await this.play(scope, way);
+        const { story, chooser } = await this.play(scope, now.way);
         walked.played += 1;
         if (missing(scope, chooser.needed) === 0) count(walked, story);
-        for (const { way: other, isFree, needs } of chooser.siblings) {
+        for (const { way, isFree, needs } of chooser.siblings) {
           const used = new Set([...chooser.needed, ...(needs ? [needs] : [])]);
           const left = scope.faults - faults - Number(!isFree);
-          if (missing(scope, used) <= left) (isFree ? layer : next).push(other);
+          const other = { way, missing: missing(scope, used) };
+          if (other.missing <= left) (isFree ? layer : next).push(other);
         }
       }
-      layer = shuffled(next, random);
+      // The worlds of the scope itself come first: the others only lead to some.
+      layer = shuffled(next, random).sort((a, b) => b.missing - a.missing);
     }
     walked.isWhole = true;
     while (!isOver(walked)) await this.#draw(walked, random);

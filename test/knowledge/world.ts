@@ -157,9 +157,15 @@ export class World {
   }
 
   /** A sale at the terminal's own keys. */
-  staffSells(amountMinor: number): void {
-    if (this.device.process.at === "paying") return;
-    this.keep(this.charge(OUTSIDER, { amountMinor }));
+  staffSells(amountMinor: number): number {
+    const sold = this.charge(OUTSIDER, { amountMinor });
+    this.keep(sold);
+    return sold;
+  }
+
+  /** Unless the terminal is with a customer of ours. */
+  #staffMaySell(amountMinor: number): void {
+    if (this.device.process.at !== "paying") this.staffSells(amountMinor);
   }
 
   /** A command of the order that the kiosk waits for leaves. */
@@ -185,7 +191,7 @@ export class World {
       "nothing",
       ["staff sells the same amount", "sole-user"],
     ]);
-    if (sold !== "nothing") this.staffSells(AMOUNT_MINOR);
+    if (sold !== "nothing") this.#staffMaySell(AMOUNT_MINOR);
   }
 
   #born(): [Life, House] {
@@ -223,10 +229,10 @@ export class World {
     await this.clock.advance(SOON_MS);
     switch (chooser.choose("before the next step", meanwhile)) {
       case "staff sells the same amount":
-        this.staffSells(AMOUNT_MINOR);
+        this.#staffMaySell(AMOUNT_MINOR);
         break;
       case "staff sells another amount":
-        this.staffSells(WRONG_MINOR);
+        this.#staffMaySell(WRONG_MINOR);
         break;
       case "requests fail":
         await this.#failInARow();
