@@ -49,6 +49,25 @@ shopTest.concurrent.for<[string, number, Course]>([
   await expectDoubted(shop, charges);
 });
 
+shopTest.concurrent.for([
+  ["was not charged", 0],
+  ["was charged too", 1],
+] as const)("a sale of staff in the second of an order that %s", async ([, charges], { open }) => {
+  const shop = await open(shared);
+  const { terminal } = shop;
+  await shop.pay("A", PRICE, async (at) => {
+    const told = terminal.next(PRICE);
+    await at.report(told);
+    if (charges > 0) terminal.book(told);
+    at.hangUp();
+    const { date, time } = told;
+    terminal.book(terminal.next(PRICE, { date, time }), "staff");
+  });
+  await expectDoubted(shop, charges);
+  await shop.reverse("A");
+  expect([terminal.reversed, terminal.count("staff", "money back")]).toEqual([[], 0]);
+});
+
 shopTest.concurrent("an aborted sale that was kept, found before another", async ({ open }) => {
   const shop = await open(shared);
   await shop.sell("P", 500);
