@@ -96,11 +96,8 @@ export class Matcher {
     if (isNew === "agrees") return undefined;
     const answer = this.whose(report, "baseline", now.identity);
     if (answer.answer === "known") return undefined;
-    // Of a terminal that was never seen only a record of the time of a payment says anything.
-    const isTimely = answer.answer === "many" ? answer.why !== "untimed" : answer.answer === "one";
-    // A charge whose result had no names may have stored it: nothing depends on that.
-    const isOpen = candidatesIn(answer).some(({ attempt }) => !isCharged(attempt.state));
-    if (isNew !== "new" && !(isTimely && isOpen)) return undefined;
+    // Of a terminal that was never seen only a record that fits an order, or nearly, says anything.
+    if (isNew !== "new" && !saysSomething(answer)) return undefined;
     return answer.answer === "none" && this.#wasStoredBefore(report) ? undefined : answer;
   }
 
@@ -169,6 +166,13 @@ export class Matcher {
   storesReversals(identity: TerminalIdentity): boolean {
     return this.#parts.learned(identity).has("stores-reversals");
   }
+}
+
+function saysSomething(answer: Answer): boolean {
+  if (answer.answer === "none") return answer.near.length > 0;
+  if (answer.answer === "many" && answer.why === "untimed") return false;
+  // A charge whose result had no names may have stored it: nothing depends on that.
+  return candidatesIn(answer).some(({ attempt }) => !isCharged(attempt.state));
 }
 
 function proofWords(answer: Extract<Answer, { answer: "known" | "one" }>): string {
