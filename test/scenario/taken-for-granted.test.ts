@@ -88,7 +88,8 @@ test("a stored reversal is told as learned once the terminal has shown one", asy
   await at.firstPaid("A");
   const { one } = await at.pay(2, "B");
   expect(one.status).toBe("Success");
-  expect((await at.call("POST", "/reversal", { orderId: "B" })).one.status).toBe("Reversed");
+  const reversed = await at.call("POST", "/reversal", { orderId: "B" });
+  expect(reversed.one.status).toBe("Reversed");
   await at.firstPaid("C");
   expect(printed().at(-1)).toBe(`stores-reversals: this terminal ${reversals}`);
 });
@@ -99,7 +100,7 @@ test("TERMINAL_SHARED=yes: the assumption of a sole user is told as off", async 
   expect(printed()).toEqual(["sole-user: off with TERMINAL_SHARED=yes", ...ofAsked, ...learns]);
 });
 
-test("a terminal that only tells: what it gives back is told as learned, kind by kind", async () => {
+test("a terminal that only tells: what it gives back is learned, kind by kind", async () => {
   await at.changeTerminal(caisseAp());
   await at.connected();
   const not = "has not shown yet that it gives";

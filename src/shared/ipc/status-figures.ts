@@ -46,7 +46,7 @@ export const terminalGrounds = {
         name: z.string(),
         says: z.string(),
         isOn: z.boolean(),
-        /** What switches it off; null: nothing does. */
+        /** The setting or fact that switches it off; null: nothing does. */
         offWith: z.string().nullable(),
       }),
     )
