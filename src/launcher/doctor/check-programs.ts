@@ -73,7 +73,7 @@ function checkTerminal(status: TpManagerStatus | undefined): Finding[] {
   return [...ready, finding("terminal-other-register", { name: nameOf(status) })];
 }
 
-/** What a verdict about a payment rests on here; an older tp-manager does not tell it. */
+/** The assumptions that verdicts rest on here; an older tp-manager does not tell them. */
 function checkAssumptions(status: TpManagerStatus | undefined): Finding[] {
   const { assumptions = [], shown = [] } = status?.terminal ?? {};
   return [
