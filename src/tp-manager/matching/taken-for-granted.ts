@@ -54,7 +54,7 @@ export function takenForGranted(
   const assumptions = assumptionNames.flatMap((name): Taken[] => {
     const { says, switchedBy, byFamily } = assumptionTable[name];
     if (byFamily[family] === "on") return [{ name, says, isOn: isOn(name), offWith: switchedBy }];
-    if (name !== "echoes-reference" || !isNameless || family !== "one-way") return [];
+    if (name !== "echoes-reference" || !isNameless) return [];
     return [{ name, says, isOn: false, offWith: "settings that send no reference" }];
   });
   const facts = factNames.filter((fact) => {
