@@ -7,6 +7,7 @@ import type {
   LastTransaction,
   TerminalFacts,
   TerminalIdentity,
+  TerminalState,
   TransactionReport,
 } from "../terminal/terminal.ts";
 import { type Answer, candidatesIn, type Source } from "./answer.ts";
@@ -15,6 +16,7 @@ import { compareReports, compareStored, sameTerminal } from "./comparison.ts";
 import type { JournalView, RecordStore } from "./journal-view.ts";
 import type { Learned } from "./learned.ts";
 import { knownAs, match } from "./match.ts";
+import { type TakenForGranted, takenForGranted } from "./taken-for-granted.ts";
 
 interface MatcherParts {
   readonly attempts: Pick<
@@ -165,6 +167,14 @@ export class Matcher {
   /** Whether this terminal shows a completed reversal as its last transaction. */
   storesReversals(identity: TerminalIdentity): boolean {
     return this.#parts.learned(identity).has("stores-reversals");
+  }
+
+  /** For people. Without a link nobody knows which terminal it is, where it tells who it is. */
+  takenForGranted({ link, identity }: Pick<TerminalState, "link" | "identity">): TakenForGranted {
+    const { assumptions, learned, terminal } = this.#parts;
+    const { capabilities } = terminal;
+    const isKnown = link === "connected" || capabilities.noIdentity === true;
+    return takenForGranted(capabilities, assumptions, isKnown ? learned(identity) : undefined);
   }
 }
 
