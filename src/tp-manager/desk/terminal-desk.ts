@@ -275,7 +275,7 @@ export class TerminalDesk implements Doubts {
    * (docs/design.md 3.19): resolves when that has ended. undefined: nothing of the kind is open.
    */
   lateReport(orderId: string): Promise<void> | undefined {
-    return this.#unmatched.lateReport(orderId);
+    return this.#unmatched.lateReport(orderId) ?? this.#lateResults.counting();
   }
 
   /** Asks the terminal about an attempt in doubt. Never rejects; see {@link Recovery.recover}. */
