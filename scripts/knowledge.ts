@@ -7,7 +7,7 @@
  * Walks the worlds that are at most N faults from normal life, the near ones first, at most so many
  * in each scope; with --hours so long in all, and behind them worlds at random that are further
  * away. Prints the scopes as a table, and beside each way to a violation a world that looks alike.
- * Exits with 1 when a scope that has to hold does not. --shop lets N customers pay at a terminal of
+ * Exits with 1 when there is a violation. --shop lets N customers pay at a terminal of
  * our own, and at one that staff uses too, and prints how many orders are unknown.
  */
 import { join } from "node:path";
@@ -99,14 +99,13 @@ async function tell(walker: Walker, walked: Walked): Promise<void> {
   const { scope, found, rested, unknown } = walked;
   const complete = completenessOf(walked);
   total += walked.worlds;
-  if (scope.mustHold) broken += walked.broken;
+  broken += walked.broken;
   for (const [because, count] of complete.weaker) {
     weaker.set(because, (weaker.get(because) ?? 0) + count);
   }
   const share = rested === 0 ? "" : `${((100 * unknown) / rested).toFixed(1)} %`;
-  const name = scope.mustHold ? nameOf(scope) : `${nameOf(scope)} (measured)`;
   const counts = [walked.worlds, complete.groups, walked.broken, found.length, share];
-  print(`| ${[scope.family, name, ...counts].join(" | ")} |`);
+  print(`| ${[scope.family, nameOf(scope), ...counts].join(" | ")} |`);
   for (const each of found) stories.push(await pairOf(walker, walked, each), "");
 }
 

@@ -4,7 +4,7 @@ import type { World } from "./world.ts";
 const NEWEST_ENTRIES = 12;
 
 /** What may become of a payment. */
-export function paymentWays({ device, recorder }: World): Option[] {
+export function paymentWays({ chooser, device, recorder }: World): Option[] {
   // A terminal that has sold much tells one of the newest again.
   const first = Math.max(0, device.entries.length - NEWEST_ENTRIES);
   const told = device.entries.slice(first).flatMap((_, at): Option[] => {
@@ -34,7 +34,7 @@ export function paymentWays({ device, recorder }: World): Option[] {
     ["the line is lost, the bank approves too late", "fresh-storage"],
     ["tp-manager is killed, the customer goes", "restarts"],
     ["tp-manager is killed, the bank approves", "restarts"],
-    ["a sale of staff is told", "own-report"],
+    ...(chooser.has("sole-user") ? [["a sale of staff is told", "own-report"] as const] : []),
     ...told,
   ];
 }

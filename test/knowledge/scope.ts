@@ -4,6 +4,7 @@ import {
   defaults,
   dimensions,
   type Family,
+  revocable,
 } from "./assumptions.ts";
 import type { Needs } from "./chooser.ts";
 
@@ -12,13 +13,13 @@ export interface Scope {
   readonly family: Family;
   /** Beyond what the family does not take for granted anyway. */
   readonly off: readonly Assumption[];
+  /** Those of them that the product takes for granted: it has to correct what it said. */
+  readonly believed: readonly Assumption[];
   readonly dimensions: readonly Dimension[];
   /** What the kiosk asks for: orders, and "R" for the reversal of the last one. */
   readonly days: readonly string[];
   /** How far a world may be from normal life. */
   readonly faults: number;
-  /** Walked by the tests, which allow no wrong verdict in it; the others are for the script. */
-  readonly mustHold: boolean;
 }
 
 /** A card is charged this that should have been charged something else. */
@@ -27,16 +28,12 @@ export const WRONG_MINOR = 550;
 /** A and B cost the same, C something else. */
 const days = ["A A", "A B A", "A B B", "A C B", "A R A", "A R B"] as const;
 
-/** Without a setting that tells the product so, it goes on to take them for granted. */
-const told: readonly Assumption[] = ["sole-user"];
-
-function scopeOf(family: Family, off: readonly Assumption[], faults: number): Scope {
-  const mustHold = off.every((each) => told.includes(each));
-  return { family, off, dimensions, days, faults, mustHold };
-}
-
-/** Each assumption of a family off alone, and in a pair with the sole user. */
+/**
+ * Each assumption of a family off alone, and in a pair with the sole user; a revocable one once
+ * more, broken behind the back of a product that takes it for granted.
+ */
 export function scopesOf(family: Family, faults: number): Scope[] {
+  const about = { family, dimensions, days, faults };
   const others = defaults[family].filter((each) => each !== "sole-user");
   const sets: Assumption[][] = [
     [],
@@ -44,11 +41,19 @@ export function scopesOf(family: Family, faults: number): Scope[] {
     ...others.map((each): Assumption[] => [each]),
     ...others.map((each): Assumption[] => ["sole-user", each]),
   ];
-  return sets.map((off) => scopeOf(family, off, faults));
+  const told = sets.map((off): Scope => ({ ...about, off, believed: [] }));
+  const behind = sets
+    .map((off): Scope => ({ ...about, off, believed: off.filter((each) => isRevocable(each)) }))
+    .filter(({ believed }) => believed.length > 0);
+  return [...told, ...behind];
 }
 
-export const nameOf = ({ off }: Scope): string =>
-  off.length === 0 ? "defaults" : `without ${off.join(", ")}`;
+const isRevocable = (each: Assumption): boolean => revocable.includes(each);
+
+export function nameOf({ off, believed }: Scope): string {
+  const words = off.map((each) => (believed.includes(each) ? `${each} (broken)` : each));
+  return words.length === 0 ? "defaults" : `without ${words.join(", ")}`;
+}
 
 export const isShared = ({ off }: Scope): boolean => off.includes("sole-user");
 

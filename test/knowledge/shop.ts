@@ -61,7 +61,8 @@ export async function simulateShop(
   const random = new Random(seed);
   const journal = new KeptJournal(path);
   const chooser = new RatesChooser(random, isShared);
-  const world = new World(journal, chooser, { family: "zvt", terminalOf });
+  const told = isShared ? (["sole-user"] as const) : [];
+  const world = new World(journal, chooser, { family: "zvt", terminalOf, told });
   const atOnce: string[] = [];
   for (let count = 1; count <= payments; count++) {
     const order = `S${count}`;
@@ -81,8 +82,8 @@ export async function simulateShop(
   const last = await world.rest();
   journal.remove();
   const { charges, verdicts, leaves, alarms, fallen } = world.recorder;
-  const told = { lines: [], charges, verdicts, leaves, alarms, fallen };
-  const story = { ...told, isShared, choices: [], way: [], faults: [] };
+  const heard = { lines: [], charges, verdicts, leaves, alarms, fallen };
+  const story = { ...heard, isShared, choices: [], way: [], faults: [] };
   return {
     atOnce: counted(atOnce),
     atTheEnd: counted([...last.values()]),

@@ -1,5 +1,4 @@
 import { Random } from "../simulation/random.ts";
-import { revocable } from "./assumptions.ts";
 import { PathChooser } from "./chooser.ts";
 import { judge, laws, truthOf, type Violation } from "./judge.ts";
 import { KeptJournal } from "./kept-journal.ts";
@@ -64,13 +63,15 @@ export class Walker {
   ): Promise<{ readonly story: Story; readonly chooser: PathChooser }> {
     const chooser = new PathChooser((needs) => has(scope, needs), way, further);
     const day = chooser.choose("the day", scope.days, true);
-    const world = new World(this.#journal, chooser, { family: scope.family, terminalOf });
+    const { family, off, believed } = scope;
+    const told = off.filter((each) => !believed.includes(each));
+    const world = new World(this.#journal, chooser, { family, terminalOf, told });
     await world.play(day);
     this.#journal.wipe();
     const { lines, charges, verdicts, leaves, alarms, fallen } = world.recorder;
-    const told = { lines, charges, verdicts, leaves, alarms, fallen };
+    const heard = { lines, charges, verdicts, leaves, alarms, fallen };
     const { choices, way: gone, faults } = chooser;
-    const story = { ...told, isShared: isShared(scope), choices, way: gone, faults };
+    const story = { ...heard, isShared: isShared(scope), choices, way: gone, faults };
     return { story, chooser };
   }
 
@@ -145,7 +146,7 @@ function nothing(scope: Scope): Walked {
 
 function count(walked: Walked, story: Story): void {
   walked.worlds += 1;
-  const violations = judge(story, revocable);
+  const violations = judge(story, walked.scope.believed);
   if (violations.length > 0) walked.broken += 1;
   for (const violation of violations) {
     if (!walked.found.some((known) => explains(known, violation, story))) {

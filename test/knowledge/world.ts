@@ -23,10 +23,16 @@ const [SOON_MS, PATIENCE_MS, REST_MS] = [2_000, 600_000, 900_000];
 
 type House = ReturnType<typeof openHouse<Terminal, Life["clock"]>>;
 
-/** The one place that knows what a connector can be told to take for granted. */
-function makeHouse(kept: KeptJournal, terminal: Terminal, life: Life, isShared: boolean): House {
-  const { clock } = life;
-  return openHouse(kept.path, terminal, { clock, isShared, journal: kept.for(clock) });
+/** `told`: what is not taken for granted about the terminal. */
+function makeHouse(
+  kept: KeptJournal,
+  terminal: Terminal,
+  { clock }: Life,
+  told: readonly Assumption[],
+): House {
+  const off = told.filter((each) => each !== "sole-user");
+  const isShared = off.length < told.length;
+  return openHouse(kept.path, terminal, { clock, isShared, off, journal: kept.for(clock) });
 }
 
 /** The driver of one life, for the device of a world. */
@@ -64,7 +70,7 @@ export class World {
   order = "";
   attempt = 0;
   readonly #journal: KeptJournal;
-  readonly #isShared: boolean;
+  readonly #told: readonly Assumption[];
   readonly #asked = new Set<string>();
   readonly #family: Family;
   readonly #terminalOf: TerminalOf;
@@ -74,11 +80,19 @@ export class World {
   constructor(
     journal: KeptJournal,
     chooser: Chooser,
-    { family, terminalOf }: { readonly family: Family; readonly terminalOf: TerminalOf },
+    {
+      family,
+      terminalOf,
+      told,
+    }: {
+      readonly family: Family;
+      readonly terminalOf: TerminalOf;
+      readonly told: readonly Assumption[];
+    },
   ) {
     this.chooser = chooser;
     this.#journal = journal;
-    this.#isShared = chooser.has("sole-user");
+    this.#told = told;
     this.#family = family;
     this.#terminalOf = terminalOf;
     const asked = <O extends Option>(point: string, options: readonly O[]): string =>
@@ -198,7 +212,7 @@ export class World {
     const { recorder } = this;
     const life = new Life(this.clock, (error) => recorder.fallen.push(String(error)));
     const terminal = this.#terminalOf(this, life, this.#family);
-    const house = makeHouse(this.#journal, terminal, life, this.#isShared);
+    const house = makeHouse(this.#journal, terminal, life, this.#told);
     house.hub.subscribe((event) => {
       if (event.name !== "alarm") return;
       const { alarm, message, orderId, transactionId } = event.data;

@@ -11,7 +11,11 @@ import { ClosingKeeper } from "../../src/tp-manager/desk/closing-keeper.ts";
 import { TerminalDesk } from "../../src/tp-manager/desk/terminal-desk.ts";
 import { EventHub } from "../../src/tp-manager/http/events/event-hub.ts";
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
-import { type Assumption, assumptionsOf } from "../../src/tp-manager/matching/assumptions.ts";
+import {
+  type Assumption,
+  assumptionsOf,
+  familyOf,
+} from "../../src/tp-manager/matching/assumptions.ts";
 import { Matcher } from "../../src/tp-manager/matching/matcher.ts";
 import { AfterSale } from "../../src/tp-manager/orders/after-sale.ts";
 import { answerOf } from "../../src/tp-manager/orders/answer.ts";
@@ -129,7 +133,7 @@ export function matcherFor(
   const switchedOff = [...off, ...(isShared ? (["sole-user"] as const) : [])];
   return new Matcher({
     ...{ attempts, records, terminalLog, terminal, clock },
-    assumptions: assumptionsOf("asked", switchedOff),
+    assumptions: assumptionsOf(familyOf(terminal.capabilities), switchedOff),
     learned: (identity) => learned.of({ setup: SETUP, identity }),
   });
 }

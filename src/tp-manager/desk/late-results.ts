@@ -17,6 +17,8 @@ import { isInDoubt } from "../attempts/phase-table.ts";
 import { isReference, referenceOf } from "../attempts/reference-policy.ts";
 import type { SettledUnmatched, TerminalLog } from "../attempts/terminal-log.ts";
 import { type Answer, proofInWords } from "../matching/answer.ts";
+import { finalOf } from "../matching/assumptions.ts";
+import type { Matcher } from "../matching/matcher.ts";
 import { isSameWord } from "../matching/one-way.ts";
 import type {
   Terminal,
@@ -37,6 +39,7 @@ interface LateParts {
   >;
   readonly terminal: TerminalFacts & Pick<Terminal, "takeLateResults" | "endWritten">;
   readonly oneWay: Pick<OneWay, "late" | "named" | "learn">;
+  readonly matcher: Pick<Matcher, "assumptions">;
   readonly clock: Clock;
   readonly log: Logger;
   readonly inquiries: Pick<Inquiries, "reconsider">;
@@ -127,6 +130,8 @@ export class LateResults {
     if (!cannotRefuse || !isOfIts || !isInDoubt(state) || "sale" in state) return attempt;
     const { report, judgement } = state.last ?? {};
     if (!report || (judgement !== "agrees" && judgement !== "not-good")) return attempt;
+    const needed = report.good ? "own-report" : finalOf(report.reason);
+    if (!this.#parts.matcher.assumptions.has(needed)) return attempt;
     const writer = new AttemptWriter(attempt, this.#parts);
     const because = "the result was on disk before the payment's end";
     const input = { input: "told-late", report, judgement, wasStored: true, because } as const;

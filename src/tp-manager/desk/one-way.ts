@@ -8,8 +8,8 @@ import { type Attempt, isCharged } from "../attempts/payment.ts";
 import { namesOurs, referenceOf } from "../attempts/reference-policy.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { Answer } from "../matching/answer.ts";
-import { assumptionsOf } from "../matching/assumptions.ts";
 import type { Learned, LearnedStore } from "../matching/learned.ts";
+import type { Matcher } from "../matching/matcher.ts";
 import {
   contradicting,
   echoFact,
@@ -27,6 +27,7 @@ interface OneWayParts {
   readonly terminalLog: Pick<TerminalLog, "unmatched">;
   readonly terminal: Pick<TerminalFacts, "capabilities" | "state">;
   readonly learned: LearnedStore;
+  readonly matcher: Pick<Matcher, "assumptions">;
   /** See {@link LearnedFrom.setup}. */
   readonly setup: string;
   readonly clock: Clock;
@@ -139,7 +140,7 @@ export class OneWay {
 
   get #line(): OneWayLine {
     const { sharesLine: isShared = false } = this.#parts.terminal.capabilities;
-    return { isShared, holds: assumptionsOf("one-way"), learned: this.learned };
+    return { isShared, holds: this.#parts.matcher.assumptions, learned: this.learned };
   }
 
   #shown(told: ToldResult): ToldResult {

@@ -14,6 +14,7 @@ import {
 } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { referenceOf } from "../attempts/reference-policy.ts";
+import { type Assumptions, finalOf } from "../matching/assumptions.ts";
 import { compareReports, mayBeAnotherSale, namesAnotherSale } from "../matching/comparison.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import type {
@@ -33,7 +34,7 @@ interface RunParts extends WriterParts {
   readonly attempts: WriterParts["attempts"] & Pick<AttemptStore, "unfinished" | "newest">;
   readonly terminal: HeldTerminal & Pick<TerminalFacts, "capabilities">;
   readonly paymentTimeoutMs: number;
-  readonly matcher: Pick<Matcher, "knownInPayment">;
+  readonly matcher: Pick<Matcher, "knownInPayment" | "assumptions">;
   readonly oneWay: Pick<OneWay, "isOf" | "shown" | "learn">;
 }
 
@@ -65,7 +66,7 @@ export class PaymentRun {
    * journal then still says "sent", and recovery asks the terminal.
    */
   async finish(): Promise<Attempt> {
-    const { terminal, clock, paymentTimeoutMs, oneWay } = this.#parts;
+    const { terminal, clock, paymentTimeoutMs, matcher, oneWay } = this.#parts;
     const { request, transactionId } = this.#writer.attempt;
     this.#timer = clock.startTimer("payment time limit", paymentTimeoutMs, () => {
       const detail = { paymentTimeoutMs };
@@ -98,7 +99,7 @@ export class PaymentRun {
           ...observe(this.#writer),
         },
       );
-      const ended = writeEnd(this.#writer, end, this.#cancelAsked);
+      const ended = writeEnd(this.#writer, end, matcher.assumptions, this.#cancelAsked);
       if (this.#cancelAsked && isCharged(ended.state)) {
         // docs/design.md 5.13: the approval wins, and the operator has to know.
         const detail = { alarm: "approved-after-cancel" };
@@ -270,8 +271,26 @@ export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> 
 }
 
 /** `cancelled`: we had asked the terminal to cancel. */
-export function writeEnd(writer: AttemptWriter, end: PaymentEnd, cancelled = false): Attempt {
+export function writeEnd(
+  writer: AttemptWriter,
+  said: PaymentEnd,
+  assumptions: Assumptions,
+  cancelled = false,
+): Attempt {
+  const end = believed(said, writer.attempt.state, assumptions);
   return writer.advance({ input: "end", end, ...(cancelled ? { cancelled } : {}) });
+}
+
+/** The terminal is asked about an end that rests on what is not taken for granted here. */
+function believed(end: PaymentEnd, state: Attempt["state"], assumptions: Assumptions): PaymentEnd {
+  if (end.end !== "completed" && end.end !== "aborted") return end;
+  const report = "last" in state ? state.last?.report : undefined;
+  const isGood = end.end === "completed" && report?.good !== false;
+  const reason = end.end === "aborted" ? end.reason : (report?.reason ?? null);
+  const needed = isGood ? "own-report" : finalOf(reason);
+  if (assumptions.has(needed)) return end;
+  const text = `the terminal ended it, and ${needed} is not taken for granted`;
+  return { end: "lost", code: needed, text, ticket: end.ticket };
 }
 
 export function orderOf(request: PaymentRequest): PaymentOrder {

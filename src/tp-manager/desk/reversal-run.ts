@@ -10,7 +10,7 @@ import { tellReversedBefore } from "./corrections.ts";
 import { observe, orderOf, writeEnd } from "./payment-run.ts";
 import type { Held } from "./terminal-turn.ts";
 
-type KnownReports = Pick<Matcher, "knownInPayment">;
+type KnownReports = Pick<Matcher, "knownInPayment" | "assumptions">;
 
 /**
  * Reverses one charged attempt on the terminal: reservation and write-ahead record first, then the
@@ -46,7 +46,7 @@ export async function runReversal(
     { report: (report) => write(writer, sale, report, parts.matcher), ...observe(writer) },
   );
   const { state: before } = writer.attempt;
-  const ended = writeEnd(writer, end);
+  const ended = writeEnd(writer, end, parts.matcher.assumptions);
   const said = saysReversedBefore("last" in before ? before.last : null, end);
   if (said && !isInDoubt(ended.state)) {
     tellReversedBefore(writer, "the terminal says that it had reversed this sale before");

@@ -268,7 +268,7 @@ export class Unmatched {
     const found = foundIn(conclusion);
     const { corrections } = this.#parts;
     if (found.finding === "unclear") {
-      const answer = unproven(this.#whose(row), found.because);
+      const answer = unproven(this.#whose(row), "unclear", found.because);
       corrections.apply(answer, row.report);
       return { ...found, answer };
     }

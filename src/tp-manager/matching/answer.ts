@@ -41,6 +41,7 @@ const whyNotOne = {
   "in doubt": "an order in doubt can have it as well",
   "foreign reference": "it carries another word than this terminal gives back for ours",
   unclear: "the terminal does not show whether it keeps it",
+  "not granted": "its proof rests on what is not taken for granted here",
   "told again": "it is the last result once more, and names nothing",
   "names nothing": "it carries no reference of ours",
 } as const;
@@ -80,9 +81,9 @@ export function candidatesIn(answer: Answer): readonly Candidate[] {
 }
 
 /** Nothing proves one of the candidates. */
-export function unproven(answer: Answer, because: string): Answer {
+export function unproven(answer: Answer, why: WhyNotOne, because = whyInWords(why)): Answer {
   if (answer.answer !== "one") return answer;
-  return { answer: "many", candidates: [answer.candidate], why: "unclear", because };
+  return { answer: "many", candidates: [answer.candidate], why, because };
 }
 
 export interface Near {

@@ -3,6 +3,8 @@
  * given. Each proof names those that it rests on, and the books show the table.
  */
 
+import type { AbortReason } from "../terminal/terminal.ts";
+
 /** A terminal whose storage can be asked, and one that only tells. */
 export const families = ["asked", "one-way"] as const;
 export type Family = (typeof families)[number];
@@ -143,6 +145,10 @@ export const assumptionNames = Object.keys(assumptionTable) as Assumption[];
 
 /** Those that hold for the terminal of this installation. */
 export type Assumptions = ReadonlySet<Assumption>;
+
+/** The assumption without which a terminal's word that it did not work proves nothing. */
+export const finalOf = (reason: AbortReason | null): Assumption =>
+  reason === "declined" ? "decline-final" : "abort-final";
 
 export function familyOf({ lastTransaction }: { readonly lastTransaction: boolean }): Family {
   return lastTransaction ? "asked" : "one-way";

@@ -1,6 +1,7 @@
 import type { NextCommand } from "../attempts/next-command.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
 import type { LastTransaction, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import type { Assumptions } from "./assumptions.ts";
 import {
   type Comparison,
   compareReports,
@@ -113,6 +114,8 @@ export interface Known {
   readonly closedSince: boolean;
   /** This terminal has shown a completed reversal as its last transaction; absent: it has. */
   readonly storesReversals?: boolean;
+  /** Taken for granted about this terminal; absent: everything. */
+  readonly holds?: Assumptions;
 }
 
 export interface Facts {
@@ -164,6 +167,7 @@ export interface Facts {
   readonly numberUnused: boolean | null;
   readonly soldSince: boolean;
   readonly closedSince: boolean;
+  readonly holds: Assumptions | undefined;
 }
 
 /**
@@ -185,12 +189,14 @@ export const isSeenInTime = (gapMs: number): boolean => gapMs >= 0 && gapMs <= E
 const NEW_NUMBERING_MAX = 20;
 
 export function factsOf(
-  doubt: Doubt,
+  told: Doubt,
   look: Look,
   known: Known,
   earlier: EarlierLook | null,
   confirmAfterMs: number,
 ): Facts {
+  const isOwn = told.about !== "sale" || known.holds?.has("own-report") !== false;
+  const doubt = isOwn ? told : { ...told, heard: { ...told.heard, good: null } };
   const { heard, before } = doubt;
   const { last } = look;
   const found = last.kind === "transaction" ? last.report : null;
@@ -230,6 +236,7 @@ export function factsOf(
     numberUnused: numberUnused(doubt, known),
     soldSince: known.soldSince,
     closedSince: known.closedSince,
+    holds: known.holds,
   };
 }
 

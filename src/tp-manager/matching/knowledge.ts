@@ -15,7 +15,7 @@ interface KnowledgeParts {
     "telecollectionSince" | "unmatchedSince" | "soldSinceUnmatched" | "closedSinceUnmatched"
   >;
   readonly terminal: Pick<TerminalFacts, "capabilities">;
-  readonly matcher: Pick<Matcher, "whose" | "newSale" | "storesReversals">;
+  readonly matcher: Pick<Matcher, "whose" | "newSale" | "storesReversals" | "assumptions">;
 }
 
 /** The knowledge of the journal about a doubt, for facts.ts. Methods throw when it fails. */
@@ -47,6 +47,7 @@ export class Knowledge {
       soldSince: next !== undefined,
       closedSince: terminalLog.telecollectionSince(startedAtMs, transactionId) !== undefined,
       storesReversals: matcher.storesReversals(identityOf(attempt)),
+      holds: matcher.assumptions,
     };
   }
 
@@ -57,7 +58,8 @@ export class Knowledge {
     const closedSince = id === null || terminalLog.closedSinceUnmatched(id);
     const answer = matcher.whose(report, "late", identity, atMs);
     const unmatchedIs = answer.answer === "known" && answer.isCertain ? answer.orderId : null;
-    return { foundIs: null, rival: null, unmatchedIs, next: null, soldSince, closedSince };
+    const holds = matcher.assumptions;
+    return { foundIs: null, rival: null, unmatchedIs, next: null, soldSince, closedSince, holds };
   }
 
   /** A look at a terminal that had stored nothing before has shown a transaction since. */

@@ -13,6 +13,7 @@ import {
   type Candidate,
   type Near,
   type Proof,
+  unproven,
   type WhyNotOne,
   whyInWords,
 } from "./answer.ts";
@@ -36,12 +37,25 @@ import { nearestLocalTime } from "./own-time.ts";
  * journal fails.
  */
 export function match(found: Found, view: JournalView, assumptions: Assumptions): Answer {
-  const known = knownAs(found, view);
+  const answer = matched(found, view, assumptions);
+  const isProven =
+    answer.answer !== "one" || answer.proof.assumes.every((each) => assumptions.has(each));
+  return isProven ? answer : unproven(answer, "not granted");
+}
+
+function matched(found: Found, view: JournalView, assumptions: Assumptions): Answer {
+  const isOwn = assumptions.has("own-report");
+  // A report within a command that may be another's proves nothing of it.
+  const known = isOwn ? knownAs(found, view) : undefined;
   if (known?.answer === "one" || known?.isCertain) return known;
-  const { fitting, near, newest, isNew, owner } = candidatesOf(found, view);
+  const { fitting, near, newest, isNew, owner } = candidatesOf(
+    found,
+    view,
+    assumptions.has("fresh-storage"),
+  );
   if (owner) return knownOf(owner);
   const own = fitting.find(({ fit }) => fit === "own");
-  if (own) return ownRecord(own.attempt);
+  if (own && isOwn) return ownRecord(own.attempt);
   const declined = fitting.filter(({ fit }) => fit === "declined");
   const others = fitting.filter(({ fit }) => fit !== "declined");
   const isShared = !assumptions.has("sole-user");
@@ -182,7 +196,7 @@ function isOwner({ state }: Attempt, record: TransactionReport): boolean {
 
 function ownRecord(attempt: Attempt): Answer & { answer: "one" } {
   const facts = ["the terminal's record equals the report of its own command"];
-  const proof: Proof = { facts, assumes: ["storage-real"] };
+  const proof: Proof = { facts, assumes: ["storage-real", "own-report"] };
   return { answer: "one", candidate: { attempt, as: "sale" }, proof };
 }
 
@@ -226,7 +240,7 @@ const CLOCK_SLACK_MS = 3_600_000;
  * shown something else and no earlier one was still running, or a day and a half beyond the
  * record's own time. No number limits them. A reversal in doubt is one whenever its sale was made.
  */
-function candidatesOf(found: Found, view: JournalView): Candidates {
+function candidatesOf(found: Found, view: JournalView, isFresh: boolean): Candidates {
   const { record, identity, limitMs } = found;
   const fitting: Fitting[] = [];
   const near: Near[] = [];
@@ -239,7 +253,8 @@ function candidatesOf(found: Found, view: JournalView): Candidates {
   const fromMs = momentOf(found) - SLACK_MS;
   for (const attempt of view.sent()) {
     const { baseline, startedAtMs, transactionId } = attempt;
-    if (startedAtMs < Math.max(fromMs, shownOtherMs - 2 * limitMs - CLOCK_SLACK_MS)) break;
+    const boundMs = isFresh ? shownOtherMs - 2 * limitMs - CLOCK_SLACK_MS : fromMs;
+    if (startedAtMs < Math.max(fromMs, boundMs)) break;
     if (!baseline || !sameTerminal(baseline.identity, identity)) continue;
     const events = view.events(transactionId);
     if (isNeverSent(events)) continue;
@@ -256,8 +271,8 @@ function candidatesOf(found: Found, view: JournalView): Candidates {
       wasThereMs = startedAtMs;
     }
     // Its sale would have been stored before a later command found something else.
-    const overMs = endOf(attempt, events, limitMs) + limitMs;
-    if (wasThere || overMs < shownOtherMs) continue;
+    const isOver = isFresh && endOf(attempt, events, limitMs) + limitMs < shownOtherMs;
+    if (wasThere || isOver) continue;
     const fit = fitOfSale(attempt, found, events);
     if (typeof fit === "string") fitting.push({ attempt, as: "sale", fit });
     else if (fit.but !== null) near.push({ attempt, but: fit.but });
@@ -266,7 +281,7 @@ function candidatesOf(found: Found, view: JournalView): Candidates {
   for (const attempt of view.unfinished()) {
     const events = view.events(attempt.transactionId);
     const isBehind = (reversalBeganAtMs(events) ?? 0) >= wasThereMs;
-    const isOver = endOf(attempt, events, limitMs) + limitMs < shownOtherMs;
+    const isOver = isFresh && endOf(attempt, events, limitMs) + limitMs < shownOtherMs;
     if (isBehind || isOver || !isFitOfReversal(attempt, found, events)) continue;
     fitting.push({ attempt, as: "reversal", fit: "timely" });
   }

@@ -53,6 +53,10 @@ export class Matcher {
     };
   }
 
+  get assumptions(): Assumptions {
+    return this.#parts.assumptions;
+  }
+
   get isShared(): boolean {
     return !this.#parts.assumptions.has("sole-user");
   }

@@ -10,7 +10,7 @@ import { isReference, namesOurs, referenceOf } from "../attempts/reference-polic
 import type { UnmatchedRow } from "../attempts/terminal-log.ts";
 import type { ToldResult, TransactionReport } from "../terminal/terminal.ts";
 import { type Answer, type Near, type WhyNotOne, whyInWords } from "./answer.ts";
-import type { Assumption, Assumptions } from "./assumptions.ts";
+import { type Assumption, type Assumptions, finalOf } from "./assumptions.ts";
 import type { Fact, Learned } from "./learned.ts";
 import { type Recent, recentOf } from "./one-way-order.ts";
 
@@ -62,15 +62,17 @@ export function resultInPayment(
   line: OneWayLine,
 ): Answer {
   const { report } = told;
+  const { holds } = line;
   if (namesOurs(report)) {
     return report.reference === referenceOf(running.transactionId)
-      ? sure(running, [carriesIts], [])
+      ? sure(running, { report, holds, facts: [carriesIts], assumes: [] })
       : lateResult(told, journal, line);
   }
   // A result that came too early answers nothing; a refusal of another amount or action, not this.
   if (told.isEarly || turnsAwayAnother(report, running)) return lateResult(told, journal, line);
   if (report.resultCode === null) {
-    return sure(running, ["it came within the payment, and tells no end"], ["own-report"]);
+    const facts = ["it came within the payment, and tells no end"];
+    return sure(running, { report, holds, facts, assumes: ["own-report"] });
   }
   const recent = recentOf(journal, line.holds, running);
   const doubts = recent.doubts.filter((doubt) => mayBeOf(report, doubt));
@@ -81,24 +83,22 @@ export function resultInPayment(
   if (echoes && isForeign(report)) {
     return several([running], "foreign reference");
   }
-  if (!isNews(told, recent, journal) && (echoes || !line.holds.has("one-result-each"))) {
-    return several([running], "told again");
-  }
-  if (!line.holds.has("own-report")) return several([running], "names nothing");
-  return sure(
-    running,
-    ["the result came within the payment, and names no other"],
-    ["own-report", "one-result-each", ...(recent.isCut ? (["ordered-results"] as const) : [])],
-  );
+  const isAgain = !isNews(told, recent, journal);
+  if (isAgain && echoes) return several([running], "told again");
+  const facts = ["the result came within the payment, and names no other"];
+  const cut = recent.isCut ? (["ordered-results"] as const) : [];
+  const again = isAgain ? (["one-result-each"] as const) : [];
+  return sure(running, { report, holds, facts, assumes: ["own-report", ...again, ...cut] });
 }
 
 /** Whose result it is that came outside a payment, or that is not the running one's. */
 export function lateResult(told: ToldResult, journal: OneWayJournal, line: OneWayLine): Answer {
   const { report, cameFor = report.reference } = told;
+  const { holds } = line;
   if (cameFor && isReference(cameFor)) {
     const named = journal.named(cameFor);
     const fact = told.cameFor ? "the result came within the payment" : carriesIts;
-    return named ? sure(named, [fact], []) : noAttempt;
+    return named ? sure(named, { report, holds, facts: [fact], assumes: [] }) : noAttempt;
   }
   const recent = recentOf(journal, line.holds);
   const heard = told.isAgain === undefined ? heardBefore(report, recent, journal) : undefined;
@@ -117,7 +117,8 @@ export function lateResult(told: ToldResult, journal: OneWayJournal, line: OneWa
   const isOurs = report.contradicts === undefined && !line.learned.has(echoFact(report));
   if (isAlone && isNew && isOurs) {
     const facts = ["no other order in doubt, and none since, asked for that amount"];
-    return sure(only, facts, ["own-report", "ordered-results", "one-result-each"]);
+    const assumes = ["own-report", "ordered-results", "one-result-each"] as const;
+    return sure(only, { report, holds, facts, assumes });
   }
   const denied = report.good ? deniedBefore(report, recent, journal) : undefined;
   const candidates = [...fitting, ...(denied ? [denied] : [])];
@@ -171,7 +172,17 @@ export function echoFact({ good, reason }: TransactionReport): Fact {
   return isCancelled ? "echoes-cancellations" : "echoes-refusals";
 }
 
-function sure(attempt: Attempt, facts: readonly string[], assumes: readonly Assumption[]): Answer {
+interface Sure {
+  readonly report: TransactionReport;
+  readonly holds: Assumptions;
+  readonly facts: readonly string[];
+  readonly assumes: readonly Assumption[];
+}
+
+function sure(attempt: Attempt, { report, holds, facts, assumes: named }: Sure): Answer {
+  const isRefusal = !report.good && report.resultCode !== null;
+  const assumes = isRefusal ? [...named, finalOf(report.reason)] : named;
+  if (assumes.some((each) => !holds.has(each))) return several([attempt], "not granted");
   return { answer: "one", candidate: { attempt, as: "sale" }, proof: { facts, assumes } };
 }
 

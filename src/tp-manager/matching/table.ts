@@ -1,5 +1,6 @@
 import type { UnmatchedFinding } from "../attempts/terminal-log.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
+import type { Assumption } from "./assumptions.ts";
 import {
   type Doubt,
   type EarlierLook,
@@ -57,6 +58,8 @@ interface EvidenceRow {
   readonly sale?: SaleWord;
   readonly reversal?: ReversalWord;
   readonly unmatched?: UnmatchedWord | Waiting;
+  /** Taken for granted: without one of these the row proves nothing. */
+  readonly assumes?: readonly Assumption[];
 }
 
 export const evidenceTable: readonly EvidenceRow[] = [
@@ -82,6 +85,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     holds: (facts) => facts.end === "own-word" && !mayHoldOurs(facts),
     because: "the terminal ended the payment itself, and shows no sale that could be this one",
     sale: "not-charged",
+    assumes: ["abort-final"],
   },
   {
     holds: ({ kind }) => kind === "not-told",
@@ -100,6 +104,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     holds: ({ asBefore, numberUnused }) => asBefore === "same" && numberUnused === true,
     because: "the next sale got the receipt number that this one would have used up",
     sale: "not-charged",
+    assumes: ["counting-receipts", "fresh-storage"],
   },
   {
     holds: ({ asBefore, numberUnused }) => asBefore === "same" && numberUnused === false,
@@ -117,6 +122,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     because: "the terminal said that it did not work, and twice showed nothing new",
     sale: "not-charged",
     reversal: "not-reversed",
+    assumes: ["abort-final", "fresh-storage"],
   },
   {
     holds: ({ asBefore, end }) => asBefore === "same" && end !== "unheard",
@@ -156,6 +162,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     because: "the terminal is idle and its last transaction is the one from before",
     sale: "not-charged",
     reversal: "not-reversed",
+    assumes: ["fresh-storage"],
   },
   {
     holds: ({ kind, good, lookedBefore }) => kind === "none" && good !== null && !lookedBefore,
@@ -189,16 +196,19 @@ export const evidenceTable: readonly EvidenceRow[] = [
     because: "the terminal has reversed what it had reported",
     sale: "not-charged",
     unmatched: "taken-back",
+    assumes: ["storage-real"],
   },
   {
     holds: ({ takesBack, acknowledged }) => takesBack === "the-second" && acknowledged,
     because: "the terminal has reversed the second sale, and the first was acknowledged",
     sale: "charged-as-reported",
+    assumes: ["own-report", "storage-real"],
   },
   {
     holds: (facts) => facts.takesBack === "ours" && (facts.confirmed || isProven(facts)),
     because: "the terminal has stored the reversal",
     reversal: "reversed",
+    assumes: ["storage-real"],
   },
   {
     holds: ({ takesBack }) => takesBack === "ours",
@@ -266,6 +276,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     holds: (facts) => facts.confirmed || isProven(facts),
     because: "the terminal has stored a new transaction that matches the payment",
     sale: "charged",
+    assumes: ["storage-real"],
   },
   {
     holds: () => true,
@@ -276,6 +287,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     holds: ({ asReported, confirmed }) => asReported === "same" && confirmed,
     because: "the terminal has it stored as a sale",
     unmatched: "held",
+    assumes: ["storage-real"],
   },
   {
     holds: ({ asReported }) => asReported === "same",
@@ -301,6 +313,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     holds: ({ lookedBefore }) => lookedBefore,
     because: "the terminal has not stored it",
     unmatched: "gone",
+    assumes: ["fresh-storage"],
   },
   {
     holds: () => true,
@@ -353,6 +366,8 @@ function climb({ about }: Doubt, facts: Facts): Verdict {
   for (const row of evidenceTable) {
     const word = row[about];
     if (word === undefined || !row.holds(facts)) continue;
+    const missing = row.assumes?.find((each) => facts.holds?.has(each) === false);
+    if (missing) return unproven(about, `${missing} is not taken for granted`);
     const because = row.because.replaceAll(/\{(\w+)\}/g, (_, name) =>
       String(facts[name as keyof Facts]),
     );
@@ -360,6 +375,11 @@ function climb({ about }: Doubt, facts: Facts): Verdict {
   }
   throw new RangeError("the last row of each column always holds");
 }
+
+const unproven = (about: Doubt["about"], because: string): Verdict => ({
+  verdict: about === "unmatched" ? "unclear" : "unsettled",
+  because,
+});
 
 function verdictOf(
   word: SaleWord | ReversalWord | UnmatchedWord | Waiting,

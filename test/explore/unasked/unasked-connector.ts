@@ -5,6 +5,7 @@ import { isInDoubt } from "../../../src/tp-manager/attempts/phase-table.ts";
 import { referenceOf } from "../../../src/tp-manager/attempts/reference-policy.ts";
 import { LateResults } from "../../../src/tp-manager/desk/late-results.ts";
 import { OneWay } from "../../../src/tp-manager/desk/one-way.ts";
+import { assumptionsOf } from "../../../src/tp-manager/matching/assumptions.ts";
 import type { Fact } from "../../../src/tp-manager/matching/learned.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { request } from "../../support/payment-house.ts";
@@ -201,7 +202,17 @@ export class UnaskedConnector {
     const terminal = { capabilities, state };
     const inquiries = { reconsider: () => undefined };
     const clock = { now: () => 0, monotonicMs: () => 0 };
-    const parts = { attempts, terminalLog, terminal, learned, clock, log: silent, inquiries };
+    const matcher = { assumptions: assumptionsOf("one-way") };
+    const parts = {
+      attempts,
+      terminalLog,
+      terminal,
+      learned,
+      clock,
+      log: silent,
+      inquiries,
+      matcher,
+    };
     const oneWay = new OneWay({ ...parts, setup: "" } as never);
     const late = new LateResults({ ...parts, oneWay, settled: () => undefined } as never);
     return { oneWay, late };
