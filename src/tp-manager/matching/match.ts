@@ -143,12 +143,12 @@ export function knownAs(
   if (!owner) return undefined;
   const { transactionId } = owner;
   const attempt = transactionId === null ? undefined : view.read(transactionId);
-  const isOnly = others.every((one) => [transactionId, null].includes(one.transactionId));
   const isCertain = owner.is === "same";
-  if (attempt && isOnly && isOpenTo(attempt, found)) {
+  if (attempt && isOpenTo(attempt, found)) {
     if (isCertain) return ownRecord(attempt);
     // Its own report told anew, or a sale of the same second: the candidates decide.
-    if (running === undefined) return undefined;
+    const isOnly = others.every((one) => [transactionId, null].includes(one.transactionId));
+    if (isOnly && running === undefined) return undefined;
   }
   const orderId = transactionId === null ? null : (view.orderOf(transactionId) ?? null);
   const whose = orderId === null ? "one that was told before" : `that of order ${orderId}`;

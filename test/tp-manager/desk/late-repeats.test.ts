@@ -53,3 +53,27 @@ describe("a late sale of an order that was tried again in vain (docs/design.md 3
     expect(at.terminal.paid).toHaveLength(2);
   });
 });
+
+// Its own command told the result, so no other order can have made it.
+test("a result that another payment told again is found for its order", async () => {
+  const at = house();
+  at.start();
+  at.terminal.script = (_order, observer) => {
+    observer.report(report());
+    return Promise.resolve(lost("the line broke"));
+  };
+  for (const [orderId, amountMinor] of [
+    ["A-1", 999],
+    ["B-1", 500],
+  ] as const) {
+    expect(outcome(await pay(at, request(orderId, { amountMinor })))).toBe("Unknown");
+    await at.clock.advance(400_000);
+    expect(phase(at, orderId)).toBe("not-charged");
+  }
+  at.terminal.stores(report());
+  const again = pay(at, request("A-1")).catch((error: unknown) => error);
+  await at.clock.advance(400_000);
+  await again;
+  expect(phase(at)).toBe("charged");
+  expect(at.terminal.paid).toHaveLength(2);
+});
