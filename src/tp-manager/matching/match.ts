@@ -133,7 +133,6 @@ export function knownAs(
       (one) =>
         (one.is === "same" && tellMoments(one.record, record)) || isOfOnePeriod(one, found, view),
     );
-  if (running !== undefined && seen[0]?.transactionId === running) return undefined;
   // Outside of a payment a record that was told when nothing ran is still to be matched.
   const others = seen.filter(({ transactionId }) =>
     running === undefined ? transactionId !== null : transactionId !== running,
@@ -188,10 +187,9 @@ function ownRecord(attempt: Attempt): Answer & { answer: "one" } {
 
 /** Nothing of the attempt is known as charged, and what it had asked for fits. */
 function isOpenTo({ state, ...attempt }: Attempt, { record }: Found): boolean {
-  const isOpen = saleOf(state) === undefined && !("told" in state && state.told);
   const { amountMinor, currency } = attempt.request;
   const asked = { amountsMinor: [amountMinor], currencyNumeric: currency.numeric };
-  return isOpen && record.good && unfitFor(asked, record) === null;
+  return saleOf(state) === undefined && record.good && unfitFor(asked, record) === null;
 }
 
 function ownerOf<T extends KnownRecord>(rows: readonly T[]): T | undefined {
