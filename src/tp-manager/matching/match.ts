@@ -142,13 +142,9 @@ export function knownAs(
   if (!owner) return undefined;
   const { transactionId } = owner;
   const attempt = transactionId === null ? undefined : view.read(transactionId);
+  // Its own report told anew, or a sale of the same second: the candidates decide.
   const isCertain = owner.is === "same";
-  if (attempt && isOpenTo(attempt, found)) {
-    if (isCertain) return ownRecord(attempt);
-    // Its own report told anew, or a sale of the same second: the candidates decide.
-    const isOnly = others.every((one) => [transactionId, null].includes(one.transactionId));
-    if (isOnly && running === undefined) return undefined;
-  }
+  if (attempt && isCertain && isOpenTo(attempt, found)) return ownRecord(attempt);
   const orderId = transactionId === null ? null : (view.orderOf(transactionId) ?? null);
   const whose = orderId === null ? "one that was told before" : `that of order ${orderId}`;
   const proof = {

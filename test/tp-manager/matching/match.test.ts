@@ -1,22 +1,21 @@
 import { describe, expect, test } from "vitest";
 import type { Source } from "../../../src/tp-manager/matching/answer.ts";
-import type {
-  LastTransaction,
-  PaymentEnd,
-  TransactionReport,
-} from "../../../src/tp-manager/terminal/terminal.ts";
-import { type House, house, matcherFor, pay, request } from "../../support/payment-house.ts";
+import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
+import { type House, house, matcherFor } from "../../support/payment-house.ts";
 import { baseline, declined, identity, report } from "../../support/reports.ts";
-import { lost, type PayScript } from "../../support/scripted-terminal.ts";
+import { lost } from "../../support/scripted-terminal.ts";
+import {
+  aborted,
+  ends,
+  fresh,
+  HOUR_MS,
+  inWords,
+  notTold,
+  sells,
+  stored,
+  untimed,
+} from "./told-payments.ts";
 
-const HOUR_MS = 3_600_000;
-const aborted: PaymentEnd = {
-  ...{ end: "aborted", code: "6C", text: "aborted", reason: "cancelled", ticket: "" },
-};
-const notTold: LastTransaction = { kind: "not-told", why: "it refuses" };
-const untimed = { localDate: null, localTime: null } as const;
-/** A sale of now that nobody told yet. */
-const fresh = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130040" });
 const inThatSecond = report({ receiptNumber: "0003", traceNumber: "000013" });
 
 /** Whose a record is, in few words. */
@@ -26,55 +25,8 @@ function whose(
   { source = "baseline" as Source, isShared = false, serialNumber = identity.serialNumber } = {},
 ): string {
   const matcher = matcherFor(journal, terminal, clock, { isShared });
-  const answer = matcher.whose(record, source, { ...identity, serialNumber });
-  switch (answer.answer) {
-    case "known":
-      return `known ${answer.orderId}${answer.isCertain ? "" : "?"}`;
-    case "one": {
-      const { attempt, as } = answer.candidate;
-      return `one ${attempt.request.orderId}${as === "sale" ? "" : " reversed"}`;
-    }
-    case "many": {
-      const orders = answer.candidates.map(({ attempt }) => attempt.request.orderId);
-      return `many ${orders.join(" ")}: ${answer.why}`;
-    }
-    case "none":
-      return ["none", ...answer.near.map(({ attempt }) => attempt.request.orderId)].join(" ");
-  }
+  return inWords(matcher.whose(record, source, { ...identity, serialNumber }));
 }
-
-/** A payment that the terminal tells so much of, and that ends so. `before`: stored before it. */
-async function ends(
-  at: House,
-  orderId: string,
-  end: PaymentEnd,
-  { told = [], before = baseline.last, change = {} }: Told = {},
-): Promise<string[]> {
-  at.terminal.baseline = { ...baseline, last: before };
-  const answers: string[] = [];
-  const script: PayScript = (_order, observer) => {
-    for (const each of told) answers.push(observer.report(each));
-    return Promise.resolve(end);
-  };
-  at.terminal.script = script;
-  at.terminal.last = notTold;
-  await pay(at, request(orderId, change));
-  return answers;
-}
-
-interface Told {
-  readonly told?: readonly TransactionReport[];
-  readonly before?: LastTransaction;
-  readonly change?: { readonly amountMinor?: number };
-}
-
-const sells = async (at: House, orderId: string, told = report()): Promise<unknown> =>
-  await ends(at, orderId, { end: "completed", ticket: "" }, { told: [told] });
-
-const stored = (record: TransactionReport): LastTransaction => ({
-  kind: "transaction",
-  report: record,
-});
 
 describe("a new record is that of an order", () => {
   test("behind a command that never left", async () => {
@@ -201,6 +153,16 @@ describe("a new record is nobody's for certain", () => {
     expect(whose(at, inThatSecond)).toBe("many B: retold");
   });
 
+  test("that another order's result cannot be told from", async () => {
+    const at = house();
+    await ends(at, "A", lost("line"), { told: [report()] });
+    await at.clock.advance(600_000);
+    await ends(at, "B", aborted, { change: { amountMinor: 500 } });
+    await ends(at, "C", aborted);
+    const anew = report({ receiptNumber: "0003", localTime: "131010" });
+    expect(whose(at, anew)).toBe("many C: retold");
+  });
+
   test("of the second of what stood before one of two attempts", async () => {
     const at = house(undefined, undefined, { isShared: true });
     await ends(at, "A", aborted, { before: stored(report()) });
@@ -263,6 +225,20 @@ describe("a record that the journal has already", () => {
     expect(whose(at, report())).toBe("many B A: several orders");
   });
 
+  test("is refused in a payment that found it stored, by its receipt number alone", async () => {
+    const at = house();
+    const told = [report({ traceNumber: null })];
+    const before = stored(report(untimed));
+    expect(await ends(at, "A", lost("line"), { told, before })).toEqual(["refuse"]);
+  });
+
+  test("is another one than a refusal with its numbers", async () => {
+    const at = house();
+    await sells(at, "A");
+    const told = [declined({ receiptNumber: "0002" })];
+    expect(await ends(at, "B", aborted, { told })).toEqual(["accept"]);
+  });
+
   test("is taken again within its own payment", async () => {
     const at = house();
     const told = [report(), report()];
@@ -319,12 +295,7 @@ describe("a reversal whose end nobody heard", () => {
 
   test("has not made what was stored before its sale", async () => {
     const at = house(undefined, undefined, { isShared: true });
-    await ends(
-      at,
-      "A",
-      { end: "completed", ticket: "" },
-      { told: [report()], before: stored(fresh) },
-    );
+    await sells(at, "A", report(), stored(fresh));
     at.terminal.stores(report());
     at.terminal.reversal = () => Promise.resolve(lost("line"));
     await at.afterSale.reverse("A");
