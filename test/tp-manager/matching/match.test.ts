@@ -232,11 +232,11 @@ describe("a record that the journal has already", () => {
     expect(await ends(at, "A", lost("line"), { told, before })).toEqual(["refuse"]);
   });
 
-  test("is another one than a refusal with its numbers", async () => {
+  // A terminal that tells minutes gives the trace of a decline to the sale behind it.
+  test("is a refusal, and no approval with its trace and minute", async () => {
     const at = house();
-    await sells(at, "A");
-    const told = [declined({ receiptNumber: "0002" })];
-    expect(await ends(at, "B", aborted, { told })).toEqual(["accept"]);
+    await ends(at, "A", { ...aborted, code: "05", reason: "declined" }, { told: [declined()] });
+    expect(await ends(at, "B", lost("line"), { told: [report()] })).toEqual(["accept"]);
   });
 
   test("is taken again within its own payment", async () => {

@@ -29,6 +29,13 @@ describe("what a terminal shows before a command is a new sale", () => {
     expect(newSale(at)).toBe("one A");
   });
 
+  test("also when a charge that nothing names can have made it as well", async () => {
+    const at = house();
+    await ends(at, "A", aborted);
+    await sells(at, "B", report({ receiptNumber: null, traceNumber: null, ...untimed }));
+    expect(newSale(at)).toBe("many B A: several orders");
+  });
+
   test("unless it is a reversal", async () => {
     const at = house();
     await ends(at, "A", aborted);
