@@ -41,6 +41,8 @@ describe("a payment in doubt (docs/design.md 3.2, 3.22)", () => {
   const perhaps: Doubt = { ...sale, heard: { ...approved, perhapsTook: true } };
   const printed: Doubt = { ...sale, heard: { ...acknowledged, printsCount: true } };
   const noTime = { localDate: null, localTime: null } as const;
+  const numbers = { receiptNumber: "0413", traceNumber: "070514" } as const;
+  const retold: Doubt = { ...sale, before: stored(numbers) };
   const atNoTime: Doubt = { ...sale, before: stored(noTime) };
   const two: Heard = { ...acknowledged, second: report({ traceNumber: "000050" }), ...bad };
 
@@ -53,6 +55,7 @@ describe("a payment in doubt (docs/design.md 3.2, 3.22)", () => {
       "not-charged",
     ],
     ["nothing new, told without its moment", atNoTime, [stored(noTime)], "unsettled"],
+    ["the sale of before told anew, twice", retold, [stored(), stored()], "unsettled"],
     ["a matching sale", sale, [stored()], "look-again"],
     ["a matching sale, twice", sale, [stored(), stored()], "charged"],
     ["a matching sale, then nothing new", sale, [stored(), before], "not-charged"],
