@@ -113,7 +113,7 @@ async function start(context: ProgramContext): Promise<void> {
     messages: tpManagerMessages,
     handlers: tpManagerHandlers({
       ...{ port: config.LOCAL_PORT, pages, attempts, answers, handOffs, handOff, desk, clock },
-      ...{ guard, watch: monitor.watch, seen: journal.seen },
+      ...{ guard, matcher, watch: monitor.watch, seen: journal.seen },
       ...{ again: journal.again, events: journal.events, requestStop: context.requestStop },
     }),
     log,

@@ -1,5 +1,10 @@
 import { versionNumber } from "../shared/installation.ts";
-import type { Handlers, ServedPage, tpManagerMessages } from "../shared/ipc/contract.ts";
+import type {
+  Handlers,
+  ResponseOf,
+  ServedPage,
+  tpManagerMessages,
+} from "../shared/ipc/contract.ts";
 import type { AttemptStore } from "./attempts/attempt-store.ts";
 import type { AgainStore } from "./attempts/hand-off-store.ts";
 import { isInDoubt } from "./attempts/phase-table.ts";
@@ -8,6 +13,9 @@ import type { EventSource } from "./http/events/event-hub.ts";
 import type { TerminalWatch } from "./http/events/terminal-watch.ts";
 import { type OwnTroubleParts, ownTroubles } from "./http/status/own-troubles.ts";
 import { type StoreGuard, saleInWords } from "./supervisor/store-guard.ts";
+import type { TerminalState } from "./terminal/terminal.ts";
+
+type Status = ResponseOf<typeof tpManagerMessages, "status">;
 
 interface HandlerParts extends OwnTroubleParts {
   readonly events: Pick<EventSource, "after" | "lastId">;
@@ -17,6 +25,9 @@ interface HandlerParts extends OwnTroubleParts {
   readonly attempts: Pick<AttemptStore, "unfinished">;
   readonly desk: OwnTroubleParts["desk"] &
     Pick<TerminalDesk, "turn" | "terminal" | "isAsking" | "learned">;
+  readonly matcher: {
+    takenForGranted(terminal: TerminalState): Pick<Status["terminal"], "assumptions" | "shown">;
+  };
   readonly guard: Pick<StoreGuard, "open" | "accept">;
   readonly again: Pick<AgainStore, "isUnderWay">;
   readonly requestStop: (why: string) => void;
@@ -32,7 +43,8 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
   });
   return {
     status() {
-      const { link, linkProblem, identity, status } = desk.terminal.state;
+      const { state } = desk.terminal;
+      const { link, linkProblem, identity, status } = state;
       return {
         program: "tp-manager",
         version: versionNumber,
@@ -47,6 +59,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
           status: status?.detail ?? link,
           sinceMs: Date.parse(watch.now.since),
           otherRegister: desk.learned.refuted("echoes-register"),
+          ...parts.matcher.takenForGranted(state),
         },
         payments: { ...payments(), asking: desk.isAsking },
         ...ownTroubles(parts),

@@ -221,6 +221,7 @@ export function openHouse<T extends Terminal, C extends Clock>(
     handOff,
     refused,
     guard,
+    matcher,
     probation,
     again,
     start,

@@ -29,9 +29,11 @@ export async function readConditions(dataDirectory: string, clock: Clock): Promi
 /** The processes, then what they say about terminal and queue. */
 export function checkPrograms(conditions: Conditions, dataDirectory: string): Finding[] {
   const stopped = deliberateStop(dataDirectory);
+  const status = tpManagerStatus(conditions);
   return [
     checkProgram("tp-manager", conditions.tpManager, stopped),
-    ...checkTerminal(tpManagerStatus(conditions)),
+    ...checkTerminal(status),
+    ...checkAssumptions(status),
     checkProgram("supervisor", conditions.supervisor, stopped),
     ...checkQueue(conditions.supervisor),
     ...checkTroubles(conditions),
@@ -69,6 +71,22 @@ function checkTerminal(status: TpManagerStatus | undefined): Finding[] {
   const ready = obstacles.length > 0 ? obstacles : [checkReadyTerminal(status)];
   if (status.terminal.otherRegister !== true) return ready;
   return [...ready, finding("terminal-other-register", { name: nameOf(status) })];
+}
+
+/** The assumptions that verdicts rest on here; an older tp-manager does not tell them. */
+function checkAssumptions(status: TpManagerStatus | undefined): Finding[] {
+  const { assumptions = [], shown = [] } = status?.terminal ?? {};
+  return [
+    ...assumptions.map(({ name, says, isOn, offWith }) => {
+      if (!isOn) return finding("assumption-off", { name, detail: offWith ?? says });
+      const detail = offWith === null ? says : `${says} (off with ${offWith})`;
+      return finding("assumption-on", { name, detail });
+    }),
+    ...shown.map(({ name, says: detail, holds }) => {
+      if (holds === null) return finding("fact-not-shown", { name, detail });
+      return finding(holds ? "fact-shown" : "fact-not-always", { name, detail });
+    }),
+  ];
 }
 
 function nameOf({ terminal: { terminalId } }: TpManagerStatus): string {

@@ -255,6 +255,25 @@ export const findingTable = {
       "set the register's number in the setup file to the one of the terminal; until then a " +
       "result of another register is not told from ours by it",
   },
+  "assumption-on": {
+    ...{ check: "assumptions", verdict: "ok", says: "{name}: {detail}" },
+    means: "this is taken for granted of the terminal (docs/matching.md)",
+  },
+  "assumption-off": {
+    ...{ check: "assumptions", verdict: "ok", says: "{name}: off with {detail}" },
+    means: "this is not taken for granted here",
+  },
+  "fact-shown": {
+    ...{ check: "assumptions", verdict: "ok", says: "{name}: this terminal {detail}" },
+  },
+  "fact-not-shown": {
+    ...{ check: "assumptions", verdict: "ok" },
+    says: "{name}: this terminal has not shown yet that it {detail}",
+  },
+  "fact-not-always": {
+    ...{ check: "assumptions", verdict: "ok" },
+    says: "{name}: seen otherwise, so not relied on: this terminal {detail}",
+  },
   "terminal-not-asked": {
     ...{ check: "terminal", verdict: "warn", says: "not asked: tp-manager does not answer" },
     todo: "./launch.sh start",

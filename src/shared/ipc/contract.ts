@@ -12,6 +12,7 @@ import {
 import {
   notificationFigures,
   paymentFigures,
+  terminalGrounds,
   tpManagerTroubleFigures,
   troubleSince,
   updateFigures,
@@ -356,6 +357,7 @@ export const tpManagerMessages = {
         sinceMs: z.number().optional(),
         /** The terminal gives another register number back than it is sent. */
         otherRegister: z.boolean().optional(),
+        ...terminalGrounds,
       }),
       payments: z.object({
         ...paymentFigures,

@@ -38,6 +38,27 @@ export const updateFigures = z.object({
 /** Payments that are not over for tp-manager. */
 export const paymentFigures = { running: z.int(), inDoubt: z.int(), notHandedOver: z.int() };
 
+/** Of the terminal (docs/matching.md); missing: an older tp-manager. */
+export const terminalGrounds = {
+  assumptions: z
+    .array(
+      z.object({
+        name: z.string(),
+        says: z.string(),
+        isOn: z.boolean(),
+        /** The setting or fact that switches it off; null: nothing does. */
+        offWith: z.string().nullable(),
+      }),
+    )
+    .readonly()
+    .optional(),
+  /** Facts by the names of what they switch; false: a counterexample came; null: neither yet. */
+  shown: z
+    .array(z.object({ name: z.string(), says: z.string(), holds: z.boolean().nullable() }))
+    .readonly()
+    .optional(),
+};
+
 const waiting = z.object({ count: z.int(), sinceMs: z.number() });
 
 /** tp-manager's part of the troubles (docs/design.md 8.8); an older version tells less. */

@@ -42,6 +42,8 @@ interface InquiryParts {
   readonly readyToLook: (signal: AbortSignal) => Promise<void>;
   /** The terminal that this installation works with; undefined before the first one. */
   readonly accepted: () => TerminalIdentity | undefined;
+  /** Called with each answer, when the questions have been judged by it. Never throws. */
+  readonly looked: (look: Look) => void;
   /** Called whenever {@link Inquiries.isAsking} may have changed. */
   readonly asking: () => void;
 }
@@ -265,6 +267,7 @@ export class Inquiries {
       return;
     }
     for (const open of due) this.#guarded(open, () => this.#process(open, look));
+    this.#parts.looked(look);
   }
 
   #process(open: Open, look: Look): void {

@@ -20,7 +20,6 @@ import { anyTerminal, identityOf, Knowledge } from "../matching/knowledge.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import { type Conclusion, judge, judgeByNext, type Verdict } from "../matching/table.ts";
 import type { TelecollectionEnd, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
-import type { Corrections } from "./corrections.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
 import type { LateResults } from "./late-results.ts";
 
@@ -39,7 +38,6 @@ interface RecoveryParts {
   readonly confirmAfterMs: number;
   readonly inquiries: Inquiries;
   readonly matcher: Matcher;
-  readonly corrections: Corrections;
   readonly lateResults: Pick<LateResults, "endStored">;
   /** Called when an attempt has become charged or reversed, so that it is handed over. */
   readonly settled: (attempt: Attempt) => void;
@@ -243,17 +241,8 @@ export class Recovery {
         const { log } = this.#parts;
         if (isNews) log.error({ transactionId, alarm: PAYMENT_UNKNOWN }, words);
         else log.warn({ transactionId }, words);
-        if (look) this.#doubtOthers(look);
       }
     }
-  }
-
-  /** Orders that were told as not charged, and can have made what left this one unknown. */
-  #doubtOthers({ last, identity }: Look): void {
-    if (last.kind !== "transaction") return;
-    const { matcher, corrections } = this.#parts;
-    const answer = matcher.whose(last.report, "probe", identity);
-    if (answer.answer === "many") corrections.apply(answer, last.report);
   }
 
   /** The facts by which the record is that of the attempt; asked before anything is written. */

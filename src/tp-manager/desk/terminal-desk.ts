@@ -148,6 +148,7 @@ export class TerminalDesk implements Doubts {
         await this.#turn.whenFree();
       },
       accepted: () => parts.terminalLog.acceptedTerminal(),
+      looked: (look) => this.#unmatched.looked(look),
       asking: () => this.#keepEvidence(),
     });
     const shared = { ...parts, ...settings, settled, inquiries: this.#inquiries };
@@ -155,9 +156,8 @@ export class TerminalDesk implements Doubts {
     this.#oneWay = oneWay;
     const lateResults = new LateResults({ ...shared, oneWay });
     this.#lateResults = lateResults;
-    const corrections = new Corrections(shared);
-    this.#recovery = new Recovery({ ...shared, lateResults, corrections });
-    this.#unmatched = new Unmatched({ ...shared, corrections });
+    this.#recovery = new Recovery({ ...shared, lateResults });
+    this.#unmatched = new Unmatched({ ...shared, corrections: new Corrections(shared) });
     const reconciler = new Reconciler({ ...parts, ...settings });
     this.#reconciler = reconciler;
     this.commands = new FinancialCommands({
@@ -275,7 +275,7 @@ export class TerminalDesk implements Doubts {
    * (docs/design.md 3.19): resolves when that has ended. undefined: nothing of the kind is open.
    */
   lateReport(orderId: string): Promise<void> | undefined {
-    return this.#unmatched.lateReport(orderId);
+    return this.#unmatched.lateReport(orderId) ?? this.#lateResults.counting();
   }
 
   /** Asks the terminal about an attempt in doubt. Never rejects; see {@link Recovery.recover}. */

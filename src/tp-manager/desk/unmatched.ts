@@ -83,6 +83,19 @@ export class Unmatched {
    * nothing waits. Returns whether the command has to wait. Throws for a fault of the program only.
    */
   found(now: Baseline): boolean {
+    return this.#shown(now, () => true);
+  }
+
+  /**
+   * A look for another question shows what is stored: an order that was told as not charged, and
+   * that can have made it, is unknown from now on.
+   */
+  looked(look: Look): void {
+    const now = { ...look, clockOffsetMs: null };
+    this.#shown(now, (answer) => toldOtherwise(answer).length > 0);
+  }
+
+  #shown(now: Baseline, concerns: (answer: Answer) => boolean): boolean {
     const { log, matcher, corrections } = this.#parts;
     try {
       if (now.last.kind !== "transaction") return false;
@@ -92,7 +105,7 @@ export class Unmatched {
       // The terminal may still take a reversal back that it has stored (docs/design.md 3.16).
       if (corrections.givenBack(now)) return this.#hold(now, report, null);
       const answer = matcher.newSale(now);
-      if (!answer) return false;
+      if (!answer || !concerns(answer)) return false;
       const candidates = candidatesIn(answer);
       const isReversal = candidates.length > 0 && candidates.every(({ as }) => as === "reversal");
       if (isReversal) return false;

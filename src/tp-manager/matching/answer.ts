@@ -34,6 +34,7 @@ const whyNotOne = {
   "several orders": "it can be that of several orders",
   outsider: "others are paid at this terminal too",
   "lost order": "an order that was lost with the journal fits too",
+  "never seen": "what the terminal had stored before is not known",
   untimed: "it tells no time",
   later: "other commands were sent since",
   closed: "an end of day may have run since",

@@ -5,7 +5,7 @@
 
 /** A terminal whose storage can be asked, and one that only tells. */
 export const families = ["asked", "one-way"] as const;
-type Family = (typeof families)[number];
+export type Family = (typeof families)[number];
 
 /**
  * "on": holds for every terminal of the family. "off": never taken for granted. "learned": off
@@ -124,7 +124,7 @@ export const assumptionTable = {
     says: "a one-way terminal repeats no result after it has accepted the next request",
     breaks: "an order is answered with the result of the order before it",
     noticed: "a result that is byte for byte the last one",
-    switchedBy: "a terminal that has given a reference back",
+    switchedBy: "results of a kind that has carried our reference",
     revocable: false,
     byFamily: oneWay("on"),
   },

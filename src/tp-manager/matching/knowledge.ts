@@ -123,6 +123,7 @@ const rivals: Partial<Record<WhyNotOne, string>> = {
   outsider: "somebody else who is paid at this terminal",
   "lost order": "an order that was lost with the journal",
   retold: "an order of before, told anew",
+  "never seen": "a sale from before the payment",
 };
 
 /** The terminal that the doubtful command was sent to. */

@@ -1,18 +1,31 @@
+import type { Assumption, Family } from "./assumptions.ts";
+
+interface FactRow {
+  /** The assumption that the fact switches; the register number is none of them. */
+  readonly of: Assumption | "echoes-register";
+  readonly family: Family;
+  /** Of the terminal. */
+  readonly says: string;
+  readonly permits: boolean;
+}
+
+const echoed = { of: "echoes-reference", family: "one-way", permits: false } as const;
+
 /**
  * The facts that a terminal shows of itself. `permits`: a verdict may rest on it, so one
  * counterexample outweighs whatever is shown later; the others only forbid verdicts, and are shown
  * anew.
  */
 export const factTable = {
-  "echoes-approvals": { says: "gives our reference back with approvals", permits: false },
-  "echoes-refusals": { says: "gives our reference back with refusals", permits: false },
-  "echoes-cancellations": { says: "gives our reference back with cancellations", permits: false },
-  "echoes-register": { says: "gives our register number back", permits: false },
+  "echoes-approvals": { ...echoed, says: "gives our reference back with approvals" },
+  "echoes-refusals": { ...echoed, says: "gives our reference back with refusals" },
+  "echoes-cancellations": { ...echoed, says: "gives our reference back with cancellations" },
+  "echoes-register": { ...echoed, of: "echoes-register", says: "gives our register number back" },
   "stores-reversals": {
+    ...{ of: "stores-reversals", family: "asked", permits: true },
     says: "shows a completed reversal as its last transaction",
-    permits: true,
   },
-} as const;
+} as const satisfies Readonly<Record<string, FactRow>>;
 
 export type Fact = keyof typeof factTable;
 

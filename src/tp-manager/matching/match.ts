@@ -38,7 +38,7 @@ import { nearestLocalTime } from "./own-time.ts";
 export function match(found: Found, view: JournalView, assumptions: Assumptions): Answer {
   const known = knownAs(found, view);
   if (known?.answer === "one" || known?.isCertain) return known;
-  const { fitting, near, newest, owner } = candidatesOf(found, view);
+  const { fitting, near, newest, isNew, owner } = candidatesOf(found, view);
   if (owner) return knownOf(owner);
   const own = fitting.find(({ fit }) => fit === "own");
   if (own) return ownRecord(own.attempt);
@@ -46,7 +46,7 @@ export function match(found: Found, view: JournalView, assumptions: Assumptions)
   const others = fitting.filter(({ fit }) => fit !== "declined");
   const isShared = !assumptions.has("sole-user");
   // The bank's refusal is believed while somebody else can have made it.
-  const left = others.length > 0 || isShared ? others : declined;
+  const left = others.length > 0 || isShared || !isNew ? others : declined;
   const [only] = left;
   if (!only) return known ?? { answer: "none", near: [...near, ...declined.map(asNear)] };
   // The known record may be the attempt's own report, of which a part of the goods came out.
@@ -54,25 +54,25 @@ export function match(found: Found, view: JournalView, assumptions: Assumptions)
   const why =
     isRetold || left.some(({ attempt }) => mayHaveBeenThere(attempt, found))
       ? "retold"
-      : whyNotOne(left, { isShared, newest, view });
+      : whyNotOne(left, { isShared, newest, isNew, view });
   if (why === undefined) return { answer: "one", candidate: only, proof: proofOf(only) };
   return { answer: "many", candidates: left, why, because: whyInWords(why) };
 }
 
-interface Circumstances {
+interface Circumstances extends Pick<Candidates, "newest" | "isNew"> {
   readonly isShared: boolean;
-  readonly newest: Attempt | undefined;
   readonly view: JournalView;
 }
 
 /** undefined: exactly one is left, and the record can be no other's. */
 function whyNotOne(
   left: readonly Fitting[],
-  { isShared, newest, view }: Circumstances,
+  { isShared, newest, isNew, view }: Circumstances,
 ): WhyNotOne | undefined {
   const [first] = left;
   if (new Set(left.map(({ attempt }) => attempt.request.orderId)).size > 1) return "several orders";
   if (isShared) return "outsider";
+  if (!isNew) return "never seen";
   if (left.some(({ attempt }) => isBeforeLoss(attempt, view))) return "lost order";
   if (left.some(({ fit }) => fit === "untimed")) return "untimed";
   if (first?.attempt.transactionId !== newest?.transactionId) return "later";
@@ -205,6 +205,8 @@ interface Candidates {
   readonly near: readonly Near[];
   /** The newest attempt that was sent to the terminal. */
   readonly newest: Attempt | undefined;
+  /** The terminal is known to have had something else stored, or nothing. */
+  readonly isNew: boolean;
   /** The attempt whose sale, or whose reversal, the record is. */
   readonly owner: Attempt | undefined;
 }
@@ -223,6 +225,7 @@ function candidatesOf(found: Found, view: JournalView): Candidates {
   const fitting: Fitting[] = [];
   const near: Near[] = [];
   let newest: Attempt | undefined;
+  let isNew = false;
   /** When the oldest command so far found something else stored. */
   let shownOtherMs = Number.NEGATIVE_INFINITY;
   /** When the oldest command so far found the record itself stored. */
@@ -235,9 +238,12 @@ function candidatesOf(found: Found, view: JournalView): Candidates {
     const events = view.events(transactionId);
     if (isNeverSent(events)) continue;
     newest ??= attempt;
-    if (isOwner(attempt, record)) return { fitting, near, newest, owner: attempt };
+    if (isOwner(attempt, record)) return { fitting, near, newest, isNew, owner: attempt };
     const asStored = compareStored(baseline.last, { kind: "transaction", report: record });
     const wasThere = asStored === "same";
+    // A sale was the last transaction at its end; an operator's word is no look.
+    const sale = saleOf(attempt.state);
+    isNew ||= asStored === "different" || (sale !== undefined && sale.by !== "operator");
     // Then later commands did not make it either.
     if (wasThere) {
       fitting.length = 0;
@@ -258,7 +264,7 @@ function candidatesOf(found: Found, view: JournalView): Candidates {
     if (isBehind || isOver || !isFitOfReversal(attempt, found, events)) continue;
     fitting.push({ attempt, as: "reversal", fit: "timely" });
   }
-  return { fitting, near, newest, owner: undefined };
+  return { fitting, near, newest, isNew, owner: undefined };
 }
 
 /** A command begins so long after its baseline was read, at the most. */

@@ -7,6 +7,7 @@ import type {
   LastTransaction,
   TerminalFacts,
   TerminalIdentity,
+  TerminalState,
   TransactionReport,
 } from "../terminal/terminal.ts";
 import { type Answer, candidatesIn, type Source } from "./answer.ts";
@@ -15,6 +16,7 @@ import { compareReports, compareStored, sameTerminal } from "./comparison.ts";
 import type { JournalView, RecordStore } from "./journal-view.ts";
 import type { Learned } from "./learned.ts";
 import { knownAs, match } from "./match.ts";
+import { type TakenForGranted, takenForGranted } from "./taken-for-granted.ts";
 
 interface MatcherParts {
   readonly attempts: Pick<
@@ -96,11 +98,8 @@ export class Matcher {
     if (isNew === "agrees") return undefined;
     const answer = this.whose(report, "baseline", now.identity);
     if (answer.answer === "known") return undefined;
-    // Of a terminal that was never seen only a record of the time of a payment says anything.
-    const isTimely = answer.answer === "many" ? answer.why !== "untimed" : answer.answer === "one";
-    // A charge whose result had no names may have stored it: nothing depends on that.
-    const isOpen = candidatesIn(answer).some(({ attempt }) => !isCharged(attempt.state));
-    if (isNew !== "new" && !(isTimely && isOpen)) return undefined;
+    // Of a terminal that was never seen only a record that fits an order, or nearly, says anything.
+    if (isNew !== "new" && !saysSomething(answer)) return undefined;
     return answer.answer === "none" && this.#wasStoredBefore(report) ? undefined : answer;
   }
 
@@ -169,6 +168,21 @@ export class Matcher {
   storesReversals(identity: TerminalIdentity): boolean {
     return this.#parts.learned(identity).has("stores-reversals");
   }
+
+  /** For people. Without a link nobody knows which terminal it is, where it tells who it is. */
+  takenForGranted({ link, identity }: Pick<TerminalState, "link" | "identity">): TakenForGranted {
+    const { assumptions, learned, terminal } = this.#parts;
+    const { capabilities } = terminal;
+    const isKnown = link === "connected" || capabilities.noIdentity === true;
+    return takenForGranted(capabilities, assumptions, isKnown ? learned(identity) : undefined);
+  }
+}
+
+function saysSomething(answer: Answer): boolean {
+  if (answer.answer === "none") return answer.near.length > 0;
+  if (answer.answer === "many" && answer.why === "untimed") return false;
+  // A charge whose result had no names may have stored it: nothing depends on that.
+  return candidatesIn(answer).some(({ attempt }) => !isCharged(attempt.state));
 }
 
 function proofWords(answer: Extract<Answer, { answer: "known" | "one" }>): string {

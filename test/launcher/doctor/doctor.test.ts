@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { TpManagerStatus } from "../../../src/launcher/condition.ts";
 import { checkPages } from "../../../src/launcher/doctor/check-ports.ts";
+import { checkPrograms } from "../../../src/launcher/doctor/check-programs.ts";
 import { checkBrowsers, checkClock } from "../../../src/launcher/doctor/check-surroundings.ts";
 import type { Finding } from "../../../src/shared/doctor/finding.ts";
 import type { ServedPage } from "../../../src/shared/ipc/contract.ts";
@@ -50,6 +51,8 @@ test("an installation that runs is found well but for its gateway, one line each
     expect(of(check).map(({ verdict }) => verdict)).toEqual(["ok"]);
   }
   expect(of("terminal")[0]?.says).toBe("terminal 52500042 ready");
+  // The stand-in tells no assumptions, as a tp-manager of an older version.
+  expect(of("assumptions")).toEqual([]);
   expect(of("local port")[0]?.says).toBe("18766 is tp-manager's");
   await checkout.launch("stop", "--data", data);
 });
@@ -163,6 +166,19 @@ test("a page that is not served for another reason, or not yet, is told", async 
   expect(await told({ ...page, port: port + 1, fault: null })).toEqual(changed);
   expect((await checkPages(asked, { state: "stopped" }))[0]?.code).toBe("page-free");
   expect(await checkPages({ ...asked, CONSOLE_PORT: 0 }, { state: "stopped" })).toEqual([]);
+});
+
+test("a fact of the terminal with a counterexample is told as one that nothing rests on", () => {
+  const shown = [{ name: "stores-reversals", says: "shows a reversal", holds: false }];
+  const terminal = { link: "connected", problem: null, terminalId: "1", status: "ready", shown };
+  const payments = { running: 0, inDoubt: 0, notHandedOver: 0 };
+  const own = { program: "tp-manager", version: "1", pid: 1, uptimeMs: 1, port: 1 } as const;
+  const status: TpManagerStatus = { ...own, terminal, payments };
+  const tpManager = { state: "running", pid: 1, status } as const;
+  const found = checkPrograms({ tpManager, supervisor: { state: "stopped" } }, temporaryFolder());
+  expect(found.filter(({ check }) => check === "assumptions").map(({ says }) => says)).toEqual([
+    "stores-reversals: seen otherwise, so not relied on: this terminal shows a reversal",
+  ]);
 });
 
 test("a hung program is a failure", async () => {

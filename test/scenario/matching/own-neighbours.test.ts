@@ -23,6 +23,22 @@ shopTest.concurrent("an aborted sale that was kept, with no baseline", async ({ 
   await expectFound(shop);
 });
 
+shopTest.concurrent.for<[string, Course]>([
+  ["declined", (at) => at.abort(0x05)],
+  ["aborted", (at) => at.abort()],
+  ["lost", losesLine()],
+])("a sale from before the first order, which was %s", async ([, course], { open }) => {
+  const shop = await open({}, (terminal) => {
+    terminal.sellByStaff(PRICE);
+    terminal.repeat = () => 0xa0;
+  });
+  await shop.pay("A", PRICE, course);
+  shop.terminal.repeat = () => shop.terminal.stored;
+  await shop.pay("B", 500);
+  await shop.alarmsOf("A");
+  expect((await shop.known("A")).charged).toBe("unknown");
+});
+
 shopTest.concurrent.for([
   ["its receipt number alone", { trace: null, date: null, time: null }],
   ["its moment alone", { receipt: null, trace: null }],

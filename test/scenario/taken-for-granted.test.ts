@@ -1,0 +1,127 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { projectRoot } from "../../src/shared/version-files.ts";
+import { until } from "../support/child-program.ts";
+import { type InstallationOptions, TestInstallation } from "../support/installation.ts";
+
+const timers = { TEST_TIMERS: "yes", RECOVERY_SILENCE_MS: 50, GATEWAY_WAIT: 0 };
+const zvt = (config: InstallationOptions["config"] = {}): InstallationOptions => ({
+  alone: true,
+  terminalSwitches: ["--instant"],
+  config: { ...timers, GATEWAY_URL: "http://127.0.0.1:1", ...config },
+});
+const caisseAp = (config: InstallationOptions["config"] = {}): InstallationOptions => ({
+  ...zvt({ TERMINAL_PROTOCOL: "caisse-ap", ...config }),
+  terminalSwitches: ["--protocol", "caisse-ap", "--instant"],
+});
+
+/** One installation, which gets one terminal after the other. */
+const at = new TestInstallation(zvt());
+beforeAll(async () => {
+  await at.start();
+  await at.connected();
+});
+afterAll(() => at.stop());
+
+const launcher = join(projectRoot, "src/launcher/main.ts");
+const doctor = (...words: string[]): string =>
+  spawnSync(process.execPath, [launcher, "doctor", "--data", at.data, ...words], {
+    encoding: "utf8",
+  }).stdout;
+
+/** What the doctor prints of the terminal's assumptions, each line in its order. */
+const printed = (): string[] =>
+  doctor()
+    .split("\n")
+    .filter((line) => line.startsWith("assumptions "))
+    .map((line) => line.replace(/^assumptions ok +/, ""));
+
+const ofEveryTerminal = [
+  "own-report: a report inside our command that equals no known record is about our command",
+  "own-time: a record's moment, or its arrival, lies within the time of its command",
+  "decline-final: after the bank's refusal nothing is booked",
+  'abort-final: after "not carried out" or a cancellation nothing is booked',
+];
+const ofAsked = [
+  "storage-real: the stored last transaction really happened",
+  "fresh-storage: a charged sale is stored within the terminal's own time limit",
+  "counting-receipts: only sales use receipt numbers, in order, with one wrap",
+  ...ofEveryTerminal,
+];
+const reversals = "shows a completed reversal as its last transaction";
+const learns = [`stores-reversals: this terminal has not shown yet that it ${reversals}`];
+
+const ofOneWay = [
+  ...ofEveryTerminal,
+  "ordered-results: a one-way terminal tells its results in order",
+];
+const oneResult =
+  "one-result-each: a one-way terminal repeats no result after it has accepted the next request " +
+  "(off with results of a kind that has carried our reference)";
+const echoes = (kind: string, shown: "has not shown yet that it gives" | "gives") =>
+  `echoes-reference: this terminal ${shown} our reference back with ${kind}`;
+const register = (shown: "has not shown yet that it gives" | "gives") =>
+  `echoes-register: this terminal ${shown} our register number back`;
+
+test("an own terminal that can be asked: each assumption, and what it has not shown yet", () => {
+  const alone = "sole-user: nobody else sells at this terminal (off with TERMINAL_SHARED=yes)";
+  expect(printed()).toEqual([alone, ...ofAsked, ...learns]);
+  const { findings } = JSON.parse(doctor("--json")) as { findings: { check: string }[] };
+  const [first, ...others] = findings.filter(({ check }) => check === "assumptions");
+  expect(first).toEqual({
+    ...{ check: "assumptions", code: "assumption-on", verdict: "ok", says: alone, todo: null },
+    values: { name: "sole-user", detail: alone.replace("sole-user: ", "") },
+  });
+  expect(others).toHaveLength(ofAsked.length + learns.length);
+});
+
+test("a terminal that is not there is told as one of which nothing was learned", async () => {
+  await at.killTerminal();
+  await until("the terminal is away", () => !/^terminal +ok/m.test(doctor()) || undefined);
+  expect(printed()).not.toContain(learns[0]);
+  await at.startTerminal();
+  await at.connected();
+});
+
+test("a stored reversal is told as learned once the terminal has shown one", async () => {
+  await at.firstPaid("A");
+  const { one } = await at.pay(2, "B");
+  expect(one.status).toBe("Success");
+  const reversed = await at.call("POST", "/reversal", { orderId: "B" });
+  expect(reversed.one.status).toBe("Reversed");
+  await at.firstPaid("C");
+  expect(printed().at(-1)).toBe(`stores-reversals: this terminal ${reversals}`);
+});
+
+test("TERMINAL_SHARED=yes: the assumption of a sole user is told as off", async () => {
+  await at.changeTerminal(zvt({ TERMINAL_SHARED: "yes" }));
+  await at.connected();
+  expect(printed()).toEqual(["sole-user: off with TERMINAL_SHARED=yes", ...ofAsked, ...learns]);
+});
+
+test("a terminal that only tells: what it gives back is learned, kind by kind", async () => {
+  await at.changeTerminal(caisseAp());
+  await at.connected();
+  const not = "has not shown yet that it gives";
+  const others = [echoes("refusals", not), echoes("cancellations", not)];
+  expect(printed()).toEqual([
+    ...[...ofOneWay, oneResult, echoes("approvals", not)],
+    ...[...others, register(not)],
+  ]);
+  await at.firstPaid("D");
+  expect(printed()).toEqual([
+    ...[...ofOneWay, oneResult, echoes("approvals", "gives")],
+    ...[...others, register("gives")],
+  ]);
+});
+
+test("a profile that sends no reference: nothing is said to be learned of it", async () => {
+  await at.changeTerminal(caisseAp({ CONCERT_PROFILE: "ingenico-desk5000" }));
+  await at.connected();
+  expect(printed()).toEqual([
+    ...[...ofOneWay, oneResult],
+    "echoes-reference: off with settings that send no reference",
+    register("has not shown yet that it gives"),
+  ]);
+});
