@@ -154,8 +154,8 @@ const ofFold: readonly Mutation[] = [
     folds,
     [
       machine,
-      "const wasGood = last?.report.good === true || earlier !== undefined || second !== undefined;",
-      "const wasGood = last?.report.good === true || second !== undefined;",
+      "=== true || earlier !== undefined || second !== undefined;",
+      "=== true || second !== undefined;",
     ],
   ),
   oneEdit(

@@ -25,7 +25,29 @@ export const matchingMutations: readonly Mutation[] = [
     "the belief in a refusal where others are paid",
     ["rules", "A payment that the bank declined counts only if nobody else is left."],
     answers,
-    [match, "others.length > 0 || isShared ? others", "others.length > 0 ? others"],
+    [
+      match,
+      "others.length > 0 || isShared || !isNew ? others",
+      "others.length > 0 || !isNew ? others",
+    ],
+  ),
+  oneEdit(
+    "the belief in a refusal where nothing was seen before",
+    ["rules", "A payment that the bank declined counts only if nobody else is left."],
+    answers,
+    [match, "|| isShared || !isNew ? others", "|| isShared ? others"],
+  ),
+  oneEdit(
+    "the look before an order's payment that was refused",
+    ["rules", "what was stored before is not known"],
+    answers,
+    [match, 'if (!isNew) return "never seen";', ""],
+  ),
+  oneEdit(
+    "the doubt about what was seen before an order's payment",
+    ["rules", "what was stored before is not known"],
+    answers,
+    [match, 'isNew ||= asStored === "different" ||', 'isNew ||= asStored !== "same" ||'],
   ),
   oneEdit(
     "the retold record of another order",
@@ -169,8 +191,8 @@ export const matchingMutations: readonly Mutation[] = [
     answers,
     [
       matcher,
-      'if (last?.kind === "transaction" && compareReports(last.report, record) === "same") {\n      return "the terminal\'s last',
-      'if (last?.kind === "none") {\n      return "the terminal\'s last',
+      'if (last?.kind === "transaction" && compareReports(last.report, record) === "same") {',
+      'if (last?.kind === "none") {',
     ],
   ),
   oneEdit(
@@ -230,8 +252,8 @@ export const matchingMutations: readonly Mutation[] = [
     sees,
     [
       matcher,
-      "const isOpen = candidatesIn(answer).some(",
-      "const isOpen = candidatesIn(answer).every(",
+      "return candidatesIn(answer).some(({ attempt }) => !isCharged(",
+      "return candidatesIn(answer).every(({ attempt }) => !isCharged(",
     ],
   ),
   oneEdit(

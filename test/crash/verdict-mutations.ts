@@ -141,8 +141,8 @@ export const verdictMutations: readonly Mutation[] = [
     [...looks, ...columns],
     [
       table,
-      '    holds: ({ asBefore, tookGood }) => asBefore === "same" && tookGood,',
-      '    holds: ({ asBefore, tookGood, end }) => asBefore === "same" && tookGood && end === "unheard",',
+      'tookGood }) => asBefore === "same" && tookGood,',
+      'tookGood, end }) => asBefore === "same" && tookGood && end === "unheard",',
     ],
   ),
   oneEdit(

@@ -110,7 +110,7 @@ test.each([
   expect(phase(at)).toBe(expected);
 });
 
-test("a late sale in the second of an order's sale is told, because it may be another", async () => {
+test("a late sale in the second of an order's sale may be another, and is told", async () => {
   const at = house();
   at.start();
   await pay(at, request("A-1"));

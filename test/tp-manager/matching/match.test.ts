@@ -86,6 +86,13 @@ describe("a new record is none of an order", () => {
     expect(whose(at)).toBe("none");
   });
 
+  test("that the bank had declined, where the look before it was refused", async () => {
+    const at = house();
+    const told = [declined()];
+    await ends(at, "A", { ...aborted, code: "05", reason: "declined" }, { told, before: notTold });
+    expect(whose(at)).toBe("none A");
+  });
+
   test("that the bank had declined, where others are paid", async () => {
     const at = house();
     await ends(at, "A", { ...aborted, code: "05", reason: "declined" }, { told: [declined()] });
@@ -131,6 +138,12 @@ describe("a new record is nobody's for certain", () => {
     const at = house();
     await ends(at, "A", aborted);
     expect(whose(at, fresh, { isShared: true })).toBe("many A: outsider");
+  });
+
+  test("where the look before the payment was refused", async () => {
+    const at = house();
+    await ends(at, "A", aborted, { before: notTold });
+    expect(whose(at)).toBe("many A: never seen");
   });
 
   test("that tells no time", async () => {

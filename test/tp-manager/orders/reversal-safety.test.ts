@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
+import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { NumberingTerminal } from "../../support/numbering-terminal.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { declined, identity, report } from "../../support/reports.ts";
@@ -29,6 +30,23 @@ function refuseThenReverse(terminal: NumberingTerminal): void {
     const end = { end: "aborted", code: "6C", text: "aborted", reason: "cancelled" } as const;
     return Promise.resolve({ ...end, ticket: "" });
   };
+}
+
+/** A card is declined for order B. `tells`: what becomes of that in the storage. */
+async function decline(
+  at: House,
+  terminal: NumberingTerminal,
+  tells: (told: TransactionReport) => void = () => {},
+): Promise<void> {
+  const { script } = terminal;
+  terminal.script = (_order, observer) => {
+    const told = declined({ traceNumber: "000099" });
+    observer.report(told);
+    tells(told);
+    return Promise.resolve({ end: "completed", ticket: "" });
+  };
+  expect((await pay(at, request("B"))).body.status).toBe("Declined");
+  terminal.script = script;
 }
 
 const unsafe = { code: "REVERSAL_NOT_SAFE", charged: "yes" };
@@ -104,32 +122,13 @@ describe("a receipt number that may name another sale (docs/design.md 3.16)", ()
     [
       "a card was declined, and the terminal tells the sale without its time",
       async (at, terminal) => {
-        const { script } = terminal;
-        terminal.script = (_order, observer) => {
-          observer.report(declined({ traceNumber: "000099" }));
-          return Promise.resolve({ end: "completed", ticket: "" });
-        };
-        expect((await pay(at, request("B"))).body.status).toBe("Declined");
-        terminal.script = script;
+        await decline(at, terminal);
         const untimed = { ...terminal.bank[0]?.report, localDate: null, localTime: null };
         terminal.store({ kind: "transaction", report: report(untimed) });
       },
     ],
     [
       "what became of a later order is not known",
-      async (at, terminal) => {
-        const { script } = terminal;
-        terminal.script = () => Promise.resolve(lost("line broken"));
-        terminal.store({ kind: "not-told", why: "no word" });
-        void pay(at, request("B", { amountMinor: 500 }));
-        await at.clock.advance(200_000);
-        terminal.script = script;
-        terminal.store({ kind: "transaction", report: terminal.bank[0]?.report ?? report() });
-        await sell(at, "C");
-      },
-    ],
-    [
-      "the terminal does not show what a later order had told",
       async (at, terminal) => {
         const { script } = terminal;
         terminal.script = (_order, observer) => {
@@ -206,27 +205,15 @@ describe("a receipt number that may name another sale (docs/design.md 3.16)", ()
     [
       "a card was declined, and the terminal tells that",
       async (at, terminal) => {
-        const { script } = terminal;
-        const told = declined({ traceNumber: "000099" });
-        terminal.script = (_order, observer) => {
-          observer.report(told);
-          terminal.store({ kind: "transaction", report: told });
-          return Promise.resolve({ end: "completed", ticket: "" });
-        };
-        expect((await pay(at, request("B"))).body.status).toBe("Declined");
-        terminal.script = script;
+        await decline(at, terminal, (told) =>
+          terminal.store({ kind: "transaction", report: told }),
+        );
       },
     ],
     [
       "a card was declined, and the terminal tells the sale",
       async (at, terminal) => {
-        const { script } = terminal;
-        terminal.script = (_order, observer) => {
-          observer.report(declined({ traceNumber: "000099" }));
-          return Promise.resolve({ end: "completed", ticket: "" });
-        };
-        expect((await pay(at, request("B"))).body.status).toBe("Declined");
-        terminal.script = script;
+        await decline(at, terminal);
         await sell(at, "C");
       },
     ],
