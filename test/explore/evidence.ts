@@ -40,7 +40,7 @@ export class Evidence {
     if (about === "unmatched") {
       const row = rowOf(world, index);
       const doubt = this.#judges.doubtOfUnmatched(row, times);
-      return this.#judges.judge(doubt, look, knowledge.ofUnmatched(row), earlier);
+      return this.#judges.judge(doubt, look, knowledge.ofUnmatched(row, look), earlier);
     }
     const attempt = at(journal, index);
     const doubt = doubtAbout(world, attempt, knowledge);

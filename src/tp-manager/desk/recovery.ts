@@ -14,7 +14,8 @@ import {
 import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
-import { type Proof, proofInWords, RULES_VERSION } from "../matching/answer.ts";
+import { candidatesIn, type Proof, proofInWords, RULES_VERSION } from "../matching/answer.ts";
+import { compareReports, compareStored } from "../matching/comparison.ts";
 import { type EarlierLook, isSeenInTime, type Look } from "../matching/facts.ts";
 import { anyTerminal, identityOf, Knowledge } from "../matching/knowledge.ts";
 import type { Matcher } from "../matching/matcher.ts";
@@ -25,6 +26,7 @@ import type { LateResults } from "./late-results.ts";
 
 /** The event of an attempt whose first complete run ended without proof (docs/design.md 3.5). */
 const UNSETTLED = "recovery-unsettled";
+const LOOK = "recovery-look";
 /** Ends that the terminal said; what came before them is past. */
 const heardEnds = ["end-completed", "end-aborted"];
 
@@ -177,7 +179,7 @@ export class Recovery {
         if (now) this.#conclude(now, conclusion, look);
       },
       giveUp: (because) => ({ verdict: "unsettled", because }),
-      note: (verdict, look) => this.#note(transactionId, "recovery-look", verdict, look),
+      note: (verdict, look) => this.#note(transactionId, LOOK, verdict, look),
     };
   }
 
@@ -219,6 +221,7 @@ export class Recovery {
           proof: { ...proof, rules: RULES_VERSION },
         });
         tellBeyondGoods(writer, before);
+        this.#tellTwice(writer, report);
         this.#parts.settled(attempt);
         return;
       }
@@ -243,6 +246,27 @@ export class Recovery {
         else log.warn({ transactionId }, words);
       }
     }
+  }
+
+  /** A look before has shown another sale that can be the order's, which was stored over. */
+  #tellTwice(writer: AttemptWriter, charged: TransactionReport): void {
+    const { transactionId, baseline } = writer.attempt;
+    const { matcher, attempts } = this.#parts;
+    const isIts = attempts.events(transactionId).some(({ kind, detail }) => {
+      const { observation } = detail as { readonly observation?: Look | null };
+      if (kind !== LOOK || observation?.last.kind !== "transaction") return false;
+      const { report } = observation.last;
+      if (compareReports(report, charged) !== "different") return false;
+      if (baseline && compareStored(baseline.last, observation.last) !== "different") return false;
+      const orders = candidatesIn(matcher.whose(report, "probe", observation.identity));
+      const { orderId } = writer.attempt.request;
+      return orders.some(({ attempt }) => attempt.request.orderId === orderId);
+    });
+    if (!isIts) return;
+    const words =
+      "the terminal had stored another sale of this order before: look at the terminal's " +
+      "journal, and give one charge back if there are two";
+    writer.log("error", { alarm: "order-charged-twice" }, words);
   }
 
   /** The facts by which the record is that of the attempt; asked before anything is written. */

@@ -6,7 +6,7 @@ import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { TerminalLog, UnmatchedRow } from "../attempts/terminal-log.ts";
 import { type UnmatchedFinding, unmatchedFindings } from "../attempts/terminal-log.ts";
-import { type Answer, candidatesIn, type Near } from "../matching/answer.ts";
+import { type Answer, candidatesIn, type Near, unproven } from "../matching/answer.ts";
 import { compareReports } from "../matching/comparison.ts";
 import { doubtOfUnmatched } from "../matching/doubt.ts";
 import { toldOtherwise } from "../matching/effects.ts";
@@ -88,11 +88,11 @@ export class Unmatched {
 
   /**
    * A look for another question shows what is stored: an order that was told as not charged, and
-   * that can have made it, is unknown from now on.
+   * that can have made it, is unknown from now on, and one that nearly fits is named.
    */
   looked(look: Look): void {
     const now = { ...look, clockOffsetMs: null };
-    this.#shown(now, (answer) => toldOtherwise(answer).length > 0);
+    this.#shown(now, (answer) => toldOtherwise(answer).length > 0 || nearIn(answer).length > 0);
   }
 
   #shown(now: Baseline, concerns: (answer: Answer) => boolean): boolean {
@@ -246,7 +246,7 @@ export class Unmatched {
         const { paymentLimitMs: limitMs } = terminal.capabilities;
         const times = { lostSinceMs, limitMs, printsCount: false };
         const doubt = doubtOfUnmatched(row, times);
-        return judge(doubt, look, this.#known(row), earlier, confirmAfterMs);
+        return judge(doubt, look, this.#known(row, look), earlier, confirmAfterMs);
       },
       conclude: (conclusion, look) => {
         const { terminalLog } = this.#parts;
@@ -266,10 +266,15 @@ export class Unmatched {
   /** A sale that the terminal holds may be that of an order which was told otherwise. */
   #finding(conclusion: Conclusion, row: UnmatchedRow, look: Look | null): Found {
     const found = foundIn(conclusion);
+    const { corrections } = this.#parts;
+    if (found.finding === "unclear") {
+      const answer = unproven(this.#whose(row), found.because);
+      corrections.apply(answer, row.report);
+      return { ...found, answer };
+    }
     if (found.finding !== "held" || !look) {
       return { ...found, answer: this.#read((): Answer | null => this.#whose(row), null) };
     }
-    const { corrections } = this.#parts;
     const given = corrections.giveBack({ ...look, clockOffsetMs: null });
     if (given !== undefined) {
       return { finding: "known", because: `it is the reversal of order ${given}, reported late` };
@@ -281,10 +286,10 @@ export class Unmatched {
   }
 
   /** A journal that cannot be read knows nothing; the alarm is raised all the same. */
-  #known(row: UnmatchedRow): Known {
+  #known(row: UnmatchedRow, look: Look): Known {
     const nothing = { foundIs: null, rival: null, unmatchedIs: null, next: null };
     const otherwise = { ...nothing, soldSince: true, closedSince: true };
-    return this.#read((): Known => this.#knowledge.ofUnmatched(row), otherwise);
+    return this.#read((): Known => this.#knowledge.ofUnmatched(row, look), otherwise);
   }
 
   #tell(report: TransactionReport, { finding, because, answer = null }: Found): void {

@@ -40,6 +40,7 @@ const whyNotOne = {
   closed: "an end of day may have run since",
   "in doubt": "an order in doubt can have it as well",
   "foreign reference": "it carries another word than this terminal gives back for ours",
+  unclear: "the terminal does not show whether it keeps it",
   "told again": "it is the last result once more, and names nothing",
   "names nothing": "it carries no reference of ours",
 } as const;
@@ -76,6 +77,12 @@ export type Answer =
 export function candidatesIn(answer: Answer): readonly Candidate[] {
   if (answer.answer === "one") return [answer.candidate];
   return answer.answer === "many" ? answer.candidates : [];
+}
+
+/** Nothing proves one of the candidates. */
+export function unproven(answer: Answer, because: string): Answer {
+  if (answer.answer !== "one") return answer;
+  return { answer: "many", candidates: [answer.candidate], why: "unclear", because };
 }
 
 export interface Near {

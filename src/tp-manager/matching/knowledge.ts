@@ -15,7 +15,7 @@ interface KnowledgeParts {
     "telecollectionSince" | "unmatchedSince" | "soldSinceUnmatched" | "closedSinceUnmatched"
   >;
   readonly terminal: Pick<TerminalFacts, "capabilities">;
-  readonly matcher: Pick<Matcher, "whose" | "storesReversals">;
+  readonly matcher: Pick<Matcher, "whose" | "newSale" | "storesReversals">;
 }
 
 /** The knowledge of the journal about a doubt, for facts.ts. Methods throw when it fails. */
@@ -50,9 +50,10 @@ export class Knowledge {
     };
   }
 
-  ofUnmatched({ id, report, identity, atMs }: UnmatchedRow): Known {
+  ofUnmatched({ id, report, identity, atMs }: UnmatchedRow, look: Look): Known {
     const { terminalLog, matcher } = this.#parts;
-    const soldSince = id === null || terminalLog.soldSinceUnmatched(id);
+    const isStoredSince = matcher.newSale({ ...look, clockOffsetMs: null }) !== undefined;
+    const soldSince = isStoredSince || id === null || terminalLog.soldSinceUnmatched(id);
     const closedSince = id === null || terminalLog.closedSinceUnmatched(id);
     const answer = matcher.whose(report, "late", identity, atMs);
     const unmatchedIs = answer.answer === "known" && answer.isCertain ? answer.orderId : null;

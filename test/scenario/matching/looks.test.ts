@@ -1,0 +1,82 @@
+import { expect } from "vitest";
+import { abortsYetStores, losesLine } from "./dialogue.ts";
+import { PRICE, shopTest } from "./shop.ts";
+import type { Told } from "./zvt-line.ts";
+
+const nameless: Partial<Told> = { receipt: null, trace: null, date: null, time: null };
+
+shopTest.concurrent("an aborted sale that is kept without any name", async ({ open }) => {
+  const shop = await open();
+  await shop.sell("P", 500);
+  await shop.pay("A", PRICE, abortsYetStores(nameless));
+  await shop.asked("B", 700);
+  expect(await shop.known("A")).toMatchObject({ charged: "unknown", charges: 1 });
+  await shop.alarmsOf("A");
+});
+
+shopTest.concurrent("an aborted sale, and another that is stored over it", async ({ open }) => {
+  const shop = await open();
+  const { terminal } = shop;
+  await shop.sell("P", 500);
+  const late = terminal.next(900);
+  await shop.pay("A", 900, (at) => at.abort());
+  await shop.pay("C", PRICE, abortsYetStores());
+  let looks = 0;
+  terminal.repeat = () => {
+    looks += 1;
+    if (looks === 3) terminal.book(late, "A");
+    return terminal.stored;
+  };
+  await shop.asked("B", 500);
+  await shop.expectSound();
+  expect((await shop.known("C")).charged).not.toBe("no");
+  await shop.alarmsOf("A");
+  await shop.alarmsOf("C");
+});
+
+shopTest.concurrent("two sales of one order, of which one is shown briefly", async ({ open }) => {
+  const shop = await open();
+  const { terminal } = shop;
+  await shop.sell("P", 500);
+  await shop.pay("A", PRICE, (at) => at.abort());
+  const sales = [terminal.next(PRICE), terminal.next(PRICE)] as const;
+  await shop.pay(
+    "A",
+    PRICE,
+    losesLine(() => {
+      for (const sale of sales) terminal.book(sale, "A");
+      let looks = 0;
+      terminal.repeat = () => {
+        looks += 1;
+        return looks <= 2 ? sales[0] : sales[1];
+      };
+    }),
+  );
+  expect(await shop.known("A")).toMatchObject({ charged: "yes", charges: 2 });
+  expect(await shop.alarmsOf("A")).toContain("order-charged-twice");
+});
+
+shopTest.concurrent(
+  "another amount, shown when an older order is asked about",
+  async ({ open }) => {
+    const shop = await open();
+    const { terminal } = shop;
+    await shop.sell("P", 500);
+    const former = terminal.stored;
+    await shop.pay("A", PRICE, async (at) => {
+      await at.report(terminal.book(terminal.next(PRICE)));
+      terminal.repeat = () => former;
+      await at.print("SUMME 23.45");
+      at.hangUp();
+    });
+    await shop.asked("A");
+    await shop.pay("B", PRICE, async (at) => {
+      const told = terminal.next(PRICE + 50);
+      await at.abort();
+      terminal.book(told);
+      terminal.repeat = () => terminal.stored;
+    });
+    await shop.pay("A");
+    await shop.alarmsOf("B");
+  },
+);
