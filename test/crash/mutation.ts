@@ -11,3 +11,13 @@ export interface Mutation {
     readonly to: string;
   }>;
 }
+
+/** A measure that stands in one place. */
+export function oneEdit(
+  removes: string,
+  breaks: Mutation["breaks"],
+  tests: readonly string[],
+  [file, from, to]: readonly [file: string, from: string, to: string],
+): Mutation {
+  return { removes, breaks, tests, edits: [{ file, from, to }] };
+}

@@ -1,5 +1,9 @@
+import { foldMutations } from "./fold-mutations.ts";
+import { matchingMutations } from "./matching-mutations.ts";
 import type { Mutation } from "./mutation.ts";
 import { oneWayMutations } from "./one-way-mutations.ts";
+import { recordMutations } from "./record-mutations.ts";
+import { verdictMutations } from "./verdict-mutations.ts";
 
 const room = "src/tp-manager";
 const attempts = "src/tp-manager/journal/attempt-rows.ts";
@@ -147,7 +151,7 @@ export const mutations: readonly Mutation[] = [
   {
     removes: "the check that a found sale is not that of a later order",
     breaks: ["3.2", "or can be that of a later command"],
-    tests: ["test/tp-manager/matching/table.test.ts", "test/tp-manager/desk/recovery.test.ts"],
+    tests: ["test/tp-manager/matching/table-columns.test.ts"],
     edits: [
       {
         file: `${room}/matching/facts.ts`,
@@ -415,4 +419,8 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   ...oneWayMutations,
+  ...recordMutations,
+  ...matchingMutations,
+  ...verdictMutations,
+  ...foldMutations,
 ];

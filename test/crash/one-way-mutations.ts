@@ -1,4 +1,4 @@
-import type { Mutation } from "./mutation.ts";
+import { type Mutation, oneEdit } from "./mutation.ts";
 
 const rule = "src/tp-manager/matching/one-way.ts";
 const order = "src/tp-manager/matching/one-way-order.ts";
@@ -11,8 +11,8 @@ const mutation = (
   removes: string,
   sentence: string,
   tests: readonly string[],
-  [file, from, to]: readonly [file: string, from: string, to: string],
-): Mutation => ({ removes, breaks: ["3.25", sentence], tests, edits: [{ file, from, to }] });
+  edit: readonly [file: string, from: string, to: string],
+): Mutation => oneEdit(removes, ["3.25", sentence], tests, edit);
 
 /** Whose result a one-way terminal tells. */
 export const oneWayMutations: readonly Mutation[] = [

@@ -116,8 +116,6 @@ function isAnotherSale(
   record: TransactionReport,
 ): boolean {
   if (!told.good || compareReports(told, record) !== "different") return false;
-  // Found for more than one order, a record is nobody's own report.
-  if ("told" in state && state.told !== undefined) return false;
   return !("last" in state && state.last?.judgement === "disagrees");
 }
 
@@ -148,9 +146,12 @@ function heardIn(events: readonly AttemptStep[]): TransactionReport[] {
   });
 }
 
-/** Attempts of old journals have their reports in the state alone. */
+/**
+ * Attempts of old journals have their reports in the state alone. A record that was found for more
+ * than one order is nobody's own.
+ */
 function reportsIn(state: Attempt["state"]): TransactionReport[] {
-  if ("sale" in state) return [];
+  if ("sale" in state || ("told" in state && state.told)) return [];
   const judged = "last" in state ? [state.last, "earlier" in state ? state.earlier : null] : [];
   return judged.flatMap((one) => (one?.judgement === "agrees" ? [one.report] : []));
 }

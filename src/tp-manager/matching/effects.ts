@@ -21,8 +21,8 @@ interface Orders {
 
 export function effectsOf(answer: Answer, orders: Orders): Effect[] {
   if (answer.answer === "one") {
-    const { attempt, as } = answer.candidate;
-    if (as === "reversal" || !isNotCharged(attempt.state)) return [];
+    const { attempt } = answer.candidate;
+    if (!isNotCharged(attempt.state)) return [];
     if (isInVain(attempt, orders)) return [{ effect: "charge", attempt, proof: answer.proof }];
     return [{ effect: "tell-twice", attempt }];
   }

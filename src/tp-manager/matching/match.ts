@@ -147,7 +147,6 @@ export function knownAs(
       (one) =>
         (one.is === "same" && tellMoments(one.record, record)) || isOfOnePeriod(one, found, view),
     );
-  if (running !== undefined && seen[0]?.transactionId === running) return undefined;
   // Outside of a payment a record that was told when nothing ran is still to be matched.
   const others = seen.filter(({ transactionId }) =>
     running === undefined ? transactionId !== null : transactionId !== running,
@@ -157,13 +156,9 @@ export function knownAs(
   if (!owner) return undefined;
   const { transactionId } = owner;
   const attempt = transactionId === null ? undefined : view.read(transactionId);
-  const isOnly = others.every((one) => [transactionId, null].includes(one.transactionId));
+  // Its own report told anew, or a sale of the same second: the candidates decide.
   const isCertain = owner.is === "same";
-  if (attempt && isOnly && isOpenTo(attempt, found)) {
-    if (isCertain) return ownRecord(attempt);
-    // Its own report told anew, or a sale of the same second: the candidates decide.
-    if (running === undefined) return undefined;
-  }
+  if (attempt && isCertain && isOpenTo(attempt, found)) return ownRecord(attempt);
   const orderId = transactionId === null ? null : (view.orderOf(transactionId) ?? null);
   const whose = orderId === null ? "one that was told before" : `that of order ${orderId}`;
   const proof = {
@@ -202,10 +197,9 @@ function ownRecord(attempt: Attempt): Answer & { answer: "one" } {
 
 /** Nothing of the attempt is known as charged, and what it had asked for fits. */
 function isOpenTo({ state, ...attempt }: Attempt, { record }: Found): boolean {
-  const isOpen = saleOf(state) === undefined && !("told" in state && state.told);
   const { amountMinor, currency } = attempt.request;
   const asked = { amountsMinor: [amountMinor], currencyNumeric: currency.numeric };
-  return isOpen && record.good && unfitFor(asked, record) === null;
+  return saleOf(state) === undefined && record.good && unfitFor(asked, record) === null;
 }
 
 function ownerOf<T extends KnownRecord>(rows: readonly T[]): T | undefined {

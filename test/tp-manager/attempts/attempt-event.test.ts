@@ -139,3 +139,13 @@ test.each<[string, AttemptInput, object, object]>([
   const step = stepOf(eventAt(9, input), notCharged);
   expect(step).toEqual({ atMs: 9, kind, detail, input: { v: 1, ...kept } });
 });
+
+// A kind of its own, because it is no word about whose sale a record is.
+test("the report of a reversal is no report of its sale", () => {
+  const event = eventAt(9, { input: "report", report: back, judgement: "agrees" });
+  const sale = { report: report(), by: "payment" } as const;
+  const kinds = [notCharged, { phase: "reversing", sale, baseline, last: null } as const].map(
+    (state) => stepOf(event, state).kind,
+  );
+  expect(kinds).toEqual(["report", "reversal-report"]);
+});

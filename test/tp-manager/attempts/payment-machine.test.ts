@@ -5,18 +5,14 @@ import type { AttemptState, Judgement } from "../../../src/tp-manager/attempts/p
 import { advance, judgeReport } from "../../../src/tp-manager/attempts/payment-machine.ts";
 import { referenceOf } from "../../../src/tp-manager/attempts/reference-policy.ts";
 import type { PaymentEnd, TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
-import { declined, report } from "../../support/reports.ts";
+import { baseline, declined, report } from "../../support/reports.ts";
 
 const sent: AttemptState = { phase: "sent", last: null, goods: null };
 const order = { amountMinor: 999, currencyNumeric: "978" };
 const completed: PaymentEnd = { end: "completed", ticket: "" };
-const aborted: PaymentEnd = {
-  end: "aborted",
-  code: "6C",
-  text: "aborted",
-  reason: "cancelled",
-  ticket: "",
-};
+const aborted = {
+  ...({ end: "aborted", code: "6C", text: "aborted", reason: "cancelled", ticket: "" } as const),
+} satisfies PaymentEnd;
 const lost: PaymentEnd = { end: "lost", code: "T4", text: "silence", ticket: "" };
 const refused: PaymentEnd = { end: "refused", code: "9C", text: "wait" };
 const notSent: PaymentEnd = { end: "not-sent", code: "", text: "no link" };
@@ -67,6 +63,8 @@ describe("how an attempt ends", () => {
   const held: AttemptInput = { input: "hold", report: report(), decideByMs: 0 };
   const withheld: AttemptInput = { input: "decide", decision: { goods: "not-issued" }, why: "" };
   const issued: AttemptInput = { input: "decide", decision: { goods: "issued" }, why: "" };
+  const some = { goods: "partly-issued", amountMinor: 500 } as const;
+  const part: AttemptInput = { input: "decide", decision: some, why: "" };
   const withdrawn: PaymentEnd = { end: "withdrawn", text: "cancelled in time" };
 
   const table: Array<[string, AttemptInput[], string]> = [
@@ -97,6 +95,7 @@ describe("how an attempt ends", () => {
     ["goods undecided, not good, then aborted", [held, bad, end(aborted)], "cancelled"],
     ["goods undecided, and yet completed", [held, end(completed)], "in-doubt"],
     ["goods issued, not good, then aborted", [held, issued, bad, end(aborted)], "in-doubt"],
+    ["a part of the goods, not good, then aborted", [held, part, bad, end(aborted)], "in-doubt"],
     ["cancelled before the command left", [end(withdrawn)], "cancelled"],
     ["the process ended while it ran", [good, { input: "interrupted" }], "in-doubt"],
   ];
@@ -119,8 +118,9 @@ describe("how an attempt ends", () => {
     });
   });
 
-  test("a good report stays known beside one that is not good", () => {
-    const state = run(good, { input: "acknowledged" }, bad, end(lost));
+  test.each([1, 2])("a good report stays known beside %d that are not good", (count) => {
+    const refusals = Array.from({ length: count }, () => bad);
+    const state = run(good, { input: "acknowledged" }, ...refusals, end(lost));
     expect(state).toMatchObject({
       last: { report: { good: false } },
       earlier: { report: { traceNumber: "000012" }, acknowledged: true },
@@ -181,6 +181,34 @@ describe("an attempt in doubt", () => {
     for (const input of [says(report()), { input: "acknowledged" }, end(completed)] as const) {
       expect(() => advance(doubtful, input)).toThrow(BrokenInvariant);
     }
+  });
+});
+
+test("an operator's word is corrected once", () => {
+  const word = (outcome: "charged" | "not-charged"): AttemptInput => ({
+    ...{ input: "settled", outcome, report: report(), note: "seen" },
+  });
+  const corrected = [end(lost), word("not-charged"), word("charged")];
+  expect(phase(...corrected)).toBe("charged");
+  expect(() => run(...corrected, word("not-charged"))).toThrow(BrokenInvariant);
+});
+
+describe("a reversal that was told as done", () => {
+  const back = report({ traceNumber: "000013", originalTrace: "000012" });
+  const told: AttemptInput[] = [
+    says(report()),
+    end(completed),
+    { input: "reverse", baseline },
+    { input: "report", report: back, judgement: "agrees" },
+  ];
+
+  test("is in doubt behind a refusal", () => {
+    expect(phase(...told, says(declined()), end(aborted))).toBe("reversal-in-doubt");
+  });
+
+  test("is in doubt behind the word that it was done before", () => {
+    const before = { ...aborted, reason: "already-reversed" } as const;
+    expect(phase(...told, end(before))).toBe("reversal-in-doubt");
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { LastTransaction, PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
-import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { baseline, report } from "../../support/reports.ts";
+import type { PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
+import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { report } from "../../support/reports.ts";
 import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
 
 const aborted: PaymentEnd = {
@@ -22,11 +22,9 @@ async function repeatedInVain(): Promise<House> {
   return at;
 }
 
-async function soldLate(at: House): Promise<void> {
-  const last: LastTransaction = { kind: "transaction", report: report() };
-  at.terminal.last = last;
-  at.terminal.baseline = { ...baseline, last };
-  at.terminal.tell({ type: "unmatched-report", report: report() });
+async function soldLate(at: House, told = report()): Promise<void> {
+  at.terminal.stores(told);
+  at.terminal.tell({ type: "unmatched-report", report: told });
   await at.clock.advance(30_000);
 }
 
@@ -52,4 +50,70 @@ describe("a late sale of an order that was tried again in vain (docs/design.md 3
     expect(outcome(await answer)).toBe("Unknown");
     expect(at.terminal.paid).toHaveLength(2);
   });
+});
+
+/** The command tells its result, and the line breaks; the terminal shows what it had before. */
+async function lostBehindResult(at: House, orderId: string, amountMinor = 999): Promise<void> {
+  at.terminal.script = (_order, observer) => {
+    observer.report(report());
+    return Promise.resolve(lost("the line broke"));
+  };
+  expect(outcome(await pay(at, request(orderId, { amountMinor })))).toBe("Unknown");
+  await at.clock.advance(400_000);
+  expect(phase(at, orderId)).toBe("not-charged");
+}
+
+test("a late sale of an attempt, when an earlier one was charged late, is told", async () => {
+  const at = house();
+  at.start();
+  await lostBehindResult(at, "A-1");
+  at.terminal.script = () => Promise.resolve(aborted);
+  expect(outcome(await pay(at, request("A-1")))).toBe("Cancelled");
+  await soldLate(at);
+  expect(phase(at)).toBe("charged");
+  await soldLate(at, report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130700" }));
+  expect(alarms(at)).toContain("order-charged-twice");
+  expect(at.supervisor.stored).toMatchObject([{ receiptNumber: "0002" }]);
+});
+
+// Its own command told the result, so no other order can have made it.
+test("a result that another payment told again is found for its order", async () => {
+  const at = house();
+  at.start();
+  await lostBehindResult(at, "A-1");
+  await lostBehindResult(at, "B-1", 500);
+  at.terminal.stores(report());
+  const again = pay(at, request("A-1")).catch((error: unknown) => error);
+  await at.clock.advance(400_000);
+  await again;
+  expect(phase(at)).toBe("charged");
+  expect(at.terminal.paid).toHaveLength(2);
+});
+
+// Only then is it that order's for certain.
+test.each([
+  ["alone is in doubt", [], "not-charged"],
+  ["is in doubt beside another", ["B-1"], "in-doubt"],
+] as const)("the reversal of a late result, when its order %s", async (_when, others, expected) => {
+  const at = house();
+  at.start();
+  at.terminal.last = { kind: "not-told", why: "nothing to repeat" };
+  at.terminal.script = () => Promise.resolve(lost("the line broke"));
+  for (const orderId of others) await pay(at, request(orderId, { amountMinor: 500 }));
+  await at.clock.advance(0);
+  await pay(at, request("A-1"));
+  at.terminal.tell({ type: "unmatched-report", report: report() });
+  const back = { traceNumber: "000013", originalTrace: "000012", localTime: "130030" };
+  at.terminal.last = { kind: "transaction", report: report(back) };
+  await at.clock.advance(20_000);
+  await at.desk.recover(at.orders.latest("A-1").transactionId);
+  expect(phase(at)).toBe(expected);
+});
+
+test("a late sale in the second of an order's sale may be another, and is told", async () => {
+  const at = house();
+  at.start();
+  await pay(at, request("A-1"));
+  await soldLate(at, report({ receiptNumber: "0003", traceNumber: "000013" }));
+  expect(at.journal.terminalLog.unmatched(9).map(({ finding }) => finding)).toEqual(["held"]);
 });

@@ -47,6 +47,8 @@ describe("two reports (docs/design.md 3.1)", () => {
     ],
     ["the same numbers, an hour apart", "cannot-tell", { localTime: "140005" }],
     ["the same numbers, two hours apart", "cannot-tell", { localTime: "110006" }],
+    ["the same trace, another receipt, minutes apart", "cannot-tell", anotherReceipt()],
+    ["the same numbers, an hour and a second apart", "cannot-tell", { localTime: "140006" }],
     ["another receipt, the same trace and second", "cannot-tell", { receiptNumber: "0003" }],
     ["another trace, the same receipt and second", "cannot-tell", { traceNumber: "000013" }],
     ["another receipt, the trace, and no time", "cannot-tell", { receiptNumber: "3", ...noTime() }],
@@ -66,6 +68,9 @@ describe("two reports (docs/design.md 3.1)", () => {
   }
   function later(): Change {
     return { localTime: "132005" };
+  }
+  function anotherReceipt(): Change {
+    return { receiptNumber: "0003", ...later() };
   }
   function noTrace(): Change {
     return { traceNumber: null };

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { doubtOfAttempt } from "../../../src/tp-manager/matching/doubt.ts";
 import { house, pay, request } from "../../support/payment-house.ts";
+import { declined, report } from "../../support/reports.ts";
 import { lost } from "../../support/scripted-terminal.ts";
 
 const T4_MS = 180_000;
@@ -31,4 +32,19 @@ test("an unchanged storage proves nothing while the window for goods can be open
   expect(phase()).toBe("in-doubt");
   await at.clock.advance(60_000);
   expect(phase()).toBe("not-charged");
+});
+
+test("the good result that counts is kept behind a contrary one", async () => {
+  const at = house();
+  at.terminal.script = (_order, observer) => {
+    observer.report(report());
+    observer.acknowledged();
+    observer.report(declined());
+    return Promise.resolve(lost("the line broke"));
+  };
+  await pay(at, request("A-1"));
+  const attempt = at.journal.attempts.latest("A-1");
+  if (attempt?.state.phase !== "in-doubt") throw new Error("the payment was not lost");
+  const { heard } = doubtOfAttempt(attempt, attempt.state, times);
+  expect(heard).toMatchObject({ good: { traceNumber: "000012" }, acknowledged: true });
 });

@@ -36,6 +36,7 @@ describe("what the next command shows (docs/design.md 3.2)", () => {
     },
   });
   const unseen: Doubt = { ...sale, before: none, isWatched: false };
+  const noNumber = heard(sale, { ...acknowledged, good: report({ receiptNumber: null }) });
   const later = stored({ receiptNumber: "0004", traceNumber: "000014", localTime: "130405" });
   const table: ReadonlyArray<readonly [string, Doubt, Partial<Known>, string]> = [
     ["it found the matching sale", sale, next(stored()), "charged"],
@@ -64,6 +65,24 @@ describe("what the next command shows (docs/design.md 3.2)", () => {
       "the lost one was acknowledged, and its number was given again",
       { ...sale, heard: acknowledged },
       next(baseline.last, { receiptNumber: "0002" }),
+      "unsettled",
+    ],
+    [
+      "the lost one was acknowledged without a number, and the next number was given",
+      noNumber,
+      next(baseline.last, { receiptNumber: "0002" }),
+      "not-charged",
+    ],
+    [
+      "the same, behind an end of day",
+      noNumber,
+      { ...next(baseline.last, { receiptNumber: "0002" }), closedSince: true },
+      "unsettled",
+    ],
+    [
+      "empty before and after, and numbers of which a new numbering reaches one",
+      unseen,
+      next(none, { formerReceipt: "0020", receiptNumber: "0021" }),
       "unsettled",
     ],
     [
@@ -151,6 +170,12 @@ describe("a reversal in doubt (docs/design.md 3.7)", () => {
     ],
     ["a bad end, and the sale is still the last", heard(reported, bad), [sold], "look-again"],
     ["the same, twice", heard(reported, bad), [sold, sold], "not-reversed"],
+    [
+      "an acknowledgement that may have arrived, and the sale",
+      heard(reported, { perhapsTook: true }),
+      [sold],
+      "unsettled",
+    ],
     ["a terminal that does not tell", reversal, [notTold], "unsettled"],
     ["an emptied storage", reversal, [none], "unsettled"],
   ];

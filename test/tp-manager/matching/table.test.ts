@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { Doubt, Heard, Look } from "../../../src/tp-manager/matching/facts.ts";
+import {
+  type Doubt,
+  type Heard,
+  isSeenInTime,
+  type Look,
+} from "../../../src/tp-manager/matching/facts.ts";
 import { nearestLocalTime } from "../../../src/tp-manager/matching/own-time.ts";
 import { judge } from "../../../src/tp-manager/matching/table.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
@@ -33,6 +38,12 @@ describe("a payment in doubt (docs/design.md 3.2, 3.22)", () => {
   const spelled = { ...earlierReport, receiptNumber: "1" };
   const emptied: Doubt = { ...sale, before: none };
   const unclear: Doubt = { ...sale, heard: { ...sale.heard, unclear: true } };
+  const perhaps: Doubt = { ...sale, heard: { ...approved, perhapsTook: true } };
+  const printed: Doubt = { ...sale, heard: { ...acknowledged, printsCount: true } };
+  const noTime = { localDate: null, localTime: null } as const;
+  const numbers = { receiptNumber: "0413", traceNumber: "070514" } as const;
+  const retold: Doubt = { ...sale, before: stored(numbers) };
+  const atNoTime: Doubt = { ...sale, before: stored(noTime) };
   const two: Heard = { ...acknowledged, second: report({ traceNumber: "000050" }), ...bad };
 
   const table: Row[] = [
@@ -43,6 +54,8 @@ describe("a payment in doubt (docs/design.md 3.2, 3.22)", () => {
       [{ kind: "transaction", report: spelled }],
       "not-charged",
     ],
+    ["nothing new, told without its moment", atNoTime, [stored(noTime)], "unsettled"],
+    ["the sale of before told anew, twice", retold, [stored(), stored()], "unsettled"],
     ["a matching sale", sale, [stored()], "look-again"],
     ["a matching sale, twice", sale, [stored(), stored()], "charged"],
     ["a matching sale, then nothing new", sale, [stored(), before], "not-charged"],
@@ -64,6 +77,7 @@ describe("a payment in doubt (docs/design.md 3.2, 3.22)", () => {
     ["another currency", sale, [stored({ currencyNumeric: "756" })], "unsettled"],
     ["another terminal id in the record", sale, [stored({ terminalId: "52500002" })], "unsettled"],
     ["a time before the payment", sale, [stored({ localTime: "123000" })], "unsettled"],
+    ["a time an hour before the payment", sale, [stored({ localTime: "120005" })], "unsettled"],
     ["a time long after the payment", sale, [stored({ localTime: "134500" })], "unsettled"],
     ["no time", sale, [stored({ localTime: null })], "unsettled"],
     [
@@ -199,6 +213,21 @@ describe("a payment in doubt (docs/design.md 3.2, 3.22)", () => {
       "unsettled",
     ],
     ["a bad end and the sale", badEnd, [before, stored(), stored()], "charged"],
+    ["an acknowledgement that may have arrived, and nothing new", perhaps, [before], "unsettled"],
+    ["the same, and the sale", perhaps, [stored()], "look-again"],
+    ["the acknowledged sale where prints count", printed, [stored()], "look-again"],
+    [
+      "a reversal that was not good",
+      { ...sale, heard: approved },
+      [takenBack({ good: false, resultCode: "05" })],
+      "unsettled",
+    ],
+    [
+      "no baseline, and what cannot be told from the report",
+      { ...noBaseline, heard: approved },
+      [stored({ receiptNumber: "0003" }), stored({ receiptNumber: "0003" })],
+      "unsettled",
+    ],
     ["cancelled, and nothing new", cancelled, [before], "not-charged"],
     ["cancelled, and a terminal that does not tell", cancelled, [notTold], "not-charged"],
     ["cancelled, and an emptied storage", cancelled, [none], "not-charged"],
@@ -299,4 +328,8 @@ test("a date without a year is read in the year that is nearest", () => {
   expect(nearestLocalTime("1231", "235900", newYear)).toBe(
     new Date(2025, 11, 31, 23, 59).getTime(),
   );
+});
+
+test("two sights of an empty storage are one for ten seconds, by a clock that goes on", () => {
+  expect([0, 10_000, 10_001, -1].map(isSeenInTime)).toEqual([true, true, false, false]);
 });

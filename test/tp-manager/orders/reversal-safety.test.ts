@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
+import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { NumberingTerminal } from "../../support/numbering-terminal.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { declined, identity, report } from "../../support/reports.ts";
@@ -29,6 +30,23 @@ function refuseThenReverse(terminal: NumberingTerminal): void {
     const end = { end: "aborted", code: "6C", text: "aborted", reason: "cancelled" } as const;
     return Promise.resolve({ ...end, ticket: "" });
   };
+}
+
+/** A card is declined for order B. `tells`: what becomes of that in the storage. */
+async function decline(
+  at: House,
+  terminal: NumberingTerminal,
+  tells: (told: TransactionReport) => void = () => {},
+): Promise<void> {
+  const { script } = terminal;
+  terminal.script = (_order, observer) => {
+    const told = declined({ traceNumber: "000099" });
+    observer.report(told);
+    tells(told);
+    return Promise.resolve({ end: "completed", ticket: "" });
+  };
+  expect((await pay(at, request("B"))).body.status).toBe("Declined");
+  terminal.script = script;
 }
 
 const unsafe = { code: "REVERSAL_NOT_SAFE", charged: "yes" };
@@ -85,16 +103,44 @@ describe("a receipt number that may name another sale (docs/design.md 3.16)", ()
       },
     ],
     [
+      "the numbers fell, and none is the sale's",
+      async (at, terminal) => {
+        await sell(at, "B");
+        await sell(at, "C");
+        terminal.nextReceipt = 2;
+        await sell(at, "D");
+      },
+    ],
+    [
+      "the terminal does not tell the order that followed",
+      async (at, terminal) => {
+        const { last } = terminal;
+        await sell(at, "B");
+        terminal.store(last);
+      },
+    ],
+    [
+      "a card was declined, and the terminal tells the sale without its time",
+      async (at, terminal) => {
+        await decline(at, terminal);
+        const untimed = { ...terminal.bank[0]?.report, localDate: null, localTime: null };
+        terminal.store({ kind: "transaction", report: report(untimed) });
+      },
+    ],
+    [
       "what became of a later order is not known",
       async (at, terminal) => {
         const { script } = terminal;
-        terminal.script = () => Promise.resolve(lost("line broken"));
-        terminal.store({ kind: "not-told", why: "no word" });
+        terminal.script = (_order, observer) => {
+          observer.report(report({ amountMinor: 500, traceNumber: "000050", localTime: "130030" }));
+          observer.acknowledged();
+          return Promise.resolve(lost("line broken"));
+        };
         void pay(at, request("B", { amountMinor: 500 }));
-        await at.clock.advance(200_000);
+        await at.clock.advance(400_000);
         terminal.script = script;
-        terminal.store({ kind: "transaction", report: terminal.bank[0]?.report ?? report() });
         await sell(at, "C");
+        expect(phaseOf(at, "B")).toBe("in-doubt");
       },
     ],
     [
@@ -159,27 +205,15 @@ describe("a receipt number that may name another sale (docs/design.md 3.16)", ()
     [
       "a card was declined, and the terminal tells that",
       async (at, terminal) => {
-        const { script } = terminal;
-        const told = declined({ traceNumber: "000099" });
-        terminal.script = (_order, observer) => {
-          observer.report(told);
-          terminal.store({ kind: "transaction", report: told });
-          return Promise.resolve({ end: "completed", ticket: "" });
-        };
-        expect((await pay(at, request("B"))).body.status).toBe("Declined");
-        terminal.script = script;
+        await decline(at, terminal, (told) =>
+          terminal.store({ kind: "transaction", report: told }),
+        );
       },
     ],
     [
       "a card was declined, and the terminal tells the sale",
       async (at, terminal) => {
-        const { script } = terminal;
-        terminal.script = (_order, observer) => {
-          observer.report(declined({ traceNumber: "000099" }));
-          return Promise.resolve({ end: "completed", ticket: "" });
-        };
-        expect((await pay(at, request("B"))).body.status).toBe("Declined");
-        terminal.script = script;
+        await decline(at, terminal);
         await sell(at, "C");
       },
     ],
@@ -220,6 +254,19 @@ describe("a receipt number that may name another sale (docs/design.md 3.16)", ()
     expect(terminal.baseline.identity).toEqual(identity);
     await expect(reverse(at, "B")).rejects.toMatchObject({ code: "REVERSAL_REFUSED" });
     await expect(reverse(at, "A")).resolves.toBe("Reversed");
+  });
+
+  test("no reversal leaves while nobody knows the end of an older order's", async () => {
+    const { at, terminal } = kiosk();
+    await sell(at, "older", 100);
+    await sell(at, "A");
+    const { reversal } = terminal;
+    terminal.reversal = () => Promise.resolve(lost("line broken"));
+    await reverse(at, "older");
+    await at.clock.advance(400_000);
+    terminal.reversal = reversal;
+    await sell(at, "B");
+    await expect(reverse(at, "A")).rejects.toMatchObject(unsafe);
   });
 
   test("on a terminal that does not tell only the newest order is reversed", async () => {

@@ -1,0 +1,269 @@
+import { type Mutation, oneEdit } from "./mutation.ts";
+
+const fresh = "src/tp-manager/matching/fresh-number.ts";
+const machine = "src/tp-manager/attempts/payment-machine.ts";
+const reversals = "src/tp-manager/attempts/reversal-machine.ts";
+const events = "src/tp-manager/attempts/attempt-event.ts";
+const safety = ["test/tp-manager/orders/reversal-safety.test.ts"];
+const folds = ["test/tp-manager/attempts/payment-machine.test.ts"];
+const unwritten = "test/tp-manager/desk/unwritten-evidence.test.ts";
+
+/** Whether a receipt number still names its sale. */
+const ofFreshness: readonly Mutation[] = [
+  oneEdit(
+    "the later result with the sale's number",
+    ["3.16", "In no case may a later result have the sale's number."],
+    safety,
+    [
+      fresh,
+      "(report) => report.good && receiptNumberOf(report.receiptNumber) === number,",
+      "(report) => !report.good && receiptNumberOf(report.receiptNumber) === number,",
+    ],
+  ),
+  oneEdit(
+    "the moment of a sale that is to be reversed",
+    ["3.16", "equal in number, date and time as well"],
+    safety,
+    [
+      fresh,
+      "return tellMoments(sale.report, last.report) ? ofLast(facts) : ofNewest(facts);",
+      "return ofLast(facts);",
+    ],
+  ),
+  oneEdit(
+    "the later sale that a terminal does not show",
+    ["3.16", "no later sale of ours is known to be stored above it"],
+    safety,
+    [
+      fresh,
+      "later.some((attempt) => keptNumbers(attempt).length > 0)",
+      "later.some((attempt) => keptNumbers(attempt).length > 1)",
+    ],
+  ),
+  oneEdit(
+    "the storage that each later command found",
+    ["3.16", "what each later command had found stored must be known here too"],
+    safety,
+    [fresh, "(baseline ? [baseline.last] : [])), last];", "(baseline ? [] : [])), last];"],
+  ),
+  oneEdit(
+    "the numbers that began again",
+    ["3.16", "the numbers of the sales since must have gone up"],
+    safety,
+    [fresh, "return number > before || (", "return number !== before || ("],
+  ),
+  oneEdit(
+    "the greatest number before a wrap",
+    ["3.16", "with or without the step from 9999 to 0001"],
+    safety,
+    [
+      fresh,
+      "(before > RECEIPT_MAX - WRAP_WINDOW && number < WRAP_WINDOW)",
+      "(number < WRAP_WINDOW)",
+    ],
+  ),
+  oneEdit(
+    "the later command of which nobody knows",
+    ["3.16", "nothing may be unknown or unmatched since"],
+    safety,
+    [
+      fresh,
+      "if ([...later, ...given].some(({ state }) => unknown(state))) {",
+      "if ([...later, ...given].every(({ state }) => unknown(state))) {",
+    ],
+  ),
+  oneEdit(
+    "the earlier sale whose reversal nobody knows the end of",
+    ["3.16", "nothing may be unknown or unmatched since"],
+    safety,
+    [fresh, "if ([...later, ...given].some(", "if ([...later].some("],
+  ),
+  oneEdit(
+    "the newest command of a terminal that tells nothing",
+    ["3.16", "the sale is the newest command on this terminal"],
+    safety,
+    [fresh, "if (touched.length > 0) {", "if (touched.length > 1) {"],
+  ),
+  oneEdit(
+    "the terminal of a later attempt",
+    ["3.16", "Attempts on another terminal do not count."],
+    safety,
+    [
+      fresh,
+      "baseline !== null && sameTerminal(baseline.identity, now.identity);",
+      "baseline !== null;",
+    ],
+  ),
+  oneEdit(
+    "the reversal of the sale at the terminal's own keys",
+    ["3.16", "made at the terminal's own keys: then no command leaves"],
+    safety,
+    [fresh, 'if (givesBack(sale.report, report)) return { freshness: "reversed", report };', ""],
+  ),
+];
+
+/** How the events of an attempt become its state. */
+const ofFold: readonly Mutation[] = [
+  oneEdit(
+    "the other amount before the right one",
+    ["3.4", "good report with another amount or currency, or with an original trace"],
+    folds,
+    [
+      machine,
+      'const worse = contradicted || last?.judgement === "disagrees";',
+      "const worse = contradicted;",
+    ],
+  ),
+  oneEdit(
+    "the approval before a refusal",
+    ["3.4", "good report, then another that is not good"],
+    folds,
+    [
+      machine,
+      'const worse = contradicted || last?.judgement === "disagrees";',
+      'const worse = last?.judgement === "disagrees";',
+    ],
+  ),
+  oneEdit(
+    "the part of the goods that came out before a refusal",
+    ["3.4", "in doubt, except before goods were confirmed (5.12)"],
+    folds,
+    [machine, 'goods.decision.goods === "not-issued");', 'goods.decision.goods !== "issued");'],
+  ),
+  oneEdit(
+    "the approval before two refusals",
+    ["3.4", "good report, then another that is not good"],
+    folds,
+    [machine, "const earlier = good ?? before;", "const earlier = good;"],
+  ),
+  oneEdit(
+    "the second sale of which the first was not acknowledged",
+    ["3.20", "The first one is charged when its acknowledgement provably arrived"],
+    folds,
+    [machine, "if (second && !last.acknowledged) {", "if (second && last.report.good === false) {"],
+  ),
+  oneEdit(
+    "the look behind a cancel of ours",
+    ["3.22", "the terminal's end is believed only after one more read"],
+    [...folds, "test/tp-manager/desk/heard-ends.test.ts"],
+    [machine, "if (!cancelled || after.phase", "if (cancelled || after.phase"],
+  ),
+  oneEdit(
+    "the approvals before a late refusal",
+    ["3.25", "One that contradicts an earlier approval"],
+    folds,
+    [
+      machine,
+      "=== true || earlier !== undefined || second !== undefined;",
+      "=== true || second !== undefined;",
+    ],
+  ),
+  oneEdit(
+    "the late approval that was contradicted before",
+    ["3.25", "is kept, told by the alarm `report-mismatch`, and leaves the doubt"],
+    folds,
+    [machine, 'const kept = isContradicted ? "disagrees" : judgement;', "const kept = judgement;"],
+  ),
+  oneEdit(
+    "the acknowledgement of an earlier report",
+    ["3.2", "Nor does a further report, good or not, undo that the acknowledgement"],
+    [...folds, unwritten],
+    [
+      machine,
+      "return { ...rest, ...tookBefore(state), last, ...(isSecond ?",
+      "return { ...rest, last, ...(isSecond ?",
+    ],
+  ),
+  oneEdit(
+    "the goods that nobody spoke of",
+    ["5.12", "make the terminal reverse; the order ends `Cancelled`"],
+    folds,
+    [
+      machine,
+      'if (goods && goods.decision?.goods !== "issued" && !isPart(goods, last)) {',
+      'if (goods?.decision && goods.decision.goods !== "issued" && !isPart(goods, last)) {',
+    ],
+  ),
+  oneEdit(
+    "the amount of the part that came out",
+    ["5.12", "What the terminal stored is read back and compared."],
+    [...folds, "test/tp-manager/orders/two-phase.test.ts"],
+    [
+      machine,
+      'decision?.goods === "partly-issued" && report.amountMinor === decision.amountMinor;',
+      'decision?.goods === "partly-issued" && report.amountMinor !== null;',
+    ],
+  ),
+  oneEdit(
+    "the first word of an operator's two",
+    ["3.24", "A second word corrects an operator's first one, once"],
+    folds,
+    [
+      machine,
+      "if (!isOpposite || !settled || settled.corrected) throw",
+      "if (!isOpposite || !settled) throw",
+    ],
+  ),
+  oneEdit(
+    "the reversal that was told before a refusal",
+    ["3.7", "A reversal whose end was not heard makes the order `Unknown`"],
+    folds,
+    [
+      reversals,
+      'const worse = (last?.report.good && !report.good) || last?.judgement === "disagrees";',
+      'const worse = last?.judgement === "disagrees";',
+    ],
+  ),
+  oneEdit(
+    "the clear report in the end of a reversal",
+    ["3.16", "leaves the order in doubt"],
+    ["test/tp-manager/orders/after-sale.test.ts", ...safety],
+    [
+      reversals,
+      'if (last?.judgement === "agrees") return { phase: "reversed"',
+      'if (last?.report.good) return { phase: "reversed"',
+    ],
+  ),
+  oneEdit(
+    "the report of a reversal before its refusal",
+    ["3.16", '"Already reversed" from the terminal is believed'],
+    folds,
+    [
+      reversals,
+      "if (notReversed && saysReversedBefore(last, end)) {",
+      "if (saysReversedBefore(last, end)) {",
+    ],
+  ),
+  oneEdit(
+    "the version of an event",
+    ["9.6", "Steps of a newer version are counted and not replayed."],
+    ["test/tp-manager/audit/audit.test.ts", "test/tp-manager/attempts/attempt-event.test.ts"],
+    [
+      events,
+      'Number(step.input?.["v"] ?? VERSION) > VERSION',
+      'Number(step.input?.["v"] ?? VERSION) > 9',
+    ],
+  ),
+  oneEdit(
+    "the kind of a reversal's report among the events",
+    ["1.4", "derived of the event by one table"],
+    ["test/tp-manager/attempts/attempt-event.test.ts"],
+    [
+      events,
+      'event.input === "report" && before && saleOf(before) ? "reversal-report"',
+      'event.input === "report" && !before ? "reversal-report"',
+    ],
+  ),
+  oneEdit(
+    "the sale of an attempt that the supervisor has handed back",
+    [
+      "9.6",
+      "An attempt that was taken over (3.17) is replayed from what the supervisor handed back.",
+    ],
+    ["test/tp-manager/audit/taken-over.test.ts", "test/tp-manager/attempts/attempt-event.test.ts"],
+    [events, "newerState(state ?? undefined, {", "newerState(undefined, {"],
+  ),
+];
+
+/** Numbers that name a sale, and the fold of an attempt. */
+export const foldMutations: readonly Mutation[] = [...ofFreshness, ...ofFold];

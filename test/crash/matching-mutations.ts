@@ -1,0 +1,311 @@
+import { type Mutation, oneEdit } from "./mutation.ts";
+
+const match = "src/tp-manager/matching/match.ts";
+const matcher = "src/tp-manager/matching/matcher.ts";
+const knowledge = "src/tp-manager/matching/knowledge.ts";
+const effects = "src/tp-manager/matching/effects.ts";
+const answers = ["test/tp-manager/matching/match.test.ts"];
+const sees = ["test/tp-manager/matching/matcher.test.ts"];
+const late = "test/tp-manager/desk/late-reports.test.ts";
+const recovery = "test/tp-manager/desk/recovery.test.ts";
+
+/** Whose a record is, and what follows. */
+export const matchingMutations: readonly Mutation[] = [
+  oneEdit(
+    "the match of a record that cannot be told from a known one",
+    ["rules", "leaves no alarm out"],
+    answers,
+    [
+      match,
+      'if (known?.answer === "one" || known?.isCertain) return known;',
+      "if (known) return known;",
+    ],
+  ),
+  oneEdit(
+    "the belief in a refusal where others are paid",
+    ["rules", "A payment that the bank declined counts only if nobody else is left."],
+    answers,
+    [
+      match,
+      "others.length > 0 || isShared || !isNew ? others",
+      "others.length > 0 || !isNew ? others",
+    ],
+  ),
+  oneEdit(
+    "the belief in a refusal where nothing was seen before",
+    ["rules", "A payment that the bank declined counts only if nobody else is left."],
+    answers,
+    [match, "|| isShared || !isNew ? others", "|| isShared ? others"],
+  ),
+  oneEdit(
+    "the look before an order's payment that was refused",
+    ["rules", "what was stored before is not known"],
+    answers,
+    [match, 'if (!isNew) return "never seen";', ""],
+  ),
+  oneEdit(
+    "the doubt about what was seen before an order's payment",
+    ["rules", "what was stored before is not known"],
+    answers,
+    [match, 'isNew ||= asStored === "different" ||', 'isNew ||= asStored !== "same" ||'],
+  ),
+  oneEdit(
+    "the retold record of another order",
+    ["rules", "proves no charge, disproves none"],
+    answers,
+    [
+      match,
+      "const isRetold = known !== undefined &&",
+      "const isRetold = known?.isCertain === true &&",
+    ],
+  ),
+  oneEdit(
+    "the record that may have been there before one of several",
+    ["rules", "proves no charge, disproves none"],
+    answers,
+    [
+      match,
+      "left.some(({ attempt }) => mayHaveBeenThere(",
+      "left.every(({ attempt }) => mayHaveBeenThere(",
+    ],
+  ),
+  oneEdit("the second order that fits", ["rules", "| `many` | Several fit;"], answers, [
+    match,
+    ".size > 1) return",
+    ".size > 2) return",
+  ]),
+  oneEdit("the outsider", ["rules", "nothing proves it: others are paid here"], answers, [
+    match,
+    'if (isShared) return "outsider";',
+    "",
+  ]),
+  oneEdit(
+    "the order that was lost with the journal",
+    ["3.17", "no order in doubt is charged by it"],
+    answers,
+    [
+      match,
+      "return view.nextCommand(transactionId) === lostSince;",
+      'return view.nextCommand(transactionId) === lostSince && transactionId === "";',
+    ],
+  ),
+  oneEdit("the doubt about a record without a time", ["rules", "it tells no time"], answers, [
+    match,
+    'if (left.some(({ fit }) => fit === "untimed")) return "untimed";',
+    "",
+  ]),
+  oneEdit(
+    "the other commands that were sent since",
+    ["rules", "other commands were sent since"],
+    answers,
+    [match, 'if (first?.attempt.transactionId !== newest?.transactionId) return "later";', ""],
+  ),
+  oneEdit(
+    "the end of day that may have run since",
+    ["rules", "other commands were sent since, an end of day may have run"],
+    answers,
+    [match, "return isTold && view.wasClosedAfter", "return !isTold && view.wasClosedAfter"],
+  ),
+  oneEdit(
+    "the numbering period of a record without a moment",
+    ["rules", "same, within one numbering period"],
+    answers,
+    [match, '(one.is === "same" && tellMoments(one.record, record)) ||', 'one.is === "same" ||'],
+  ),
+  oneEdit(
+    "the end of day in a numbering period",
+    ["rules", "same, within one numbering period"],
+    answers,
+    [match, "<= PERIOD_MS && !view.closedSince(atMs);", "<= PERIOD_MS;"],
+  ),
+  oneEdit(
+    "the oldest attempt that a record was told for",
+    ["rules", "| payment | known, of another attempt;"],
+    answers,
+    [
+      match,
+      "  const others = seen.filter(",
+      `  if (seen.some((one) => one.transactionId === running)) return undefined;
+  const others = seen.filter(`,
+    ],
+  ),
+  oneEdit(
+    "the payment's own report once more",
+    ["rules", "it is the payment's own, and is judged by amount and currency"],
+    answers,
+    [
+      match,
+      "? transactionId !== null : transactionId !== running",
+      "? transactionId !== null : true",
+    ],
+  ),
+  oneEdit(
+    "the match of a record that was told when nothing ran",
+    ["3.19", "Exactly one order fits: it becomes charged"],
+    [late],
+    [match, "running === undefined ? transactionId !== null :", "running === undefined ? true :"],
+  ),
+  oneEdit(
+    "the order whose own result another payment told again",
+    ["rules", "The attempt's own command told it, and nothing of it is charged yet"],
+    ["test/tp-manager/desk/late-repeats.test.ts"],
+    [
+      match,
+      "if (attempt && isCertain && isOpenTo(attempt, found)) return",
+      "if (attempt && isCertain && others.length === 1 && isOpenTo(attempt, found)) return",
+    ],
+  ),
+  oneEdit(
+    "the doubt about an open order's own result told anew",
+    ["rules", "proves no charge, disproves none"],
+    answers,
+    [match, "if (attempt && isCertain && isOpenTo(", "if (attempt && isOpenTo("],
+  ),
+  oneEdit(
+    "the charge of the attempt that told the record",
+    ["rules", "and nothing of it is charged yet"],
+    answers,
+    [match, "return saleOf(state) === undefined && record.good &&", "return record.good &&"],
+  ),
+  oneEdit(
+    "the number that a retold record shares",
+    ["3.1", "One second alone is shared by two sales of a fast terminal"],
+    answers,
+    [match, '(source !== "payment" || sharesNumber(before, record))', "before !== record"],
+  ),
+  oneEdit(
+    "the retold record within a payment",
+    ["3.1", "So is one that shares a number with a known record and cannot be told from it"],
+    answers,
+    [match, '(source !== "payment" || sharesNumber(before, record))', 'source !== "payment"'],
+  ),
+  oneEdit(
+    "the result in what may be retold",
+    ["3.1", "So is one that shares a number with a known record and cannot be told from it"],
+    answers,
+    [match, "return before.good === record.good && (", "return ("],
+  ),
+  oneEdit(
+    "the baseline's own transaction within a payment",
+    ["3.1", "as the baseline's own transaction"],
+    answers,
+    [
+      matcher,
+      'if (last?.kind === "transaction" && compareReports(last.report, record) === "same") {',
+      'if (last?.kind === "none") {',
+    ],
+  ),
+  oneEdit(
+    "the reversal that is no new sale",
+    ["3.19", "A sale can also be stored and never reported"],
+    sees,
+    [
+      matcher,
+      "if (!report.good || report.originalTrace !== null) return undefined;",
+      "if (!report.good) return undefined;",
+    ],
+  ),
+  oneEdit(
+    "the record that stood before an earlier command",
+    ["rules", "| baseline | known | nothing |"],
+    sees,
+    [
+      matcher,
+      'return answer.answer === "none" && this.#wasStoredBefore(report) ? undefined : answer;',
+      "return answer;",
+    ],
+  ),
+  oneEdit(
+    "the record of a charge that an operator settled",
+    [
+      "3.19",
+      "before a payment or an end of day leaves, the transaction that the terminal tells is",
+    ],
+    sees,
+    [matcher, 'if (sale?.by === "operator") return "new";', ""],
+  ),
+  oneEdit(
+    "the reversal that a terminal has stored last",
+    [
+      "3.19",
+      "before a payment or an end of day leaves, the transaction that the terminal tells is",
+    ],
+    sees,
+    [matcher, "report: isReversed(state) ? state.report : sale.report", "report: sale.report"],
+  ),
+  oneEdit(
+    "the counterexample of a terminal that stores reversals",
+    ["3.7", "on a terminal that has shown a completed reversal as its last transaction before"],
+    sees,
+    [
+      matcher,
+      'reversed && compareReports(reversed, report) === "same"',
+      'reversed && compareReports(reversed, report) !== "same"',
+    ],
+  ),
+  oneEdit(
+    "the one charge among those that a new record can be of",
+    [
+      "3.19",
+      "before a payment or an end of day leaves, the transaction that the terminal tells is",
+    ],
+    sees,
+    [
+      matcher,
+      "return candidatesIn(answer).some(({ attempt }) => !isCharged(",
+      "return candidatesIn(answer).every(({ attempt }) => !isCharged(",
+    ],
+  ),
+  oneEdit(
+    "the attempt of before a loss that explains nothing",
+    ["3.17", "An attempt that was begun before the loss explains nothing"],
+    sees,
+    [
+      matcher,
+      "attempts.nextCommand(attempt.transactionId) !== lostSince,",
+      "attempts.nextCommand(attempt.transactionId) !== null,",
+    ],
+  ),
+  oneEdit(
+    "the other doubts beside a late report",
+    ["3.19", "when no other is in doubt at that terminal"],
+    ["test/tp-manager/desk/late-repeats.test.ts"],
+    [
+      knowledge,
+      "if (others.length !== 1) return undefined;",
+      "if (others.length < 1) return undefined;",
+    ],
+  ),
+  oneEdit(
+    "the doubt about which order's an unmatched transaction is",
+    ["rules", "proves no charge, disproves none"],
+    ["test/tp-manager/desk/late-repeats.test.ts"],
+    [knowledge, 'answer.answer === "known" && answer.isCertain ?', 'answer.answer === "known" ?'],
+  ),
+  oneEdit(
+    "the transaction that an empty storage has shown",
+    ["3.2", "no look has shown anything in between"],
+    [recovery, "test/tp-manager/desk/empty-storage.test.ts"],
+    [
+      knowledge,
+      'return observation?.last.kind === "transaction";',
+      'return observation?.last.kind === "none";',
+    ],
+  ),
+  oneEdit(
+    "the later attempt that charged the order",
+    ["3.19", "when something was, the alarm is `order-charged-twice`"],
+    ["test/tp-manager/desk/late-repeats.test.ts"],
+    [
+      effects,
+      'if (isInVain(attempt, orders)) return [{ effect: "charge"',
+      'if (attempt.state) return [{ effect: "charge"',
+    ],
+  ),
+  oneEdit(
+    "the orders of several that were told as not charged",
+    ["rules", "each order that was told as not charged and fits is unknown"],
+    [late],
+    [effects, "const byOrder = Map.groupBy(told,", "const byOrder = Map.groupBy(told.slice(1),"],
+  ),
+];

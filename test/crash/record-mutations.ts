@@ -1,0 +1,259 @@
+import { type Mutation, oneEdit } from "./mutation.ts";
+
+const comparison = "src/tp-manager/matching/comparison.ts";
+const candidates = "src/tp-manager/matching/candidates.ts";
+const match = "src/tp-manager/matching/match.ts";
+const answers = ["test/tp-manager/matching/match.test.ts"];
+const records = ["test/tp-manager/matching/comparison.test.ts"];
+const late = "test/tp-manager/desk/late-reports.test.ts";
+const fits = "test/tp-manager/matching/candidates.test.ts";
+
+/** Which two records are one transaction. */
+const ofComparison: readonly Mutation[] = [
+  oneEdit(
+    "the doubt about one second with other numbers",
+    ["rules", "| equal | both told, and other | equal | cannot tell: a terminal that spells"],
+    records,
+    [
+      comparison,
+      'if (numbers === "differ") return content ? "cannot-tell" : "different";',
+      'if (numbers === "differ") return "different";',
+    ],
+  ),
+  oneEdit(
+    "the doubt about an equal trace with another receipt number within an hour",
+    ["rules", "| within an hour | the trace is equal; or the receipt, where no trace is told |"],
+    records,
+    [comparison, "content && sharesNumber(a, b) ?", 'content && numbers === "agree" ?'],
+  ),
+  oneEdit(
+    "the trace before the receipt number, which a decline does not use up",
+    ["rules", "or the receipt, where no trace is told"],
+    records,
+    [comparison, '(trace === "silent" && receipt === "agree")', '(receipt === "agree")'],
+  ),
+  oneEdit(
+    "the clock that was set by an hour and a second",
+    ["rules", "| whole hours apart | equal | | cannot tell: a clock that was set |"],
+    records,
+    [comparison, "    hours >= 1 &&", "    hours > 1 &&"],
+  ),
+  oneEdit(
+    "the doubt about equal numbers whole hours apart",
+    ["rules", "| whole hours apart | equal | | cannot tell: a clock that was set |"],
+    records,
+    [comparison, 'return moment === "silent" && numbers', "return numbers"],
+  ),
+  oneEdit(
+    "the doubt about one number of two",
+    ["rules", "Receipt number, trace and moment name a transaction together."],
+    records,
+    [comparison, '? "mixed" : "differ"', '? "agree" : "differ"'],
+  ),
+  oneEdit(
+    "the reversal that has the receipt number of its sale",
+    ["rules", "Receipt number, trace and moment name a transaction together."],
+    records,
+    [
+      comparison,
+      'if (numbers !== "agree" && isReversalOfOther(a, b))',
+      'if (numbers === "differ" && isReversalOfOther(a, b))',
+    ],
+  ),
+  oneEdit("the leading zeros of numbers", ["rules", "and leading zeros do not count"], records, [
+    comparison,
+    "  return bare(a) === bare(b);",
+    "  return a === b;",
+  ]),
+  oneEdit(
+    "the number between 9999 and 0001",
+    ["3.2", "0001 behind 9999, because some terminals give 0000 between them"],
+    records,
+    [comparison, "return to === 1 ? null : to === 0;", "return to === 1 || to === 0;"],
+  ),
+  oneEdit(
+    "the doubt about two empty storages",
+    ["3.2", "may have been filled and emptied meanwhile"],
+    records,
+    [comparison, 'a.kind === b.kind ? "cannot-tell"', 'a.kind === b.kind ? "same"'],
+  ),
+  oneEdit(
+    "the one equal number in two results of one sale",
+    ["3.20", "only when both name a receipt or trace and these differ"],
+    records,
+    [
+      comparison,
+      'return receipt !== "agree" && trace !== "agree" &&',
+      'return (receipt !== "agree" || trace !== "agree") &&',
+    ],
+  ),
+];
+
+/** Which attempts can have produced a record. */
+const ofCandidates: readonly Mutation[] = [
+  oneEdit(
+    "the attempts of which nothing left, among those sent since",
+    ["rules", "Candidates are attempts of which something left for this terminal"],
+    answers,
+    [match, "if (isNeverSent(events)) continue;", "if (isNeverSent([])) continue;"],
+  ),
+  oneEdit(
+    "the operator's word against a late record",
+    ["3.19", "may change from not charged in these two ways, and in no other"],
+    [late],
+    [
+      candidates,
+      "if (!events.some(({ kind }) => endsByTerminal.includes(kind))) return no;",
+      "if (events.length === 0) return no;",
+    ],
+  ),
+  oneEdit(
+    "the doubtful repeat of an attempt's own report",
+    ["rules", "proves no charge, disproves none"],
+    answers,
+    [
+      candidates,
+      'if (!told.good || compareReports(told, record) !== "different") return false;',
+      'if (!told.good || compareReports(told, record) === "same") return false;',
+    ],
+  ),
+  oneEdit(
+    "the sale behind a result that was not good",
+    ["rules", "An attempt is out when its own record is another one"],
+    answers,
+    [
+      candidates,
+      'if (!told.good || compareReports(told, record) !== "',
+      'if (compareReports(told, record) !== "',
+    ],
+  ),
+  oneEdit(
+    "the other sale of a payment whose report was refused",
+    ["3.2", "because none of it was ours"],
+    answers,
+    [
+      candidates,
+      'return !("last" in state && state.last?.judgement === "disagrees");',
+      "return true;",
+    ],
+  ),
+  oneEdit(
+    "the record that was found for several orders",
+    ["3.19", "Several fit, or nothing proves the one"],
+    answers,
+    [
+      candidates,
+      '("told" in state && state.told)) return [];',
+      '("told" in state && false)) return [];',
+    ],
+  ),
+  oneEdit(
+    "the bank's refusal among those that fit",
+    ["rules", "A payment that the bank declined counts only if nobody else is left."],
+    [late],
+    [candidates, 'return isDeclined && typeof fit === "string" ? "declined" : fit;', "return fit;"],
+  ),
+  oneEdit(
+    "the time of a late report's arrival",
+    ["rules", "a record's moment, or its arrival, lies within the time of its command"],
+    [late],
+    [candidates, 'source === "late" && isNear', 'source === "late"'],
+  ),
+  oneEdit(
+    "the orders near a record of another amount",
+    ["rules", "Orders that fit but for one fact are near"],
+    [late],
+    [
+      candidates,
+      "if (unfit) return { but: isTimely === false ? null : unfit };",
+      "if (unfit) return no;",
+    ],
+  ),
+  oneEdit(
+    "the record that was there before a reversal",
+    ["rules", "when the record was stored before it"],
+    answers,
+    [candidates, "return !wasThere && fitsReversal(", "return fitsReversal("],
+  ),
+  oneEdit(
+    "the amount of a reversal in doubt",
+    ["rules", "or by amount, currency or time"],
+    answers,
+    [candidates, "if (sale.report.amountMinor !== record.amountMinor) return false;", ""],
+  ),
+  oneEdit(
+    "the own report of a reversal in doubt",
+    ["rules", "An attempt is out when its own record is another one"],
+    answers,
+    [
+      candidates,
+      'if (last?.report.good && compareReports(last.report, record) === "different") return false;',
+      "",
+    ],
+  ),
+  oneEdit(
+    "the charge that only some numbers name",
+    ["rules", "and nothing of it is charged yet"],
+    answers,
+    [candidates, "sale.localTime].some(", "sale.localTime].every("],
+  ),
+  oneEdit(
+    "the reversal in doubt as a candidate",
+    ["3.4", "What can be the record of a reversal in doubt is `unclear`."],
+    [late, fits, "test/tp-manager/desk/nameless-sale.test.ts"],
+    [
+      match,
+      "|| !isFitOfReversal(attempt, found, events)) continue;",
+      "|| isFitOfReversal(attempt, found, events)) continue;",
+    ],
+  ),
+  oneEdit(
+    "the time since which a reversal can be there",
+    ["rules", "when the record was stored before it"],
+    answers,
+    [match, "if (isBehind || isOver ||", "if (isOver ||"],
+  ),
+  oneEdit(
+    "the old reversal that was over",
+    ["rules", "when it was over before a later command found something else"],
+    [late, fits],
+    [match, "if (isBehind || isOver ||", "if (isBehind ||"],
+  ),
+  oneEdit(
+    "the later commands that found the record stored",
+    ["rules", "when the record was stored before it"],
+    answers,
+    [match, "      fitting.length = 0;\n", ""],
+  ),
+  oneEdit(
+    "the command that was over before another record was found",
+    ["rules", "when it was over before a later command found something else"],
+    [fits],
+    [match, "if (wasThere || overMs < shownOtherMs) continue;", "if (wasThere) continue;"],
+  ),
+  oneEdit(
+    "the doubt about what a later command found",
+    ["rules", "proves no charge, disproves none"],
+    answers,
+    [match, 'if (asStored === "different") shownOtherMs', 'if (asStored !== "same") shownOtherMs'],
+  ),
+  oneEdit(
+    "the age of a baseline when its command begins",
+    ["rules", "when it was over before a later command found something else"],
+    [fits],
+    [match, "return wasAsked ? atMs : atMs + BASELINE_AGE_MS;", "return atMs;"],
+  ),
+  oneEdit(
+    "the terminal that an attempt was sent to",
+    ["rules", "Candidates are attempts of which something left for this terminal"],
+    answers,
+    [
+      match,
+      "if (!baseline || !sameTerminal(baseline.identity, identity)) continue;",
+      "if (!baseline) continue;",
+    ],
+  ),
+];
+
+/** Two records, and the attempts that can have made one. */
+export const recordMutations: readonly Mutation[] = [...ofComparison, ...ofCandidates];

@@ -1,0 +1,322 @@
+import { type Mutation, oneEdit } from "./mutation.ts";
+
+const facts = "src/tp-manager/matching/facts.ts";
+const table = "src/tp-manager/matching/table.ts";
+const time = "src/tp-manager/matching/own-time.ts";
+const doubt = "src/tp-manager/matching/doubt.ts";
+const machine = "src/tp-manager/attempts/payment-machine.ts";
+const looks = ["test/tp-manager/matching/table.test.ts"];
+const columns = ["test/tp-manager/matching/table-columns.test.ts"];
+const unwritten = "test/tp-manager/desk/unwritten-evidence.test.ts";
+
+/** What the facts of a look prove. */
+export const verdictMutations: readonly Mutation[] = [
+  oneEdit(
+    "the moment in an unchanged storage",
+    ["rules", "Without a moment equal numbers prove no unchanged storage"],
+    looks,
+    [
+      facts,
+      'return is === "same" && !tellMoments(before.report, last.report) ? "cannot-tell" : is;',
+      "return is;",
+    ],
+  ),
+  oneEdit("the end of day over an empty storage", ["3.2", "no end of day ran since"], looks, [
+    facts,
+    "mayHaveStored || known.closedSince) return",
+    "mayHaveStored) return",
+  ]),
+  oneEdit(
+    "the good result before an empty storage",
+    ["3.2", "no good result was heard whose end was not"],
+    looks,
+    [facts, "heard.unclear || mayHaveStored ||", "heard.unclear ||"],
+  ),
+  oneEdit(
+    "the number that the doubtful command had told itself",
+    ["3.2", "any number where the doubtful command had told one of its own"],
+    columns,
+    [facts, "isUnused && heard.good?.receiptNumber != null ? null", "isUnused === null ? null"],
+  ),
+  oneEdit(
+    "the numbers that a new numbering reaches",
+    ["3.2", "that number is too great for one that began anew"],
+    columns,
+    [facts, "[formerReceipt, number].every(", "[formerReceipt, number].some("],
+  ),
+  oneEdit(
+    "the end of day over a receipt number",
+    ["3.2", "terminals begin anew when they close"],
+    columns,
+    [facts, "if (number === null || closedSince || before", "if (number === null || before"],
+  ),
+  oneEdit(
+    "the prints that make a sale final",
+    ["3.2", "acknowledgement proves less, and the unchanged storage counts"],
+    looks,
+    [
+      facts,
+      "(heard.acknowledged || heard.tookBefore === true) && !heard.printsCount",
+      "(heard.acknowledged || heard.tookBefore === true)",
+    ],
+  ),
+  oneEdit(
+    "the prints in the proof of a charge",
+    ["3.2", "acknowledgement proves less, and the unchanged storage counts"],
+    looks,
+    [
+      facts,
+      "acknowledged: heard.acknowledged && !heard.printsCount,",
+      "acknowledged: heard.acknowledged,",
+    ],
+  ),
+  oneEdit(
+    "the acknowledgement that another report followed",
+    ["3.2", "Nor does a further report, good or not, undo that the acknowledgement"],
+    [unwritten],
+    [facts, "(heard.acknowledged || heard.tookBefore === true) &&", "heard.acknowledged &&"],
+  ),
+  oneEdit(
+    "the terminal id of a record",
+    ["3.2", "good, amount, currency, terminal id, and a time within the payment's own"],
+    looks,
+    [facts, "&& found.terminalId !== identity.terminalId) {", '&& found.terminalId === "") {'],
+  ),
+  oneEdit(
+    "the clock that a reported record needs none of",
+    ["3.2", "a record that was reported while the payment ran needs no time"],
+    looks,
+    [facts, 'if (heard.good && compareReports(found, heard.good) === "same") return true;', ""],
+  ),
+  oneEdit(
+    "the original of a stored reversal",
+    ["3.2", "A stored reversal of exactly the reported trace and amount proves not charged"],
+    looks,
+    [
+      facts,
+      "if (namesTrace(found.originalTrace, heard.good?.traceNumber ?? null)) {",
+      "if (heard.good) {",
+    ],
+  ),
+  oneEdit("the reversal that was not good", ["3.2", "the money went back"], looks, [
+    facts,
+    'if (!found.good) return "another";',
+    "",
+  ]),
+  oneEdit(
+    "the sale behind the terminal's own cancel",
+    ["3.22", "unless a sale is stored that fits the order"],
+    looks,
+    [table, 'facts.end === "own-word" && !mayHoldOurs(facts)', 'facts.end === "own-word"'],
+  ),
+  oneEdit(
+    "the sale of no known time behind a cancel",
+    ["3.22", "unless a sale is stored that fits the order"],
+    looks,
+    [table, "unfit === null && timely !== false;", "unfit === null && timely === true;"],
+  ),
+  oneEdit(
+    "the doubt about a report where nothing is known of before",
+    ["3.2", "Without a baseline only the very transaction that was reported counts as new."],
+    looks,
+    [
+      table,
+      'noBaseline && asReported !== "same"',
+      'noBaseline && !["same", "cannot-tell"].includes(asReported)',
+    ],
+  ),
+  oneEdit(
+    "the second look behind a bad end",
+    ["3.22", "is proved not charged by two unchanged idle reads"],
+    looks,
+    [
+      table,
+      'asBefore === "same" && end !== "unheard" && confirmed',
+      'asBefore === "same" && end !== "unheard" && confirmed !== undefined',
+    ],
+  ),
+  oneEdit(
+    "the acknowledgement before a bad end",
+    ["3.22", "unless a good report's acknowledgement provably arrived"],
+    [...looks, ...columns],
+    [
+      table,
+      'tookGood }) => asBefore === "same" && tookGood,',
+      'tookGood, end }) => asBefore === "same" && tookGood && end === "unheard",',
+    ],
+  ),
+  oneEdit(
+    "the acknowledgement that may have arrived in the last moment",
+    ["3.2", "It counts as arrived against an unchanged storage"],
+    looks,
+    [table, 'asBefore === "same" && perhapsTook,', 'asBefore === "same" && perhapsTook === null,'],
+  ),
+  oneEdit(
+    "the report that says nothing clear",
+    ["rules", "but had reported a result that says nothing clear | unsettled"],
+    looks,
+    [table, 'asBefore === "same" && unclear,', 'asBefore === "same" && unclear === null,'],
+  ),
+  oneEdit(
+    "the terminal that never showed a reversal",
+    ["3.7", "On any other terminal the unchanged storage proves nothing"],
+    ["test/scenario/matching/own-terminal.test.ts"],
+    [
+      table,
+      'asBefore === "same" && !storesReversals,',
+      'asBefore === "same" && storesReversals === null,',
+    ],
+  ),
+  oneEdit(
+    "the second sale beside the one that went back",
+    ["3.20", "the terminal is asked about both"],
+    looks,
+    [
+      table,
+      'takesBack === "ours" && !hasSecond,',
+      'takesBack === "ours" && hasSecond !== undefined,',
+    ],
+  ),
+  oneEdit(
+    "the acknowledgement of the first of two sales",
+    ["3.20", "A stored reversal of the second settles an acknowledged first one as charged."],
+    looks,
+    [table, 'takesBack === "the-second" && acknowledged,', 'takesBack === "the-second",'],
+  ),
+  oneEdit(
+    "the second look at a stored reversal",
+    ["rules", "| the reversal is stored; it could still be taken back | – | confirm |"],
+    columns,
+    [
+      table,
+      'facts.takesBack === "ours" && (facts.confirmed || isProven(facts)),',
+      'facts.takesBack === "ours",',
+    ],
+  ),
+  oneEdit(
+    "the sale that is another one than it had reported",
+    ["3.2", "A transaction that is certainly another one than the accepted report"],
+    looks,
+    [table, 'asReported === "different" && !refused,', 'asReported === "different" && refused,'],
+  ),
+  oneEdit(
+    "the whole of which a part was acknowledged",
+    ["3.2", "So does a sale of more than the part that was reported and provably acknowledged"],
+    looks,
+    [
+      table,
+      "facts.tookGood && isMoreThanReported(facts),",
+      "isMoreThanReported(facts) && facts.hasSecond,",
+    ],
+  ),
+  oneEdit(
+    "the record that cannot be told from the one of before",
+    ["rules", "cannot be told from the one before the payment | unsettled"],
+    looks,
+    [
+      table,
+      'asBefore === "cannot-tell" && !noBaseline,',
+      'asBefore === "cannot-tell" && noBaseline === null,',
+    ],
+  ),
+  oneEdit("the record that tells no time", ["3.2", "and a time within the payment's own"], looks, [
+    table,
+    "holds: ({ timely }) => timely !== true,",
+    "holds: ({ timely }) => timely === false,",
+  ]),
+  oneEdit(
+    "the other order that can have made the record",
+    ["rules", "| the terminal's last transaction can be that of … as well | unsettled |"],
+    ["test/tp-manager/desk/late-reports.test.ts", "test/tp-manager/matching/candidates.test.ts"],
+    [table, "holds: ({ rival }) => rival !== null,", 'holds: ({ rival }) => rival === "",'],
+  ),
+  oneEdit(
+    "the order whose record it is",
+    ["3.2", "a transaction that is known as another order's"],
+    looks,
+    [table, "holds: ({ foundIs }) => foundIs !== null,", 'holds: ({ foundIs }) => foundIs === "",'],
+  ),
+  oneEdit(
+    "the sale that the terminal held for two orders",
+    ["3.19", "The stored reversal of the sale makes them what they were told as."],
+    ["test/tp-manager/desk/late-reports.test.ts"],
+    [table, 'held && takesBack !== "ours",', 'held && takesBack === "another",'],
+  ),
+  oneEdit(
+    "the reversal above an unmatched sale",
+    ["3.4", "Nor is one called so when something may have been stored above it"],
+    columns,
+    [table, "soldSince || takesBack !== null,", "soldSince,"],
+  ),
+  oneEdit(
+    "the sale above an unmatched one",
+    ["3.4", "Nor is one called so when something may have been stored above it"],
+    columns,
+    [table, "soldSince || takesBack !== null,", "takesBack !== null,"],
+  ),
+  oneEdit(
+    "the end of day over an unmatched sale",
+    ["rules", "| an end of day may have closed it | – | – | unclear |"],
+    [...columns, "test/tp-manager/desk/unmatched.test.ts"],
+    [
+      table,
+      "holds: ({ closedSince }) => closedSince,",
+      "holds: ({ closedSince, good }) => closedSince && good === null,",
+    ],
+  ),
+  oneEdit(
+    "the next command that was not carried out",
+    ["3.2", "when the terminal carried that command out to its end"],
+    columns,
+    [table, "if (!next?.served || doubt", "if (!next || doubt"],
+  ),
+  oneEdit(
+    "the bad end behind an acknowledged sale",
+    ["3.4", "in doubt; a charge then takes two looks"],
+    looks,
+    [
+      table,
+      'asReported === "same" && end === "unheard";',
+      'asReported === "same" && end !== undefined;',
+    ],
+  ),
+  oneEdit(
+    "the window in which a clock may have been set back",
+    ["3.2", "without a gap of more than `EMPTY_GAP_MS = 10_000`"],
+    looks,
+    [facts, "=> gapMs >= 0 && gapMs <= EMPTY_GAP_MS;", "=> gapMs <= EMPTY_GAP_MS;"],
+  ),
+  oneEdit(
+    "the clock of the terminal",
+    ["3.2", "by the terminal's own clock as it was before the payment"],
+    looks,
+    [time, "saidAtMs - (time.clockOffsetMs ?? 0);", "saidAtMs;"],
+  ),
+  oneEdit(
+    "the days on which a clock may be an hour off",
+    ["3.2", "is allowed within a day of a change to or from summer time"],
+    looks,
+    [time, "return changes ? [0, HOUR_MS, -HOUR_MS] : [0];", "return [0, HOUR_MS, -HOUR_MS];"],
+  ),
+  oneEdit("the turn of the year", ["3.2", "and a time within the payment's own"], looks, [
+    time,
+    "[year - 1, year, year + 1]",
+    "[year, year + 1]",
+  ]),
+  oneEdit(
+    "the good result that a contrary one followed",
+    ["3.2", "Nor does a further report, good or not, undo that the acknowledgement"],
+    ["test/tp-manager/matching/doubt.test.ts"],
+    [
+      doubt,
+      "return last?.report.good ? last : (earlier ?? null);",
+      "return last?.report.good ? last : null;",
+    ],
+  ),
+  oneEdit(
+    "the order that was told a word before a sale was found",
+    ["3.19", "The stored reversal of the sale makes them what they were told as."],
+    ["test/tp-manager/desk/late-reports.test.ts"],
+    [machine, "last, told: state.outcome };", "last };"],
+  ),
+];

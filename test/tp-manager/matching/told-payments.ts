@@ -1,0 +1,78 @@
+import { type Answer, candidatesIn } from "../../../src/tp-manager/matching/answer.ts";
+import type {
+  LastTransaction,
+  PaymentEnd,
+  TransactionReport,
+} from "../../../src/tp-manager/terminal/terminal.ts";
+import { type House, pay, request } from "../../support/payment-house.ts";
+import { baseline, report } from "../../support/reports.ts";
+import type { PayScript } from "../../support/scripted-terminal.ts";
+
+export const HOUR_MS = 3_600_000;
+export const aborted = {
+  ...({ end: "aborted", code: "6C", text: "aborted", reason: "cancelled", ticket: "" } as const),
+} satisfies PaymentEnd;
+export const notTold: LastTransaction = { kind: "not-told", why: "it refuses" };
+export const untimed = { localDate: null, localTime: null } as const;
+/** A sale of now that nobody told yet. */
+export const fresh = report({
+  ...{ receiptNumber: "0003", traceNumber: "000013", localTime: "130040" },
+});
+
+/** The answer of the matcher in few words. */
+export function inWords(answer: Answer): string {
+  const orders = candidatesIn(answer).map(
+    ({
+      attempt: {
+        request: { orderId },
+      },
+      as,
+    }) => (as === "sale" ? orderId : `${orderId} reversed`),
+  );
+  switch (answer.answer) {
+    case "known":
+      return `known ${answer.orderId}${answer.isCertain ? "" : "?"}`;
+    case "one":
+      return `one ${orders.join()}`;
+    case "many":
+      return `many ${orders.join(" ")}: ${answer.why}`;
+    case "none":
+      return ["none", ...answer.near.map(({ attempt }) => attempt.request.orderId)].join(" ");
+  }
+}
+
+interface Told {
+  readonly told?: readonly TransactionReport[];
+  /** What was stored before it. */
+  readonly before?: LastTransaction;
+  readonly change?: { readonly amountMinor?: number };
+}
+
+/** A payment that the terminal tells so much of, and that ends so; how each was taken. */
+export async function ends(
+  at: House,
+  orderId: string,
+  end: PaymentEnd,
+  { told = [], before = baseline.last, change = {} }: Told = {},
+): Promise<string[]> {
+  at.terminal.baseline = { ...baseline, last: before };
+  const answers: string[] = [];
+  const script: PayScript = (_order, observer) => {
+    for (const each of told) answers.push(observer.report(each));
+    return Promise.resolve(end);
+  };
+  at.terminal.script = script;
+  at.terminal.last = notTold;
+  await pay(at, request(orderId, change));
+  return answers;
+}
+
+export async function sells(at: House, orderId: string, told = report(), before?: LastTransaction) {
+  const given = { told: [told], ...(before ? { before } : {}) };
+  await ends(at, orderId, { end: "completed", ticket: "" }, given);
+}
+
+export const stored = (record: TransactionReport): LastTransaction => ({
+  kind: "transaction",
+  report: record,
+});
