@@ -68,11 +68,13 @@ function replacePart(text: string, name: string, content: string): string {
 }
 
 function evidence(): string {
-  const rows = evidenceTable.map(({ because, sale, reversal, unmatched }) => [
+  const rows = evidenceTable.map(({ because, sale, reversal, unmatched, assumes = [] }) => [
     because.replaceAll(/\{(\w+)\}/g, "…"),
     ...[sale, reversal, unmatched].map((word) => word ?? "–"),
+    assumes.map((name) => `\`${name}\``).join(", ") || "–",
   ]);
-  return table(["Because", "Sale in doubt", "Reversal in doubt", "Unmatched"], rows);
+  const heads = ["Because", "Sale in doubt", "Reversal in doubt", "Unmatched"];
+  return table([...heads, "Taken for granted"], rows);
 }
 
 function assumptions(): string {

@@ -20,11 +20,7 @@ export const oneWayMutations: readonly Mutation[] = [
     "the doubt about the last result once more",
     "one without it that is byte for byte the last one",
     [lies],
-    [
-      rule,
-      "  if (!isNews(told, recent, journal) && (echoes ||",
-      "  if (!isNews(told, recent, journal) && (false && echoes ||",
-    ],
+    [rule, "  if (isAgain && echoes) return", "  if (false && echoes) return"],
   ),
   mutation(
     "the driver's knowledge of the last result's bytes",

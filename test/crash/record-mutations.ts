@@ -229,7 +229,7 @@ const ofCandidates: readonly Mutation[] = [
     "the command that was over before another record was found",
     ["rules", "when it was over before a later command found something else"],
     [fits],
-    [match, "if (wasThere || overMs < shownOtherMs) continue;", "if (wasThere) continue;"],
+    [match, "if (wasThere || isOver) continue;", "if (wasThere) continue;"],
   ),
   oneEdit(
     "the doubt about what a later command found",

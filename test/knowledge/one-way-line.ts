@@ -195,7 +195,12 @@ class OneWayLine implements Dialogue {
       if (way.startsWith("the connection")) this.#gone();
       if (way.endsWith("told late")) {
         const approved = { bytes: this.#result("approved", order, reference), charge: told.charge };
-        this.#later(4 * CARD_MS, () => this.#tell(approved, true));
+        const own = this.#world.lastTold;
+        this.#later(4 * CARD_MS, () => {
+          // In their order: none of before follows the result of a later payment.
+          const isLast = this.#world.lastTold === own;
+          if (isLast || chooser.has("ordered-results")) this.#tell(approved, true);
+        });
       }
     });
     return way.startsWith("the request is not answered") ? "unanswered" : "taken";
@@ -238,7 +243,10 @@ class OneWayLine implements Dialogue {
     const { says, reference } = resultOf(told.bytes);
     const of = reference === null ? "" : ` of ${named.get(reference)}`;
     recorder.known(`a result: ${says}${of}${unasked ? ", unasked" : ""}`);
-    recorder.shows(told.charge, `${says}${of}${told.charge}`);
+    // The last result once more, as far as anybody can tell, shows nothing.
+    const { lastTold } = this.#world;
+    const isAgain = lastTold !== undefined && Buffer.from(told.bytes).equals(lastTold.bytes);
+    recorder.shows(isAgain ? null : told.charge, `${says}${of}${told.charge}`);
     const isStored = this.#listener?.reply(told.bytes, unasked) ?? false;
     recorder.known(isStored ? "-> acknowledged" : "-> not acknowledged");
     this.#world.lastTold = told;

@@ -3,7 +3,7 @@ import { referenceOf } from "../../src/tp-manager/attempts/reference-policy.ts";
 import type { ToldResult, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, outcome, pay, request } from "./payment-house.ts";
 import { report } from "./reports.ts";
-import { lost } from "./scripted-terminal.ts";
+import { lost, ScriptedTerminal } from "./scripted-terminal.ts";
 
 const unsaid = { terminalId: null, receiptNumber: null, traceNumber: null, localDate: null };
 export const nameless = { ...unsaid, localTime: null };
@@ -23,8 +23,9 @@ export const toldNow = (said: TransactionReport): ToldResult => ({
 export function unasked(
   path?: string,
 ): House & { told(change: Partial<TransactionReport>): boolean } {
-  const at = house(path);
-  const { terminal } = at;
+  const terminal = new ScriptedTerminal();
+  const capabilities = { ...terminal.capabilities, lastTransaction: false };
+  const at = house(path, Object.assign(terminal, { capabilities }));
   let take = (_told: ToldResult): boolean => false;
   Object.assign(terminal, {
     cancel: undefined,

@@ -111,8 +111,10 @@ export function lateResult(told: ToldResult, journal: OneWayJournal, line: OneWa
   const fitting = recent.sent.filter(
     (one) => (isPaying(one.state) || isInDoubt(one.state)) && fits(one, report),
   );
+  const denied = report.good ? deniedBefore(report, recent, journal) : [];
   const only = fitting.find(({ state }) => isInDoubt(state));
-  const isAlone = fitting.length === 1 && only && isNewestOf(only, report, recent, journal);
+  const isAlone =
+    fitting.length + denied.length === 1 && only && isNewestOf(only, report, recent, journal);
   const isNew = !told.isAgain && !toldBefore(report, recent, journal, only);
   const isOurs = report.contradicts === undefined && !line.learned.has(echoFact(report));
   if (isAlone && isNew && isOurs) {
@@ -120,8 +122,7 @@ export function lateResult(told: ToldResult, journal: OneWayJournal, line: OneWa
     const assumes = ["own-report", "ordered-results", "one-result-each"] as const;
     return sure(only, { report, holds, facts, assumes });
   }
-  const denied = report.good ? deniedBefore(report, recent, journal) : undefined;
-  const candidates = [...fitting, ...(denied ? [denied] : [])];
+  const candidates = [...fitting, ...denied];
   if (candidates.length === 0) return { answer: "none", near: nearOf(report, journal, fitting) };
   return several(candidates, "names nothing");
 }
@@ -263,7 +264,7 @@ function isNewestOf(
 }
 
 /**
- * The order that was told as not charged, and that an approval without a name contradicts: the
+ * Orders that were told as not charged, and that an approval without a name contradicts: the
  * terminal may have approved what it had turned away. Results come in their order, so it is none of
  * before the last payment that was told its own.
  */
@@ -271,17 +272,17 @@ function deniedBefore(
   report: TransactionReport,
   { sent }: Recent,
   { told, hasLeft }: OneWayJournal,
-): Attempt | undefined {
-  for (const attempt of sent) {
+): Attempt[] {
+  const denied: Attempt[] = [];
+  for (const attempt of sent.filter(hasLeft)) {
     const { state, request } = attempt;
-    if (!hasLeft(attempt)) continue;
     const last = told(attempt);
-    if (isCharged(state) || (last && isSameWord(last.report, report))) return undefined;
+    if (isCharged(state) || (last && isSameWord(last.report, report))) break;
     const amountMinor = report.amountMinor ?? request.amountMinor;
-    if (isNotCharged(state) && fits(attempt, { ...report, amountMinor })) return attempt;
-    if (last) return undefined;
+    if (isNotCharged(state) && fits(attempt, { ...report, amountMinor })) denied.push(attempt);
+    if (last) break;
   }
-  return undefined;
+  return denied;
 }
 
 /** Orders in doubt that have another amount, or behind which another had its own result. */
