@@ -6,10 +6,10 @@ import type { Clock } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { TerminalLog, UnmatchedRow } from "../attempts/terminal-log.ts";
 import { type UnmatchedFinding, unmatchedFindings } from "../attempts/terminal-log.ts";
-import { type Answer, candidatesIn, type Near, unproven } from "../matching/answer.ts";
+import { type Answer, candidatesIn, nearIn, unproven } from "../matching/answer.ts";
 import { compareReports } from "../matching/comparison.ts";
 import { doubtOfUnmatched } from "../matching/doubt.ts";
-import { toldOtherwise } from "../matching/effects.ts";
+import { concernsTold, toldOtherwise } from "../matching/effects.ts";
 import type { Known, Look } from "../matching/facts.ts";
 import { Knowledge } from "../matching/knowledge.ts";
 import type { Matcher } from "../matching/matcher.ts";
@@ -91,8 +91,7 @@ export class Unmatched {
    * that can have made it, is unknown from now on, and one that nearly fits is named.
    */
   looked(look: Look): void {
-    const now = { ...look, clockOffsetMs: null };
-    this.#shown(now, (answer) => toldOtherwise(answer).length > 0 || nearIn(answer).length > 0);
+    this.#shown({ ...look, clockOffsetMs: null }, concernsTold);
   }
 
   #shown(now: Baseline, concerns: (answer: Answer) => boolean): boolean {
@@ -361,8 +360,6 @@ function ordersIn(answer: Answer | null): object {
   const orders = [...new Set(named.map(({ attempt }) => attempt.request.orderId))];
   return { orderId: request.orderId, transactionId, orders };
 }
-
-const nearIn = (answer: Answer): readonly Near[] => (answer.answer === "none" ? answer.near : []);
 
 /** Of an alarm's words: the orders that are candidates, or near; empty without one. */
 export function aboutWhom(answer: Answer | null): string {

@@ -92,6 +92,9 @@ export interface Near {
   readonly but: string;
 }
 
+export const nearIn = (answer: Answer): readonly Near[] =>
+  answer.answer === "none" ? answer.near : [];
+
 /** The proof as an operator reads it in an order's timeline. */
 export function proofInWords({ facts, assumes }: Proof): string {
   const granted = assumes.length === 0 ? "" : `; taken for granted: ${assumes.join(", ")}`;

@@ -1,5 +1,5 @@
 import { type Attempt, isNotCharged } from "../attempts/payment.ts";
-import { type Answer, candidatesIn, type Proof } from "./answer.ts";
+import { type Answer, candidatesIn, nearIn, type Proof } from "./answer.ts";
 
 /**
  * One row for each answer of the matcher and each state of an order that was told as not charged:
@@ -45,6 +45,12 @@ export function toldOtherwise(answer: Answer): string[] {
   return candidatesIn(answer)
     .filter(({ attempt }) => isNotCharged(attempt.state))
     .map(({ attempt }) => attempt.request.orderId);
+}
+
+/** An order that was told as not charged can have made the record, or nearly. */
+export function concernsTold(answer: Answer): boolean {
+  const named = [...candidatesIn(answer), ...nearIn(answer)];
+  return named.some(({ attempt }) => isNotCharged(attempt.state));
 }
 
 /** No attempt of the order has charged it or may have. */

@@ -56,7 +56,9 @@ function matched(found: Found, view: JournalView, assumptions: Assumptions): Ans
   if (owner) return knownOf(owner);
   const own = fitting.find(({ fit }) => fit === "own");
   if (own && isOwn) return ownRecord(own.attempt);
-  const declined = fitting.filter(({ fit }) => fit === "declined");
+  const declined = fitting.filter(
+    ({ fit, attempt }) => fit === "declined" && !mayHaveBeenThere(attempt, found),
+  );
   const others = fitting.filter(({ fit }) => fit !== "declined");
   const isShared = !assumptions.has("sole-user");
   // The bank's refusal is believed while somebody else can have made it.
@@ -269,7 +271,7 @@ function candidatesOf(found: Found, view: JournalView, isFresh: boolean): Candid
     if (wasThere || isOver) continue;
     const fit = fitOfSale(attempt, found, events);
     if (typeof fit === "string") fitting.push({ attempt, as: "sale", fit });
-    else if (fit.but !== null) near.push({ attempt, but: fit.but });
+    else if (fit.but !== null && asStored !== "cannot-tell") near.push({ attempt, but: fit.but });
     if (asStored === "different") shownOtherMs = Math.max(shownOtherMs, startedAtMs);
   }
   for (const attempt of view.unfinished()) {

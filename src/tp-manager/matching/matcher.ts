@@ -13,6 +13,7 @@ import type {
 import { type Answer, candidatesIn, type Source } from "./answer.ts";
 import type { Assumptions } from "./assumptions.ts";
 import { compareReports, compareStored, sameTerminal } from "./comparison.ts";
+import { concernsTold } from "./effects.ts";
 import type { JournalView, RecordStore } from "./journal-view.ts";
 import type { Learned } from "./learned.ts";
 import { knownAs, match } from "./match.ts";
@@ -183,7 +184,7 @@ export class Matcher {
 }
 
 function saysSomething(answer: Answer): boolean {
-  if (answer.answer === "none") return answer.near.length > 0;
+  if (answer.answer === "none") return concernsTold(answer);
   if (answer.answer === "many" && answer.why === "untimed") return false;
   // A charge whose result had no names may have stored it: nothing depends on that.
   return candidatesIn(answer).some(({ attempt }) => !isCharged(attempt.state));
