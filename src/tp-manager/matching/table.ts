@@ -345,6 +345,8 @@ export function judge(
 export function judgeByNext(doubt: Doubt, known: Known): Conclusion | undefined {
   const { next } = known;
   if (!next?.served || doubt.about === "unmatched") return undefined;
+  // An idle terminal is over with the command before only where its word is final.
+  if (known.holds?.has("abort-final") === false) return undefined;
   const look = {
     identity: next.identity,
     last: next.found,
