@@ -42,7 +42,7 @@ interface InquiryParts {
   readonly readyToLook: (signal: AbortSignal) => Promise<void>;
   /** The terminal that this installation works with; undefined before the first one. */
   readonly accepted: () => TerminalIdentity | undefined;
-  /** Called with each answer, when the questions have been judged by it. Never throws. */
+  /** Called with each answer, when the questions have been judged by it. */
   readonly looked: (look: Look) => void;
   /** Called whenever {@link Inquiries.isAsking} may have changed. */
   readonly asking: () => void;

@@ -85,8 +85,8 @@ const followTable: Readonly<
  */
 export class LateResults {
   readonly #parts: LateParts;
-  /** The journal had failed: kept approvals are looked through again. */
-  #uncounted: { readonly timer: Timer; readonly counted: PromiseWithResolvers<void> } | undefined;
+  /** Until kept approvals are looked through again, after the journal had failed. */
+  #uncounted: Timer | undefined;
   #isClosed = false;
 
   constructor(parts: LateParts) {
@@ -182,61 +182,34 @@ export class LateResults {
 
   /** Does what failed in {@link wasInVain}, then `next`. STORAGE_FAILED when it fails again. */
   caughtUp<T>(next: () => T): T {
-    if (this.#uncounted) storage(() => this.#countAgain(), "unknown");
+    if (this.#uncounted) storage(() => this.begin(), "unknown");
     return next();
   }
 
-  /**
-   * Does what failed in {@link wasInVain}. Until it is done, a kept approval may charge any order.
-   * Resolves when that is over; undefined: it is.
-   */
-  counting(): Promise<void> | undefined {
-    this.#tryAgain();
-    return this.#uncounted?.counted.promise;
+  /** A kept approval may charge the order of this attempt: {@link wasInVain} has failed. */
+  mayCount({ number }: Attempt): boolean {
+    return this.#uncounted !== undefined && number > 1;
   }
 
   /** Nothing is tried again. */
   close(): void {
     this.#isClosed = true;
-    this.#endCounting();
+    this.#uncounted?.clear();
   }
 
   #countLater(): void {
-    if (this.#isClosed || this.#uncounted) return;
-    const again = (): void => {
-      const open = this.#uncounted;
-      if (!open) return;
-      this.#tryAgain();
-      if (!this.#uncounted) return;
-      this.#uncounted = { ...open, timer: this.#timer(again) };
-    };
-    this.#uncounted = { timer: this.#timer(again), counted: Promise.withResolvers<void>() };
-  }
-
-  #timer(again: () => void): Timer {
-    return this.#parts.clock.startTimer("kept approvals", COUNT_AGAIN_MS, again);
-  }
-
-  #tryAgain(): void {
-    if (!this.#uncounted) return;
-    try {
-      this.#countAgain();
-    } catch (error) {
-      if (error instanceof BrokenInvariant) throw error;
-      const words = "the journal did not take a kept approval";
-      this.#parts.log.error({ err: error, alarm: "journal" }, words);
-    }
-  }
-
-  #countAgain(): void {
-    this.begin();
-    this.#endCounting();
-  }
-
-  #endCounting(): void {
-    this.#uncounted?.timer.clear();
-    this.#uncounted?.counted.resolve();
-    this.#uncounted = undefined;
+    const { clock, log } = this.#parts;
+    if (this.#isClosed) return;
+    this.#uncounted ??= clock.startTimer("kept approvals", COUNT_AGAIN_MS, () => {
+      this.#uncounted = undefined;
+      try {
+        this.begin();
+      } catch (error) {
+        if (error instanceof BrokenInvariant) throw error;
+        log.error({ err: error, alarm: "journal" }, "the journal did not take a kept approval");
+        this.#countLater();
+      }
+    });
   }
 
   #countKept({ state, number, request: { orderId } }: Attempt): void {

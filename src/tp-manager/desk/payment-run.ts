@@ -289,7 +289,8 @@ function believed(end: PaymentEnd, state: Attempt["state"], assumptions: Assumpt
   const reason = end.end === "aborted" ? end.reason : (report?.reason ?? null);
   const needed = isGood ? "own-report" : finalOf(reason);
   if (assumptions.has(needed)) return end;
-  const text = `the terminal ended it, and ${needed} is not taken for granted`;
+  const code = "code" in end ? ` with ${end.code}` : "";
+  const text = `the terminal ended it${code}, and ${needed} is not taken for granted`;
   return { end: "lost", code: needed, text, ticket: end.ticket };
 }
 

@@ -15,6 +15,7 @@ import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import { candidatesIn, type Proof, proofInWords, RULES_VERSION } from "../matching/answer.ts";
+import type { Assumption } from "../matching/assumptions.ts";
 import { compareReports, compareStored } from "../matching/comparison.ts";
 import { type EarlierLook, isSeenInTime, type Look } from "../matching/facts.ts";
 import { anyTerminal, identityOf, Knowledge } from "../matching/knowledge.ts";
@@ -208,21 +209,26 @@ export class Recovery {
 
   #conclude(before: Attempt, conclusion: Conclusion, look: Look | null): void {
     const writer = new AttemptWriter(before, this.#parts);
-    const grounds = { because: conclusion.because, observation: look };
+    const { assumes = [] } = conclusion;
+    const grounds = {
+      ...{ because: conclusion.because, observation: look },
+      proof: { facts: [conclusion.because], assumes, rules: RULES_VERSION },
+    };
     const { matcher } = this.#parts;
     if (look) matcher.learn(look);
     switch (conclusion.verdict) {
       case "charged": {
         const { report, because } = conclusion;
-        const proof = this.#proofOf(before, report, because);
+        const proof = this.#proofOf(before, report, { because, assumes });
+        const isTwice = this.#hasShownAnother(before, report);
         const attempt = writer.advance({
           ...{ input: "proved-charged", report, observation: look },
           because: `charged: ${proofInWords(proof)}`,
           proof: { ...proof, rules: RULES_VERSION },
         });
         tellBeyondGoods(writer, before);
-        this.#tellTwice(writer, report);
         this.#parts.settled(attempt);
+        if (isTwice) tellTwice(writer);
         return;
       }
       case "not-charged":
@@ -248,38 +254,32 @@ export class Recovery {
     }
   }
 
-  /** A look before has shown another sale that can be the order's, which was stored over. */
-  #tellTwice(writer: AttemptWriter, charged: TransactionReport): void {
-    const { transactionId, baseline } = writer.attempt;
+  /** A look has shown another sale that can be the order's, and that was stored over. */
+  #hasShownAnother({ transactionId, baseline, request }: Attempt, it: TransactionReport): boolean {
     const { matcher, attempts } = this.#parts;
-    const isIts = attempts.events(transactionId).some(({ kind, detail }) => {
+    return attempts.events(transactionId).some(({ kind, detail }) => {
       const { observation } = detail as { readonly observation?: Look | null };
       if (kind !== LOOK || observation?.last.kind !== "transaction") return false;
       const { report } = observation.last;
-      if (compareReports(report, charged) !== "different") return false;
+      if (compareReports(report, it) !== "different") return false;
       if (baseline && compareStored(baseline.last, observation.last) !== "different") return false;
-      const orders = candidatesIn(matcher.whose(report, "probe", observation.identity));
-      const { orderId } = writer.attempt.request;
-      return orders.some(({ attempt }) => attempt.request.orderId === orderId);
+      const fitting = candidatesIn(matcher.whose(report, "probe", observation.identity));
+      return fitting.some(({ attempt }) => attempt.request.orderId === request.orderId);
     });
-    if (!isIts) return;
-    const words =
-      "the terminal had stored another sale of this order before: look at the terminal's " +
-      "journal, and give one charge back if there are two";
-    writer.log("error", { alarm: "order-charged-twice" }, words);
   }
 
   /** The facts by which the record is that of the attempt; asked before anything is written. */
   #proofOf(
     { transactionId, baseline }: Attempt,
     report: TransactionReport,
-    because: string,
+    { because, assumes }: { readonly because: string; readonly assumes: readonly Assumption[] },
   ): Proof {
     const identity = baseline?.identity ?? anyTerminal;
     const answer = this.#parts.matcher.whose(report, "probe", identity);
     const isIts =
       answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
-    return isIts ? answer.proof : { facts: [because], assumes: ["storage-real"] };
+    if (!isIts) return { facts: [because], assumes };
+    return { ...answer.proof, assumes: [...new Set([...answer.proof.assumes, ...assumes])] };
   }
 
   #note(transactionId: string, kind: NoteKind, verdict: Verdict, look: Look | null): void {
@@ -289,6 +289,13 @@ export class Recovery {
       detail: { because: verdict.because, observation: look },
     });
   }
+}
+
+function tellTwice(writer: AttemptWriter): void {
+  const words =
+    "the terminal had stored another sale of this order before: look at the terminal's journal, " +
+    "and give one charge back if there are two";
+  writer.log("error", { alarm: "order-charged-twice" }, words);
 }
 
 /** Raises an alarm when the terminal kept more than came out: people must give money back. */

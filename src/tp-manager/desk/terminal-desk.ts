@@ -275,7 +275,12 @@ export class TerminalDesk implements Doubts {
    * (docs/design.md 3.19): resolves when that has ended. undefined: nothing of the kind is open.
    */
   lateReport(orderId: string): Promise<void> | undefined {
-    return this.#unmatched.lateReport(orderId) ?? this.#lateResults.counting();
+    return this.#unmatched.lateReport(orderId);
+  }
+
+  /** See {@link LateResults.mayCount}. */
+  mayCount(attempt: Attempt): boolean {
+    return this.#lateResults.mayCount(attempt);
   }
 
   /** Asks the terminal about an attempt in doubt. Never rejects; see {@link Recovery.recover}. */

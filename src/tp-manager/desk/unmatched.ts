@@ -88,7 +88,8 @@ export class Unmatched {
 
   /**
    * A look for another question shows what is stored: an order that was told as not charged, and
-   * that can have made it, is unknown from now on, and one that nearly fits is named.
+   * that can have made it, is unknown from now on, and one that nearly fits is named. Throws for a
+   * fault of the program only.
    */
   looked(look: Look): void {
     this.#shown({ ...look, clockOffsetMs: null }, concernsTold);
@@ -111,6 +112,8 @@ export class Unmatched {
       if (!matcher.isShared && (candidates.length > 0 || this.#isInDoubt)) {
         return this.#hold(now, report, answer);
       }
+      const [newest] = this.#parts.terminalLog.unmatched(1);
+      if (newest && compareReports(newest.report, report) === "same") return false;
       if (answer.answer === "many") corrections.apply(answer, report);
       this.#note(now, report, answer);
       return false;
@@ -146,8 +149,6 @@ export class Unmatched {
     const { terminalLog, clock, log, matcher } = this.#parts;
     // Where others are paid too their sales are nothing to tell.
     if (matcher.isShared && answer.answer === "none") return;
-    const known = terminalLog.unmatched(1);
-    if (known.some((one) => compareReports(one.report, report) === "same")) return;
     const atMs = clock.now();
     const { identity } = now;
     const isOfNoOrder = !matcher.explains(report, identity);
@@ -250,9 +251,12 @@ export class Unmatched {
       conclude: (conclusion, look) => {
         const { terminalLog } = this.#parts;
         const found = this.#finding(conclusion, row, look);
-        const { finding, because } = found;
+        const { finding, because, answer } = found;
         if (!isTold) this.#tell(row.report, found);
         isTold = true;
+        if (finding === "unclear" && answer) {
+          this.#parts.corrections.apply(unproven(answer, "unclear", because), row.report);
+        }
         id ??= terminalLog.keepUnmatched(row) ?? null;
         if (id !== null) terminalLog.endUnmatched(id, clock.now(), finding, because);
         this.#open.delete(key);
@@ -265,15 +269,10 @@ export class Unmatched {
   /** A sale that the terminal holds may be that of an order which was told otherwise. */
   #finding(conclusion: Conclusion, row: UnmatchedRow, look: Look | null): Found {
     const found = foundIn(conclusion);
-    const { corrections } = this.#parts;
-    if (found.finding === "unclear") {
-      const answer = unproven(this.#whose(row), "unclear", found.because);
-      corrections.apply(answer, row.report);
-      return { ...found, answer };
-    }
     if (found.finding !== "held" || !look) {
       return { ...found, answer: this.#read((): Answer | null => this.#whose(row), null) };
     }
+    const { corrections } = this.#parts;
     const given = corrections.giveBack({ ...look, clockOffsetMs: null });
     if (given !== undefined) {
       return { finding: "known", because: `it is the reversal of order ${given}, reported late` };

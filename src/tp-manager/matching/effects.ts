@@ -35,7 +35,11 @@ export function effectsOf(answer: Answer, orders: Orders): Effect[] {
     if (!newest) return [];
     if (isInVain(newest, orders)) return [{ effect: "doubt", attempt: newest, because }];
     const first = Math.min(...fitting.map(({ attempt }) => attempt.number));
-    const again = orders.ofOrder(newest.request.orderId).some(({ number }) => number > first);
+    const ids = new Set(answer.candidates.map(({ attempt }) => attempt.transactionId));
+    // One that can have made the record itself is no second charge.
+    const again = orders
+      .ofOrder(newest.request.orderId)
+      .some(({ number, transactionId }) => number > first && !ids.has(transactionId));
     return again ? [{ effect: "tell-twice", attempt: newest }] : [];
   });
 }

@@ -113,8 +113,9 @@ export function lateResult(told: ToldResult, journal: OneWayJournal, line: OneWa
   );
   const denied = report.good ? deniedBefore(report, recent, journal) : [];
   const only = fitting.find(({ state }) => isInDoubt(state));
+  const orders = new Set([...fitting, ...denied].map(({ request }) => request.orderId));
   const isAlone =
-    fitting.length + denied.length === 1 && only && isNewestOf(only, report, recent, journal);
+    fitting.length === 1 && orders.size === 1 && only && isNewestOf(only, report, recent, journal);
   const isNew = !told.isAgain && !toldBefore(report, recent, journal, only);
   const isOurs = report.contradicts === undefined && !line.learned.has(echoFact(report));
   if (isAlone && isNew && isOurs) {

@@ -19,24 +19,32 @@ import {
  * proves neither a charge nor that there was none, and leaves no alarm out.
  */
 
+interface Grounds {
+  readonly because: string;
+  /** Taken for granted; left out: nothing. */
+  readonly assumes?: readonly Assumption[];
+}
+
 /** How a run of looks ends. */
-export type Conclusion =
-  | { readonly verdict: "charged"; readonly report: TransactionReport; readonly because: string }
-  | { readonly verdict: "not-charged"; readonly because: string }
-  /** A reversal in doubt was carried out. */
-  | { readonly verdict: "reversed"; readonly report: TransactionReport; readonly because: string }
-  /** A reversal in doubt was not carried out: the sale stands. */
-  | { readonly verdict: "not-reversed"; readonly because: string }
-  /** This look proves nothing; the doubt stays. */
-  | { readonly verdict: "unsettled"; readonly because: string }
-  | { readonly verdict: UnmatchedWord; readonly because: string };
+export type Conclusion = Grounds &
+  (
+    | { readonly verdict: "charged"; readonly report: TransactionReport }
+    | { readonly verdict: "not-charged" }
+    /** A reversal in doubt was carried out. */
+    | { readonly verdict: "reversed"; readonly report: TransactionReport }
+    /** A reversal in doubt was not carried out: the sale stands. */
+    | { readonly verdict: "not-reversed" }
+    /** This look proves nothing; the doubt stays. */
+    | { readonly verdict: "unsettled" }
+    | { readonly verdict: UnmatchedWord }
+  );
 
 export type Verdict =
   | Conclusion
   /** Not yet: look again after `waitMs`. */
-  | { readonly verdict: "look-again"; readonly waitMs: number; readonly because: string }
+  | (Grounds & { readonly verdict: "look-again"; readonly waitMs: number })
   /** The terminal that was asked is another one: no answer (docs/design.md 3.15). */
-  | { readonly verdict: "no-answer"; readonly because: string };
+  | (Grounds & { readonly verdict: "no-answer" });
 
 type SaleWord =
   | "charged"
@@ -373,7 +381,8 @@ function climb({ about }: Doubt, facts: Facts): Verdict {
     const because = row.because.replaceAll(/\{(\w+)\}/g, (_, name) =>
       String(facts[name as keyof Facts]),
     );
-    return verdictOf(word, because, facts);
+    const { assumes = [] } = row;
+    return { ...verdictOf(word, because, facts), assumes };
   }
   throw new RangeError("the last row of each column always holds");
 }

@@ -165,11 +165,17 @@ export class Orders {
   /**
    * Why an order that is recorded as not charged may be charged all the same: its charge followed
    * on the word of a journal that was put back since, or the terminal is being asked about a sale
-   * that can be the order's (docs/design.md 3.17, 3.19).
+   * that can be the order's, or an approval that was kept is not counted yet (docs/design.md 3.17,
+   * 3.19, 3.25).
    */
-  #unsureOf({ state, transactionId, request: { orderId } }: Attempt): AppError | undefined {
+  #unsureOf(attempt: Attempt): AppError | undefined {
+    const { state, transactionId, request } = attempt;
+    const { orderId } = request;
     if (!isNotCharged(state)) return undefined;
     const charged = "unknown";
+    if (this.#parts.desk.mayCount(attempt)) {
+      return new AppError("STORAGE_FAILED", undefined, { charged });
+    }
     if (this.#parts.guard.mayLackNewer(transactionId)) {
       return new AppError("STORES_DISAGREE", undefined, { charged });
     }

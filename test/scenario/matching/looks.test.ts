@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { abortsYetStores, losesLine } from "./dialogue.ts";
+import { abortsYetStores, type Course, losesLine } from "./dialogue.ts";
 import { PRICE, shopTest } from "./shop.ts";
 import type { Told } from "./zvt-line.ts";
 
@@ -34,11 +34,14 @@ shopTest.concurrent("an aborted sale, and another that is stored over it", async
   await shop.alarmsOf("C");
 });
 
-shopTest.concurrent("two sales of one order, of which one is shown briefly", async ({ open }) => {
+shopTest.concurrent.for<[string, Course[]]>([
+  ["of a second attempt", [(at) => at.abort()]],
+  ["of the only attempt", []],
+])("two sales %s, of which one is shown briefly", async ([, before], { open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("P", 500);
-  await shop.pay("A", PRICE, (at) => at.abort());
+  for (const course of before) await shop.pay("A", PRICE, course);
   const sales = [terminal.next(PRICE), terminal.next(PRICE)] as const;
   await shop.pay(
     "A",
@@ -80,3 +83,18 @@ shopTest.concurrent(
     await shop.alarmsOf("B");
   },
 );
+
+shopTest.concurrent("a second attempt that was charged, beside staff", async ({ open }) => {
+  const shop = await open({ shared: true });
+  await shop.sell("P", 500);
+  await shop.pay("A", PRICE, (at) => at.abort());
+  await shop.pay(
+    "A",
+    PRICE,
+    losesLine((terminal) => terminal.book(terminal.next(PRICE))),
+  );
+  await shop.asked("A");
+  await shop.asked("A");
+  expect(await shop.known("A")).toMatchObject({ charged: "unknown", charges: 1 });
+  expect(shop.alarms("A")).not.toContain("order-charged-twice");
+});

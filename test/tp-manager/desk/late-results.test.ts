@@ -54,6 +54,19 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     expect(phaseOf(at)).toBe("charged");
   });
 
+  test("without a reference is that of an order which was declined before", async () => {
+    const at = unasked();
+    at.terminal.script = (_order, observer) => {
+      observer.report({ ...declined(), ...nameless, localDate: null });
+      const end = { end: "aborted", code: "05", text: "", reason: "declined", ticket: "" } as const;
+      return Promise.resolve(end);
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Declined");
+    await doubtful(at);
+    expect([at.told({}), phaseOf(at)]).toEqual([true, "charged"]);
+    expect(alarms(at)).toEqual(["payment-unknown"]);
+  });
+
   test("without a reference belongs to the only order in doubt of its amount", async () => {
     const at = unasked();
     await doubtful(at);
@@ -286,6 +299,10 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
       expect(at.told(refused)).toBe(false);
       expect([phaseOf(at), at.orders.chargedOf("A-1")]).toEqual(["not-charged", "unknown"]);
       isBroken = false;
+      expect([at.orders.chargedOf("A-1"), at.orders.chargedOf("B-1")]).toEqual([
+        "unknown",
+        undefined,
+      ]);
       expect(at.told(refused)).toBe(true);
       if (by === "the clock") await at.clock.advance(1_000);
       else expect(outcome(await pay(at, request("A-1")))).toBe("Success");
