@@ -23,7 +23,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the belief in a refusal where others are paid",
-    ["rules", "A payment that the bank declined counts only if nobody else is left."],
+    ["rules", "A payment that the bank declined counts only if nobody else is left"],
     answers,
     [
       match,
@@ -33,7 +33,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the belief in a refusal where nothing was seen before",
-    ["rules", "A payment that the bank declined counts only if nobody else is left."],
+    ["rules", "A payment that the bank declined counts only if nobody else is left"],
     answers,
     [match, "|| isShared || !isNew ? others", "|| isShared ? others"],
   ),
@@ -217,19 +217,13 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the record of a charge that an operator settled",
-    [
-      "3.19",
-      "before a payment or an end of day leaves, the transaction that the terminal tells is",
-    ],
+    ["3.19", "so before a payment or an end of day leaves, and whenever the storage is read"],
     sees,
     [matcher, 'if (sale?.by === "operator") return "new";', ""],
   ),
   oneEdit(
     "the reversal that a terminal has stored last",
-    [
-      "3.19",
-      "before a payment or an end of day leaves, the transaction that the terminal tells is",
-    ],
+    ["3.19", "so before a payment or an end of day leaves, and whenever the storage is read"],
     sees,
     [matcher, "report: isReversed(state) ? state.report : sale.report", "report: sale.report"],
   ),
@@ -245,10 +239,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the one charge among those that a new record can be of",
-    [
-      "3.19",
-      "before a payment or an end of day leaves, the transaction that the terminal tells is",
-    ],
+    ["3.19", "so before a payment or an end of day leaves, and whenever the storage is read"],
     sees,
     [
       matcher,

@@ -1,4 +1,5 @@
 import { foldMutations } from "./fold-mutations.ts";
+import { lookMutations } from "./look-mutations.ts";
 import { matchingMutations } from "./matching-mutations.ts";
 import type { Mutation } from "./mutation.ts";
 import { oneWayMutations } from "./one-way-mutations.ts";
@@ -422,5 +423,6 @@ export const mutations: readonly Mutation[] = [
   ...recordMutations,
   ...matchingMutations,
   ...verdictMutations,
+  ...lookMutations,
   ...foldMutations,
 ];

@@ -149,7 +149,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the bank's refusal among those that fit",
-    ["rules", "A payment that the bank declined counts only if nobody else is left."],
+    ["rules", "A payment that the bank declined counts only if nobody else is left"],
     [late],
     [candidates, 'return isDeclined && typeof fit === "string" ? "declined" : fit;', "return fit;"],
   ),

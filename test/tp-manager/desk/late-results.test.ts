@@ -54,17 +54,21 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     expect(phaseOf(at)).toBe("charged");
   });
 
-  test("without a reference is that of an order which was declined before", async () => {
+  test.each([
+    ["the same order", "A-1", "charged"],
+    ["another order", "B-1", "in-doubt"],
+  ])("without a reference, behind a refusal of %s", async (_, refused, phase) => {
     const at = unasked();
     at.terminal.script = (_order, observer) => {
       observer.report({ ...declined(), ...nameless, localDate: null });
       const end = { end: "aborted", code: "05", text: "", reason: "declined", ticket: "" } as const;
       return Promise.resolve(end);
     };
-    expect(outcome(await pay(at, request("A-1")))).toBe("Declined");
-    await doubtful(at);
-    expect([at.told({}), phaseOf(at)]).toEqual([true, "charged"]);
-    expect(alarms(at)).toEqual(["payment-unknown"]);
+    expect(outcome(await pay(at, request(refused)))).toBe("Declined");
+    await doubtful(at, "A-1");
+    expect([at.told({}), phaseOf(at, "A-1")]).toEqual([true, phase]);
+    expect(alarms(at)).not.toContain("order-charged-twice");
+    expect(phaseOf(at, refused)).toBe(phase);
   });
 
   test("without a reference belongs to the only order in doubt of its amount", async () => {

@@ -1,0 +1,81 @@
+import { type Mutation, oneEdit } from "./mutation.ts";
+
+const own = ["test/scenario/matching/own-neighbours.test.ts"];
+const looks = ["test/scenario/matching/looks.test.ts"];
+const worlds = ["test/knowledge/knowledge.test.ts"];
+const late = ["test/tp-manager/desk/late-results.test.ts"];
+const neverGiven = ["rules", "A verdict whose assumption is off is never given"] as const;
+
+/** What a look shows of other orders, and what is taken for granted. */
+export const lookMutations: readonly Mutation[] = [
+  oneEdit("the assumptions of a proof", neverGiven, worlds, [
+    "src/tp-manager/matching/match.ts",
+    "answer.proof.assumes.every((each) => assumptions.has(each));",
+    "answer.proof.assumes.length >= 0;",
+  ]),
+  oneEdit("the assumptions of a row of the table", neverGiven, worlds, [
+    "src/tp-manager/matching/table.ts",
+    "facts.holds?.has(each) === false);",
+    "facts.holds?.has(each) === null);",
+  ]),
+  oneEdit("the assumption behind a terminal's own end", neverGiven, worlds, [
+    "src/tp-manager/desk/payment-run.ts",
+    "if (assumptions.has(needed)) return end;",
+    "if (assumptions.size > 0) return end;",
+  ]),
+  oneEdit(
+    "the doubt when the terminal does not show what it keeps",
+    ["3.19", "The terminal does not show whether it keeps the one that fits"],
+    looks,
+    [
+      "src/tp-manager/desk/unmatched.ts",
+      'if (finding === "unclear" && answer) {',
+      'if (finding === "held" && answer) {',
+    ],
+  ),
+  oneEdit(
+    "the other orders that a look concerns",
+    ["3.19", "and whenever the storage is read"],
+    looks,
+    ["src/tp-manager/desk/inquiries.ts", "    this.#parts.looked(look);\n", ""],
+  ),
+  oneEdit(
+    "the sale that was stored over another one",
+    ["rules", "something else was stored since, so it need not be the last one"],
+    looks,
+    ["src/tp-manager/matching/knowledge.ts", "isStoredSince || id === null", "id === null"],
+  ),
+  oneEdit(
+    "the second sale of an order that a look has shown",
+    ["3.19", "when something was, the alarm is `order-charged-twice`"],
+    looks,
+    ["src/tp-manager/desk/recovery.ts", "if (isTwice) tellTwice(writer);", ""],
+  ),
+  oneEdit(
+    "the second attempt that can have made the sale itself",
+    ["3.19", "when something was, the alarm is `order-charged-twice`"],
+    looks,
+    ["src/tp-manager/matching/effects.ts", "&& !ids.has(transactionId)", ""],
+  ),
+  oneEdit(
+    "the declined order beside the one in doubt",
+    ["3.25", "well, which was told as not charged"],
+    late,
+    ["src/tp-manager/matching/one-way.ts", "orders.size === 1 &&", "orders.size > 0 &&"],
+  ),
+  oneEdit("the kept approval that is not counted yet", ["3.25", "is told as unknown"], late, [
+    "src/tp-manager/desk/late-results.ts",
+    "this.#uncounted !== undefined && number",
+    "number < 0 && number",
+  ]),
+  oneEdit(
+    "the orders near a sale of a terminal that was never seen",
+    ["rules", "Orders that fit but for one fact are near: an alarm names them"],
+    own,
+    [
+      "src/tp-manager/matching/matcher.ts",
+      'if (answer.answer === "none") return concernsTold(answer);',
+      'if (answer.answer === "none") return false;',
+    ],
+  ),
+];
