@@ -2,23 +2,23 @@ import { type Mutation, oneEdit } from "./mutation.ts";
 
 const own = ["test/scenario/matching/own-neighbours.test.ts"];
 const looks = ["test/scenario/matching/looks.test.ts"];
-const worlds = ["test/knowledge/knowledge.test.ts"];
+const granted = ["test/tp-manager/matching/not-granted.test.ts"];
 const late = ["test/tp-manager/desk/late-results.test.ts"];
 const neverGiven = ["rules", "A verdict whose assumption is off is never given"] as const;
 
 /** What a look shows of other orders, and what is taken for granted. */
 export const lookMutations: readonly Mutation[] = [
-  oneEdit("the assumptions of a proof", neverGiven, worlds, [
+  oneEdit("the assumptions of a proof", neverGiven, granted, [
     "src/tp-manager/matching/match.ts",
     "answer.proof.assumes.every((each) => assumptions.has(each));",
     "answer.proof.assumes.length >= 0;",
   ]),
-  oneEdit("the assumptions of a row of the table", neverGiven, worlds, [
+  oneEdit("the assumptions of a row of the table", neverGiven, granted, [
     "src/tp-manager/matching/table.ts",
     "facts.holds?.has(each) === false);",
     "facts.holds?.has(each) === null);",
   ]),
-  oneEdit("the assumption behind a terminal's own end", neverGiven, worlds, [
+  oneEdit("the assumption behind a terminal's own end", neverGiven, granted, [
     "src/tp-manager/desk/payment-run.ts",
     "if (assumptions.has(needed)) return end;",
     "if (assumptions.size > 0) return end;",

@@ -1,0 +1,51 @@
+import { describe, expect, test } from "vitest";
+import type { Assumption } from "../../../src/tp-manager/matching/assumptions.ts";
+import { type House, house, matcherFor, pay, request } from "../../support/payment-house.ts";
+import { baseline, declined, identity } from "../../support/reports.ts";
+import { lost } from "../../support/scripted-terminal.ts";
+import { aborted, ends, fresh, inWords, stored } from "./told-payments.ts";
+
+const without = (...off: Assumption[]): House => house(undefined, undefined, { off });
+const phaseOf = (at: House) => at.journal.attempts.latest("A")?.state.phase;
+const declinedEnd = { ...aborted, reason: "declined" } as const;
+
+describe("what is not taken for granted proves nothing", () => {
+  test.each<[string, Assumption, Parameters<typeof ends>[2], Parameters<typeof ends>[3]]>([
+    ["a cancellation", "abort-final", aborted, {}],
+    ["a bank's refusal", "decline-final", declinedEnd, { told: [declined()] }],
+    ["an approval", "own-report", { end: "completed", ticket: "" }, { told: [fresh] }],
+  ])("%s without %s", async (_, off, end, told) => {
+    for (const [at, phase] of [
+      [without(off), "in-doubt"],
+      [house(), off === "own-report" ? "charged" : "not-charged"],
+    ] as const) {
+      await ends(at, "A", end, told);
+      expect(phaseOf(at)).toBe(phase);
+    }
+  });
+
+  test.each<[Assumption, string]>([
+    ["storage-real", "many A: not granted"],
+    ["own-time", "many A: not granted"],
+    ["counting-receipts", "one A"],
+  ])("a new record without %s", async (off, words) => {
+    const at = house();
+    await ends(at, "A", aborted);
+    const matcher = matcherFor(at.journal, at.terminal, at.clock, { off: [off] });
+    expect(inWords(matcher.whose(fresh, "baseline", identity))).toBe(words);
+  });
+
+  test.each<[Assumption, "same" | "new", string]>([
+    ["fresh-storage", "same", "in-doubt"],
+    ["counting-receipts", "same", "not-charged"],
+    ["storage-real", "new", "in-doubt"],
+    ["counting-receipts", "new", "charged"],
+  ])("a look without %s: %s", async (off, shows, phase) => {
+    const at = without(off);
+    at.terminal.script = () => Promise.resolve(lost("the line broke"));
+    at.terminal.last = shows === "same" ? baseline.last : stored(fresh);
+    await pay(at, request("A"));
+    await at.clock.advance(400_000);
+    expect(phaseOf(at)).toBe(phase);
+  });
+});
