@@ -116,7 +116,7 @@ export const matchingMutations: readonly Mutation[] = [
     "the end of day in a numbering period",
     ["rules", "same, within one numbering period"],
     answers,
-    [match, "<= PERIOD_MS && !view.closedSince(atMs);", "<= PERIOD_MS;"],
+    [match, "!(view.closedSince(atMs) || wasEmptySince", "!(wasEmptySince"],
   ),
   oneEdit(
     "the oldest attempt that a record was told for",

@@ -124,7 +124,20 @@ export class ReversalAttack extends TerminalAttack {
   }
 
   protected override special(): Partial<Evidence> {
-    return { reversalAsked: true };
+    return { reversalAsked: true, mayStayUnknown: this.#mayStayUnknown };
+  }
+
+  /** The terminal shows the sale, and has never shown a reversal (`stores-reversals`). */
+  get #mayStayUnknown(): boolean {
+    return this.found.kinds.some((kind) =>
+      kind.endsWith("never showed a reversal as its last transaction"),
+    );
+  }
+
+  override async verdict(seen: readonly WireEvent[]): Promise<AttackResult> {
+    const result = await super.verdict(seen);
+    const isOpen = result.end === "Unknown" && this.#mayStayUnknown;
+    return isOpen ? { ...result, atGatewayMinor: null } : result;
   }
 }
 

@@ -16,6 +16,7 @@ export interface Evidence {
   readonly answers: readonly Told[];
   /** What the journal answers; its status is "never begun" for an unknown order. */
   readonly found: string;
+  /** Each with its reason behind a colon, where it has one. */
   readonly eventKinds: readonly string[];
   /** The terminal has heard our acknowledgement of its report. */
   readonly acknowledged: boolean;
@@ -50,7 +51,7 @@ export function violationsOf(evidence: Evidence): string[] {
       "what the terminal can prove does not stay unknown",
     ],
     [
-      acknowledged && !eventKinds.some((kind) => reports.includes(kind)),
+      acknowledged && !eventKinds.some((kind) => reports.includes(kind.split(": ")[0] ?? "")),
       "evidence: no report is acknowledged before it is stored",
     ],
   ];

@@ -11,6 +11,8 @@ export interface SinceSale {
   readonly reports: readonly ReportedResult[];
   /** An unmatched transaction was kept since. */
   readonly unmatched: boolean;
+  /** A reversal of the sale has left before; left out: none has. */
+  readonly wasTried?: boolean;
 }
 
 export interface ReportedResult {

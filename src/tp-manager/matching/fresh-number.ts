@@ -40,7 +40,10 @@ export function freshnessOf(sale: ReportedResult, now: Baseline, since: SinceSal
   const facts = { sale, touched, later, reports, unmatched: since.unmatched };
   const again = nameGivenAgain(facts);
   if (again !== undefined) return stale(again);
-  return now.last.kind === "not-told" ? ofNewest(facts) : ofChain(facts, now.last);
+  if (now.last.kind !== "not-told") return ofChain(facts, now.last);
+  // A reversal can be carried out although the terminal says that it was not.
+  if (since.wasTried) return stale("a reversal left before, and the terminal does not tell");
+  return ofNewest(facts);
 }
 
 interface Facts {

@@ -208,9 +208,19 @@ function ownerOf<T extends KnownRecord>(rows: readonly T[]): T | undefined {
   return rows.find(({ transactionId }) => transactionId !== null) ?? rows[0];
 }
 
-/** No end of day of ours lies between the two, and no night. */
+/** No end of day lies between the two, ours or the terminal's own, and no night. */
 function isOfOnePeriod({ atMs }: KnownRecord, found: Found, view: JournalView): boolean {
-  return Math.abs(found.atMs - atMs) <= PERIOD_MS && !view.closedSince(atMs);
+  const isNear = Math.abs(found.atMs - atMs) <= PERIOD_MS;
+  return isNear && !(view.closedSince(atMs) || wasEmptySince(atMs, found, view));
+}
+
+/** A command found nothing stored, so the terminal has closed and may number anew. */
+function wasEmptySince(atMs: number, { identity }: Found, view: JournalView): boolean {
+  for (const { startedAtMs, baseline } of view.sent()) {
+    if (startedAtMs < atMs) return false;
+    if (baseline?.last.kind === "none" && sameTerminal(baseline.identity, identity)) return true;
+  }
+  return false;
 }
 
 type Fitting = Candidate & { readonly fit: Exclude<Fit, object> };
@@ -246,7 +256,8 @@ function candidatesOf(found: Found, view: JournalView, isFresh: boolean): Candid
   let shownOtherMs = Number.NEGATIVE_INFINITY;
   /** When the oldest command so far found the record itself stored. */
   let wasThereMs = Number.POSITIVE_INFINITY;
-  const fromMs = momentOf(found) - SLACK_MS;
+  // A terminal's clock that is ahead leaves nobody out either.
+  const fromMs = Math.min(momentOf(found), found.atMs) - SLACK_MS;
   for (const attempt of view.sent()) {
     const { baseline, startedAtMs, transactionId } = attempt;
     const boundMs = isFresh ? shownOtherMs - 2 * limitMs - CLOCK_SLACK_MS : fromMs;

@@ -16,7 +16,7 @@ import type { Orders, PaymentResult } from "./orders.ts";
 import { reversibleSale } from "./reversible-sale.ts";
 
 interface AfterSaleParts {
-  readonly attempts: Pick<AttemptStore, "since">;
+  readonly attempts: Pick<AttemptStore, "since" | "events">;
   readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "wasUnmatchedSince">;
   readonly desk: TerminalDesk;
   readonly orders: Orders;

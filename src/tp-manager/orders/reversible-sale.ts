@@ -2,13 +2,14 @@ import { AppError } from "../../shared/errors.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
+import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import { sameTerminal } from "../matching/comparison.ts";
 import { freshnessOf, type SaleToReverse } from "../matching/fresh-number.ts";
 import type { Baseline } from "../terminal/terminal.ts";
 
 interface JournalParts {
-  readonly attempts: Pick<AttemptStore, "since">;
+  readonly attempts: Pick<AttemptStore, "since" | "events">;
   readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "wasUnmatchedSince">;
 }
 
@@ -42,7 +43,9 @@ function fresh(
   const since = storage(() => attempts.since(transactionId), "yes");
   if (!since) throw notSafe("too much has happened since the sale");
   const unmatched = storage(() => terminalLog.wasUnmatchedSince(transactionId), "yes");
-  const verdict = freshnessOf(sold, now, { ...since, unmatched });
+  const events = storage(() => attempts.events(transactionId), "yes");
+  const wasTried = events.some(({ kind }) => kind === REVERSAL_BEGINS);
+  const verdict = freshnessOf(sold, now, { ...since, unmatched, wasTried });
   switch (verdict.freshness) {
     case "fresh":
       return { attempt, reversedBefore: null };
