@@ -1,0 +1,159 @@
+import { expect } from "vitest";
+import { abortsYetStores } from "./dialogue.ts";
+import { PRICE, type Shop, shopTest } from "./shop.ts";
+import type { Till } from "./till.ts";
+import type { Told } from "./zvt-line.ts";
+
+/** The next looks are answered so; those behind them with the truth. */
+function looks(terminal: Till, ...answers: readonly (Told | number | null)[]): void {
+  let count = 0;
+  terminal.repeat = () => {
+    const answer = answers[count];
+    count += 1;
+    return answer === undefined ? terminal.stored : answer;
+  };
+}
+
+async function closesDay(shop: Shop): Promise<void> {
+  expect((await shop.at.call("POST", "/tlc")).http).toBe(200);
+  await shop.quiet();
+}
+
+/** The reversal of A is refused: no money of anybody goes back. */
+async function expectNotReversed(shop: Shop): Promise<void> {
+  const { terminal } = shop;
+  expect((await shop.reverse("A")).one.error?.charged).toBe("yes");
+  expect([terminal.reversed, terminal.bank.filter(({ kind }) => kind !== "charge")]).toEqual([
+    [],
+    [],
+  ]);
+}
+
+shopTest.concurrent("the number of A, kept for an order that was aborted", async ({ open }) => {
+  const shop = await open();
+  const { terminal } = shop;
+  await shop.sell("A");
+  await shop.sell("C", 700);
+  await closesDay(shop);
+  terminal.receipt = 411;
+  await shop.pay("D", PRICE, abortsYetStores());
+  terminal.repeat = () => 0xa0;
+  await expectNotReversed(shop);
+  terminal.repeat = () => terminal.stored;
+  await expectNotReversed(shop);
+  await shop.asked("D");
+  expect(await shop.known("D")).toMatchObject({ charged: "yes", commands: 1, charges: 1 });
+  await shop.expectSound();
+});
+
+shopTest.concurrent("the number of A, of a sale of staff that nobody saw", async ({ open }) => {
+  const shop = await open({ shared: true });
+  const { terminal } = shop;
+  await shop.sell("A");
+  await shop.sell("C", 700);
+  terminal.receipt = 411;
+  terminal.sellByStaff(PRICE);
+  looks(terminal, 0xa0);
+  await shop.sell("B", 900);
+  await expectNotReversed(shop);
+  await shop.expectSound();
+});
+
+shopTest.concurrent("a number of before an end of day, told alone", async ({ open }) => {
+  const shop = await open({}, (terminal) => {
+    const less = { trace: null, date: null, time: null };
+    terminal.repeat = () => terminal.stored && { ...terminal.stored, ...less };
+  });
+  await shop.sell("P");
+  await closesDay(shop);
+  shop.terminal.receipt = 411;
+  await shop.pay("A", PRICE, abortsYetStores());
+  expect(shop.terminal.last.receipt).toBe("0412");
+  await shop.asked("A");
+  expect(await shop.known("A")).toMatchObject({ charged: "yes", commands: 1, charges: 1 });
+  await shop.alarmsOf("A");
+});
+
+shopTest.concurrent("three attempts, and the sale of the first one is kept", async ({ open }) => {
+  const shop = await open();
+  const { terminal } = shop;
+  await shop.sell("P", 500);
+  const late = terminal.next(PRICE);
+  for (let attempt = 1; attempt <= 3; attempt += 1) await shop.pay("A", PRICE, (at) => at.abort());
+  terminal.book(late, "A");
+  await shop.asked("A");
+  expect(await shop.known("A")).toMatchObject({ charged: "yes", commands: 3, charges: 1 });
+  await shop.alarmsOf("A");
+});
+
+shopTest.concurrent("a lost reversal, told inside the next payment", async ({ open }) => {
+  const shop = await open();
+  const { terminal } = shop;
+  await shop.sell("A");
+  const sale = terminal.last;
+  terminal.reversal = (at) => {
+    const booked = terminal.reversalOf(at.receipt);
+    terminal.bank.push(booked);
+    terminal.stored = booked.told;
+    terminal.repeat = () => sale;
+    at.hangUp();
+    return Promise.resolve();
+  };
+  await shop.reverse("A");
+  await shop.pay("B", PRICE, async (at) => {
+    await at.report(terminal.last);
+    await at.complete();
+  });
+  terminal.repeat = () => terminal.stored;
+  await shop.asked("B");
+  await shop.expectSound();
+  expect((await shop.known("A")).status).toBe("Reversed");
+});
+
+shopTest.concurrent("a kill in the look that shows the kept sale", async ({ open }) => {
+  const shop = await open();
+  const { terminal } = shop;
+  await shop.sell("P", 500);
+  await shop.pay("A", PRICE, abortsYetStores());
+  const seen = Promise.withResolvers<void>();
+  terminal.repeat = () => {
+    seen.resolve();
+    return terminal.stored;
+  };
+  const paying = shop.at.pay(PRICE / 100, "A").catch(() => {});
+  await seen.promise;
+  await shop.restart(() => looks(terminal, 0xa0));
+  await paying;
+  await shop.asked("A");
+  expect(await shop.known("A")).toMatchObject({ charged: "yes", commands: 1, charges: 1 });
+});
+
+shopTest.concurrent.for([true, false])(
+  "a kept sale that is shown once, then nothing, shared: %s",
+  async (shared, { open }) => {
+    const shop = await open({ shared });
+    const { terminal } = shop;
+    await shop.sell("P", 500);
+    await shop.pay("A", PRICE, abortsYetStores());
+    looks(terminal, terminal.last, null, null, 0xa0, 0xa0, 0xa0);
+    await shop.asked("A");
+    await shop.asked("A");
+    expect(await shop.known("A")).toMatchObject({ charged: "unknown", commands: 1, charges: 1 });
+    await shop.alarmsOf("A");
+    terminal.repeat = () => terminal.stored;
+    await shop.sell("B", 700);
+  },
+);
+
+shopTest.concurrent("the sale of an aborted attempt, behind two others", async ({ open }) => {
+  const shop = await open();
+  const { terminal } = shop;
+  await shop.sell("P", 500);
+  const late = terminal.next(PRICE);
+  await shop.pay("A", PRICE, (at) => at.abort());
+  await shop.sell("A");
+  await shop.sell("C", 700);
+  terminal.book(late, "A");
+  await shop.asked("D", 800);
+  expect(await shop.alarmsOf("A")).toContain("order-charged-twice");
+});
