@@ -50,17 +50,13 @@ export const oneWayMutations: readonly Mutation[] = [
       "test/tp-manager/terminal/unasked/after-the-504.test.ts",
       "test/scenario/one-way-lies.test.ts",
     ],
-    [
-      rule,
-      "  if (doubts.length > 0 && (line.isShared || echoes)) {",
-      "  if (doubts.length > 0 && line.isShared) {",
-    ],
+    [rule, "line.isShared || echoes || !holds", "line.isShared || !holds"],
   ),
   mutation(
     "the doubts of before in a payment's result",
     "is not taken for the payment's of now while it can be that of an earlier attempt in doubt",
     [kept],
-    [rule, "doubts.length > 0 && (line.isShared", "doubts.length > 9 && (line.isShared"],
+    [rule, "doubts.length > 0 && mayBeLate", "doubts.length > 9 && mayBeLate"],
   ),
   mutation(
     "the action in what a result contradicts",

@@ -12,6 +12,7 @@ const assumptions = [
   "abort-final",
   "ordered-results",
   "one-result-each",
+  "own-connection",
   "echoes-reference",
 ] as const;
 export type Assumption = (typeof assumptions)[number];
@@ -38,7 +39,7 @@ const ofOneWay = ["ordered-results", "one-result-each"] as const;
 export const defaults: Readonly<Record<Family, readonly Assumption[]>> = {
   zvt: [...ofAll, ...ofStorage],
   concert: [...ofAll, ...ofOneWay],
-  "caisse-ap": [...ofAll, ...ofOneWay],
+  "caisse-ap": [...ofAll, ...ofOneWay, "own-connection"],
 };
 
 /** A verdict under one of these is given at once, and corrected when the contrary shows. */

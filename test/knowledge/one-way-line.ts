@@ -113,7 +113,7 @@ class OneWayLine implements Dialogue {
   }
 
   #waysOf(): Option[] {
-    const { untold, lastTold } = this.#world;
+    const { chooser, untold, lastTold } = this.#world;
     const ways: Option[] = [
       "the bank approves",
       "the bank declines",
@@ -134,8 +134,10 @@ class OneWayLine implements Dialogue {
     if (!this.isShared) ways.push("the connection ends, the bank approves");
     if (!this.isShared) ways.push("the connection ends, the customer goes");
     const ours = ["the bank approves", "the customer goes"];
-    for (const end of untold.length > 0 ? ours : []) {
-      ways.push(`a result of before comes, ${end}`);
+    const isOther = untold.length > 0 && (this.isShared || chooser.has("own-connection"));
+    for (const end of isOther ? ours : []) {
+      const comes = `a result of before comes, ${end}`;
+      ways.push(this.isShared ? comes : [comes, "own-connection"]);
       ways.push([`a result of before comes behind its own, ${end}`, "ordered-results"]);
     }
     for (const end of lastTold ? ours : []) {

@@ -34,7 +34,9 @@ const days = ["A A", "A B A", "A B B", "A C B", "A R A", "A R B"] as const;
  */
 export function scopesOf(family: Family, faults: number): Scope[] {
   const about = { family, dimensions, days, faults };
-  const others = defaults[family].filter((each) => each !== "sole-user");
+  // On a connection for each payment the order of results says nothing by itself.
+  const without = family === "caisse-ap" ? ["sole-user", "ordered-results"] : ["sole-user"];
+  const others = defaults[family].filter((each) => !without.includes(each));
   const sets: Assumption[][] = [
     [],
     ["sole-user"],

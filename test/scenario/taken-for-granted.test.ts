@@ -59,6 +59,9 @@ const ofOneWay = [
 const oneResult =
   "one-result-each: a one-way terminal repeats no result after it has accepted the next request " +
   "(off with results of a kind that has carried our reference)";
+const ownConnection =
+  "own-connection: where each payment has its connection, a result comes on that of its request " +
+  "alone";
 const echoes = (kind: string, shown: "has not shown yet that it gives" | "gives") =>
   `echoes-reference: this terminal ${shown} our reference back with ${kind}`;
 const register = (shown: "has not shown yet that it gives" | "gives") =>
@@ -106,12 +109,12 @@ test("a terminal that only tells: what it gives back is learned, kind by kind", 
   const not = "has not shown yet that it gives";
   const others = [echoes("refusals", not), echoes("cancellations", not)];
   expect(printed()).toEqual([
-    ...[...ofOneWay, oneResult, echoes("approvals", not)],
+    ...[...ofOneWay, oneResult, ownConnection, echoes("approvals", not)],
     ...[...others, register(not)],
   ]);
   await at.firstPaid("D");
   expect(printed()).toEqual([
-    ...[...ofOneWay, oneResult, echoes("approvals", "gives")],
+    ...[...ofOneWay, oneResult, ownConnection, echoes("approvals", "gives")],
     ...[...others, register("gives")],
   ]);
 });
@@ -120,7 +123,7 @@ test("a profile that sends no reference: nothing is said to be learned of it", a
   await at.changeTerminal(caisseAp({ CONCERT_PROFILE: "ingenico-desk5000" }));
   await at.connected();
   expect(printed()).toEqual([
-    ...[...ofOneWay, oneResult],
+    ...[...ofOneWay, oneResult, ownConnection],
     "echoes-reference: off with settings that send no reference",
     register("has not shown yet that it gives"),
   ]);

@@ -130,6 +130,14 @@ export const assumptionTable = {
     revocable: false,
     byFamily: oneWay("on"),
   },
+  "own-connection": {
+    says: "where each payment has its connection, a result comes on that of its request alone",
+    breaks: "an order is answered with the result of an order in doubt",
+    noticed: "totals that differ at the end of the day",
+    switchedBy: null,
+    revocable: false,
+    byFamily: oneWay("on"),
+  },
   "echoes-reference": {
     says: "this terminal gives our reference back",
     breaks: "a result of ours counts as nobody's",

@@ -77,9 +77,8 @@ export function resultInPayment(
   const recent = recentOf(journal, line.holds, running);
   const doubts = recent.doubts.filter((doubt) => mayBeOf(report, doubt));
   const echoes = line.learned.has(echoFact(report));
-  if (doubts.length > 0 && (line.isShared || echoes)) {
-    return several([running, ...doubts], "in doubt");
-  }
+  const mayBeLate = line.isShared || echoes || !holds.has("own-connection");
+  if (doubts.length > 0 && mayBeLate) return several([running, ...doubts], "in doubt");
   if (echoes && isForeign(report)) {
     return several([running], "foreign reference");
   }
@@ -88,7 +87,9 @@ export function resultInPayment(
   const facts = ["the result came within the payment, and names no other"];
   const cut = recent.isCut ? (["ordered-results"] as const) : [];
   const again = isAgain ? (["one-result-each"] as const) : [];
-  return sure(running, { report, holds, facts, assumes: ["own-report", ...again, ...cut] });
+  const alone = doubts.length > 0 ? (["own-connection"] as const) : [];
+  const assumes = ["own-report", ...alone, ...again, ...cut] as const;
+  return sure(running, { report, holds, facts, assumes });
 }
 
 /** Whose result it is that came outside a payment, or that is not the running one's. */
