@@ -310,8 +310,9 @@ export function helpText(): string {
     "Faults (also at run time: POST /sandbox/faults with JSON, DELETE to clear):",
     ...Object.entries(faultKinds).flatMap(([kind, text]) => helpLines(kind, text)),
     "",
-    "Settings of a fault: times=N, operation=NAME, delayMs=N, retryAfter=N, code=N, status=N,",
-    "for example --fault latency:delayMs=500 --fault unavailable-503:retryAfter=5,times=2",
+    "Settings of a fault: times=N, operation=NAME, merchantReference=ORDER, delayMs=N,",
+    "retryAfter=N, code=N, status=N, for example --fault latency:delayMs=500",
+    "--fault unavailable-503:retryAfter=5,times=2",
     "",
   ].join("\n");
 }

@@ -27,12 +27,13 @@ export class FaultList {
   }
 
   /** Takes what applies to a request of this operation, counting down what is limited. */
-  take(operation: string): Plan {
+  take(operation: string, merchantReference: string): Plan {
     const mine = this.#faults.filter(
       (fault) =>
         !concernsNotifications(fault) &&
         !concernsLookups(fault) &&
-        (fault.operation ?? operation) === operation,
+        (fault.operation ?? operation) === operation &&
+        (fault.merchantReference ?? merchantReference) === merchantReference,
     );
     const latencies = mine.filter(({ kind }) => kind === "latency");
     const strike = mine.find(({ kind }) => kind !== "latency" && !kind.endsWith("-nok"));

@@ -39,6 +39,8 @@ export const faultSchema = z.strictObject({
   times: z.int().min(1).optional(),
   /** Only SOAP requests of this operation; without it all of them. */
   operation: z.enum(operationNames as [string, ...string[]]).optional(),
+  /** Only SOAP requests that name this order: a retry of another one cannot use it up. */
+  merchantReference: z.string().optional(),
   /** For latency and notification-delayed. */
   delayMs: z.int().min(0).max(3_600_000).default(1_000),
   /** For unavailable-503, in seconds. */
@@ -89,7 +91,7 @@ export function parseFault(text: string): Fault {
     .filter((part) => part !== "");
   const given = settings.map((part): [string, unknown] => {
     const [name = "", value = ""] = part.split("=", 2);
-    return [name, settingValue(value)];
+    return [name, name === "merchantReference" ? value : settingValue(value)];
   });
   return faultSchema.parse({ kind, ...Object.fromEntries(given) });
 }

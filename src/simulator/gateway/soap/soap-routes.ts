@@ -69,7 +69,10 @@ async function answer(
   if (encoding !== "identity") throw new RequestRefused(415, `send it without ${encoding}`);
   const element = readEnvelope(bodyBytes(request));
   const operation = operationNamed(service, element.name);
-  const { latencyMs, strike: fault } = parts.faults.take(operation.name);
+  const { latencyMs, strike: fault } = parts.faults.take(
+    operation.name,
+    parameterOf(element, "merchantReference"),
+  );
   if (latencyMs > 0) await sleep(parts.clock, "fault latency", latencyMs, parts.closing);
   const send = ({ status, result }: Answer, times = 1): FastifyReply => {
     const namespace = answerNamespace(element, service, request);
@@ -127,10 +130,13 @@ const REFERENCE_CHARACTERS_MAX = 255;
 /** Counts every order request with a reference, also those that a fault cuts short. */
 function countArrival(parts: SandboxParts, { name }: Operation, element: XmlElement): void {
   if (name !== "generate") return;
-  const parameters = childNamed(element, "parameters");
-  const text = (field: string): string => (parameters && childNamed(parameters, field)?.text) ?? "";
-  const websiteId = Number(text("websiteId"));
-  const reference = text("merchantReference");
+  const websiteId = Number(parameterOf(element, "websiteId"));
+  const reference = parameterOf(element, "merchantReference");
   if (reference === "" || [...reference].length > REFERENCE_CHARACTERS_MAX) return;
   if (Number.isSafeInteger(websiteId)) parts.orders.countArrival(websiteId, maskStored(reference));
+}
+
+function parameterOf(element: XmlElement, name: string): string {
+  const parameters = childNamed(element, "parameters");
+  return (parameters && childNamed(parameters, name)?.text) ?? "";
 }

@@ -106,6 +106,16 @@ test("faults are set, listed, counted down and cleared while the sandbox runs", 
   expect((await generate(sandbox)).result["code"]).toBe("0");
 });
 
+test("a fault that names an order lets the requests of all others pass", async () => {
+  const fault = parseFault("wrong-code:code=4,times=1,merchantReference=2");
+  const sandbox = await sandboxForTest({ faults: [fault] });
+  const codes: Array<string | undefined> = [];
+  for (const merchantReference of ["1", undefined, "2", "2"]) {
+    codes.push((await generate(sandbox, { merchantReference })).result["code"]);
+  }
+  expect(codes).toEqual(["0", "0", "4", "0"]);
+});
+
 test("a fault that does not exist is refused in words", async () => {
   const sandbox = await sandboxForTest();
   const url = `${sandbox.url}/sandbox/faults`;
