@@ -1,3 +1,4 @@
+import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { Attempt } from "../attempts/payment.ts";
 import type { NamedRecord } from "../matching/comparison.ts";
 import type { KnownRecord, RecordStore } from "../matching/journal-view.ts";
@@ -7,9 +8,6 @@ import { mayHaveClosed } from "./terminal-rows.ts";
 
 const sharing = (index: string, condition: string): string =>
   `SELECT * FROM record INDEXED BY ${index} WHERE ${condition}`;
-
-const sent = `SELECT ${attemptColumns}, rowid AS position FROM attempt INDEXED BY attempt_sent
-    WHERE (baseline IS NOT NULL) = 1 AND baseline IS NOT NULL`;
 
 const texts = {
   sameMoment: sharing("record_moment", "local_time = ? AND local_date = ?"),
@@ -28,17 +26,20 @@ const texts = {
   newest: "SELECT * FROM record WHERE id < ? ORDER BY id DESC LIMIT ?",
   closedSince: `SELECT 1 FROM telecollection INDEXED BY telecollection_closing_time
     WHERE started_at_ms >= ? AND ${mayHaveClosed} LIMIT 1`,
-  newestSent: `${sent} ORDER BY rowid DESC LIMIT 1`,
-  sentBefore: `${sent} AND rowid < ? ORDER BY rowid DESC LIMIT ?`,
+  sentBefore: `SELECT ${attemptColumns}, rowid AS position FROM attempt INDEXED BY attempt_sent
+    WHERE (baseline IS NOT NULL) = 1 AND baseline IS NOT NULL AND rowid < ?
+    ORDER BY rowid DESC LIMIT ?`,
 };
 
 const PAGE = 50;
 
 /** The names of every record, and the attempts that can have made one. */
 export class RecordRows implements RecordStore {
+  readonly #attempts: Pick<AttemptStore, "newest">;
   readonly #sql: Record<keyof typeof texts, Statement>;
 
-  constructor(statements: Statements) {
+  constructor(statements: Statements, attempts: Pick<AttemptStore, "newest">) {
+    this.#attempts = attempts;
     this.#sql = statements.prepare("records", texts);
   }
 
@@ -76,13 +77,13 @@ export class RecordRows implements RecordStore {
   }
 
   *sent(): Generator<Attempt, void> {
-    // Most questions end at the newest one.
-    let last = this.#sql.newestSent.kept();
-    if (last) yield readAttempt(last);
-    while (last) {
-      const page = this.#sql.sentBefore.all(Number(last["position"]), PAGE);
+    // Most questions end at the newest attempt, which need not be read.
+    const [newest] = this.#attempts.newest(1, null);
+    if (newest?.attempt.baseline) yield newest.attempt;
+    for (let before = newest?.position; before !== undefined; ) {
+      const page = this.#sql.sentBefore.all(before, PAGE);
       for (const row of page) yield readAttempt(row);
-      last = page.length < PAGE ? undefined : page.at(-1);
+      before = page.length < PAGE ? undefined : Number(page.at(-1)?.["position"]);
     }
   }
 

@@ -72,7 +72,6 @@ const records: Record<string, Ways> = {
     [n / 2, 50],
   ],
   "records closedSince": (n) => [[0], [2 * n]],
-  "records newestSent": one(),
   "records sentBefore": (n) => [
     [noBound, 50],
     [n / 4, 50],
