@@ -83,6 +83,10 @@ export class DiskJournal implements Attempts, Records, Unmatched {
     );
   }
 
+  sharingNumber(record: NamedRecord, sinceMs: number): KnownRecord[] {
+    return this.sharingName(record, sinceMs);
+  }
+
   closedSince(sinceMs: number): boolean {
     return this.#disk.closings.some((atMs) => atMs >= sinceMs);
   }

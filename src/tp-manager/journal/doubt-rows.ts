@@ -184,7 +184,7 @@ export class DoubtRows implements DoubtStore {
 
   /** Records that are this very one. */
   #told(report: TransactionReport): KnownRecord[] {
-    const told = this.#records.sharingName(report, 0);
+    const told = this.#records.sharingNumber(report, 0);
     return told.filter(({ record }) => compareReports(record, report) === "same");
   }
 

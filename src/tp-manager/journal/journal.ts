@@ -85,7 +85,7 @@ export class Journal {
       this.refused = new RefusedRows(this.statements, this.events, this.attempts);
       this.acts = new ActRows(this.statements);
       this.answers = new AnswerRows(this.statements);
-      this.records = new RecordRows(this.statements);
+      this.records = new RecordRows(this.statements, this.attempts);
       this.doubts = new DoubtRows(this.statements, this.events, this.attempts, this.records);
       this.returns = new ReturnRows(this.statements, this.events, this.attempts, archived);
       this.terminalLog = new TerminalRows(this.statements, this.events);

@@ -1,3 +1,4 @@
+import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { Attempt } from "../attempts/payment.ts";
 import type { NamedRecord } from "../matching/comparison.ts";
 import type { KnownRecord, RecordStore } from "../matching/journal-view.ts";
@@ -10,6 +11,10 @@ const sharing = (index: string, condition: string): string =>
 
 const texts = {
   sameMoment: sharing("record_moment", "local_time = ? AND local_date = ?"),
+  sameMomentAlone: sharing(
+    "record_moment",
+    "local_time = ? AND local_date = ? AND trace_number IS NULL",
+  ),
   sameTrace: sharing(
     "record_trace",
     "CAST(trace_number AS INTEGER) % 1000000 = ? AND trace_number IS NOT NULL",
@@ -21,28 +26,41 @@ const texts = {
   newest: "SELECT * FROM record WHERE id < ? ORDER BY id DESC LIMIT ?",
   closedSince: `SELECT 1 FROM telecollection INDEXED BY telecollection_closing_time
     WHERE started_at_ms >= ? AND ${mayHaveClosed} LIMIT 1`,
-  sent: `SELECT ${attemptColumns}, rowid AS position FROM attempt INDEXED BY attempt_sent
+  sentBefore: `SELECT ${attemptColumns}, rowid AS position FROM attempt INDEXED BY attempt_sent
     WHERE (baseline IS NOT NULL) = 1 AND baseline IS NOT NULL AND rowid < ?
     ORDER BY rowid DESC LIMIT ?`,
 };
 
-/** Most questions end at the first attempt. */
-const FIRST_PAGE = 1;
 const PAGE = 50;
 
 /** The names of every record, and the attempts that can have made one. */
 export class RecordRows implements RecordStore {
+  readonly #attempts: Pick<AttemptStore, "newest">;
   readonly #sql: Record<keyof typeof texts, Statement>;
 
-  constructor(statements: Statements) {
+  constructor(statements: Statements, attempts: Pick<AttemptStore, "newest">) {
+    this.#attempts = attempts;
     this.#sql = statements.prepare("records", texts);
   }
 
   sharingName(record: NamedRecord, sinceMs: number): KnownRecord[] {
+    return this.#sharing(record, sinceMs, this.#sql.sameMoment);
+  }
+
+  sharingNumber(record: NamedRecord, sinceMs: number): KnownRecord[] {
+    const { sameMoment, sameMomentAlone } = this.#sql;
+    return this.#sharing(
+      record,
+      sinceMs,
+      record.traceNumber === null ? sameMoment : sameMomentAlone,
+    );
+  }
+
+  #sharing(record: NamedRecord, sinceMs: number, ofMoment: Statement): KnownRecord[] {
     const { localDate, localTime, traceNumber, receiptNumber } = record;
     const rows: Row[] = [];
     if (traceNumber !== null) rows.push(...this.#sql.sameTrace.all(lastDigits(traceNumber)));
-    if (localTime !== null) rows.push(...this.#sql.sameMoment.all(localTime, localDate));
+    if (localTime !== null) rows.push(...ofMoment.all(localTime, localDate));
     if (receiptNumber !== null) rows.push(...this.#sql.sameReceipt.all(Number(receiptNumber)));
     if (localTime === null) rows.push(...this.#since(sinceMs));
     const byId = new Map(rows.map((row) => [Number(row["id"]), row]));
@@ -59,12 +77,13 @@ export class RecordRows implements RecordStore {
   }
 
   *sent(): Generator<Attempt, void> {
-    let before = Number.MAX_SAFE_INTEGER;
-    for (let limit = FIRST_PAGE; ; limit = PAGE) {
-      const page = this.#sql.sent.all(before, limit);
+    // Most questions end at the newest attempt, which need not be read.
+    const [newest] = this.#attempts.newest(1, null);
+    if (newest?.attempt.baseline) yield newest.attempt;
+    for (let before = newest?.position; before !== undefined; ) {
+      const page = this.#sql.sentBefore.all(before, PAGE);
       for (const row of page) yield readAttempt(row);
-      if (page.length < limit) return;
-      before = Number(page.at(-1)?.["position"]);
+      before = page.length < PAGE ? undefined : Number(page.at(-1)?.["position"]);
     }
   }
 

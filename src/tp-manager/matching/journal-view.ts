@@ -23,6 +23,8 @@ export interface RecordStore {
    * only those told since `sinceMs`. The archive is included.
    */
   sharingName(record: NamedRecord, sinceMs: number): KnownRecord[];
+  /** As {@link sharingName}, without those of the same second that name another trace. */
+  sharingNumber(record: NamedRecord, sinceMs: number): KnownRecord[];
   /** The attempts that were told a record with this trace, the oldest first. */
   sharingTrace(trace: string): string[];
   /** An end of day may have run since, by the clock. */

@@ -138,9 +138,11 @@ export function knownAs(
   view: JournalView,
   running?: string,
 ): Extract<Answer, { answer: "known" | "one" }> | undefined {
-  const { record, atMs } = found;
-  const seen = view
-    .sharingName(record, atMs - PERIOD_MS)
+  const { record, atMs, source } = found;
+  const sinceMs = atMs - PERIOD_MS;
+  const told =
+    source === "payment" ? view.sharingNumber(record, sinceMs) : view.sharingName(record, sinceMs);
+  const seen = told
     .map((one) => ({ ...one, is: compareReports(one.record, record) }))
     .filter(
       ({ is, record: one }) => is === "same" || (is !== "different" && mayBeRetold(one, found)),

@@ -42,6 +42,7 @@ export class Matcher {
     const { attempts, records, terminalLog } = parts;
     this.#view = {
       sharingName: (record, sinceMs) => records.sharingName(record, sinceMs),
+      sharingNumber: (record, sinceMs) => records.sharingNumber(record, sinceMs),
       closedSince: (atMs) => records.closedSince(atMs),
       sent: () => records.sent(),
       events: (transactionId) => attempts.events(transactionId),
@@ -110,7 +111,7 @@ export class Matcher {
 
   /** Before a command of ours it was stored already. */
   #wasStoredBefore(record: TransactionReport): boolean {
-    const told = this.#parts.records.sharingName(record, 0);
+    const told = this.#parts.records.sharingNumber(record, 0);
     return told.some(
       ({ record: one, seenAs }) => seenAs === "baseline" && compareReports(one, record) === "same",
     );

@@ -57,11 +57,14 @@ const acts: Record<string, Ways> = {
   ],
 };
 
+const ofMoment: Ways = (n) => [
+  [String(n / 2).padStart(6, "0"), "0101"],
+  ["999999", "0101"],
+];
+
 const records: Record<string, Ways> = {
-  "records sameMoment": (n) => [
-    [String(n / 2).padStart(6, "0"), "0101"],
-    ["999999", "0101"],
-  ],
+  "records sameMoment": ofMoment,
+  "records sameMomentAlone": ofMoment,
   "records sameTrace": (n) => [[n / 2], [0]],
   "records sameReceipt": (n) => [[n / 2], [0]],
   "records newest": (n) => [
@@ -69,7 +72,7 @@ const records: Record<string, Ways> = {
     [n / 2, 50],
   ],
   "records closedSince": (n) => [[0], [2 * n]],
-  "records sent": (n) => [
+  "records sentBefore": (n) => [
     [noBound, 50],
     [n / 4, 50],
   ],
