@@ -1,6 +1,6 @@
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { Baseline } from "../terminal/terminal.ts";
+import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 import type { NoteStep } from "./attempt-event.ts";
 import type { NextFound } from "./next-command.ts";
 import type {
@@ -12,7 +12,7 @@ import type {
   PaymentRequest,
 } from "./payment.ts";
 import type { PaymentStatus } from "./phase-table.ts";
-import type { SinceSale } from "./since-sale.ts";
+import { isNeverSent } from "./steps.ts";
 
 export interface ListPage {
   readonly sinceMs: number;
@@ -105,4 +105,46 @@ export interface AttemptStore {
    * many to be looked through.
    */
   since(transactionId: string): Omit<SinceSale, "unmatched"> | undefined;
+}
+
+/** The journal's record of what happened on terminals since a sale, its own results included. */
+export interface SinceSale {
+  /** Attempts begun after the sale whose command may have left, oldest first. */
+  readonly later: readonly Attempt[];
+  /** Attempts of before the sale whose reversal was begun after it. */
+  readonly earlier: readonly Attempt[];
+  /** Results that were reported since, in their order, with the attempt that got each. */
+  readonly reports: readonly ReportedResult[];
+  /** An unmatched transaction was kept since. */
+  readonly unmatched: boolean;
+  /** A reversal of the sale has left before; left out: none has. */
+  readonly wasTried?: boolean;
+}
+
+export interface ReportedResult {
+  readonly transactionId: string;
+  readonly report: TransactionReport;
+}
+
+/** Whether the terminal can have a command of this attempt. Throws when the journal fails. */
+export function canHaveLeft(
+  attempts: Pick<AttemptStore, "events">,
+  { transactionId, baseline }: Attempt,
+): boolean {
+  return baseline !== null && !isNeverSent(attempts.events(transactionId));
+}
+
+/** Most questions about the newest attempts end at the first of them. */
+const FIRST_PAGE = 1;
+const PAGE = 50;
+
+/** The newest attempts, the newest first, read as far as they are asked for. */
+export function* newestAttempts(attempts: Pick<AttemptStore, "newest">): Generator<Attempt, void> {
+  let before: number | null = null;
+  for (let limit = FIRST_PAGE; ; limit = PAGE) {
+    const page = attempts.newest(limit, before);
+    for (const { attempt } of page) yield attempt;
+    if (page.length < limit) return;
+    before = page.at(-1)?.position ?? null;
+  }
 }

@@ -51,8 +51,6 @@ export interface DoubtStore {
    * it asked for that amount.
    */
   tookBackLater(report: TransactionReport): boolean;
-  /** Anything was paid here, or tried, so that an unknown sale of the terminal says something. */
-  hasAttempts(): boolean;
   /** A reversal counts as known from then on, and holds nothing up. */
   addOfNoOrder(report: TransactionReport): void;
   /** false: none was open. */

@@ -2,7 +2,13 @@ import { isDeepStrictEqual } from "node:util";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { NoteStep } from "../attempts/attempt-event.ts";
-import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
+import type {
+  AttemptStore,
+  ListedAttempt,
+  ListPage,
+  ReportedResult,
+  SinceSale,
+} from "../attempts/attempt-store.ts";
 import {
   type Attempt,
   type AttemptState,
@@ -15,7 +21,6 @@ import {
 } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
 import { phaseTable } from "../attempts/phase-table.ts";
-import type { ReportedResult, SinceSale } from "../attempts/since-sale.ts";
 import { REVERSAL_BEGINS, reportSteps } from "../attempts/steps.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { ArchivedRows } from "./archived-rows.ts";

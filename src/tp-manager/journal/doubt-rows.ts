@@ -1,6 +1,6 @@
 import type { KnownOrder } from "../../shared/ipc/contract.ts";
 import { eventAt, stepOf } from "../attempts/attempt-event.ts";
-import { canHaveLeft } from "../attempts/never-sent.ts";
+import { canHaveLeft } from "../attempts/attempt-store.ts";
 import { type Attempt, isCharged, isReversed, saleOf } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
 import {
@@ -42,7 +42,6 @@ const texts = {
   moveTo: `UPDATE store_doubt SET taken_to = ?1, taken_over_at_ms = ?2 WHERE ended_at_ms IS NULL`,
   end: "UPDATE store_doubt SET ended_at_ms = ?, ended_by = ? WHERE ended_at_ms IS NULL",
   ofNoOrder: "UPDATE store_doubt SET unmatched = ? WHERE ended_at_ms IS NULL",
-  hasAttempts: "SELECT 1 FROM attempt WHERE baseline IS NOT NULL LIMIT 1",
   position: "SELECT rowid AS position FROM attempt WHERE transaction_id = ?",
   archived: "SELECT 1 FROM archived_order WHERE transaction_id = ?",
   insert: `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency,
@@ -156,10 +155,6 @@ export class DoubtRows implements DoubtStore {
       return own.traceNumber !== null && Number(originalTrace) > Number(own.traceNumber);
     }
     return false;
-  }
-
-  hasAttempts(): boolean {
-    return this.#sql.hasAttempts.get() !== undefined;
   }
 
   addOfNoOrder(report: TransactionReport): void {
