@@ -289,6 +289,22 @@ export function tookBefore(
   return took ? { tookBefore: true } : {};
 }
 
+/**
+ * The last report counts (docs/zvt.md 6.2), with one exception: after a good one, whatever it was
+ * worth, a later one cannot make the attempt simply not charged. Then the worse judgement stays and
+ * the terminal's storage decides (docs/design.md 3.4). `mayEnd`: the terminal may take back a sale.
+ */
+export function nextReport(
+  last: JudgedReport | null,
+  report: TransactionReport,
+  judgement: Judgement,
+  mayEnd = false,
+): JudgedReport {
+  const contradicted = last?.report.good && !report.good && !mayEnd;
+  const worse = contradicted || last?.judgement === "disagrees";
+  return { report, judgement: worse ? "disagrees" : judgement, acknowledged: false };
+}
+
 /** The command of the payment may be running at the terminal. */
 export function isPaying(state: AttemptState): state is SentState {
   return state.phase === "sent";
