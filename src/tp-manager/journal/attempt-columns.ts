@@ -81,7 +81,7 @@ export function phaseIn(fits: Parameters<typeof phasesWith>[0], column = "phase"
 }
 
 /** Words of an index: without them SQLite does not use the index of what may have been a sale. */
-const [unsold = ""] = phasesWith(({ sold }) => !sold);
+const [unsold = ""] = phasesWith(({ archive }) => archive === "nothing");
 /** Nothing of the attempt can ever have been a sale. */
 export const neverSold = `phase = '${unsold}'`;
 /** As in the index of answers that nobody has read, and of attempts that may be a sale. */
