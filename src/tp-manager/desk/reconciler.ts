@@ -91,7 +91,8 @@ export class Reconciler {
     if (!period) return undefined;
     const { closing, entries } = period;
     if (closing.end?.end !== "completed") return undefined;
-    const terminal = this.#terminalVerdict(period, closing.end);
+    const { totals } = closing.end;
+    const terminal = compareClosing(period, totals, this.#parts.terminalShared);
     const body = bodyOf(period, closing.end, terminal);
     const atMs = clock.now();
     const isFaulty = terminal.result === "differs" || body.gateway.faults.length > 0;
@@ -104,23 +105,6 @@ export class Reconciler {
     }
     this.#tell(record, body);
     return record;
-  }
-
-  #terminalVerdict(
-    { closing, earlier, entries, isCutOff }: ClosingPeriod,
-    end: Completed,
-  ): ClosingVerdict {
-    if (!closing.identity) return { result: "not-comparable", because: "an older version ran it" };
-    return compareClosing({
-      totals: end.totals,
-      identity: closing.identity,
-      isShared: this.#parts.terminalShared,
-      earlier: earlier.map(({ id, end: its, identity }) => {
-        return { id, identity, totals: its?.end === "completed" ? its.totals : undefined };
-      }),
-      entries,
-      isCutOff,
-    });
   }
 
   #tell({ id, atMs }: Reconciliation, { terminal, gateway }: ClosingBody): void {
