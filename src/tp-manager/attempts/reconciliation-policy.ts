@@ -2,7 +2,6 @@ import { sameTerminal } from "../matching/comparison.ts";
 import type { ClosingTotals, TerminalIdentity } from "../terminal/terminal.ts";
 import {
   formerReceipt,
-  isInReceipts,
   missingBetween,
   nextReceipt,
   numbersOf,
@@ -144,10 +143,9 @@ function greatest(before: number | null, numbers: readonly number[]): number | n
  */
 function areInside(entries: readonly LedgerEntry[], from: number, to: number): boolean {
   const numbers = entries.flatMap(({ receiptNumber }) => receiptNumberOf(receiptNumber) ?? []);
-  return (
-    new Set(numbers).size === numbers.length &&
-    numbers.every((number) => isInReceipts(number, from, to))
-  );
+  const reach = receiptSteps(from, to);
+  const isUnique = new Set(numbers).size === numbers.length;
+  return isUnique && numbers.every((number) => receiptSteps(from, number) <= reach);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Charged } from "../../shared/error-row.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
-import type { ChargedBy, NotCharged, Suspicion } from "./payment.ts";
+import type { NotCharged, Suspicion } from "./payment.ts";
 
 /**
  * One attempt as a comparison with the terminal and the gateway needs it (docs/design.md 3.18);
@@ -16,7 +16,6 @@ export interface LedgerEntry {
   readonly charged: Charged;
   /** As it was told when nothing was charged. */
   readonly told: NotCharged["status"] | null;
-  readonly by: ChargedBy | null;
   /** The command may have left. */
   readonly wasSent: boolean;
   readonly amountMinor: number;
@@ -121,7 +120,8 @@ export interface CardSum {
 }
 
 /** A number that was given between two sales of ours, to none that we know. */
-export interface ReceiptJump {
+export interface JumpBody {
+  readonly kind: "receipt-jump";
   readonly from: string;
   readonly to: string;
   readonly missing: number;
@@ -137,17 +137,11 @@ export interface ClosingBody {
   readonly cards: { readonly terminal: readonly CardSum[]; readonly journal: readonly CardSum[] };
 }
 
-export interface JumpBody extends ReceiptJump {
-  readonly kind: "receipt-jump";
-}
-
-/** "jump": numbers are missing. "refuted": they are, and an end of day agreed all the same. */
-type ReconciliationResult = ClosingVerdict["result"] | "jump" | "refuted";
-
 export interface Reconciliation {
   readonly id: number;
   readonly atMs: number;
-  readonly result: ReconciliationResult;
+  /** "jump": numbers are missing. "refuted": they are, and an end of day agreed all the same. */
+  readonly result: ClosingVerdict["result"] | "jump" | "refuted";
   readonly body: ClosingBody | JumpBody;
 }
 

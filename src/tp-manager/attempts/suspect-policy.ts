@@ -5,8 +5,8 @@ import type { LedgerEntry, PlacedEntry, Suspect } from "./reconciliation.ts";
  * Pure.
  */
 
-/** More orders than these together explain a difference only by chance. */
-const TOGETHER_MAX = 3;
+/** More than three orders together explain a difference only by chance. */
+const sizes = [1, 2, 3];
 /** Three of many give too many sums to try. */
 const TRIPLES_AMONG = 60;
 const PAIRS_AMONG = 500;
@@ -35,12 +35,8 @@ export function explained(
   const candidates = compared
     .filter((entry) => entry.wasSent && isCounted(entry) === differenceMinor < 0)
     .flatMap((entry) => amountsOf(entry).map((amountMinor) => ({ entry, amountMinor })));
-  const sizes = [1, 2, 3].slice(0, TOGETHER_MAX);
-  const bySize = [
-    ...sizes.filter((size) => size === count),
-    ...sizes.filter((size) => size !== count),
-  ];
-  for (const size of bySize) {
+  const likelyFirst = sizes.toSorted((a, b) => Number(b === count) - Number(a === count));
+  for (const size of likelyFirst) {
     const found = sets(candidates, Math.abs(differenceMinor), size);
     if (found.length === 0) continue;
     const best = mostLikely(found);

@@ -72,16 +72,15 @@ export class Reconciler {
 
   #judgeJump(transactionId: string): void {
     const { reconciliations, clock, log } = this.#parts;
-    const jump = judgeJump(reconciliations.entriesUpTo(transactionId, LOOKED_BACK));
-    if (!jump || reconciliations.hasRefutedJump()) return;
+    const body = judgeJump(reconciliations.entriesUpTo(transactionId, LOOKED_BACK));
+    if (!body || reconciliations.hasRefutedJump()) return;
     const atMs = clock.now();
-    const body = { kind: "receipt-jump", ...jump } as const;
-    const suspicions = suspicionsOf(jump.suspects, "number-missing", atMs);
+    const suspicions = suspicionsOf(body.suspects, "number-missing", atMs);
     reconciliations.keep({ atMs, closingId: null, result: "jump", body }, suspicions);
     log.error(
-      { alarm: "receipt-number-missing", ...aboutOne(jump.suspects) },
-      `the terminal gave no known sale a number between receipts ${jump.from} and ${jump.to}: ` +
-        `look there for ${namesOf(jump.suspects)}, told as not charged`,
+      { alarm: "receipt-number-missing", ...aboutOne(body.suspects) },
+      `the terminal gave no known sale a number between receipts ${body.from} and ${body.to}: ` +
+        `look there for ${namesOf(body.suspects)}, told as not charged`,
     );
   }
 

@@ -1,5 +1,4 @@
-import { returnedOfKept, stateOfKept } from "../attempts/kept-end.ts";
-import { ledgerOutcomeOf } from "../attempts/ledger-outcome.ts";
+import { ledgerOutcomeOf, returnedOfKept, stateOfKept } from "../attempts/kept-end.ts";
 import { type Attempt, saleOf } from "../attempts/payment.ts";
 import type { KeptLedger, LedgerEntry } from "../attempts/reconciliation.ts";
 import { isNeverSent } from "../attempts/steps.ts";
