@@ -3,14 +3,7 @@ import type { Transaction } from "../../shared/transaction.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 import type { NoteStep } from "./attempt-event.ts";
 import type { NextFound } from "./next-command.ts";
-import type {
-  Attempt,
-  AttemptPhase,
-  AttemptState,
-  AttemptStep,
-  NotCharged,
-  PaymentRequest,
-} from "./payment.ts";
+import type { Attempt, AttemptPhase, AttemptState, AttemptStep, NotCharged } from "./payment.ts";
 import type { PaymentStatus } from "./phase-table.ts";
 import { isNeverSent } from "./steps.ts";
 
@@ -29,6 +22,8 @@ export interface ListedAttempt {
   readonly delivery: DeliveryState | null;
   readonly position: number;
 }
+
+type Begun = Pick<Attempt, "transactionId" | "request" | "startedAtMs">;
 
 /**
  * The attempts to charge an order. As in every store of this folder a change is on disk when the
@@ -50,19 +45,9 @@ export interface AttemptStore {
   events(transactionId: string): AttemptStep[];
 
   /** The write-ahead record: an attempt in phase "sent". */
-  begin(attempt: {
-    readonly transactionId: string;
-    readonly request: PaymentRequest;
-    readonly baseline: Baseline;
-    readonly startedAtMs: number;
-  }): Attempt;
+  begin(attempt: Begun & { readonly baseline: Baseline }): Attempt;
   /** An attempt that ended before anything financial could leave. */
-  recordFailure(attempt: {
-    readonly transactionId: string;
-    readonly request: PaymentRequest;
-    readonly outcome: NotCharged;
-    readonly startedAtMs: number;
-  }): Attempt;
+  recordFailure(attempt: Begun & { readonly outcome: NotCharged }): Attempt;
   /**
    * A new state with the event that led to it; in the same transaction `handOff` when the attempt
    * has become charged, or its withdrawal when it was reversed. `ticket` is kept when given.

@@ -74,10 +74,10 @@ interface Audited {
 }
 
 export function auditAttempt(attempt: AuditedAttempt): Audited {
-  const { state, phase, orderId, transactionId } = attempt;
+  const { state, phase } = attempt;
   const faults: AuditFault[] = [];
   const tell = (rule: AuditRule, says: string = auditRules[rule]): void => {
-    faults.push(faultOf(rule, { orderId, transactionId }, says));
+    faults.push(faultOf(rule, attempt, says));
   };
   if (state.phase !== phase) tell("phase-column");
   const replayed = replay(attempt);
@@ -327,30 +327,23 @@ function checkHandOff(attempt: AuditedAttempt, tell: Tell): void {
 }
 
 /** Attempts of one order, or with one receipt, that cannot all be true. */
-export interface AuditedSale {
-  readonly orderId: string;
-  readonly transactionId: string;
-  readonly state: AttemptState;
-}
+export type AuditedSale = Pick<AuditedAttempt, "orderId" | "transactionId" | "state">;
 
 /** `attempts`: those of one order. */
 export function auditOrder(attempts: readonly AuditedSale[]): AuditFault[] {
-  const sold = attempts.filter(({ state }) => saleOf(state) !== undefined);
-  if (sold.length < 2) return [];
-  return sold
-    .slice(1)
-    .map(({ orderId, transactionId }) => faultOf("charged-twice", { orderId, transactionId }));
+  const [, ...others] = attempts.filter(({ state }) => saleOf(state) !== undefined);
+  return others.map((attempt) => faultOf("charged-twice", attempt));
 }
 
 /** `attempts`: charged ones with one receipt and trace number, which are given anew some day. */
 export function auditSameNumbers(attempts: readonly AuditedSale[]): AuditFault[] {
-  return attempts.flatMap(({ orderId, transactionId, state }, index) => {
-    const sale = saleOf(state)?.report;
+  return attempts.flatMap((attempt, index) => {
+    const sale = saleOf(attempt.state)?.report;
     const isAnothers = attempts.slice(0, index).some((other) => {
       const its = saleOf(other.state)?.report;
       return sale && its && compareReports(sale, its) === "same";
     });
-    return isAnothers ? [faultOf("same-sale-twice", { orderId, transactionId })] : [];
+    return isAnothers ? [faultOf("same-sale-twice", attempt)] : [];
   });
 }
 

@@ -21,8 +21,8 @@ export interface PaymentRequest {
   readonly cart: readonly CartLine[];
   readonly customerEmail: string | null;
   readonly customData: Readonly<Record<string, string | number | boolean>>;
-  /** Present in a two-phase sale. */
-  readonly delivery: DeliveryTerms | null;
+  /** Of a two-phase sale, which is answered at the approval and charged when the goods came out. */
+  readonly delivery: { readonly withinSeconds: number } | null;
   readonly warnings: readonly string[];
 }
 
@@ -141,25 +141,20 @@ export interface InDoubtState extends Contradictions {
   readonly goods?: Goods | null;
 }
 
-/** The reversal's own write-ahead record, with what the terminal looked like before it. */
-export interface ReversingState {
-  readonly phase: "reversing";
+/** A reversal's own write-ahead record, with what the terminal looked like before it. */
+interface Reversal extends Pick<Contradictions, "tookBefore"> {
   readonly sale: Sale;
   readonly baseline: Baseline;
   readonly last: JudgedReport | null;
-  /** As in a payment. */
-  readonly tookBefore?: true;
 }
 
-export interface ReversalInDoubtState {
+export interface ReversingState extends Reversal {
+  readonly phase: "reversing";
+}
+
+export interface ReversalInDoubtState extends Reversal, Pick<InDoubtState, "perhapsTaken"> {
   readonly phase: "reversal-in-doubt";
-  readonly sale: Sale;
-  readonly baseline: Baseline;
-  readonly last: JudgedReport | null;
   readonly why: string;
-  /** As in a payment. */
-  readonly perhapsTaken?: true;
-  readonly tookBefore?: true;
   /** The terminal's end was heard, and was that nothing was reversed. */
   readonly heardBad?: true;
 }
@@ -185,11 +180,6 @@ export type AttemptPhase = AttemptState["phase"];
 
 /** "payment": the terminal said so at the time; "recovery": it was asked afterwards. */
 export type ChargedBy = "payment" | "recovery" | "operator";
-
-/** A request that is answered at the approval and charged when the goods came out. */
-interface DeliveryTerms {
-  readonly withinSeconds: number;
-}
 
 /**
  * The terminal waits this much longer for the goods than the kiosk may take (docs/design.md 5.12).

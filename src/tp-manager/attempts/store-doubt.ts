@@ -21,9 +21,6 @@ export interface StoreDoubt {
  */
 export const DOUBT_MIN_MS = 24 * 3_600_000;
 
-/** The end of a doubt: nobody asks for an order of before any more, or a word. */
-export type DoubtEnd = "end-of-day" | "operator";
-
 /**
  * The journal's doubt about itself (docs/design.md 3.17). The doubt ends when an end of day
  * was begun after it, {@link DOUBT_MIN_MS} have passed since its last loss and the supervisor's
@@ -53,8 +50,8 @@ export interface DoubtStore {
   tookBackLater(report: TransactionReport): boolean;
   /** A reversal counts as known from then on, and holds nothing up. */
   addOfNoOrder(report: TransactionReport): void;
-  /** false: none was open. */
-  end(by: DoubtEnd, atMs: number): boolean;
+  /** false: none was open. "end-of-day": nobody asks for an order of before any more. */
+  end(by: "end-of-day" | "operator", atMs: number): boolean;
 }
 
 export interface TakenPage {

@@ -29,6 +29,7 @@ import {
   endedStatuses,
   type Listings,
   listings,
+  nextNumber,
   phaseIn,
   readAttempt,
   readJson,
@@ -60,10 +61,7 @@ const texts = {
   insert: `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency,
       generated_id, phase, request, state, baseline, started_at_ms, ended_at_ms,
       after_telecollection)
-    VALUES (?1, ?2, (SELECT coalesce(max(number), 0) + 1 FROM
-        (SELECT number, order_id FROM attempt UNION ALL
-         SELECT number, order_id FROM archived_order) WHERE order_id = ?2),
-      ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
+    VALUES (?1, ?2, ${nextNumber("?2")}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
       (SELECT coalesce(max(id), 0) FROM telecollection))
     RETURNING number, rowid AS position`,
   update: `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket), ended_at_ms = ?,

@@ -99,12 +99,13 @@ export class EvidenceRows {
   #reversal(event: Row): NextFound | undefined {
     // Reversals of older versions did not keep what the terminal showed before them.
     const { baseline } = readJson<{ readonly baseline?: Baseline }>(event["detail"]);
-    if (!baseline) return { ...nothingTold, ...noNumbers, served: false };
+    if (!baseline) return nothingTold;
     return {
       identity: baseline.identity,
       found: baseline.last,
       served: this.#served(String(event["transaction_id"]), Number(event["id"])),
-      ...noNumbers,
+      receiptNumber: null,
+      formerReceipt: null,
     };
   }
 
@@ -117,12 +118,10 @@ function byPosition(a: Row, b: Row): number {
   return Number(a["position"]) - Number(b["position"]);
 }
 
-const nothingTold = {
-  identity: { serialNumber: "", deviceId: "", terminalId: "", version: "" },
+const nothingTold: NextFound = {
+  ...lostSince,
   found: { kind: "not-told", why: "an older version did not keep it" },
-} as const;
-
-const noNumbers = { receiptNumber: null, formerReceipt: null };
+};
 
 /** The sale and the last word about it, which is that of its reversal when it was reversed. */
 function reportsOf({ state }: Attempt): TransactionReport[] {

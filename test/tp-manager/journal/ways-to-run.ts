@@ -322,7 +322,7 @@ const doubts: Record<string, Ways> = {
   "doubts moveTo": one(1, null),
   "doubts end": one(0, "operator"),
   "doubts ofNoOrder": one("[]"),
-  "doubts position": () => [[order], ["nowhere"]],
+  "doubts concerns": () => [[order], ["nowhere"]],
   "doubts archived": ofArchived,
   "doubts insert": one("new", "new", 999, "EUR", "charged", "{}", "{}", 0, "0001", "000001"),
   "doubts change": one("charged", "{}", 0, "0001", "000001", order),
