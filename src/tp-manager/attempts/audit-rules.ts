@@ -203,43 +203,40 @@ function otherEnd(
 
 function note(
   facts: Facts,
-  input: AttemptEvent,
+  event: AttemptEvent,
   state: AttemptState | null,
   asked: PaymentRequest,
 ): void {
-  switch (input.input) {
-    case "report":
-    case "hold":
-      noteReport(facts, input.report, state, asked);
-      return;
-    case "acknowledged":
-      if (facts.agreed && state && !isWithheld(state)) facts.wasCommitted = true;
-      return;
-    case "end":
-      if (input.end.end === "completed" && facts.agreed) facts.hadGoodEnd = true;
-      return;
+  const { input } = event;
+  if (input === "report" || input === "hold") noteReport(facts, event.report, state, asked);
+  if (input === "acknowledged" && facts.agreed && state && !isWithheld(state)) {
+    facts.wasCommitted = true;
+  }
+  if (input === "end" && event.end.end === "completed" && facts.agreed) facts.hadGoodEnd = true;
+  if (input === "taken-over") facts.wasTakenOver = true;
+  facts.proved = provedBy(event) ?? facts.proved;
+}
+
+/** null: nothing was proved or settled. */
+function provedBy(event: AttemptEvent): Facts["proved"] {
+  switch (event.input) {
     case "proved-charged":
-    case "proved-not-charged":
-    case "proved-reversed":
-    case "proved-not-reversed":
-      facts.proved = input.input.slice("proved-".length) as Facts["proved"];
-      return;
     case "found-charged":
+      return "charged";
+    case "proved-not-charged":
+      return "not-charged";
+    case "proved-reversed":
     case "found-reversed":
-      facts.proved = input.input.slice("found-".length) as Facts["proved"];
-      return;
-    case "taken-over":
-      facts.wasTakenOver = true;
-      return;
+      return "reversed";
+    case "proved-not-reversed":
+      return "not-reversed";
     case "told-late":
-      if (input.judgement === "agrees") facts.proved = "charged";
-      if (input.judgement === "not-good") facts.proved = "not-charged";
-      return;
+      if (event.judgement === "agrees") return "charged";
+      return event.judgement === "not-good" ? "not-charged" : null;
     case "settled":
-      facts.proved = input.outcome;
-      return;
+      return event.outcome;
     default:
-      return;
+      return null;
   }
 }
 
@@ -257,12 +254,8 @@ function noteReport(
   if (!agrees && isWithheld(state)) facts.wasCommitted = false;
 }
 
-function decisionOf(state: AttemptState) {
-  return "goods" in state ? state.goods?.decision : undefined;
-}
-
 function partOf(state: AttemptState): number | null {
-  const decision = decisionOf(state);
+  const decision = "goods" in state ? state.goods?.decision : undefined;
   return decision?.goods === "partly-issued" ? decision.amountMinor : null;
 }
 

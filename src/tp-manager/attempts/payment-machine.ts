@@ -19,23 +19,20 @@ import { namesOurs } from "./reference-policy.ts";
 import { advanceReversal } from "./reversal-machine.ts";
 
 /**
- * The next state of a payment attempt after an input. Pure: no I/O, no time.
+ * The next state of a payment attempt after an input (docs/design.md 1.4). Pure: no I/O, no time.
  *
- * An attempt begins as *sent*: the write-ahead record is on disk and the financial command may have
- * left. While it is sent the terminal reports results, any number of them; the last one is kept
+ * While an attempt is *sent* the terminal reports results, any number of them; the last one is kept
  * with what it is worth and whether our acknowledgement has arrived. In a two-phase sale the first
  * good report is held: the sale is approved and waits for one decision about the goods.
  *
  * Only the terminal's own end finishes it: *charged* when a good report for exactly what was asked
  * is followed by a good completion, *not-charged* when the terminal says so without ever having
- * said the opposite (unless we told it that no goods came out), *in-doubt* in every other case, and
- * whenever the end is not heard: link lost, process gone. An attempt in doubt leaves that state
- * only by evidence: recovery proves charged or not charged, or an operator settles it.
+ * said the opposite (unless we told it that no goods came out), *in-doubt* in every other case. An
+ * attempt leaves the doubt only by proof or by an operator's word.
  *
- * A charged attempt can be reversed once: see reversal-machine.ts. Not-charged and reversed are
- * final, with two exceptions: an operator may correct an operator's word once, and a sale that the
- * terminal is found to hold charges a not-charged attempt or puts it in doubt. Every pair of state
- * and event that is not described is a fault of this program and stops it.
+ * Not-charged is final, with two exceptions: an operator may correct an operator's word once, and a
+ * sale that the terminal is found to hold charges the attempt or puts it in doubt. A pair of state
+ * and input that is not described is a fault of this program and stops it.
  */
 export function advance(state: AttemptState, input: AttemptInput): AttemptState {
   switch (state.phase) {

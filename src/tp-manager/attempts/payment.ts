@@ -321,3 +321,8 @@ export function saleOf(state: AttemptState): Sale | undefined {
 export function endReportOf(state: AttemptState): TransactionReport | undefined {
   return "report" in state ? state.report : undefined;
 }
+
+/** As {@link endReportOf}; of a reversal whose end is open, the report of the sale. */
+export function lastReportOf(state: AttemptState): TransactionReport | undefined {
+  return endReportOf(state) ?? saleOf(state)?.report;
+}

@@ -88,7 +88,9 @@ export class DoubtRows implements DoubtStore {
       isTakenOver: row["taken_over_at_ms"] !== null,
       // The taking over may have brought its order.
       ofNoOrder: ofNoOrderIn(row).filter(
-        (report) => report.originalTrace === null && !this.#isOfOrder(report),
+        (report) =>
+          report.originalTrace === null &&
+          this.#told(report).every(({ transactionId }) => transactionId === null),
       ),
     };
   }
@@ -135,13 +137,13 @@ export class DoubtRows implements DoubtStore {
     const since: Attempt[] = [];
     for (const attempt of this.#records.sent()) {
       const own = ownWordOf(attempt.state);
-      if (!own || !this.#wasSent(attempt)) {
+      if (!own || !canHaveLeft(this.#attempts, attempt)) {
         since.push(attempt);
         continue;
       }
       if (since.some((one) => !isBeside(one, attempt))) return false;
       // A payment that was not heard as charged, which the terminal took back by itself.
-      const unheard = since.filter((one) => this.#wasSent(one));
+      const unheard = since.filter((one) => canHaveLeft(this.#attempts, one));
       if (unheard.some((one) => canHaveBeenTakenBack(one, report))) return false;
       // Traces begin again: only a greater one is certainly later.
       return own.traceNumber !== null && Number(originalTrace) > Number(own.traceNumber);
@@ -178,14 +180,6 @@ export class DoubtRows implements DoubtStore {
   #wasOfNoOrder(report: TransactionReport): boolean {
     const told = this.#sql.all.all().flatMap(ofNoOrderIn);
     return told.some((one) => compareReports(one, report) === "same");
-  }
-
-  #isOfOrder(report: TransactionReport): boolean {
-    return this.#told(report).some(({ transactionId }) => transactionId !== null);
-  }
-
-  #wasSent(attempt: Attempt): boolean {
-    return canHaveLeft(this.#attempts, attempt);
   }
 
   /** undefined: the journal has it as it is, or more of it. */

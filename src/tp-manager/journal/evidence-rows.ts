@@ -1,8 +1,8 @@
 import { lostSince, type NextFound } from "../attempts/next-command.ts";
-import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
+import { lastReportOf, saleOf } from "../attempts/payment.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import { sameTerminal } from "../matching/comparison.ts";
-import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import type { Baseline, TerminalIdentity } from "../terminal/terminal.ts";
 import { attemptColumns, readAttempt, readJson, unfinishedSql } from "./attempt-columns.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
 
@@ -89,7 +89,7 @@ export class EvidenceRows {
       const number = page
         .map(readAttempt)
         .filter(({ baseline }) => baseline && sameTerminal(baseline.identity, identity))
-        .flatMap((attempt) => reportsOf(attempt).at(-1)?.receiptNumber ?? [])[0];
+        .flatMap(({ state }) => lastReportOf(state)?.receiptNumber ?? [])[0];
       const last = page.at(-1);
       if (number !== undefined || !last || page.length < PAGE) return number ?? null;
       before = last["position"] ?? 0;
@@ -122,8 +122,3 @@ const nothingTold: NextFound = {
   ...lostSince,
   found: { kind: "not-told", why: "an older version did not keep it" },
 };
-
-/** The sale and the last word about it, which is that of its reversal when it was reversed. */
-function reportsOf({ state }: Attempt): TransactionReport[] {
-  return [saleOf(state)?.report, endReportOf(state)].filter((report) => report !== undefined);
-}
