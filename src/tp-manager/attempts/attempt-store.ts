@@ -85,10 +85,7 @@ export interface AttemptStore {
   /** The first sale or reversal that was begun at a terminal after the attempt's last command. */
   nextCommand(transactionId: string): NextFound | undefined;
 
-  /**
-   * Later attempts and results since an attempt was begun, for docs/design.md 3.16; undefined: too
-   * many to be looked through.
-   */
+  /** Since an attempt was begun (docs/design.md 3.16); undefined: too many to look through. */
   since(transactionId: string): Omit<SinceSale, "unmatched"> | undefined;
 }
 

@@ -122,20 +122,11 @@ export interface InDoubtState extends Contradictions {
   readonly phase: "in-doubt";
   readonly why: string;
   readonly last: JudgedReport | null;
-  /**
-   * The terminal's end was heard, and was that nothing was charged: this outcome is the attempt's
-   * when the terminal's storage bears it out (docs/design.md 3.22).
-   */
+  /** The end that was heard: the outcome when the storage bears it out (docs/design.md 3.22). */
   readonly heard?: NotCharged;
-  /**
-   * The order had been told so before the terminal was found to hold the sale of `last`, which can
-   * be that of another order as well (docs/design.md 3.19).
-   */
+  /** The order was told so before the terminal was found to hold the sale (docs/design.md 3.19). */
   readonly told?: NotCharged;
-  /**
-   * Our acknowledgement of the good report may have arrived: the process ended before it could have
-   * written that (docs/design.md 1.3).
-   */
+  /** Our acknowledgement may have arrived, and nobody has written that (docs/design.md 1.3). */
   readonly perhapsTaken?: true;
   /** Of a two-phase sale: what was said about its goods. Missing in attempts of older versions. */
   readonly goods?: Goods | null;

@@ -36,10 +36,7 @@ interface PhaseRow {
   readonly charged: Charged;
   /** Of the answer; "as ended": Declined, Cancelled or Failed, as the attempt ended. */
   readonly status: PaymentStatus | "as ended";
-  /**
-   * The order once more: begins a new attempt, gets the stored answer, has the terminal asked
-   * first, or is refused with this code.
-   */
+  /** The order once more: a new attempt, the stored answer, a question first, or a refusal. */
   readonly repeat: "begin" | "answer" | "ask" | ErrorCode;
   /** A reversal on the terminal: begins, gets the stored answer, or is refused with this code. */
   readonly reversal: "begin" | "answer" | ErrorCode;

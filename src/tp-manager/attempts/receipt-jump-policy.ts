@@ -14,10 +14,7 @@ const UNCHARGED_MIN = 3;
 /** So many attempts before a sale say how the terminal counts. */
 export const LOOKED_BACK = 200;
 
-/**
- * `entries` are those up to a sale that has just been charged, which is the last one, in the order
- * they were begun.
- */
+/** `entries`: in the order they were begun, up to a sale that has just been charged. */
 export function judgeJump(entries: readonly LedgerEntry[]): JumpBody | undefined {
   const sale = entries.at(-1);
   if (!sale || receiptNumberOf(sale.receiptNumber) === null) return undefined;

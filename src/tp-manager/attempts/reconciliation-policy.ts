@@ -101,18 +101,13 @@ function comparedEntries(
   return beginningWith(since, from, to) ?? "the receipt numbers do not join our last end of day";
 }
 
-interface Boundary {
-  readonly id: number;
-  joins(from: number): boolean;
-}
-
 /**
  * Ends of day behind which a range may begin, newest first. The last number before one is what it
  * told itself, or that of the last sale before it, when its end was not heard.
  */
-function boundariesOf(earlier: readonly ClosingRow[], entries: readonly LedgerEntry[]): Boundary[] {
+function boundariesOf(earlier: readonly ClosingRow[], entries: readonly LedgerEntry[]) {
   let lastNumber: number | null = null;
-  const oldestFirst = earlier.toReversed().map(({ id, end }, index, all): Boundary => {
+  const oldestFirst = earlier.toReversed().map(({ id, end }, index, all) => {
     const totals = end?.end === "completed" ? end.totals : undefined;
     const before = all[index - 1]?.id ?? 0;
     const numbers = entries
@@ -122,7 +117,7 @@ function boundariesOf(earlier: readonly ClosingRow[], entries: readonly LedgerEn
     const after = lastNumber === null ? null : nextReceipt(lastNumber);
     // A terminal that began with 1 then and begins with 1 now counts anew after each end of day.
     const restarts = receiptNumberOf(totals?.receiptFrom ?? null) === 1;
-    return { id, joins: (from) => from === after || (restarts && from === 1) };
+    return { id, joins: (from: number) => from === after || (restarts && from === 1) };
   });
   return oldestFirst.toReversed();
 }

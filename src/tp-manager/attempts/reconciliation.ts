@@ -3,10 +3,7 @@ import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
 import type { NotCharged, Suspicion } from "./payment.ts";
 
-/**
- * One attempt as a comparison with the terminal and the gateway needs it (docs/design.md 3.18);
- * attempts of the archive have it too. Amounts are integers in minor units.
- */
+/** One attempt as a comparison needs it, also of the archive (docs/design.md 3.18). */
 export interface LedgerEntry {
   readonly transactionId: string;
   readonly orderId: string;

@@ -15,10 +15,7 @@ export interface StoreDoubt {
   readonly ofNoOrder: readonly TransactionReport[];
 }
 
-/**
- * How long a doubt lasts at least: a kiosk repeats an order of the same day, and not one of the day
- * before. An end of day says nothing about that.
- */
+/** A doubt lasts so long at least: a kiosk repeats orders of the same day. */
 export const DOUBT_MIN_MS = 24 * 3_600_000;
 
 /**

@@ -1,9 +1,6 @@
 import type { LedgerEntry, PlacedEntry, Suspect } from "./reconciliation.ts";
 
-/**
- * Which orders a difference between the terminal and the journal could be (docs/design.md 3.18).
- * Pure.
- */
+/** Orders that a difference between terminal and journal could be (docs/design.md 3.18). Pure. */
 
 /** More than three orders together explain a difference only by chance. */
 const sizes = [1, 2, 3];
@@ -71,19 +68,15 @@ function sets(candidates: readonly Candidate[], sumMinor: number, size: number):
 
 /** Those where numbers are missing; among them those of which nothing certain was told. */
 function mostLikely(found: readonly Candidate[][]): readonly Candidate[][] {
-  const narrowed = (
-    kept: readonly Candidate[][],
-    isLikely: (entry: PlacedEntry) => boolean,
-  ): readonly Candidate[][] => {
+  const signs: ReadonlyArray<(entry: PlacedEntry) => boolean> = [
+    ({ isInGap }) => isInGap,
+    ({ told }) => told !== "declined",
+    ({ charged }) => charged === "unknown",
+  ];
+  return signs.reduce((kept, isLikely) => {
     const likely = kept.filter((set) => set.every(({ entry }) => isLikely(entry)));
     return likely.length > 0 ? likely : kept;
-  };
-  const isUnknown = ({ charged }: LedgerEntry): boolean => charged === "unknown";
-  const inGaps = narrowed(found, ({ isInGap }) => isInGap);
-  return narrowed(
-    narrowed(inGaps, (entry) => entry.told !== "declined"),
-    isUnknown,
-  );
+  }, found);
 }
 
 export function suspectOf({ entry, amountMinor }: Candidate, all: readonly LedgerEntry[]): Suspect {

@@ -44,10 +44,7 @@ function stateTakenOver({ transaction, reversed }: KnownEnd): AttemptState {
   return { phase: "reversed", sale, report: bareReport(currency, transaction.amountMinor) };
 }
 
-/**
- * The state of an attempt as the supervisor knows it. An older record that knows less gives way.
- * undefined: the record knows as much.
- */
+/** The supervisor's state where the record knows less; undefined: it knows as much. */
 export function newerState(
   record: AttemptState | undefined,
   known: KnownEnd,

@@ -58,16 +58,10 @@ export interface TerminalLog {
   endTelecollection(id: number, atMs: number, result: TelecollectionEnd): void;
   /** When ends of day were begun that the terminal demanded, oldest first, epoch milliseconds. */
   demandedTelecollections(sinceMs: number): number[];
-  /**
-   * An end of day may have been carried out since the attempt was begun; at or after `atMs` when
-   * the journal does not know the order of the two.
-   */
+  /** An end of day may have run since; by `atMs` where the order of the two is not known. */
   wasClosedSince(atMs: number, transactionId: string): boolean;
 
-  /**
-   * An unmatched transaction, before anything is made of it. undefined: the newest one is
-   * the same and is still asked about, or was found in the terminal.
-   */
+  /** Before anything is made of it. undefined: the newest is the same, and open or held. */
   keepUnmatched(seen: Omit<UnmatchedRow, "id">): number | undefined;
   /** Not yet asked about, oldest first. */
   openUnmatched(): UnmatchedRow[];
