@@ -67,13 +67,8 @@ interface AuditedAttempt {
   readonly steps: readonly AttemptStep[];
 }
 
-interface Audited {
-  readonly faults: readonly AuditFault[];
-  /** Kinds of steps of a newer version; such an attempt is not replayed. */
-  readonly unknown: readonly string[];
-}
-
-export function auditAttempt(attempt: AuditedAttempt): Audited {
+/** `unknown`: kinds of steps of a newer version; such an attempt is not replayed. */
+export function auditAttempt(attempt: AuditedAttempt) {
   const { state, phase } = attempt;
   const faults: AuditFault[] = [];
   const tell = (rule: AuditRule, says: string = auditRules[rule]): void => {

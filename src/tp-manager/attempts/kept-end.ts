@@ -12,7 +12,6 @@ import {
   saleOf,
 } from "./payment.ts";
 import { phaseTable } from "./phase-table.ts";
-import type { LedgerEntry } from "./reconciliation.ts";
 
 /** Stands in the place of what the archive does not keep; a page tells it by name. */
 export const ARCHIVED =
@@ -60,13 +59,8 @@ export function returnedOfKept(end: KeptEnd): number {
   return end.phase === "not-charged" ? 0 : end.returnedMinor;
 }
 
-type Outcome = Pick<
-  LedgerEntry,
-  "charged" | "told" | "chargedMinor" | "receiptNumber" | "reversalReceipt"
->;
-
 /** The end of an attempt as a comparison needs it (docs/design.md 3.18). */
-export function ledgerOutcomeOf(state: AttemptState, askedMinor: number): Outcome {
+export function ledgerOutcomeOf(state: AttemptState, askedMinor: number) {
   const sale = saleOf(state)?.report;
   const reversal = isCharged(state) ? undefined : endReportOf(state);
   return {

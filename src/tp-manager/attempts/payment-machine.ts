@@ -174,11 +174,8 @@ function settledInDoubt(
     return { phase: "charged", report, by: "operator", settled, ...beyond(state, input) };
   }
   const message = "an operator found that nothing was charged";
-  return {
-    phase: "not-charged",
-    outcome: outcome("failed", "SETTLED_NOT_CHARGED", message),
-    settled,
-  };
+  const told = outcome("failed", "SETTLED_NOT_CHARGED", message);
+  return { phase: "not-charged", outcome: told, settled };
 }
 
 function withReport(state: SentState, report: TransactionReport, judgement: Judgement): SentState {
@@ -251,11 +248,8 @@ function refusalOf(reason: AbortReason | "busy" | undefined): ErrorCode {
  */
 function asked(before: SentState, after: AttemptState, cancelled: boolean): AttemptState {
   if (!cancelled || after.phase !== "not-charged" || before.goods) return after;
-  return inDoubt(
-    before,
-    "the terminal says that it was cancelled; it is asked once",
-    after.outcome,
-  );
+  const why = "the terminal says that it was cancelled; it is asked once";
+  return inDoubt(before, why, after.outcome);
 }
 
 function completed(state: SentState): AttemptState {
@@ -264,12 +258,11 @@ function completed(state: SentState): AttemptState {
   switch (last.judgement) {
     case "agrees":
       if (goods && goods.decision?.goods !== "issued" && !isPart(goods, last)) {
-        return inDoubt(
-          state,
-          goods.decision?.goods === "partly-issued"
-            ? "the terminal ended the sale without telling the part that was decided"
-            : "the terminal kept a sale although no goods were said to have come out",
-        );
+        const wasPart = goods.decision?.goods === "partly-issued";
+        const why = wasPart
+          ? "the terminal ended the sale without telling the part that was decided"
+          : "the terminal kept a sale although no goods were said to have come out";
+        return inDoubt(state, why);
       }
       if (second && !last.acknowledged) {
         return inDoubt(state, "the terminal reported two sales in one payment");

@@ -68,20 +68,23 @@ export interface CountAndSum {
 /** The totals of one end of day beside the journal. */
 export type ClosingVerdict =
   | { readonly result: "not-comparable"; readonly because: string }
-  | {
-      readonly result: "agrees" | "differs";
-      readonly because: string;
-      readonly currency: string;
-      readonly exponent: number;
-      readonly terminal: CountAndSum;
-      readonly journal: CountAndSum;
-      /** The terminal's sum less the journal's. */
-      readonly differenceMinor: number;
-      /** Orders that could be the difference; empty when none fits. */
-      readonly suspects: readonly Suspect[];
-      /** Exactly one explanation fits: it is these orders together. */
-      readonly isSole: boolean;
-    };
+  | Difference;
+
+/** The two sums, which can agree. */
+export interface Difference {
+  readonly result: "agrees" | "differs";
+  readonly because: string;
+  readonly currency: string;
+  readonly exponent: number;
+  readonly terminal: CountAndSum;
+  readonly journal: CountAndSum;
+  /** The terminal's sum less the journal's. */
+  readonly differenceMinor: number;
+  /** Orders that could be the difference; empty when none fits. */
+  readonly suspects: readonly Suspect[];
+  /** Exactly one explanation fits: it is these orders together. */
+  readonly isSole: boolean;
+}
 
 /** How much of the charged sales the gateway has, of one currency. */
 export interface DeliveredSums {

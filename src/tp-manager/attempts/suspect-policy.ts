@@ -1,4 +1,4 @@
-import type { LedgerEntry, PlacedEntry, Suspect } from "./reconciliation.ts";
+import type { Difference, LedgerEntry, PlacedEntry, Suspect } from "./reconciliation.ts";
 
 /** Orders that a difference between terminal and journal could be (docs/design.md 3.18). Pure. */
 
@@ -8,11 +8,6 @@ const sizes = [1, 2, 3];
 const TRIPLES_AMONG = 60;
 const PAIRS_AMONG = 500;
 const NAMED_MAX = 20;
-
-interface Explained {
-  readonly suspects: readonly Suspect[];
-  readonly isSole: boolean;
-}
 
 /** Charged and not taken back at the terminal: what its totals should have. */
 export function isCounted({ charged, chargedMinor }: LedgerEntry): boolean {
@@ -28,7 +23,7 @@ export function explained(
   differenceMinor: number,
   count: number | null,
   all: readonly LedgerEntry[],
-): Explained {
+): Pick<Difference, "suspects" | "isSole"> {
   const candidates = compared
     .filter((entry) => entry.wasSent && isCounted(entry) === differenceMinor < 0)
     .flatMap((entry) => amountsOf(entry).map((amountMinor) => ({ entry, amountMinor })));

@@ -58,7 +58,7 @@ export interface TerminalLog {
   endTelecollection(id: number, atMs: number, result: TelecollectionEnd): void;
   /** When ends of day were begun that the terminal demanded, oldest first, epoch milliseconds. */
   demandedTelecollections(sinceMs: number): number[];
-  /** An end of day may have run since; by `atMs` where the order of the two is not known. */
+  /** An end of day may have run since the attempt; by `atMs` where their order is not known. */
   wasClosedSince(atMs: number, transactionId: string): boolean;
 
   /** Before anything is made of it. undefined: the newest is the same, and open or held. */

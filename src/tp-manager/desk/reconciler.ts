@@ -11,6 +11,7 @@ import type {
   ClosingBody,
   ClosingPeriod,
   ClosingVerdict,
+  Difference,
   LedgerEntry,
   Reconciliation,
   ReconciliationStore,
@@ -137,7 +138,6 @@ export class Reconciler {
 }
 
 type Completed = Extract<TelecollectionEnd, { end: "completed" }>;
-type Difference = Exclude<ClosingVerdict, { result: "not-comparable" }>;
 
 function bodyOf(
   { entries, earlier }: ClosingPeriod,
