@@ -273,15 +273,15 @@ export function tookBefore(
 /**
  * The last report counts (docs/zvt.md 6.2), with one exception: after a good one, whatever it was
  * worth, a later one cannot make the attempt simply not charged. Then the worse judgement stays and
- * the terminal's storage decides (docs/design.md 3.4). `mayEnd`: the terminal may take back a sale.
+ * the terminal's storage decides (docs/design.md 3.4). `isWithheld`: no goods came out.
  */
 export function nextReport(
   last: JudgedReport | null,
   report: TransactionReport,
   judgement: Judgement,
-  mayEnd = false,
+  isWithheld = false,
 ): JudgedReport {
-  const contradicted = last?.report.good && !report.good && !mayEnd;
+  const contradicted = last?.report.good && !report.good && !isWithheld;
   const worse = contradicted || last?.judgement === "disagrees";
   return { report, judgement: worse ? "disagrees" : judgement, acknowledged: false };
 }
