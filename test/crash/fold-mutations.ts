@@ -2,6 +2,7 @@ import { type Mutation, oneEdit } from "./mutation.ts";
 
 const fresh = "src/tp-manager/matching/fresh-number.ts";
 const machine = "src/tp-manager/attempts/payment-machine.ts";
+const states = "src/tp-manager/attempts/payment.ts";
 const reversals = "src/tp-manager/attempts/reversal-machine.ts";
 const events = "src/tp-manager/attempts/attempt-event.ts";
 const safety = ["test/tp-manager/orders/reversal-safety.test.ts"];
@@ -109,7 +110,7 @@ const ofFold: readonly Mutation[] = [
     ["3.4", "good report with another amount or currency, or with an original trace"],
     folds,
     [
-      machine,
+      states,
       'const worse = contradicted || last?.judgement === "disagrees";',
       "const worse = contradicted;",
     ],
@@ -119,7 +120,7 @@ const ofFold: readonly Mutation[] = [
     ["3.4", "good report, then another that is not good"],
     folds,
     [
-      machine,
+      states,
       'const worse = contradicted || last?.judgement === "disagrees";',
       'const worse = last?.judgement === "disagrees";',
     ],
@@ -210,8 +211,8 @@ const ofFold: readonly Mutation[] = [
     folds,
     [
       reversals,
-      'const worse = (last?.report.good && !report.good) || last?.judgement === "disagrees";',
-      'const worse = last?.judgement === "disagrees";',
+      "last: nextReport(last, input.report, input.judgement),",
+      "last: nextReport(last, input.report, input.judgement, true),",
     ],
   ),
   oneEdit(

@@ -20,7 +20,7 @@ type Attempts = Pick<
 type Records = Omit<RecordStore, "sharingTrace">;
 type Unmatched = Pick<
   TerminalLog,
-  "telecollectionSince" | "unmatchedSince" | "soldSinceUnmatched" | "closedSinceUnmatched"
+  "wasClosedSince" | "unmatchedSince" | "soldSinceUnmatched" | "closedSinceUnmatched"
 >;
 
 /** The disk of a world as the product reads its journal. An attempt's id is its place. */
@@ -95,9 +95,8 @@ export class DiskJournal implements Attempts, Records, Unmatched {
     yield* this.#all().reverse();
   }
 
-  telecollectionSince(sinceMs: number): ReturnType<TerminalLog["telecollectionSince"]> {
-    if (!this.closedSince(sinceMs)) return undefined;
-    return { id: 1, startedAtMs: this.#disk.closings.at(-1) ?? 0, result: null };
+  wasClosedSince(sinceMs: number): boolean {
+    return this.closedSince(sinceMs);
   }
 
   unmatchedSince(transactionId: string): UnmatchedRow[] {

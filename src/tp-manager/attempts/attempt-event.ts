@@ -58,10 +58,7 @@ export function eventAt<I extends Written>(atMs: number, input: I) {
   return { v: VERSION, atMs, ...input } as const;
 }
 
-/**
- * The state after events. `first`: the state before them, of itself the write-ahead record; null:
- * the journal had nothing of the attempt.
- */
+/** The state after events. `first`: that before them; null: the journal had nothing of it. */
 export function fold(
   events: readonly AttemptEvent[],
   first: AttemptState | null = begun,

@@ -1,18 +1,11 @@
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { Baseline } from "../terminal/terminal.ts";
+import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 import type { NoteStep } from "./attempt-event.ts";
 import type { NextFound } from "./next-command.ts";
-import type {
-  Attempt,
-  AttemptPhase,
-  AttemptState,
-  AttemptStep,
-  NotCharged,
-  PaymentRequest,
-} from "./payment.ts";
+import type { Attempt, AttemptPhase, AttemptState, AttemptStep, NotCharged } from "./payment.ts";
 import type { PaymentStatus } from "./phase-table.ts";
-import type { SinceSale } from "./since-sale.ts";
+import { isNeverSent } from "./steps.ts";
 
 export interface ListPage {
   readonly sinceMs: number;
@@ -29,6 +22,8 @@ export interface ListedAttempt {
   readonly delivery: DeliveryState | null;
   readonly position: number;
 }
+
+type Begun = Pick<Attempt, "transactionId" | "request" | "startedAtMs">;
 
 /**
  * The attempts to charge an order. As in every store of this folder a change is on disk when the
@@ -50,19 +45,9 @@ export interface AttemptStore {
   events(transactionId: string): AttemptStep[];
 
   /** The write-ahead record: an attempt in phase "sent". */
-  begin(attempt: {
-    readonly transactionId: string;
-    readonly request: PaymentRequest;
-    readonly baseline: Baseline;
-    readonly startedAtMs: number;
-  }): Attempt;
+  begin(attempt: Begun & { readonly baseline: Baseline }): Attempt;
   /** An attempt that ended before anything financial could leave. */
-  recordFailure(attempt: {
-    readonly transactionId: string;
-    readonly request: PaymentRequest;
-    readonly outcome: NotCharged;
-    readonly startedAtMs: number;
-  }): Attempt;
+  recordFailure(attempt: Begun & { readonly outcome: NotCharged }): Attempt;
   /**
    * A new state with the event that led to it; in the same transaction `handOff` when the attempt
    * has become charged, or its withdrawal when it was reversed. `ticket` is kept when given.
@@ -100,9 +85,48 @@ export interface AttemptStore {
   /** The first sale or reversal that was begun at a terminal after the attempt's last command. */
   nextCommand(transactionId: string): NextFound | undefined;
 
-  /**
-   * Later attempts and results since an attempt was begun, for docs/design.md 3.16; undefined: too
-   * many to be looked through.
-   */
+  /** Since an attempt was begun (docs/design.md 3.16); undefined: too many to look through. */
   since(transactionId: string): Omit<SinceSale, "unmatched"> | undefined;
+}
+
+/** The journal's record of what happened on terminals since a sale, its own results included. */
+export interface SinceSale {
+  /** Attempts begun after the sale whose command may have left, oldest first. */
+  readonly later: readonly Attempt[];
+  /** Attempts of before the sale whose reversal was begun after it. */
+  readonly earlier: readonly Attempt[];
+  /** Results that were reported since, in their order, with the attempt that got each. */
+  readonly reports: readonly ReportedResult[];
+  /** An unmatched transaction was kept since. */
+  readonly unmatched: boolean;
+  /** A reversal of the sale has left before; left out: none has. */
+  readonly wasTried?: boolean;
+}
+
+export interface ReportedResult {
+  readonly transactionId: string;
+  readonly report: TransactionReport;
+}
+
+/** Whether the terminal can have a command of this attempt. Throws when the journal fails. */
+export function canHaveLeft(
+  attempts: Pick<AttemptStore, "events">,
+  { transactionId, baseline }: Attempt,
+): boolean {
+  return baseline !== null && !isNeverSent(attempts.events(transactionId));
+}
+
+/** Most questions about the newest attempts end at the first of them. */
+const FIRST_PAGE = 1;
+const PAGE = 50;
+
+/** The newest attempts, the newest first, read as far as they are asked for. */
+export function* newestAttempts(attempts: Pick<AttemptStore, "newest">): Generator<Attempt, void> {
+  let before: number | null = null;
+  for (let limit = FIRST_PAGE; ; limit = PAGE) {
+    const page = attempts.newest(limit, before);
+    for (const { attempt } of page) yield attempt;
+    if (page.length < limit) return;
+    before = page.at(-1)?.position ?? null;
+  }
 }

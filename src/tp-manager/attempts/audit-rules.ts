@@ -67,17 +67,12 @@ interface AuditedAttempt {
   readonly steps: readonly AttemptStep[];
 }
 
-interface Audited {
-  readonly faults: readonly AuditFault[];
-  /** Kinds of steps of a newer version; such an attempt is not replayed. */
-  readonly unknown: readonly string[];
-}
-
-export function auditAttempt(attempt: AuditedAttempt): Audited {
-  const { state, phase, orderId, transactionId } = attempt;
+/** `unknown`: kinds of steps of a newer version; such an attempt is not replayed. */
+export function auditAttempt(attempt: AuditedAttempt) {
+  const { state, phase } = attempt;
   const faults: AuditFault[] = [];
   const tell = (rule: AuditRule, says: string = auditRules[rule]): void => {
-    faults.push(faultOf(rule, { orderId, transactionId }, says));
+    faults.push(faultOf(rule, attempt, says));
   };
   if (state.phase !== phase) tell("phase-column");
   const replayed = replay(attempt);
@@ -203,43 +198,40 @@ function otherEnd(
 
 function note(
   facts: Facts,
-  input: AttemptEvent,
+  event: AttemptEvent,
   state: AttemptState | null,
   asked: PaymentRequest,
 ): void {
-  switch (input.input) {
-    case "report":
-    case "hold":
-      noteReport(facts, input.report, state, asked);
-      return;
-    case "acknowledged":
-      if (facts.agreed && state && !isWithheld(state)) facts.wasCommitted = true;
-      return;
-    case "end":
-      if (input.end.end === "completed" && facts.agreed) facts.hadGoodEnd = true;
-      return;
+  const { input } = event;
+  if (input === "report" || input === "hold") noteReport(facts, event.report, state, asked);
+  if (input === "acknowledged" && facts.agreed && state && !isWithheld(state)) {
+    facts.wasCommitted = true;
+  }
+  if (input === "end" && event.end.end === "completed" && facts.agreed) facts.hadGoodEnd = true;
+  if (input === "taken-over") facts.wasTakenOver = true;
+  facts.proved = provedBy(event) ?? facts.proved;
+}
+
+/** null: nothing was proved or settled. */
+function provedBy(event: AttemptEvent): Facts["proved"] {
+  switch (event.input) {
     case "proved-charged":
-    case "proved-not-charged":
-    case "proved-reversed":
-    case "proved-not-reversed":
-      facts.proved = input.input.slice("proved-".length) as Facts["proved"];
-      return;
     case "found-charged":
+      return "charged";
+    case "proved-not-charged":
+      return "not-charged";
+    case "proved-reversed":
     case "found-reversed":
-      facts.proved = input.input.slice("found-".length) as Facts["proved"];
-      return;
-    case "taken-over":
-      facts.wasTakenOver = true;
-      return;
+      return "reversed";
+    case "proved-not-reversed":
+      return "not-reversed";
     case "told-late":
-      if (input.judgement === "agrees") facts.proved = "charged";
-      if (input.judgement === "not-good") facts.proved = "not-charged";
-      return;
+      if (event.judgement === "agrees") return "charged";
+      return event.judgement === "not-good" ? "not-charged" : null;
     case "settled":
-      facts.proved = input.outcome;
-      return;
+      return event.outcome;
     default:
-      return;
+      return null;
   }
 }
 
@@ -257,12 +249,8 @@ function noteReport(
   if (!agrees && isWithheld(state)) facts.wasCommitted = false;
 }
 
-function decisionOf(state: AttemptState) {
-  return "goods" in state ? state.goods?.decision : undefined;
-}
-
 function partOf(state: AttemptState): number | null {
-  const decision = decisionOf(state);
+  const decision = "goods" in state ? state.goods?.decision : undefined;
   return decision?.goods === "partly-issued" ? decision.amountMinor : null;
 }
 
@@ -327,30 +315,23 @@ function checkHandOff(attempt: AuditedAttempt, tell: Tell): void {
 }
 
 /** Attempts of one order, or with one receipt, that cannot all be true. */
-export interface AuditedSale {
-  readonly orderId: string;
-  readonly transactionId: string;
-  readonly state: AttemptState;
-}
+export type AuditedSale = Pick<AuditedAttempt, "orderId" | "transactionId" | "state">;
 
 /** `attempts`: those of one order. */
 export function auditOrder(attempts: readonly AuditedSale[]): AuditFault[] {
-  const sold = attempts.filter(({ state }) => saleOf(state) !== undefined);
-  if (sold.length < 2) return [];
-  return sold
-    .slice(1)
-    .map(({ orderId, transactionId }) => faultOf("charged-twice", { orderId, transactionId }));
+  const [, ...others] = attempts.filter(({ state }) => saleOf(state) !== undefined);
+  return others.map((attempt) => faultOf("charged-twice", attempt));
 }
 
 /** `attempts`: charged ones with one receipt and trace number, which are given anew some day. */
 export function auditSameNumbers(attempts: readonly AuditedSale[]): AuditFault[] {
-  return attempts.flatMap(({ orderId, transactionId, state }, index) => {
-    const sale = saleOf(state)?.report;
+  return attempts.flatMap((attempt, index) => {
+    const sale = saleOf(attempt.state)?.report;
     const isAnothers = attempts.slice(0, index).some((other) => {
       const its = saleOf(other.state)?.report;
       return sale && its && compareReports(sale, its) === "same";
     });
-    return isAnothers ? [faultOf("same-sale-twice", { orderId, transactionId })] : [];
+    return isAnothers ? [faultOf("same-sale-twice", attempt)] : [];
   });
 }
 

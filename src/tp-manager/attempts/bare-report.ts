@@ -2,10 +2,7 @@ import type { Currency } from "../../shared/money.ts";
 import { emptyReceipt } from "../../shared/receipt.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 
-/**
- * A charge of which nothing is known but its amount, with nothing made up. Without a receipt number
- * no reversal at the terminal is ever begun.
- */
+/** Nothing is known but the amount. Without a receipt number no reversal is ever begun. */
 export function bareReport(currency: Currency, amountMinor: number | null): TransactionReport {
   return {
     good: true,

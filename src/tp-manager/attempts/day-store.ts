@@ -3,7 +3,9 @@ import type { Reconciliation } from "./reconciliation.ts";
 import type { TelecollectionAsker } from "./terminal-log.ts";
 
 /** How long something was so within an hour, and how many transactions waited. */
-interface HourCounts {
+export interface HourRow {
+  /** Epoch milliseconds of the hour's begin on the kiosk's clock. */
+  readonly atMs: number;
   /** A payment would have been taken, or ran. */
   readonly readyMs: number;
   /** With a link, and a payment would have been refused. */
@@ -11,11 +13,6 @@ interface HourCounts {
   readonly noLinkMs: number;
   /** Transactions for the gateway at most; null: the supervisor did not tell. */
   readonly waitingMax: number | null;
-}
-
-export interface HourRow extends HourCounts {
-  /** Epoch milliseconds of the hour's begin on the kiosk's clock. */
-  readonly atMs: number;
 }
 
 /** An end of day that may have closed something, and its comparison where there is one. */

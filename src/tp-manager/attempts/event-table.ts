@@ -162,11 +162,10 @@ export const PAYMENT_UNKNOWN = "payment-unknown";
 export type EventName = keyof typeof eventTable;
 export type EventData<N extends EventName> = z.infer<(typeof eventTable)[N]["data"]>;
 
-type Kept = {
+export type KeptName = {
   [N in EventName]: (typeof eventTable)[N]["kept"] extends true ? N : never;
 }[EventName];
-export type KeptName = Kept;
-type PassingName = Exclude<EventName, Kept>;
+type PassingName = Exclude<EventName, KeptName>;
 
 /** An event that is in the journal. */
 export type KeptEvent = {

@@ -19,10 +19,7 @@ export interface PendingHandOff {
   readonly transaction: Transaction;
 }
 
-/**
- * Charged transactions on their way to the supervisor. A row begins in the commit that makes its
- * attempt charged (`update` of AttemptStore).
- */
+/** A row begins in the commit that makes its attempt charged. */
 export interface HandOffStore {
   handOff(transactionId: string): HandOffRow | undefined;
   /** The delivery state of an order in the archive; null when the order is not there. */
@@ -36,10 +33,7 @@ export interface HandOffStore {
   countPendingHandOffs(): number;
   /** Of these, how many the supervisor refuses. */
   countSetAside(): number;
-  /**
-   * Orders that ended since without a sale while the gateway has them, and that nobody has seen;
-   * the oldest first.
-   */
+  /** Ended since without a sale while the gateway has them, and seen by nobody; oldest first. */
   standingAtGateway(sinceMs: number, limit: number): string[];
   /** The supervisor refuses this one, so the others go first. true: for the first time. */
   setAside(transactionId: string, why: string, atMs: number): boolean;

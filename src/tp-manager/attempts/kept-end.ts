@@ -11,6 +11,11 @@ import {
   notCharged,
   saleOf,
 } from "./payment.ts";
+import { phaseTable } from "./phase-table.ts";
+
+/** Stands in the place of what the archive does not keep; a page tells it by name. */
+export const ARCHIVED =
+  "the order is in the archive: receipt, ticket, basket and customer are gone";
 
 /** The facts that the archive keeps of an attempt's end. */
 export type KeptEnd =
@@ -52,4 +57,17 @@ export function stateOfKept(end: KeptEnd, currency: Currency): AttemptState {
 /** Given back at the gateway, minor units. */
 export function returnedOfKept(end: KeptEnd): number {
   return end.phase === "not-charged" ? 0 : end.returnedMinor;
+}
+
+/** The end of an attempt as a comparison needs it (docs/design.md 3.18). */
+export function ledgerOutcomeOf(state: AttemptState, askedMinor: number) {
+  const sale = saleOf(state)?.report;
+  const reversal = isCharged(state) ? undefined : endReportOf(state);
+  return {
+    charged: phaseTable[state.phase].charged,
+    told: isNotCharged(state) ? state.outcome.status : null,
+    chargedMinor: sale ? (sale.amountMinor ?? askedMinor) : null,
+    receiptNumber: sale?.receiptNumber ?? null,
+    reversalReceipt: reversal?.originalTrace ? reversal.receiptNumber : null,
+  };
 }

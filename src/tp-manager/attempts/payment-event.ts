@@ -1,5 +1,5 @@
 import type { EventData } from "./event-table.ts";
-import { type Attempt, type AttemptState, isApproved, isNotCharged } from "./payment.ts";
+import { type Attempt, type AttemptState, isApproved, isNotCharged, isPaying } from "./payment.ts";
 import { chargedMinorOf, rowOf } from "./phase-table.ts";
 
 /** An attempt as `GET /events` tells it. Two attempts with equal events look the same outside. */
@@ -20,16 +20,6 @@ export function paymentEventOf(attempt: Attempt): EventData<"payment"> {
 }
 
 function stateOf(state: AttemptState): EventData<"payment">["state"] {
-  switch (state.phase) {
-    case "sent":
-      return isApproved(state) ? "approved" : "running";
-    case "not-charged":
-      return state.outcome.status;
-    case "charged":
-    case "in-doubt":
-    case "reversing":
-    case "reversal-in-doubt":
-    case "reversed":
-      return state.phase;
-  }
+  if (isPaying(state)) return isApproved(state) ? "approved" : "running";
+  return isNotCharged(state) ? state.outcome.status : state.phase;
 }

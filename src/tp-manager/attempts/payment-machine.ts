@@ -1,5 +1,4 @@
 import type { ErrorCode } from "../../shared/errors.ts";
-import { unreachable } from "../../shared/invariant.ts";
 import { namesAnotherSale } from "../matching/comparison.ts";
 import type { AbortReason, PaymentEnd, TransactionReport } from "../terminal/terminal.ts";
 import { type AttemptInput, impossible } from "./attempt-input.ts";
@@ -12,6 +11,7 @@ import {
   type Judgement,
   type NotCharged,
   type NotChargedState,
+  nextReport,
   type SentState,
   tookBefore,
 } from "./payment.ts";
@@ -19,23 +19,20 @@ import { namesOurs } from "./reference-policy.ts";
 import { advanceReversal } from "./reversal-machine.ts";
 
 /**
- * The next state of a payment attempt after an input. Pure: no I/O, no time.
+ * The next state of a payment attempt after an input (docs/design.md 1.4). Pure: no I/O, no time.
  *
- * An attempt begins as *sent*: the write-ahead record is on disk and the financial command may have
- * left. While it is sent the terminal reports results, any number of them; the last one is kept
+ * While an attempt is *sent* the terminal reports results, any number of them; the last one is kept
  * with what it is worth and whether our acknowledgement has arrived. In a two-phase sale the first
  * good report is held: the sale is approved and waits for one decision about the goods.
  *
  * Only the terminal's own end finishes it: *charged* when a good report for exactly what was asked
  * is followed by a good completion, *not-charged* when the terminal says so without ever having
- * said the opposite (unless we told it that no goods came out), *in-doubt* in every other case, and
- * whenever the end is not heard: link lost, process gone. An attempt in doubt leaves that state
- * only by evidence: recovery proves charged or not charged, or an operator settles it.
+ * said the opposite (unless we told it that no goods came out), *in-doubt* in every other case. An
+ * attempt leaves the doubt only by proof or by an operator's word.
  *
- * A charged attempt can be reversed once: see reversal-machine.ts. Not-charged and reversed are
- * final, with two exceptions: an operator may correct an operator's word once, and a sale that the
- * terminal is found to hold charges a not-charged attempt or puts it in doubt. Every pair of state
- * and event that is not described is a fault of this program and stops it.
+ * Not-charged is final, with two exceptions: an operator may correct an operator's word once, and a
+ * sale that the terminal is found to hold charges the attempt or puts it in doubt. A pair of state
+ * and input that is not described is a fault of this program and stops it.
  */
 export function advance(state: AttemptState, input: AttemptInput): AttemptState {
   switch (state.phase) {
@@ -85,7 +82,7 @@ function advanceSent(state: SentState, input: AttemptInput): AttemptState {
       if (goods) throw impossible(state, input);
       return {
         phase: "sent",
-        last: nextReport(state, input.report, "agrees"),
+        last: nextReport(last, input.report, "agrees"),
         goods: { approved: input.report, decideByMs: input.decideByMs, decision: null },
       };
     case "decide":
@@ -109,13 +106,7 @@ function advanceInDoubt(state: InDoubtState, input: AttemptInput): AttemptState 
     case "proved-not-charged":
       return {
         phase: "not-charged",
-        outcome: state.heard ??
-          state.told ?? {
-            status: "failed",
-            error: "TERMINAL_FAULT",
-            message: input.because,
-            terminalCode: null,
-          },
+        outcome: state.heard ?? state.told ?? outcome("failed", "TERMINAL_FAULT", input.because),
       };
     case "told-late":
       return toldLate(state, input);
@@ -177,30 +168,19 @@ function settledInDoubt(
   isSecondWord = false,
 ): AttemptState {
   const settled = { doubt: state, corrected: isSecondWord };
-  switch (input.outcome) {
-    case "charged": {
-      const { report } = input;
-      return { phase: "charged", report, by: "operator", settled, ...beyond(state, input) };
-    }
-    case "not-charged":
-      return {
-        phase: "not-charged",
-        outcome: {
-          status: "failed",
-          error: "SETTLED_NOT_CHARGED",
-          message: "an operator found that nothing was charged",
-          terminalCode: null,
-        },
-        settled,
-      };
-    case "reversed":
-      throw impossible(state, input);
+  if (input.outcome === "reversed") throw impossible(state, input);
+  if (input.outcome === "charged") {
+    const { report } = input;
+    return { phase: "charged", report, by: "operator", settled, ...beyond(state, input) };
   }
+  const message = "an operator found that nothing was charged";
+  const told = outcome("failed", "SETTLED_NOT_CHARGED", message);
+  return { phase: "not-charged", outcome: told, settled };
 }
 
 function withReport(state: SentState, report: TransactionReport, judgement: Judgement): SentState {
   const { earlier: before, ...rest } = state;
-  const last = nextReport(state, report, judgement);
+  const last = nextReport(state.last, report, judgement, isWithheld(state.goods));
   const good = state.last?.report.good ? state.last : undefined;
   if (!report.good) {
     const earlier = good ?? before;
@@ -212,23 +192,9 @@ function withReport(state: SentState, report: TransactionReport, judgement: Judg
 }
 
 /**
- * The last report counts (docs/zvt.md 6.2), with one exception: after a good one, whatever it was
- * worth, a later report cannot make the attempt simply not charged. Then the worse judgement stays
- * and the terminal's storage decides (docs/design.md 3.4). Goods of which we never said that they
- * came out are different: then the terminal reverses, after our word or when its window is over,
- * and says so (docs/zvt.md 8.1, 8.2).
+ * Nothing of ours can have committed the sale: no goods came out, or nothing was said yet. Then the
+ * terminal reverses, after our word or when its window is over, and says so (docs/zvt.md 8.1, 8.2).
  */
-function nextReport(
-  { last, goods }: SentState,
-  report: TransactionReport,
-  judgement: Judgement,
-): JudgedReport {
-  const contradicted = last?.report.good && !report.good && !isWithheld(goods);
-  const worse = contradicted || last?.judgement === "disagrees";
-  return { report, judgement: worse ? "disagrees" : judgement, acknowledged: false };
-}
-
-/** Nothing of ours can have committed the sale: no goods came out, or nothing was said yet. */
 function isWithheld(goods: Goods | null): boolean {
   return goods !== null && (goods.decision === null || goods.decision.goods === "not-issued");
 }
@@ -250,28 +216,10 @@ function endOf(state: SentState, end: PaymentEnd, cancelled: boolean): AttemptSt
   const { last } = state;
   switch (end.end) {
     case "withdrawn":
-      if (last) return inDoubt(state, `the terminal reported a result and then: ${end.text}`);
-      return {
-        phase: "not-charged",
-        outcome: {
-          status: "cancelled",
-          error: "PAYMENT_CANCELLED",
-          message: end.text,
-          terminalCode: null,
-        },
-      };
     case "not-sent":
     case "refused":
       if (last) return inDoubt(state, `the terminal reported a result and then: ${end.text}`);
-      return {
-        phase: "not-charged",
-        outcome: {
-          status: "failed",
-          error: end.end === "refused" ? refusalOf(end) : "TERMINAL_DISCONNECTED",
-          message: end.text,
-          terminalCode: end.code,
-        },
-      };
+      return { phase: "not-charged", outcome: unbegun(end) };
     case "completed":
       return asked(state, completed(state), cancelled);
     case "aborted":
@@ -281,7 +229,15 @@ function endOf(state: SentState, end: PaymentEnd, cancelled: boolean): AttemptSt
   }
 }
 
-function refusalOf({ reason }: Extract<PaymentEnd, { end: "refused" }>): ErrorCode {
+function unbegun(
+  end: Extract<PaymentEnd, { end: "withdrawn" | "not-sent" | "refused" }>,
+): NotCharged {
+  if (end.end === "withdrawn") return outcome("cancelled", "PAYMENT_CANCELLED", end.text);
+  const error = end.end === "refused" ? refusalOf(end.reason) : "TERMINAL_DISCONNECTED";
+  return outcome("failed", error, end.text, end.code);
+}
+
+function refusalOf(reason: AbortReason | "busy" | undefined): ErrorCode {
   if (reason === "wrong-currency") return "CURRENCY_REFUSED";
   return reason === "busy" ? "TERMINAL_BUSY" : "TERMINAL_REFUSED";
 }
@@ -292,11 +248,8 @@ function refusalOf({ reason }: Extract<PaymentEnd, { end: "refused" }>): ErrorCo
  */
 function asked(before: SentState, after: AttemptState, cancelled: boolean): AttemptState {
   if (!cancelled || after.phase !== "not-charged" || before.goods) return after;
-  return inDoubt(
-    before,
-    "the terminal says that it was cancelled; it is asked once",
-    after.outcome,
-  );
+  const why = "the terminal says that it was cancelled; it is asked once";
+  return inDoubt(before, why, after.outcome);
 }
 
 function completed(state: SentState): AttemptState {
@@ -305,12 +258,11 @@ function completed(state: SentState): AttemptState {
   switch (last.judgement) {
     case "agrees":
       if (goods && goods.decision?.goods !== "issued" && !isPart(goods, last)) {
-        return inDoubt(
-          state,
-          goods.decision?.goods === "partly-issued"
-            ? "the terminal ended the sale without telling the part that was decided"
-            : "the terminal kept a sale although no goods were said to have come out",
-        );
+        const wasPart = goods.decision?.goods === "partly-issued";
+        const why = wasPart
+          ? "the terminal ended the sale without telling the part that was decided"
+          : "the terminal kept a sale although no goods were said to have come out";
+        return inDoubt(state, why);
       }
       if (second && !last.acknowledged) {
         return inDoubt(state, "the terminal reported two sales in one payment");
@@ -337,22 +289,17 @@ function isPart({ decision }: Goods, { report }: JudgedReport): boolean {
 
 function aborted(state: SentState, end: Extract<PaymentEnd, { end: "aborted" }>): AttemptState {
   const { last, goods } = state;
-  const said = {
-    resultCode: end.code,
-    resultText: end.text,
-    ...(end.advice ? { advice: end.advice } : {}),
-  };
+  const { code: resultCode, text: resultText, advice } = end;
+  const said = { resultCode, resultText, ...(advice ? { advice } : {}) };
   const heard = notCharged(end.reason, said);
   if (!last) return { phase: "not-charged", outcome: heard };
   switch (last.judgement) {
-    case "not-good":
-      return {
-        phase: "not-charged",
-        outcome: withheldOr(goods, last.report.reason ?? end.reason, last.report),
-      };
+    case "not-good": {
+      const reason = last.report.reason ?? end.reason;
+      return { phase: "not-charged", outcome: withheldOr(goods, reason, last.report) };
+    }
     case "agrees": {
-      // docs/zvt.md 8.1: after our "not issued" the terminal reverses; it need not report that
-      // again.
+      // docs/zvt.md 8.1: after our "not issued" the terminal reverses; it need not say so again.
       if (goods?.decision?.goods === "not-issued") {
         return { phase: "not-charged", outcome: withheldOr(goods, end.reason, said) };
       }
@@ -368,55 +315,46 @@ function aborted(state: SentState, end: Extract<PaymentEnd, { end: "aborted" }>)
   }
 }
 
+/** The terminal's words about a payment that charged nothing. */
+type Said = Pick<TransactionReport, "resultCode" | "resultText" | "advice">;
+
 /** Goods that did not come out end an order as cancelled, whatever code the reversal carries. */
-function withheldOr(
-  goods: Goods | null,
-  reason: AbortReason | null,
-  said: Pick<TransactionReport, "resultCode" | "resultText" | "advice">,
-): NotCharged {
+function withheldOr(goods: Goods | null, reason: AbortReason | null, said: Said): NotCharged {
   if (!isWithheld(goods)) return notCharged(reason, said);
-  return {
-    status: "cancelled",
-    error: "GOODS_NOT_DELIVERED",
-    message: goods?.decision
-      ? "the goods did not come out; the terminal has reversed the sale"
-      : "the terminal did not wait for the goods any longer and has reversed the sale",
-    terminalCode: said.resultCode,
-  };
+  const message = goods?.decision
+    ? "the goods did not come out; the terminal has reversed the sale"
+    : "the terminal did not wait for the goods any longer and has reversed the sale";
+  return outcome("cancelled", "GOODS_NOT_DELIVERED", message, said.resultCode);
 }
 
 function notCharged(
   reason: AbortReason | null,
-  said: Pick<TransactionReport, "resultCode" | "resultText" | "advice">,
+  { resultText, resultCode, advice }: Said,
 ): NotCharged {
-  const [status, error] = outcomeOf(reason ?? "terminal-fault");
-  const { resultText: message, resultCode: terminalCode, advice } = said;
-  return { status, error, message, terminalCode, ...(advice ? { advice } : {}) };
+  const [status, error] = abortTable[reason ?? "terminal-fault"];
+  return { ...outcome(status, error, resultText, resultCode), ...(advice ? { advice } : {}) };
 }
 
-function outcomeOf(reason: AbortReason): [NotCharged["status"], ErrorCode] {
-  switch (reason) {
-    case "declined":
-    // docs/zvt.md 12.2: card complete says so of a sale that it takes for a repeated one.
-    case "already-reversed":
-      return ["declined", "PAYMENT_DECLINED"];
-    case "cancelled":
-      return ["cancelled", "PAYMENT_CANCELLED"];
-    case "customer-timeout":
-      return ["cancelled", "CUSTOMER_TIMEOUT"];
-    case "terminal-fault":
-      return ["failed", "TERMINAL_FAULT"];
-    case "wrong-currency":
-      return ["failed", "CURRENCY_REFUSED"];
-    default:
-      return unreachable(reason);
-  }
+const abortTable: Readonly<Record<AbortReason, readonly [NotCharged["status"], ErrorCode]>> = {
+  declined: ["declined", "PAYMENT_DECLINED"],
+  // docs/zvt.md 12.2: card complete says so of a sale that it takes for a repeated one.
+  "already-reversed": ["declined", "PAYMENT_DECLINED"],
+  cancelled: ["cancelled", "PAYMENT_CANCELLED"],
+  "customer-timeout": ["cancelled", "CUSTOMER_TIMEOUT"],
+  "terminal-fault": ["failed", "TERMINAL_FAULT"],
+  "wrong-currency": ["failed", "CURRENCY_REFUSED"],
+};
+
+function outcome(
+  status: NotCharged["status"],
+  error: ErrorCode,
+  message: string,
+  terminalCode: string | null = null,
+): NotCharged {
+  return { status, error, message, terminalCode };
 }
 
-/**
- * Judges the worth of a report for an order (docs/design.md 3.4). A terminal that names no currency
- * means the one it was asked for only when that is the euro (docs/zvt.md 4.2).
- */
+/** Judges the worth of a report for an order (docs/design.md 3.4). */
 export function judgeReport(
   order: { readonly amountMinor: number; readonly currencyNumeric: string },
   report: TransactionReport,
@@ -431,4 +369,5 @@ export function judgeReport(
   return agrees ? "agrees" : "disagrees";
 }
 
+/** docs/zvt.md 4.2: a terminal that names no currency means the euro. */
 const EURO = "978";

@@ -21,8 +21,8 @@ export interface PaymentRequest {
   readonly cart: readonly CartLine[];
   readonly customerEmail: string | null;
   readonly customData: Readonly<Record<string, string | number | boolean>>;
-  /** Present in a two-phase sale. */
-  readonly delivery: DeliveryTerms | null;
+  /** Of a two-phase sale, which is answered at the approval and charged when the goods came out. */
+  readonly delivery: { readonly withinSeconds: number } | null;
   readonly warnings: readonly string[];
 }
 
@@ -122,44 +122,30 @@ export interface InDoubtState extends Contradictions {
   readonly phase: "in-doubt";
   readonly why: string;
   readonly last: JudgedReport | null;
-  /**
-   * The terminal's end was heard, and was that nothing was charged: this outcome is the attempt's
-   * when the terminal's storage bears it out (docs/design.md 3.22).
-   */
+  /** The end that was heard: the outcome when the storage bears it out (docs/design.md 3.22). */
   readonly heard?: NotCharged;
-  /**
-   * The order had been told so before the terminal was found to hold the sale of `last`, which can
-   * be that of another order as well (docs/design.md 3.19).
-   */
+  /** The order was told so before the terminal was found to hold the sale (docs/design.md 3.19). */
   readonly told?: NotCharged;
-  /**
-   * Our acknowledgement of the good report may have arrived: the process ended before it could have
-   * written that (docs/design.md 1.3).
-   */
+  /** Our acknowledgement may have arrived, and nobody has written that (docs/design.md 1.3). */
   readonly perhapsTaken?: true;
   /** Of a two-phase sale: what was said about its goods. Missing in attempts of older versions. */
   readonly goods?: Goods | null;
 }
 
-/** The reversal's own write-ahead record, with what the terminal looked like before it. */
-export interface ReversingState {
-  readonly phase: "reversing";
+/** A reversal's own write-ahead record, with what the terminal looked like before it. */
+interface Reversal extends Pick<Contradictions, "tookBefore"> {
   readonly sale: Sale;
   readonly baseline: Baseline;
   readonly last: JudgedReport | null;
-  /** As in a payment. */
-  readonly tookBefore?: true;
 }
 
-export interface ReversalInDoubtState {
+export interface ReversingState extends Reversal {
+  readonly phase: "reversing";
+}
+
+export interface ReversalInDoubtState extends Reversal, Pick<InDoubtState, "perhapsTaken"> {
   readonly phase: "reversal-in-doubt";
-  readonly sale: Sale;
-  readonly baseline: Baseline;
-  readonly last: JudgedReport | null;
   readonly why: string;
-  /** As in a payment. */
-  readonly perhapsTaken?: true;
-  readonly tookBefore?: true;
   /** The terminal's end was heard, and was that nothing was reversed. */
   readonly heardBad?: true;
 }
@@ -185,11 +171,6 @@ export type AttemptPhase = AttemptState["phase"];
 
 /** "payment": the terminal said so at the time; "recovery": it was asked afterwards. */
 export type ChargedBy = "payment" | "recovery" | "operator";
-
-/** A request that is answered at the approval and charged when the goods came out. */
-interface DeliveryTerms {
-  readonly withinSeconds: number;
-}
 
 /**
  * The terminal waits this much longer for the goods than the kiosk may take (docs/design.md 5.12).
@@ -289,6 +270,22 @@ export function tookBefore(
   return took ? { tookBefore: true } : {};
 }
 
+/**
+ * The last report counts (docs/zvt.md 6.2), with one exception: after a good one, whatever it was
+ * worth, a later one cannot make the attempt simply not charged. Then the worse judgement stays and
+ * the terminal's storage decides (docs/design.md 3.4). `isWithheld`: no goods came out.
+ */
+export function nextReport(
+  last: JudgedReport | null,
+  report: TransactionReport,
+  judgement: Judgement,
+  isWithheld = false,
+): JudgedReport {
+  const contradicted = last?.report.good && !report.good && !isWithheld;
+  const worse = contradicted || last?.judgement === "disagrees";
+  return { report, judgement: worse ? "disagrees" : judgement, acknowledged: false };
+}
+
 /** The command of the payment may be running at the terminal. */
 export function isPaying(state: AttemptState): state is SentState {
   return state.phase === "sent";
@@ -314,4 +311,9 @@ export function saleOf(state: AttemptState): Sale | undefined {
 /** The terminal's last word about an attempt whose money moved: of the sale or of its reversal. */
 export function endReportOf(state: AttemptState): TransactionReport | undefined {
   return "report" in state ? state.report : undefined;
+}
+
+/** As {@link endReportOf}; of a reversal whose end is open, the report of the sale. */
+export function lastReportOf(state: AttemptState): TransactionReport | undefined {
+  return endReportOf(state) ?? saleOf(state)?.report;
 }

@@ -36,10 +36,7 @@ interface PhaseRow {
   readonly charged: Charged;
   /** Of the answer; "as ended": Declined, Cancelled or Failed, as the attempt ended. */
   readonly status: PaymentStatus | "as ended";
-  /**
-   * The order once more: begins a new attempt, gets the stored answer, has the terminal asked
-   * first, or is refused with this code.
-   */
+  /** The order once more: a new attempt, the stored answer, a question first, or a refusal. */
   readonly repeat: "begin" | "answer" | "ask" | ErrorCode;
   /** A reversal on the terminal: begins, gets the stored answer, or is refused with this code. */
   readonly reversal: "begin" | "answer" | ErrorCode;
@@ -52,28 +49,31 @@ interface PhaseRow {
    * operator knows what became of the money. null: it has ended.
    */
   readonly open: "running" | "doubt" | null;
-  /** Knowledge that the supervisor must have of it before the order may be put away. */
+  /**
+   * Knowledge that the supervisor must have of it before the order may be put away. "nothing": no
+   * sale of it stands in the terminal, may stand there, or has stood there.
+   */
   readonly archive: "nothing" | "delivery" | "withdrawal" | "never";
-  /** A sale of it stands in the terminal, may stand there, or has stood there. */
-  readonly sold: boolean;
 }
+
+/** A command may be running at the terminal. */
+const running = {
+  charged: "unknown",
+  status: "Unknown",
+  repeat: "ask",
+  reversal: "answer",
+  gateway: "PAYMENT_UNKNOWN",
+  settle: [],
+  open: "running",
+  archive: "never",
+} as const;
 
 /**
  * The one table of phases. Whatever is a property of a phase is a column here, for programs and for
  * statements of the journal alike. How a phase is left is said by the machines.
  */
 export const phaseTable = {
-  sent: {
-    charged: "unknown",
-    status: "Unknown",
-    repeat: "ask",
-    reversal: "answer",
-    gateway: "PAYMENT_UNKNOWN",
-    settle: [],
-    open: "running",
-    archive: "never",
-    sold: true,
-  },
+  sent: running,
   charged: {
     charged: "yes",
     status: "Success",
@@ -83,7 +83,6 @@ export const phaseTable = {
     settle: [],
     open: null,
     archive: "delivery",
-    sold: true,
   },
   "not-charged": {
     charged: "no",
@@ -94,41 +93,10 @@ export const phaseTable = {
     settle: [],
     open: null,
     archive: "nothing",
-    sold: false,
   },
-  "in-doubt": {
-    charged: "unknown",
-    status: "Unknown",
-    repeat: "ask",
-    reversal: "answer",
-    gateway: "PAYMENT_UNKNOWN",
-    settle: ["charged", "not-charged"],
-    open: "doubt",
-    archive: "never",
-    sold: true,
-  },
-  reversing: {
-    charged: "unknown",
-    status: "Unknown",
-    repeat: "ask",
-    reversal: "answer",
-    gateway: "PAYMENT_UNKNOWN",
-    settle: [],
-    open: "running",
-    archive: "never",
-    sold: true,
-  },
-  "reversal-in-doubt": {
-    charged: "unknown",
-    status: "Unknown",
-    repeat: "ask",
-    reversal: "answer",
-    gateway: "PAYMENT_UNKNOWN",
-    settle: ["charged", "reversed"],
-    open: "doubt",
-    archive: "never",
-    sold: true,
-  },
+  "in-doubt": { ...running, settle: ["charged", "not-charged"], open: "doubt" },
+  reversing: running,
+  "reversal-in-doubt": { ...running, settle: ["charged", "reversed"], open: "doubt" },
   reversed: {
     charged: "no",
     status: "Reversed",
@@ -138,7 +106,6 @@ export const phaseTable = {
     settle: [],
     open: null,
     archive: "withdrawal",
-    sold: true,
   },
 } as const satisfies Record<AttemptPhase, PhaseRow>;
 
@@ -177,20 +144,19 @@ export function rowOf(attempt: Attempt): PhaseRow {
   return { ...phaseTable[attempt.state.phase], ...(variant && variantTable[variant]) };
 }
 
+const returnVariants = {
+  none: undefined,
+  open: "return-open",
+  part: "part-returned",
+  all: "returned",
+} as const;
+
 function variantOf(attempt: Attempt): Variant | undefined {
   const { state } = attempt;
   if (isApproved(state)) return "approved";
-  const returned = returnVariantOf(attempt);
+  const returned = isCharged(state) ? returnVariants[returnOf(attempt)] : undefined;
   if (returned || !("settled" in state) || state.settled?.corrected !== false) return returned;
   return isCharged(state) ? "settled charged" : "settled not-charged";
-}
-
-function returnVariantOf(attempt: Attempt): Variant | undefined {
-  const { state } = attempt;
-  if (state.phase !== variantTable.returned.of) return undefined;
-  return (
-    { none: undefined, open: "return-open", part: "part-returned", all: "returned" } as const
-  )[returnOf(attempt)];
 }
 
 /** Whether the money of an attempt moved, as far as is known. */

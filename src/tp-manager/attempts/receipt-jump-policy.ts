@@ -1,5 +1,5 @@
 import { missingBetween, numbersOf, receiptNumberOf } from "./receipt-number-policy.ts";
-import type { LedgerEntry, ReceiptJump } from "./reconciliation.ts";
+import type { JumpBody, LedgerEntry } from "./reconciliation.ts";
 import { suspectOf } from "./suspect-policy.ts";
 
 /**
@@ -14,11 +14,8 @@ const UNCHARGED_MIN = 3;
 /** So many attempts before a sale say how the terminal counts. */
 export const LOOKED_BACK = 200;
 
-/**
- * `entries` are those up to a sale that has just been charged, which is the last one, in the order
- * they were begun.
- */
-export function judgeJump(entries: readonly LedgerEntry[]): ReceiptJump | undefined {
+/** `entries`: in the order they were begun, up to a sale that has just been charged. */
+export function judgeJump(entries: readonly LedgerEntry[]): JumpBody | undefined {
   const sale = entries.at(-1);
   if (!sale || receiptNumberOf(sale.receiptNumber) === null) return undefined;
   const former = entries.slice(0, -1).findLastIndex(isNumbered);
@@ -26,15 +23,12 @@ export function judgeJump(entries: readonly LedgerEntry[]): ReceiptJump | undefi
   // An end of day may number its own receipt, or begin anew.
   if (!before || before.afterClosing !== sale.afterClosing) return undefined;
   const given = new Set(entries.flatMap(numbersOf));
-  const missing = missingBetween(
-    receiptNumberOf(before.receiptNumber),
-    receiptNumberOf(sale.receiptNumber),
-    given,
-  );
+  const missing = missingOf(before, sale, given);
   const between = entries.slice(former + 1, -1).filter(isUncharged);
   if (missing === 0 || missing > between.length) return undefined;
   if (!countsSalesOnly(entries.slice(0, former + 1), given)) return undefined;
   return {
+    kind: "receipt-jump",
     from: before.receiptNumber ?? "",
     to: sale.receiptNumber ?? "",
     missing,
@@ -52,14 +46,17 @@ function countsSalesOnly(entries: readonly LedgerEntry[], given: ReadonlySet<num
     if (isUncharged(entry)) waiting += 1;
     if (!isNumbered(entry)) continue;
     if (before?.afterClosing === entry.afterClosing) {
-      const numbers = [before, entry].map(({ receiptNumber }) => receiptNumberOf(receiptNumber));
-      if (missingBetween(numbers[0] ?? null, numbers[1] ?? null, given) > 0) return false;
+      if (missingOf(before, entry, given) > 0) return false;
       uncharged += waiting;
     }
     waiting = 0;
     before = entry;
   }
   return uncharged >= UNCHARGED_MIN;
+}
+
+function missingOf(a: LedgerEntry, b: LedgerEntry, given: ReadonlySet<number>): number {
+  return missingBetween(receiptNumberOf(a.receiptNumber), receiptNumberOf(b.receiptNumber), given);
 }
 
 function isNumbered({ chargedMinor, receiptNumber }: LedgerEntry): boolean {

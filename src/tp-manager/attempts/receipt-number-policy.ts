@@ -1,10 +1,7 @@
 import { RECEIPT_MAX } from "../matching/comparison.ts";
 import type { LedgerEntry } from "./reconciliation.ts";
 
-/**
- * Arithmetic of receipt numbers: they count from 1 to {@link RECEIPT_MAX} and begin again.
- * Pure.
- */
+/** Receipt numbers count from 1 to {@link RECEIPT_MAX} and begin again. Pure. */
 
 /** null for what is no such number: absent, zero, not digits. */
 export function receiptNumberOf(text: string | null): number | null {
@@ -16,11 +13,6 @@ export function receiptNumberOf(text: string | null): number | null {
 /** The number that a terminal gives after this one. */
 export function nextReceipt(number: number): number {
   return (number % RECEIPT_MAX) + 1;
-}
-
-/** Whether a number lies in a range, which may reach beyond the greatest number. */
-export function isInReceipts(number: number, from: number, to: number): boolean {
-  return receiptSteps(from, number) <= receiptSteps(from, to);
 }
 
 /** The number before this one. */

@@ -2,14 +2,19 @@ import { sameTerminal } from "../matching/comparison.ts";
 import type { ClosingTotals, TerminalIdentity } from "../terminal/terminal.ts";
 import {
   formerReceipt,
-  isInReceipts,
   missingBetween,
   nextReceipt,
   numbersOf,
   receiptNumberOf,
   receiptSteps,
 } from "./receipt-number-policy.ts";
-import type { ClosingVerdict, LedgerEntry, PlacedEntry } from "./reconciliation.ts";
+import type {
+  ClosingPeriod,
+  ClosingRow,
+  ClosingVerdict,
+  LedgerEntry,
+  PlacedEntry,
+} from "./reconciliation.ts";
 import { explained, isCounted } from "./suspect-policy.ts";
 
 /**
@@ -18,44 +23,27 @@ import { explained, isCounted } from "./suspect-policy.ts";
  * is compared: a false alarm about money would soon be read by nobody.
  */
 
-/** An earlier end of day that may have closed something, or an end of day that was not heard. */
-interface EarlierClosing {
-  readonly id: number;
-  /** undefined: it told none, or its end was not heard. */
-  readonly totals: ClosingTotals | undefined;
-  /** null where an older version did not keep it. */
-  readonly identity: TerminalIdentity | null;
-}
-
-interface Closing {
-  readonly totals: ClosingTotals | undefined;
-  readonly identity: TerminalIdentity;
-  /** TERMINAL_SHARED: others are paid at it too. */
-  readonly isShared: boolean;
-  /** Newest first. */
-  readonly earlier: readonly EarlierClosing[];
-  /** Attempts since the oldest of these, in the order they were begun. */
-  readonly entries: readonly LedgerEntry[];
-  /** Attempts of that time may be in an archive that does not know when they were. */
-  readonly isCutOff: boolean;
-}
-
-export function compareClosing(closing: Closing): ClosingVerdict {
+/** `totals`: those that the period's end of day told. `isShared`: TERMINAL_SHARED. */
+export function compareClosing(
+  period: ClosingPeriod,
+  totals: ClosingTotals | undefined,
+  isShared: boolean,
+): ClosingVerdict {
   const no = (because: string): ClosingVerdict => ({ result: "not-comparable", because });
-  const { totals, isShared, entries } = closing;
+  const { identity } = period.closing;
+  if (!identity) return no("an older version ran it");
   if (isShared) return no("the terminal is shared with others (TERMINAL_SHARED)");
   if (!totals) return no("the terminal told no totals");
   if (totals.sumMinor === null) return no("the terminal told two sums that differ");
-  if (closing.isCutOff) return no("sales of that time may be in the archive of an older version");
-  const compared = comparedEntries(closing, totals);
+  if (period.isCutOff) return no("sales of that time may be in the archive of an older version");
+  const compared = comparedEntries(period, identity, totals);
   if (typeof compared === "string") return no(compared);
-  const other = compared.find((entry) => isElsewhere(entry, closing.identity));
-  if (other) return no("another terminal was used since the last end of day");
-  const currencies = new Set(
-    compared.filter(({ wasSent }) => wasSent).map(({ currency }) => currency),
-  );
+  const sent = compared.filter(({ wasSent }) => wasSent);
+  const isElsewhere = sent.some((one) => one.identity && !sameTerminal(one.identity, identity));
+  if (isElsewhere) return no("another terminal was used since the last end of day");
+  const currencies = new Set(sent.map(({ currency }) => currency));
   if (currencies.size > 1) return no("sales in more than one currency: totals name none");
-  return verdict(compared, totals, totals.sumMinor, entries);
+  return verdict(compared, totals, totals.sumMinor, period.entries);
 }
 
 function verdict(
@@ -88,13 +76,10 @@ function verdict(
   return { result: "differs", because, ...facts, suspects, isSole };
 }
 
-function isElsewhere({ identity, wasSent }: LedgerEntry, here: TerminalIdentity): boolean {
-  return wasSent && identity !== null && !sameTerminal(identity, here);
-}
-
 /** The attempts that the totals are about; in words, why that cannot be said. */
 function comparedEntries(
-  { earlier, entries, identity }: Closing,
+  { earlier, entries }: ClosingPeriod,
+  identity: TerminalIdentity,
   { receiptFrom, receiptTo }: ClosingTotals,
 ): readonly LedgerEntry[] | string {
   const from = receiptNumberOf(receiptFrom);
@@ -116,21 +101,14 @@ function comparedEntries(
   return beginningWith(since, from, to) ?? "the receipt numbers do not join our last end of day";
 }
 
-interface Boundary {
-  readonly id: number;
-  joins(from: number): boolean;
-}
-
 /**
  * Ends of day behind which a range may begin, newest first. The last number before one is what it
  * told itself, or that of the last sale before it, when its end was not heard.
  */
-function boundariesOf(
-  earlier: readonly EarlierClosing[],
-  entries: readonly LedgerEntry[],
-): Boundary[] {
+function boundariesOf(earlier: readonly ClosingRow[], entries: readonly LedgerEntry[]) {
   let lastNumber: number | null = null;
-  const oldestFirst = earlier.toReversed().map(({ id, totals }, index, all): Boundary => {
+  const oldestFirst = earlier.toReversed().map(({ id, end }, index, all) => {
+    const totals = end?.end === "completed" ? end.totals : undefined;
     const before = all[index - 1]?.id ?? 0;
     const numbers = entries
       .filter(({ afterClosing }) => afterClosing >= before && afterClosing < id)
@@ -139,7 +117,7 @@ function boundariesOf(
     const after = lastNumber === null ? null : nextReceipt(lastNumber);
     // A terminal that began with 1 then and begins with 1 now counts anew after each end of day.
     const restarts = receiptNumberOf(totals?.receiptFrom ?? null) === 1;
-    return { id, joins: (from) => from === after || (restarts && from === 1) };
+    return { id, joins: (from: number) => from === after || (restarts && from === 1) };
   });
   return oldestFirst.toReversed();
 }
@@ -160,10 +138,9 @@ function greatest(before: number | null, numbers: readonly number[]): number | n
  */
 function areInside(entries: readonly LedgerEntry[], from: number, to: number): boolean {
   const numbers = entries.flatMap(({ receiptNumber }) => receiptNumberOf(receiptNumber) ?? []);
-  return (
-    new Set(numbers).size === numbers.length &&
-    numbers.every((number) => isInReceipts(number, from, to))
-  );
+  const reach = receiptSteps(from, to);
+  const isUnique = new Set(numbers).size === numbers.length;
+  return isUnique && numbers.every((number) => receiptSteps(from, number) <= reach);
 }
 
 /**

@@ -1,12 +1,9 @@
 import type { Charged } from "../../shared/error-row.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
-import type { ChargedBy, NotCharged, Suspicion } from "./payment.ts";
+import type { NotCharged, Suspicion } from "./payment.ts";
 
-/**
- * One attempt as a comparison with the terminal and the gateway needs it (docs/design.md 3.18);
- * attempts of the archive have it too. Amounts are integers in minor units.
- */
+/** One attempt as a comparison needs it, also of the archive (docs/design.md 3.18). */
 export interface LedgerEntry {
   readonly transactionId: string;
   readonly orderId: string;
@@ -16,7 +13,6 @@ export interface LedgerEntry {
   readonly charged: Charged;
   /** As it was told when nothing was charged. */
   readonly told: NotCharged["status"] | null;
-  readonly by: ChargedBy | null;
   /** The command may have left. */
   readonly wasSent: boolean;
   readonly amountMinor: number;
@@ -72,20 +68,23 @@ export interface CountAndSum {
 /** The totals of one end of day beside the journal. */
 export type ClosingVerdict =
   | { readonly result: "not-comparable"; readonly because: string }
-  | {
-      readonly result: "agrees" | "differs";
-      readonly because: string;
-      readonly currency: string;
-      readonly exponent: number;
-      readonly terminal: CountAndSum;
-      readonly journal: CountAndSum;
-      /** The terminal's sum less the journal's. */
-      readonly differenceMinor: number;
-      /** Orders that could be the difference; empty when none fits. */
-      readonly suspects: readonly Suspect[];
-      /** Exactly one explanation fits: it is these orders together. */
-      readonly isSole: boolean;
-    };
+  | Difference;
+
+/** The two sums, which can agree. */
+export interface Difference {
+  readonly result: "agrees" | "differs";
+  readonly because: string;
+  readonly currency: string;
+  readonly exponent: number;
+  readonly terminal: CountAndSum;
+  readonly journal: CountAndSum;
+  /** The terminal's sum less the journal's. */
+  readonly differenceMinor: number;
+  /** Orders that could be the difference; empty when none fits. */
+  readonly suspects: readonly Suspect[];
+  /** Exactly one explanation fits: it is these orders together. */
+  readonly isSole: boolean;
+}
 
 /** How much of the charged sales the gateway has, of one currency. */
 export interface DeliveredSums {
@@ -121,7 +120,8 @@ export interface CardSum {
 }
 
 /** A number that was given between two sales of ours, to none that we know. */
-export interface ReceiptJump {
+export interface JumpBody {
+  readonly kind: "receipt-jump";
   readonly from: string;
   readonly to: string;
   readonly missing: number;
@@ -137,17 +137,11 @@ export interface ClosingBody {
   readonly cards: { readonly terminal: readonly CardSum[]; readonly journal: readonly CardSum[] };
 }
 
-export interface JumpBody extends ReceiptJump {
-  readonly kind: "receipt-jump";
-}
-
-/** "jump": numbers are missing. "refuted": they are, and an end of day agreed all the same. */
-type ReconciliationResult = ClosingVerdict["result"] | "jump" | "refuted";
-
 export interface Reconciliation {
   readonly id: number;
   readonly atMs: number;
-  readonly result: ReconciliationResult;
+  /** "jump": numbers are missing. "refuted": they are, and an end of day agreed all the same. */
+  readonly result: ClosingVerdict["result"] | "jump" | "refuted";
   readonly body: ClosingBody | JumpBody;
 }
 

@@ -23,10 +23,7 @@ export interface ReturnStore {
    * part was returned, can no longer become "reversing".
    */
   reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean;
-  /**
-   * The gateway's word about a reserved return: how much of the order has gone back in all, or null
-   * when nothing happened.
-   */
+  /** The gateway's word: what has gone back of the order in all; null: nothing happened. */
   endReturn(
     transactionId: string,
     open: OpenReturn,
@@ -40,10 +37,7 @@ export interface ReturnStore {
   neverAsked(transactionId: string, idempotencyKey: string): boolean;
   /** Attempts with a reserved return whose end is not known, oldest first. */
   openReturns(): Attempt[];
-  /**
-   * Orders whose money went back both ways and of whom that was not told: the program ended, or the
-   * disk was full, between the reversal's end and its alarm.
-   */
+  /** Orders whose money went back both ways, when the alarm about it did not get to the disk. */
   untoldTwice(): Attempt[];
   /** How far the gateway's notifications of returned money are known here; 0: none. */
   returnsSeen(): number;

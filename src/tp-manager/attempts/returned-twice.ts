@@ -5,10 +5,7 @@ import { type Attempt, isReversed } from "./payment.ts";
 /** The alarm about {@link isReturnedTwice}. */
 export const RETURNED_TWICE = "returned-twice";
 
-/**
- * The terminal has reversed the sale, and money of the order went back by way of the gateway or the
- * bank as well (docs/design.md 3.7).
- */
+/** Reversed at the terminal, and returned at the gateway or the bank too (docs/design.md 3.7). */
 export function isReturnedTwice({ state, returnedSome }: Attempt): boolean {
   return isReversed(state) && returnedSome;
 }

@@ -6,6 +6,7 @@ import {
   type ChargedState,
   type JudgedReport,
   type Judgement,
+  nextReport,
   type ReversalInDoubtState,
   type ReversingState,
   tookBefore,
@@ -80,16 +81,6 @@ function advanceReversing(state: ReversingState, input: AttemptInput): AttemptSt
     default:
       throw impossible(state, input);
   }
-}
-
-/** As in a payment: what was once good cannot simply become not good. */
-function nextReport(
-  last: JudgedReport | null,
-  report: TransactionReport,
-  judgement: Judgement,
-): JudgedReport {
-  const worse = (last?.report.good && !report.good) || last?.judgement === "disagrees";
-  return { report, judgement: worse ? "disagrees" : judgement, acknowledged: false };
 }
 
 function endOf(state: ReversingState, end: PaymentEnd): AttemptState {

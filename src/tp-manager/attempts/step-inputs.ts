@@ -5,9 +5,8 @@ import {
   type AttemptState,
   type AttemptStep,
   type Detail,
-  endReportOf,
+  lastReportOf,
   type PaymentRequest,
-  saleOf,
 } from "./payment.ts";
 
 /** The attempt that a step belongs to. */
@@ -57,8 +56,7 @@ function foundIn({ observation }: Detail, at: StepPlace): TransactionReport {
 }
 
 function finalReport({ final, request }: StepPlace): TransactionReport {
-  const bare = bareReport(request.currency, request.amountMinor);
-  return endReportOf(final) ?? saleOf(final)?.report ?? bare;
+  return lastReportOf(final) ?? bareReport(request.currency, request.amountMinor);
 }
 
 /** A baseline that was not kept. */

@@ -15,14 +15,8 @@ export interface StoreDoubt {
   readonly ofNoOrder: readonly TransactionReport[];
 }
 
-/**
- * How long a doubt lasts at least: a kiosk repeats an order of the same day, and not one of the day
- * before. An end of day says nothing about that.
- */
+/** A doubt lasts so long at least: a kiosk repeats orders of the same day. */
 export const DOUBT_MIN_MS = 24 * 3_600_000;
-
-/** The end of a doubt: nobody asks for an order of before any more, or a word. */
-export type DoubtEnd = "end-of-day" | "operator";
 
 /**
  * The journal's doubt about itself (docs/design.md 3.17). The doubt ends when an end of day
@@ -51,12 +45,10 @@ export interface DoubtStore {
    * it asked for that amount.
    */
   tookBackLater(report: TransactionReport): boolean;
-  /** Anything was paid here, or tried, so that an unknown sale of the terminal says something. */
-  hasAttempts(): boolean;
   /** A reversal counts as known from then on, and holds nothing up. */
   addOfNoOrder(report: TransactionReport): void;
-  /** false: none was open. */
-  end(by: DoubtEnd, atMs: number): boolean;
+  /** false: none was open. "end-of-day": nobody asks for an order of before any more. */
+  end(by: "end-of-day" | "operator", atMs: number): boolean;
 }
 
 export interface TakenPage {

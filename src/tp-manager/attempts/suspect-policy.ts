@@ -1,21 +1,13 @@
-import type { LedgerEntry, PlacedEntry, Suspect } from "./reconciliation.ts";
+import type { Difference, LedgerEntry, PlacedEntry, Suspect } from "./reconciliation.ts";
 
-/**
- * Which orders a difference between the terminal and the journal could be (docs/design.md 3.18).
- * Pure.
- */
+/** Orders that a difference between terminal and journal could be (docs/design.md 3.18). Pure. */
 
-/** More orders than these together explain a difference only by chance. */
-const TOGETHER_MAX = 3;
+/** More than three orders together explain a difference only by chance. */
+const sizes = [1, 2, 3];
 /** Three of many give too many sums to try. */
 const TRIPLES_AMONG = 60;
 const PAIRS_AMONG = 500;
 const NAMED_MAX = 20;
-
-interface Explained {
-  readonly suspects: readonly Suspect[];
-  readonly isSole: boolean;
-}
 
 /** Charged and not taken back at the terminal: what its totals should have. */
 export function isCounted({ charged, chargedMinor }: LedgerEntry): boolean {
@@ -31,16 +23,12 @@ export function explained(
   differenceMinor: number,
   count: number | null,
   all: readonly LedgerEntry[],
-): Explained {
+): Pick<Difference, "suspects" | "isSole"> {
   const candidates = compared
     .filter((entry) => entry.wasSent && isCounted(entry) === differenceMinor < 0)
     .flatMap((entry) => amountsOf(entry).map((amountMinor) => ({ entry, amountMinor })));
-  const sizes = [1, 2, 3].slice(0, TOGETHER_MAX);
-  const bySize = [
-    ...sizes.filter((size) => size === count),
-    ...sizes.filter((size) => size !== count),
-  ];
-  for (const size of bySize) {
+  const likelyFirst = sizes.toSorted((a, b) => Number(b === count) - Number(a === count));
+  for (const size of likelyFirst) {
     const found = sets(candidates, Math.abs(differenceMinor), size);
     if (found.length === 0) continue;
     const best = mostLikely(found);
@@ -75,19 +63,15 @@ function sets(candidates: readonly Candidate[], sumMinor: number, size: number):
 
 /** Those where numbers are missing; among them those of which nothing certain was told. */
 function mostLikely(found: readonly Candidate[][]): readonly Candidate[][] {
-  const narrowed = (
-    kept: readonly Candidate[][],
-    isLikely: (entry: PlacedEntry) => boolean,
-  ): readonly Candidate[][] => {
+  const signs: ReadonlyArray<(entry: PlacedEntry) => boolean> = [
+    ({ isInGap }) => isInGap,
+    ({ told }) => told !== "declined",
+    ({ charged }) => charged === "unknown",
+  ];
+  return signs.reduce((kept, isLikely) => {
     const likely = kept.filter((set) => set.every(({ entry }) => isLikely(entry)));
     return likely.length > 0 ? likely : kept;
-  };
-  const isUnknown = ({ charged }: LedgerEntry): boolean => charged === "unknown";
-  const inGaps = narrowed(found, ({ isInGap }) => isInGap);
-  return narrowed(
-    narrowed(inGaps, (entry) => entry.told !== "declined"),
-    isUnknown,
-  );
+  }, found);
 }
 
 export function suspectOf({ entry, amountMinor }: Candidate, all: readonly LedgerEntry[]): Suspect {

@@ -5,7 +5,11 @@ import type { Transaction } from "../../shared/transaction.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import { bareReport } from "./bare-report.ts";
 import { type AttemptState, type OpenReturn, type PaymentRequest, saleOf } from "./payment.ts";
-import { TAKEN_OVER } from "./request-warnings.ts";
+
+/** Stands in the place of what the supervisor does not have; a page tells it by name. */
+export const TAKEN_OVER =
+  "the order was taken over from the supervisor after the journal was lost: " +
+  "ticket, basket and parts of the receipt are gone";
 
 /**
  * Attempts made from what the supervisor knows, for a journal that was lost or restored
@@ -40,10 +44,7 @@ function stateTakenOver({ transaction, reversed }: KnownEnd): AttemptState {
   return { phase: "reversed", sale, report: bareReport(currency, transaction.amountMinor) };
 }
 
-/**
- * The state of an attempt as the supervisor knows it. An older record that knows less gives way.
- * undefined: the record knows as much.
- */
+/** The supervisor's state where the record knows less; undefined: it knows as much. */
 export function newerState(
   record: AttemptState | undefined,
   known: KnownEnd,

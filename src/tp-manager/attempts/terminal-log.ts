@@ -5,25 +5,19 @@ import type {
 } from "../terminal/terminal.ts";
 
 /** Findings about an unmatched transaction. */
-export const unmatchedFindings = ["held", "reversed", "gone", "known", "unclear"] as const;
-export type UnmatchedFinding =
+export const unmatchedFindings = [
   /** The terminal has it stored as a sale: a card was charged, nobody knows for whom. */
-  | "held"
+  "held",
   /** The terminal's last transaction is its reversal. */
-  | "reversed"
+  "reversed",
   /** The result is not the terminal's last transaction, and nothing was sold or closed since. */
-  | "gone"
+  "gone",
   /** The result is the sale of an order. */
-  | "known"
+  "known",
   /** The terminal does not tell, or something was sold or closed since. */
-  | "unclear";
-
-/** An end of day as it was asked for and as it ended; null while its end is not known. */
-export interface TelecollectionRow {
-  readonly id: number;
-  readonly startedAtMs: number;
-  readonly result: TelecollectionEnd | null;
-}
+  "unclear",
+] as const;
+export type UnmatchedFinding = (typeof unmatchedFindings)[number];
 
 /** An unmatched transaction (docs/matching.md), masked. */
 export interface UnmatchedRow {
@@ -64,16 +58,10 @@ export interface TerminalLog {
   endTelecollection(id: number, atMs: number, result: TelecollectionEnd): void;
   /** When ends of day were begun that the terminal demanded, oldest first, epoch milliseconds. */
   demandedTelecollections(sinceMs: number): number[];
-  /**
-   * The newest end of day that may have been carried out since the attempt was begun; at or after
-   * `atMs` when the journal does not know the order of the two.
-   */
-  telecollectionSince(atMs: number, transactionId?: string): TelecollectionRow | undefined;
+  /** An end of day may have run since the attempt; by `atMs` where their order is not known. */
+  wasClosedSince(atMs: number, transactionId: string): boolean;
 
-  /**
-   * An unmatched transaction, before anything is made of it. undefined: the newest one is
-   * the same and is still asked about, or was found in the terminal.
-   */
+  /** Before anything is made of it. undefined: the newest is the same, and open or held. */
   keepUnmatched(seen: Omit<UnmatchedRow, "id">): number | undefined;
   /** Not yet asked about, oldest first. */
   openUnmatched(): UnmatchedRow[];

@@ -17,7 +17,7 @@ import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 interface CorrectionParts {
   readonly attempts: AttemptStore;
   readonly records: Pick<RecordStore, "sharingTrace">;
-  readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "wasUnmatchedSince">;
+  readonly terminalLog: Pick<TerminalLog, "wasClosedSince" | "wasUnmatchedSince">;
   readonly clock: Clock;
   readonly log: Logger;
   /** Called when an attempt has become charged or reversed, so that it is handed over. */
@@ -123,7 +123,7 @@ export class Corrections {
       return false;
     }
     if (now.last.kind !== "transaction" || !givesBack(state.report, now.last.report)) return false;
-    if (terminalLog.telecollectionSince(startedAtMs, transactionId)) return false;
+    if (terminalLog.wasClosedSince(startedAtMs, transactionId)) return false;
     // In a time that the journal has lost its traces may have begun again.
     if (attempts.nextCommand(transactionId) === lostSince) return false;
     const since = attempts.since(transactionId);

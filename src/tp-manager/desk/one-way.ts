@@ -1,9 +1,7 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
-import { canHaveLeft } from "../attempts/never-sent.ts";
-import { newestAttempts } from "../attempts/newest-attempts.ts";
+import { type AttemptStore, canHaveLeft, newestAttempts } from "../attempts/attempt-store.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
 import { namesOurs, referenceOf } from "../attempts/reference-policy.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";

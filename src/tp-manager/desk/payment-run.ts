@@ -1,8 +1,7 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Timer } from "../../shared/time.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
+import { type AttemptStore, newestAttempts } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
-import { newestAttempts } from "../attempts/newest-attempts.ts";
 import {
   type Attempt,
   goodsWindowSeconds,

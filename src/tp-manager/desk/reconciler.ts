@@ -11,6 +11,7 @@ import type {
   ClosingBody,
   ClosingPeriod,
   ClosingVerdict,
+  Difference,
   LedgerEntry,
   Reconciliation,
   ReconciliationStore,
@@ -72,16 +73,15 @@ export class Reconciler {
 
   #judgeJump(transactionId: string): void {
     const { reconciliations, clock, log } = this.#parts;
-    const jump = judgeJump(reconciliations.entriesUpTo(transactionId, LOOKED_BACK));
-    if (!jump || reconciliations.hasRefutedJump()) return;
+    const body = judgeJump(reconciliations.entriesUpTo(transactionId, LOOKED_BACK));
+    if (!body || reconciliations.hasRefutedJump()) return;
     const atMs = clock.now();
-    const body = { kind: "receipt-jump", ...jump } as const;
-    const suspicions = suspicionsOf(jump.suspects, "number-missing", atMs);
+    const suspicions = suspicionsOf(body.suspects, "number-missing", atMs);
     reconciliations.keep({ atMs, closingId: null, result: "jump", body }, suspicions);
     log.error(
-      { alarm: "receipt-number-missing", ...aboutOne(jump.suspects) },
-      `the terminal gave no known sale a number between receipts ${jump.from} and ${jump.to}: ` +
-        `look there for ${namesOf(jump.suspects)}, told as not charged`,
+      { alarm: "receipt-number-missing", ...aboutOne(body.suspects) },
+      `the terminal gave no known sale a number between receipts ${body.from} and ${body.to}: ` +
+        `look there for ${namesOf(body.suspects)}, told as not charged`,
     );
   }
 
@@ -91,7 +91,8 @@ export class Reconciler {
     if (!period) return undefined;
     const { closing, entries } = period;
     if (closing.end?.end !== "completed") return undefined;
-    const terminal = this.#terminalVerdict(period, closing.end);
+    const { totals } = closing.end;
+    const terminal = compareClosing(period, totals, this.#parts.terminalShared);
     const body = bodyOf(period, closing.end, terminal);
     const atMs = clock.now();
     const isFaulty = terminal.result === "differs" || body.gateway.faults.length > 0;
@@ -104,23 +105,6 @@ export class Reconciler {
     }
     this.#tell(record, body);
     return record;
-  }
-
-  #terminalVerdict(
-    { closing, earlier, entries, isCutOff }: ClosingPeriod,
-    end: Completed,
-  ): ClosingVerdict {
-    if (!closing.identity) return { result: "not-comparable", because: "an older version ran it" };
-    return compareClosing({
-      totals: end.totals,
-      identity: closing.identity,
-      isShared: this.#parts.terminalShared,
-      earlier: earlier.map(({ id, end: its, identity }) => {
-        return { id, identity, totals: its?.end === "completed" ? its.totals : undefined };
-      }),
-      entries,
-      isCutOff,
-    });
   }
 
   #tell({ id, atMs }: Reconciliation, { terminal, gateway }: ClosingBody): void {
@@ -154,7 +138,6 @@ export class Reconciler {
 }
 
 type Completed = Extract<TelecollectionEnd, { end: "completed" }>;
-type Difference = Exclude<ClosingVerdict, { result: "not-comparable" }>;
 
 function bodyOf(
   { entries, earlier }: ClosingPeriod,

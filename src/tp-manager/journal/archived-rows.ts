@@ -1,10 +1,9 @@
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { type Currency, majorOf } from "../../shared/money.ts";
 import type { ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
-import { type KeptEnd, returnedOfKept, stateOfKept } from "../attempts/kept-end.ts";
+import { ARCHIVED, type KeptEnd, returnedOfKept, stateOfKept } from "../attempts/kept-end.ts";
 import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
 import type { KeptLedger } from "../attempts/reconciliation.ts";
-import { ARCHIVED } from "../attempts/request-warnings.ts";
 import { type Listings, listings, phaseIn } from "./attempt-columns.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
 

@@ -49,6 +49,11 @@ export function returnedOf(row: Row): number {
 /** {@link returnedOf} inside a statement. */
 export const returnedSql = "max(returned_minor, notified_return_minor)";
 
+/** The number of an order's next attempt; `order` is an expression for its id. */
+export const nextNumber = (order: string): string => `(SELECT coalesce(max(number), 0) + 1 FROM
+  (SELECT number, order_id FROM attempt UNION ALL
+   SELECT number, order_id FROM archived_order) WHERE order_id = ${order})`;
+
 /** The journal reads only what it wrote itself; a newer schema is refused at opening. */
 export function readJson<T>(value: SQLInputValue | undefined): T {
   return JSON.parse(String(value)) as T;
@@ -81,7 +86,7 @@ export function phaseIn(fits: Parameters<typeof phasesWith>[0], column = "phase"
 }
 
 /** Words of an index: without them SQLite does not use the index of what may have been a sale. */
-const [unsold = ""] = phasesWith(({ sold }) => !sold);
+const [unsold = ""] = phasesWith(({ archive }) => archive === "nothing");
 /** Nothing of the attempt can ever have been a sale. */
 export const neverSold = `phase = '${unsold}'`;
 /** As in the index of answers that nobody has read, and of attempts that may be a sale. */

@@ -2,7 +2,13 @@ import { isDeepStrictEqual } from "node:util";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { NoteStep } from "../attempts/attempt-event.ts";
-import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
+import type {
+  AttemptStore,
+  ListedAttempt,
+  ListPage,
+  ReportedResult,
+  SinceSale,
+} from "../attempts/attempt-store.ts";
 import {
   type Attempt,
   type AttemptState,
@@ -15,7 +21,6 @@ import {
 } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
 import { phaseTable } from "../attempts/phase-table.ts";
-import type { ReportedResult, SinceSale } from "../attempts/since-sale.ts";
 import { REVERSAL_BEGINS, reportSteps } from "../attempts/steps.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { ArchivedRows } from "./archived-rows.ts";
@@ -24,6 +29,7 @@ import {
   endedStatuses,
   type Listings,
   listings,
+  nextNumber,
   phaseIn,
   readAttempt,
   readJson,
@@ -55,10 +61,7 @@ const texts = {
   insert: `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency,
       generated_id, phase, request, state, baseline, started_at_ms, ended_at_ms,
       after_telecollection)
-    VALUES (?1, ?2, (SELECT coalesce(max(number), 0) + 1 FROM
-        (SELECT number, order_id FROM attempt UNION ALL
-         SELECT number, order_id FROM archived_order) WHERE order_id = ?2),
-      ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
+    VALUES (?1, ?2, ${nextNumber("?2")}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
       (SELECT coalesce(max(id), 0) FROM telecollection))
     RETURNING number, rowid AS position`,
   update: `UPDATE attempt SET phase = ?, state = ?, ticket = coalesce(?, ticket), ended_at_ms = ?,

@@ -1,11 +1,10 @@
 import type { KnownOrder } from "../../shared/ipc/contract.ts";
 import { eventAt, stepOf } from "../attempts/attempt-event.ts";
-import { canHaveLeft } from "../attempts/never-sent.ts";
+import { canHaveLeft } from "../attempts/attempt-store.ts";
 import { type Attempt, isCharged, isReversed, saleOf } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
 import {
   DOUBT_MIN_MS,
-  type DoubtEnd,
   type DoubtStore,
   type StoreDoubt,
   type TakenPage,
@@ -15,43 +14,40 @@ import { compareReports, sameTerminal } from "../matching/comparison.ts";
 import { canHaveBeenTakenBack } from "../matching/doubt.ts";
 import type { KnownRecord, RecordStore } from "../matching/journal-view.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
-import { readJson } from "./attempt-columns.ts";
+import { nextNumber, readJson } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
 import type { EventRows } from "./event-rows.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
+import { closings, mayHaveClosed } from "./terminal-rows.ts";
+
+/** The first row of now on. */
+const nextAttempt = "(SELECT coalesce(max(rowid), 0) + 1 FROM attempt)";
+const nextClosing = "(SELECT coalesce(max(id), 0) + 1 FROM telecollection)";
 
 const texts = {
   open: "SELECT * FROM store_doubt WHERE ended_at_ms IS NULL ORDER BY id LIMIT 1",
   all: "SELECT unmatched FROM store_doubt",
   // An end of day that was begun after the doubt has closed what the terminal had stored before.
-  closed: `SELECT 1 FROM telecollection INDEXED BY telecollection_closing
-    WHERE id >= ? AND json_extract(result, '$.end') = 'completed'
-      AND (result IS NULL
-        OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))
-    LIMIT 1`,
-  begin: `INSERT INTO store_doubt (since_ms, because, both, before_attempt,
-      before_telecollection)
-    VALUES (?, ?, ?, (SELECT coalesce(max(rowid), 0) + 1 FROM attempt),
-      (SELECT coalesce(max(id), 0) + 1 FROM telecollection))`,
+  closed: `SELECT 1 FROM ${closings} WHERE id >= ? AND ${mayHaveClosed}
+    AND json_extract(result, '$.end') = 'completed' LIMIT 1`,
+  begin: `INSERT INTO store_doubt
+      (since_ms, because, both, before_attempt, before_telecollection)
+    VALUES (?, ?, ?, ${nextAttempt}, ${nextClosing})`,
   add: `UPDATE store_doubt SET because = because || '; ' || ?1, both = max(both, ?2),
-      since_ms = max(since_ms, ?3),
-      taken_to = 0, taken_over_at_ms = NULL,
-      before_attempt = (SELECT coalesce(max(rowid), 0) + 1 FROM attempt),
-      before_telecollection = (SELECT coalesce(max(id), 0) + 1 FROM telecollection)
+      since_ms = max(since_ms, ?3), taken_to = 0, taken_over_at_ms = NULL,
+      before_attempt = ${nextAttempt}, before_telecollection = ${nextClosing}
     WHERE ended_at_ms IS NULL`,
   moveTo: `UPDATE store_doubt SET taken_to = ?1, taken_over_at_ms = ?2 WHERE ended_at_ms IS NULL`,
   end: "UPDATE store_doubt SET ended_at_ms = ?, ended_by = ? WHERE ended_at_ms IS NULL",
   ofNoOrder: "UPDATE store_doubt SET unmatched = ? WHERE ended_at_ms IS NULL",
-  hasAttempts: "SELECT 1 FROM attempt WHERE baseline IS NOT NULL LIMIT 1",
-  position: "SELECT rowid AS position FROM attempt WHERE transaction_id = ?",
+  // One in the archive was here long before.
+  concerns: `SELECT 1 FROM store_doubt WHERE ended_at_ms IS NULL AND before_attempt >
+    coalesce((SELECT rowid FROM attempt WHERE transaction_id = ?), 0) LIMIT 1`,
   archived: "SELECT 1 FROM archived_order WHERE transaction_id = ?",
   insert: `INSERT INTO attempt (transaction_id, order_id, number, amount_minor, currency,
       generated_id, answer_delivered, phase, request, state, started_at_ms, ended_at_ms,
       receipt_number, trace_number)
-    VALUES (?1, ?2, (SELECT coalesce(max(number), 0) + 1 FROM
-        (SELECT number, order_id FROM attempt UNION ALL
-         SELECT number, order_id FROM archived_order) WHERE order_id = ?2),
-      ?3, ?4, 0, 1, ?5, ?6, ?7, ?8, ?8, ?9, ?10)`,
+    VALUES (?1, ?2, ${nextNumber("?2")}, ?3, ?4, 0, 1, ?5, ?6, ?7, ?8, ?8, ?9, ?10)`,
   change: `UPDATE attempt SET phase = ?, state = ?, ended_at_ms = ?, receipt_number = ?,
       trace_number = ? WHERE transaction_id = ?`,
   returned: `UPDATE attempt SET returned_minor = max(returned_minor, ?1),
@@ -92,16 +88,15 @@ export class DoubtRows implements DoubtStore {
       isTakenOver: row["taken_over_at_ms"] !== null,
       // The taking over may have brought its order.
       ofNoOrder: ofNoOrderIn(row).filter(
-        (report) => report.originalTrace === null && !this.#isOfOrder(report),
+        (report) =>
+          report.originalTrace === null &&
+          this.#told(report).every(({ transactionId }) => transactionId === null),
       ),
     };
   }
 
   concerns(transactionId: string): boolean {
-    const doubt = this.#sql.open.get();
-    const position = this.#sql.position.get(transactionId)?.["position"];
-    // One in the archive was here long before.
-    return doubt !== undefined && Number(position ?? 0) < Number(doubt["before_attempt"]);
+    return this.#sql.concerns.get(transactionId) !== undefined;
   }
 
   begin(because: string, both: boolean, atMs: number): void {
@@ -128,38 +123,32 @@ export class DoubtRows implements DoubtStore {
   }
 
   knowsReport(report: TransactionReport): boolean {
-    if (this.#told(report).some(({ seenAs }) => seenAs !== "of-no-order")) return true;
-    const told = this.#sql.all.all().flatMap(ofNoOrderIn);
-    return told.some((one) => compareReports(one, report) === "same");
+    const isKnown = this.#told(report).some(({ seenAs }) => seenAs !== "of-no-order");
+    return isKnown || this.#wasOfNoOrder(report);
   }
 
   tookBackLater(report: TransactionReport): boolean {
     const { good, originalTrace } = report;
     if (!good || originalTrace === null) return false;
-    const told = this.#sql.all.all().flatMap(ofNoOrderIn);
     // A second sale of a payment, for example, which the terminal was told to take back.
     const isKnown =
       this.#told(report).length > 0 || this.#records.sharingTrace(originalTrace).length > 0;
-    if (isKnown || told.some((one) => compareReports(one, report) === "same")) return false;
+    if (isKnown || this.#wasOfNoOrder(report)) return false;
     const since: Attempt[] = [];
     for (const attempt of this.#records.sent()) {
       const own = ownWordOf(attempt.state);
-      if (!own || !this.#wasSent(attempt)) {
+      if (!own || !canHaveLeft(this.#attempts, attempt)) {
         since.push(attempt);
         continue;
       }
       if (since.some((one) => !isBeside(one, attempt))) return false;
       // A payment that was not heard as charged, which the terminal took back by itself.
-      const unheard = since.filter((one) => this.#wasSent(one));
+      const unheard = since.filter((one) => canHaveLeft(this.#attempts, one));
       if (unheard.some((one) => canHaveBeenTakenBack(one, report))) return false;
       // Traces begin again: only a greater one is certainly later.
       return own.traceNumber !== null && Number(originalTrace) > Number(own.traceNumber);
     }
     return false;
-  }
-
-  hasAttempts(): boolean {
-    return this.#sql.hasAttempts.get() !== undefined;
   }
 
   addOfNoOrder(report: TransactionReport): void {
@@ -170,7 +159,7 @@ export class DoubtRows implements DoubtStore {
     this.#sql.ofNoOrder.run(JSON.stringify([...known, report]));
   }
 
-  end(by: DoubtEnd, atMs: number): boolean {
+  end(by: "end-of-day" | "operator", atMs: number): boolean {
     return this.#sql.end.run(atMs, by).changes > 0;
   }
 
@@ -188,12 +177,9 @@ export class DoubtRows implements DoubtStore {
     return told.filter(({ record }) => compareReports(record, report) === "same");
   }
 
-  #isOfOrder(report: TransactionReport): boolean {
-    return this.#told(report).some(({ transactionId }) => transactionId !== null);
-  }
-
-  #wasSent(attempt: Attempt): boolean {
-    return canHaveLeft(this.#attempts, attempt);
+  #wasOfNoOrder(report: TransactionReport): boolean {
+    const told = this.#sql.all.all().flatMap(ofNoOrderIn);
+    return told.some((one) => compareReports(one, report) === "same");
   }
 
   /** undefined: the journal has it as it is, or more of it. */

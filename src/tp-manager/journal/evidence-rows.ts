@@ -1,8 +1,8 @@
 import { lostSince, type NextFound } from "../attempts/next-command.ts";
-import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
+import { lastReportOf, saleOf } from "../attempts/payment.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import { sameTerminal } from "../matching/comparison.ts";
-import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import type { Baseline, TerminalIdentity } from "../terminal/terminal.ts";
 import { attemptColumns, readAttempt, readJson, unfinishedSql } from "./attempt-columns.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
 
@@ -89,7 +89,7 @@ export class EvidenceRows {
       const number = page
         .map(readAttempt)
         .filter(({ baseline }) => baseline && sameTerminal(baseline.identity, identity))
-        .flatMap((attempt) => reportsOf(attempt).at(-1)?.receiptNumber ?? [])[0];
+        .flatMap(({ state }) => lastReportOf(state)?.receiptNumber ?? [])[0];
       const last = page.at(-1);
       if (number !== undefined || !last || page.length < PAGE) return number ?? null;
       before = last["position"] ?? 0;
@@ -99,12 +99,13 @@ export class EvidenceRows {
   #reversal(event: Row): NextFound | undefined {
     // Reversals of older versions did not keep what the terminal showed before them.
     const { baseline } = readJson<{ readonly baseline?: Baseline }>(event["detail"]);
-    if (!baseline) return { ...nothingTold, ...noNumbers, served: false };
+    if (!baseline) return nothingTold;
     return {
       identity: baseline.identity,
       found: baseline.last,
       served: this.#served(String(event["transaction_id"]), Number(event["id"])),
-      ...noNumbers,
+      receiptNumber: null,
+      formerReceipt: null,
     };
   }
 
@@ -117,14 +118,7 @@ function byPosition(a: Row, b: Row): number {
   return Number(a["position"]) - Number(b["position"]);
 }
 
-const nothingTold = {
-  identity: { serialNumber: "", deviceId: "", terminalId: "", version: "" },
+const nothingTold: NextFound = {
+  ...lostSince,
   found: { kind: "not-told", why: "an older version did not keep it" },
-} as const;
-
-const noNumbers = { receiptNumber: null, formerReceipt: null };
-
-/** The sale and the last word about it, which is that of its reversal when it was reversed. */
-function reportsOf({ state }: Attempt): TransactionReport[] {
-  return [saleOf(state)?.report, endReportOf(state)].filter((report) => report !== undefined);
-}
+};

@@ -1,7 +1,7 @@
-import { returnedOfKept, stateOfKept } from "../attempts/kept-end.ts";
-import { ledgerOutcomeOf } from "../attempts/ledger-outcome.ts";
+import { ledgerOutcomeOf, returnedOfKept, stateOfKept } from "../attempts/kept-end.ts";
 import { type Attempt, saleOf } from "../attempts/payment.ts";
 import type { KeptLedger, LedgerEntry } from "../attempts/reconciliation.ts";
+import { isNeverSent } from "../attempts/steps.ts";
 import type { Kept } from "./archived-rows.ts";
 import { readAttempt, readJson, returnedOf } from "./attempt-columns.ts";
 import type { Row } from "./statements.ts";
@@ -20,9 +20,6 @@ export function spokenOfRow({ kind, minor }: Row): SpokenOf {
   return { kind: String(kind), amountMinor: typeof minor === "number" ? minor : null };
 }
 
-/** Ends of a command that never left. */
-const neverLeft = ["end-not-sent", "end-withdrawn"];
-
 /** A row of `attempt` joined with its `hand_off`, as a comparison needs it. */
 export function entryOf(row: Row, spokenOf: (transactionId: string) => SpokenOf[]): LedgerEntry {
   const attempt = readAttempt(row);
@@ -34,7 +31,7 @@ export function entryOf(row: Row, spokenOf: (transactionId: string) => SpokenOf[
     orderId: request.orderId,
     afterClosing: Number(row["after_telecollection"]),
     ...ledgerOutcomeOf(state, request.amountMinor),
-    wasSent: attempt.baseline !== null && !steps.some(({ kind }) => neverLeft.includes(kind)),
+    wasSent: attempt.baseline !== null && !isNeverSent(steps),
     amountMinor: request.amountMinor,
     possibleMinor: amountsOf(attempt, steps),
     currency: request.currency.alpha,

@@ -2,7 +2,6 @@ import type { EventData } from "../attempts/event-table.ts";
 import type {
   SettledUnmatched,
   TelecollectionAsker,
-  TelecollectionRow,
   TerminalLog,
   UnmatchedFinding,
   UnmatchedRow,
@@ -38,10 +37,9 @@ const texts = {
     WHERE asked_by = 'terminal' AND started_at_ms >= ? ORDER BY id`,
   afterTelecollection:
     "SELECT after_telecollection AS closed FROM attempt WHERE transaction_id = ?",
-  telecollectionAfter: `SELECT * FROM ${closings} WHERE id > ? AND ${mayHaveClosed}
-    ORDER BY id DESC LIMIT 1`,
-  telecollectionSince: `SELECT * FROM telecollection INDEXED BY telecollection_closing_time
-    WHERE started_at_ms >= ? AND ${mayHaveClosed} ORDER BY started_at_ms DESC, id DESC LIMIT 1`,
+  telecollectionAfter: `SELECT 1 FROM ${closings} WHERE id > ? AND ${mayHaveClosed} LIMIT 1`,
+  telecollectionSince: `SELECT 1 FROM telecollection INDEXED BY telecollection_closing_time
+    WHERE started_at_ms >= ? AND ${mayHaveClosed} LIMIT 1`,
   keepUnmatched: `INSERT INTO unexpected_report
       (at_ms, report, identity, finding, unmatched, before_attempt, before_telecollection)
     VALUES (?, ?, ?, ?, ?, coalesce(
@@ -110,20 +108,12 @@ export class TerminalRows implements TerminalLog {
     return this.#sql.demanded.all(sinceMs).map((row) => Number(row["started_at_ms"]));
   }
 
-  telecollectionSince(atMs: number, transactionId?: string): TelecollectionRow | undefined {
+  wasClosedSince(atMs: number, transactionId: string): boolean {
     // By number where the attempt has one, otherwise by the clock.
-    const after = this.#sql.afterTelecollection.get(transactionId ?? null)?.["closed"] ?? null;
-    const row =
-      after === null
-        ? this.#sql.telecollectionSince.get(atMs)
-        : this.#sql.telecollectionAfter.get(after);
-    return (
-      row && {
-        id: Number(row["id"]),
-        startedAtMs: Number(row["started_at_ms"]),
-        result: row["result"] === null ? null : readJson(row["result"]),
-      }
-    );
+    const after = this.#sql.afterTelecollection.get(transactionId)?.["closed"] ?? null;
+    const { telecollectionSince, telecollectionAfter } = this.#sql;
+    const row = after === null ? telecollectionSince.get(atMs) : telecollectionAfter.get(after);
+    return row !== undefined;
   }
 
   keepUnmatched(seen: Omit<UnmatchedRow, "id">): number | undefined {

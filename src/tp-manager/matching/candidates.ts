@@ -47,11 +47,6 @@ const no: Misfit = { but: null };
 
 /** Ends by the terminal's own word, or by what its storage proved. */
 const endsByTerminal = ["end-aborted", "end-completed", "end-refused", "recovery-not-charged"];
-const neverLeft = ["end-not-sent", "end-withdrawn"];
-
-/** Nothing of the command has left the connector. */
-export const isNeverSent = (events: readonly AttemptStep[]): boolean =>
-  events.some(({ kind }) => neverLeft.includes(kind));
 
 /** Whether the attempt's sale can be the record. `events`: those of the attempt. */
 export function fitOfSale(attempt: Attempt, found: Found, events: readonly AttemptStep[]): Fit {

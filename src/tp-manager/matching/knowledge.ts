@@ -12,7 +12,7 @@ interface KnowledgeParts {
   readonly attempts: Pick<AttemptStore, "events" | "unfinished" | "nextCommand">;
   readonly terminalLog: Pick<
     TerminalLog,
-    "telecollectionSince" | "unmatchedSince" | "soldSinceUnmatched" | "closedSinceUnmatched"
+    "wasClosedSince" | "unmatchedSince" | "soldSinceUnmatched" | "closedSinceUnmatched"
   >;
   readonly terminal: Pick<TerminalFacts, "capabilities">;
   readonly matcher: Pick<Matcher, "whose" | "newSale" | "storesReversals" | "assumptions">;
@@ -45,7 +45,7 @@ export class Knowledge {
       unmatchedIs: null,
       next: next ? { ...next, ...this.#whose(attempt, { ...next, last: next.found }) } : null,
       soldSince: next !== undefined,
-      closedSince: terminalLog.telecollectionSince(startedAtMs, transactionId) !== undefined,
+      closedSince: terminalLog.wasClosedSince(startedAtMs, transactionId),
       storesReversals: matcher.storesReversals(identityOf(attempt)),
       holds: matcher.assumptions,
     };

@@ -6,7 +6,7 @@ import {
   isNotCharged,
   saleOf,
 } from "../attempts/payment.ts";
-import { REVERSAL_BEGINS, reversalBeganAtMs } from "../attempts/steps.ts";
+import { isNeverSent, REVERSAL_BEGINS, reversalBeganAtMs } from "../attempts/steps.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import {
   type Answer,
@@ -18,7 +18,7 @@ import {
   whyInWords,
 } from "./answer.ts";
 import type { Assumption, Assumptions } from "./assumptions.ts";
-import { type Fit, type Found, fitOfSale, isFitOfReversal, isNeverSent } from "./candidates.ts";
+import { type Fit, type Found, fitOfSale, isFitOfReversal } from "./candidates.ts";
 import {
   compareReports,
   compareStored,

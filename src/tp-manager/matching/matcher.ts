@@ -25,7 +25,7 @@ interface MatcherParts {
     "events" | "read" | "orderOf" | "nextCommand" | "unfinished"
   >;
   readonly records: Omit<RecordStore, "sharingTrace">;
-  readonly terminalLog: Pick<TerminalLog, "telecollectionSince">;
+  readonly terminalLog: Pick<TerminalLog, "wasClosedSince">;
   readonly terminal: Pick<TerminalFacts, "capabilities">;
   readonly clock: { now(): number };
   readonly assumptions: Assumptions;
@@ -51,7 +51,7 @@ export class Matcher {
       nextCommand: (transactionId) => attempts.nextCommand(transactionId),
       unfinished: () => attempts.unfinished(),
       wasClosedAfter: ({ startedAtMs, transactionId }) =>
-        terminalLog.telecollectionSince(startedAtMs, transactionId) !== undefined,
+        terminalLog.wasClosedSince(startedAtMs, transactionId),
     };
   }
 

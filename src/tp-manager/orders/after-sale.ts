@@ -17,7 +17,7 @@ import { reversibleSale } from "./reversible-sale.ts";
 
 interface AfterSaleParts {
   readonly attempts: Pick<AttemptStore, "since" | "events">;
-  readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "wasUnmatchedSince">;
+  readonly terminalLog: Pick<TerminalLog, "wasClosedSince" | "wasUnmatchedSince">;
   readonly desk: TerminalDesk;
   readonly orders: Orders;
 }

@@ -10,7 +10,7 @@ import type { Baseline } from "../terminal/terminal.ts";
 
 interface JournalParts {
   readonly attempts: Pick<AttemptStore, "since" | "events">;
-  readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "wasUnmatchedSince">;
+  readonly terminalLog: Pick<TerminalLog, "wasClosedSince" | "wasUnmatchedSince">;
 }
 
 /**
@@ -27,7 +27,7 @@ export function reversibleSale(attempt: Attempt, now: Baseline, journal: Journal
     throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
   }
   const { terminalLog } = journal;
-  if (storage(() => terminalLog.telecollectionSince(startedAtMs, transactionId), "yes")) {
+  if (storage(() => terminalLog.wasClosedSince(startedAtMs, transactionId), "yes")) {
     throw new AppError("REVERSAL_REFUSED", "An end of day ran since the sale.");
   }
   return fresh(attempt, { transactionId, report: state.report }, now, journal);

@@ -1,7 +1,8 @@
 import { formatMajor } from "../../shared/money.ts";
 import { isoTime } from "../../shared/time.ts";
+import { ARCHIVED } from "../attempts/kept-end.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
-import { ARCHIVED, TAKEN_OVER } from "../attempts/request-warnings.ts";
+import { TAKEN_OVER } from "../attempts/taken-over.ts";
 import { BASKET_NOT_FORWARDED } from "./basket-check.ts";
 
 /** A warning of an answer (docs/design.md 5.10), with its figures for a page that translates it. */

@@ -55,7 +55,7 @@ describe("an end of day that the terminal demands", () => {
     const { begun } = demanding(at);
     await at.clock.advance(0);
     expect(begun).toHaveLength(1);
-    expect(at.journal.terminalLog.telecollectionSince(0)?.result).toEqual(completed);
+    expect(at.journal.days.closings(0, Number.MAX_SAFE_INTEGER).at(-1)?.end).toEqual(completed);
     expect(eventsOf(at)).toMatchObject([
       { data: { askedBy: "terminal", end: "completed", applications: [{ count: 1 }] } },
     ]);
@@ -182,7 +182,7 @@ describe("an end of day that the terminal demands", () => {
     expect(at.lines.filter((line) => line.includes('"alarm":"open-pre'))).toHaveLength(1);
     expect(at.hub.source.alarms(1)).toMatchObject([{ data: { alarm: "open-pre-authorisations" } }]);
     await at.clock.advance(3 * MINUTE_MS);
-    expect(at.journal.terminalLog.telecollectionSince(0)?.result).toEqual(completed);
+    expect(at.journal.days.closings(0, Number.MAX_SAFE_INTEGER).at(-1)?.end).toEqual(completed);
   });
 
   test("is left alone when somebody has met it meanwhile", async () => {

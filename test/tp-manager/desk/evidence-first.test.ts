@@ -95,7 +95,7 @@ describe.each(doubts)("%s", (_doubt, arises) => {
     await expect(refused).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     expect([left, prepared]).toEqual([[], false]);
     expect(at.journal.attempts.latest("B-1")).toBeUndefined();
-    expect(at.journal.terminalLog.telecollectionSince(0)).toBeUndefined();
+    expect(at.journal.days.closings(0, Number.MAX_SAFE_INTEGER)).toEqual([]);
     await at.clock.advance(400_000);
     if (what === "payment") expect(outcome(await pay(at, request("B-1")))).toBe("Success");
     else await use(at);
@@ -119,7 +119,7 @@ describe.each(doubts)("%s", (_doubt, arises) => {
     }
     expect(left).toEqual([]);
     expect(at.journal.attempts.latest("A-0")?.state.phase).toBe("charged");
-    expect(at.journal.terminalLog.telecollectionSince(0)).toBeUndefined();
+    expect(at.journal.days.closings(0, Number.MAX_SAFE_INTEGER)).toEqual([]);
   });
 
   test("that arises during its preparation stops an end of day that is demanded", async () => {
@@ -131,7 +131,7 @@ describe.each(doubts)("%s", (_doubt, arises) => {
     at.closing.start();
     await at.clock.advance(0);
     expect(left).toEqual([]);
-    expect(at.journal.terminalLog.telecollectionSince(0)).toBeUndefined();
+    expect(at.journal.days.closings(0, Number.MAX_SAFE_INTEGER)).toEqual([]);
     expect(at.lines.join()).toContain("the terminal demands an end of day: begun");
     expect(at.lines.join()).not.toContain("end-of-day-failed");
     at.closing.close();

@@ -252,7 +252,7 @@ describe("restart and end of day", () => {
     };
     await expect(at.upkeep.telecollect()).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     expect(at.terminal.reversed).toEqual([]);
-    expect(at.journal.terminalLog.telecollectionSince(0)).toBeUndefined();
+    expect(at.journal.days.closings(0, Number.MAX_SAFE_INTEGER)).toEqual([]);
     await at.clock.advance(20_000);
     expect(at.journal.terminalLog.unmatched(9).map(({ finding }) => finding)).toEqual([
       "held",
@@ -301,7 +301,7 @@ describe("restart and end of day", () => {
     const at = house();
     const { applications } = await at.upkeep.telecollect();
     expect(applications).toMatchObject([{ name: "Mastercard", count: 2 }]);
-    expect(at.journal.terminalLog.telecollectionSince(0)?.result).toMatchObject({
+    expect(at.journal.days.closings(0, Number.MAX_SAFE_INTEGER).at(-1)?.end).toMatchObject({
       end: "completed",
     });
   });
