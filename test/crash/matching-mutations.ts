@@ -116,7 +116,39 @@ export const matchingMutations: readonly Mutation[] = [
     "the end of day in a numbering period",
     ["rules", "same, within one numbering period"],
     answers,
-    [match, "!(view.closedSince(atMs) || wasEmptySince", "!(wasEmptySince"],
+    [match, "view.closedSince(known.atMs) ||", ""],
+  ),
+  oneEdit(
+    "the storage that does not go back",
+    ["rules", "once a command has found something else"],
+    answers,
+    [match, 'return isStillThere ? is : "cannot-tell";', "return is;"],
+  ),
+  oneEdit(
+    "the sale that was stored over a record",
+    ["rules", "once a command has found something else"],
+    answers,
+    [match, 'if (sale) stored.push({ kind: "transaction", report: sale.report });', ""],
+  ),
+  oneEdit(
+    "the record that stood before the command that told it",
+    ["rules", "The attempt's own command told it, and nothing of it is charged yet"],
+    answers,
+    [
+      match,
+      'compareReports(last.report, record) === "same") return false;',
+      "!record) return false;",
+    ],
+  ),
+  oneEdit(
+    "the unmatched transaction that a terminal has numbered anew",
+    ["rules", "once a command has found something else"],
+    ["test/scenario/matching/by-receipt.test.ts"],
+    [
+      matcher,
+      'return compareKnown(told, { ...now, record: now.report }, this.#view) === "same";',
+      'return compareReports(told.record, now.report) === "same";',
+    ],
   ),
   oneEdit(
     "the oldest attempt that a record was told for",
@@ -211,7 +243,7 @@ export const matchingMutations: readonly Mutation[] = [
     sees,
     [
       matcher,
-      'return answer.answer === "none" && this.#wasStoredBefore(report) ? undefined : answer;',
+      'return answer.answer === "none" && this.#wasStoredBefore(now, report) ? undefined : answer;',
       "return answer;",
     ],
   ),
@@ -219,7 +251,7 @@ export const matchingMutations: readonly Mutation[] = [
     "the record of a charge that an operator settled",
     ["3.19", "so before a payment or an end of day leaves, and whenever the storage is read"],
     sees,
-    [matcher, 'if (sale?.by === "operator") return "new";', ""],
+    [matcher, 'if (sale?.by === "operator") return true;', ""],
   ),
   oneEdit(
     "the reversal that a terminal has stored last",

@@ -74,7 +74,10 @@ export interface TerminalLog {
    * An unmatched transaction, before anything is made of it. undefined: the newest one is
    * the same and is still asked about, or was found in the terminal.
    */
-  keepUnmatched(seen: Omit<UnmatchedRow, "id">): number | undefined;
+  keepUnmatched(
+    seen: Omit<UnmatchedRow, "id">,
+    isSame?: (newest: UnmatchedRow) => boolean,
+  ): number | undefined;
   /** Not yet asked about, oldest first. */
   openUnmatched(): UnmatchedRow[];
   /** Something may have been sold after it was kept. */

@@ -10,7 +10,7 @@ import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
 import { reversalBeganAtMs } from "../attempts/steps.ts";
 import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 import type { Source } from "./answer.ts";
-import { compareReports, compareStored, sameTerminal } from "./comparison.ts";
+import { type Comparison, compareReports, compareStored, sameTerminal } from "./comparison.ts";
 import { askedOf, saleLimitMs } from "./doubt.ts";
 import { unfitFor } from "./facts.ts";
 import { isFromPayment } from "./own-time.ts";
@@ -53,14 +53,22 @@ const neverLeft = ["end-not-sent", "end-withdrawn"];
 export const isNeverSent = (events: readonly AttemptStep[]): boolean =>
   events.some(({ kind }) => neverLeft.includes(kind));
 
-/** Whether the attempt's sale can be the record. `events`: those of the attempt. */
-export function fitOfSale(attempt: Attempt, found: Found, events: readonly AttemptStep[]): Fit {
+/**
+ * Whether the attempt's sale can be the record. `events`: those of the attempt; `compare`: a report
+ * that it told with the record.
+ */
+export function fitOfSale(
+  attempt: Attempt,
+  found: Found,
+  events: readonly AttemptStep[],
+  compare: (told: TransactionReport) => Comparison,
+): Fit {
   const { state } = attempt;
   if (found.record.originalTrace !== null) return no;
   const heard = [...heardIn(events), ...reportsIn(state)];
   const sale = saleOf(state);
   if (sale) return fitOfCharged(attempt, sale.report, found);
-  if (heard.some((one) => one.good && compareReports(one, found.record) === "same")) return "own";
+  if (heard.some((one) => one.good && compare(one) === "same")) return "own";
   if (isNotCharged(state)) {
     if (!events.some(({ kind }) => endsByTerminal.includes(kind))) return no;
   } else if (!isInDoubt(state) && !isRunning(state)) return no;

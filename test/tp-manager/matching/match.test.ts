@@ -212,6 +212,43 @@ describe("a record that the journal has already", () => {
     expect(whose(at, nameless)).toBe("none");
   });
 
+  test("and that tells no moment is not certain behind something else", async () => {
+    const at = house();
+    const nameless = { ...fresh, ...untimed };
+    await sells(at, "A", nameless);
+    await ends(at, "B", aborted, { before: stored(nameless), change: { amountMinor: 500 } });
+    expect(whose(at, nameless)).toBe("known A");
+    await ends(at, "C", aborted, { before: notTold, change: { amountMinor: 500 } });
+    expect(whose(at, nameless)).toBe("known A?");
+    await ends(at, "D", aborted, { before: notTold });
+    expect(whose(at, nameless)).toBe("many D: retold");
+  });
+
+  test("and that tells no moment is not certain behind a sale", async () => {
+    const at = house();
+    const nameless = { ...fresh, ...untimed };
+    await sells(at, "A", nameless);
+    await ends(at, "C", aborted, { before: stored(nameless) });
+    expect(whose(at, nameless)).toBe("known A");
+    await sells(at, "B", report(), stored(nameless));
+    expect(whose(at, nameless)).toBe("many C: retold");
+  });
+
+  test("of an order in doubt is not its own behind something else", async () => {
+    const at = house();
+    const nameless = { ...fresh, ...untimed };
+    await ends(at, "A", lost("line"), { told: [nameless] });
+    expect(whose(at, nameless)).toBe("one A");
+    await ends(at, "B", aborted, { before: notTold });
+    expect(whose(at, nameless)).toBe("many B A: retold");
+  });
+
+  test("is not its own of a payment before which it was stored", async () => {
+    const at = house();
+    await ends(at, "A", aborted, { told: [report()], before: stored(report()) });
+    expect(whose(at, report(), { source: "late" })).toBe("known A");
+  });
+
   test("and that tells no moment is known until an end of day", async () => {
     const at = house();
     const nameless = { ...fresh, ...untimed };
