@@ -316,6 +316,32 @@ export const matchingMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
+    "the later attempt whose money went back",
+    ["3.19", "or its money went back"],
+    ["test/tp-manager/desk/late-repeats.test.ts"],
+    [effects, 'chargedOf(latest) === "no";', "isNotCharged(latest.state);"],
+  ),
+  oneEdit(
+    "the earlier attempt that stands behind one whose money went back",
+    ["3.19", "or its money went back"],
+    ["test/tp-manager/desk/late-repeats.test.ts"],
+    [
+      "src/tp-manager/journal/attempt-rows.ts",
+      'newest.number > 1 && chargedOf(newest) === "no";',
+      "newest.number > 1 && isNotCharged(newest.state);",
+    ],
+  ),
+  oneEdit(
+    "the charged order that a second sale nearly fits",
+    ["rules", "So are charged ones of that time with another record"],
+    answers,
+    [
+      "src/tp-manager/matching/candidates.ts",
+      'return fit === "timely" ? { but: "its own sale is another one" } : no;',
+      "return no;",
+    ],
+  ),
+  oneEdit(
     "the later attempt that charged the order",
     ["3.19", "when something was, the alarm is `order-charged-twice`"],
     ["test/tp-manager/desk/late-repeats.test.ts"],

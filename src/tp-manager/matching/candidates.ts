@@ -111,7 +111,9 @@ function fitOfCharged(attempt: Attempt, sale: TransactionReport, found: Found): 
   const isNamed = [sale.receiptNumber, sale.traceNumber, sale.localTime].some(
     (one) => one !== null,
   );
-  return isNamed ? no : fitByTime(attempt, found);
+  const fit = fitByTime(attempt, found);
+  if (!isNamed) return fit;
+  return fit === "timely" ? { but: "its own sale is another one" } : no;
 }
 
 /**

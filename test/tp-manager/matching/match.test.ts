@@ -76,7 +76,7 @@ describe("a new record is none of an order", () => {
   test("that is charged with a sale that has a trace alone", async () => {
     const at = house();
     await sells(at, "A", report({ receiptNumber: null, ...untimed }));
-    expect(whose(at)).toBe("none");
+    expect(whose(at)).toBe("none A");
   });
 
   test("when an earlier command had found it stored", async () => {
@@ -333,7 +333,7 @@ describe("a reversal whose end nobody heard", () => {
 
   test("has not made another one than it had told", async () => {
     const own = report({ receiptNumber: "0009", traceNumber: "000014", localTime: "130020" });
-    expect(whose(await reversing(report(), own))).toBe("none");
+    expect(whose(await reversing(report(), own))).toBe("none A");
   });
 
   test("has not made what was stored before it", async () => {
