@@ -3,6 +3,7 @@ import { type Mutation, oneEdit } from "./mutation.ts";
 const match = "src/tp-manager/matching/match.ts";
 const matcher = "src/tp-manager/matching/matcher.ts";
 const knowledge = "src/tp-manager/matching/knowledge.ts";
+const candidates = "src/tp-manager/matching/candidates.ts";
 const effects = "src/tp-manager/matching/effects.ts";
 const answers = ["test/tp-manager/matching/match.test.ts"];
 const sees = ["test/tp-manager/matching/matcher.test.ts"];
@@ -316,6 +317,18 @@ export const matchingMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
+    "the sale of a wrong clock",
+    ["rules", "A clock is not believed about what was stored since a command"],
+    answers,
+    [candidates, "told === false && isNear && isStoredSince(attempt, record)", "false"],
+  ),
+  oneEdit(
+    "the baseline of a sale of another time",
+    ["rules", "A clock is not believed about what was stored since a command"],
+    answers,
+    [candidates, "told === false && isNear && isStoredSince(attempt, record)", "told === false"],
+  ),
+  oneEdit(
     "the later attempt whose money went back",
     ["3.19", "or its money went back"],
     ["test/tp-manager/desk/late-repeats.test.ts"],
@@ -336,7 +349,7 @@ export const matchingMutations: readonly Mutation[] = [
     ["rules", "So are charged ones of that time with another record"],
     answers,
     [
-      "src/tp-manager/matching/candidates.ts",
+      candidates,
       'return fit === "timely" ? { but: "its own sale is another one" } : no;',
       "return no;",
     ],

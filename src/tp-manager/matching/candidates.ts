@@ -138,12 +138,19 @@ function fitByTime(attempt: Attempt, found: Found): Fit {
   // A wall clock can jump either way.
   const isNear = Math.abs(atMs - (endedAtMs ?? startedAtMs)) <= limitMs;
   const isLate = source === "late" && isNear;
-  const isTimely = isLate ? true : isFromPayment(asked, record);
+  const told = isFromPayment(asked, record);
+  // A clock that says otherwise is wrong about what was stored and seen meanwhile.
+  const isWrong = told === false && isNear && isStoredSince(attempt, record);
+  const isTimely = isLate ? true : isWrong ? null : told;
   const unfit = unfitFor(asked, record);
   if (unfit) return { but: isTimely === false ? null : unfit };
   if (isTimely === false) return { but: "it is not of the time of the payment" };
   return isTimely === true ? "timely" : "untimed";
 }
+
+const isStoredSince = ({ baseline }: Attempt, report: TransactionReport): boolean =>
+  baseline !== null &&
+  compareStored(baseline.last, { kind: "transaction", report }) === "different";
 
 const goodsOf = (state: Attempt["state"]): InDoubtState["goods"] =>
   "goods" in state ? state.goods : undefined;

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { approves } from "./dialogue.ts";
+import { abortsYetStores, approves } from "./dialogue.ts";
 import { PRICE, type Shop, shopTest } from "./shop.ts";
 
 /** A was aborted and asked again; the returned function has the terminal keep the first sale. */
@@ -62,3 +62,33 @@ shopTest.concurrent("a second sale of a good order, told behind its end", async 
   });
   await shop.alarmsOf("A");
 });
+
+shopTest.concurrent.for([true, false])(
+  "a kept sale by a clock two days ahead is not charged again, shared: %s",
+  async (shared, { open }) => {
+    const shop = await open({ shared });
+    const { terminal } = shop;
+    await shop.sell("P", 500);
+    await shop.pay("A", PRICE, abortsYetStores(terminal.moment(2 * 86_400_000)));
+    await shop.asked("A");
+    await shop.alarmsOf("A");
+    const charged = shared ? "unknown" : "yes";
+    expect(await shop.known("A")).toMatchObject({ charged, commands: 1, charges: 1 });
+    await shop.expectSound();
+  },
+);
+
+shopTest.concurrent(
+  "a kept sale by a clock of yesterday, found before another order",
+  async ({ open }) => {
+    const shop = await open();
+    const { terminal } = shop;
+    await shop.sell("P", 500);
+    await shop.sell("B", 700);
+    await shop.pay("A", PRICE, abortsYetStores(terminal.moment(-86_400_000)));
+    await shop.asked("C", 800);
+    await shop.asked("A");
+    await shop.alarmsOf("A");
+    await shop.expectSound();
+  },
+);

@@ -152,6 +152,17 @@ describe("a new record is nobody's for certain", () => {
     expect(whose(at, { ...fresh, ...untimed })).toBe("many A: untimed");
   });
 
+  test("by a clock that is wrong, seen in the time of the payment", async () => {
+    const anew = { ...fresh, localDate: "1230" };
+    const at = house();
+    await ends(at, "A", aborted);
+    expect(whose(at, anew)).toBe("many A: untimed");
+    await at.clock.advance(600_000);
+    expect(whose(at, anew)).toBe("none A");
+    await ends(at, "B", aborted, { before: notTold });
+    expect(whose(at, anew)).toBe("none A");
+  });
+
   test("behind an end of day", async () => {
     const at = house();
     await ends(at, "A", aborted);
