@@ -321,7 +321,9 @@ function candidatesOf(found: Found, view: JournalView, isFresh: boolean): Candid
     if (wasThere || isOver) continue;
     const fit = fitOfSale(attempt, found, events, (told) => compare(told, transactionId));
     if (typeof fit === "string") fitting.push({ attempt, as: "sale", fit });
-    else if (fit.but !== null && asStored !== "cannot-tell") near.push({ attempt, but: fit.but });
+    else if (fit.but !== null && !mayHaveBeenThere(attempt, found)) {
+      near.push({ attempt, but: fit.but });
+    }
     if (asStored === "different") shownOtherMs = Math.max(shownOtherMs, startedAtMs);
   }
   for (const attempt of view.unfinished()) {

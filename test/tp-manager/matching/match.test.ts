@@ -160,7 +160,7 @@ describe("a new record is nobody's for certain", () => {
     await at.clock.advance(600_000);
     expect(whose(at, anew)).toBe("none A");
     await ends(at, "B", aborted, { before: notTold });
-    expect(whose(at, anew)).toBe("none A");
+    expect(whose(at, anew)).toBe("none B A");
   });
 
   test("behind an end of day", async () => {
