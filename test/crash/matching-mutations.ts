@@ -3,6 +3,7 @@ import { type Mutation, oneEdit } from "./mutation.ts";
 const match = "src/tp-manager/matching/match.ts";
 const matcher = "src/tp-manager/matching/matcher.ts";
 const knowledge = "src/tp-manager/matching/knowledge.ts";
+const candidates = "src/tp-manager/matching/candidates.ts";
 const effects = "src/tp-manager/matching/effects.ts";
 const answers = ["test/tp-manager/matching/match.test.ts"];
 const sees = ["test/tp-manager/matching/matcher.test.ts"];
@@ -116,7 +117,39 @@ export const matchingMutations: readonly Mutation[] = [
     "the end of day in a numbering period",
     ["rules", "same, within one numbering period"],
     answers,
-    [match, "!(view.closedSince(atMs) || wasEmptySince", "!(wasEmptySince"],
+    [match, "view.closedSince(known.atMs) ||", ""],
+  ),
+  oneEdit(
+    "the storage that does not go back",
+    ["rules", "once a command has found something else"],
+    answers,
+    [match, 'return isStillThere ? is : "cannot-tell";', "return is;"],
+  ),
+  oneEdit(
+    "the sale that was stored over a record",
+    ["rules", "once a command has found something else"],
+    answers,
+    [match, 'if (sale) stored.push({ kind: "transaction", report: sale.report });', ""],
+  ),
+  oneEdit(
+    "the record that stood before the command that told it",
+    ["rules", "The attempt's own command told it, and nothing of it is charged yet"],
+    answers,
+    [
+      match,
+      'compareReports(last.report, record) === "same") return false;',
+      "!record) return false;",
+    ],
+  ),
+  oneEdit(
+    "the unmatched transaction that a terminal has numbered anew",
+    ["rules", "once a command has found something else"],
+    ["test/scenario/matching/by-receipt.test.ts"],
+    [
+      matcher,
+      'return compareKnown(told, { ...now, record: now.report }, this.#view) === "same";',
+      'return compareReports(told.record, now.report) === "same";',
+    ],
   ),
   oneEdit(
     "the oldest attempt that a record was told for",
@@ -211,7 +244,7 @@ export const matchingMutations: readonly Mutation[] = [
     sees,
     [
       matcher,
-      'return answer.answer === "none" && this.#wasStoredBefore(report) ? undefined : answer;',
+      'return answer.answer === "none" && this.#wasStoredBefore(now, report) ? undefined : answer;',
       "return answer;",
     ],
   ),
@@ -219,7 +252,7 @@ export const matchingMutations: readonly Mutation[] = [
     "the record of a charge that an operator settled",
     ["3.19", "so before a payment or an end of day leaves, and whenever the storage is read"],
     sees,
-    [matcher, 'if (sale?.by === "operator") return "new";', ""],
+    [matcher, 'if (sale?.by === "operator") return true;', ""],
   ),
   oneEdit(
     "the reversal that a terminal has stored last",
@@ -281,6 +314,54 @@ export const matchingMutations: readonly Mutation[] = [
       knowledge,
       'return observation?.last.kind === "transaction";',
       'return observation?.last.kind === "none";',
+    ],
+  ),
+  oneEdit(
+    "the terminal that had told nothing before",
+    ["rules", "where that terminal had told what it has stored before"],
+    ["test/scenario/matching/own-neighbours.test.ts"],
+    [
+      "src/tp-manager/supervisor/store-guard.ts",
+      'if (!baseline || (baseline.last.kind === "not-told" && !saleOf(state))) continue;',
+      "if (!baseline) continue;",
+    ],
+  ),
+  oneEdit(
+    "the sale of a wrong clock",
+    ["rules", "A clock is not believed about what was stored since a command"],
+    answers,
+    [candidates, "told === false && isNear && isStoredSince(attempt, record)", "false"],
+  ),
+  oneEdit(
+    "the baseline of a sale of another time",
+    ["rules", "A clock is not believed about what was stored since a command"],
+    answers,
+    [candidates, "told === false && isNear && isStoredSince(attempt, record)", "told === false"],
+  ),
+  oneEdit(
+    "the later attempt whose money went back",
+    ["3.19", "or its money went back"],
+    ["test/tp-manager/desk/late-repeats.test.ts"],
+    [effects, 'chargedOf(latest) === "no";', "isNotCharged(latest.state);"],
+  ),
+  oneEdit(
+    "the earlier attempt that stands behind one whose money went back",
+    ["3.19", "or its money went back"],
+    ["test/tp-manager/desk/late-repeats.test.ts"],
+    [
+      "src/tp-manager/journal/attempt-rows.ts",
+      'newest.number > 1 && chargedOf(newest) === "no";',
+      "newest.number > 1 && isNotCharged(newest.state);",
+    ],
+  ),
+  oneEdit(
+    "the charged order that a second sale nearly fits",
+    ["rules", "So are charged ones of that time with another record"],
+    answers,
+    [
+      candidates,
+      'return fit === "timely" ? { but: "its own sale is another one" } : no;',
+      "return no;",
     ],
   ),
   oneEdit(

@@ -62,7 +62,10 @@ export interface TerminalLog {
   wasClosedSince(atMs: number, transactionId: string): boolean;
 
   /** Before anything is made of it. undefined: the newest is the same, and open or held. */
-  keepUnmatched(seen: Omit<UnmatchedRow, "id">): number | undefined;
+  keepUnmatched(
+    seen: Omit<UnmatchedRow, "id">,
+    isSame?: (newest: UnmatchedRow) => boolean,
+  ): number | undefined;
   /** Not yet asked about, oldest first. */
   openUnmatched(): UnmatchedRow[];
   /** Something may have been sold after it was kept. */

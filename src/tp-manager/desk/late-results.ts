@@ -13,7 +13,7 @@ import {
   type Judgement,
 } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
-import { isInDoubt } from "../attempts/phase-table.ts";
+import { chargedOf, isInDoubt } from "../attempts/phase-table.ts";
 import { isReference, referenceOf } from "../attempts/reference-policy.ts";
 import type { SettledUnmatched, TerminalLog } from "../attempts/terminal-log.ts";
 import { type Answer, proofInWords } from "../matching/answer.ts";
@@ -217,7 +217,7 @@ export class LateResults {
     const { attempts, terminalLog, clock } = this.#parts;
     const isSpokenFor = (): boolean => {
       const latest = attempts.latest(orderId);
-      return latest !== undefined && !isNotCharged(latest.state);
+      return latest !== undefined && chargedOf(latest) !== "no";
     };
     const because = "no later attempt of its order was charged";
     for (const { report, seenAtMs, ofIts, others } of this.#kept(orderId)) {
@@ -318,7 +318,7 @@ export class LateResults {
   /** Whether the order was tried again since, and not in vain: that attempt speaks for it then. */
   #wasTriedAgain(attempt: Attempt): boolean {
     const latest = this.#parts.attempts.latest(attempt.request.orderId);
-    if (!latest || isNotCharged(latest.state)) return false;
+    if (!latest || chargedOf(latest) === "no") return false;
     const writer = new AttemptWriter(attempt, this.#parts);
     const words =
       "the terminal told a sale of an earlier attempt, and the order was tried again since: " +

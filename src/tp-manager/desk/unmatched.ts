@@ -113,7 +113,7 @@ export class Unmatched {
         return this.#hold(now, report, answer);
       }
       const [newest] = this.#parts.terminalLog.unmatched(1);
-      if (newest && compareReports(newest.report, report) === "same") return false;
+      if (newest && matcher.isAgain(newest, { ...now, report })) return false;
       if (answer.answer === "many") corrections.apply(answer, report);
       this.#note(now, report, answer);
       return false;
@@ -206,14 +206,15 @@ export class Unmatched {
   }
 
   #keep(seen: Omit<UnmatchedRow, "id">): number | null | "repeated" {
-    const { terminalLog, log } = this.#parts;
+    const { terminalLog, log, matcher } = this.#parts;
     // A journal that takes no record cannot tell that this report was told before.
     const isAsked = [...this.#open.values()].some(
       ({ id, report }) => id === null && compareReports(report, seen.report) === "same",
     );
     if (isAsked) return "repeated";
     try {
-      return terminalLog.keepUnmatched(seen) ?? "repeated";
+      const isSame = (newest: UnmatchedRow): boolean => matcher.isAgain(newest, seen);
+      return terminalLog.keepUnmatched(seen, isSame) ?? "repeated";
     } catch (error) {
       log.error({ err: error, alarm: "journal" }, "the journal did not take a transaction");
       return null;

@@ -20,7 +20,7 @@ import {
   saleOf,
 } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/payment-event.ts";
-import { phaseTable } from "../attempts/phase-table.ts";
+import { chargedOf, phaseTable } from "../attempts/phase-table.ts";
 import { REVERSAL_BEGINS, reportSteps } from "../attempts/steps.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { ArchivedRows } from "./archived-rows.ts";
@@ -147,7 +147,7 @@ export class AttemptRows implements AttemptStore {
     const recent = this.#sql.latest.kept(orderId);
     if (!recent) return speaksFor(this.#archived.ofOrder(orderId));
     const newest = readAttempt(recent);
-    const isRepeated = newest.number > 1 && isNotCharged(newest.state);
+    const isRepeated = newest.number > 1 && chargedOf(newest) === "no";
     return isRepeated ? speaksFor(this.ofOrder(orderId)) : newest;
   }
 
@@ -362,9 +362,10 @@ export class AttemptRows implements AttemptStore {
   }
 }
 
-/** Of the attempts of an order, oldest first: one that was not in vain speaks for it. */
+/** Of the attempts of an order, oldest first: one that stands speaks for it, then a sale. */
 function speaksFor(attempts: readonly Attempt[]): Attempt | undefined {
-  return attempts.findLast(({ state }) => !isNotCharged(state)) ?? attempts.at(-1);
+  const standing = attempts.findLast((attempt) => chargedOf(attempt) !== "no");
+  return standing ?? attempts.findLast(({ state }) => !isNotCharged(state)) ?? attempts.at(-1);
 }
 
 /** The terminal's report in a step of an attempt; most steps have none. */

@@ -116,10 +116,13 @@ export class TerminalRows implements TerminalLog {
     return row !== undefined;
   }
 
-  keepUnmatched(seen: Omit<UnmatchedRow, "id">): number | undefined {
+  keepUnmatched(
+    seen: Omit<UnmatchedRow, "id">,
+    isSame = ({ report }: UnmatchedRow) => compareReports(report, seen.report) === "same",
+  ): number | undefined {
     const [newest] = this.unmatched(1);
     const isKnown = newest?.finding === "open" || newest?.finding === "held";
-    if (isKnown && compareReports(newest.report, seen.report) === "same") return undefined;
+    if (isKnown && isSame(newest)) return undefined;
     return this.#statements.transaction(() => this.#insertUnmatched(seen));
   }
 

@@ -10,7 +10,7 @@ import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
 import { reversalBeganAtMs } from "../attempts/steps.ts";
 import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 import type { Source } from "./answer.ts";
-import { compareReports, compareStored, sameTerminal } from "./comparison.ts";
+import { type Comparison, compareReports, compareStored, sameTerminal } from "./comparison.ts";
 import { askedOf, saleLimitMs } from "./doubt.ts";
 import { unfitFor } from "./facts.ts";
 import { isFromPayment } from "./own-time.ts";
@@ -48,14 +48,22 @@ const no: Misfit = { but: null };
 /** Ends by the terminal's own word, or by what its storage proved. */
 const endsByTerminal = ["end-aborted", "end-completed", "end-refused", "recovery-not-charged"];
 
-/** Whether the attempt's sale can be the record. `events`: those of the attempt. */
-export function fitOfSale(attempt: Attempt, found: Found, events: readonly AttemptStep[]): Fit {
+/**
+ * Whether the attempt's sale can be the record. `events`: those of the attempt; `compare`: a report
+ * that it told with the record.
+ */
+export function fitOfSale(
+  attempt: Attempt,
+  found: Found,
+  events: readonly AttemptStep[],
+  compare: (told: TransactionReport) => Comparison,
+): Fit {
   const { state } = attempt;
   if (found.record.originalTrace !== null) return no;
   const heard = [...heardIn(events), ...reportsIn(state)];
   const sale = saleOf(state);
   if (sale) return fitOfCharged(attempt, sale.report, found);
-  if (heard.some((one) => one.good && compareReports(one, found.record) === "same")) return "own";
+  if (heard.some((one) => one.good && compare(one) === "same")) return "own";
   if (isNotCharged(state)) {
     if (!events.some(({ kind }) => endsByTerminal.includes(kind))) return no;
   } else if (!isInDoubt(state) && !isRunning(state)) return no;
@@ -98,7 +106,9 @@ function fitOfCharged(attempt: Attempt, sale: TransactionReport, found: Found): 
   const isNamed = [sale.receiptNumber, sale.traceNumber, sale.localTime].some(
     (one) => one !== null,
   );
-  return isNamed ? no : fitByTime(attempt, found);
+  const fit = fitByTime(attempt, found);
+  if (!isNamed) return fit;
+  return fit === "timely" ? { but: "its own sale is another one" } : no;
 }
 
 /**
@@ -123,12 +133,19 @@ function fitByTime(attempt: Attempt, found: Found): Fit {
   // A wall clock can jump either way.
   const isNear = Math.abs(atMs - (endedAtMs ?? startedAtMs)) <= limitMs;
   const isLate = source === "late" && isNear;
-  const isTimely = isLate ? true : isFromPayment(asked, record);
+  const told = isFromPayment(asked, record);
+  // A clock that says otherwise is wrong about what was stored and seen meanwhile.
+  const isWrong = told === false && isNear && isStoredSince(attempt, record);
+  const isTimely = isLate ? true : isWrong ? null : told;
   const unfit = unfitFor(asked, record);
   if (unfit) return { but: isTimely === false ? null : unfit };
   if (isTimely === false) return { but: "it is not of the time of the payment" };
   return isTimely === true ? "timely" : "untimed";
 }
+
+const isStoredSince = ({ baseline }: Attempt, report: TransactionReport): boolean =>
+  baseline !== null &&
+  compareStored(baseline.last, { kind: "transaction", report }) === "different";
 
 const goodsOf = (state: Attempt["state"]): InDoubtState["goods"] =>
   "goods" in state ? state.goods : undefined;

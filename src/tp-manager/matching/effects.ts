@@ -1,4 +1,5 @@
 import { type Attempt, isNotCharged } from "../attempts/payment.ts";
+import { chargedOf } from "../attempts/phase-table.ts";
 import { type Answer, candidatesIn, nearIn, type Proof } from "./answer.ts";
 
 /**
@@ -57,8 +58,8 @@ export function concernsTold(answer: Answer): boolean {
   return named.some(({ attempt }) => isNotCharged(attempt.state));
 }
 
-/** No attempt of the order has charged it or may have. */
+/** No attempt of the order has charged it or may have, or its money went back. */
 function isInVain({ request }: Attempt, orders: Orders): boolean {
   const latest = orders.latest(request.orderId);
-  return latest !== undefined && isNotCharged(latest.state);
+  return latest !== undefined && chargedOf(latest) === "no";
 }

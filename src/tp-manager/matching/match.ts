@@ -7,7 +7,7 @@ import {
   saleOf,
 } from "../attempts/payment.ts";
 import { isNeverSent, REVERSAL_BEGINS, reversalBeganAtMs } from "../attempts/steps.ts";
-import type { TransactionReport } from "../terminal/terminal.ts";
+import type { LastTransaction, TransactionReport } from "../terminal/terminal.ts";
 import {
   type Answer,
   type Candidate,
@@ -20,6 +20,7 @@ import {
 import type { Assumption, Assumptions } from "./assumptions.ts";
 import { type Fit, type Found, fitOfSale, isFitOfReversal } from "./candidates.ts";
 import {
+  type Comparison,
   compareReports,
   compareStored,
   type NamedRecord,
@@ -140,22 +141,12 @@ export function knownAs(
 ): Extract<Answer, { answer: "known" | "one" }> | undefined {
   const { record, atMs, source } = found;
   const sinceMs = atMs - PERIOD_MS;
-  const told =
-    source === "payment" ? view.sharingNumber(record, sinceMs) : view.sharingName(record, sinceMs);
-  const seen = told
-    .map((one) => ({ ...one, is: compareReports(one.record, record) }))
-    .filter(
-      ({ is, record: one }) => is === "same" || (is !== "different" && mayBeRetold(one, found)),
-    )
-    .filter(
-      (one) =>
-        (one.is === "same" && tellMoments(one.record, record)) || isOfOnePeriod(one, found, view),
-    );
-  // Outside of a payment a record that was told when nothing ran is still to be matched.
-  const others = seen.filter(({ transactionId }) =>
-    running === undefined ? transactionId !== null : transactionId !== running,
-  );
-  const same = others.filter(({ is }) => is === "same");
+  const ofNumber = toldBefore(view.sharingNumber(record, sinceMs), found, view, running);
+  const same = ofNumber.filter(({ is }) => is === "same");
+  const isEnough = same.length > 0 || source === "payment";
+  const others = isEnough
+    ? ofNumber
+    : toldBefore(view.sharingName(record, sinceMs), found, view, running);
   const owner = ownerOf(same) ?? ownerOf(others);
   if (!owner) return undefined;
   const { transactionId } = owner;
@@ -170,6 +161,29 @@ export function knownAs(
     assumes: [],
   };
   return { answer: "known", orderId, transactionId, isCertain, proof };
+}
+
+/** Those of the rows that are the found record, or cannot be told from it. */
+function toldBefore(
+  rows: readonly KnownRecord[],
+  found: Found,
+  view: JournalView,
+  running: string | undefined,
+): Array<KnownRecord & { readonly is: Comparison }> {
+  return (
+    rows
+      // Outside of a payment a record that was told when nothing ran is still to be matched.
+      .filter(({ transactionId: by }) => (running === undefined ? by !== null : by !== running))
+      .map((one) => ({ ...one, is: compareKnown(one, found, view) }))
+      .filter(
+        ({ is, record }) => is === "same" || (is !== "different" && mayBeRetold(record, found)),
+      )
+      .filter(
+        (one) =>
+          (one.is === "same" && tellMoments(one.record, found.record)) ||
+          isOfOnePeriod(one, found, view),
+      )
+  );
 }
 
 /**
@@ -199,9 +213,11 @@ function ownRecord(attempt: Attempt): Answer & { answer: "one" } {
   return { answer: "one", candidate: { attempt, as: "sale" }, proof };
 }
 
-/** Nothing of the attempt is known as charged, and what it had asked for fits. */
-function isOpenTo({ state, ...attempt }: Attempt, { record }: Found): boolean {
-  const { amountMinor, currency } = attempt.request;
+/** Nothing of the attempt is known as charged, and what it had asked for fits and is new. */
+function isOpenTo({ state, baseline, request }: Attempt, { record }: Found): boolean {
+  const { amountMinor, currency } = request;
+  const last = baseline?.last;
+  if (last?.kind === "transaction" && compareReports(last.report, record) === "same") return false;
   const asked = { amountsMinor: [amountMinor], currencyNumeric: currency.numeric };
   return saleOf(state) === undefined && record.good && unfitFor(asked, record) === null;
 }
@@ -210,19 +226,49 @@ function ownerOf<T extends KnownRecord>(rows: readonly T[]): T | undefined {
   return rows.find(({ transactionId }) => transactionId !== null) ?? rows[0];
 }
 
-/** No end of day lies between the two, ours or the terminal's own, and no night. */
-function isOfOnePeriod({ atMs }: KnownRecord, found: Found, view: JournalView): boolean {
-  const isNear = Math.abs(found.atMs - atMs) <= PERIOD_MS;
-  return isNear && !(view.closedSince(atMs) || wasEmptySince(atMs, found, view));
+/**
+ * A storage never goes back: a record without a moment is the known one only while the terminal has
+ * shown nothing else since. A terminal that closes by itself numbers anew.
+ */
+export function compareKnown(
+  known: Pick<KnownRecord, "record" | "atMs" | "transactionId">,
+  found: Pick<Found, "record" | "identity">,
+  view: Pick<JournalView, "sent">,
+): Comparison {
+  const is = compareReports(known.record, found.record);
+  if (is !== "same" || tellMoments(known.record, found.record)) return is;
+  const isStillThere = storedSince(known, found, view).every(
+    (last) => last.kind === "transaction" && compareReports(last.report, found.record) === "same",
+  );
+  return isStillThere ? is : "cannot-tell";
 }
 
-/** A command found nothing stored, so the terminal has closed and may number anew. */
-function wasEmptySince(atMs: number, { identity }: Found, view: JournalView): boolean {
-  for (const { startedAtMs, baseline } of view.sent()) {
-    if (startedAtMs < atMs) return false;
-    if (baseline?.last.kind === "none" && sameTerminal(baseline.identity, identity)) return true;
+/** No end of day lies between the two, ours or the terminal's own, and no night. */
+function isOfOnePeriod(known: KnownRecord, found: Found, view: JournalView): boolean {
+  const isNear = Math.abs(found.atMs - known.atMs) <= PERIOD_MS;
+  const isClosed = (): boolean =>
+    view.closedSince(known.atMs) || storedSince(known, found, view).some(isNone);
+  return isNear && !isClosed();
+}
+
+const isNone = ({ kind }: LastTransaction): boolean => kind === "none";
+
+/** The records that later commands found stored at that terminal, or stored. */
+function storedSince(
+  { atMs, transactionId }: Pick<KnownRecord, "atMs" | "transactionId">,
+  { identity }: Pick<Found, "identity">,
+  view: Pick<JournalView, "sent">,
+): LastTransaction[] {
+  const stored: LastTransaction[] = [];
+  for (const { startedAtMs, baseline, state, ...attempt } of view.sent()) {
+    if (startedAtMs < atMs || attempt.transactionId === transactionId) break;
+    const isThere = baseline && sameTerminal(baseline.identity, identity);
+    if (!isThere) continue;
+    const sale = saleOf(state);
+    if (sale) stored.push({ kind: "transaction", report: sale.report });
+    stored.push(baseline.last);
   }
-  return false;
+  return stored;
 }
 
 type Fitting = Candidate & { readonly fit: Exclude<Fit, object> };
@@ -269,7 +315,13 @@ function candidatesOf(found: Found, view: JournalView, isFresh: boolean): Candid
     if (isNeverSent(events)) continue;
     newest ??= attempt;
     if (isOwner(attempt, record)) return { fitting, near, newest, isNew, owner: attempt };
-    const asStored = compareStored(baseline.last, { kind: "transaction", report: record });
+    const compare = (told: TransactionReport, by: string | null): Comparison =>
+      compareKnown({ record: told, atMs: startedAtMs, transactionId: by }, found, view);
+    const { last } = baseline;
+    const asStored =
+      last.kind === "transaction"
+        ? compare(last.report, null)
+        : compareStored(last, { kind: "transaction", report: record });
     const wasThere = asStored === "same";
     // A sale was the last transaction at its end; an operator's word is no look.
     const sale = saleOf(attempt.state);
@@ -282,9 +334,11 @@ function candidatesOf(found: Found, view: JournalView, isFresh: boolean): Candid
     // Its sale would have been stored before a later command found something else.
     const isOver = isFresh && endOf(attempt, events, limitMs) + limitMs < shownOtherMs;
     if (wasThere || isOver) continue;
-    const fit = fitOfSale(attempt, found, events);
+    const fit = fitOfSale(attempt, found, events, (told) => compare(told, transactionId));
     if (typeof fit === "string") fitting.push({ attempt, as: "sale", fit });
-    else if (fit.but !== null && asStored !== "cannot-tell") near.push({ attempt, but: fit.but });
+    else if (fit.but !== null && !mayHaveBeenThere(attempt, found)) {
+      near.push({ attempt, but: fit.but });
+    }
     if (asStored === "different") shownOtherMs = Math.max(shownOtherMs, startedAtMs);
   }
   for (const attempt of view.unfinished()) {

@@ -1,7 +1,7 @@
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { lostSince } from "../attempts/next-command.ts";
 import { type Attempt, isCharged, isReversed, saleOf } from "../attempts/payment.ts";
-import type { TerminalLog } from "../attempts/terminal-log.ts";
+import type { TerminalLog, UnmatchedRow } from "../attempts/terminal-log.ts";
 import type {
   Baseline,
   LastTransaction,
@@ -16,7 +16,7 @@ import { compareReports, compareStored, sameTerminal } from "./comparison.ts";
 import { concernsTold } from "./effects.ts";
 import type { JournalView, RecordStore } from "./journal-view.ts";
 import type { Learned } from "./learned.ts";
-import { knownAs, match } from "./match.ts";
+import { compareKnown, knownAs, match } from "./match.ts";
 import { type TakenForGranted, takenForGranted } from "./taken-for-granted.ts";
 
 interface MatcherParts {
@@ -100,20 +100,25 @@ export class Matcher {
     if (now.last.kind !== "transaction") return undefined;
     const { report } = now.last;
     if (!report.good || report.originalTrace !== null) return undefined;
-    const isNew = this.#isNew(now);
-    if (isNew === "agrees") return undefined;
     const answer = this.whose(report, "baseline", now.identity);
     if (answer.answer === "known") return undefined;
     // Of a terminal that was never seen only a record that fits an order, or nearly, says anything.
-    if (isNew !== "new" && !saysSomething(answer)) return undefined;
-    return answer.answer === "none" && this.#wasStoredBefore(report) ? undefined : answer;
+    if (!this.#isNew(now) && !saysSomething(answer)) return undefined;
+    return answer.answer === "none" && this.#wasStoredBefore(now, report) ? undefined : answer;
+  }
+
+  /** Whether the terminal shows a transaction again that was told when nothing ran. */
+  isAgain({ report, atMs }: UnmatchedRow, now: Pick<UnmatchedRow, "report" | "identity">): boolean {
+    const told = { record: report, atMs, transactionId: null };
+    return compareKnown(told, { ...now, record: now.report }, this.#view) === "same";
   }
 
   /** Before a command of ours it was stored already. */
-  #wasStoredBefore(record: TransactionReport): boolean {
+  #wasStoredBefore({ identity }: Baseline, record: TransactionReport): boolean {
     const told = this.#parts.records.sharingNumber(record, 0);
     return told.some(
-      ({ record: one, seenAs }) => seenAs === "baseline" && compareReports(one, record) === "same",
+      (one) =>
+        one.seenAs === "baseline" && compareKnown(one, { record, identity }, this.#view) === "same",
     );
   }
 
@@ -128,25 +133,20 @@ export class Matcher {
     );
   }
 
-  /**
-   * Whether the terminal has stored something since the last time that it was seen. "agrees": it
-   * shows what the journal knows last. "unsure": nobody can tell.
-   */
-  #isNew({ last, identity }: Baseline): "new" | "agrees" | "unsure" {
-    if (last.kind !== "transaction") return "unsure";
+  /** The terminal is known to have stored something since the last time that it was seen. */
+  #isNew({ last, identity }: Baseline): boolean {
     for (const { baseline, state } of this.#parts.records.sent()) {
       if (!baseline || !sameTerminal(baseline.identity, identity)) continue;
       const sale = saleOf(state);
       // Of a charge that an operator settled the terminal's record is not known here.
-      if (sale?.by === "operator") return "new";
+      if (sale?.by === "operator") return true;
       const seen: LastTransaction = sale
         ? { kind: "transaction", report: isReversed(state) ? state.report : sale.report }
         : baseline.last;
       if (seen.kind === "not-told") continue;
-      const is = compareStored(seen, last);
-      return is === "same" ? "agrees" : is === "different" ? "new" : "unsure";
+      return compareStored(seen, last) === "different";
     }
-    return "unsure";
+    return false;
   }
 
   get #now(): number {

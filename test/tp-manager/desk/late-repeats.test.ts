@@ -117,3 +117,25 @@ test("a late sale in the second of an order's sale may be another, and is told",
   await soldLate(at, report({ receiptNumber: "0003", traceNumber: "000013" }));
   expect(at.journal.terminalLog.unmatched(9).map(({ finding }) => finding)).toEqual(["held"]);
 });
+
+test("a late sale of an attempt, when that of a later one went back at the gateway", async () => {
+  const at = house();
+  at.start();
+  at.terminal.script = () => Promise.resolve(aborted);
+  await pay(at, request("A-1"));
+  at.terminal.script = approves;
+  expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  const { transactionId, request: asked } = at.orders.latest("A-1");
+  const given = { transactionId, returnedMinor: asked.amountMinor };
+  at.journal.returns.noteReturns([given], at.clock.now());
+  expect(at.orders.chargedOf("A-1")).toBe("no");
+  await soldLate(at, report({ receiptNumber: "0004", traceNumber: "000014" }));
+  expect([at.orders.chargedOf("A-1"), alarms(at)]).toEqual([
+    "unknown",
+    expect.arrayContaining(["payment-unknown"]),
+  ]);
+  const again = pay(at, request("A-1"));
+  await at.clock.advance(300_000);
+  expect(outcome(await again)).toBe("Unknown");
+  expect(at.terminal.paid).toHaveLength(2);
+});

@@ -217,6 +217,20 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     ]);
   });
 
+  test("for an earlier attempt of an order whose money went back counts", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    at.terminal.script = approves;
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    const { transactionId, request: asked } = at.orders.latest("A-1");
+    const given = { transactionId, returnedMinor: asked.amountMinor };
+    at.journal.returns.noteReturns([given], at.clock.now());
+    at.told({ reference });
+    expect(at.orders.chargedOf("A-1")).toBe("yes");
+  });
+
   test("of another amount is told when a later attempt is in doubt, or runs", async () => {
     const at = unasked();
     await doubtful(at);

@@ -76,7 +76,7 @@ describe("a new record is none of an order", () => {
   test("that is charged with a sale that has a trace alone", async () => {
     const at = house();
     await sells(at, "A", report({ receiptNumber: null, ...untimed }));
-    expect(whose(at)).toBe("none");
+    expect(whose(at)).toBe("none A");
   });
 
   test("when an earlier command had found it stored", async () => {
@@ -152,6 +152,17 @@ describe("a new record is nobody's for certain", () => {
     expect(whose(at, { ...fresh, ...untimed })).toBe("many A: untimed");
   });
 
+  test("by a clock that is wrong, seen in the time of the payment", async () => {
+    const anew = { ...fresh, localDate: "1230" };
+    const at = house();
+    await ends(at, "A", aborted);
+    expect(whose(at, anew)).toBe("many A: untimed");
+    await at.clock.advance(600_000);
+    expect(whose(at, anew)).toBe("none A");
+    await ends(at, "B", aborted, { before: notTold });
+    expect(whose(at, anew)).toBe("none B A");
+  });
+
   test("behind an end of day", async () => {
     const at = house();
     await ends(at, "A", aborted);
@@ -210,6 +221,43 @@ describe("a record that the journal has already", () => {
     expect(whose(at, nameless)).toBe("known A");
     await at.clock.advance(13 * HOUR_MS);
     expect(whose(at, nameless)).toBe("none");
+  });
+
+  test("and that tells no moment is not certain behind something else", async () => {
+    const at = house();
+    const nameless = { ...fresh, ...untimed };
+    await sells(at, "A", nameless);
+    await ends(at, "B", aborted, { before: stored(nameless), change: { amountMinor: 500 } });
+    expect(whose(at, nameless)).toBe("known A");
+    await ends(at, "C", aborted, { before: notTold, change: { amountMinor: 500 } });
+    expect(whose(at, nameless)).toBe("known A?");
+    await ends(at, "D", aborted, { before: notTold });
+    expect(whose(at, nameless)).toBe("many D: retold");
+  });
+
+  test("and that tells no moment is not certain behind a sale", async () => {
+    const at = house();
+    const nameless = { ...fresh, ...untimed };
+    await sells(at, "A", nameless);
+    await ends(at, "C", aborted, { before: stored(nameless) });
+    expect(whose(at, nameless)).toBe("known A");
+    await sells(at, "B", report(), stored(nameless));
+    expect(whose(at, nameless)).toBe("many C: retold");
+  });
+
+  test("of an order in doubt is not its own behind something else", async () => {
+    const at = house();
+    const nameless = { ...fresh, ...untimed };
+    await ends(at, "A", lost("line"), { told: [nameless] });
+    expect(whose(at, nameless)).toBe("one A");
+    await ends(at, "B", aborted, { before: notTold });
+    expect(whose(at, nameless)).toBe("many B A: retold");
+  });
+
+  test("is not its own of a payment before which it was stored", async () => {
+    const at = house();
+    await ends(at, "A", aborted, { told: [report()], before: stored(report()) });
+    expect(whose(at, report(), { source: "late" })).toBe("known A");
   });
 
   test("and that tells no moment is known until an end of day", async () => {
@@ -296,7 +344,7 @@ describe("a reversal whose end nobody heard", () => {
 
   test("has not made another one than it had told", async () => {
     const own = report({ receiptNumber: "0009", traceNumber: "000014", localTime: "130020" });
-    expect(whose(await reversing(report(), own))).toBe("none");
+    expect(whose(await reversing(report(), own))).toBe("none A");
   });
 
   test("has not made what was stored before it", async () => {

@@ -47,7 +47,7 @@ describe("what a terminal shows before a command is a new sale", () => {
     await sells(at, "A", report(), stored(fresh));
     expect(newSale(at, fresh, true)).toBe("-");
     expect(newSale(at, { ...fresh, traceNumber: "000014", localTime: "130050" }, true)).toBe(
-      "none",
+      "none A",
     );
   });
 

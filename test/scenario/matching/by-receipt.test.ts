@@ -1,0 +1,173 @@
+import { expect } from "vitest";
+import { abortsYetStores, losesLine } from "./dialogue.ts";
+import { PRICE, type Shop, shopTest } from "./shop.ts";
+import type { Till } from "./till.ts";
+
+/** Looks tell the receipt number, and neither trace nor moment. */
+const byReceipt = (terminal: Till): void => {
+  const less = { trace: null, date: null, time: null };
+  terminal.repeat = () => terminal.stored && { ...terminal.stored, ...less };
+};
+/** Staff close the day at the terminal's own keys; its numbers begin again. */
+const staffCloses = (terminal: Till): void => {
+  terminal.stored = null;
+  terminal.receipt = 411;
+};
+
+/** The next look is refused; those behind it are answered as before. */
+function refusesOneLook(terminal: Till): void {
+  const { repeat } = terminal;
+  terminal.repeat = () => {
+    terminal.repeat = repeat;
+    return 0xa0;
+  };
+}
+
+/** A was aborted, and its sale is kept as receipt 0412, as that of P was. */
+async function expectOnce(shop: Shop, charged: "yes" | "unknown"): Promise<void> {
+  expect(shop.terminal.last.receipt).toBe("0412");
+  await shop.asked("A");
+  await shop.alarmsOf("A");
+  expect(await shop.known("A")).toMatchObject({ charged, commands: 1, charges: 1 });
+  await shop.expectSound();
+}
+
+shopTest.concurrent("a kept sale with the number of P, behind that of Q", async ({ open }) => {
+  const shop = await open({}, byReceipt);
+  await shop.sell("P");
+  await shop.sell("Q", 700);
+  staffCloses(shop.terminal);
+  await shop.pay("A", PRICE, abortsYetStores());
+  await expectOnce(shop, "yes");
+});
+
+shopTest.concurrent("a kept sale with the number of P, right behind it", async ({ open }) => {
+  const shop = await open({}, byReceipt);
+  await shop.sell("P");
+  staffCloses(shop.terminal);
+  await shop.pay("A", PRICE, abortsYetStores());
+  await expectOnce(shop, "yes");
+});
+
+shopTest.concurrent.for([true, false])(
+  "a kept sale with the number of P, and a look is refused, right behind it: %s",
+  async (isRightBehind, { open }) => {
+    const shop = await open({}, byReceipt);
+    await shop.sell("P");
+    if (!isRightBehind) await shop.sell("Q", 700);
+    staffCloses(shop.terminal);
+    refusesOneLook(shop.terminal);
+    await shop.pay("A", PRICE, abortsYetStores());
+    await expectOnce(shop, "unknown");
+  },
+);
+
+shopTest.concurrent("a kept sale with the number of P, where others are paid", async ({ open }) => {
+  const shop = await open({ shared: true }, byReceipt);
+  await shop.sell("P");
+  await shop.sell("Q", 700);
+  staffCloses(shop.terminal);
+  await shop.pay("A", PRICE, abortsYetStores());
+  await expectOnce(shop, "unknown");
+});
+
+shopTest.concurrent("a kept sale with the number of P, behind our end of day", async ({ open }) => {
+  const shop = await open({}, byReceipt);
+  await shop.sell("P");
+  expect((await shop.at.call("POST", "/tlc")).http).toBe(200);
+  await shop.quiet();
+  staffCloses(shop.terminal);
+  await shop.pay("A", PRICE, abortsYetStores());
+  await shop.asked("A");
+  await shop.alarmsOf("A");
+  await shop.expectSound();
+});
+
+// The record of the look equals what P had told, and is another one.
+shopTest.concurrent("a kept sale with the number of P, which is in doubt", async ({ open }) => {
+  const shop = await open({}, byReceipt);
+  const { terminal } = shop;
+  await shop.sell("O", 300);
+  await shop.pay("P", PRICE, async (at) => {
+    await at.report(terminal.next(PRICE));
+    at.hangUp();
+  });
+  await shop.quiet();
+  await shop.sell("Q", 700);
+  staffCloses(terminal);
+  terminal.receipt = 412;
+  await shop.pay("A", PRICE, abortsYetStores());
+  expect(terminal.last.receipt).toBe("0413");
+  await shop.asked("A");
+  await shop.quiet();
+  await shop.expectSound();
+});
+
+shopTest.concurrent("a lost line, whose sale is kept with the number of P", async ({ open }) => {
+  const shop = await open({}, byReceipt);
+  const { terminal } = shop;
+  await shop.sell("P");
+  await shop.sell("Q", 700);
+  staffCloses(terminal);
+  await shop.pay(
+    "A",
+    PRICE,
+    losesLine(() => terminal.book(terminal.next(PRICE))),
+  );
+  await shop.alarmsOf("A");
+  await shop.asked("A");
+  await shop.expectSound();
+});
+
+shopTest.concurrent("honest aborts behind a sale of that price", async ({ open }) => {
+  const shop = await open({}, byReceipt);
+  await shop.sell("O", 700);
+  await shop.sell("P");
+  await shop.pay("A", PRICE, (at) => at.abort());
+  await shop.pay("A", PRICE, (at) => at.abort());
+  await shop.sell("A");
+  await shop.sell("B");
+  expect(shop.alarms()).toEqual([]);
+  await shop.expectSound();
+});
+
+shopTest.concurrent("a kept sale with the number of one of staff", async ({ open }) => {
+  const shop = await open({}, byReceipt);
+  const { terminal } = shop;
+  await shop.sell("O", 500);
+  terminal.sellByStaff(PRICE);
+  const { receipt } = terminal;
+  await shop.asked("A", 700);
+  staffCloses(terminal);
+  terminal.receipt = receipt - 1;
+  await shop.pay("B", PRICE, abortsYetStores());
+  expect(Number(terminal.last.receipt)).toBe(receipt);
+  await shop.asked("B");
+  await shop.alarmsOf("B");
+  await shop.expectSound();
+});
+
+shopTest.concurrent.for([true, false])(
+  "a kept sale with the number of one that was told late, shared: %s",
+  async (shared, { open }) => {
+    const shop = await open({ shared }, byReceipt);
+    const { terminal } = shop;
+    await shop.sell("O", 500);
+    await shop.pay("C", PRICE, async (at) => {
+      await at.abort();
+      if (shared) terminal.sellByStaff(PRICE);
+      else await at.report(terminal.sellByStaff(900));
+    });
+    const { receipt, amountMinor } = terminal.last;
+    await shop.asked("A", 700);
+    await shop.quiet();
+    await shop.asked("A", 700);
+    staffCloses(terminal);
+    terminal.receipt = Number(receipt) - 1;
+    await shop.pay("B", amountMinor ?? 0, abortsYetStores());
+    expect(terminal.last.receipt).toBe(receipt);
+    await shop.asked("B", amountMinor ?? 0);
+    await shop.alarmsOf("B");
+    await shop.expectSound();
+  },
+);
