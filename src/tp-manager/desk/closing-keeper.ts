@@ -5,6 +5,7 @@ import type { Clock, Timer } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import { TerminalUnavailable } from "../terminal/terminal.ts";
+import { answerWithin } from "./last-answer.ts";
 import type { TerminalDesk } from "./terminal-desk.ts";
 
 export interface ClosingParts {
@@ -89,7 +90,8 @@ export class ClosingKeeper {
     if (!this.#isDemanded) return undefined;
     try {
       if (!this.#isQuiet()) return LOOK_MS;
-      await this.#askAgain();
+      const { desk, clock } = this.#parts;
+      await answerWithin(clock, ASK_LIMIT_MS, (signal) => desk.check(signal));
       // An operator may have met the demand, or a payment may have begun, meanwhile.
       if (!this.#isDemanded) return undefined;
       if (!this.#isQuiet()) return LOOK_MS;
@@ -124,19 +126,6 @@ export class ClosingKeeper {
     const page = { sinceMs: 0, status: null, limit: PAYMENTS_LOOKED_AT, before: null };
     const newest = this.#parts.attempts.list(page);
     return newest.map(({ attempt }) => attempt.endedAtMs ?? attempt.startedAtMs);
-  }
-
-  async #askAgain(): Promise<void> {
-    const { desk, clock } = this.#parts;
-    const abort = new AbortController();
-    const limit = clock.startTimer("end of day", ASK_LIMIT_MS, () =>
-      abort.abort(new TerminalUnavailable("no-answer", "the terminal did not answer in time")),
-    );
-    try {
-      await desk.check(abort.signal);
-    } finally {
-      limit.clear();
-    }
   }
 
   async #close(): Promise<void> {

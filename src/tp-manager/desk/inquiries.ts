@@ -96,9 +96,14 @@ export class Inquiries {
     return this.#here.length > 0;
   }
 
-  /** The open questions at the connected terminal that keep commands from leaving. */
-  get blocking(): readonly Question[] {
-    return this.#here.map(({ question }) => question).filter(({ blocks }) => blocks);
+  /** The order that has to be asked about before anything else may leave. */
+  get blockedBy(): string | undefined {
+    return this.#blocking.find(({ orderId }) => orderId !== null)?.orderId ?? undefined;
+  }
+
+  /** A transaction that no order asked for is being asked about. */
+  get unmatchedAsked(): boolean {
+    return this.#blocking.some(({ orderId }) => orderId === null);
   }
 
   /** The question itself was refused by a terminal that is locked. */
@@ -168,10 +173,11 @@ export class Inquiries {
   }
 
   get #here(): Open[] {
-    const { identity } = this.#parts.terminal.state;
-    return [...this.#open.values()].filter(({ question }) =>
-      sameTerminal(question.identity, identity),
-    );
+    return [...this.#open.values()].filter((open) => !this.#isElsewhere(open));
+  }
+
+  get #blocking(): Question[] {
+    return this.#here.map(({ question }) => question).filter(({ blocks }) => blocks);
   }
 
   get #stateKey(): string {

@@ -6,13 +6,13 @@ import type { TerminalTurn } from "./terminal-turn.ts";
 
 /** The payment that has the terminal, for those who have a word for it: none takes a turn. */
 export class RunningPayment {
-  readonly #turn: Pick<TerminalTurn, "current">;
+  readonly #turn: Pick<TerminalTurn, "held">;
   readonly #terminal: Pick<HeldTerminal, "cancel">;
   readonly #isAsking: () => boolean;
 
   /** `isAsking`: the terminal has something to be asked about. */
   constructor(
-    turn: Pick<TerminalTurn, "current">,
+    turn: Pick<TerminalTurn, "held">,
     terminal: Pick<HeldTerminal, "cancel">,
     isAsking: () => boolean,
   ) {
@@ -26,15 +26,15 @@ export class RunningPayment {
    * undefined: no payment of that order is on the terminal.
    */
   decide(orderId: string, decision: GoodsDecision): ReturnType<PaymentRun["decide"]> | undefined {
-    const { current } = this.#turn;
-    if (current?.orderId !== orderId) return undefined;
-    return current.run?.decide(decision, "the kiosk said so");
+    const { held } = this.#turn;
+    if (held?.orderId !== orderId) return undefined;
+    return held.run?.decide(decision, "the kiosk said so");
   }
 
   /** The terminal holds an approved sale of the order, and no word about its goods was taken. */
   awaitsGoods(orderId: string): boolean {
-    const { current } = this.#turn;
-    return current?.orderId === orderId && current.run?.goodsAwaitedUntilMs !== undefined;
+    const { held } = this.#turn;
+    return held?.orderId === orderId && held.run?.goodsAwaitedUntilMs !== undefined;
   }
 
   /**
@@ -42,18 +42,18 @@ export class RunningPayment {
    * payment's own answer decides.
    */
   async cancel(): Promise<void> {
-    const { current } = this.#turn;
+    const { held } = this.#turn;
     if (!this.#terminal.cancel) {
       // A payment that runs or begins may charge its order whatever is answered here.
-      const charged = current || this.#isAsking() ? "unknown" : "no";
+      const charged = held || this.#isAsking() ? "unknown" : "no";
       throw new AppError("NOT_SUPPORTED", "This terminal cannot be cancelled.", { charged });
     }
-    if (current?.what !== "payment") throw new AppError("NOTHING_TO_CANCEL");
-    if (!current.run) {
-      current.preparing.abort(new CancelledInTime());
+    if (held?.what !== "payment") throw new AppError("NOTHING_TO_CANCEL");
+    if (!held.run) {
+      held.preparing.abort(new CancelledInTime());
       return;
     }
-    const answer = await current.run.cancel();
+    const answer = await held.run.cancel();
     switch (answer.answer) {
       case "taken":
         return;

@@ -14,12 +14,11 @@ import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { RecordStore } from "../matching/journal-view.ts";
 import type { Learned, LearnedStore } from "../matching/learned.ts";
 import type { Matcher } from "../matching/matcher.ts";
-import type { Baseline, Terminal } from "../terminal/terminal.ts";
+import type { Baseline, Terminal, TerminalFacts } from "../terminal/terminal.ts";
 import { Corrections } from "./corrections.ts";
 import { FinancialCommands } from "./financial-commands.ts";
 import { Inquiries } from "./inquiries.ts";
-import { KeptStatus } from "./kept-status.ts";
-import { LastSilence } from "./last-silence.ts";
+import { LastAnswer } from "./last-answer.ts";
 import { LateResults } from "./late-results.ts";
 import { type Obstacle, obstaclesOf } from "./obstacles.ts";
 import { OneWay } from "./one-way.ts";
@@ -27,11 +26,10 @@ import { Reconciler } from "./reconciler.ts";
 import { Recovery } from "./recovery.ts";
 import { RunningPayment } from "./running-payment.ts";
 import { TerminalGate } from "./terminal-gate.ts";
-import { type Doubts, TerminalTurn } from "./terminal-turn.ts";
-import { TerminalView } from "./terminal-view.ts";
-import { TurnView } from "./turn-view.ts";
+import { TerminalTurn } from "./terminal-turn.ts";
 import { Unmatched } from "./unmatched.ts";
 import { type ClosingGuard, Upkeep } from "./upkeep.ts";
+import { viewOf } from "./view.ts";
 
 export interface DeskSettings {
   /** Then the terminal is asked to cancel. */
@@ -89,17 +87,22 @@ interface DeskGuard extends ClosingGuard {
   readonly open: StoreDoubt | undefined;
 }
 
+/** Nothing of the turn that gives anybody the terminal. */
+const ofTurn = [
+  ...(["current", "closed", "updating", "close", "whenFree", "lackOf"] as const),
+  ...(["assertFree", "assertNoDoubt", "assertWritable"] as const),
+] as const;
+
 /**
  * Who has the terminal. Every use of the driver passes here: payments, reversals and upkeep in
  * turns, the questions of recovery and about unmatched transactions between them
  * (docs/design.md 3.5).
  */
-export class TerminalDesk implements Doubts {
+export class TerminalDesk {
   readonly #parts: DeskParts;
   readonly #turn: TerminalTurn;
   readonly #gate: TerminalGate;
-  readonly #silence: LastSilence;
-  readonly #keptStatus: KeptStatus;
+  readonly #lastAnswer: LastAnswer;
   readonly #inquiries: Inquiries;
   readonly #recovery: Recovery;
   readonly #unmatched: Unmatched;
@@ -107,9 +110,9 @@ export class TerminalDesk implements Doubts {
   readonly #oneWay: OneWay;
   readonly #reconciler: Reconciler;
   /** The driver's facts and news for other rooms. */
-  readonly terminal: TerminalView;
+  readonly terminal: TerminalFacts;
   /** Who has the terminal now. */
-  readonly turn: TurnView;
+  readonly turn: Pick<TerminalTurn, (typeof ofTurn)[number]>;
   /** Whether the terminal is the one that this installation works with (docs/design.md 3.12). */
   readonly gate: Pick<TerminalGate, "accept" | "replaced">;
   /** A payment, or the reversal of a sale. */
@@ -122,23 +125,7 @@ export class TerminalDesk implements Doubts {
   constructor(parts: DeskParts) {
     this.#parts = parts;
     const { terminal, settings, settled } = parts;
-    this.terminal = new TerminalView(terminal);
-    this.#turn = new TerminalTurn(terminal, this, parts);
-    this.turn = new TurnView(this.#turn);
-    this.#silence = new LastSilence(parts);
-    this.#keptStatus = new KeptStatus(parts, this.#turn);
-    const gate = new TerminalGate({ ...parts, ...settings, silence: this.#silence });
-    this.#gate = gate;
-    this.gate = Object.freeze({
-      accept: () => {
-        const identity = gate.accept();
-        this.#inquiries.reconsider();
-        return identity;
-      },
-      get replaced() {
-        return gate.replaced;
-      },
-    });
+    this.terminal = viewOf(terminal, "protocol", "capabilities", "state", "subscribe");
     this.#inquiries = new Inquiries({
       ...parts,
       readyToLook: async (signal) => {
@@ -151,6 +138,23 @@ export class TerminalDesk implements Doubts {
       looked: (look) => this.#unmatched.looked(look),
       asking: () => this.#keepEvidence(),
     });
+    const turn = new TerminalTurn(terminal, this.#inquiries, parts);
+    this.#turn = turn;
+    this.turn = viewOf(turn, ...ofTurn);
+    const lastAnswer = new LastAnswer({ ...parts, turn });
+    this.#lastAnswer = lastAnswer;
+    const gate = new TerminalGate({ ...parts, ...settings, lastAnswer });
+    this.#gate = gate;
+    this.gate = Object.freeze({
+      accept: () => {
+        const identity = gate.accept();
+        this.#inquiries.reconsider();
+        return identity;
+      },
+      get replaced() {
+        return gate.replaced;
+      },
+    });
     const shared = { ...parts, ...settings, settled, inquiries: this.#inquiries };
     const oneWay = new OneWay(parts);
     this.#oneWay = oneWay;
@@ -162,16 +166,15 @@ export class TerminalDesk implements Doubts {
     this.#reconciler = reconciler;
     this.commands = new FinancialCommands({
       ...shared,
-      ...{ turn: this.#turn, gate, recovery: this.#recovery },
+      ...{ turn, gate, recovery: this.#recovery },
       seen: (now) => this.#seen(now),
       ...{ lateResults, oneWay, reconciler },
     });
-    this.running = new RunningPayment(this.#turn, terminal, () => this.isAsking);
+    this.running = new RunningPayment(turn, terminal, () => this.isAsking);
     this.upkeep = new Upkeep({
       ...parts,
       ...settings,
-      turn: this.#turn,
-      gate,
+      ...{ turn, gate },
       seen: (now) => this.#seen(now),
       reconciler,
       closedInDoubt: (end) => this.#recovery.closed(end),
@@ -228,7 +231,11 @@ export class TerminalDesk implements Doubts {
     return obstaclesOf({
       ...{ closed, updating, running: current !== undefined, terminal: terminal.state },
       ...{ blockedBy: this.blockedBy, unmatchedAsked: this.unmatchedAsked },
-      ...{ changed: () => this.#gate.replaced !== undefined, proof, silence: this.#silence.why },
+      ...{
+        changed: () => this.#gate.replaced !== undefined,
+        proof,
+        silence: this.#lastAnswer.silence,
+      },
       storeDoubt: guard.open,
     });
   }
@@ -244,11 +251,11 @@ export class TerminalDesk implements Doubts {
   }
 
   get blockedBy(): string | undefined {
-    return this.#inquiries.blocking.find(({ orderId }) => orderId !== null)?.orderId ?? undefined;
+    return this.#inquiries.blockedBy;
   }
 
   get unmatchedAsked(): boolean {
-    return this.#inquiries.blocking.some(({ orderId }) => orderId === null);
+    return this.#inquiries.unmatchedAsked;
   }
 
   /** The terminal has something to be asked about, for the first time or again. */
@@ -261,13 +268,13 @@ export class TerminalDesk implements Doubts {
   }
 
   /** Asks for the terminal's status. Takes no turn. Throws {@link TerminalUnavailable}. */
-  check(signal: AbortSignal): ReturnType<KeptStatus["ask"]> {
-    return this.#silence.heard(this.#keptStatus.ask(signal));
+  check(signal: AbortSignal): ReturnType<LastAnswer["ask"]> {
+    return this.#lastAnswer.ask(signal);
   }
 
-  /** The last answer to {@link check}, while it still holds; see {@link KeptStatus}. */
-  get checked(): KeptStatus["told"] {
-    return this.#keptStatus.told;
+  /** See {@link LastAnswer.told}. */
+  get checked(): LastAnswer["told"] {
+    return this.#lastAnswer.told;
   }
 
   /**

@@ -10,12 +10,12 @@ import {
   type TerminalIdentity,
   TerminalUnavailable,
 } from "../terminal/terminal.ts";
-import type { LastSilence } from "./last-silence.ts";
+import { answerWithin, type LastAnswer } from "./last-answer.ts";
 
 interface GateParts {
   readonly terminalLog: Pick<TerminalLog, "acceptedTerminal" | "acceptTerminal">;
   readonly terminal: Pick<Terminal, "prepare" | "state">;
-  readonly silence: Pick<LastSilence, "heard">;
+  readonly lastAnswer: Pick<LastAnswer, "heard">;
   readonly clock: Clock;
   /** How long the terminal may take to answer before anything financial. */
   readonly prepareMs: number;
@@ -63,20 +63,15 @@ export class TerminalGate {
    * TERMINAL_CHANGED.
    */
   async prepare(preparing: AbortController): Promise<Baseline> {
-    const { terminal, clock, silence, prepareMs } = this.#parts;
-    const limit = clock.startTimer("prepare", prepareMs, () =>
-      preparing.abort(new TerminalUnavailable("no-answer", "the terminal did not answer in time")),
-    );
-    try {
-      const baseline = await silence.heard(terminal.prepare(preparing.signal));
-      preparing.signal.throwIfAborted();
-      const accepted = this.#assertAccepted(baseline.identity);
-      const known = completed(accepted, baseline.identity);
-      if (!isDeepStrictEqual(accepted, known)) this.#accept(known);
-      return baseline;
-    } finally {
-      limit.clear();
-    }
+    const { terminal, clock, lastAnswer, prepareMs } = this.#parts;
+    const prepared = (signal: AbortSignal): Promise<Baseline> =>
+      lastAnswer.heard(terminal.prepare(signal));
+    const baseline = await answerWithin(clock, prepareMs, prepared, preparing);
+    preparing.signal.throwIfAborted();
+    const accepted = this.#assertAccepted(baseline.identity);
+    const known = completed(accepted, baseline.identity);
+    if (!isDeepStrictEqual(accepted, known)) this.#accept(known);
+    return baseline;
   }
 
   /**

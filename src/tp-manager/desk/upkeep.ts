@@ -11,6 +11,7 @@ import {
   type Terminal,
   TerminalUnavailable,
 } from "../terminal/terminal.ts";
+import { answerWithin } from "./last-answer.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { TerminalGate } from "./terminal-gate.ts";
 import type { TerminalTurn } from "./terminal-turn.ts";
@@ -70,13 +71,13 @@ export class Upkeep {
    * is not asked before, because a restart is also for one that does not answer.
    */
   async reset(): Promise<void> {
-    const { turn, resetLimitMs } = this.#parts;
+    const { turn, clock, resetLimitMs } = this.#parts;
     await turn.use("reset", undefined, {
       needs: "reset",
       prepare: () => Promise.resolve(),
       run: async (terminal) => {
         try {
-          await this.#limited(resetLimitMs, (signal) => terminal.reset(signal));
+          await answerWithin(clock, resetLimitMs, (signal) => terminal.reset(signal));
         } catch (error) {
           if (!(error instanceof TerminalUnavailable)) throw error;
           throw new AppError("RESET_FAILED", error.message, { cause: error });
@@ -90,7 +91,7 @@ export class Upkeep {
    * from before it can no longer be reversed (docs/design.md 3.7).
    */
   async telecollect(askedBy: TelecollectionAsker = "operator"): Promise<ClosedDay> {
-    const { turn, gate, log, telecollectionLimitMs, reconciler } = this.#parts;
+    const { turn, gate, clock, log, telecollectionLimitMs, reconciler } = this.#parts;
     const { end, id } = await turn.use("end of day", undefined, {
       needs: "telecollect",
       prepare: async (preparing) => {
@@ -100,7 +101,7 @@ export class Upkeep {
       },
       run: async (terminal) => {
         const id = this.#begun(askedBy);
-        const ended = await this.#limited(telecollectionLimitMs, (signal) =>
+        const ended = await answerWithin(clock, telecollectionLimitMs, (signal) =>
           terminal.telecollect(signal),
         );
         this.#ended(id, ended);
@@ -143,9 +144,11 @@ export class Upkeep {
    * so often that it would stay locked for ever.
    */
   async #lastUnderLock(): Promise<LastTransaction | undefined> {
-    const { terminal, prepareMs, log } = this.#parts;
+    const { terminal, prepareMs, clock, log } = this.#parts;
     try {
-      const last = await this.#limited(prepareMs, (signal) => terminal.lastTransaction(signal));
+      const last = await answerWithin(clock, prepareMs, (signal) =>
+        terminal.lastTransaction(signal),
+      );
       this.#unanswered = 0;
       return last;
     } catch (error) {
@@ -168,17 +171,5 @@ export class Upkeep {
   #ended(id: number, end: TelecollectionEnd): void {
     const { terminalLog, clock } = this.#parts;
     storage(() => terminalLog.endTelecollection(id, clock.now(), end), "no");
-  }
-
-  async #limited<T>(limitMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const abort = new AbortController();
-    const timer = this.#parts.clock.startTimer("terminal upkeep", limitMs, () =>
-      abort.abort(new TerminalUnavailable("no-answer", `nothing within ${limitMs} ms`)),
-    );
-    try {
-      return await work(abort.signal);
-    } finally {
-      timer.clear();
-    }
   }
 }
