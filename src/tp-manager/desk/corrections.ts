@@ -1,37 +1,23 @@
-import type { Logger } from "../../shared/logger.ts";
-import type { Clock } from "../../shared/time.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import { lostSince } from "../attempts/next-command.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
-import type { TerminalLog } from "../attempts/terminal-log.ts";
 import { type Answer, type Proof, proofInWords, RULES_VERSION } from "../matching/answer.ts";
 import { sameTerminal } from "../matching/comparison.ts";
 import { effectsOf } from "../matching/effects.ts";
 import { freshnessOf } from "../matching/fresh-number.ts";
-import type { RecordStore } from "../matching/journal-view.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
-
-interface CorrectionParts {
-  readonly attempts: AttemptStore;
-  readonly records: Pick<RecordStore, "sharingTrace">;
-  readonly terminalLog: Pick<TerminalLog, "telecollectionSince" | "wasUnmatchedSince">;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Called when an attempt has become charged or reversed, so that it is handed over. */
-  readonly settled: (attempt: Attempt) => void;
-}
+import type { DeskTools } from "./desk-parts.ts";
 
 /**
  * Orders that were told otherwise than a record of the terminal shows: what the answer of the
  * matcher makes of each (docs/design.md 3.16, 3.19). Methods throw when the journal fails.
  */
 export class Corrections {
-  readonly #parts: CorrectionParts;
+  readonly #parts: DeskTools;
 
-  constructor(parts: CorrectionParts) {
+  constructor(parts: DeskTools) {
     this.#parts = parts;
   }
 
@@ -54,13 +40,13 @@ export class Corrections {
     const writer = new AttemptWriter(attempt, this.#parts);
     const because = `charged: ${proofInWords(proof)}`;
     const kept = { because, proof: { ...proof, rules: RULES_VERSION } };
-    const charged = writer.advance({ input: "found-charged", report, ...kept });
+    writer.advance({ input: "found-charged", report, ...kept });
     const words =
       "the terminal kept a sale that it reported after it had ended the payment; the order had " +
       "been answered as not charged and is charged: see that the customer gets the goods, or " +
       "give the money back";
     writer.log("error", { alarm: "charged-late" }, words);
-    this.#parts.settled(charged);
+    this.#parts.settled();
     return attempt.request.orderId;
   }
 
@@ -96,9 +82,9 @@ export class Corrections {
     const { report } = now.last;
     const writer = new AttemptWriter(attempt, this.#parts);
     const because = "the terminal has stored the reversal of this sale";
-    const reversed = writer.advance({ input: "found-reversed", report, because });
+    writer.advance({ input: "found-reversed", report, because });
     tellReversedBefore(writer, because);
-    this.#parts.settled(reversed);
+    this.#parts.settled();
     return attempt.request.orderId;
   }
 

@@ -1,16 +1,12 @@
 import { AppError } from "../../shared/errors.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { WriteProof } from "../../shared/stores/write-proof.ts";
-import { type Clock, within } from "../../shared/time.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
+import { within } from "../../shared/time.ts";
 import type { UnwrittenStep } from "../attempts/attempt-writer.ts";
-import type { Announce } from "../attempts/event-table.ts";
 import { storage } from "../attempts/failures.ts";
 import type { Attempt } from "../attempts/payment.ts";
 import { isInDoubt, phaseTable } from "../attempts/phase-table.ts";
 import type { SaleToReverse } from "../matching/fresh-number.ts";
-import type { Matcher } from "../matching/matcher.ts";
 import type { Baseline, HeldTerminal, TerminalFacts } from "../terminal/terminal.ts";
+import type { DeskTools } from "./desk-parts.ts";
 import type { LateResults } from "./late-results.ts";
 import type { OneWay } from "./one-way.ts";
 import { PaymentRun } from "./payment-run.ts";
@@ -20,29 +16,13 @@ import { runReversal } from "./reversal-run.ts";
 import type { TerminalGate } from "./terminal-gate.ts";
 import type { TerminalTurn } from "./terminal-turn.ts";
 
-interface CommandParts {
-  readonly attempts: AttemptStore;
+interface CommandParts extends DeskTools {
   readonly terminal: HeldTerminal & Pick<TerminalFacts, "capabilities">;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** For `GET /events`. */
-  readonly announce?: Announce | undefined;
-  /** Then the terminal is asked to cancel. */
-  readonly paymentTimeoutMs: number;
-  /** How long the terminal may take to answer before anything financial. */
-  readonly prepareMs: number;
-  /** Time between the two reads of a recovery. */
-  readonly confirmAfterMs: number;
-  /** An attempt has become charged or reversed: there is something to hand over. */
-  readonly settled: () => void;
   readonly turn: TerminalTurn;
-  /** Whether the next start would find what is written; missing: nobody looks. */
-  readonly proof?: Pick<WriteProof, "assertKept"> | undefined;
   readonly gate: Pick<TerminalGate, "prepare">;
   readonly recovery: Pick<Recovery, "recover" | "doubted" | "learn">;
   /** A look at what the terminal has stored, which a sale hides. */
   readonly seen: (now: Baseline) => void;
-  readonly matcher: Matcher;
   readonly lateResults: Pick<LateResults, "caughtUp" | "spokenFor">;
   readonly oneWay: Pick<OneWay, "isOf" | "shown" | "learn">;
   readonly reconciler: Pick<Reconciler, "sold">;

@@ -1,7 +1,5 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { Clock, Timer } from "../../shared/time.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
+import type { Timer } from "../../shared/time.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import { storage } from "../attempts/failures.ts";
@@ -15,10 +13,9 @@ import {
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { isReference, referenceOf } from "../attempts/reference-policy.ts";
-import type { SettledUnmatched, TerminalLog } from "../attempts/terminal-log.ts";
+import type { SettledUnmatched } from "../attempts/terminal-log.ts";
 import { type Answer, proofInWords } from "../matching/answer.ts";
 import { finalOf } from "../matching/assumptions.ts";
-import type { Matcher } from "../matching/matcher.ts";
 import { isSameWord } from "../matching/one-way.ts";
 import type {
   Terminal,
@@ -26,25 +23,16 @@ import type {
   ToldResult,
   TransactionReport,
 } from "../terminal/terminal.ts";
+import type { DeskTools } from "./desk-parts.ts";
 import type { Inquiries } from "./inquiries.ts";
 import type { OneWay } from "./one-way.ts";
 import { tellDifference, tellMismatch } from "./payment-run.ts";
 import { aboutWhom, alarmOf } from "./unmatched.ts";
 
-interface LateParts {
-  readonly attempts: AttemptStore;
-  readonly terminalLog: Pick<
-    TerminalLog,
-    "keepUnmatched" | "endUnmatched" | "unmatched" | "heldAs" | "heldReferences"
-  >;
+interface LateParts extends DeskTools {
   readonly terminal: TerminalFacts & Pick<Terminal, "takeLateResults" | "endWritten">;
   readonly oneWay: Pick<OneWay, "late" | "named" | "learn">;
-  readonly matcher: Pick<Matcher, "assumptions">;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly inquiries: Pick<Inquiries, "reconsider">;
-  /** Called when an attempt has become charged, so that it is handed over. */
-  readonly settled: (attempt: Attempt) => void;
 }
 
 const COUNT_AGAIN_MS = 1_000;
@@ -136,7 +124,7 @@ export class LateResults {
     const because = "the result was on disk before the payment's end";
     const input = { input: "told-late", report, judgement, wasStored: true, because } as const;
     const after = writer.advance(input);
-    if (isCharged(after.state)) this.#parts.settled(after);
+    if (isCharged(after.state)) this.#parts.settled();
     this.wasInVain(after);
     return after;
   }
@@ -292,7 +280,7 @@ export class LateResults {
     inquiries.reconsider();
     if (!isCharged(after.state)) return;
     tellDifference(writer, report);
-    settled(after);
+    settled();
   }
 
   #contradicted(attempt: Attempt, report: TransactionReport, judgement: Judgement): void {
@@ -306,12 +294,12 @@ export class LateResults {
   #charge(attempt: Attempt, report: TransactionReport, because: string): boolean {
     if (this.#wasTriedAgain(attempt)) return false;
     const writer = new AttemptWriter(attempt, this.#parts);
-    const charged = writer.advance({ input: "found-charged", report, because });
+    writer.advance({ input: "found-charged", report, because });
     const words =
       "the terminal told a sale after the order had been answered as not charged; the order is " +
       "charged: see that the customer gets the goods, or give the money back";
     writer.log("error", { alarm: "charged-late" }, words);
-    this.#parts.settled(charged);
+    this.#parts.settled();
     return true;
   }
 

@@ -16,7 +16,6 @@ import { judgeReport } from "../attempts/payment-machine.ts";
 import { referenceOf } from "../attempts/reference-policy.ts";
 import { type Assumptions, finalOf } from "../matching/assumptions.ts";
 import { compareReports, mayBeAnotherSale, namesAnotherSale } from "../matching/comparison.ts";
-import type { Matcher } from "../matching/matcher.ts";
 import type {
   CancelAnswer,
   GoodsDecision,
@@ -28,13 +27,12 @@ import type {
   TerminalFacts,
   TransactionReport,
 } from "../terminal/terminal.ts";
+import type { DeskTools } from "./desk-parts.ts";
 import type { OneWay } from "./one-way.ts";
 
-interface RunParts extends WriterParts {
-  readonly attempts: WriterParts["attempts"] & Pick<AttemptStore, "unfinished" | "newest">;
+interface RunParts extends DeskTools {
+  readonly unwritten: WriterParts["unwritten"];
   readonly terminal: HeldTerminal & Pick<TerminalFacts, "capabilities">;
-  readonly paymentTimeoutMs: number;
-  readonly matcher: Pick<Matcher, "knownInPayment" | "assumptions">;
   readonly oneWay: Pick<OneWay, "isOf" | "shown" | "learn">;
 }
 

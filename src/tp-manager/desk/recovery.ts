@@ -1,8 +1,5 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { Clock } from "../../shared/time.ts";
 import type { NoteKind } from "../attempts/attempt-event.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type UnwrittenStep } from "../attempts/attempt-writer.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import {
@@ -13,15 +10,14 @@ import {
 } from "../attempts/payment.ts";
 import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
-import type { TerminalLog } from "../attempts/terminal-log.ts";
 import { candidatesIn, type Proof, proofInWords, RULES_VERSION } from "../matching/answer.ts";
 import type { Assumption } from "../matching/assumptions.ts";
 import { compareReports, compareStored } from "../matching/comparison.ts";
 import { type EarlierLook, isSeenInTime, type Look } from "../matching/facts.ts";
 import { anyTerminal, identityOf, Knowledge } from "../matching/knowledge.ts";
-import type { Matcher } from "../matching/matcher.ts";
 import { type Conclusion, judge, judgeByNext, type Verdict } from "../matching/table.ts";
 import type { TelecollectionEnd, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
+import type { DeskTools } from "./desk-parts.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
 import type { LateResults } from "./late-results.ts";
 
@@ -31,19 +27,10 @@ const LOOK = "recovery-look";
 /** Ends that the terminal said; what came before them is past. */
 const heardEnds = ["end-completed", "end-aborted"];
 
-interface RecoveryParts {
-  readonly attempts: AttemptStore;
-  readonly terminalLog: TerminalLog;
+interface RecoveryParts extends DeskTools {
   readonly terminal: TerminalFacts;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Time between the two reads that prove a charge whose acknowledgement is not proven. */
-  readonly confirmAfterMs: number;
   readonly inquiries: Inquiries;
-  readonly matcher: Matcher;
   readonly lateResults: Pick<LateResults, "endStored">;
-  /** Called when an attempt has become charged or reversed, so that it is handed over. */
-  readonly settled: (attempt: Attempt) => void;
 }
 
 /**
@@ -221,13 +208,13 @@ export class Recovery {
         const { report, because } = conclusion;
         const proof = this.#proofOf(before, report, { because, assumes });
         const isTwice = this.#hasShownAnother(before, report);
-        const attempt = writer.advance({
+        writer.advance({
           ...{ input: "proved-charged", report, observation: look },
           because: `charged: ${proofInWords(proof)}`,
           proof: { ...proof, rules: RULES_VERSION },
         });
         tellBeyondGoods(writer, before);
-        this.#parts.settled(attempt);
+        this.#parts.settled();
         if (isTwice) tellTwice(writer);
         return;
       }
@@ -236,7 +223,8 @@ export class Recovery {
         return;
       case "reversed": {
         const { report } = conclusion;
-        this.#parts.settled(writer.advance({ input: "proved-reversed", report, ...grounds }));
+        writer.advance({ input: "proved-reversed", report, ...grounds });
+        this.#parts.settled();
         return;
       }
       case "not-reversed":

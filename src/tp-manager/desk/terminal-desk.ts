@@ -1,21 +1,12 @@
-import type { Logger } from "../../shared/logger.ts";
-import type { Probation } from "../../shared/probation.ts";
-import type { WriteProof } from "../../shared/stores/write-proof.ts";
-import { type Clock, unlessAborted, within } from "../../shared/time.ts";
+import { unlessAborted, within } from "../../shared/time.ts";
 import type { AttemptInput } from "../attempts/attempt-input.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
-import type { Announce } from "../attempts/event-table.ts";
 import { storage } from "../attempts/failures.ts";
 import type { Attempt } from "../attempts/payment.ts";
-import type { ReconciliationStore } from "../attempts/reconciliation.ts";
-import type { StoreDoubt } from "../attempts/store-doubt.ts";
-import type { TerminalLog } from "../attempts/terminal-log.ts";
-import type { RecordStore } from "../matching/journal-view.ts";
-import type { Learned, LearnedStore } from "../matching/learned.ts";
-import type { Matcher } from "../matching/matcher.ts";
-import type { Baseline, Terminal, TerminalFacts } from "../terminal/terminal.ts";
+import type { Learned } from "../matching/learned.ts";
+import type { Baseline, TerminalFacts } from "../terminal/terminal.ts";
 import { Corrections } from "./corrections.ts";
+import type { DeskParts } from "./desk-parts.ts";
 import { FinancialCommands } from "./financial-commands.ts";
 import { Inquiries } from "./inquiries.ts";
 import { LastAnswer } from "./last-answer.ts";
@@ -28,64 +19,8 @@ import { RunningPayment } from "./running-payment.ts";
 import { TerminalGate } from "./terminal-gate.ts";
 import { TerminalTurn } from "./terminal-turn.ts";
 import { Unmatched } from "./unmatched.ts";
-import { type ClosingGuard, Upkeep } from "./upkeep.ts";
+import { Upkeep } from "./upkeep.ts";
 import { viewOf } from "./view.ts";
-
-export interface DeskSettings {
-  /** Then the terminal is asked to cancel. */
-  readonly paymentTimeoutMs: number;
-  /** How long the terminal may take to answer before anything financial. */
-  readonly prepareMs: number;
-  /** At a stop: how long a running payment may go on before it is cancelled. */
-  readonly stopPatienceMs: number;
-  /** Time between the two reads of a recovery. */
-  readonly confirmAfterMs: number;
-  /** How long a restart may take before the caller is told to wait. */
-  readonly resetLimitMs: number;
-  /** How long an end of day may take. */
-  readonly telecollectionLimitMs: number;
-  /** Others are paid at the terminal too, so its totals are not ours. */
-  readonly terminalShared: boolean;
-}
-
-/** A new version that has not proved itself yet (docs/updates.md 4.3). */
-type OnProbation = Pick<Probation, "isOn" | "over" | "received">;
-
-interface DeskParts {
-  readonly attempts: AttemptStore;
-  readonly terminalLog: TerminalLog;
-  readonly records: RecordStore;
-  readonly matcher: Matcher;
-  readonly reconciliations: ReconciliationStore;
-  readonly terminal: Terminal;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly settings: DeskSettings;
-  /** For `GET /events`. */
-  readonly announce?: Announce | undefined;
-  /** An attempt has become charged or reversed: there is something to hand over. */
-  readonly settled: () => void;
-  readonly guard: DeskGuard;
-  /** Missing: there is none. */
-  readonly probation?: OnProbation | undefined;
-  /** Whether the journal can be written; missing: nobody looks. */
-  readonly proof?: WriteProof | undefined;
-  readonly learned: LearnedStore;
-  /** A word that changes with the protocol and its settings. */
-  readonly setup: string;
-}
-
-interface DeskGuard extends ClosingGuard {
-  /**
-   * Resolves when the journal knows every order that is known anywhere (docs/design.md 3.17);
-   * undefined: it does.
-   */
-  whole(signal: AbortSignal): Promise<void> | undefined;
-  /** Has a sale that no order here has on disk, and doubts the journal when it is a sign. */
-  noteSale(now: Baseline): boolean;
-  /** The journal's doubt about itself; undefined: none. */
-  readonly open: StoreDoubt | undefined;
-}
 
 /** Nothing of the turn that gives anybody the terminal. */
 const ofTurn = [
@@ -124,7 +59,8 @@ export class TerminalDesk {
 
   constructor(parts: DeskParts) {
     this.#parts = parts;
-    const { terminal, settings, settled } = parts;
+    const { terminal } = parts;
+    const tools = { ...parts, ...parts.settings };
     this.terminal = viewOf(terminal, "protocol", "capabilities", "state", "subscribe");
     this.#inquiries = new Inquiries({
       ...parts,
@@ -143,7 +79,7 @@ export class TerminalDesk {
     this.turn = viewOf(turn, ...ofTurn);
     const lastAnswer = new LastAnswer({ ...parts, turn });
     this.#lastAnswer = lastAnswer;
-    const gate = new TerminalGate({ ...parts, ...settings, lastAnswer });
+    const gate = new TerminalGate({ ...tools, lastAnswer });
     this.#gate = gate;
     this.gate = Object.freeze({
       accept: () => {
@@ -155,14 +91,14 @@ export class TerminalDesk {
         return gate.replaced;
       },
     });
-    const shared = { ...parts, ...settings, settled, inquiries: this.#inquiries };
-    const oneWay = new OneWay(parts);
+    const shared = { ...tools, inquiries: this.#inquiries };
+    const oneWay = new OneWay(shared);
     this.#oneWay = oneWay;
     const lateResults = new LateResults({ ...shared, oneWay });
     this.#lateResults = lateResults;
     this.#recovery = new Recovery({ ...shared, lateResults });
     this.#unmatched = new Unmatched({ ...shared, corrections: new Corrections(shared) });
-    const reconciler = new Reconciler({ ...parts, ...settings });
+    const reconciler = new Reconciler(tools);
     this.#reconciler = reconciler;
     this.commands = new FinancialCommands({
       ...shared,
@@ -172,9 +108,7 @@ export class TerminalDesk {
     });
     this.running = new RunningPayment(turn, terminal, () => this.isAsking);
     this.upkeep = new Upkeep({
-      ...parts,
-      ...settings,
-      ...{ turn, gate },
+      ...{ ...tools, turn, gate },
       seen: (now) => this.#seen(now),
       reconciler,
       closedInDoubt: (end) => this.#recovery.closed(end),

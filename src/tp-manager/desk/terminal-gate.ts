@@ -1,8 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../shared/errors.ts";
-import type { Clock } from "../../shared/time.ts";
 import { storage } from "../attempts/failures.ts";
-import type { TerminalLog } from "../attempts/terminal-log.ts";
 import { sameTerminal } from "../matching/comparison.ts";
 import {
   type Baseline,
@@ -10,15 +8,12 @@ import {
   type TerminalIdentity,
   TerminalUnavailable,
 } from "../terminal/terminal.ts";
+import type { DeskTools } from "./desk-parts.ts";
 import { answerWithin, type LastAnswer } from "./last-answer.ts";
 
-interface GateParts {
-  readonly terminalLog: Pick<TerminalLog, "acceptedTerminal" | "acceptTerminal">;
+interface GateParts extends DeskTools {
   readonly terminal: Pick<Terminal, "prepare" | "state">;
   readonly lastAnswer: Pick<LastAnswer, "heard">;
-  readonly clock: Clock;
-  /** How long the terminal may take to answer before anything financial. */
-  readonly prepareMs: number;
 }
 
 /** Who both of them are. */

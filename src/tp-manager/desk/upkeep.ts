@@ -1,9 +1,7 @@
 import { AppError } from "../../shared/errors.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { Clock } from "../../shared/time.ts";
 import { storage } from "../attempts/failures.ts";
 import type { Reconciliation } from "../attempts/reconciliation.ts";
-import type { TelecollectionAsker, TerminalLog } from "../attempts/terminal-log.ts";
+import type { TelecollectionAsker } from "../attempts/terminal-log.ts";
 import {
   type Baseline,
   type LastTransaction,
@@ -11,36 +9,19 @@ import {
   type Terminal,
   TerminalUnavailable,
 } from "../terminal/terminal.ts";
+import type { DeskTools } from "./desk-parts.ts";
 import { answerWithin } from "./last-answer.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { TerminalGate } from "./terminal-gate.ts";
 import type { TerminalTurn } from "./terminal-turn.ts";
 
-/** A journal that was lost or restored does not know all sales (docs/design.md 3.17). */
-export interface ClosingGuard {
-  /** undefined: the journal is whole. */
-  readonly open: object | undefined;
-  /** Has the terminal's last transaction on disk when it returns, unless it is known. */
-  keepLast(now: Pick<Baseline, "last" | "identity">): void;
-}
-
-interface UpkeepParts {
-  readonly terminalLog: Pick<TerminalLog, "beginTelecollection" | "endTelecollection">;
+interface UpkeepParts extends DeskTools {
   readonly terminal: Pick<Terminal, "state" | "lastTransaction">;
-  readonly guard: ClosingGuard;
   readonly reconciler: Pick<Reconciler, "closed">;
   readonly turn: TerminalTurn;
   readonly gate: TerminalGate;
-  readonly clock: Clock;
-  readonly log: Logger;
   /** A look at what the terminal has stored, which an end of day hides as a sale does. */
   readonly seen: (now: Baseline) => void;
-  /** How long the terminal may take to answer. */
-  readonly prepareMs: number;
-  /** How long a restart may take before the caller is told to wait. */
-  readonly resetLimitMs: number;
-  /** How long an end of day may take. */
-  readonly telecollectionLimitMs: number;
   /** An end of day has ended: evidence, when something is in doubt (docs/design.md 3.15). */
   readonly closedInDoubt: (end: TelecollectionEnd) => void;
 }
