@@ -118,8 +118,8 @@ export class Recovery {
   /** An end of day was run because the terminal was locked until then: it may be evidence. */
   closed(end: TelecollectionEnd): void {
     const { attempts, inquiries, clock, log } = this.#parts;
-    for (const { key, comesLast } of inquiries.questions) {
-      if (comesLast) continue;
+    for (const { key, orderId } of inquiries.questions) {
+      if (orderId === null) continue;
       try {
         const detail = { ...end };
         attempts.addEvent(key, { atMs: clock.now(), kind: "closed-while-in-doubt", detail });
@@ -159,14 +159,12 @@ export class Recovery {
       about: { transactionId, orderId: request.orderId },
       identity: identityOf(attempt),
       blocks,
-      comesLast: false,
       isOpen: () => read() !== undefined,
       judge: decided,
       conclude: (conclusion, look) => {
         const now = read();
         if (now) this.#conclude(now, conclusion, look);
       },
-      giveUp: (because) => ({ verdict: "unsettled", because }),
       note: (verdict, look) => this.#note(transactionId, LOOK, verdict, look),
     };
   }

@@ -223,12 +223,11 @@ export class Unmatched {
     let { id } = row;
     return {
       key,
+      // The result may belong to an attempt in doubt.
       orderId: null,
       about: { receiptNumber, traceNumber },
       identity: row.identity,
       blocks: true,
-      // The result may belong to an attempt in doubt.
-      comesLast: true,
       isOpen: () => true,
       judge: (look, earlier) => {
         const { paymentLimitMs: limitMs } = terminal.capabilities;
@@ -249,7 +248,6 @@ export class Unmatched {
         if (id !== null) terminalLog.endUnmatched(id, clock.now(), finding, because);
         this.#open.delete(key);
       },
-      giveUp: (because) => ({ verdict: "unclear", because }),
       note: () => {},
     };
   }
