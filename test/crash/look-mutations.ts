@@ -49,7 +49,7 @@ export const lookMutations: readonly Mutation[] = [
     "the second sale of an order that a look has shown",
     ["3.19", "when something was, the alarm is `order-charged-twice`"],
     looks,
-    ["src/tp-manager/desk/recovery.ts", "if (isTwice) tellTwice(writer);", ""],
+    ["src/tp-manager/desk/recovery.ts", "if (isTwice) {", "if (isTwice && before.number === 0) {"],
   ),
   oneEdit(
     "the second attempt that can have made the sale itself",

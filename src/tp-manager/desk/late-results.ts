@@ -1,7 +1,6 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Timer } from "../../shared/time.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
-import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import { storage } from "../attempts/failures.ts";
 import {
   type Attempt,
@@ -23,6 +22,7 @@ import type {
   ToldResult,
   TransactionReport,
 } from "../terminal/terminal.ts";
+import { chargeLate, doubtLate, tellTwice } from "./corrections.ts";
 import type { DeskTools } from "./desk-parts.ts";
 import type { Inquiries } from "./inquiries.ts";
 import type { OneWay } from "./one-way.ts";
@@ -259,9 +259,13 @@ export class LateResults {
         this.#contradicted(attempt, report, judgement);
         return true;
       case "charged-late":
-        return this.#charge(attempt, report, because);
+        if (this.#wasTriedAgain(attempt)) return false;
+        chargeLate(attempt, { report, because }, "the terminal told a sale late", this.#parts);
+        return true;
       case "doubted":
-        return this.#doubtAgain(attempt, report, because);
+        if (this.#wasTriedAgain(attempt)) return false;
+        this.#doubtAgain(attempt, report, because);
+        return true;
     }
   }
 
@@ -290,53 +294,29 @@ export class LateResults {
     writer.log("error", { alarm: "report-mismatch" }, words);
   }
 
-  /** The order was told as not charged. false: it was tried again since. */
-  #charge(attempt: Attempt, report: TransactionReport, because: string): boolean {
-    if (this.#wasTriedAgain(attempt)) return false;
-    const writer = new AttemptWriter(attempt, this.#parts);
-    writer.advance({ input: "found-charged", report, because });
-    const words =
-      "the terminal told a sale after the order had been answered as not charged; the order is " +
-      "charged: see that the customer gets the goods, or give the money back";
-    writer.log("error", { alarm: "charged-late" }, words);
-    this.#parts.settled();
-    return true;
-  }
-
   /** Whether the order was tried again since, and not in vain: that attempt speaks for it then. */
   #wasTriedAgain(attempt: Attempt): boolean {
     const latest = this.#parts.attempts.latest(attempt.request.orderId);
     if (!latest || isNotCharged(latest.state)) return false;
-    const writer = new AttemptWriter(attempt, this.#parts);
     const words =
-      "the terminal told a sale of an earlier attempt, and the order was tried again since: " +
-      "look whether the customer was charged twice, and give one charge back";
-    writer.log("error", { alarm: "order-charged-twice" }, words);
+      "the terminal told a sale of an earlier attempt, and its order was tried again since";
+    tellTwice(attempt, words, this.#parts);
     return true;
   }
 
-  /** An approval of something else than was asked. false: the order was tried again since. */
-  #doubtAgain(attempt: Attempt, report: TransactionReport, because: string): boolean {
-    if (this.#wasTriedAgain(attempt)) return false;
-    const writer = this.#doubt(attempt, report, because);
-    tellMismatch(writer, report, "the order had been answered as not charged");
-    return true;
-  }
-
-  #doubt(attempt: Attempt, report: TransactionReport, because: string): AttemptWriter {
+  /** An approval of something else than was asked. */
+  #doubtAgain(attempt: Attempt, report: TransactionReport, because: string): void {
     const writer = new AttemptWriter(attempt, this.#parts);
     writer.advance({ input: "found-doubtful", report, judgement: "disagrees", because });
     this.#parts.inquiries.reconsider();
-    return writer;
+    tellMismatch(writer, report, "the order had been answered as not charged");
   }
 
   /** Unknown until a person settles it, or an approval names it that none did before. */
   #askPerson(attempt: Attempt, report: TransactionReport, because: string): void {
-    const { orderId } = attempt.request;
-    const words =
-      `order ${orderId} is unknown now: it had been answered as not charged, and the terminal ` +
-      "tells a sale that is its own or another's: compare, and settle it";
-    this.#doubt(attempt, report, because).log("error", { alarm: PAYMENT_UNKNOWN }, words);
+    const found = { report, judgement: "disagrees", because } as const;
+    doubtLate(attempt, found, "tells a sale that is its own or another's", this.#parts);
+    this.#parts.inquiries.reconsider();
   }
 
   #withoutOrder(report: TransactionReport, answer: Answer): void {

@@ -17,6 +17,7 @@ import { type EarlierLook, isSeenInTime, type Look } from "../matching/facts.ts"
 import { anyTerminal, identityOf, Knowledge } from "../matching/knowledge.ts";
 import { type Conclusion, judge, judgeByNext, type Verdict } from "../matching/table.ts";
 import type { TelecollectionEnd, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
+import { tellTwice } from "./corrections.ts";
 import type { DeskTools } from "./desk-parts.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
 import type { LateResults } from "./late-results.ts";
@@ -213,7 +214,10 @@ export class Recovery {
         });
         tellBeyondGoods(writer, before);
         this.#parts.settled();
-        if (isTwice) tellTwice(writer);
+        if (isTwice) {
+          const words = "the terminal had stored another sale of this order before";
+          tellTwice(before, words, this.#parts);
+        }
         return;
       }
       case "not-charged":
@@ -275,13 +279,6 @@ export class Recovery {
       detail: { because: verdict.because, observation: look },
     });
   }
-}
-
-function tellTwice(writer: AttemptWriter): void {
-  const words =
-    "the terminal had stored another sale of this order before: look at the terminal's journal, " +
-    "and give one charge back if there are two";
-  writer.log("error", { alarm: "order-charged-twice" }, words);
 }
 
 /** Raises an alarm when the terminal kept more than came out: people must give money back. */
