@@ -15,8 +15,8 @@ export const lookMutations: readonly Mutation[] = [
   ]),
   oneEdit("the assumptions of a row of the table", neverGiven, granted, [
     "src/tp-manager/matching/table.ts",
-    "facts.holds?.has(each) === false);",
-    "facts.holds?.has(each) === null);",
+    "(each) => !facts.holds.has(each));",
+    "(each) => facts.holds.size === 0 && each);",
   ]),
   oneEdit("the assumption behind a terminal's own end", neverGiven, granted, [
     "src/tp-manager/desk/payment-run.ts",

@@ -8,7 +8,7 @@ import { compareReports } from "../matching/comparison.ts";
 import { doubtOfUnmatched } from "../matching/doubt.ts";
 import { concernsTold, toldOtherwise } from "../matching/effects.ts";
 import type { Known, Look } from "../matching/facts.ts";
-import { Knowledge } from "../matching/knowledge.ts";
+import { Knowledge, nothingFound } from "../matching/knowledge.ts";
 import { type Conclusion, judge, type Verdict } from "../matching/table.ts";
 import type { Baseline, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
 import type { Corrections } from "./corrections.ts";
@@ -271,8 +271,8 @@ export class Unmatched {
 
   /** A journal that cannot be read knows nothing; the alarm is raised all the same. */
   #known(row: UnmatchedRow, look: Look): Known {
-    const nothing = { foundIs: null, rival: null, unmatchedIs: null, next: null };
-    const otherwise = { ...nothing, soldSince: true, closedSince: true };
+    const holds = this.#parts.matcher.assumptions;
+    const otherwise = { ...nothingFound, soldSince: true, closedSince: true, holds };
     return this.#read((): Known => this.#knowledge.ofUnmatched(row, look), otherwise);
   }
 

@@ -117,6 +117,7 @@ function doubtOfReversal(
       acknowledged: last?.report.good === true && last.acknowledged,
       tookBefore: tookBefore === true,
       perhapsTook: perhapsTaken === true,
+      unclear: false,
       printsCount: times.printsCount,
       second: null,
       end: heardBad ? "bad" : "unheard",
@@ -142,6 +143,9 @@ export function doubtOfUnmatched({ report, identity }: UnmatchedRow, times: Doub
 const nothingHeard: Omit<Heard, "good" | "refused"> = {
   held: false,
   acknowledged: false,
+  tookBefore: false,
+  perhapsTook: false,
+  unclear: false,
   printsCount: false,
   second: null,
   end: "unheard",

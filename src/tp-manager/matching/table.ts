@@ -354,7 +354,7 @@ export function judgeByNext(doubt: Doubt, known: Known): Conclusion | undefined 
   const { next } = known;
   if (!next?.served || doubt.about === "unmatched") return undefined;
   // An idle terminal is over with the command before only where its word is final.
-  if (known.holds?.has("abort-final") === false) return undefined;
+  if (!known.holds.has("abort-final")) return undefined;
   const look = {
     identity: next.identity,
     last: next.found,
@@ -376,7 +376,7 @@ function climb({ about }: Doubt, facts: Facts): Verdict {
   for (const row of evidenceTable) {
     const word = row[about];
     if (word === undefined || !row.holds(facts)) continue;
-    const missing = row.assumes?.find((each) => facts.holds?.has(each) === false);
+    const missing = row.assumes?.find((each) => !facts.holds.has(each));
     if (missing) return unproven(about, `${missing} is not taken for granted`);
     const because = row.because.replaceAll(/\{(\w+)\}/g, (_, name) =>
       String(facts[name as keyof Facts]),
