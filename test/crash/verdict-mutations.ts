@@ -56,7 +56,7 @@ export const verdictMutations: readonly Mutation[] = [
     looks,
     [
       facts,
-      "(heard.acknowledged || heard.tookBefore) && !heard.printsCount",
+      "(heard.acknowledged || heard.tookBefore) && !doubt.printsCount",
       "(heard.acknowledged || heard.tookBefore)",
     ],
   ),
@@ -66,7 +66,7 @@ export const verdictMutations: readonly Mutation[] = [
     looks,
     [
       facts,
-      "acknowledged: heard.acknowledged && !heard.printsCount,",
+      "acknowledged: heard.acknowledged && !doubt.printsCount,",
       "acknowledged: heard.acknowledged,",
     ],
   ),

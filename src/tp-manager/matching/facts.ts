@@ -20,8 +20,21 @@ import { isFromPayment, type PaymentTime } from "./own-time.ts";
  * table.ts says what the facts prove.
  */
 
+/** Facts about the terminal and this process that belong to a doubt. */
+export interface DoubtTimes {
+  /**
+   * Monotonic milliseconds since when this process is sure that nothing of the command has left any
+   * more: its end was lost then, or the process was started after. A wall clock can jump.
+   */
+  readonly lostSinceMs: number;
+  /** The terminal's own time limit for a command it was left alone with. */
+  readonly limitMs: number;
+  /** The acknowledgements of the receipt's print count as well (docs/zvt.md 9.1). */
+  readonly printsCount: boolean;
+}
+
 /** A question about money that only the terminal can answer. */
-export interface Doubt {
+export interface Doubt extends DoubtTimes {
   readonly about: "sale" | "reversal" | "unmatched";
   /** The terminal that the command was sent to, or that has the unmatched transaction. */
   readonly identity: TerminalIdentity;
@@ -32,13 +45,6 @@ export interface Doubt {
   readonly asked: Asked | null;
   /** The sale that is to be reversed; null for the other two. */
   readonly sale: TransactionReport | null;
-  /**
-   * Monotonic milliseconds since when this process is sure that nothing of the command has left any
-   * more: its end was lost then, or the process was started after. A wall clock can jump.
-   */
-  readonly lostSinceMs: number;
-  /** The terminal's own time limit for a command it was left alone with. */
-  readonly limitMs: number;
   /**
    * Nothing can have been stored and closed out of our sight since the command may have left
    * ({@link isSeenInTime}). Asked of a storage that was empty before and is empty now.
@@ -71,8 +77,6 @@ export interface Heard {
   readonly perhapsTook: boolean;
   /** The terminal's last report was neither good nor bad: a card may have been charged. */
   readonly unclear: boolean;
-  /** The acknowledgements of the receipt's print count as well (docs/zvt.md 9.1). */
-  readonly printsCount: boolean;
   /** A second sale reported in the same payment, and refused (docs/design.md 3.20). */
   readonly second: TransactionReport | null;
   /**
@@ -195,9 +199,9 @@ export function factsOf(
     kind: last.kind,
     why: last.kind === "not-told" ? last.why : "",
     found,
-    acknowledged: heard.acknowledged && !heard.printsCount,
-    tookGood: (heard.acknowledged || heard.tookBefore) && !heard.printsCount,
-    perhapsTook: heard.perhapsTook && !heard.printsCount,
+    acknowledged: heard.acknowledged && !doubt.printsCount,
+    tookGood: (heard.acknowledged || heard.tookBefore) && !doubt.printsCount,
+    perhapsTook: heard.perhapsTook && !doubt.printsCount,
     hasSecond: heard.second !== null,
     noBaseline: before.kind === "not-told",
     asBefore: asBefore(doubt, last, known, silenceLeftMs),

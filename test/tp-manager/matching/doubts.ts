@@ -25,7 +25,6 @@ export const silent: Heard = {
   tookBefore: false,
   perhapsTook: false,
   unclear: false,
-  printsCount: false,
   second: null,
   end: "unheard",
 };
@@ -53,6 +52,7 @@ export const sale: Doubt = {
   sale: null,
   lostSinceMs: 0,
   limitMs: LIMIT_MS,
+  printsCount: false,
   isWatched: true,
 };
 export const sold: LastTransaction = { kind: "transaction", report: report() };
