@@ -88,14 +88,16 @@ export class ClosingKeeper {
   /** Resolves with the time until the next look; undefined when the terminal wants nothing. */
   async #look(): Promise<number | undefined> {
     if (!this.#isDemanded) return undefined;
+    const { desk, clock, log } = this.#parts;
     try {
       if (!this.#isQuiet()) return LOOK_MS;
-      const { desk, clock } = this.#parts;
       await answerWithin(clock, ASK_LIMIT_MS, (signal) => desk.check(signal));
       // An operator may have met the demand, or a payment may have begun, meanwhile.
       if (!this.#isDemanded) return undefined;
       if (!this.#isQuiet()) return LOOK_MS;
-      await this.#close();
+      log.info("the terminal demands an end of day: begun");
+      const { applications } = await desk.upkeep.telecollect("terminal");
+      log.info({ applications }, "the end of day that the terminal demanded is done");
       return LOOK_MS;
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
@@ -126,13 +128,6 @@ export class ClosingKeeper {
     const page = { sinceMs: 0, status: null, limit: PAYMENTS_LOOKED_AT, before: null };
     const newest = this.#parts.attempts.list(page);
     return newest.map(({ attempt }) => attempt.endedAtMs ?? attempt.startedAtMs);
-  }
-
-  async #close(): Promise<void> {
-    const { log, desk } = this.#parts;
-    log.info("the terminal demands an end of day: begun");
-    const { applications } = await desk.upkeep.telecollect("terminal");
-    log.info({ applications }, "the end of day that the terminal demanded is done");
   }
 
   #failed(error: unknown): void {

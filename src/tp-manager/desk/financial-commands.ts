@@ -57,17 +57,21 @@ export class FinancialCommands {
    * not on disk.
    */
   pay(orderId: string, payment: PaymentWork): Promise<Attempt> {
-    const { log, lateResults, reconciler } = this.#parts;
-    const ended = this.#parts.turn.use("payment", orderId, {
+    const { log, turn, gate, seen, lateResults, reconciler } = this.#parts;
+    const ended = turn.use("payment", orderId, {
       needs: "pay",
-      prepare: (preparing) => this.#prepare(preparing),
-      run: async (_terminal, baseline, turn) => {
+      prepare: async (preparing) => {
+        const baseline = await gate.prepare(preparing);
+        seen(baseline);
+        return baseline;
+      },
+      run: async (_terminal, baseline, held) => {
         const begun = lateResults.caughtUp(() => payment.begin(baseline));
         const { transactionId, number } = begun;
         const about = { transactionId, orderId, attempt: number };
         const unwritten: UnwrittenStep[] = [];
         const run = new PaymentRun(begun, { ...this.#parts, unwritten });
-        turn.run = run;
+        held.run = run;
         void run.approved.then(payment.approved);
         const finished = run.finish();
         log.info(about, "payment begins");
@@ -79,12 +83,6 @@ export class FinancialCommands {
       refused: (why) => lateResults.caughtUp(() => payment.refused(why)),
     });
     return ended.then((attempt) => this.#borneOut(attempt));
-  }
-
-  async #prepare(preparing: AbortController): Promise<Baseline> {
-    const baseline = await this.#parts.gate.prepare(preparing);
-    this.#parts.seen(baseline);
-    return baseline;
   }
 
   /**

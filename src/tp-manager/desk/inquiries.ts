@@ -278,7 +278,10 @@ export class Inquiries {
     const verdict = isRestless ? givenUp(question, "each look shows something else") : judged;
     const sinceMs = shownSinceMs(open, look);
     const isNews = open.because !== verdict.because || sinceMs === undefined;
-    if (isNews) this.#log(open, verdict);
+    if (isNews) {
+      const { verdict: word, because } = verdict;
+      this.#parts.log.warn({ ...question.about, verdict: word }, `recovery: ${because}`);
+    }
     open.because = verdict.because;
     switch (verdict.verdict) {
       case "no-answer":
@@ -297,10 +300,6 @@ export class Inquiries {
         question.conclude(verdict, look);
         this.#end(open);
     }
-  }
-
-  #log({ question }: Open, { verdict, because }: Verdict): void {
-    this.#parts.log.warn({ ...question.about, verdict }, `recovery: ${because}`);
   }
 
   #askLater(open: Open): void {

@@ -176,7 +176,10 @@ export class PaymentRun {
       this.#tellSecondSale(report);
     }
     // Nothing of what was said about the goods may be undone by a refusal.
-    if (second === "named" && !goods?.decision) return this.#refuseSecond(report);
+    if (second === "named" && !goods?.decision) {
+      this.#writer.advance({ input: "second-sale", report });
+      return "refuse";
+    }
     const expectedMinor =
       goods?.decision?.goods === "partly-issued" ? goods.decision.amountMinor : request.amountMinor;
     const order = { amountMinor: expectedMinor, currencyNumeric: request.currency.numeric };
@@ -213,11 +216,6 @@ export class PaymentRun {
       "the terminal reported a second sale in one payment: see in the terminal's journal whether " +
       "the customer was charged twice, and give one charge back";
     this.#writer.log("error", detail, words);
-  }
-
-  #refuseSecond(report: TransactionReport): "refuse" {
-    this.#writer.advance({ input: "second-sale", report });
-    return "refuse";
   }
 
   #hold(report: TransactionReport): "hold" {

@@ -60,7 +60,6 @@ export class TerminalDesk {
   constructor(parts: DeskParts) {
     this.#parts = parts;
     const { terminal } = parts;
-    const tools = { ...parts, ...parts.settings };
     this.terminal = viewOf(terminal, "protocol", "capabilities", "state", "subscribe");
     this.#inquiries = new Inquiries({
       ...parts,
@@ -77,47 +76,28 @@ export class TerminalDesk {
     const turn = new TerminalTurn(terminal, this.#inquiries, parts);
     this.#turn = turn;
     this.turn = viewOf(turn, ...ofTurn);
-    const lastAnswer = new LastAnswer({ ...parts, turn });
-    this.#lastAnswer = lastAnswer;
-    const gate = new TerminalGate({ ...tools, lastAnswer });
+    this.#lastAnswer = new LastAnswer({ ...parts, turn });
+    const tools = { ...parts, ...parts.settings, inquiries: this.#inquiries };
+    const gate = new TerminalGate({ ...tools, lastAnswer: this.#lastAnswer });
     this.#gate = gate;
-    this.gate = Object.freeze({
-      accept: () => {
-        const identity = gate.accept();
-        this.#inquiries.reconsider();
-        return identity;
-      },
-      get replaced() {
-        return gate.replaced;
-      },
-    });
-    const shared = { ...tools, inquiries: this.#inquiries };
-    const oneWay = new OneWay(shared);
+    this.gate = viewOf(gate, "accept", "replaced");
+    const oneWay = new OneWay(tools);
     this.#oneWay = oneWay;
-    const lateResults = new LateResults({ ...shared, oneWay });
+    const lateResults = new LateResults({ ...tools, oneWay });
     this.#lateResults = lateResults;
-    this.#recovery = new Recovery({ ...shared, lateResults });
-    this.#unmatched = new Unmatched({ ...shared, corrections: new Corrections(shared) });
+    const recovery = new Recovery({ ...tools, lateResults });
+    this.#recovery = recovery;
+    this.#unmatched = new Unmatched({ ...tools, corrections: new Corrections(tools) });
     const reconciler = new Reconciler(tools);
     this.#reconciler = reconciler;
-    this.commands = new FinancialCommands({
-      ...shared,
-      ...{ turn, gate, recovery: this.#recovery },
-      seen: (now) => this.#seen(now),
-      ...{ lateResults, oneWay, reconciler },
-    });
-    this.running = new RunningPayment(turn, terminal, () => this.isAsking);
-    this.upkeep = new Upkeep({
-      ...{ ...tools, turn, gate },
-      seen: (now) => this.#seen(now),
-      reconciler,
-      closedInDoubt: (end) => this.#recovery.closed(end),
-    });
-  }
-
-  /** A sale that no order knows may be that of an attempt which stayed unknown. */
-  #seen(now: Baseline): void {
-    if (this.#unmatched.found(now)) this.#recovery.askAgain();
+    const seen = (now: Baseline): void => {
+      // A sale that no order knows may be that of an attempt which stayed unknown.
+      if (this.#unmatched.found(now)) recovery.askAgain();
+    };
+    const used = { ...tools, turn, gate, seen, recovery, reconciler };
+    this.commands = new FinancialCommands({ ...used, lateResults, oneWay });
+    this.running = new RunningPayment(used);
+    this.upkeep = new Upkeep(used);
   }
 
   /** Attempts that a former process left open are put in doubt and asked about. */

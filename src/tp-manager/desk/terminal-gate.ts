@@ -9,11 +9,13 @@ import {
   TerminalUnavailable,
 } from "../terminal/terminal.ts";
 import type { DeskTools } from "./desk-parts.ts";
+import type { Inquiries } from "./inquiries.ts";
 import { answerWithin, type LastAnswer } from "./last-answer.ts";
 
 interface GateParts extends DeskTools {
   readonly terminal: Pick<Terminal, "prepare" | "state">;
   readonly lastAnswer: Pick<LastAnswer, "heard">;
+  readonly inquiries: Pick<Inquiries, "reconsider">;
 }
 
 /** Who both of them are. */
@@ -35,10 +37,11 @@ export class TerminalGate {
 
   /** The operator accepts the terminal that is connected now. Throws TERMINAL_DISCONNECTED. */
   accept(): TerminalIdentity {
-    const { terminal } = this.#parts;
+    const { terminal, inquiries } = this.#parts;
     if (terminal.state.link !== "connected") throw new AppError("TERMINAL_DISCONNECTED");
     const { identity } = terminal.state;
     this.#accept(identity);
+    inquiries.reconsider();
     return identity;
   }
 

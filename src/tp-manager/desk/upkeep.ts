@@ -12,6 +12,7 @@ import {
 import type { DeskTools } from "./desk-parts.ts";
 import { answerWithin } from "./last-answer.ts";
 import type { Reconciler } from "./reconciler.ts";
+import type { Recovery } from "./recovery.ts";
 import type { TerminalGate } from "./terminal-gate.ts";
 import type { TerminalTurn } from "./terminal-turn.ts";
 
@@ -22,8 +23,7 @@ interface UpkeepParts extends DeskTools {
   readonly gate: TerminalGate;
   /** A look at what the terminal has stored, which an end of day hides as a sale does. */
   readonly seen: (now: Baseline) => void;
-  /** An end of day has ended: evidence, when something is in doubt (docs/design.md 3.15). */
-  readonly closedInDoubt: (end: TelecollectionEnd) => void;
+  readonly recovery: Pick<Recovery, "closed">;
 }
 
 /** So many unanswered questions keep a locked terminal from its end of day, and no more. */
@@ -72,7 +72,7 @@ export class Upkeep {
    * from before it can no longer be reversed (docs/design.md 3.7).
    */
   async telecollect(askedBy: TelecollectionAsker = "operator"): Promise<ClosedDay> {
-    const { turn, gate, clock, log, telecollectionLimitMs, reconciler } = this.#parts;
+    const { turn, gate, clock, log, terminalLog, reconciler } = this.#parts;
     const { end, id } = await turn.use("end of day", undefined, {
       needs: "telecollect",
       prepare: async (preparing) => {
@@ -81,12 +81,14 @@ export class Upkeep {
         await this.#keepLast(baseline);
       },
       run: async (terminal) => {
-        const id = this.#begun(askedBy);
-        const ended = await answerWithin(clock, telecollectionLimitMs, (signal) =>
+        const { identity } = this.#parts.terminal.state;
+        const begin = () => terminalLog.beginTelecollection(clock.now(), askedBy, identity);
+        const id = storage(begin, "no");
+        const ended = await answerWithin(clock, this.#parts.telecollectionLimitMs, (signal) =>
           terminal.telecollect(signal),
         );
-        this.#ended(id, ended);
-        this.#parts.closedInDoubt(ended);
+        storage(() => terminalLog.endTelecollection(id, clock.now(), ended), "no");
+        this.#parts.recovery.closed(ended);
         return { end: ended, id };
       },
     });
@@ -141,16 +143,5 @@ export class Upkeep {
       log.warn({ err: error }, "the locked terminal's last sale is closed without a look at it");
       return undefined;
     }
-  }
-
-  #begun(askedBy: TelecollectionAsker): number {
-    const { terminalLog, terminal, clock } = this.#parts;
-    const { identity } = terminal.state;
-    return storage(() => terminalLog.beginTelecollection(clock.now(), askedBy, identity), "no");
-  }
-
-  #ended(id: number, end: TelecollectionEnd): void {
-    const { terminalLog, clock } = this.#parts;
-    storage(() => terminalLog.endTelecollection(id, clock.now(), end), "no");
   }
 }
