@@ -1,19 +1,17 @@
 import { AppError } from "../../shared/errors.ts";
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { Clock, Timer } from "../../shared/time.ts";
+import type { Timer } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import { TerminalUnavailable } from "../terminal/terminal.ts";
+import type { DeskTools } from "./desk-parts.ts";
 import { answerWithin } from "./last-answer.ts";
 import type { TerminalDesk } from "./terminal-desk.ts";
 
-export interface ClosingParts {
+export interface ClosingParts extends Pick<DeskTools, "clock" | "log"> {
   readonly attempts: Pick<AttemptStore, "list">;
   readonly terminalLog: Pick<TerminalLog, "demandedTelecollections">;
   readonly desk: TerminalDesk;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** How often a demanded end of day looks whether it can begin. */

@@ -50,13 +50,7 @@ type Follow =
   /** Told as not charged, and something was approved. */
   | "doubted";
 
-const followTable: Readonly<
-  Record<"doubted" | "paid" | "denied", Readonly<Record<Judgement, Follow>>>
-> = {
-  doubted: {
-    ...{ agrees: "told-late", disagrees: "told-late" },
-    ...{ "not-good": "told-late", "no-result": "told-late" },
-  },
+const followTable: Readonly<Record<"paid" | "denied", Readonly<Record<Judgement, Follow>>>> = {
   paid: {
     ...{ agrees: "nothing", disagrees: "contradiction" },
     ...{ "not-good": "contradiction", "no-result": "contradiction" },
@@ -247,7 +241,7 @@ export class LateResults {
     };
     const order = { amountMinor: request.amountMinor, currencyNumeric: request.currency.numeric };
     const judgement = judgeReport(order, report);
-    switch (rowOf(state)?.[judgement]) {
+    switch (followOf(state, judgement)) {
       case undefined:
         return false;
       case "told-late":
@@ -347,8 +341,8 @@ export class LateResults {
 }
 
 /** undefined: no result of a sale is waited for in this state, nor was one told. */
-function rowOf(state: Attempt["state"]): Readonly<Record<Judgement, Follow>> | undefined {
-  if (isInDoubt(state)) return "sale" in state ? undefined : followTable.doubted;
-  if (isCharged(state)) return followTable.paid;
-  return isNotCharged(state) ? followTable.denied : undefined;
+function followOf(state: Attempt["state"], judgement: Judgement): Follow | undefined {
+  if (isInDoubt(state)) return "sale" in state ? undefined : "told-late";
+  if (isCharged(state)) return followTable.paid[judgement];
+  return isNotCharged(state) ? followTable.denied[judgement] : undefined;
 }
