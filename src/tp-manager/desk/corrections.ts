@@ -21,10 +21,7 @@ export class Corrections {
     this.#parts = parts;
   }
 
-  /**
-   * The terminal keeps the record. Returns the order that is charged with it now; undefined: no
-   * order is.
-   */
+  /** The terminal keeps the record. Returns the order that is charged with it now, if one is. */
   apply(answer: Answer, report: TransactionReport): string | undefined {
     let charged: string | undefined;
     for (const { attempt, ...effect } of effectsOf(answer, this.#parts.attempts)) {

@@ -29,10 +29,7 @@ export interface Question {
 
 interface InquiryParts extends Pick<DeskTools, "clock" | "log"> {
   readonly terminal: Pick<Terminal, "lastTransaction" | "state" | "subscribe">;
-  /**
-   * Resolves when nothing has the terminal that a question would disturb, and when the journal
-   * knows enough to judge the answer.
-   */
+  /** Resolves when no question disturbs anybody there, and the journal can judge the answer. */
   readonly readyToLook: (signal: AbortSignal) => Promise<void>;
   /** The terminal that this installation works with; undefined before the first one. */
   readonly accepted: () => TerminalIdentity | undefined;

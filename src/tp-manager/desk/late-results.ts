@@ -147,10 +147,7 @@ export class LateResults {
     }
   }
 
-  /**
-   * The attempt that speaks for an order behind this end: an approval of an earlier one counts when
-   * it is in vain. Throws STORAGE_FAILED.
-   */
+  /** The attempt that speaks for its order behind this end. Throws STORAGE_FAILED. */
   spokenFor(end: Attempt): Attempt {
     const { terminal, attempts } = this.#parts;
     if (!terminal.takeLateResults) return end;

@@ -151,10 +151,7 @@ export class PaymentRun {
     return "taken";
   }
 
-  /**
-   * The terminal holds the approved sale, and no word about its goods was taken: until when it may
-   * come, epoch milliseconds; else undefined.
-   */
+  /** Until when it waits for the word about the goods of an approved sale; epoch milliseconds. */
   get goodsAwaitedUntilMs(): number | undefined {
     const { state } = this.#writer.attempt;
     if (!this.#isUndecided || !isPaying(state)) return undefined;
@@ -198,10 +195,7 @@ export class PaymentRun {
     return "refuse";
   }
 
-  /**
-   * docs/design.md 3.20: a good result of another sale than the good one before it, by its numbers,
-   * or perhaps by its time alone.
-   */
+  /** Another sale than the good result before it, by number or time (docs/design.md 3.20). */
   #isSecondSale(report: TransactionReport): "named" | "timed" | "no" {
     const { state } = this.#writer.attempt;
     const first = isPaying(state) && state.last?.report.good ? state.last.report : undefined;

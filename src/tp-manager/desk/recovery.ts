@@ -61,10 +61,7 @@ export class Recovery {
     }
   }
 
-  /**
-   * Asks the terminal about one attempt in doubt. Resolves when the run has ended, with or without
-   * proof; a run that is under way is shared. Never rejects.
-   */
+  /** Asks the terminal about one attempt in doubt; settles as {@link Inquiries.ask} does. */
   recover(transactionId: string): Promise<void> {
     const { attempts, inquiries } = this.#parts;
     const attempt = attempts.read(transactionId);
@@ -96,10 +93,7 @@ export class Recovery {
     return this.#parts.inquiries.ask(this.#questionOf(attempt, true, unwritten));
   }
 
-  /**
-   * A command has ended: what the terminal told before it may settle attempts that stayed unknown.
-   * Nothing goes on the wire.
-   */
+  /** A command has ended: what it found may settle attempts in doubt. Nothing is sent. */
   learn(): void {
     const { attempts, inquiries, log } = this.#parts;
     try {

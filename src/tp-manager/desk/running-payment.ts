@@ -19,10 +19,7 @@ export class RunningPayment {
     this.#parts = parts;
   }
 
-  /**
-   * Says whether the goods of the order on the terminal came out; see {@link PaymentRun.decide}.
-   * undefined: no payment of that order is on the terminal.
-   */
+  /** See {@link PaymentRun.decide}. undefined: no payment of that order is on the terminal. */
   decide(orderId: string, decision: GoodsDecision): ReturnType<PaymentRun["decide"]> | undefined {
     const { held } = this.#parts.turn;
     if (held?.orderId !== orderId) return undefined;
@@ -35,10 +32,7 @@ export class RunningPayment {
     return held?.orderId === orderId && held.run?.goodsAwaitedUntilMs !== undefined;
   }
 
-  /**
-   * Asks the terminal to cancel the running payment. Resolves when it has taken the request; the
-   * payment's own answer decides.
-   */
+  /** Resolves when the terminal has taken the request; the payment's own answer decides. */
   async cancel(): Promise<void> {
     const { turn, terminal, inquiries } = this.#parts;
     const { held } = turn;

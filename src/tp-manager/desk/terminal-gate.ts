@@ -45,10 +45,7 @@ export class TerminalGate {
     return identity;
   }
 
-  /**
-   * The terminal that is connected now is not the accepted one; undefined: it is, or none is known.
-   * Throws STORAGE_FAILED.
-   */
+  /** The connected terminal, where another one is accepted. Throws STORAGE_FAILED. */
   get replaced(): ReplacedTerminal | undefined {
     const { link, identity: found } = this.#parts.terminal.state;
     const accepted = link === "connected" ? this.#accepted : undefined;
@@ -106,10 +103,7 @@ export class TerminalGate {
   }
 }
 
-/**
- * A terminal may tell more of itself later; nothing that it once told is forgotten
- * (docs/design.md 3.12).
- */
+/** A terminal may tell more of itself later; what it once told stays (docs/design.md 3.12). */
 function completed(
   accepted: TerminalIdentity | undefined,
   told: TerminalIdentity,

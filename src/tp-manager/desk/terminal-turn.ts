@@ -45,10 +45,7 @@ interface Work<Needs extends keyof HeldTerminal, Ready, Result> {
 type Doubts = Pick<Inquiries, "blockedBy" | "unmatchedAsked" | "isLockedOut">;
 
 interface TurnFacts {
-  /**
-   * A version that has not proved itself yet leaves the terminal alone (docs/updates.md 4.3).
-   * Missing: there is none.
-   */
+  /** A version on probation leaves the terminal alone (docs/updates.md 4.3). Missing: none is. */
   readonly probation?: Pick<Probation, "isOn"> | undefined;
   /** Missing: nobody looks whether the journal can be written. */
   readonly proof?: Pick<WriteProof, "standing"> | undefined;

@@ -34,10 +34,7 @@ type ClosedDay = Extract<TelecollectionEnd, { end: "completed" }> & {
   readonly reconciliation: Reconciliation | null;
 };
 
-/**
- * The care that a terminal needs besides payments: a restart, an end of day. Never beside a
- * payment.
- */
+/** The care that a terminal needs, never beside a payment: a restart, an end of day. */
 export class Upkeep {
   readonly #parts: UpkeepParts;
   /** Questions in a row that a locked terminal did not answer. */

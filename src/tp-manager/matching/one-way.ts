@@ -14,10 +14,7 @@ import { type Assumption, type Assumptions, finalOf } from "./assumptions.ts";
 import type { Fact, Learned } from "./learned.ts";
 import { type Recent, recentOf } from "./one-way-order.ts";
 
-/**
- * Whose result it is that a terminal tells which cannot be asked (docs/design.md 3.25). Pure, and
- * the one place that decides it.
- */
+/** Whose result a terminal tells that cannot be asked, decided here alone (docs/design.md 3.25). */
 
 /** The journal, read as far as an answer needs it. */
 export interface OneWayJournal {

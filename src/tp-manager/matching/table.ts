@@ -330,10 +330,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
   },
 ];
 
-/**
- * Judges one look. `earlier` is the look before it in the same run. A doubt
- * that this look cannot settle may be settled by what the next command found.
- */
+/** Judges one look; what it leaves open may be settled by what the next command found. */
 export function judge(
   doubt: Doubt,
   look: Look,
