@@ -15,8 +15,8 @@ export const lookMutations: readonly Mutation[] = [
   ]),
   oneEdit("the assumptions of a row of the table", neverGiven, granted, [
     "src/tp-manager/matching/table.ts",
-    "facts.holds?.has(each) === false);",
-    "facts.holds?.has(each) === null);",
+    "(each) => !facts.holds.has(each));",
+    "(each) => facts.holds.size === 0 && each);",
   ]),
   oneEdit("the assumption behind a terminal's own end", neverGiven, granted, [
     "src/tp-manager/desk/payment-run.ts",
@@ -49,7 +49,7 @@ export const lookMutations: readonly Mutation[] = [
     "the second sale of an order that a look has shown",
     ["3.19", "when something was, the alarm is `order-charged-twice`"],
     looks,
-    ["src/tp-manager/desk/recovery.ts", "if (isTwice) tellTwice(writer);", ""],
+    ["src/tp-manager/desk/recovery.ts", "if (isTwice) {", "if (isTwice && before.number === 0) {"],
   ),
   oneEdit(
     "the second attempt that can have made the sale itself",

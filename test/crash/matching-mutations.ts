@@ -111,7 +111,11 @@ export const matchingMutations: readonly Mutation[] = [
     "the numbering period of a record without a moment",
     ["rules", "same, within one numbering period"],
     answers,
-    [match, '(one.is === "same" && tellMoments(one.record, record)) ||', 'one.is === "same" ||'],
+    [
+      match,
+      '(one.is === "same" && tellMoments(one.record, found.record)) ||',
+      'one.is === "same" ||',
+    ],
   ),
   oneEdit(
     "the end of day in a numbering period",
@@ -157,26 +161,23 @@ export const matchingMutations: readonly Mutation[] = [
     answers,
     [
       match,
-      "  const others = seen.filter(",
-      `  if (seen.some((one) => one.transactionId === running)) return undefined;
-  const others = seen.filter(`,
+      "  const same = ofNumber.filter(",
+      `  const rows = view.sharingNumber(record, sinceMs);
+  if (rows.some((one) => one.transactionId === running)) return undefined;
+  const same = ofNumber.filter(`,
     ],
   ),
   oneEdit(
     "the payment's own report once more",
     ["rules", "it is the payment's own, and is judged by amount and currency"],
     answers,
-    [
-      match,
-      "? transactionId !== null : transactionId !== running",
-      "? transactionId !== null : true",
-    ],
+    [match, "? by !== null : by !== running", "? by !== null : true"],
   ),
   oneEdit(
     "the match of a record that was told when nothing ran",
     ["3.19", "Exactly one order fits: it becomes charged"],
     [late],
-    [match, "running === undefined ? transactionId !== null :", "running === undefined ? true :"],
+    [match, "running === undefined ? by !== null :", "running === undefined ? true :"],
   ),
   oneEdit(
     "the order whose own result another payment told again",

@@ -210,7 +210,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/desk/running-payment.ts`,
-        from: "      current.preparing.abort(new CancelledInTime());",
+        from: "      held.preparing.abort(new CancelledInTime());",
         to: "      void CancelledInTime;",
       },
     ],

@@ -38,8 +38,8 @@ export const oneWayMutations: readonly Mutation[] = [
     [lies],
     [
       rule,
-      "  if (echoes && isForeign(report)) {",
-      "  if (echoes && isForeign(report) && told.isEarly) {",
+      "  if (echoes && isForeign(report)) return",
+      "  if (echoes && isForeign(report) && told.isEarly) return",
     ],
   ),
   mutation(

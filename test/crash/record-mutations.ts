@@ -83,8 +83,8 @@ const ofComparison: readonly Mutation[] = [
     records,
     [
       comparison,
-      'return receipt !== "agree" && trace !== "agree" &&',
-      'return (receipt !== "agree" || trace !== "agree") &&',
+      'return compareNumbers(a, b) === "differ";',
+      'return ["mixed", "differ"].includes(compareNumbers(a, b));',
     ],
   ),
 ];

@@ -56,8 +56,8 @@ export const verdictMutations: readonly Mutation[] = [
     looks,
     [
       facts,
-      "(heard.acknowledged || heard.tookBefore === true) && !heard.printsCount",
-      "(heard.acknowledged || heard.tookBefore === true)",
+      "(heard.acknowledged || heard.tookBefore) && !doubt.printsCount",
+      "(heard.acknowledged || heard.tookBefore)",
     ],
   ),
   oneEdit(
@@ -66,7 +66,7 @@ export const verdictMutations: readonly Mutation[] = [
     looks,
     [
       facts,
-      "acknowledged: heard.acknowledged && !heard.printsCount,",
+      "acknowledged: heard.acknowledged && !doubt.printsCount,",
       "acknowledged: heard.acknowledged,",
     ],
   ),
@@ -74,7 +74,7 @@ export const verdictMutations: readonly Mutation[] = [
     "the acknowledgement that another report followed",
     ["3.2", "Nor does a further report, good or not, undo that the acknowledgement"],
     [unwritten],
-    [facts, "(heard.acknowledged || heard.tookBefore === true) &&", "heard.acknowledged &&"],
+    [facts, "(heard.acknowledged || heard.tookBefore) &&", "heard.acknowledged &&"],
   ),
   oneEdit(
     "the terminal id of a record",

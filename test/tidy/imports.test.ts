@@ -205,8 +205,7 @@ const imports = typescriptSources().flatMap(importsOf);
 
 /** What other rooms may name of the desk; everything else of it leads to the driver. */
 const publicOfDesk = new Set([
-  ...["TerminalDesk", "DeskSettings", "TerminalView", "TurnView"],
-  ...["ClosingKeeper", "ClosingParts"],
+  ...["TerminalDesk", "DeskSettings", "ClosingKeeper", "ClosingParts"],
 ]);
 
 /** Why an import leads past the desk to the wire (docs/design.md 2.2); undefined: it does not. */

@@ -1,18 +1,17 @@
 import { AppError } from "../../shared/errors.ts";
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { Clock, Timer } from "../../shared/time.ts";
+import type { Timer } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import { TerminalUnavailable } from "../terminal/terminal.ts";
+import type { DeskTools } from "./desk-parts.ts";
+import { answerWithin } from "./last-answer.ts";
 import type { TerminalDesk } from "./terminal-desk.ts";
 
-export interface ClosingParts {
+export interface ClosingParts extends Pick<DeskTools, "clock" | "log"> {
   readonly attempts: Pick<AttemptStore, "list">;
   readonly terminalLog: Pick<TerminalLog, "demandedTelecollections">;
   readonly desk: TerminalDesk;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** How often a demanded end of day looks whether it can begin. */
@@ -87,13 +86,16 @@ export class ClosingKeeper {
   /** Resolves with the time until the next look; undefined when the terminal wants nothing. */
   async #look(): Promise<number | undefined> {
     if (!this.#isDemanded) return undefined;
+    const { desk, clock, log } = this.#parts;
     try {
       if (!this.#isQuiet()) return LOOK_MS;
-      await this.#askAgain();
+      await answerWithin(clock, ASK_LIMIT_MS, (signal) => desk.check(signal));
       // An operator may have met the demand, or a payment may have begun, meanwhile.
       if (!this.#isDemanded) return undefined;
       if (!this.#isQuiet()) return LOOK_MS;
-      await this.#close();
+      log.info("the terminal demands an end of day: begun");
+      const { applications } = await desk.upkeep.telecollect("terminal");
+      log.info({ applications }, "the end of day that the terminal demanded is done");
       return LOOK_MS;
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
@@ -124,26 +126,6 @@ export class ClosingKeeper {
     const page = { sinceMs: 0, status: null, limit: PAYMENTS_LOOKED_AT, before: null };
     const newest = this.#parts.attempts.list(page);
     return newest.map(({ attempt }) => attempt.endedAtMs ?? attempt.startedAtMs);
-  }
-
-  async #askAgain(): Promise<void> {
-    const { desk, clock } = this.#parts;
-    const abort = new AbortController();
-    const limit = clock.startTimer("end of day", ASK_LIMIT_MS, () =>
-      abort.abort(new TerminalUnavailable("no-answer", "the terminal did not answer in time")),
-    );
-    try {
-      await desk.check(abort.signal);
-    } finally {
-      limit.clear();
-    }
-  }
-
-  async #close(): Promise<void> {
-    const { log, desk } = this.#parts;
-    log.info("the terminal demands an end of day: begun");
-    const { applications } = await desk.upkeep.telecollect("terminal");
-    log.info({ applications }, "the end of day that the terminal demanded is done");
   }
 
   #failed(error: unknown): void {

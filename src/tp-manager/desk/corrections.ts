@@ -1,86 +1,49 @@
-import type { Logger } from "../../shared/logger.ts";
-import type { Clock } from "../../shared/time.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import { lostSince } from "../attempts/next-command.ts";
-import { type Attempt, isCharged } from "../attempts/payment.ts";
+import { type Attempt, isCharged, type Judgement } from "../attempts/payment.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
-import type { TerminalLog } from "../attempts/terminal-log.ts";
 import { type Answer, type Proof, proofInWords, RULES_VERSION } from "../matching/answer.ts";
 import { sameTerminal } from "../matching/comparison.ts";
 import { effectsOf } from "../matching/effects.ts";
 import { freshnessOf } from "../matching/fresh-number.ts";
-import type { RecordStore } from "../matching/journal-view.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
-
-interface CorrectionParts {
-  readonly attempts: AttemptStore;
-  readonly records: Pick<RecordStore, "sharingTrace">;
-  readonly terminalLog: Pick<TerminalLog, "wasClosedSince" | "wasUnmatchedSince">;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Called when an attempt has become charged or reversed, so that it is handed over. */
-  readonly settled: (attempt: Attempt) => void;
-}
+import type { DeskTools } from "./desk-parts.ts";
 
 /**
  * Orders that were told otherwise than a record of the terminal shows: what the answer of the
  * matcher makes of each (docs/design.md 3.16, 3.19). Methods throw when the journal fails.
  */
 export class Corrections {
-  readonly #parts: CorrectionParts;
+  readonly #parts: DeskTools;
 
-  constructor(parts: CorrectionParts) {
+  constructor(parts: DeskTools) {
     this.#parts = parts;
   }
 
-  /**
-   * The terminal keeps the record. Returns the order that is charged with it now; undefined: no
-   * order is.
-   */
+  /** The terminal keeps the record. Returns the order that is charged with it now, if one is. */
   apply(answer: Answer, report: TransactionReport): string | undefined {
     let charged: string | undefined;
-    for (const effect of effectsOf(answer, this.#parts.attempts)) {
+    for (const { attempt, ...effect } of effectsOf(answer, this.#parts.attempts)) {
+      const { number, request } = attempt;
+      const { orderId } = request;
       if (effect.effect === "charge") {
-        charged = this.#charge(effect.attempt, report, effect.proof);
-      } else if (effect.effect === "doubt") this.#doubt(effect.attempt, report, effect.because);
-      else this.#tellTwice(effect.attempt);
+        const { proof } = effect;
+        const because = `charged: ${proofInWords(proof)}`;
+        const found = { report, because, proof: { ...proof, rules: RULES_VERSION } };
+        const how = "the terminal kept a sale that it reported after it had ended the payment";
+        chargeLate(attempt, found, how, this.#parts);
+        charged = orderId;
+      } else if (effect.effect === "doubt") {
+        const { because } = effect;
+        const says = `holds a sale that can be this order's (${because})`;
+        doubtLate(attempt, { report, because }, says, this.#parts);
+      } else {
+        const which = `attempt ${number} of order ${orderId}, which was tried again meanwhile`;
+        tellTwice(attempt, `the terminal holds a sale that can be ${which}`, this.#parts);
+      }
     }
     return charged;
-  }
-
-  #charge(attempt: Attempt, report: TransactionReport, proof: Proof): string {
-    const writer = new AttemptWriter(attempt, this.#parts);
-    const because = `charged: ${proofInWords(proof)}`;
-    const kept = { because, proof: { ...proof, rules: RULES_VERSION } };
-    const charged = writer.advance({ input: "found-charged", report, ...kept });
-    const words =
-      "the terminal kept a sale that it reported after it had ended the payment; the order had " +
-      "been answered as not charged and is charged: see that the customer gets the goods, or " +
-      "give the money back";
-    writer.log("error", { alarm: "charged-late" }, words);
-    this.#parts.settled(charged);
-    return attempt.request.orderId;
-  }
-
-  #doubt(attempt: Attempt, report: TransactionReport, because: string): void {
-    const { orderId } = attempt.request;
-    const writer = new AttemptWriter(attempt, this.#parts);
-    writer.advance({ input: "found-doubtful", report, because });
-    const words =
-      `order ${orderId} is unknown now: it had been answered as not charged, and the terminal ` +
-      `holds a sale that can be this order's (${because}): compare, and settle it`;
-    writer.log("error", { alarm: PAYMENT_UNKNOWN }, words);
-  }
-
-  #tellTwice({ transactionId, number, request: { orderId } }: Attempt): void {
-    this.#parts.log.error(
-      { alarm: "order-charged-twice", orderId, transactionId },
-      `the terminal holds a sale that can be attempt ${number} of order ${orderId}, which ` +
-        "was tried again meanwhile: look at the terminal's journal, and give one charge back if " +
-        "there are two",
-    );
   }
 
   /**
@@ -96,9 +59,9 @@ export class Corrections {
     const { report } = now.last;
     const writer = new AttemptWriter(attempt, this.#parts);
     const because = "the terminal has stored the reversal of this sale";
-    const reversed = writer.advance({ input: "found-reversed", report, because });
+    writer.advance({ input: "found-reversed", report, because });
     tellReversedBefore(writer, because);
-    this.#parts.settled(reversed);
+    this.#parts.settled();
     return attempt.request.orderId;
   }
 
@@ -140,4 +103,43 @@ export class Corrections {
 export function tellReversedBefore(writer: AttemptWriter, how: string): void {
   const alarm = { alarm: "reversed-elsewhere" };
   writer.log("error", alarm, `${how}; told as Reversed, see who gave the money back`);
+}
+
+interface LateSale {
+  readonly report: TransactionReport;
+  readonly because: string;
+  /** Left out: the report agrees with what was asked. */
+  readonly judgement?: Judgement;
+  readonly proof?: Proof & { readonly rules: number };
+}
+
+/** An order that was told as not charged is charged. `how`: the way in which it came to light. */
+export function chargeLate(attempt: Attempt, found: LateSale, how: string, parts: DeskTools): void {
+  const writer = new AttemptWriter(attempt, parts);
+  writer.advance({ input: "found-charged", ...found });
+  const words =
+    `${how}; the order had been answered as not charged and is charged: see that the customer ` +
+    "gets the goods, or give the money back";
+  writer.log("error", { alarm: "charged-late" }, words);
+  parts.settled();
+}
+
+/** An order that was told as not charged is unknown until a person settles it. */
+export function doubtLate(attempt: Attempt, found: LateSale, says: string, parts: DeskTools): void {
+  const writer = new AttemptWriter(attempt, parts);
+  writer.advance({ input: "found-doubtful", ...found });
+  const words =
+    `order ${attempt.request.orderId} is unknown now: it had been answered as not charged, and ` +
+    `the terminal ${says}: compare, and settle it`;
+  writer.log("error", { alarm: PAYMENT_UNKNOWN }, words);
+}
+
+/** Nothing is decided: a person looks for a second charge of the order. */
+export function tellTwice(
+  { transactionId, request: { orderId } }: Attempt,
+  what: string,
+  { log }: Pick<DeskTools, "log">,
+): void {
+  const advice = "look at the terminal's journal, and give one charge back if there are two";
+  log.error({ alarm: "order-charged-twice", orderId, transactionId }, `${what}: ${advice}`);
 }

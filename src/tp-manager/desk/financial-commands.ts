@@ -1,48 +1,35 @@
 import { AppError } from "../../shared/errors.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { WriteProof } from "../../shared/stores/write-proof.ts";
-import { type Clock, within } from "../../shared/time.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
-import type { UnwrittenStep } from "../attempts/attempt-writer.ts";
-import type { Announce } from "../attempts/event-table.ts";
+import { invariant } from "../../shared/invariant.ts";
+import { within } from "../../shared/time.ts";
+import { AttemptWriter, type UnwrittenStep, type WriterParts } from "../attempts/attempt-writer.ts";
 import { storage } from "../attempts/failures.ts";
-import type { Attempt } from "../attempts/payment.ts";
+import { type Attempt, isCharged } from "../attempts/payment.ts";
 import { isInDoubt, phaseTable } from "../attempts/phase-table.ts";
+import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
 import type { SaleToReverse } from "../matching/fresh-number.ts";
-import type { Matcher } from "../matching/matcher.ts";
-import type { Baseline, HeldTerminal, TerminalFacts } from "../terminal/terminal.ts";
+import type {
+  Baseline,
+  HeldTerminal,
+  TerminalFacts,
+  TransactionReport,
+} from "../terminal/terminal.ts";
+import { tellReversedBefore } from "./corrections.ts";
+import type { DeskTools } from "./desk-parts.ts";
 import type { LateResults } from "./late-results.ts";
 import type { OneWay } from "./one-way.ts";
-import { PaymentRun } from "./payment-run.ts";
+import { observe, orderOf, PaymentRun, writeEnd } from "./payment-run.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { Recovery } from "./recovery.ts";
-import { runReversal } from "./reversal-run.ts";
 import type { TerminalGate } from "./terminal-gate.ts";
-import type { TerminalTurn } from "./terminal-turn.ts";
+import type { Held, TerminalTurn } from "./terminal-turn.ts";
 
-interface CommandParts {
-  readonly attempts: AttemptStore;
+interface CommandParts extends DeskTools {
   readonly terminal: HeldTerminal & Pick<TerminalFacts, "capabilities">;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** For `GET /events`. */
-  readonly announce?: Announce | undefined;
-  /** Then the terminal is asked to cancel. */
-  readonly paymentTimeoutMs: number;
-  /** How long the terminal may take to answer before anything financial. */
-  readonly prepareMs: number;
-  /** Time between the two reads of a recovery. */
-  readonly confirmAfterMs: number;
-  /** An attempt has become charged or reversed: there is something to hand over. */
-  readonly settled: () => void;
   readonly turn: TerminalTurn;
-  /** Whether the next start would find what is written; missing: nobody looks. */
-  readonly proof?: Pick<WriteProof, "assertKept"> | undefined;
   readonly gate: Pick<TerminalGate, "prepare">;
   readonly recovery: Pick<Recovery, "recover" | "doubted" | "learn">;
   /** A look at what the terminal has stored, which a sale hides. */
   readonly seen: (now: Baseline) => void;
-  readonly matcher: Matcher;
   readonly lateResults: Pick<LateResults, "caughtUp" | "spokenFor">;
   readonly oneWay: Pick<OneWay, "isOf" | "shown" | "learn">;
   readonly reconciler: Pick<Reconciler, "sold">;
@@ -77,17 +64,21 @@ export class FinancialCommands {
    * not on disk.
    */
   pay(orderId: string, payment: PaymentWork): Promise<Attempt> {
-    const { log, lateResults, reconciler } = this.#parts;
-    const ended = this.#parts.turn.use("payment", orderId, {
+    const { log, turn, gate, seen, lateResults, reconciler } = this.#parts;
+    const ended = turn.use("payment", orderId, {
       needs: "pay",
-      prepare: (preparing) => this.#prepare(preparing),
-      run: async (_terminal, baseline, turn) => {
+      prepare: async (preparing) => {
+        const baseline = await gate.prepare(preparing);
+        seen(baseline);
+        return baseline;
+      },
+      run: async (_terminal, baseline, held) => {
         const begun = lateResults.caughtUp(() => payment.begin(baseline));
         const { transactionId, number } = begun;
         const about = { transactionId, orderId, attempt: number };
         const unwritten: UnwrittenStep[] = [];
         const run = new PaymentRun(begun, { ...this.#parts, unwritten });
-        turn.run = run;
+        held.run = run;
         void run.approved.then(payment.approved);
         const finished = run.finish();
         log.info(about, "payment begins");
@@ -99,12 +90,6 @@ export class FinancialCommands {
       refused: (why) => lateResults.caughtUp(() => payment.refused(why)),
     });
     return ended.then((attempt) => this.#borneOut(attempt));
-  }
-
-  async #prepare(preparing: AbortController): Promise<Baseline> {
-    const baseline = await this.#parts.gate.prepare(preparing);
-    this.#parts.seen(baseline);
-    return baseline;
   }
 
   /**
@@ -165,4 +150,69 @@ export class FinancialCommands {
     if (phaseTable[end.state.phase].archive === "withdrawal") settled();
     return end;
   }
+}
+
+/**
+ * Reverses one charged attempt on the terminal: reservation and write-ahead record first, then the
+ * command, once (docs/design.md 3.7). A sale that was reversed before becomes reversed without a
+ * command (docs/design.md 3.16). Resolves with the attempt as it stands afterwards; rejects only
+ * when its end could not be written.
+ */
+async function runReversal(
+  { attempt, reversedBefore }: SaleToReverse,
+  baseline: Baseline,
+  terminal: Held<"reverse">,
+  parts: WriterParts & Pick<DeskTools, "matcher">,
+): Promise<Attempt> {
+  const { state, request } = attempt;
+  invariant(isCharged(state), "only a charged attempt is reversed");
+  const sale = state.report;
+  invariant(sale.receiptNumber !== null, "a reversal names a receipt");
+  const writer = new AttemptWriter(attempt, parts);
+  if (reversedBefore) {
+    const because = "the terminal's last transaction is the reversal of this sale";
+    const found = writer.advance({ input: "found-reversed", report: reversedBefore, because });
+    tellReversedBefore(writer, because);
+    return found;
+  }
+  writer.advance({ input: "reverse", baseline });
+  const { goodsWindowSeconds: _, ...order } = orderOf(request);
+  const end = await terminal.reverse(
+    {
+      ...order,
+      amountMinor: sale.amountMinor ?? order.amountMinor,
+      receiptNumber: sale.receiptNumber,
+    },
+    { report: (report) => writeReversal(writer, sale, report, parts.matcher), ...observe(writer) },
+  );
+  const { state: before } = writer.attempt;
+  const ended = writeEnd(writer, end, parts.matcher.assumptions);
+  const said = saysReversedBefore("last" in before ? before.last : null, end);
+  if (said && !isInDoubt(ended.state)) {
+    tellReversedBefore(writer, "the terminal says that it had reversed this sale before");
+  }
+  return ended;
+}
+
+/**
+ * Every report is accepted on the wire, because a refusal could undo a reversal that has happened.
+ * A report that does not agree leaves the reversal in doubt.
+ */
+function writeReversal(
+  writer: AttemptWriter,
+  sale: TransactionReport,
+  report: TransactionReport,
+  matcher: DeskTools["matcher"],
+): "accept" {
+  const known = report.good ? matcher.knownInPayment(report, writer.attempt) : undefined;
+  const judgement = known === undefined ? judgeReversal(sale, report) : "disagrees";
+  const because = known === undefined ? {} : { because: known };
+  writer.advance({ input: "report", report, judgement, ...because });
+  if (judgement === "disagrees") {
+    const { amountMinor, originalTrace, maskedPan } = report;
+    const told = { alarm: "reversal-mismatch", amountMinor, originalTrace, maskedPan };
+    const words = "the terminal's answer to a reversal names another sale, card or amount; ";
+    writer.log("error", told, `${words}compare the terminal's receipts, then settle the order`);
+  }
+  return "accept";
 }

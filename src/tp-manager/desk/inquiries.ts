@@ -1,15 +1,15 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { Clock, Timer } from "../../shared/time.ts";
+import type { Timer } from "../../shared/time.ts";
 import { sameTerminal } from "../matching/comparison.ts";
 import { type EarlierLook, isUnchanged, type Look } from "../matching/facts.ts";
 import type { Conclusion, Verdict } from "../matching/table.ts";
 import { type Terminal, type TerminalIdentity, TerminalUnavailable } from "../terminal/terminal.ts";
+import type { DeskTools } from "./desk-parts.ts";
 
 /** Something that only the terminal can clear up. The methods throw when the journal fails. */
 export interface Question {
   readonly key: string;
-  /** null: it is about no order. */
+  /** null: it is about none, and asked only when none about an order is open at that terminal. */
   readonly orderId: string | null;
   /** For the log. */
   readonly about: object;
@@ -17,28 +17,19 @@ export interface Question {
   readonly identity: TerminalIdentity;
   /** No command may leave for that terminal before the run has ended (docs/design.md 3.5). */
   readonly blocks: boolean;
-  /** Asked only when no question that does not come last is open at that terminal. */
-  readonly comesLast: boolean;
   /** false: cleared up meanwhile in another way. */
   isOpen(): boolean;
   /** The worth of a look. `earlier` is the look before it in this run. */
   judge(look: Look, earlier: EarlierLook | null): Verdict;
   /** Writes how the run has ended. `look` is null when the terminal was never asked. */
   conclude(conclusion: Conclusion, look: Look | null): void;
-  /** The conclusion when no look can help any more. */
-  giveUp(because: string): Conclusion;
   /** Keeps a look that has concluded nothing yet. */
   note(verdict: Verdict, look: Look): void;
 }
 
-interface InquiryParts {
+interface InquiryParts extends Pick<DeskTools, "clock" | "log"> {
   readonly terminal: Pick<Terminal, "lastTransaction" | "state" | "subscribe">;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /**
-   * Resolves when nothing has the terminal that a question would disturb, and when the journal
-   * knows enough to judge the answer.
-   */
+  /** Resolves when no question disturbs anybody there, and the journal can judge the answer. */
   readonly readyToLook: (signal: AbortSignal) => Promise<void>;
   /** The terminal that this installation works with; undefined before the first one. */
   readonly accepted: () => TerminalIdentity | undefined;
@@ -96,9 +87,14 @@ export class Inquiries {
     return this.#here.length > 0;
   }
 
-  /** The open questions at the connected terminal that keep commands from leaving. */
-  get blocking(): readonly Question[] {
-    return this.#here.map(({ question }) => question).filter(({ blocks }) => blocks);
+  /** The order that has to be asked about before anything else may leave. */
+  get blockedBy(): string | undefined {
+    return this.#blocking.find(({ orderId }) => orderId !== null)?.orderId ?? undefined;
+  }
+
+  /** A transaction that no order asked for is being asked about. */
+  get unmatchedAsked(): boolean {
+    return this.#blocking.some(({ orderId }) => orderId === null);
   }
 
   /** The question itself was refused by a terminal that is locked. */
@@ -145,8 +141,9 @@ export class Inquiries {
   }
 
   /**
-   * An operator has settled something or accepted a terminal: some questions may be over. One that
-   * was answered once waits on for its second look, because a reversal may be running.
+   * An operator has settled something or accepted a terminal, or the terminal has changed: some
+   * questions may be over, or get an answer now. One that was answered once waits on for its second
+   * look, because a reversal may be running.
    */
   reconsider(): void {
     for (const open of this.#open.values()) {
@@ -168,10 +165,11 @@ export class Inquiries {
   }
 
   get #here(): Open[] {
-    const { identity } = this.#parts.terminal.state;
-    return [...this.#open.values()].filter(({ question }) =>
-      sameTerminal(question.identity, identity),
-    );
+    return [...this.#open.values()].filter((open) => !this.#isElsewhere(open));
+  }
+
+  get #blocking(): Question[] {
+    return this.#here.map(({ question }) => question).filter(({ blocks }) => blocks);
   }
 
   get #stateKey(): string {
@@ -184,9 +182,7 @@ export class Inquiries {
     this.#parts.asking();
     if (this.#stateKey === this.#vainState) return;
     this.#vainState = "";
-    const waiting = [...this.#open.values()].filter(({ unanswered }) => unanswered);
-    for (const open of waiting) open.dueAtMs = Math.min(open.dueAtMs, this.#nowMs);
-    if (waiting.length > 0) this.#wake?.();
+    this.reconsider();
   }
 
   async #run(): Promise<void> {
@@ -219,7 +215,7 @@ export class Inquiries {
           return;
         }
         if (!accepted || sameTerminal(accepted, question.identity)) return;
-        question.conclude(question.giveUp("another terminal was accepted since"), null);
+        question.conclude(givenUp(question, "another terminal was accepted since"), null);
         this.#end(open);
       });
     }
@@ -228,13 +224,10 @@ export class Inquiries {
   /** Open questions, without those that wait for others to end. */
   get #askable(): Open[] {
     const all = [...this.#open.values()];
+    const ofOrders = all.map(({ question }) => question).filter(({ orderId }) => orderId !== null);
     return all.filter(
-      ({ question }) =>
-        !question.comesLast ||
-        !all.some(
-          (other) =>
-            !other.question.comesLast && sameTerminal(other.question.identity, question.identity),
-        ),
+      ({ question: { orderId, identity } }) =>
+        orderId !== null || !ofOrders.some((other) => sameTerminal(other.identity, identity)),
     );
   }
 
@@ -279,10 +272,13 @@ export class Inquiries {
     }
     const judged = question.judge(look, open.earlier);
     const isRestless = judged.verdict === "look-again" && open.looks >= LOOKS_MAX;
-    const verdict = isRestless ? question.giveUp("each look shows something else") : judged;
+    const verdict = isRestless ? givenUp(question, "each look shows something else") : judged;
     const sinceMs = shownSinceMs(open, look);
     const isNews = open.because !== verdict.because || sinceMs === undefined;
-    if (isNews) this.#log(open, verdict);
+    if (isNews) {
+      const { verdict: word, because } = verdict;
+      this.#parts.log.warn({ ...question.about, verdict: word }, `recovery: ${because}`);
+    }
     open.because = verdict.because;
     switch (verdict.verdict) {
       case "no-answer":
@@ -301,10 +297,6 @@ export class Inquiries {
         question.conclude(verdict, look);
         this.#end(open);
     }
-  }
-
-  #log({ question }: Open, { verdict, because }: Verdict): void {
-    this.#parts.log.warn({ ...question.about, verdict }, `recovery: ${because}`);
   }
 
   #askLater(open: Open): void {
@@ -351,6 +343,12 @@ export class Inquiries {
     this.#wake = undefined;
   }
 }
+
+/** The conclusion when no look can help any more. */
+const givenUp = ({ orderId }: Question, because: string): Conclusion => ({
+  verdict: orderId === null ? "unclear" : "unsettled",
+  because,
+});
 
 /** Since when the looks of a run have shown what this one shows; undefined: it is the first. */
 const shownSinceMs = ({ earlier }: Open, { last }: Look): number | undefined =>

@@ -1,9 +1,6 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { Clock, Timer } from "../../shared/time.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
+import type { Timer } from "../../shared/time.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
-import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import { storage } from "../attempts/failures.ts";
 import {
   type Attempt,
@@ -15,10 +12,9 @@ import {
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { chargedOf, isInDoubt } from "../attempts/phase-table.ts";
 import { isReference, referenceOf } from "../attempts/reference-policy.ts";
-import type { SettledUnmatched, TerminalLog } from "../attempts/terminal-log.ts";
+import type { SettledUnmatched } from "../attempts/terminal-log.ts";
 import { type Answer, proofInWords } from "../matching/answer.ts";
 import { finalOf } from "../matching/assumptions.ts";
-import type { Matcher } from "../matching/matcher.ts";
 import { isSameWord } from "../matching/one-way.ts";
 import type {
   Terminal,
@@ -26,25 +22,17 @@ import type {
   ToldResult,
   TransactionReport,
 } from "../terminal/terminal.ts";
+import { chargeLate, doubtLate, tellTwice } from "./corrections.ts";
+import type { DeskTools } from "./desk-parts.ts";
 import type { Inquiries } from "./inquiries.ts";
 import type { OneWay } from "./one-way.ts";
 import { tellDifference, tellMismatch } from "./payment-run.ts";
 import { aboutWhom, alarmOf } from "./unmatched.ts";
 
-interface LateParts {
-  readonly attempts: AttemptStore;
-  readonly terminalLog: Pick<
-    TerminalLog,
-    "keepUnmatched" | "endUnmatched" | "unmatched" | "heldAs" | "heldReferences"
-  >;
+interface LateParts extends DeskTools {
   readonly terminal: TerminalFacts & Pick<Terminal, "takeLateResults" | "endWritten">;
   readonly oneWay: Pick<OneWay, "late" | "named" | "learn">;
-  readonly matcher: Pick<Matcher, "assumptions">;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly inquiries: Pick<Inquiries, "reconsider">;
-  /** Called when an attempt has become charged, so that it is handed over. */
-  readonly settled: (attempt: Attempt) => void;
 }
 
 const COUNT_AGAIN_MS = 1_000;
@@ -62,13 +50,7 @@ type Follow =
   /** Told as not charged, and something was approved. */
   | "doubted";
 
-const followTable: Readonly<
-  Record<"doubted" | "paid" | "denied", Readonly<Record<Judgement, Follow>>>
-> = {
-  doubted: {
-    ...{ agrees: "told-late", disagrees: "told-late" },
-    ...{ "not-good": "told-late", "no-result": "told-late" },
-  },
+const followTable: Readonly<Record<"paid" | "denied", Readonly<Record<Judgement, Follow>>>> = {
   paid: {
     ...{ agrees: "nothing", disagrees: "contradiction" },
     ...{ "not-good": "contradiction", "no-result": "contradiction" },
@@ -136,7 +118,7 @@ export class LateResults {
     const because = "the result was on disk before the payment's end";
     const input = { input: "told-late", report, judgement, wasStored: true, because } as const;
     const after = writer.advance(input);
-    if (isCharged(after.state)) this.#parts.settled(after);
+    if (isCharged(after.state)) this.#parts.settled();
     this.wasInVain(after);
     return after;
   }
@@ -165,10 +147,7 @@ export class LateResults {
     }
   }
 
-  /**
-   * The attempt that speaks for an order behind this end: an approval of an earlier one counts when
-   * it is in vain. Throws STORAGE_FAILED.
-   */
+  /** The attempt that speaks for its order behind this end. Throws STORAGE_FAILED. */
   spokenFor(end: Attempt): Attempt {
     const { terminal, attempts } = this.#parts;
     if (!terminal.takeLateResults) return end;
@@ -259,7 +238,7 @@ export class LateResults {
     };
     const order = { amountMinor: request.amountMinor, currencyNumeric: request.currency.numeric };
     const judgement = judgeReport(order, report);
-    switch (rowOf(state)?.[judgement]) {
+    switch (followOf(state, judgement)) {
       case undefined:
         return false;
       case "told-late":
@@ -271,9 +250,13 @@ export class LateResults {
         this.#contradicted(attempt, report, judgement);
         return true;
       case "charged-late":
-        return this.#charge(attempt, report, because);
+        if (this.#wasTriedAgain(attempt)) return false;
+        chargeLate(attempt, { report, because }, "the terminal told a sale late", this.#parts);
+        return true;
       case "doubted":
-        return this.#doubtAgain(attempt, report, because);
+        if (this.#wasTriedAgain(attempt)) return false;
+        this.#doubtAgain(attempt, report, because);
+        return true;
     }
   }
 
@@ -292,7 +275,7 @@ export class LateResults {
     inquiries.reconsider();
     if (!isCharged(after.state)) return;
     tellDifference(writer, report);
-    settled(after);
+    settled();
   }
 
   #contradicted(attempt: Attempt, report: TransactionReport, judgement: Judgement): void {
@@ -302,53 +285,29 @@ export class LateResults {
     writer.log("error", { alarm: "report-mismatch" }, words);
   }
 
-  /** The order was told as not charged. false: it was tried again since. */
-  #charge(attempt: Attempt, report: TransactionReport, because: string): boolean {
-    if (this.#wasTriedAgain(attempt)) return false;
-    const writer = new AttemptWriter(attempt, this.#parts);
-    const charged = writer.advance({ input: "found-charged", report, because });
-    const words =
-      "the terminal told a sale after the order had been answered as not charged; the order is " +
-      "charged: see that the customer gets the goods, or give the money back";
-    writer.log("error", { alarm: "charged-late" }, words);
-    this.#parts.settled(charged);
-    return true;
-  }
-
   /** Whether the order was tried again since, and not in vain: that attempt speaks for it then. */
   #wasTriedAgain(attempt: Attempt): boolean {
     const latest = this.#parts.attempts.latest(attempt.request.orderId);
     if (!latest || chargedOf(latest) === "no") return false;
-    const writer = new AttemptWriter(attempt, this.#parts);
     const words =
-      "the terminal told a sale of an earlier attempt, and the order was tried again since: " +
-      "look whether the customer was charged twice, and give one charge back";
-    writer.log("error", { alarm: "order-charged-twice" }, words);
+      "the terminal told a sale of an earlier attempt, and its order was tried again since";
+    tellTwice(attempt, words, this.#parts);
     return true;
   }
 
-  /** An approval of something else than was asked. false: the order was tried again since. */
-  #doubtAgain(attempt: Attempt, report: TransactionReport, because: string): boolean {
-    if (this.#wasTriedAgain(attempt)) return false;
-    const writer = this.#doubt(attempt, report, because);
-    tellMismatch(writer, report, "the order had been answered as not charged");
-    return true;
-  }
-
-  #doubt(attempt: Attempt, report: TransactionReport, because: string): AttemptWriter {
+  /** An approval of something else than was asked. */
+  #doubtAgain(attempt: Attempt, report: TransactionReport, because: string): void {
     const writer = new AttemptWriter(attempt, this.#parts);
     writer.advance({ input: "found-doubtful", report, judgement: "disagrees", because });
     this.#parts.inquiries.reconsider();
-    return writer;
+    tellMismatch(writer, report, "the order had been answered as not charged");
   }
 
   /** Unknown until a person settles it, or an approval names it that none did before. */
   #askPerson(attempt: Attempt, report: TransactionReport, because: string): void {
-    const { orderId } = attempt.request;
-    const words =
-      `order ${orderId} is unknown now: it had been answered as not charged, and the terminal ` +
-      "tells a sale that is its own or another's: compare, and settle it";
-    this.#doubt(attempt, report, because).log("error", { alarm: PAYMENT_UNKNOWN }, words);
+    const found = { report, judgement: "disagrees", because } as const;
+    doubtLate(attempt, found, "tells a sale that is its own or another's", this.#parts);
+    this.#parts.inquiries.reconsider();
   }
 
   #withoutOrder(report: TransactionReport, answer: Answer): void {
@@ -379,8 +338,8 @@ export class LateResults {
 }
 
 /** undefined: no result of a sale is waited for in this state, nor was one told. */
-function rowOf(state: Attempt["state"]): Readonly<Record<Judgement, Follow>> | undefined {
-  if (isInDoubt(state)) return "sale" in state ? undefined : followTable.doubted;
-  if (isCharged(state)) return followTable.paid;
-  return isNotCharged(state) ? followTable.denied : undefined;
+function followOf(state: Attempt["state"], judgement: Judgement): Follow | undefined {
+  if (isInDoubt(state)) return "sale" in state ? undefined : "told-late";
+  if (isCharged(state)) return followTable.paid[judgement];
+  return isNotCharged(state) ? followTable.denied[judgement] : undefined;
 }

@@ -1,13 +1,9 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { Clock } from "../../shared/time.ts";
 import { type AttemptStore, canHaveLeft, newestAttempts } from "../attempts/attempt-store.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
 import { namesOurs, referenceOf } from "../attempts/reference-policy.ts";
-import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { Answer } from "../matching/answer.ts";
-import type { Learned, LearnedStore } from "../matching/learned.ts";
-import type { Matcher } from "../matching/matcher.ts";
+import type { Learned } from "../matching/learned.ts";
 import {
   contradicting,
   echoFact,
@@ -19,17 +15,10 @@ import {
   type Told,
 } from "../matching/one-way.ts";
 import type { TerminalFacts, ToldResult, TransactionReport } from "../terminal/terminal.ts";
+import type { DeskTools } from "./desk-parts.ts";
 
-interface OneWayParts {
-  readonly attempts: AttemptStore;
-  readonly terminalLog: Pick<TerminalLog, "unmatched">;
+interface OneWayParts extends DeskTools {
   readonly terminal: Pick<TerminalFacts, "capabilities" | "state">;
-  readonly learned: LearnedStore;
-  readonly matcher: Pick<Matcher, "assumptions">;
-  /** See {@link LearnedFrom.setup}. */
-  readonly setup: string;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** A terminal that was away tells what it holds when it is back: its name is looked for so long. */

@@ -15,7 +15,6 @@ import { judgeReport } from "../attempts/payment-machine.ts";
 import { referenceOf } from "../attempts/reference-policy.ts";
 import { type Assumptions, finalOf } from "../matching/assumptions.ts";
 import { compareReports, mayBeAnotherSale, namesAnotherSale } from "../matching/comparison.ts";
-import type { Matcher } from "../matching/matcher.ts";
 import type {
   CancelAnswer,
   GoodsDecision,
@@ -27,13 +26,12 @@ import type {
   TerminalFacts,
   TransactionReport,
 } from "../terminal/terminal.ts";
+import type { DeskTools } from "./desk-parts.ts";
 import type { OneWay } from "./one-way.ts";
 
-interface RunParts extends WriterParts {
-  readonly attempts: WriterParts["attempts"] & Pick<AttemptStore, "unfinished" | "newest">;
+interface RunParts extends DeskTools {
+  readonly unwritten: WriterParts["unwritten"];
   readonly terminal: HeldTerminal & Pick<TerminalFacts, "capabilities">;
-  readonly paymentTimeoutMs: number;
-  readonly matcher: Pick<Matcher, "knownInPayment" | "assumptions">;
   readonly oneWay: Pick<OneWay, "isOf" | "shown" | "learn">;
 }
 
@@ -152,10 +150,7 @@ export class PaymentRun {
     return "taken";
   }
 
-  /**
-   * The terminal holds the approved sale, and no word about its goods was taken: until when it may
-   * come, epoch milliseconds; else undefined.
-   */
+  /** Until when it waits for the word about the goods of an approved sale; epoch milliseconds. */
   get goodsAwaitedUntilMs(): number | undefined {
     const { state } = this.#writer.attempt;
     if (!this.#isUndecided || !isPaying(state)) return undefined;
@@ -177,7 +172,10 @@ export class PaymentRun {
       this.#tellSecondSale(report);
     }
     // Nothing of what was said about the goods may be undone by a refusal.
-    if (second === "named" && !goods?.decision) return this.#refuseSecond(report);
+    if (second === "named" && !goods?.decision) {
+      this.#writer.advance({ input: "second-sale", report });
+      return "refuse";
+    }
     const expectedMinor =
       goods?.decision?.goods === "partly-issued" ? goods.decision.amountMinor : request.amountMinor;
     const order = { amountMinor: expectedMinor, currencyNumeric: request.currency.numeric };
@@ -196,10 +194,7 @@ export class PaymentRun {
     return "refuse";
   }
 
-  /**
-   * docs/design.md 3.20: a good result of another sale than the good one before it, by its numbers,
-   * or perhaps by its time alone.
-   */
+  /** Another sale than the good result before it, by number or time (docs/design.md 3.20). */
   #isSecondSale(report: TransactionReport): "named" | "timed" | "no" {
     const { state } = this.#writer.attempt;
     const first = isPaying(state) && state.last?.report.good ? state.last.report : undefined;
@@ -214,11 +209,6 @@ export class PaymentRun {
       "the terminal reported a second sale in one payment: see in the terminal's journal whether " +
       "the customer was charged twice, and give one charge back";
     this.#writer.log("error", detail, words);
-  }
-
-  #refuseSecond(report: TransactionReport): "refuse" {
-    this.#writer.advance({ input: "second-sale", report });
-    return "refuse";
   }
 
   #hold(report: TransactionReport): "hold" {

@@ -1,7 +1,6 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import type { Logger } from "../../shared/logger.ts";
 import { formatMajor } from "../../shared/money.ts";
-import { type Clock, isoTime } from "../../shared/time.ts";
+import { isoTime } from "../../shared/time.ts";
 import { compareDeliveries } from "../attempts/delivery-policy.ts";
 import { type Attempt, isCharged, type Suspicion } from "../attempts/payment.ts";
 import { judgeJump, LOOKED_BACK } from "../attempts/receipt-jump-policy.ts";
@@ -14,20 +13,12 @@ import type {
   Difference,
   LedgerEntry,
   Reconciliation,
-  ReconciliationStore,
   Suspect,
 } from "../attempts/reconciliation.ts";
 import { compareClosing } from "../attempts/reconciliation-policy.ts";
 import { isCounted } from "../attempts/suspect-policy.ts";
 import type { TelecollectionEnd } from "../terminal/terminal.ts";
-
-interface ReconcilerParts {
-  readonly reconciliations: ReconciliationStore;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** TERMINAL_SHARED: others are paid at the terminal too. */
-  readonly terminalShared: boolean;
-}
+import type { DeskTools } from "./desk-parts.ts";
 
 /** More names would be cut off in an alarm. */
 const NAMED_IN_ALARM = 5;
@@ -40,9 +31,9 @@ const NAMED_IN_ALARM = 5;
  * Nothing here may disturb what it is called from: a comparison that fails is told and left out.
  */
 export class Reconciler {
-  readonly #parts: ReconcilerParts;
+  readonly #parts: DeskTools;
 
-  constructor(parts: ReconcilerParts) {
+  constructor(parts: DeskTools) {
     this.#parts = parts;
   }
 

@@ -1,8 +1,5 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { Clock } from "../../shared/time.ts";
 import type { NoteKind } from "../attempts/attempt-event.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type UnwrittenStep } from "../attempts/attempt-writer.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import {
@@ -13,15 +10,15 @@ import {
 } from "../attempts/payment.ts";
 import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
 import { REVERSAL_BEGINS } from "../attempts/steps.ts";
-import type { TerminalLog } from "../attempts/terminal-log.ts";
 import { candidatesIn, type Proof, proofInWords, RULES_VERSION } from "../matching/answer.ts";
 import type { Assumption } from "../matching/assumptions.ts";
 import { compareReports, compareStored } from "../matching/comparison.ts";
 import { type EarlierLook, isSeenInTime, type Look } from "../matching/facts.ts";
 import { anyTerminal, identityOf, Knowledge } from "../matching/knowledge.ts";
-import type { Matcher } from "../matching/matcher.ts";
 import { type Conclusion, judge, judgeByNext, type Verdict } from "../matching/table.ts";
 import type { TelecollectionEnd, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
+import { tellTwice } from "./corrections.ts";
+import type { DeskTools } from "./desk-parts.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
 import type { LateResults } from "./late-results.ts";
 
@@ -31,19 +28,10 @@ const LOOK = "recovery-look";
 /** Ends that the terminal said; what came before them is past. */
 const heardEnds = ["end-completed", "end-aborted"];
 
-interface RecoveryParts {
-  readonly attempts: AttemptStore;
-  readonly terminalLog: TerminalLog;
+interface RecoveryParts extends DeskTools {
   readonly terminal: TerminalFacts;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Time between the two reads that prove a charge whose acknowledgement is not proven. */
-  readonly confirmAfterMs: number;
   readonly inquiries: Inquiries;
-  readonly matcher: Matcher;
   readonly lateResults: Pick<LateResults, "endStored">;
-  /** Called when an attempt has become charged or reversed, so that it is handed over. */
-  readonly settled: (attempt: Attempt) => void;
 }
 
 /**
@@ -73,10 +61,7 @@ export class Recovery {
     }
   }
 
-  /**
-   * Asks the terminal about one attempt in doubt. Resolves when the run has ended, with or without
-   * proof; a run that is under way is shared. Never rejects.
-   */
+  /** Asks the terminal about one attempt in doubt; settles as {@link Inquiries.ask} does. */
   recover(transactionId: string): Promise<void> {
     const { attempts, inquiries } = this.#parts;
     const attempt = attempts.read(transactionId);
@@ -108,10 +93,7 @@ export class Recovery {
     return this.#parts.inquiries.ask(this.#questionOf(attempt, true, unwritten));
   }
 
-  /**
-   * A command has ended: what the terminal told before it may settle attempts that stayed unknown.
-   * Nothing goes on the wire.
-   */
+  /** A command has ended: what it found may settle attempts in doubt. Nothing is sent. */
   learn(): void {
     const { attempts, inquiries, log } = this.#parts;
     try {
@@ -131,8 +113,8 @@ export class Recovery {
   /** An end of day was run because the terminal was locked until then: it may be evidence. */
   closed(end: TelecollectionEnd): void {
     const { attempts, inquiries, clock, log } = this.#parts;
-    for (const { key, comesLast } of inquiries.questions) {
-      if (comesLast) continue;
+    for (const { key, orderId } of inquiries.questions) {
+      if (orderId === null) continue;
       try {
         const detail = { ...end };
         attempts.addEvent(key, { atMs: clock.now(), kind: "closed-while-in-doubt", detail });
@@ -172,14 +154,12 @@ export class Recovery {
       about: { transactionId, orderId: request.orderId },
       identity: identityOf(attempt),
       blocks,
-      comesLast: false,
       isOpen: () => read() !== undefined,
       judge: decided,
       conclude: (conclusion, look) => {
         const now = read();
         if (now) this.#conclude(now, conclusion, look);
       },
-      giveUp: (because) => ({ verdict: "unsettled", because }),
       note: (verdict, look) => this.#note(transactionId, LOOK, verdict, look),
     };
   }
@@ -221,14 +201,17 @@ export class Recovery {
         const { report, because } = conclusion;
         const proof = this.#proofOf(before, report, { because, assumes });
         const isTwice = this.#hasShownAnother(before, report);
-        const attempt = writer.advance({
+        writer.advance({
           ...{ input: "proved-charged", report, observation: look },
           because: `charged: ${proofInWords(proof)}`,
           proof: { ...proof, rules: RULES_VERSION },
         });
         tellBeyondGoods(writer, before);
-        this.#parts.settled(attempt);
-        if (isTwice) tellTwice(writer);
+        this.#parts.settled();
+        if (isTwice) {
+          const words = "the terminal had stored another sale of this order before";
+          tellTwice(before, words, this.#parts);
+        }
         return;
       }
       case "not-charged":
@@ -236,7 +219,8 @@ export class Recovery {
         return;
       case "reversed": {
         const { report } = conclusion;
-        this.#parts.settled(writer.advance({ input: "proved-reversed", report, ...grounds }));
+        writer.advance({ input: "proved-reversed", report, ...grounds });
+        this.#parts.settled();
         return;
       }
       case "not-reversed":
@@ -289,13 +273,6 @@ export class Recovery {
       detail: { because: verdict.because, observation: look },
     });
   }
-}
-
-function tellTwice(writer: AttemptWriter): void {
-  const words =
-    "the terminal had stored another sale of this order before: look at the terminal's journal, " +
-    "and give one charge back if there are two";
-  writer.log("error", { alarm: "order-charged-twice" }, words);
 }
 
 /** Raises an alarm when the terminal kept more than came out: people must give money back. */

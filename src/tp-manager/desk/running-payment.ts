@@ -1,59 +1,52 @@
 import { AppError } from "../../shared/errors.ts";
 import { CancelledInTime } from "../attempts/failures.ts";
 import type { GoodsDecision, HeldTerminal } from "../terminal/terminal.ts";
+import type { Inquiries } from "./inquiries.ts";
 import type { PaymentRun } from "./payment-run.ts";
 import type { TerminalTurn } from "./terminal-turn.ts";
 
+interface RunningParts {
+  readonly turn: Pick<TerminalTurn, "held">;
+  readonly terminal: Pick<HeldTerminal, "cancel">;
+  readonly inquiries: Pick<Inquiries, "isAsking">;
+}
+
 /** The payment that has the terminal, for those who have a word for it: none takes a turn. */
 export class RunningPayment {
-  readonly #turn: Pick<TerminalTurn, "current">;
-  readonly #terminal: Pick<HeldTerminal, "cancel">;
-  readonly #isAsking: () => boolean;
+  readonly #parts: RunningParts;
 
-  /** `isAsking`: the terminal has something to be asked about. */
-  constructor(
-    turn: Pick<TerminalTurn, "current">,
-    terminal: Pick<HeldTerminal, "cancel">,
-    isAsking: () => boolean,
-  ) {
-    this.#turn = turn;
-    this.#terminal = terminal;
-    this.#isAsking = isAsking;
+  constructor(parts: RunningParts) {
+    this.#parts = parts;
   }
 
-  /**
-   * Says whether the goods of the order on the terminal came out; see {@link PaymentRun.decide}.
-   * undefined: no payment of that order is on the terminal.
-   */
+  /** See {@link PaymentRun.decide}. undefined: no payment of that order is on the terminal. */
   decide(orderId: string, decision: GoodsDecision): ReturnType<PaymentRun["decide"]> | undefined {
-    const { current } = this.#turn;
-    if (current?.orderId !== orderId) return undefined;
-    return current.run?.decide(decision, "the kiosk said so");
+    const { held } = this.#parts.turn;
+    if (held?.orderId !== orderId) return undefined;
+    return held.run?.decide(decision, "the kiosk said so");
   }
 
   /** The terminal holds an approved sale of the order, and no word about its goods was taken. */
   awaitsGoods(orderId: string): boolean {
-    const { current } = this.#turn;
-    return current?.orderId === orderId && current.run?.goodsAwaitedUntilMs !== undefined;
+    const { held } = this.#parts.turn;
+    return held?.orderId === orderId && held.run?.goodsAwaitedUntilMs !== undefined;
   }
 
-  /**
-   * Asks the terminal to cancel the running payment. Resolves when it has taken the request; the
-   * payment's own answer decides.
-   */
+  /** Resolves when the terminal has taken the request; the payment's own answer decides. */
   async cancel(): Promise<void> {
-    const { current } = this.#turn;
-    if (!this.#terminal.cancel) {
+    const { turn, terminal, inquiries } = this.#parts;
+    const { held } = turn;
+    if (!terminal.cancel) {
       // A payment that runs or begins may charge its order whatever is answered here.
-      const charged = current || this.#isAsking() ? "unknown" : "no";
+      const charged = held || inquiries.isAsking ? "unknown" : "no";
       throw new AppError("NOT_SUPPORTED", "This terminal cannot be cancelled.", { charged });
     }
-    if (current?.what !== "payment") throw new AppError("NOTHING_TO_CANCEL");
-    if (!current.run) {
-      current.preparing.abort(new CancelledInTime());
+    if (held?.what !== "payment") throw new AppError("NOTHING_TO_CANCEL");
+    if (!held.run) {
+      held.preparing.abort(new CancelledInTime());
       return;
     }
-    const answer = await current.run.cancel();
+    const answer = await held.run.cancel();
     switch (answer.answer) {
       case "taken":
         return;

@@ -1,25 +1,15 @@
-import type { Logger } from "../../shared/logger.ts";
-import type { Probation } from "../../shared/probation.ts";
-import type { WriteProof } from "../../shared/stores/write-proof.ts";
-import { type Clock, unlessAborted, within } from "../../shared/time.ts";
+import { unlessAborted, within } from "../../shared/time.ts";
 import type { AttemptInput } from "../attempts/attempt-input.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
-import type { Announce } from "../attempts/event-table.ts";
 import { storage } from "../attempts/failures.ts";
 import type { Attempt } from "../attempts/payment.ts";
-import type { ReconciliationStore } from "../attempts/reconciliation.ts";
-import type { StoreDoubt } from "../attempts/store-doubt.ts";
-import type { TerminalLog } from "../attempts/terminal-log.ts";
-import type { RecordStore } from "../matching/journal-view.ts";
-import type { Learned, LearnedStore } from "../matching/learned.ts";
-import type { Matcher } from "../matching/matcher.ts";
-import type { Baseline, Terminal } from "../terminal/terminal.ts";
+import type { Learned } from "../matching/learned.ts";
+import type { Baseline, TerminalFacts } from "../terminal/terminal.ts";
 import { Corrections } from "./corrections.ts";
+import type { DeskParts } from "./desk-parts.ts";
 import { FinancialCommands } from "./financial-commands.ts";
 import { Inquiries } from "./inquiries.ts";
-import { KeptStatus } from "./kept-status.ts";
-import { LastSilence } from "./last-silence.ts";
+import { LastAnswer } from "./last-answer.ts";
 import { LateResults } from "./late-results.ts";
 import { type Obstacle, obstaclesOf } from "./obstacles.ts";
 import { OneWay } from "./one-way.ts";
@@ -27,79 +17,27 @@ import { Reconciler } from "./reconciler.ts";
 import { Recovery } from "./recovery.ts";
 import { RunningPayment } from "./running-payment.ts";
 import { TerminalGate } from "./terminal-gate.ts";
-import { type Doubts, TerminalTurn } from "./terminal-turn.ts";
-import { TerminalView } from "./terminal-view.ts";
-import { TurnView } from "./turn-view.ts";
+import { TerminalTurn } from "./terminal-turn.ts";
 import { Unmatched } from "./unmatched.ts";
-import { type ClosingGuard, Upkeep } from "./upkeep.ts";
+import { Upkeep } from "./upkeep.ts";
+import { viewOf } from "./view.ts";
 
-export interface DeskSettings {
-  /** Then the terminal is asked to cancel. */
-  readonly paymentTimeoutMs: number;
-  /** How long the terminal may take to answer before anything financial. */
-  readonly prepareMs: number;
-  /** At a stop: how long a running payment may go on before it is cancelled. */
-  readonly stopPatienceMs: number;
-  /** Time between the two reads of a recovery. */
-  readonly confirmAfterMs: number;
-  /** How long a restart may take before the caller is told to wait. */
-  readonly resetLimitMs: number;
-  /** How long an end of day may take. */
-  readonly telecollectionLimitMs: number;
-  /** Others are paid at the terminal too, so its totals are not ours. */
-  readonly terminalShared: boolean;
-}
-
-/** A new version that has not proved itself yet (docs/updates.md 4.3). */
-type OnProbation = Pick<Probation, "isOn" | "over" | "received">;
-
-interface DeskParts {
-  readonly attempts: AttemptStore;
-  readonly terminalLog: TerminalLog;
-  readonly records: RecordStore;
-  readonly matcher: Matcher;
-  readonly reconciliations: ReconciliationStore;
-  readonly terminal: Terminal;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly settings: DeskSettings;
-  /** For `GET /events`. */
-  readonly announce?: Announce | undefined;
-  /** An attempt has become charged or reversed: there is something to hand over. */
-  readonly settled: () => void;
-  readonly guard: DeskGuard;
-  /** Missing: there is none. */
-  readonly probation?: OnProbation | undefined;
-  /** Whether the journal can be written; missing: nobody looks. */
-  readonly proof?: WriteProof | undefined;
-  readonly learned: LearnedStore;
-  /** A word that changes with the protocol and its settings. */
-  readonly setup: string;
-}
-
-interface DeskGuard extends ClosingGuard {
-  /**
-   * Resolves when the journal knows every order that is known anywhere (docs/design.md 3.17);
-   * undefined: it does.
-   */
-  whole(signal: AbortSignal): Promise<void> | undefined;
-  /** Has a sale that no order here has on disk, and doubts the journal when it is a sign. */
-  noteSale(now: Baseline): boolean;
-  /** The journal's doubt about itself; undefined: none. */
-  readonly open: StoreDoubt | undefined;
-}
+/** Nothing of the turn that gives anybody the terminal. */
+const ofTurn = [
+  ...(["current", "closed", "updating", "close", "whenFree", "lackOf"] as const),
+  ...(["assertFree", "assertNoDoubt", "assertWritable"] as const),
+] as const;
 
 /**
  * Who has the terminal. Every use of the driver passes here: payments, reversals and upkeep in
  * turns, the questions of recovery and about unmatched transactions between them
  * (docs/design.md 3.5).
  */
-export class TerminalDesk implements Doubts {
+export class TerminalDesk {
   readonly #parts: DeskParts;
   readonly #turn: TerminalTurn;
   readonly #gate: TerminalGate;
-  readonly #silence: LastSilence;
-  readonly #keptStatus: KeptStatus;
+  readonly #lastAnswer: LastAnswer;
   readonly #inquiries: Inquiries;
   readonly #recovery: Recovery;
   readonly #unmatched: Unmatched;
@@ -107,9 +45,9 @@ export class TerminalDesk implements Doubts {
   readonly #oneWay: OneWay;
   readonly #reconciler: Reconciler;
   /** The driver's facts and news for other rooms. */
-  readonly terminal: TerminalView;
+  readonly terminal: TerminalFacts;
   /** Who has the terminal now. */
-  readonly turn: TurnView;
+  readonly turn: Pick<TerminalTurn, (typeof ofTurn)[number]>;
   /** Whether the terminal is the one that this installation works with (docs/design.md 3.12). */
   readonly gate: Pick<TerminalGate, "accept" | "replaced">;
   /** A payment, or the reversal of a sale. */
@@ -121,24 +59,8 @@ export class TerminalDesk implements Doubts {
 
   constructor(parts: DeskParts) {
     this.#parts = parts;
-    const { terminal, settings, settled } = parts;
-    this.terminal = new TerminalView(terminal);
-    this.#turn = new TerminalTurn(terminal, this, parts);
-    this.turn = new TurnView(this.#turn);
-    this.#silence = new LastSilence(parts);
-    this.#keptStatus = new KeptStatus(parts, this.#turn);
-    const gate = new TerminalGate({ ...parts, ...settings, silence: this.#silence });
-    this.#gate = gate;
-    this.gate = Object.freeze({
-      accept: () => {
-        const identity = gate.accept();
-        this.#inquiries.reconsider();
-        return identity;
-      },
-      get replaced() {
-        return gate.replaced;
-      },
-    });
+    const { terminal } = parts;
+    this.terminal = viewOf(terminal, "protocol", "capabilities", "state", "subscribe");
     this.#inquiries = new Inquiries({
       ...parts,
       readyToLook: async (signal) => {
@@ -151,36 +73,31 @@ export class TerminalDesk implements Doubts {
       looked: (look) => this.#unmatched.looked(look),
       asking: () => this.#keepEvidence(),
     });
-    const shared = { ...parts, ...settings, settled, inquiries: this.#inquiries };
-    const oneWay = new OneWay(parts);
+    const turn = new TerminalTurn(terminal, this.#inquiries, parts);
+    this.#turn = turn;
+    this.turn = viewOf(turn, ...ofTurn);
+    this.#lastAnswer = new LastAnswer({ ...parts, turn });
+    const tools = { ...parts, ...parts.settings, inquiries: this.#inquiries };
+    const gate = new TerminalGate({ ...tools, lastAnswer: this.#lastAnswer });
+    this.#gate = gate;
+    this.gate = viewOf(gate, "accept", "replaced");
+    const oneWay = new OneWay(tools);
     this.#oneWay = oneWay;
-    const lateResults = new LateResults({ ...shared, oneWay });
+    const lateResults = new LateResults({ ...tools, oneWay });
     this.#lateResults = lateResults;
-    this.#recovery = new Recovery({ ...shared, lateResults });
-    this.#unmatched = new Unmatched({ ...shared, corrections: new Corrections(shared) });
-    const reconciler = new Reconciler({ ...parts, ...settings });
+    const recovery = new Recovery({ ...tools, lateResults });
+    this.#recovery = recovery;
+    this.#unmatched = new Unmatched({ ...tools, corrections: new Corrections(tools) });
+    const reconciler = new Reconciler(tools);
     this.#reconciler = reconciler;
-    this.commands = new FinancialCommands({
-      ...shared,
-      ...{ turn: this.#turn, gate, recovery: this.#recovery },
-      seen: (now) => this.#seen(now),
-      ...{ lateResults, oneWay, reconciler },
-    });
-    this.running = new RunningPayment(this.#turn, terminal, () => this.isAsking);
-    this.upkeep = new Upkeep({
-      ...parts,
-      ...settings,
-      turn: this.#turn,
-      gate,
-      seen: (now) => this.#seen(now),
-      reconciler,
-      closedInDoubt: (end) => this.#recovery.closed(end),
-    });
-  }
-
-  /** A sale that no order knows may be that of an attempt which stayed unknown. */
-  #seen(now: Baseline): void {
-    if (this.#unmatched.found(now)) this.#recovery.askAgain();
+    const seen = (now: Baseline): void => {
+      // A sale that no order knows may be that of an attempt which stayed unknown.
+      if (this.#unmatched.found(now)) recovery.askAgain();
+    };
+    const used = { ...tools, turn, gate, seen, recovery, reconciler };
+    this.commands = new FinancialCommands({ ...used, lateResults, oneWay });
+    this.running = new RunningPayment(used);
+    this.upkeep = new Upkeep(used);
   }
 
   /** Attempts that a former process left open are put in doubt and asked about. */
@@ -228,7 +145,11 @@ export class TerminalDesk implements Doubts {
     return obstaclesOf({
       ...{ closed, updating, running: current !== undefined, terminal: terminal.state },
       ...{ blockedBy: this.blockedBy, unmatchedAsked: this.unmatchedAsked },
-      ...{ changed: () => this.#gate.replaced !== undefined, proof, silence: this.#silence.why },
+      ...{
+        changed: () => this.#gate.replaced !== undefined,
+        proof,
+        silence: this.#lastAnswer.silence,
+      },
       storeDoubt: guard.open,
     });
   }
@@ -244,11 +165,11 @@ export class TerminalDesk implements Doubts {
   }
 
   get blockedBy(): string | undefined {
-    return this.#inquiries.blocking.find(({ orderId }) => orderId !== null)?.orderId ?? undefined;
+    return this.#inquiries.blockedBy;
   }
 
   get unmatchedAsked(): boolean {
-    return this.#inquiries.blocking.some(({ orderId }) => orderId === null);
+    return this.#inquiries.unmatchedAsked;
   }
 
   /** The terminal has something to be asked about, for the first time or again. */
@@ -261,13 +182,13 @@ export class TerminalDesk implements Doubts {
   }
 
   /** Asks for the terminal's status. Takes no turn. Throws {@link TerminalUnavailable}. */
-  check(signal: AbortSignal): ReturnType<KeptStatus["ask"]> {
-    return this.#silence.heard(this.#keptStatus.ask(signal));
+  check(signal: AbortSignal): ReturnType<LastAnswer["ask"]> {
+    return this.#lastAnswer.ask(signal);
   }
 
-  /** The last answer to {@link check}, while it still holds; see {@link KeptStatus}. */
-  get checked(): KeptStatus["told"] {
-    return this.#keptStatus.told;
+  /** See {@link LastAnswer.told}. */
+  get checked(): LastAnswer["told"] {
+    return this.#lastAnswer.told;
   }
 
   /**

@@ -1,8 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../shared/errors.ts";
-import type { Clock } from "../../shared/time.ts";
 import { storage } from "../attempts/failures.ts";
-import type { TerminalLog } from "../attempts/terminal-log.ts";
 import { sameTerminal } from "../matching/comparison.ts";
 import {
   type Baseline,
@@ -10,15 +8,14 @@ import {
   type TerminalIdentity,
   TerminalUnavailable,
 } from "../terminal/terminal.ts";
-import type { LastSilence } from "./last-silence.ts";
+import type { DeskTools } from "./desk-parts.ts";
+import type { Inquiries } from "./inquiries.ts";
+import { answerWithin, type LastAnswer } from "./last-answer.ts";
 
-interface GateParts {
-  readonly terminalLog: Pick<TerminalLog, "acceptedTerminal" | "acceptTerminal">;
+interface GateParts extends DeskTools {
   readonly terminal: Pick<Terminal, "prepare" | "state">;
-  readonly silence: Pick<LastSilence, "heard">;
-  readonly clock: Clock;
-  /** How long the terminal may take to answer before anything financial. */
-  readonly prepareMs: number;
+  readonly lastAnswer: Pick<LastAnswer, "heard">;
+  readonly inquiries: Pick<Inquiries, "reconsider">;
 }
 
 /** Who both of them are. */
@@ -40,17 +37,15 @@ export class TerminalGate {
 
   /** The operator accepts the terminal that is connected now. Throws TERMINAL_DISCONNECTED. */
   accept(): TerminalIdentity {
-    const { terminal } = this.#parts;
+    const { terminal, inquiries } = this.#parts;
     if (terminal.state.link !== "connected") throw new AppError("TERMINAL_DISCONNECTED");
     const { identity } = terminal.state;
     this.#accept(identity);
+    inquiries.reconsider();
     return identity;
   }
 
-  /**
-   * The terminal that is connected now is not the accepted one; undefined: it is, or none is known.
-   * Throws STORAGE_FAILED.
-   */
+  /** The connected terminal, where another one is accepted. Throws STORAGE_FAILED. */
   get replaced(): ReplacedTerminal | undefined {
     const { link, identity: found } = this.#parts.terminal.state;
     const accepted = link === "connected" ? this.#accepted : undefined;
@@ -63,20 +58,15 @@ export class TerminalGate {
    * TERMINAL_CHANGED.
    */
   async prepare(preparing: AbortController): Promise<Baseline> {
-    const { terminal, clock, silence, prepareMs } = this.#parts;
-    const limit = clock.startTimer("prepare", prepareMs, () =>
-      preparing.abort(new TerminalUnavailable("no-answer", "the terminal did not answer in time")),
-    );
-    try {
-      const baseline = await silence.heard(terminal.prepare(preparing.signal));
-      preparing.signal.throwIfAborted();
-      const accepted = this.#assertAccepted(baseline.identity);
-      const known = completed(accepted, baseline.identity);
-      if (!isDeepStrictEqual(accepted, known)) this.#accept(known);
-      return baseline;
-    } finally {
-      limit.clear();
-    }
+    const { terminal, clock, lastAnswer, prepareMs } = this.#parts;
+    const prepared = (signal: AbortSignal): Promise<Baseline> =>
+      lastAnswer.heard(terminal.prepare(signal));
+    const baseline = await answerWithin(clock, prepareMs, prepared, preparing);
+    preparing.signal.throwIfAborted();
+    const accepted = this.#assertAccepted(baseline.identity);
+    const known = completed(accepted, baseline.identity);
+    if (!isDeepStrictEqual(accepted, known)) this.#accept(known);
+    return baseline;
   }
 
   /**
@@ -113,10 +103,7 @@ export class TerminalGate {
   }
 }
 
-/**
- * A terminal may tell more of itself later; nothing that it once told is forgotten
- * (docs/design.md 3.12).
- */
+/** A terminal may tell more of itself later; what it once told stays (docs/design.md 3.12). */
 function completed(
   accepted: TerminalIdentity | undefined,
   told: TerminalIdentity,

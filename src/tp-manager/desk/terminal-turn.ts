@@ -3,11 +3,12 @@ import type { Probation } from "../../shared/probation.ts";
 import type { WriteProof } from "../../shared/stores/write-proof.ts";
 import { failureOf } from "../attempts/failures.ts";
 import type { HeldTerminal } from "../terminal/terminal.ts";
+import type { Inquiries } from "./inquiries.ts";
 import { closedBy, doubtOf, refusalBy, unwritableBy } from "./obstacles.ts";
 import type { PaymentRun } from "./payment-run.ts";
 
 /** The piece of work that has the terminal to itself now. */
-export interface Turn {
+interface Turn {
   readonly what: "payment" | "reversal" | "reset" | "end of day";
   /** The order that the work is about; undefined for the terminal's own affairs. */
   readonly orderId: string | undefined;
@@ -16,6 +17,11 @@ export interface Turn {
   /** The payment on the wire; undefined before its write-ahead record, and for other work. */
   run: PaymentRun | undefined;
   readonly ended: Promise<unknown>;
+}
+
+interface CurrentTurn extends Pick<Turn, "what" | "orderId"> {
+  /** The terminal has approved the sale and waits so long for the word about its goods. */
+  readonly goodsUntilMs: number | undefined;
 }
 
 /** A terminal that can do what a piece of work needs. */
@@ -36,22 +42,11 @@ interface Work<Needs extends keyof HeldTerminal, Ready, Result> {
   refused?(why: AppError): Result;
 }
 
-/** Open questions about the terminal's money (docs/design.md 3.5). */
-export interface Doubts {
-  /** The order that has to be asked about before anything else may leave. */
-  readonly blockedBy: string | undefined;
-  /** A result that no order asked for is being asked about. */
-  readonly unmatchedAsked: boolean;
-  /** The question itself was refused by a terminal that is locked (docs/design.md 3.15). */
-  readonly isLockedOut: boolean;
-}
-
-/** A version that has not proved itself yet leaves the terminal alone (docs/updates.md 4.3). */
-type OnProbation = Pick<Probation, "isOn">;
+type Doubts = Pick<Inquiries, "blockedBy" | "unmatchedAsked" | "isLockedOut">;
 
 interface TurnFacts {
-  /** Missing: there is none. */
-  readonly probation?: OnProbation | undefined;
+  /** A version on probation leaves the terminal alone (docs/updates.md 4.3). Missing: none is. */
+  readonly probation?: Pick<Probation, "isOn"> | undefined;
   /** Missing: nobody looks whether the journal can be written. */
   readonly proof?: Pick<WriteProof, "standing"> | undefined;
 }
@@ -75,8 +70,15 @@ export class TerminalTurn {
     this.#facts = facts;
   }
 
-  get current(): Turn | undefined {
+  /** With the payment itself, for the desk alone. */
+  get held(): Turn | undefined {
     return this.#current;
+  }
+
+  get current(): CurrentTurn | undefined {
+    if (!this.#current) return undefined;
+    const { what, orderId, run } = this.#current;
+    return { what, orderId, goodsUntilMs: run?.goodsAwaitedUntilMs };
   }
 
   /** Turns so far. */

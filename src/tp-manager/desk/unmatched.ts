@@ -1,36 +1,24 @@
 import { isDeepStrictEqual } from "node:util";
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import type { Logger } from "../../shared/logger.ts";
 import { currencyOf, formatMajor } from "../../shared/money.ts";
-import type { Clock } from "../../shared/time.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
-import type { TerminalLog, UnmatchedRow } from "../attempts/terminal-log.ts";
+import type { UnmatchedRow } from "../attempts/terminal-log.ts";
 import { type UnmatchedFinding, unmatchedFindings } from "../attempts/terminal-log.ts";
 import { type Answer, candidatesIn, nearIn, unproven } from "../matching/answer.ts";
 import { compareReports } from "../matching/comparison.ts";
 import { doubtOfUnmatched } from "../matching/doubt.ts";
 import { concernsTold, toldOtherwise } from "../matching/effects.ts";
 import type { Known, Look } from "../matching/facts.ts";
-import { Knowledge } from "../matching/knowledge.ts";
-import type { Matcher } from "../matching/matcher.ts";
+import { Knowledge, nothingFound } from "../matching/knowledge.ts";
 import { type Conclusion, judge, type Verdict } from "../matching/table.ts";
 import type { Baseline, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
 import type { Corrections } from "./corrections.ts";
+import type { DeskTools } from "./desk-parts.ts";
 import type { Inquiries, Question } from "./inquiries.ts";
 
-interface UnmatchedParts {
-  readonly attempts: AttemptStore;
-  readonly terminalLog: TerminalLog;
+interface UnmatchedParts extends DeskTools {
   readonly terminal: TerminalFacts;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Time between the two looks that show that the terminal keeps the transaction. */
-  readonly confirmAfterMs: number;
   readonly inquiries: Inquiries;
-  readonly matcher: Matcher;
   readonly corrections: Corrections;
-  /** The terminal has stored a sale that no order can be told of: a journal may have been lost. */
-  readonly guard: { noteSale(now: Baseline): boolean };
 }
 
 /**
@@ -236,12 +224,11 @@ export class Unmatched {
     let { id } = row;
     return {
       key,
+      // The result may belong to an attempt in doubt.
       orderId: null,
       about: { receiptNumber, traceNumber },
       identity: row.identity,
       blocks: true,
-      // The result may belong to an attempt in doubt.
-      comesLast: true,
       isOpen: () => true,
       judge: (look, earlier) => {
         const { paymentLimitMs: limitMs } = terminal.capabilities;
@@ -262,7 +249,6 @@ export class Unmatched {
         if (id !== null) terminalLog.endUnmatched(id, clock.now(), finding, because);
         this.#open.delete(key);
       },
-      giveUp: (because) => ({ verdict: "unclear", because }),
       note: () => {},
     };
   }
@@ -286,8 +272,8 @@ export class Unmatched {
 
   /** A journal that cannot be read knows nothing; the alarm is raised all the same. */
   #known(row: UnmatchedRow, look: Look): Known {
-    const nothing = { foundIs: null, rival: null, unmatchedIs: null, next: null };
-    const otherwise = { ...nothing, soldSince: true, closedSince: true };
+    const holds = this.#parts.matcher.assumptions;
+    const otherwise = { ...nothingFound, soldSince: true, closedSince: true, holds };
     return this.#read((): Known => this.#knowledge.ofUnmatched(row, look), otherwise);
   }
 

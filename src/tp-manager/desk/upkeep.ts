@@ -1,9 +1,7 @@
 import { AppError } from "../../shared/errors.ts";
-import type { Logger } from "../../shared/logger.ts";
-import type { Clock } from "../../shared/time.ts";
 import { storage } from "../attempts/failures.ts";
 import type { Reconciliation } from "../attempts/reconciliation.ts";
-import type { TelecollectionAsker, TerminalLog } from "../attempts/terminal-log.ts";
+import type { TelecollectionAsker } from "../attempts/terminal-log.ts";
 import {
   type Baseline,
   type LastTransaction,
@@ -11,37 +9,21 @@ import {
   type Terminal,
   TerminalUnavailable,
 } from "../terminal/terminal.ts";
+import type { DeskTools } from "./desk-parts.ts";
+import { answerWithin } from "./last-answer.ts";
 import type { Reconciler } from "./reconciler.ts";
+import type { Recovery } from "./recovery.ts";
 import type { TerminalGate } from "./terminal-gate.ts";
 import type { TerminalTurn } from "./terminal-turn.ts";
 
-/** A journal that was lost or restored does not know all sales (docs/design.md 3.17). */
-export interface ClosingGuard {
-  /** undefined: the journal is whole. */
-  readonly open: object | undefined;
-  /** Has the terminal's last transaction on disk when it returns, unless it is known. */
-  keepLast(now: Pick<Baseline, "last" | "identity">): void;
-}
-
-interface UpkeepParts {
-  readonly terminalLog: Pick<TerminalLog, "beginTelecollection" | "endTelecollection">;
+interface UpkeepParts extends DeskTools {
   readonly terminal: Pick<Terminal, "state" | "lastTransaction">;
-  readonly guard: ClosingGuard;
   readonly reconciler: Pick<Reconciler, "closed">;
   readonly turn: TerminalTurn;
   readonly gate: TerminalGate;
-  readonly clock: Clock;
-  readonly log: Logger;
   /** A look at what the terminal has stored, which an end of day hides as a sale does. */
   readonly seen: (now: Baseline) => void;
-  /** How long the terminal may take to answer. */
-  readonly prepareMs: number;
-  /** How long a restart may take before the caller is told to wait. */
-  readonly resetLimitMs: number;
-  /** How long an end of day may take. */
-  readonly telecollectionLimitMs: number;
-  /** An end of day has ended: evidence, when something is in doubt (docs/design.md 3.15). */
-  readonly closedInDoubt: (end: TelecollectionEnd) => void;
+  readonly recovery: Pick<Recovery, "closed">;
 }
 
 /** So many unanswered questions keep a locked terminal from its end of day, and no more. */
@@ -52,10 +34,7 @@ type ClosedDay = Extract<TelecollectionEnd, { end: "completed" }> & {
   readonly reconciliation: Reconciliation | null;
 };
 
-/**
- * The care that a terminal needs besides payments: a restart, an end of day. Never beside a
- * payment.
- */
+/** The care that a terminal needs, never beside a payment: a restart, an end of day. */
 export class Upkeep {
   readonly #parts: UpkeepParts;
   /** Questions in a row that a locked terminal did not answer. */
@@ -70,13 +49,13 @@ export class Upkeep {
    * is not asked before, because a restart is also for one that does not answer.
    */
   async reset(): Promise<void> {
-    const { turn, resetLimitMs } = this.#parts;
+    const { turn, clock, resetLimitMs } = this.#parts;
     await turn.use("reset", undefined, {
       needs: "reset",
       prepare: () => Promise.resolve(),
       run: async (terminal) => {
         try {
-          await this.#limited(resetLimitMs, (signal) => terminal.reset(signal));
+          await answerWithin(clock, resetLimitMs, (signal) => terminal.reset(signal));
         } catch (error) {
           if (!(error instanceof TerminalUnavailable)) throw error;
           throw new AppError("RESET_FAILED", error.message, { cause: error });
@@ -90,7 +69,7 @@ export class Upkeep {
    * from before it can no longer be reversed (docs/design.md 3.7).
    */
   async telecollect(askedBy: TelecollectionAsker = "operator"): Promise<ClosedDay> {
-    const { turn, gate, log, telecollectionLimitMs, reconciler } = this.#parts;
+    const { turn, gate, clock, log, terminalLog, reconciler } = this.#parts;
     const { end, id } = await turn.use("end of day", undefined, {
       needs: "telecollect",
       prepare: async (preparing) => {
@@ -99,12 +78,14 @@ export class Upkeep {
         await this.#keepLast(baseline);
       },
       run: async (terminal) => {
-        const id = this.#begun(askedBy);
-        const ended = await this.#limited(telecollectionLimitMs, (signal) =>
+        const { identity } = this.#parts.terminal.state;
+        const begin = () => terminalLog.beginTelecollection(clock.now(), askedBy, identity);
+        const id = storage(begin, "no");
+        const ended = await answerWithin(clock, this.#parts.telecollectionLimitMs, (signal) =>
           terminal.telecollect(signal),
         );
-        this.#ended(id, ended);
-        this.#parts.closedInDoubt(ended);
+        storage(() => terminalLog.endTelecollection(id, clock.now(), ended), "no");
+        this.#parts.recovery.closed(ended);
         return { end: ended, id };
       },
     });
@@ -143,9 +124,11 @@ export class Upkeep {
    * so often that it would stay locked for ever.
    */
   async #lastUnderLock(): Promise<LastTransaction | undefined> {
-    const { terminal, prepareMs, log } = this.#parts;
+    const { terminal, prepareMs, clock, log } = this.#parts;
     try {
-      const last = await this.#limited(prepareMs, (signal) => terminal.lastTransaction(signal));
+      const last = await answerWithin(clock, prepareMs, (signal) =>
+        terminal.lastTransaction(signal),
+      );
       this.#unanswered = 0;
       return last;
     } catch (error) {
@@ -156,29 +139,6 @@ export class Upkeep {
       this.#unanswered = 0;
       log.warn({ err: error }, "the locked terminal's last sale is closed without a look at it");
       return undefined;
-    }
-  }
-
-  #begun(askedBy: TelecollectionAsker): number {
-    const { terminalLog, terminal, clock } = this.#parts;
-    const { identity } = terminal.state;
-    return storage(() => terminalLog.beginTelecollection(clock.now(), askedBy, identity), "no");
-  }
-
-  #ended(id: number, end: TelecollectionEnd): void {
-    const { terminalLog, clock } = this.#parts;
-    storage(() => terminalLog.endTelecollection(id, clock.now(), end), "no");
-  }
-
-  async #limited<T>(limitMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const abort = new AbortController();
-    const timer = this.#parts.clock.startTimer("terminal upkeep", limitMs, () =>
-      abort.abort(new TerminalUnavailable("no-answer", `nothing within ${limitMs} ms`)),
-    );
-    try {
-      return await work(abort.signal);
-    } finally {
-      timer.clear();
     }
   }
 }

@@ -24,8 +24,6 @@ interface AssumptionRow {
   readonly noticed: string;
   /** The setting or fact that switches it; null: nothing does. */
   readonly switchedBy: string | null;
-  /** A verdict under it is given at once, and corrected when contrary evidence comes. */
-  readonly revocable: boolean;
   readonly byFamily: Readonly<Record<Family, Default>>;
 }
 
@@ -39,7 +37,6 @@ export const assumptionTable = {
     breaks: "a sale of somebody else is told as an order's charge",
     noticed: "an unmatched transaction, or totals that differ at the end of the day",
     switchedBy: "TERMINAL_SHARED=yes",
-    revocable: false,
     byFamily: asked("on"),
   },
   "storage-real": {
@@ -47,7 +44,6 @@ export const assumptionTable = {
     breaks: "an order is told as charged and nothing was booked",
     noticed: "totals that differ at the end of the day",
     switchedBy: null,
-    revocable: false,
     byFamily: asked("on"),
   },
   "storage-stable-names": {
@@ -55,7 +51,6 @@ export const assumptionTable = {
     breaks: "an old sale is told as an order's charge",
     noticed: "equal numbers with another moment, or one moment with other numbers",
     switchedBy: null,
-    revocable: false,
     byFamily: asked("off"),
   },
   "fresh-storage": {
@@ -63,7 +58,6 @@ export const assumptionTable = {
     breaks: "a charge is told as not charged",
     noticed: "an unmatched transaction before the next sale, a missing receipt number",
     switchedBy: null,
-    revocable: true,
     byFamily: asked("on"),
   },
   "stores-reversals": {
@@ -71,7 +65,6 @@ export const assumptionTable = {
     breaks: "a sale that was given back is told as charged",
     noticed: "totals that differ at the end of the day",
     switchedBy: "a stored reversal that this terminal has shown",
-    revocable: false,
     byFamily: asked("learned"),
   },
   "counting-receipts": {
@@ -79,7 +72,6 @@ export const assumptionTable = {
     breaks: "a charge is told as not charged because its number seems unused",
     noticed: "a record with that number",
     switchedBy: null,
-    revocable: false,
     byFamily: asked("on"),
   },
   "own-report": {
@@ -87,7 +79,6 @@ export const assumptionTable = {
     breaks: "an order is told as charged with a sale of before that nobody here knows",
     noticed: "totals that differ at the end of the day",
     switchedBy: null,
-    revocable: false,
     byFamily: all("on"),
   },
   "own-time": {
@@ -95,7 +86,6 @@ export const assumptionTable = {
     breaks: "an order's own record is taken for nobody's",
     noticed: "an unmatched transaction that names the order as near",
     switchedBy: null,
-    revocable: true,
     byFamily: all("on"),
   },
   "decline-final": {
@@ -103,7 +93,6 @@ export const assumptionTable = {
     breaks: "a declined order is charged",
     noticed: "an unmatched transaction that names the order as near",
     switchedBy: null,
-    revocable: true,
     byFamily: all("on"),
   },
   "abort-final": {
@@ -111,7 +100,6 @@ export const assumptionTable = {
     breaks: "an order that was told as not charged is charged",
     noticed: "the record before the next sale, or a late report",
     switchedBy: null,
-    revocable: true,
     byFamily: all("on"),
   },
   "ordered-results": {
@@ -119,7 +107,6 @@ export const assumptionTable = {
     breaks: "an order is answered with the result of an earlier one",
     noticed: "totals that differ at the end of the day",
     switchedBy: null,
-    revocable: false,
     byFamily: oneWay("on"),
   },
   "one-result-each": {
@@ -127,7 +114,6 @@ export const assumptionTable = {
     breaks: "an order is answered with the result of the order before it",
     noticed: "a result that is byte for byte the last one",
     switchedBy: "results of a kind that has carried our reference",
-    revocable: false,
     byFamily: oneWay("on"),
   },
   "own-connection": {
@@ -135,7 +121,6 @@ export const assumptionTable = {
     breaks: "an order is answered with the result of an order in doubt",
     noticed: "totals that differ at the end of the day",
     switchedBy: null,
-    revocable: false,
     byFamily: oneWay("on"),
   },
   "echoes-reference": {
@@ -143,7 +128,6 @@ export const assumptionTable = {
     breaks: "a result of ours counts as nobody's",
     noticed: "an unmatched result while an order is in doubt",
     switchedBy: "a result of that kind that carried one",
-    revocable: false,
     byFamily: oneWay("learned"),
   },
 } as const satisfies Readonly<Record<string, AssumptionRow>>;

@@ -1,7 +1,6 @@
 import {
   type Attempt,
   type AttemptStep,
-  type InDoubtState,
   isNotCharged,
   type ReversalInDoubtState,
   saleOf,
@@ -127,8 +126,7 @@ function isAnotherSale(
 function fitByTime(attempt: Attempt, found: Found): Fit {
   const { record, source, atMs } = found;
   const limitMs = saleLimitMs(attempt.request, found.limitMs);
-  const goods = goodsOf(attempt.state);
-  const asked = askedOf(attempt, limitMs, goods);
+  const asked = askedOf(attempt, limitMs);
   const { startedAtMs, endedAtMs } = attempt;
   // A wall clock can jump either way.
   const isNear = Math.abs(atMs - (endedAtMs ?? startedAtMs)) <= limitMs;
@@ -146,9 +144,6 @@ function fitByTime(attempt: Attempt, found: Found): Fit {
 const isStoredSince = ({ baseline }: Attempt, report: TransactionReport): boolean =>
   baseline !== null &&
   compareStored(baseline.last, { kind: "transaction", report }) === "different";
-
-const goodsOf = (state: Attempt["state"]): InDoubtState["goods"] =>
-  "goods" in state ? state.goods : undefined;
 
 /** The results that the command of an attempt told, the oldest first. */
 function heardIn(events: readonly AttemptStep[]): TransactionReport[] {

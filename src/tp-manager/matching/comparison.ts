@@ -68,9 +68,7 @@ export function compareStored(a: LastTransaction, b: LastTransaction): Compariso
  * (docs/design.md 3.20).
  */
 export function namesAnotherSale(a: TransactionReport, b: TransactionReport): boolean {
-  const receipt = told(a.receiptNumber, b.receiptNumber, equalNumbers);
-  const trace = told(a.traceNumber, b.traceNumber, equalTraces);
-  return receipt !== "agree" && trace !== "agree" && [receipt, trace].includes("differ");
+  return compareNumbers(a, b) === "differ";
 }
 
 /**

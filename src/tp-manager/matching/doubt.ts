@@ -10,18 +10,9 @@ import {
 import { judgeReport } from "../attempts/payment-machine.ts";
 import type { UnmatchedRow } from "../attempts/terminal-log.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
-import type { Asked, Doubt, Heard } from "./facts.ts";
+import type { Asked, Doubt, DoubtTimes, Heard } from "./facts.ts";
 
 /** The doubt that an attempt or an unmatched transaction leaves, as facts.ts describes it. Pure. */
-
-/** Facts about the terminal and this process that belong to a doubt. */
-interface DoubtTimes {
-  /** See {@link Doubt.lostSinceMs}. */
-  readonly lostSinceMs: number;
-  /** Without the window for goods, which belongs to the sale. */
-  readonly limitMs: number;
-  readonly printsCount: boolean;
-}
 
 export function doubtOfAttempt(
   attempt: Attempt,
@@ -33,12 +24,11 @@ export function doubtOfAttempt(
 
 /** A payment of which a part of the goods was decided matches with that part's amount too. */
 export function askedOf(
-  { request, startedAtMs, baseline }: Attempt,
+  { request, startedAtMs, baseline, state }: Attempt,
   limitMs: number,
-  goods?: InDoubtState["goods"],
 ): Asked {
   const { amountMinor, currency } = request;
-  const decision = goods?.decision;
+  const decision = "goods" in state ? state.goods?.decision : undefined;
   const part = decision?.goods === "partly-issued" ? [decision.amountMinor] : [];
   return {
     amountsMinor: [amountMinor, ...part],
@@ -57,8 +47,7 @@ export function canHaveBeenTakenBack(
   attempt: Attempt,
   { amountMinor }: Pick<TransactionReport, "amountMinor">,
 ): boolean {
-  const goods = "goods" in attempt.state ? attempt.state.goods : undefined;
-  return amountMinor === null || askedOf(attempt, 0, goods).amountsMinor.includes(amountMinor);
+  return amountMinor === null || askedOf(attempt, 0).amountsMinor.includes(amountMinor);
 }
 
 /** docs/zvt.md 8.2: left alone with an approved sale, the terminal waits for the goods first. */
@@ -81,17 +70,16 @@ function doubtOfSale(attempt: Attempt, state: InDoubtState, given: DoubtTimes): 
     tookBefore: state.tookBefore === true,
     perhapsTook: state.perhapsTaken === true,
     unclear: state.last?.judgement === "no-result",
-    printsCount: times.printsCount,
     second: state.second ?? null,
     end: !state.heard ? "unheard" : onlyBad && !good && !state.second ? "own-word" : "bad",
   };
   return {
-    ...timesOf(times),
+    ...times,
     about: "sale",
     identity: baseline.identity,
     before: baseline.last,
     heard,
-    asked: askedOf(attempt, times.limitMs, state.goods),
+    asked: askedOf(attempt, times.limitMs),
     sale: null,
   };
 }
@@ -106,19 +94,17 @@ function doubtOfReversal(
   times: DoubtTimes,
 ): Doubt {
   return {
-    ...timesOf(times),
+    ...times,
     about: "reversal",
     identity: baseline.identity,
     before: baseline.last,
     heard: {
+      ...nothingHeard,
       good: last?.report.good ? last.report : null,
       refused: last?.judgement === "disagrees",
-      held: false,
       acknowledged: last?.report.good === true && last.acknowledged,
       tookBefore: tookBefore === true,
       perhapsTook: perhapsTaken === true,
-      printsCount: times.printsCount,
-      second: null,
       end: heardBad ? "bad" : "unheard",
     },
     asked: null,
@@ -129,11 +115,11 @@ function doubtOfReversal(
 /** The report was refused on the wire, and nothing is known of what was stored before it. */
 export function doubtOfUnmatched({ report, identity }: UnmatchedRow, times: DoubtTimes): Doubt {
   return {
-    ...timesOf(times),
+    ...times,
     about: "unmatched",
     identity,
     before: { kind: "not-told", why: "nobody asked before it" },
-    heard: heardOf(report),
+    heard: { ...nothingHeard, good: report, refused: true },
     asked: null,
     sale: null,
   };
@@ -142,15 +128,9 @@ export function doubtOfUnmatched({ report, identity }: UnmatchedRow, times: Doub
 const nothingHeard: Omit<Heard, "good" | "refused"> = {
   held: false,
   acknowledged: false,
-  printsCount: false,
+  tookBefore: false,
+  perhapsTook: false,
+  unclear: false,
   second: null,
   end: "unheard",
 };
-
-function heardOf(good: TransactionReport): Heard {
-  return { ...nothingHeard, good, refused: true };
-}
-
-function timesOf({ lostSinceMs, limitMs }: DoubtTimes): Pick<Doubt, "lostSinceMs" | "limitMs"> {
-  return { lostSinceMs, limitMs };
-}

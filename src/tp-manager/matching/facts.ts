@@ -20,8 +20,21 @@ import { isFromPayment, type PaymentTime } from "./own-time.ts";
  * table.ts says what the facts prove.
  */
 
+/** Facts about the terminal and this process that belong to a doubt. */
+export interface DoubtTimes {
+  /**
+   * Monotonic milliseconds since when this process is sure that nothing of the command has left any
+   * more: its end was lost then, or the process was started after. A wall clock can jump.
+   */
+  readonly lostSinceMs: number;
+  /** The terminal's own time limit for a command it was left alone with. */
+  readonly limitMs: number;
+  /** The acknowledgements of the receipt's print count as well (docs/zvt.md 9.1). */
+  readonly printsCount: boolean;
+}
+
 /** A question about money that only the terminal can answer. */
-export interface Doubt {
+export interface Doubt extends DoubtTimes {
   readonly about: "sale" | "reversal" | "unmatched";
   /** The terminal that the command was sent to, or that has the unmatched transaction. */
   readonly identity: TerminalIdentity;
@@ -32,13 +45,6 @@ export interface Doubt {
   readonly asked: Asked | null;
   /** The sale that is to be reversed; null for the other two. */
   readonly sale: TransactionReport | null;
-  /**
-   * Monotonic milliseconds since when this process is sure that nothing of the command has left any
-   * more: its end was lost then, or the process was started after. A wall clock can jump.
-   */
-  readonly lostSinceMs: number;
-  /** The terminal's own time limit for a command it was left alone with. */
-  readonly limitMs: number;
   /**
    * Nothing can have been stored and closed out of our sight since the command may have left
    * ({@link isSeenInTime}). Asked of a storage that was empty before and is empty now.
@@ -66,13 +72,11 @@ export interface Heard {
   /** The arrival of our acknowledgement of that result is proven. */
   readonly acknowledged: boolean;
   /** As before, of a good result that another report followed: no proof of what is stored. */
-  readonly tookBefore?: boolean;
+  readonly tookBefore: boolean;
   /** The acknowledgement may have arrived; the process ended before it could write that. */
-  readonly perhapsTook?: boolean;
+  readonly perhapsTook: boolean;
   /** The terminal's last report was neither good nor bad: a card may have been charged. */
-  readonly unclear?: boolean;
-  /** The acknowledgements of the receipt's print count as well (docs/zvt.md 9.1). */
-  readonly printsCount: boolean;
+  readonly unclear: boolean;
   /** A second sale reported in the same payment, and refused (docs/design.md 3.20). */
   readonly second: TransactionReport | null;
   /**
@@ -102,8 +106,8 @@ export interface Known {
   readonly foundIs: string | null;
   /** Who else can have made the found transaction, in words: another order, an outsider. */
   readonly rival: string | null;
-  /** The matcher names the doubt's own attempt as one that can have made it; absent: it does. */
-  readonly isCandidate?: boolean;
+  /** The matcher names the doubt's own attempt as one that can have made it. */
+  readonly isCandidate: boolean;
   /** The order that the unmatched transaction is the sale of. */
   readonly unmatchedIs: string | null;
   /** The next command at the terminal; null when none followed. */
@@ -112,35 +116,21 @@ export interface Known {
   readonly soldSince: boolean;
   /** An end of day may have run since. */
   readonly closedSince: boolean;
-  /** This terminal has shown a completed reversal as its last transaction; absent: it has. */
-  readonly storesReversals?: boolean;
-  /** Taken for granted about this terminal; absent: everything. */
-  readonly holds?: Assumptions;
+  /** This terminal has shown a completed reversal as its last transaction. */
+  readonly storesReversals: boolean;
+  /** Taken for granted about this terminal. */
+  readonly holds: Assumptions;
 }
 
-export interface Facts {
+export interface Facts
+  extends Omit<Known, "next">,
+    Pick<Heard, "good" | "refused" | "held" | "acknowledged" | "perhapsTook" | "unclear" | "end"> {
   readonly sameTerminal: boolean;
   readonly kind: LastTransaction["kind"];
   readonly why: string;
   readonly found: TransactionReport | null;
-  readonly good: TransactionReport | null;
-  readonly foundIs: string | null;
-  readonly rival: string | null;
-  readonly isCandidate: boolean;
-  readonly storesReversals: boolean;
-  readonly unmatchedIs: string | null;
-  readonly end: Heard["end"];
-  /** The terminal took our word for a good result, so it has to have it. */
-  readonly acknowledged: boolean;
-  /** As before, or of a good result that another report followed. */
+  /** Acknowledged, or so was a good result that another report followed. */
   readonly tookGood: boolean;
-  /** As before, but not known. */
-  readonly perhapsTook: boolean;
-  /** The terminal reported a result that is neither good nor bad. */
-  readonly unclear: boolean;
-  /** We refused the good result that was reported. */
-  readonly refused: boolean;
-  readonly held: boolean;
   readonly hasSecond: boolean;
   /** Nobody knows what was stored before. */
   readonly noBaseline: boolean;
@@ -165,9 +155,6 @@ export interface Facts {
   readonly silenceLeftMs: number;
   /** The next sale got the receipt number right behind the one from before; null: not known. */
   readonly numberUnused: boolean | null;
-  readonly soldSince: boolean;
-  readonly closedSince: boolean;
-  readonly holds: Assumptions | undefined;
 }
 
 /**
@@ -195,7 +182,7 @@ export function factsOf(
   earlier: EarlierLook | null,
   confirmAfterMs: number,
 ): Facts {
-  const isOwn = told.about !== "sale" || known.holds?.has("own-report") !== false;
+  const isOwn = told.about !== "sale" || known.holds.has("own-report");
   const doubt = isOwn ? told : { ...told, heard: { ...told.heard, good: null } };
   const { heard, before } = doubt;
   const { last } = look;
@@ -203,28 +190,22 @@ export function factsOf(
   const silenceLeftMs = doubt.limitMs - (look.atMs - doubt.lostSinceMs);
   const isShownAgain = earlier !== null && isUnchanged(earlier.last, last);
   const pauseLeftMs = confirmAfterMs - (isShownAgain ? look.atMs - earlier.sinceMs : 0);
+  const { next: _, ...journal } = known;
+  const { good, refused, held, unclear, end } = heard;
   return {
+    ...journal,
+    ...{ good, refused, held, unclear, end },
     sameTerminal: sameTerminal(doubt.identity, look.identity),
     kind: last.kind,
     why: last.kind === "not-told" ? last.why : "",
     found,
-    good: heard.good,
-    foundIs: known.foundIs,
-    rival: known.rival,
-    isCandidate: known.isCandidate !== false,
-    storesReversals: known.storesReversals !== false,
-    unmatchedIs: known.unmatchedIs,
-    end: heard.end,
-    acknowledged: heard.acknowledged && !heard.printsCount,
-    tookGood: (heard.acknowledged || heard.tookBefore === true) && !heard.printsCount,
-    perhapsTook: heard.perhapsTook === true && !heard.printsCount,
-    unclear: heard.unclear === true,
-    refused: heard.refused,
-    held: heard.held,
+    acknowledged: heard.acknowledged && !doubt.printsCount,
+    tookGood: (heard.acknowledged || heard.tookBefore) && !doubt.printsCount,
+    perhapsTook: heard.perhapsTook && !doubt.printsCount,
     hasSecond: heard.second !== null,
     noBaseline: before.kind === "not-told",
     asBefore: asBefore(doubt, last, known, silenceLeftMs),
-    asReported: found && heard.good ? compareReports(found, heard.good) : "nothing-reported",
+    asReported: found && good ? compareReports(found, good) : "nothing-reported",
     takesBack: found && takesBack(doubt, found),
     mayBeLater: found !== null && mayBeLater(doubt, found, known),
     unfit: found && unfit(doubt, found),
@@ -234,9 +215,6 @@ export function factsOf(
     lookedBefore: earlier !== null,
     silenceLeftMs,
     numberUnused: numberUnused(doubt, known),
-    soldSince: known.soldSince,
-    closedSince: known.closedSince,
-    holds: known.holds,
   };
 }
 

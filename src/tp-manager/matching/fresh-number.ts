@@ -26,10 +26,7 @@ type Freshness =
 /** Numbers that fell from this near the top to this near the bottom have wrapped. */
 const WRAP_WINDOW = 100;
 
-/**
- * `now` is the terminal as it looks before the reversal. Throws nothing and asks nothing: what it
- * cannot tell is stale.
- */
+/** Of `now`, the terminal as it looks before the reversal; stale where nobody can tell. */
 export function freshnessOf(sale: ReportedResult, now: Baseline, since: SinceSale): Freshness {
   const here = ({ baseline }: Attempt): boolean =>
     baseline !== null && sameTerminal(baseline.identity, now.identity);

@@ -58,8 +58,8 @@ export class Knowledge {
     const closedSince = id === null || terminalLog.closedSinceUnmatched(id);
     const answer = matcher.whose(report, "late", identity, atMs);
     const unmatchedIs = answer.answer === "known" && answer.isCertain ? answer.orderId : null;
-    const holds = matcher.assumptions;
-    return { foundIs: null, rival: null, unmatchedIs, next: null, soldSince, closedSince, holds };
+    const since = { soldSince, closedSince };
+    return { ...nothingFound, unmatchedIs, ...since, holds: matcher.assumptions };
   }
 
   /** A look at a terminal that had stored nothing before has shown a transaction since. */
@@ -94,32 +94,33 @@ export class Knowledge {
     { request, transactionId }: Attempt,
     look: Pick<Look, "identity" | "last"> | null,
   ): Pick<Known, "foundIs" | "rival" | "isCandidate"> {
-    if (look?.last.kind !== "transaction") return { foundIs: null, rival: null };
+    if (look?.last.kind !== "transaction") return ofItsOwn;
     const answer = this.#parts.matcher.whose(look.last.report, "probe", look.identity);
     switch (answer.answer) {
       case "known": {
         const isOwn = answer.transactionId === transactionId;
-        return { foundIs: isOwn ? null : answer.orderId, rival: null };
+        return { ...ofItsOwn, foundIs: isOwn ? null : answer.orderId };
       }
       case "one": {
         const { orderId } = answer.candidate.attempt.request;
-        return { foundIs: orderId === request.orderId ? null : orderId, rival: null };
+        return { ...ofItsOwn, foundIs: orderId === request.orderId ? null : orderId };
       }
       case "many": {
         const orders = answer.candidates.map((one) => one.attempt.request.orderId);
         const other = orders.find((orderId) => orderId !== request.orderId);
         const rival = other === undefined ? rivals[answer.why] : `order ${other}`;
-        return {
-          foundIs: null,
-          rival: rival ?? null,
-          isCandidate: orders.includes(request.orderId),
-        };
+        const isCandidate = orders.includes(request.orderId);
+        return { foundIs: null, rival: rival ?? null, isCandidate };
       }
       case "none":
-        return { foundIs: null, rival: null, isCandidate: false };
+        return { ...ofItsOwn, isCandidate: false };
     }
   }
 }
+
+const ofItsOwn = { foundIs: null, rival: null, isCandidate: true };
+/** Of an unmatched transaction, of which only its own order is looked for. */
+export const nothingFound = { ...ofItsOwn, unmatchedIs: null, next: null, storesReversals: false };
 
 /** Who else can have made a record that fits one order alone. */
 const rivals: Partial<Record<WhyNotOne, string>> = {

@@ -1,3 +1,4 @@
+import type { TerminalIdentity } from "../terminal/terminal.ts";
 import type { Assumption, Family } from "./assumptions.ts";
 
 interface FactRow {
@@ -43,11 +44,7 @@ export interface Learned {
 export interface LearnedFrom {
   /** A word that changes with the protocol and its settings. */
   readonly setup: string;
-  readonly identity: {
-    readonly deviceId: string;
-    readonly serialNumber: string;
-    readonly version: string;
-  };
+  readonly identity: Pick<TerminalIdentity, "deviceId" | "serialNumber" | "version">;
 }
 
 /**

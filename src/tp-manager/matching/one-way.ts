@@ -14,10 +14,7 @@ import { type Assumption, type Assumptions, finalOf } from "./assumptions.ts";
 import type { Fact, Learned } from "./learned.ts";
 import { type Recent, recentOf } from "./one-way-order.ts";
 
-/**
- * Whose result it is that a terminal tells which cannot be asked (docs/design.md 3.25). Pure, and
- * the one place that decides it.
- */
+/** Whose result a terminal tells that cannot be asked, decided here alone (docs/design.md 3.25). */
 
 /** The journal, read as far as an answer needs it. */
 export interface OneWayJournal {
@@ -51,7 +48,6 @@ export interface OneWayLine {
 
 /** A terminal that misses our acknowledgement tells its result again within seconds. */
 const REPEAT_MS = 30_000;
-const noAttempt: Answer = { answer: "none", near: [] };
 const carriesIts = "the result carries the order's reference";
 
 /** Whose result it is that came while `running` has the terminal. */
@@ -63,43 +59,40 @@ export function resultInPayment(
 ): Answer {
   const { report } = told;
   const { holds } = line;
+  const sure = sureOf(report, holds);
   if (namesOurs(report)) {
-    return report.reference === referenceOf(running.transactionId)
-      ? sure(running, { report, holds, facts: [carriesIts], assumes: [] })
-      : lateResult(told, journal, line);
+    const isIts = report.reference === referenceOf(running.transactionId);
+    return isIts ? sure(running, carriesIts) : lateResult(told, journal, line);
   }
   // A result that came too early answers nothing; a refusal of another amount or action, not this.
   if (told.isEarly || turnsAwayAnother(report, running)) return lateResult(told, journal, line);
   if (report.resultCode === null) {
-    const facts = ["it came within the payment, and tells no end"];
-    return sure(running, { report, holds, facts, assumes: ["own-report"] });
+    return sure(running, "it came within the payment, and tells no end", "own-report");
   }
-  const recent = recentOf(journal, line.holds, running);
+  const recent = recentOf(journal, holds, running);
   const doubts = recent.doubts.filter((doubt) => mayBeOf(report, doubt));
   const echoes = line.learned.has(echoFact(report));
   const mayBeLate = line.isShared || echoes || !holds.has("own-connection");
   if (doubts.length > 0 && mayBeLate) return several([running, ...doubts], "in doubt");
-  if (echoes && isForeign(report)) {
-    return several([running], "foreign reference");
-  }
-  const isAgain = !isNews(told, recent, journal);
+  if (echoes && isForeign(report)) return several([running], "foreign reference");
+  // Byte for byte the last result; as far as its members tell where its bytes are not known.
+  const isAgain = told.isAgain ?? toldBefore(report, recent, journal);
   if (isAgain && echoes) return several([running], "told again");
-  const facts = ["the result came within the payment, and names no other"];
   const cut = recent.isCut ? (["ordered-results"] as const) : [];
   const again = isAgain ? (["one-result-each"] as const) : [];
   const alone = doubts.length > 0 ? (["own-connection"] as const) : [];
-  const assumes = ["own-report", ...alone, ...again, ...cut] as const;
-  return sure(running, { report, holds, facts, assumes });
+  const fact = "the result came within the payment, and names no other";
+  return sure(running, fact, "own-report", ...alone, ...again, ...cut);
 }
 
 /** Whose result it is that came outside a payment, or that is not the running one's. */
 export function lateResult(told: ToldResult, journal: OneWayJournal, line: OneWayLine): Answer {
   const { report, cameFor = report.reference } = told;
-  const { holds } = line;
+  const sure = sureOf(report, line.holds);
   if (cameFor && isReference(cameFor)) {
     const named = journal.named(cameFor);
-    const fact = told.cameFor ? "the result came within the payment" : carriesIts;
-    return named ? sure(named, { report, holds, facts: [fact], assumes: [] }) : noAttempt;
+    if (!named) return { answer: "none", near: [] };
+    return sure(named, told.cameFor ? "the result came within the payment" : carriesIts);
   }
   const recent = recentOf(journal, line.holds);
   const heard = told.isAgain === undefined ? heardBefore(report, recent, journal) : undefined;
@@ -120,9 +113,8 @@ export function lateResult(told: ToldResult, journal: OneWayJournal, line: OneWa
   const isNew = !told.isAgain && !toldBefore(report, recent, journal, only);
   const isOurs = report.contradicts === undefined && !line.learned.has(echoFact(report));
   if (isAlone && isNew && isOurs) {
-    const facts = ["no other order in doubt, and none since, asked for that amount"];
-    const assumes = ["own-report", "ordered-results", "one-result-each"] as const;
-    return sure(only, { report, holds, facts, assumes });
+    const fact = "no other order in doubt, and none since, asked for that amount";
+    return sure(only, fact, "own-report", "ordered-results", "one-result-each");
   }
   const candidates = [...fitting, ...denied];
   if (candidates.length === 0) return { answer: "none", near: nearOf(report, journal, fitting) };
@@ -175,19 +167,15 @@ export function echoFact({ good, reason }: TransactionReport): Fact {
   return isCancelled ? "echoes-cancellations" : "echoes-refusals";
 }
 
-interface Sure {
-  readonly report: TransactionReport;
-  readonly holds: Assumptions;
-  readonly facts: readonly string[];
-  readonly assumes: readonly Assumption[];
-}
-
-function sure(attempt: Attempt, { report, holds, facts, assumes: named }: Sure): Answer {
-  const isRefusal = !report.good && report.resultCode !== null;
-  const assumes = isRefusal ? [...named, finalOf(report.reason)] : named;
-  if (assumes.some((each) => !holds.has(each))) return several([attempt], "not granted");
-  return { answer: "one", candidate: { attempt, as: "sale" }, proof: { facts, assumes } };
-}
+/** The answer that names one attempt, by a fact, where all that it assumes holds. */
+const sureOf =
+  ({ good, resultCode, reason }: TransactionReport, holds: Assumptions) =>
+  (attempt: Attempt, fact: string, ...named: readonly Assumption[]): Answer => {
+    const isRefusal = !good && resultCode !== null;
+    const assumes = isRefusal ? [...named, finalOf(reason)] : named;
+    if (assumes.some((each) => !holds.has(each))) return several([attempt], "not granted");
+    return { answer: "one", candidate: { attempt, as: "sale" }, proof: { facts: [fact], assumes } };
+  };
 
 function several(attempts: readonly Attempt[], why: WhyNotOne): Answer {
   const candidates = attempts.map((attempt) => ({ attempt, as: "sale" as const }));
@@ -218,11 +206,6 @@ function fits({ request }: Attempt, { amountMinor, currencyNumeric }: Transactio
 /** A word of somebody else stands where ours belongs; zeros, or blanks, only fill the place. */
 function isForeign({ reference }: TransactionReport): boolean {
   return reference != null && !/^(.?)\1*$/.test(reference);
-}
-
-/** Not the last result byte for byte; as far as its members tell where its bytes are not known. */
-function isNews({ report, isAgain }: ToldResult, recent: Recent, journal: OneWayJournal): boolean {
-  return !(isAgain ?? toldBefore(report, recent, journal));
 }
 
 /** The very result was told for an attempt of now, or as the last one that was no order's. */

@@ -1,9 +1,6 @@
 import type { TransactionReport } from "../terminal/terminal.ts";
 
-/**
- * Whether a terminal's record is from the time of a payment (docs/design.md 3.2). Pure. A terminal
- * tells no year and no zone.
- */
+/** Whether a record is from a payment's time, without year and zone (docs/design.md 3.2). */
 
 /** Terminal clocks drift and the customer takes time. */
 const CLOCK_TOLERANCE_MS = 10 * 60_000;

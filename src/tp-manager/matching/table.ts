@@ -330,10 +330,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
   },
 ];
 
-/**
- * Judges one look. `earlier` is the look before it in the same run. A doubt
- * that this look cannot settle may be settled by what the next command found.
- */
+/** Judges one look; what it leaves open may be settled by what the next command found. */
 export function judge(
   doubt: Doubt,
   look: Look,
@@ -354,7 +351,7 @@ export function judgeByNext(doubt: Doubt, known: Known): Conclusion | undefined 
   const { next } = known;
   if (!next?.served || doubt.about === "unmatched") return undefined;
   // An idle terminal is over with the command before only where its word is final.
-  if (known.holds?.has("abort-final") === false) return undefined;
+  if (!known.holds.has("abort-final")) return undefined;
   const look = {
     identity: next.identity,
     last: next.found,
@@ -376,7 +373,7 @@ function climb({ about }: Doubt, facts: Facts): Verdict {
   for (const row of evidenceTable) {
     const word = row[about];
     if (word === undefined || !row.holds(facts)) continue;
-    const missing = row.assumes?.find((each) => facts.holds?.has(each) === false);
+    const missing = row.assumes?.find((each) => !facts.holds.has(each));
     if (missing) return unproven(about, `${missing} is not taken for granted`);
     const because = row.because.replaceAll(/\{(\w+)\}/g, (_, name) =>
       String(facts[name as keyof Facts]),

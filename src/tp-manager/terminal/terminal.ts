@@ -2,7 +2,7 @@ import type { Receipt } from "../../shared/receipt.ts";
 
 /**
  * The facts and news that every part of tp-manager may know about a card terminal. Reading them
- * puts nothing on the wire. Rooms other than the desk get them as the desk's `TerminalView`. A
+ * puts nothing on the wire. Rooms other than the desk get them as the desk's `terminal`. A
  * driver tells facts (what left, what came, how it ended); `attempts/` alone decides what they mean
  * for the money.
  *

@@ -1,3 +1,4 @@
+import { assumptionNames } from "../../../src/tp-manager/matching/assumptions.ts";
 import type {
   Doubt,
   EarlierLook,
@@ -21,7 +22,9 @@ export const silent: Heard = {
   refused: false,
   held: false,
   acknowledged: false,
-  printsCount: false,
+  tookBefore: false,
+  perhapsTook: false,
+  unclear: false,
   second: null,
   end: "unheard",
 };
@@ -49,6 +52,7 @@ export const sale: Doubt = {
   sale: null,
   lostSinceMs: 0,
   limitMs: LIMIT_MS,
+  printsCount: false,
   isWatched: true,
 };
 export const sold: LastTransaction = { kind: "transaction", report: report() };
@@ -71,8 +75,11 @@ export const unmatched: Doubt = {
 export const nothing: Known = {
   foundIs: null,
   rival: null,
+  isCandidate: true,
   unmatchedIs: null,
   next: null,
+  storesReversals: true,
+  holds: new Set(assumptionNames),
   soldSince: false,
   closedSince: false,
 };

@@ -39,7 +39,7 @@ describe("a payment in doubt (docs/design.md 3.2, 3.22)", () => {
   const emptied: Doubt = { ...sale, before: none };
   const unclear: Doubt = { ...sale, heard: { ...sale.heard, unclear: true } };
   const perhaps: Doubt = { ...sale, heard: { ...approved, perhapsTook: true } };
-  const printed: Doubt = { ...sale, heard: { ...acknowledged, printsCount: true } };
+  const printed: Doubt = { ...sale, heard: acknowledged, printsCount: true };
   const noTime = { localDate: null, localTime: null } as const;
   const numbers = { receiptNumber: "0413", traceNumber: "070514" } as const;
   const retold: Doubt = { ...sale, before: stored(numbers) };
@@ -194,7 +194,7 @@ describe("a payment in doubt (docs/design.md 3.2, 3.22)", () => {
     ],
     [
       "the same where prints count",
-      { ...sale, heard: { ...acknowledged, printsCount: true } },
+      { ...sale, heard: acknowledged, printsCount: true },
       [before],
       "not-charged",
     ],

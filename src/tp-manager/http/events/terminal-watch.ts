@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../../shared/time.ts";
 import type { Announce, EventData } from "../../attempts/event-table.ts";
-import type { TerminalView } from "../../desk/terminal-view.ts";
-import type { TerminalEvent, TerminalState } from "../../terminal/terminal.ts";
+import type { TerminalEvent, TerminalFacts, TerminalState } from "../../terminal/terminal.ts";
 
 type Condition = Omit<EventData<"terminal">, "since">;
 
@@ -13,7 +12,7 @@ const stateNames = { "0": "ready", "1": "busy", "2": "action-needed", "9": "no-l
  * loss, whatever the tries to get it back have met.
  */
 export class TerminalWatch {
-  readonly #terminal: TerminalView;
+  readonly #terminal: TerminalFacts;
   readonly #clock: Clock;
   readonly #announce: Announce;
   readonly #stop: () => void;
@@ -23,7 +22,7 @@ export class TerminalWatch {
   #linksLost = 0;
   #protocolFaults = 0;
 
-  constructor(terminal: TerminalView, clock: Clock, announce: Announce) {
+  constructor(terminal: TerminalFacts, clock: Clock, announce: Announce) {
     this.#terminal = terminal;
     this.#clock = clock;
     this.#announce = announce;
