@@ -253,7 +253,7 @@ export const matchingMutations: readonly Mutation[] = [
     "the record of a charge that an operator settled",
     ["3.19", "so before a payment or an end of day leaves, and whenever the storage is read"],
     sees,
-    [matcher, 'if (sale?.by === "operator") return true;', ""],
+    [matcher, 'if (sale?.by === "operator") return "new";', ""],
   ),
   oneEdit(
     "the reversal that a terminal has stored last",

@@ -12,7 +12,7 @@ import type {
 } from "../terminal/terminal.ts";
 import { type Answer, candidatesIn, type Source } from "./answer.ts";
 import type { Assumptions } from "./assumptions.ts";
-import { compareReports, compareStored, sameTerminal } from "./comparison.ts";
+import { compareReports, compareStored, sameTerminal, tellMoments } from "./comparison.ts";
 import { concernsTold } from "./effects.ts";
 import type { JournalView, RecordStore } from "./journal-view.ts";
 import type { Learned } from "./learned.ts";
@@ -100,10 +100,12 @@ export class Matcher {
     if (now.last.kind !== "transaction") return undefined;
     const { report } = now.last;
     if (!report.good || report.originalTrace !== null) return undefined;
+    const isNew = this.#isNew(now);
+    if (isNew === "agrees") return undefined;
     const answer = this.whose(report, "baseline", now.identity);
     if (answer.answer === "known") return undefined;
     // Of a terminal that was never seen only a record that fits an order, or nearly, says anything.
-    if (!this.#isNew(now) && !saysSomething(answer)) return undefined;
+    if (isNew !== "new" && !saysSomething(answer)) return undefined;
     return answer.answer === "none" && this.#wasStoredBefore(now, report) ? undefined : answer;
   }
 
@@ -133,20 +135,26 @@ export class Matcher {
     );
   }
 
-  /** The terminal is known to have stored something since the last time that it was seen. */
-  #isNew({ last, identity }: Baseline): boolean {
+  /**
+   * Whether the terminal has stored something since the last time that it was seen. "agrees": it
+   * shows what was seen then, moment and all. "unsure": nobody can tell.
+   */
+  #isNew({ last, identity }: Baseline): "new" | "agrees" | "unsure" {
     for (const { baseline, state } of this.#parts.records.sent()) {
       if (!baseline || !sameTerminal(baseline.identity, identity)) continue;
       const sale = saleOf(state);
       // Of a charge that an operator settled the terminal's record is not known here.
-      if (sale?.by === "operator") return true;
+      if (sale?.by === "operator") return "new";
       const seen: LastTransaction = sale
         ? { kind: "transaction", report: isReversed(state) ? state.report : sale.report }
         : baseline.last;
       if (seen.kind === "not-told") continue;
-      return compareStored(seen, last) === "different";
+      const is = compareStored(seen, last);
+      if (is === "different") return "new";
+      const isSame = is === "same" && seen.kind === "transaction" && last.kind === "transaction";
+      return isSame && tellMoments(seen.report, last.report) ? "agrees" : "unsure";
     }
-    return false;
+    return "unsure";
   }
 
   get #now(): number {
