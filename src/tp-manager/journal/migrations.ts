@@ -1,24 +1,27 @@
 import type { Migration } from "../../shared/sqlite.ts";
 import { proofMigration, storeMigration } from "../../shared/stores/store.ts";
 
-/** Steps whose record is that of their attempt. Part of a step of the schema: never edited. */
-const recordSteps = `'report', 'approved', 'second-sale', 'reversal-report', 'told-late',
-      'charged-late', 'found-reversed', 'recovery-charged', 'recovery-reversed', 'taken-over'`;
+/** Steps whose record is that of their attempt. IN would make a table of them for each new row. */
+const recordSteps = `report approved second-sale reversal-report told-late charged-late
+  found-reversed recovery-charged recovery-reversed taken-over`.split(/\s+/);
+const isRecordStep = (kind: string): string =>
+  `(${recordSteps.map((step) => `${kind} = '${step}'`).join(" OR ")})`;
 
 const stepRecord = (detail: string): string =>
   `coalesce(${detail} -> '$.report', ${detail} -> '$.observation.last.report')`;
 
 const strayKind = (row: string): string => `iif(${row}unmatched = 1, 'unmatched', 'stray')`;
 
-/** Nearly always the last transaction from before a command is the record of one of ours. */
-const isUnseen = `AND NOT EXISTS (SELECT 1 FROM record INDEXED BY record_moment
-      WHERE local_time = r ->> '$.localTime' AND local_date = r ->> '$.localDate'
-        AND trace_number IS r ->> '$.traceNumber' AND receipt_number IS r ->> '$.receiptNumber')
-    AND NOT EXISTS (SELECT 1 FROM record INDEXED BY record_trace
+/** Mostly the record is one of ours. One second may have many: by a trace it is found alone. */
+const isUnseen = `AND NOT EXISTS (SELECT 1 FROM record INDEXED BY record_trace
       WHERE CAST(trace_number AS INTEGER) % 1000000
           = CAST(r ->> '$.traceNumber' AS INTEGER) % 1000000
         AND trace_number IS NOT NULL AND local_time IS r ->> '$.localTime'
-        AND receipt_number IS r ->> '$.receiptNumber')`;
+        AND receipt_number IS r ->> '$.receiptNumber')
+    AND (r ->> '$.traceNumber' IS NOT NULL OR NOT EXISTS (SELECT 1 FROM record
+      INDEXED BY record_moment
+      WHERE local_time = r ->> '$.localTime' AND local_date = r ->> '$.localDate'
+        AND trace_number IS NULL AND receipt_number IS r ->> '$.receiptNumber'))`;
 
 /** Keeps the names of a record, which is JSON, unless it has none. */
 function keepRecord(
@@ -412,7 +415,7 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX record_receipt ON record (CAST(receipt_number AS INTEGER))
     WHERE trace_number IS NULL AND local_time IS NULL;
   CREATE TRIGGER record_of_step AFTER INSERT ON attempt_event
-  WHEN new.kind IN (${recordSteps})
+  WHEN ${isRecordStep("new.kind")}
   BEGIN ${keepRecord("new.transaction_id", "'step'", stepRecord("new.detail"), "new.at_ms")}; END;
   CREATE TRIGGER record_of_stray AFTER INSERT ON unexpected_report
   BEGIN ${keepRecord("NULL", strayKind("new."), "new.report", "new.at_ms")}; END;
@@ -424,7 +427,7 @@ export const migrations: readonly Migration[] = [
     stepRecord("detail"),
     "at_ms",
     ` FROM attempt_event
-      WHERE kind IN (${recordSteps}) ORDER BY id`,
+      WHERE ${isRecordStep("kind")} ORDER BY id`,
   )};
   ${keepRecord("NULL", strayKind(""), "report", "at_ms", " FROM unexpected_report ORDER BY id")};
   ${keepBaseline("", " FROM attempt")};
