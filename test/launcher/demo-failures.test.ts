@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, statSync, watch, writeFileSync } from "node:fs
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { until } from "../support/child-program.ts";
 import { TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 // Real processes on a machine that others use too.
@@ -178,6 +179,41 @@ test("a port that another program takes between choice and use is replaced", asy
   const ports = JSON.parse(readFileSync(join(data, "demo.json"), "utf8"));
   expect(ports).toMatchObject({ ...chosen, gateway: expect.any(Number) });
   expect(ports.gateway).not.toBe(chosen.gateway);
+});
+
+test("a port that another program has for a moment is tried again", async () => {
+  const data = await demoFolder(join(checkout.home, "for-a-moment"));
+  const chosen = JSON.parse(readFileSync(join(data, "demo.json"), "utf8"));
+  let hasMet = false;
+  let err = "";
+  while (!hasMet) {
+    await checkout.launch("stop", "--data", data);
+    const thief = createServer();
+    thief.on("error", () => undefined); // too late: another try
+    const watcher = watch(data, (_, file) => {
+      if (file !== "config.txt") return;
+      watcher.close();
+      thief.listen(chosen.gateway, "127.0.0.1");
+    });
+    let isOver = false;
+    const demo = checkout.launch("--demo", "--data", data).finally(() => {
+      isOver = true;
+    });
+    let wasThere = false;
+    await until("the gateway has met the other program", () => {
+      const isThere = checkout.running("simulator/gateway", data).length > 0;
+      hasMet = thief.listening && wasThere && !isThere;
+      wasThere ||= isThere;
+      return hasMet || isOver || undefined;
+    });
+    watcher.close();
+    thief.close();
+    ({ err } = await demo);
+  }
+  // The stand-in has no answer to the payment; but what it is about runs.
+  expect(err).not.toContain("EADDRINUSE");
+  expect(wholeDemo.map((part) => checkout.running(part, data).length)).toEqual([1, 1, 1, 1]);
+  expect(JSON.parse(readFileSync(join(data, "demo.json"), "utf8"))).toEqual(chosen);
 });
 
 test("the folder of an installation is never made a demo's", async () => {
