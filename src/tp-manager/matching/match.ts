@@ -23,6 +23,7 @@ import {
   type Comparison,
   compareReports,
   compareStored,
+  isLater,
   type NamedRecord,
   sameTerminal,
   sharesNumber,
@@ -60,7 +61,10 @@ function matched(found: Found, view: JournalView, assumptions: Assumptions): Ans
   const declined = fitting.filter(
     ({ fit, attempt }) => fit === "declined" && !mayHaveBeenThere(attempt, found),
   );
-  const others = fitting.filter(({ fit }) => fit !== "declined");
+  const believed = fitting.filter(({ fit }) => fit !== "declined");
+  // A terminal carries out one command after the other.
+  const since = believed.filter(({ isOutlived }) => !isOutlived);
+  const others = since.length > 0 ? since : believed;
   const isShared = !assumptions.has("sole-user");
   // The bank's refusal is believed while somebody else can have made it.
   const left = others.length > 0 || isShared || !isNew ? others : declined;
@@ -271,7 +275,11 @@ function storedSince(
   return stored;
 }
 
-type Fitting = Candidate & { readonly fit: Exclude<Fit, object> };
+type Fitting = Candidate & {
+  readonly fit: Exclude<Fit, object>;
+  /** It had ended without a charge when another sale was made, and the record is of later. */
+  readonly isOutlived: boolean;
+};
 
 interface Candidates {
   /** The newest first. */
@@ -304,6 +312,7 @@ function candidatesOf(found: Found, view: JournalView, isFresh: boolean): Candid
   let shownOtherMs = Number.NEGATIVE_INFINITY;
   /** When the oldest command so far found the record itself stored. */
   let wasThereMs = Number.POSITIVE_INFINITY;
+  let wasSoldBefore = false;
   // A terminal's clock that is ahead leaves nobody out either.
   const fromMs = Math.min(momentOf(found), found.atMs) - SLACK_MS;
   for (const attempt of view.sent()) {
@@ -325,6 +334,7 @@ function candidatesOf(found: Found, view: JournalView, isFresh: boolean): Candid
     const wasThere = asStored === "same";
     // A sale was the last transaction at its end; an operator's word is no look.
     const sale = saleOf(attempt.state);
+    wasSoldBefore ||= sale?.by === "payment" && isLater(record, sale.report);
     isNew ||= asStored === "different" || (sale !== undefined && sale.by !== "operator");
     // Then later commands did not make it either.
     if (wasThere) {
@@ -335,7 +345,8 @@ function candidatesOf(found: Found, view: JournalView, isFresh: boolean): Candid
     const isOver = isFresh && endOf(attempt, events, limitMs) + limitMs < shownOtherMs;
     if (wasThere || isOver) continue;
     const fit = fitOfSale(attempt, found, events, (told) => compare(told, transactionId));
-    if (typeof fit === "string") fitting.push({ attempt, as: "sale", fit });
+    const isOutlived = wasSoldBefore && isNotCharged(attempt.state);
+    if (typeof fit === "string") fitting.push({ attempt, as: "sale", fit, isOutlived });
     else if (fit.but !== null && !mayHaveBeenThere(attempt, found)) {
       near.push({ attempt, but: fit.but });
     }
@@ -346,7 +357,7 @@ function candidatesOf(found: Found, view: JournalView, isFresh: boolean): Candid
     const isBehind = (reversalBeganAtMs(events) ?? 0) >= wasThereMs;
     const isOver = isFresh && endOf(attempt, events, limitMs) + limitMs < shownOtherMs;
     if (isBehind || isOver || !isFitOfReversal(attempt, found, events)) continue;
-    fitting.push({ attempt, as: "reversal", fit: "timely" });
+    fitting.push({ attempt, as: "reversal", fit: "timely", isOutlived: false });
   }
   return { fitting, near, newest, isNew, owner: undefined };
 }
