@@ -98,10 +98,10 @@ function whyNotOne(
   return isTold && view.wasClosedAfter(first.attempt) ? "closed" : undefined;
 }
 
-/** The record cannot be told from the one that was stored before the attempt's command. */
+/** The record cannot be told from the one before the command; with its number alone, neither. */
 function mayHaveBeenThere({ baseline }: Attempt, { record }: Found): boolean {
   const last = baseline?.last;
-  return last?.kind === "transaction" && compareReports(last.report, record) === "cannot-tell";
+  return last?.kind === "transaction" && compareReports(last.report, record) !== "different";
 }
 
 function proofOf({ attempt, as, fit }: Fitting): Proof {
