@@ -77,3 +77,63 @@ test("declined B is not charged by the stored sale of A", async () => {
     [],
   ]);
 });
+
+test.each([
+  ["never", 0],
+  ["behind A", 1],
+  ["behind Q", 2],
+])("a kept sale with the number of A behind Q, the clock set back %s", async (_when, behind) => {
+  const at = house();
+  const bareOf = (receiptNumber: string, amountMinor = 999) =>
+    report({ receiptNumber, amountMinor, ...bare });
+  await sells(at, "A", bareOf("0005"));
+  await at.clock.advance(60_000);
+  if (behind === 1) at.clock.jumpWallClock(-2 * HOUR_MS);
+  await sells(at, "Q", bareOf("0006"), stored(shown));
+  await at.clock.advance(60_000);
+  if (behind === 2) at.clock.jumpWallClock(-2 * HOUR_MS);
+  await ends(at, "B", aborted, { before: notTold });
+  await at.clock.advance(60_000);
+  expect(whose(at)).toBe("many B: retold");
+});
+
+test("the reversal of A behind sale B stays known", async () => {
+  const at = house();
+  const bareOf = (receiptNumber: string, amountMinor = 999) =>
+    report({ receiptNumber, amountMinor, ...bare });
+  await sells(at, "A", bareOf("0005"));
+  await at.clock.advance(60_000);
+  await sells(at, "B", bareOf("0006", 500), stored(shown));
+  await at.clock.advance(60_000);
+  at.terminal.baseline = { ...baseline, last: stored(bareOf("0006", 500)) };
+  at.terminal.reversal = (_order, observer) => {
+    observer.report(bareOf("0007"));
+    return Promise.resolve({ end: "completed", ticket: "" });
+  };
+  const attempt = at.journal.attempts.latest("A");
+  if (!attempt) throw new Error("A is not in the journal");
+  await at.desk.commands.reverse("A", () => ({ attempt, reversedBefore: null }));
+  await at.clock.advance(60_000);
+  expect(at.journal.attempts.latest("A")?.state.phase).toBe("reversed");
+  expect(whose(at, bareOf("0007"))).toBe("known A");
+});
+
+test("a kept sale with the number of A is not charged again by a clock set back", async () => {
+  const at = house();
+  await sells(at, "A", report({ receiptNumber: "0005", ...bare }));
+  await at.clock.advance(60_000);
+  at.clock.jumpWallClock(-2 * HOUR_MS);
+  const ofQ = report({ receiptNumber: "0006", ...bare });
+  await sells(at, "Q", ofQ, stored(shown));
+  await at.clock.advance(60_000);
+  await ends(at, "B", aborted, { before: stored(ofQ) });
+  at.terminal.last = stored(shown);
+  let commands = 0;
+  at.terminal.baseline = { ...baseline, last: stored(shown) };
+  at.terminal.script = () => {
+    commands += 1;
+    return Promise.resolve(aborted);
+  };
+  await pay(at, request("B")).catch(() => undefined);
+  expect(commands).toBe(0);
+});
