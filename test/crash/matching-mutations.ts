@@ -145,7 +145,27 @@ export const matchingMutations: readonly Mutation[] = [
     "the sale that was stored over a record",
     ["rules", "once a command has found something else"],
     answers,
-    [match, 'if (sale) stored.push({ kind: "transaction", report: sale.report });', ""],
+    [
+      match,
+      'if (sale) stored.push({ last: { kind: "transaction", report: sale.report }, sentAtMs });',
+      "",
+    ],
+  ),
+  oneEdit(
+    "the command behind a record, when the clock was set back",
+    ["rules", "once a command has found something else"],
+    ["test/tp-manager/matching/number-alone.test.ts"],
+    [match, "sentAtMs >= atMs || sentAtMs < begunAtMs", "sentAtMs >= atMs"],
+  ),
+  oneEdit(
+    "the number that was stored before a declined order",
+    ["rules", "an older number alone cannot be told from the older one"],
+    ["test/tp-manager/matching/number-alone.test.ts"],
+    [
+      match,
+      'compareReports(last.report, record) !== "different";',
+      'compareReports(last.report, record) === "cannot-tell";',
+    ],
   ),
   oneEdit(
     "the record that stood before the command that told it",

@@ -13,7 +13,7 @@ const texts = {
   sameMoment: sharing("record_moment", "local_time = ? AND local_date = ?"),
   sameMomentAlone: sharing(
     "record_moment",
-    "local_time = ? AND local_date = ? AND trace_number IS NULL",
+    "local_time = ? AND local_date = ? AND coalesce(trace_number, '') = ''",
   ),
   sameTrace: sharing(
     "record_trace",
@@ -49,11 +49,8 @@ export class RecordRows implements RecordStore {
 
   sharingNumber(record: NamedRecord, sinceMs: number): KnownRecord[] {
     const { sameMoment, sameMomentAlone } = this.#sql;
-    return this.#sharing(
-      record,
-      sinceMs,
-      record.traceNumber === null ? sameMoment : sameMomentAlone,
-    );
+    // An empty trace says nothing, as none does.
+    return this.#sharing(record, sinceMs, record.traceNumber ? sameMomentAlone : sameMoment);
   }
 
   #sharing(record: NamedRecord, sinceMs: number, ofMoment: Statement): KnownRecord[] {

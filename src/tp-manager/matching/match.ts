@@ -102,10 +102,10 @@ function whyNotOne(
   return isTold && view.wasClosedAfter(first.attempt) ? "closed" : undefined;
 }
 
-/** The record cannot be told from the one that was stored before the attempt's command. */
+/** The record cannot be told from the one before the command; with its number alone, neither. */
 function mayHaveBeenThere({ baseline }: Attempt, { record }: Found): boolean {
   const last = baseline?.last;
-  return last?.kind === "transaction" && compareReports(last.report, record) === "cannot-tell";
+  return last?.kind === "transaction" && compareReports(last.report, record) !== "different";
 }
 
 function proofOf({ attempt, as, fit }: Fitting): Proof {
@@ -230,12 +230,17 @@ function ownerOf<T extends KnownRecord>(rows: readonly T[]): T | undefined {
   return rows.find(({ transactionId }) => transactionId !== null) ?? rows[0];
 }
 
+interface Told extends Pick<KnownRecord, "atMs" | "transactionId"> {
+  /** The attempt before whose command it was found stored. */
+  readonly baselineOf?: string;
+}
+
 /**
  * A storage never goes back: a record without a moment is the known one only while the terminal has
  * shown nothing else since. A terminal that closes by itself numbers anew.
  */
 export function compareKnown(
-  known: Pick<KnownRecord, "record" | "atMs" | "transactionId">,
+  known: Told & Pick<KnownRecord, "record">,
   found: Pick<Found, "record" | "identity">,
   view: Pick<JournalView, "sent">,
 ): Comparison {
@@ -257,22 +262,32 @@ function isOfOnePeriod(known: KnownRecord, found: Found, view: JournalView): boo
 
 const isNone = ({ kind }: LastTransaction): boolean => kind === "none";
 
-/** The records that later commands found stored at that terminal, or stored. */
+/**
+ * The records that later commands found stored at that terminal, or stored. One that is written
+ * behind the record's own attempt and begun before it is later, too: a wall clock was set back.
+ */
 function storedSince(
-  { atMs, transactionId }: Pick<KnownRecord, "atMs" | "transactionId">,
+  { atMs, transactionId, baselineOf }: Told,
   { identity }: Pick<Found, "identity">,
   view: Pick<JournalView, "sent">,
 ): LastTransaction[] {
-  const stored: LastTransaction[] = [];
-  for (const { startedAtMs, baseline, state, ...attempt } of view.sent()) {
-    if (startedAtMs < atMs || attempt.transactionId === transactionId) break;
-    const isThere = baseline && sameTerminal(baseline.identity, identity);
-    if (!isThere) continue;
-    const sale = saleOf(state);
-    if (sale) stored.push({ kind: "transaction", report: sale.report });
-    stored.push(baseline.last);
+  const stored: Array<{ readonly last: LastTransaction; readonly sentAtMs: number }> = [];
+  const isPlaced = transactionId !== null || baselineOf !== undefined;
+  const fromMs = isPlaced ? atMs - SLACK_MS : atMs;
+  let begunAtMs = Number.NEGATIVE_INFINITY;
+  for (const { startedAtMs: sentAtMs, baseline, state, ...attempt } of view.sent()) {
+    const isOwn = [transactionId, baselineOf].includes(attempt.transactionId);
+    if (isOwn) begunAtMs = sentAtMs;
+    if (sentAtMs < fromMs || attempt.transactionId === transactionId) break;
+    if (baseline && sameTerminal(baseline.identity, identity)) {
+      const sale = saleOf(state);
+      if (sale) stored.push({ last: { kind: "transaction", report: sale.report }, sentAtMs });
+      stored.push({ last: baseline.last, sentAtMs });
+    }
+    if (isOwn) break;
   }
-  return stored;
+  const isLater = (sentAtMs: number): boolean => sentAtMs >= atMs || sentAtMs < begunAtMs;
+  return stored.filter(({ sentAtMs }) => isLater(sentAtMs)).map(({ last }) => last);
 }
 
 type Fitting = Candidate & {
@@ -324,12 +339,12 @@ function candidatesOf(found: Found, view: JournalView, isFresh: boolean): Candid
     if (isNeverSent(events)) continue;
     newest ??= attempt;
     if (isOwner(attempt, record)) return { fitting, near, newest, isNew, owner: attempt };
-    const compare = (told: TransactionReport, by: string | null): Comparison =>
-      compareKnown({ record: told, atMs: startedAtMs, transactionId: by }, found, view);
+    const compare = (told: TransactionReport, by: Omit<Told, "atMs">): Comparison =>
+      compareKnown({ record: told, atMs: startedAtMs, ...by }, found, view);
     const { last } = baseline;
     const asStored =
       last.kind === "transaction"
-        ? compare(last.report, null)
+        ? compare(last.report, { transactionId: null, baselineOf: transactionId })
         : compareStored(last, { kind: "transaction", report: record });
     const wasThere = asStored === "same";
     // A sale was the last transaction at its end; an operator's word is no look.
@@ -344,7 +359,7 @@ function candidatesOf(found: Found, view: JournalView, isFresh: boolean): Candid
     // Its sale would have been stored before a later command found something else.
     const isOver = isFresh && endOf(attempt, events, limitMs) + limitMs < shownOtherMs;
     if (wasThere || isOver) continue;
-    const fit = fitOfSale(attempt, found, events, (told) => compare(told, transactionId));
+    const fit = fitOfSale(attempt, found, events, (told) => compare(told, { transactionId }));
     const isOutlived = wasSoldBefore && isNotCharged(attempt.state);
     if (typeof fit === "string") fitting.push({ attempt, as: "sale", fit, isOutlived });
     else if (fit.but !== null && !mayHaveBeenThere(attempt, found)) {

@@ -312,6 +312,19 @@ describe("a record that the journal has already", () => {
     expect(await ends(at, "B", lost("line"), { told: [inThatSecond] })).toEqual(["accept"]);
   });
 
+  test.each([[""], [null]])("is refused within a payment without a trace: %j", async (none) => {
+    const at = house();
+    await sells(at, "A");
+    const told = [report({ traceNumber: none })];
+    expect(await ends(at, "B", lost("line"), { told })).toEqual(["refuse"]);
+  });
+
+  test("is refused within a payment, told without a trace before", async () => {
+    const at = house();
+    await sells(at, "A", report({ traceNumber: "" }));
+    expect(await ends(at, "B", lost("line"), { told: [report()] })).toEqual(["refuse"]);
+  });
+
   test("of one second and one number is refused within a payment", async () => {
     const at = house();
     await sells(at, "A");

@@ -81,7 +81,7 @@ export function abortReason(code: number, text: string | undefined): AbortReason
 /** docs/zvt.md 7.1: a trace of more than six digits leaves 0B at zero and stands in 1F2B. */
 function trace({ fields, tags }: Message): string | null {
   const long = tagValue(tags, "longTrace");
-  if (long !== undefined && (fields.trace === undefined || /^0*$/.test(fields.trace))) return long;
+  if (long && (fields.trace === undefined || /^0*$/.test(fields.trace))) return long;
   return fields.trace ?? null;
 }
 

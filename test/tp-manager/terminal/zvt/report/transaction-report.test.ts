@@ -195,6 +195,7 @@ test("a long trace stands in for a zero one, never for another", () => {
   expect(read({ fields: { trace: "000000" }, tags }).traceNumber).toBe("10015008");
   expect(read({ fields: {}, tags }).traceNumber).toBe("10015008");
   expect(read({ fields: { trace: "000042" }, tags }).traceNumber).toBe("000042");
+  expect(read({ fields: {}, tags: [tag("longTrace", "")] }).traceNumber).toBeNull();
 });
 
 test("an original trace makes it a reversal", () => {

@@ -1,0 +1,139 @@
+import { expect, test } from "vitest";
+import {
+  alarms,
+  type House,
+  house,
+  matcherFor,
+  outcome,
+  pay,
+  request,
+} from "../../support/payment-house.ts";
+import { baseline, declined, identity, report } from "../../support/reports.ts";
+import {
+  aborted,
+  ends,
+  HOUR_MS,
+  inWords,
+  notTold,
+  sells,
+  stored,
+  untimed,
+} from "./told-payments.ts";
+
+const bare = { ...untimed, traceNumber: null };
+const ofA = report({ receiptNumber: "0005" });
+const shown = report({ receiptNumber: "0005", ...bare });
+const refused = { ...aborted, code: "05", reason: "declined" } as const;
+const unsent = { end: "not-sent", code: "", text: "no link" } as const;
+
+function whose({ journal, terminal, clock }: House, record = shown, source = "baseline" as const) {
+  return inWords(matcherFor(journal, terminal, clock, {}).whose(record, source, identity));
+}
+
+test.each([[1], [13]])(
+  "declined B behind sale A, and an unsent C saw nothing: %s h",
+  async (hours) => {
+    const at = house();
+    await sells(at, "A", ofA);
+    await at.clock.advance(60_000);
+    await ends(at, "B", refused, { told: [declined()], before: stored(shown) });
+    await at.clock.advance(60_000);
+    await ends(at, "C", unsent, { before: notTold });
+    await at.clock.advance(hours * HOUR_MS);
+    expect(whose(at)).toBe(hours === 1 ? "known A?" : "none");
+  },
+);
+
+test("without C", async () => {
+  const at = house();
+  await sells(at, "A", ofA);
+  await at.clock.advance(60_000);
+  await ends(at, "B", refused, { told: [declined()], before: stored(shown) });
+  await at.clock.advance(13 * HOUR_MS);
+  expect(whose(at)).toBe("none");
+});
+
+test("declined B is not charged by the stored sale of A", async () => {
+  const at = house();
+  await sells(at, "A", ofA);
+  await at.clock.advance(60_000);
+  await ends(at, "B", refused, { told: [declined()], before: stored(shown) });
+  await at.clock.advance(60_000);
+  await ends(at, "C", unsent, { before: notTold });
+  await at.clock.advance(13 * HOUR_MS);
+  at.terminal.baseline = { ...baseline, last: stored(shown) };
+  at.terminal.last = stored(shown);
+  const before = alarms(at).length;
+  at.terminal.script = (_order, observer) => {
+    observer.report(report({ amountMinor: 500, receiptNumber: "0006", ...bare }));
+    return Promise.resolve({ end: "completed", ticket: "" });
+  };
+  const paid = await pay(at, request("D", { amountMinor: 500 })).then(outcome, (e) => String(e));
+  await at.clock.advance(60_000);
+  const latest = at.journal.attempts.latest("B");
+  expect([paid, latest?.state.phase, alarms(at).slice(before)]).toEqual([
+    "Success",
+    "not-charged",
+    [],
+  ]);
+});
+
+test.each([
+  ["never", 0],
+  ["behind A", 1],
+  ["behind Q", 2],
+])("a kept sale with the number of A behind Q, the clock set back %s", async (_when, behind) => {
+  const at = house();
+  const bareOf = (receiptNumber: string, amountMinor = 999) =>
+    report({ receiptNumber, amountMinor, ...bare });
+  await sells(at, "A", bareOf("0005"));
+  await at.clock.advance(60_000);
+  if (behind === 1) at.clock.jumpWallClock(-2 * HOUR_MS);
+  await sells(at, "Q", bareOf("0006"), stored(shown));
+  await at.clock.advance(60_000);
+  if (behind === 2) at.clock.jumpWallClock(-2 * HOUR_MS);
+  await ends(at, "B", aborted, { before: notTold });
+  await at.clock.advance(60_000);
+  expect(whose(at)).toBe("many B: retold");
+});
+
+test("the reversal of A behind sale B stays known", async () => {
+  const at = house();
+  const bareOf = (receiptNumber: string, amountMinor = 999) =>
+    report({ receiptNumber, amountMinor, ...bare });
+  await sells(at, "A", bareOf("0005"));
+  await at.clock.advance(60_000);
+  await sells(at, "B", bareOf("0006", 500), stored(shown));
+  await at.clock.advance(60_000);
+  at.terminal.baseline = { ...baseline, last: stored(bareOf("0006", 500)) };
+  at.terminal.reversal = (_order, observer) => {
+    observer.report(bareOf("0007"));
+    return Promise.resolve({ end: "completed", ticket: "" });
+  };
+  const attempt = at.journal.attempts.latest("A");
+  if (!attempt) throw new Error("A is not in the journal");
+  await at.desk.commands.reverse("A", () => ({ attempt, reversedBefore: null }));
+  await at.clock.advance(60_000);
+  expect(at.journal.attempts.latest("A")?.state.phase).toBe("reversed");
+  expect(whose(at, bareOf("0007"))).toBe("known A");
+});
+
+test("a kept sale with the number of A is not charged again by a clock set back", async () => {
+  const at = house();
+  await sells(at, "A", report({ receiptNumber: "0005", ...bare }));
+  await at.clock.advance(60_000);
+  at.clock.jumpWallClock(-2 * HOUR_MS);
+  const ofQ = report({ receiptNumber: "0006", ...bare });
+  await sells(at, "Q", ofQ, stored(shown));
+  await at.clock.advance(60_000);
+  await ends(at, "B", aborted, { before: stored(ofQ) });
+  at.terminal.last = stored(shown);
+  let commands = 0;
+  at.terminal.baseline = { ...baseline, last: stored(shown) };
+  at.terminal.script = () => {
+    commands += 1;
+    return Promise.resolve(aborted);
+  };
+  await pay(at, request("B")).catch(() => undefined);
+  expect(commands).toBe(0);
+});
