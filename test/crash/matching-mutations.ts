@@ -350,16 +350,6 @@ export const matchingMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the terminal that had told nothing before",
-    ["rules", "where that terminal had told what it has stored before"],
-    ["test/scenario/matching/own-neighbours.test.ts"],
-    [
-      "src/tp-manager/supervisor/store-guard.ts",
-      'if (!baseline || (baseline.last.kind === "not-told" && !saleOf(state))) continue;',
-      "if (!baseline) continue;",
-    ],
-  ),
-  oneEdit(
     "the sale of a wrong clock",
     ["rules", "A clock is not believed about what was stored since a command"],
     answers,

@@ -6,7 +6,7 @@ import { formatMajor } from "../../shared/money.ts";
 import { type Clock, sleep, unlessAborted } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
-import { isNotCharged, type PaymentRequest, saleOf } from "../attempts/payment.ts";
+import { isNotCharged, type PaymentRequest } from "../attempts/payment.ts";
 import type { DoubtStore, StoreDoubt } from "../attempts/store-doubt.ts";
 import { sameTerminal } from "../matching/comparison.ts";
 import type { RecordStore } from "../matching/journal-view.ts";
@@ -285,13 +285,11 @@ export class StoreGuard {
     return isSign ? last.report : undefined;
   }
 
-  /** The terminal had told what it has stored: what it stores next should be known here. */
+  /** The newest attempt was made at this terminal: what it stores next should be known here. */
   #isOurTerminal({ identity }: Baseline): boolean {
-    for (const { baseline, state } of this.#parts.records.sent()) {
-      if (!baseline || (baseline.last.kind === "not-told" && !saleOf(state))) continue;
-      return sameTerminal(baseline.identity, identity);
-    }
-    return false;
+    const [newest] = this.#parts.records.sent();
+    const known = newest?.baseline?.identity;
+    return known !== undefined && sameTerminal(known, identity);
   }
 
   #tell({ because }: StoreDoubt): void {

@@ -23,11 +23,11 @@ shopTest.concurrent("an aborted sale that was kept, with no baseline", async ({ 
   await expectFound(shop);
 });
 
-shopTest.concurrent.for<[string, Course, string]>([
-  ["declined", (at) => at.abort(0x05), "no"],
-  ["aborted", (at) => at.abort(), "unknown"],
-  ["lost", losesLine(), "unknown"],
-])("a sale from before the first order, which was %s", async ([, course, charged], { open }) => {
+shopTest.concurrent.for<[string, Course]>([
+  ["declined", (at) => at.abort(0x05)],
+  ["aborted", (at) => at.abort()],
+  ["lost", losesLine()],
+])("a sale from before the first order, which was %s", async ([, course], { open }) => {
   const shop = await open({}, (terminal) => {
     terminal.sellByStaff(PRICE);
     terminal.repeat = () => 0xa0;
@@ -36,8 +36,7 @@ shopTest.concurrent.for<[string, Course, string]>([
   shop.terminal.repeat = () => shop.terminal.stored;
   await shop.pay("B", 500);
   await shop.alarmsOf("A");
-  expect((await shop.known("A")).charged).toBe(charged);
-  expect(shop.alarms()).not.toContain("journal-lost");
+  expect((await shop.known("A")).charged).toBe("unknown");
 });
 
 shopTest.concurrent.for([
