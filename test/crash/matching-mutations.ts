@@ -108,6 +108,12 @@ export const matchingMutations: readonly Mutation[] = [
     [match, "return isTold && view.wasClosedAfter", "return !isTold && view.wasClosedAfter"],
   ),
   oneEdit(
+    "the command that never left and saw nothing",
+    ["rules", "once a command has found something else"],
+    ["test/tp-manager/matching/number-alone.test.ts"],
+    [match, "if (!isUnseen) stored.push", "stored.push"],
+  ),
+  oneEdit(
     "the aborted order behind which another one was charged",
     ["rules", "a terminal carries out one command after the other"],
     ["test/scenario/matching/sold-between.test.ts"],

@@ -151,7 +151,7 @@ const ofCandidates: readonly Mutation[] = [
     "the bank's refusal among those that fit",
     ["rules", "A payment that the bank declined counts only if nobody else is left"],
     [late],
-    [candidates, 'return isDeclined && typeof fit === "string" ? "declined" : fit;', "return fit;"],
+    [match, 'return as === "sale" && isNotCharged(state) &&', 'return as === "sale" && false &&'],
   ),
   oneEdit(
     "the time of a late report's arrival",

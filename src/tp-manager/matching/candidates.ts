@@ -33,8 +33,6 @@ export type Fit =
   | "timely"
   /** The record tells no time, and nothing rules the attempt out. */
   | "untimed"
-  /** The attempt fits, but the bank had declined it: it counts only if nobody else is left. */
-  | "declined"
   | Misfit;
 
 interface Misfit {
@@ -67,9 +65,7 @@ export function fitOfSale(
     if (!events.some(({ kind }) => endsByTerminal.includes(kind))) return no;
   } else if (!isInDoubt(state) && !isRunning(state)) return no;
   if (heard.some((one) => isAnotherSale(one, attempt, found.record))) return no;
-  const fit = fitByTime(attempt, found);
-  const isDeclined = isNotCharged(state) && state.outcome.status === "declined";
-  return isDeclined && typeof fit === "string" ? "declined" : fit;
+  return fitByTime(attempt, found);
 }
 
 /** Whether the reversal of the attempt's sale, whose end nobody heard, can be the record. */

@@ -59,9 +59,9 @@ function matched(found: Found, view: JournalView, assumptions: Assumptions): Ans
   const own = fitting.find(({ fit }) => fit === "own");
   if (own && isOwn) return ownRecord(own.attempt);
   const declined = fitting.filter(
-    ({ fit, attempt }) => fit === "declined" && !mayHaveBeenThere(attempt, found),
+    (one) => isDeclined(one) && !mayHaveBeenThere(one.attempt, found),
   );
-  const believed = fitting.filter(({ fit }) => fit !== "declined");
+  const believed = fitting.filter((one) => !isDeclined(one));
   // A terminal carries out one command after the other.
   const since = believed.filter(({ isOutlived }) => !isOutlived);
   const others = since.length > 0 ? since : believed;
@@ -108,9 +108,14 @@ function mayHaveBeenThere({ baseline }: Attempt, { record }: Found): boolean {
   return last?.kind === "transaction" && compareReports(last.report, record) !== "different";
 }
 
-function proofOf({ attempt, as, fit }: Fitting): Proof {
+function isDeclined({ as, attempt: { state } }: Candidate): boolean {
+  return as === "sale" && isNotCharged(state) && state.outcome.status === "declined";
+}
+
+function proofOf(only: Fitting): Proof {
+  const { attempt, as } = only;
   const what = as === "sale" ? "amount and time" : "amount and time of the reversal";
-  const believed: Assumption[] = fit === "declined" ? [] : ["decline-final"];
+  const believed: Assumption[] = isDeclined(only) ? [] : ["decline-final"];
   return {
     facts: [`it is new, and fits order ${attempt.request.orderId} alone by ${what}`],
     assumes: ["sole-user", "storage-real", "own-time", "fresh-storage", ...believed],
@@ -242,7 +247,7 @@ interface Told extends Pick<KnownRecord, "atMs" | "transactionId"> {
 export function compareKnown(
   known: Told & Pick<KnownRecord, "record">,
   found: Pick<Found, "record" | "identity">,
-  view: Pick<JournalView, "sent">,
+  view: Pick<JournalView, "sent" | "events">,
 ): Comparison {
   const is = compareReports(known.record, found.record);
   if (is !== "same" || tellMoments(known.record, found.record)) return is;
@@ -269,7 +274,7 @@ const isNone = ({ kind }: LastTransaction): boolean => kind === "none";
 function storedSince(
   { atMs, transactionId, baselineOf }: Told,
   { identity }: Pick<Found, "identity">,
-  view: Pick<JournalView, "sent">,
+  view: Pick<JournalView, "sent" | "events">,
 ): LastTransaction[] {
   const stored: Array<{ readonly last: LastTransaction; readonly sentAtMs: number }> = [];
   const isPlaced = transactionId !== null || baselineOf !== undefined;
@@ -282,12 +287,14 @@ function storedSince(
     if (baseline && sameTerminal(baseline.identity, identity)) {
       const sale = saleOf(state);
       if (sale) stored.push({ last: { kind: "transaction", report: sale.report }, sentAtMs });
-      stored.push({ last: baseline.last, sentAtMs });
+      const { last } = baseline;
+      const isUnseen = last.kind === "not-told" && isNeverSent(view.events(attempt.transactionId));
+      if (!isUnseen) stored.push({ last, sentAtMs });
     }
     if (isOwn) break;
   }
-  const isLater = (sentAtMs: number): boolean => sentAtMs >= atMs || sentAtMs < begunAtMs;
-  return stored.filter(({ sentAtMs }) => isLater(sentAtMs)).map(({ last }) => last);
+  const isSince = (sentAtMs: number): boolean => sentAtMs >= atMs || sentAtMs < begunAtMs;
+  return stored.filter(({ sentAtMs }) => isSince(sentAtMs)).map(({ last }) => last);
 }
 
 type Fitting = Candidate & {

@@ -40,7 +40,7 @@ test.each([[1], [13]])(
     await at.clock.advance(60_000);
     await ends(at, "C", unsent, { before: notTold });
     await at.clock.advance(hours * HOUR_MS);
-    expect(whose(at)).toBe(hours === 1 ? "known A?" : "none");
+    expect(whose(at)).toBe(hours === 1 ? "known A" : "none");
   },
 );
 
@@ -136,4 +136,28 @@ test("a kept sale with the number of A is not charged again by a clock set back"
   };
   await pay(at, request("B")).catch(() => undefined);
   expect(commands).toBe(0);
+});
+
+test("a command that never left and saw nothing leaves A's sale known", async () => {
+  const at = house();
+  await sells(at, "A", ofA);
+  await at.clock.advance(60_000);
+  await ends(at, "B", aborted, { before: stored(shown) });
+  await at.clock.advance(60_000);
+  await ends(at, "C", unsent, { before: notTold });
+  await at.clock.advance(HOUR_MS);
+  expect(whose(at)).toBe("known A");
+});
+
+test.each([
+  ["declined", refused, [declined()]],
+  ["aborted", aborted, []],
+])("a record without a moment charges no %s order for certain", async (_how, end, told) => {
+  const at = house();
+  await sells(at, "A", ofA);
+  await at.clock.advance(60_000);
+  await ends(at, "B", end, { told, before: stored(shown) });
+  await at.clock.advance(20 * HOUR_MS);
+  const record = report({ receiptNumber: "0007", ...bare });
+  expect(whose(at, record)).toBe("many B: untimed");
 });
