@@ -109,7 +109,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the command that never left and saw nothing",
-    ["rules", "once a command has found something else"],
+    ["rules", "Once a later command has been charged, has found another record stored"],
     ["test/tp-manager/matching/number-alone.test.ts"],
     [match, "if (!isUnseen) stored.push", "stored.push"],
   ),
@@ -143,13 +143,13 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the storage that does not go back",
-    ["rules", "once a command has found something else"],
+    ["rules", "Once a later command has been charged, has found another record stored"],
     answers,
     [match, 'return isStillThere ? is : "cannot-tell";', "return is;"],
   ),
   oneEdit(
     "the sale that was stored over a record",
-    ["rules", "once a command has found something else"],
+    ["rules", "Once a later command has been charged, has found another record stored"],
     answers,
     [
       match,
@@ -159,13 +159,13 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the command behind a record, when the clock was set back",
-    ["rules", "once a command has found something else"],
+    ["rules", "Once a later command has been charged, has found another record stored"],
     ["test/tp-manager/matching/number-alone.test.ts"],
     [match, "sentAtMs >= atMs || sentAtMs < begunAtMs", "sentAtMs >= atMs"],
   ),
   oneEdit(
     "the number that was stored before a declined order",
-    ["rules", "an older number alone cannot be told from the older one"],
+    ["rules", "a record with an older receipt number and no moment can be a new sale"],
     ["test/tp-manager/matching/number-alone.test.ts"],
     [
       match,
@@ -185,7 +185,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the unmatched transaction that a terminal has numbered anew",
-    ["rules", "once a command has found something else"],
+    ["rules", "Once a later command has been charged, has found another record stored"],
     ["test/scenario/matching/by-receipt.test.ts"],
     [
       matcher,
@@ -357,13 +357,13 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the sale of a wrong clock",
-    ["rules", "A clock is not believed about what was stored since a command"],
+    ["rules", "is of its time whatever the terminal's clock says"],
     answers,
     [candidates, "told === false && isNear && isStoredSince(attempt, record)", "false"],
   ),
   oneEdit(
     "the baseline of a sale of another time",
-    ["rules", "A clock is not believed about what was stored since a command"],
+    ["rules", "is of its time whatever the terminal's clock says"],
     answers,
     [candidates, "told === false && isNear && isStoredSince(attempt, record)", "told === false"],
   ),
@@ -385,7 +385,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the charged order that a second sale nearly fits",
-    ["rules", "So are charged ones of that time with another record"],
+    ["rules", "whose own record is another one, is near as well"],
     answers,
     [
       candidates,

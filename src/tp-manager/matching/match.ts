@@ -299,7 +299,7 @@ function storedSince(
 
 type Fitting = Candidate & {
   readonly fit: Exclude<Fit, object>;
-  /** It had ended without a charge when another sale was made, and the record is of later. */
+  /** The attempt ended without a charge before another sale was made; the record is of later. */
   readonly isOutlived: boolean;
 };
 
