@@ -114,18 +114,6 @@ export const matchingMutations: readonly Mutation[] = [
     [match, "if (!isUnseen) stored.push", "stored.push"],
   ),
   oneEdit(
-    "the aborted order behind which another one was charged",
-    ["rules", "a terminal carries out one command after the other"],
-    ["test/scenario/matching/sold-between.test.ts"],
-    [match, "since.length > 0 ? since : believed", "believed"],
-  ),
-  oneEdit(
-    "the record of after another charge",
-    ["rules", "a terminal carries out one command after the other"],
-    ["test/scenario/matching/sold-between.test.ts"],
-    [match, "&& isLater(record, sale.report)", ""],
-  ),
-  oneEdit(
     "the numbering period of a record without a moment",
     ["rules", "same, within one numbering period"],
     answers,

@@ -51,16 +51,6 @@ export function tellMoments(a: NamedRecord, b: NamedRecord): boolean {
   return secondOf(a) !== null && secondOf(b) !== null;
 }
 
-/** Half a day: a clock that is set, and the turn of the year, are further. */
-const LATER_MAX_S = 12 * 3_600;
-
-/** Both tell when they were, and the record is the later one by the terminal's clock. */
-export function isLater(record: NamedRecord, before: NamedRecord): boolean {
-  const [at, beforeAt] = [secondOf(record), secondOf(before)];
-  if (at === null || beforeAt === null) return false;
-  return at > beforeAt && at - beforeAt <= LATER_MAX_S;
-}
-
 /**
  * Two answers about the last stored transaction; whether the terminal has stored the same. Two
  * empty storages cannot be told apart from one that was filled and closed between them.

@@ -23,7 +23,6 @@ import {
   type Comparison,
   compareReports,
   compareStored,
-  isLater,
   type NamedRecord,
   sameTerminal,
   sharesNumber,
@@ -61,10 +60,7 @@ function matched(found: Found, view: JournalView, assumptions: Assumptions): Ans
   const declined = fitting.filter(
     (one) => isDeclined(one) && !mayHaveBeenThere(one.attempt, found),
   );
-  const believed = fitting.filter((one) => !isDeclined(one));
-  // A terminal carries out one command after the other.
-  const since = believed.filter(({ isOutlived }) => !isOutlived);
-  const others = since.length > 0 ? since : believed;
+  const others = fitting.filter((one) => !isDeclined(one));
   const isShared = !assumptions.has("sole-user");
   // The bank's refusal is believed while somebody else can have made it.
   const left = others.length > 0 || isShared || !isNew ? others : declined;
@@ -297,11 +293,7 @@ function storedSince(
   return stored.filter(({ sentAtMs }) => isSince(sentAtMs)).map(({ last }) => last);
 }
 
-type Fitting = Candidate & {
-  readonly fit: Exclude<Fit, object>;
-  /** The attempt ended without a charge before another sale was made; the record is of later. */
-  readonly isOutlived: boolean;
-};
+type Fitting = Candidate & { readonly fit: Exclude<Fit, object> };
 
 interface Candidates {
   /** The newest first. */
@@ -334,7 +326,6 @@ function candidatesOf(found: Found, view: JournalView, isFresh: boolean): Candid
   let shownOtherMs = Number.NEGATIVE_INFINITY;
   /** When the oldest command so far found the record itself stored. */
   let wasThereMs = Number.POSITIVE_INFINITY;
-  let wasSoldBefore = false;
   // A terminal's clock that is ahead leaves nobody out either.
   const fromMs = Math.min(momentOf(found), found.atMs) - SLACK_MS;
   for (const attempt of view.sent()) {
@@ -356,7 +347,6 @@ function candidatesOf(found: Found, view: JournalView, isFresh: boolean): Candid
     const wasThere = asStored === "same";
     // A sale was the last transaction at its end; an operator's word is no look.
     const sale = saleOf(attempt.state);
-    wasSoldBefore ||= sale?.by === "payment" && isLater(record, sale.report);
     isNew ||= asStored === "different" || (sale !== undefined && sale.by !== "operator");
     // Then later commands did not make it either.
     if (wasThere) {
@@ -367,8 +357,7 @@ function candidatesOf(found: Found, view: JournalView, isFresh: boolean): Candid
     const isOver = isFresh && endOf(attempt, events, limitMs) + limitMs < shownOtherMs;
     if (wasThere || isOver) continue;
     const fit = fitOfSale(attempt, found, events, (told) => compare(told, { transactionId }));
-    const isOutlived = wasSoldBefore && isNotCharged(attempt.state);
-    if (typeof fit === "string") fitting.push({ attempt, as: "sale", fit, isOutlived });
+    if (typeof fit === "string") fitting.push({ attempt, as: "sale", fit });
     else if (fit.but !== null && !mayHaveBeenThere(attempt, found)) {
       near.push({ attempt, but: fit.but });
     }
@@ -379,7 +368,7 @@ function candidatesOf(found: Found, view: JournalView, isFresh: boolean): Candid
     const isBehind = (reversalBeganAtMs(events) ?? 0) >= wasThereMs;
     const isOver = isFresh && endOf(attempt, events, limitMs) + limitMs < shownOtherMs;
     if (isBehind || isOver || !isFitOfReversal(attempt, found, events)) continue;
-    fitting.push({ attempt, as: "reversal", fit: "timely", isOutlived: false });
+    fitting.push({ attempt, as: "reversal", fit: "timely" });
   }
   return { fitting, near, newest, isNew, owner: undefined };
 }
