@@ -246,13 +246,19 @@ export const verdictMutations: readonly Mutation[] = [
     "the reversal above an unmatched sale",
     ["3.4", "Nor is one called so when something may have been stored above it"],
     columns,
-    [table, "soldSince || takesBack !== null,", "soldSince,"],
+    [table, "soldSince || (takesBack !== null && !isUnchanged),", "soldSince,"],
+  ),
+  oneEdit(
+    "the reversal that stood before an unmatched sale",
+    ["3.4", "Nor is one called so when something may have been stored above it"],
+    columns,
+    [table, "takesBack !== null && !isUnchanged", "takesBack !== null"],
   ),
   oneEdit(
     "the sale above an unmatched one",
     ["3.4", "Nor is one called so when something may have been stored above it"],
     columns,
-    [table, "soldSince || takesBack !== null,", "takesBack !== null,"],
+    [table, "soldSince || (takesBack !== null", "(takesBack !== null"],
   ),
   oneEdit(
     "the end of day over an unmatched sale",

@@ -110,6 +110,8 @@ export interface Known {
   readonly isCandidate: boolean;
   /** The order that the unmatched transaction is the sale of. */
   readonly unmatchedIs: string | null;
+  /** The found transaction stood before each command that the unmatched one can be of. */
+  readonly isUnchanged: boolean;
   /** The next command at the terminal; null when none followed. */
   readonly next: NextCommand | null;
   /** Something may have been sold since. */

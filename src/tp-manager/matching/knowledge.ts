@@ -1,9 +1,14 @@
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { Attempt, InDoubtState, ReversalInDoubtState } from "../attempts/payment.ts";
 import type { TerminalLog, UnmatchedRow } from "../attempts/terminal-log.ts";
-import type { TerminalFacts, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
-import type { WhyNotOne } from "./answer.ts";
-import { sameTerminal } from "./comparison.ts";
+import type {
+  LastTransaction,
+  TerminalFacts,
+  TerminalIdentity,
+  TransactionReport,
+} from "../terminal/terminal.ts";
+import { candidatesIn, type WhyNotOne } from "./answer.ts";
+import { compareReports, sameTerminal, tellMoments } from "./comparison.ts";
 import { doubtOfAttempt } from "./doubt.ts";
 import type { Doubt, Known, Look } from "./facts.ts";
 import type { Matcher } from "./matcher.ts";
@@ -43,6 +48,7 @@ export class Knowledge {
     return {
       ...this.#whose(attempt, look),
       unmatchedIs: null,
+      isUnchanged: false,
       next: next ? { ...next, ...this.#whose(attempt, { ...next, last: next.found }) } : null,
       soldSince: next !== undefined,
       closedSince: terminalLog.wasClosedSince(startedAtMs, transactionId),
@@ -58,7 +64,9 @@ export class Knowledge {
     const closedSince = id === null || terminalLog.closedSinceUnmatched(id);
     const answer = matcher.whose(report, "late", identity, atMs);
     const unmatchedIs = answer.answer === "known" && answer.isCertain ? answer.orderId : null;
-    const since = { soldSince, closedSince };
+    const stood = candidatesIn(answer).map(({ attempt }) => attempt.baseline?.last);
+    const isUnchanged = stood.length > 0 && stood.every((last) => isVeryRecord(last, look.last));
+    const since = { soldSince, closedSince, isUnchanged };
     return { ...nothingFound, unmatchedIs, ...since, holds: matcher.assumptions };
   }
 
@@ -120,7 +128,19 @@ export class Knowledge {
 
 const ofItsOwn = { foundIs: null, rival: null, isCandidate: true };
 /** Of an unmatched transaction, of which only its own order is looked for. */
-export const nothingFound = { ...ofItsOwn, unmatchedIs: null, next: null, storesReversals: false };
+export const nothingFound = {
+  ...ofItsOwn,
+  unmatchedIs: null,
+  next: null,
+  storesReversals: false,
+  isUnchanged: false,
+};
+
+/** One record that both tell with its moment. */
+function isVeryRecord(a: LastTransaction | undefined, b: LastTransaction): boolean {
+  if (a?.kind !== "transaction" || b.kind !== "transaction") return false;
+  return tellMoments(a.report, b.report) && compareReports(a.report, b.report) === "same";
+}
 
 /** Who else can have made a record that fits one order alone. */
 const rivals: Partial<Record<WhyNotOne, string>> = {

@@ -313,7 +313,8 @@ export const evidenceTable: readonly EvidenceRow[] = [
     unmatched: "unclear",
   },
   {
-    holds: ({ soldSince, takesBack }) => soldSince || takesBack !== null,
+    holds: ({ soldSince, takesBack, isUnchanged }) =>
+      soldSince || (takesBack !== null && !isUnchanged),
     because: "something else was stored since, so it need not be the last one",
     unmatched: "unclear",
   },

@@ -77,6 +77,7 @@ export const nothing: Known = {
   rival: null,
   isCandidate: true,
   unmatchedIs: null,
+  isUnchanged: false,
   next: null,
   storesReversals: true,
   holds: new Set(assumptionNames),

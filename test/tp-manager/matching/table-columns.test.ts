@@ -219,6 +219,13 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
       { closedSince: true },
     ],
     ["another reversal", unmatched, [takenBack(), takenBack()], "unclear"],
+    [
+      "the reversal that stood before the payment",
+      unmatched,
+      [takenBack(), takenBack()],
+      "gone",
+      { isUnchanged: true },
+    ],
     ["a terminal that does not tell", unmatched, [notTold], "unclear"],
   ];
   test.each(table)("%s", (_name, doubt, looks, expected, known = {}) => {
