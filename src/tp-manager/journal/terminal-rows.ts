@@ -23,6 +23,10 @@ export const closings = "telecollection INDEXED BY telecollection_closing";
 export const mayHaveClosed = `(result IS NULL
   OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))`;
 
+/** A payment was begun behind this end of day: it is over, whether its end was told or not. */
+const begunBehind =
+  "ifnull((SELECT after_telecollection FROM attempt ORDER BY rowid DESC LIMIT 1), 0)";
+
 /** Held for good: few of them carry the reference of an attempt. */
 const named = "unexpected_report INDEXED BY unexpected_report_named";
 const reference = "json_extract(report, '$.reference')";
@@ -46,7 +50,8 @@ const texts = {
         (SELECT min(rowid) FROM attempt WHERE ${unfinishedSql}
           AND ${phaseIn(({ open }) => open === "running")}),
         (SELECT max(rowid) + 1 FROM attempt), 1),
-      ifnull((SELECT id + (result IS NOT NULL) FROM telecollection ORDER BY id DESC LIMIT 1), 1))`,
+      ifnull((SELECT id + (result IS NOT NULL OR id <= ${begunBehind})
+        FROM telecollection ORDER BY id DESC LIMIT 1), 1))`,
   dropUnmatched: `DELETE FROM unexpected_report INDEXED BY unexpected_report_passing
     WHERE id <= ? AND finding NOT IN ('open', 'held')`,
   openUnmatched: "SELECT * FROM unexpected_report WHERE finding = 'open' ORDER BY id",

@@ -102,6 +102,23 @@ describe("an unmatched transaction (docs/design.md 3.4)", () => {
     expect(findings(at)).toEqual(["gone"]);
   });
 
+  test("after an end of day that a stop cut off, behind which a payment was begun", async () => {
+    const at = house();
+    at.journal.terminalLog.beginTelecollection(at.clock.now(), "operator");
+    at.terminal.script = () =>
+      Promise.resolve({
+        end: "aborted",
+        code: "05",
+        text: "declined",
+        reason: "declined",
+        ticket: "",
+      });
+    await pay(at, request("A-1"));
+    surprised(baseline.last, at);
+    await at.clock.advance(10_000);
+    expect(findings(at)).toEqual(["gone"]);
+  });
+
   test("that the terminal stores after a first look is held", async () => {
     const at = surprised(baseline.last);
     await at.clock.advance(5_000);
