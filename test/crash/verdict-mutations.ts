@@ -246,13 +246,13 @@ export const verdictMutations: readonly Mutation[] = [
     "the reversal above an unmatched sale",
     ["3.4", "Nor is one called so when something may have been stored above it"],
     columns,
-    [table, "soldSince || (takesBack !== null && !isUnchanged),", "soldSince,"],
+    [table, "soldSince || (takesBack !== null && !stoodBefore),", "soldSince,"],
   ),
   oneEdit(
     "the reversal that stood before an unmatched sale",
     ["3.4", "Nor is one called so when something may have been stored above it"],
     columns,
-    [table, "takesBack !== null && !isUnchanged", "takesBack !== null"],
+    [table, "takesBack !== null && !stoodBefore", "takesBack !== null"],
   ),
   oneEdit(
     "the sale above an unmatched one",

@@ -111,7 +111,7 @@ export interface Known {
   /** The order that the unmatched transaction is the sale of. */
   readonly unmatchedIs: string | null;
   /** The found transaction stood before each command that the unmatched one can be of. */
-  readonly isUnchanged: boolean;
+  readonly stoodBefore: boolean;
   /** The next command at the terminal; null when none followed. */
   readonly next: NextCommand | null;
   /** Something may have been sold since. */
@@ -193,10 +193,13 @@ export function factsOf(
   const isShownAgain = earlier !== null && isUnchanged(earlier.last, last);
   const pauseLeftMs = confirmAfterMs - (isShownAgain ? look.atMs - earlier.sinceMs : 0);
   const { next: _, ...journal } = known;
-  const { good, refused, held, unclear, end } = heard;
   return {
     ...journal,
-    ...{ good, refused, held, unclear, end },
+    good: heard.good,
+    refused: heard.refused,
+    held: heard.held,
+    unclear: heard.unclear,
+    end: heard.end,
     sameTerminal: sameTerminal(doubt.identity, look.identity),
     kind: last.kind,
     why: last.kind === "not-told" ? last.why : "",
@@ -207,7 +210,7 @@ export function factsOf(
     hasSecond: heard.second !== null,
     noBaseline: before.kind === "not-told",
     asBefore: asBefore(doubt, last, known, silenceLeftMs),
-    asReported: found && good ? compareReports(found, good) : "nothing-reported",
+    asReported: found && heard.good ? compareReports(found, heard.good) : "nothing-reported",
     takesBack: found && takesBack(doubt, found),
     mayBeLater: found !== null && mayBeLater(doubt, found, known),
     unfit: found && unfit(doubt, found),

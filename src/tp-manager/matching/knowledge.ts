@@ -48,7 +48,7 @@ export class Knowledge {
     return {
       ...this.#whose(attempt, look),
       unmatchedIs: null,
-      isUnchanged: false,
+      stoodBefore: false,
       next: next ? { ...next, ...this.#whose(attempt, { ...next, last: next.found }) } : null,
       soldSince: next !== undefined,
       closedSince: terminalLog.wasClosedSince(startedAtMs, transactionId),
@@ -65,8 +65,8 @@ export class Knowledge {
     const answer = matcher.whose(report, "late", identity, atMs);
     const unmatchedIs = answer.answer === "known" && answer.isCertain ? answer.orderId : null;
     const stood = candidatesIn(answer).map(({ attempt }) => attempt.baseline?.last);
-    const isUnchanged = stood.length > 0 && stood.every((last) => isVeryRecord(last, look.last));
-    const since = { soldSince, closedSince, isUnchanged };
+    const stoodBefore = stood.length > 0 && stood.every((last) => isVeryRecord(last, look.last));
+    const since = { soldSince, closedSince, stoodBefore };
     return { ...nothingFound, unmatchedIs, ...since, holds: matcher.assumptions };
   }
 
@@ -133,7 +133,7 @@ export const nothingFound = {
   unmatchedIs: null,
   next: null,
   storesReversals: false,
-  isUnchanged: false,
+  stoodBefore: false,
 };
 
 /** One record that both tell with its moment. */

@@ -313,8 +313,8 @@ export const evidenceTable: readonly EvidenceRow[] = [
     unmatched: "unclear",
   },
   {
-    holds: ({ soldSince, takesBack, isUnchanged }) =>
-      soldSince || (takesBack !== null && !isUnchanged),
+    holds: ({ soldSince, takesBack, stoodBefore }) =>
+      soldSince || (takesBack !== null && !stoodBefore),
     because: "something else was stored since, so it need not be the last one",
     unmatched: "unclear",
   },

@@ -4,7 +4,7 @@ import type {
   TelecollectionEnd,
 } from "../../../src/tp-manager/terminal/terminal.ts";
 import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { baseline, declined, identity, report } from "../../support/reports.ts";
+import { baseline, declined, earlierReport, identity, report } from "../../support/reports.ts";
 import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
 
 const told = report({ amountMinor: 1250, receiptNumber: "0042", traceNumber: "000077" });
@@ -263,6 +263,22 @@ describe("an unmatched transaction (docs/design.md 3.4)", () => {
     at.terminal.tell({ type: "unmatched-report", report: declined() });
     expect(findings(at)).toEqual(["not-good"]);
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  });
+
+  test("taken back is gone below a reversal from before the payment", async () => {
+    const at = house();
+    at.start();
+    const back = report({ ...earlierReport, originalTrace: "000010" });
+    at.terminal.stores(back);
+    at.terminal.script = () => Promise.resolve(lost("line broken"));
+    await pay(at, request("A-1"));
+    await at.clock.advance(400_000);
+    const phase = () => at.journal.attempts.latest("A-1")?.state.phase;
+    expect(phase()).toBe("not-charged");
+    at.terminal.tell({ type: "unmatched-report", report: report() });
+    await at.clock.advance(20_000);
+    expect([phase(), ...findings(at)]).toEqual(["not-charged", "gone"]);
+    expect(alarms(at)).toEqual(["unmatched-transaction"]);
   });
 
   test("is ended in the journal as soon as that takes anything again", async () => {

@@ -77,7 +77,7 @@ export const nothing: Known = {
   rival: null,
   isCandidate: true,
   unmatchedIs: null,
-  isUnchanged: false,
+  stoodBefore: false,
   next: null,
   storesReversals: true,
   holds: new Set(assumptionNames),

@@ -224,7 +224,7 @@ describe("a result that no order asked for (docs/design.md 3.4)", () => {
       unmatched,
       [takenBack(), takenBack()],
       "gone",
-      { isUnchanged: true },
+      { stoodBefore: true },
     ],
     ["a terminal that does not tell", unmatched, [notTold], "unclear"],
   ];
