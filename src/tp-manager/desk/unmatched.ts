@@ -326,7 +326,8 @@ export function alarmOf(
   finding?: "held" | "unclear",
 ): object {
   return {
-    ...{ alarm: "unmatched-transaction", formerly: formerNames[finding ?? "open"] },
+    alarm: "unmatched-transaction",
+    formerly: formerNames[finding ?? "open"],
     ...(finding ? { finding } : {}),
     ...namesIn(report),
     ...ordersIn(answer),

@@ -1,4 +1,4 @@
-import type { Attempt } from "../attempts/payment.ts";
+import { type Attempt, isNotCharged, saleOf } from "../attempts/payment.ts";
 import type { Assumption } from "./assumptions.ts";
 
 /** Where a record came from. */
@@ -92,8 +92,13 @@ export interface Near {
   readonly but: string;
 }
 
-export const nearIn = (answer: Answer): readonly Near[] =>
-  answer.answer === "none" ? answer.near : [];
+/** First those told as not charged, then those in doubt, last those with a sale of their own. */
+export function nearIn(answer: Answer): readonly Near[] {
+  if (answer.answer !== "none") return [];
+  const rank = ({ attempt: { state } }: Near): number =>
+    isNotCharged(state) ? 0 : saleOf(state) ? 2 : 1;
+  return answer.near.toSorted((a, b) => rank(a) - rank(b));
+}
 
 /** The proof as an operator reads it in an order's timeline. */
 export function proofInWords({ facts, assumes }: Proof): string {

@@ -1,12 +1,20 @@
 import { describe, expect, test } from "vitest";
 import type {
   LastTransaction,
+  PaymentEnd,
   TelecollectionEnd,
 } from "../../../src/tp-manager/terminal/terminal.ts";
 import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { baseline, declined, earlierReport, identity, report } from "../../support/reports.ts";
 import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
 
+const aborted: PaymentEnd = {
+  end: "aborted",
+  code: "6C",
+  text: "aborted",
+  reason: "cancelled",
+  ticket: "",
+};
 const told = report({ amountMinor: 1250, receiptNumber: "0042", traceNumber: "000077" });
 const stored = (one = told): LastTransaction => ({ kind: "transaction", report: one });
 
@@ -279,6 +287,33 @@ describe("an unmatched transaction (docs/design.md 3.4)", () => {
     await at.clock.advance(20_000);
     expect([phase(), ...findings(at)]).toEqual(["not-charged", "gone"]);
     expect(alarms(at)).toEqual(["unmatched-transaction"]);
+  });
+
+  test.each([
+    ["not charged", aborted, "not-charged"],
+    ["in doubt", lost("line broken"), "in-doubt"],
+  ] as const)("names the near order that is %s before a charged one", async (_, end, phase) => {
+    const at = house();
+    at.start();
+    at.terminal.script = () => Promise.resolve(end);
+    at.terminal.last = { kind: "not-told", why: "a test" };
+    await pay(at, request("A-1", { amountMinor: 1250 }));
+    await at.clock.advance(20_000);
+    const older = at.journal.attempts.latest("A-1");
+    expect(older?.state.phase).toBe(phase);
+    at.terminal.script = approves;
+    expect(outcome(await pay(at, request("B-1")))).toBe("Success");
+    at.terminal.tell({ type: "unmatched-report", report: report({ ...told, amountMinor: 999 }) });
+    expect(at.hub.source.alarms(1)).toMatchObject([
+      {
+        data: {
+          alarm: "unmatched-transaction",
+          orderId: "A-1",
+          transactionId: older?.transactionId,
+          orders: ["A-1", "B-1"],
+        },
+      },
+    ]);
   });
 
   test("is ended in the journal as soon as that takes anything again", async () => {
