@@ -6,13 +6,13 @@
  * Prints the median of the ratios of the pairs, with the bounds of its two-sided 95 % interval.
  */
 import { createServer, type Socket } from "node:net";
-import { parseArgs } from "node:util";
 import { TestInstallation } from "../test/support/installation.ts";
 import { startFakeGateway } from "./bench/fake-gateway.ts";
 import { startFakeTerminal } from "./bench/fake-terminal.ts";
 import { Poster } from "./bench/poster.ts";
+import { readArguments } from "./command-line.ts";
 
-const { values } = parseArgs({ options: { pairs: { type: "string", default: "1000" } } });
+const { values } = readArguments({ options: { pairs: { type: "string", default: "1000" } } });
 const pairs = Number(values.pairs);
 const WARM_UP = 500;
 

@@ -1,20 +1,20 @@
 /**
  * Asks every reading call of tp-manager over a large journal and over a small one, in turn, and
  * watches how much processor time the main thread takes at a stretch, daily chores included:
- *   node scripts/large-journal.ts LARGE; node scripts/large-journal.ts SMALL --orders 1000
  *   node scripts/bench-history.ts LARGE SMALL [--rounds 30] [--chores]
- * With `--chores` it waits for the copy and the archive of the large journal, which change it.
+ * LARGE and SMALL are folders of scripts/large-journal.ts, SMALL with `--orders 1000`. With
+ * `--chores` it waits for the copy and the archive of the large journal, which change it.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { sleep, systemClock } from "../src/shared/time.ts";
 import { programFile } from "../src/shared/version-files.ts";
 import { Journal } from "../src/tp-manager/journal/journal.ts";
+import { misused, readArguments } from "./command-line.ts";
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readArguments({
   options: {
     rounds: { type: "string", default: "30" },
     chores: { type: "boolean", default: false },
@@ -22,12 +22,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const [large, small] = positionals;
-if (large === undefined || small === undefined) {
-  process.stderr.write(
-    "usage: node scripts/bench-history.ts LARGE SMALL [--rounds N] [--chores]\n",
-  );
-  process.exit(64);
-}
+if (large === undefined || small === undefined) misused();
 const rounds = Number(values.rounds);
 const LOGIN = "kiosk:secret";
 const statuses = ["Success", "Approved", "Declined", "Cancelled", "Failed", "Reversed", "Unknown"];

@@ -10,13 +10,13 @@ import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { sleep, systemClock } from "../src/shared/time.ts";
 import { programFile } from "../src/shared/version-files.ts";
 import { Journal } from "../src/tp-manager/journal/journal.ts";
 import { answerOf } from "../src/tp-manager/orders/answer.ts";
+import { misused, readArguments } from "./command-line.ts";
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readArguments({
   options: {
     seconds: { type: "string", default: "5" },
     connections: { type: "string", default: "8" },
@@ -24,10 +24,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const [data] = positionals;
-if (data === undefined) {
-  process.stderr.write("usage: node scripts/bench-http.ts DATA [--seconds S] [--connections N]\n");
-  process.exit(64);
-}
+if (data === undefined) misused();
 const connections = Number(values.connections);
 const SLICE_MS = 500;
 const ROWS = 50;

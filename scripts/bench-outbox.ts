@@ -28,7 +28,6 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 import { spawnPart } from "../src/launcher/launch-process.ts";
 import { createIpcClient } from "../src/shared/ipc/client.ts";
 import { supervisorMessages } from "../src/shared/ipc/contract.ts";
@@ -40,8 +39,9 @@ import { programFile } from "../src/shared/version-files.ts";
 import { OutboxStore } from "../src/supervisor/outbox/outbox-store.ts";
 import { WINDOW_MAX } from "../src/supervisor/outbox/queue-gate.ts";
 import { supervisorMigrations } from "../src/supervisor/supervisor-schema.ts";
+import { misused, readArguments } from "./command-line.ts";
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: {
     items: { type: "string", default: "10000" },
     "answer-after": { type: "string", default: "0" },
@@ -49,10 +49,7 @@ const { values } = parseArgs({
 });
 const items = Number(values.items);
 const answerAfterMs = Number(values["answer-after"]);
-if (!Number.isInteger(items) || items < 1 || !(answerAfterMs >= 0)) {
-  process.stderr.write("usage: node scripts/bench-outbox.ts [--items N] [--answer-after MS]\n");
-  process.exit(64);
-}
+if (!Number.isInteger(items) || items < 1 || !(answerAfterMs >= 0)) misused();
 
 /** What a commit of eight results and eight claims writes into the log, as counted. */
 const COMMIT_PAGES = 11;

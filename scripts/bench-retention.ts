@@ -6,15 +6,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { openDatabase, transaction } from "../src/shared/sqlite.ts";
 import { systemClock } from "../src/shared/time.ts";
 import { retentionChore } from "../src/supervisor/outbox/retention.ts";
 import { supervisorMigrations } from "../src/supervisor/supervisor-schema.ts";
 import { fullTransaction } from "../test/supervisor/sample-transaction.ts";
+import { readArguments } from "./command-line.ts";
 
 const JOURNAL_DAYS = 30;
-const { values } = parseArgs({ options: { orders: { type: "string", default: "100000" } } });
+const { values } = readArguments({ options: { orders: { type: "string", default: "100000" } } });
 const orders = Number(values.orders);
 const folder = mkdtempSync(join(tmpdir(), "bench-retention-"));
 const database = openDatabase(join(folder, "supervisor.db"), supervisorMigrations);

@@ -11,20 +11,17 @@ import { on, once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { spawnPart } from "../src/launcher/launch-process.ts";
 import { probe } from "../src/launcher/probe.ts";
 import { sleep, systemClock } from "../src/shared/time.ts";
 import { type programEntries, programFile, projectRoot } from "../src/shared/version-files.ts";
 import { until } from "../test/support/child-program.ts";
 import { freePort } from "../test/support/installation.ts";
+import { misused, readArguments } from "./command-line.ts";
 
-const { values } = parseArgs({ options: { rounds: { type: "string", default: "9" } } });
+const { values } = readArguments({ options: { rounds: { type: "string", default: "9" } } });
 const rounds = Number(values.rounds);
-if (!Number.isInteger(rounds) || rounds < 1) {
-  process.stderr.write("usage: npm run bench:start -- [--rounds N]\n");
-  process.exit(64);
-}
+if (!Number.isInteger(rounds) || rounds < 1) misused();
 
 /** What a start leaves behind is gone by then. */
 const SETTLE_MS = 1_000;

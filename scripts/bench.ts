@@ -12,7 +12,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { sleep, systemClock } from "../src/shared/time.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import { TestInstallation } from "../test/support/installation.ts";
@@ -21,8 +20,9 @@ import { startFakeGateway } from "./bench/fake-gateway.ts";
 import { startFakeTerminal } from "./bench/fake-terminal.ts";
 import type { FloorPlan } from "./bench/floor.ts";
 import { Poster } from "./bench/poster.ts";
+import { misused, readArguments } from "./command-line.ts";
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: {
     payments: { type: "string", default: "1000" },
     // Before anything counts: the runtime compiles what runs often, and a kiosk runs for months.
@@ -37,9 +37,7 @@ const warmUp = Number(values["warm-up"]);
 const { line } = values;
 const counts = [payments, warmUp];
 if (!counts.every((n) => Number.isInteger(n) && n > 0) || (line !== "tcp" && line !== "pty")) {
-  const words = "[--payments N] [--warm-up N] [--simulators] [--line tcp|pty] [--markdown]";
-  process.stderr.write(`usage: npm run bench -- ${words}\n`);
-  process.exit(64);
+  misused();
 }
 const simulated = values.simulators || line === "pty";
 

@@ -6,10 +6,10 @@
  */
 import { cpSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { rolldown } from "rolldown";
 import { packageFiles } from "../src/shared/page-packages.ts";
 import { programEntries, projectRoot } from "../src/shared/version-files.ts";
+import { readArguments } from "./command-line.ts";
 
 /** They load machine code that is chosen by a path of their own. */
 export const nativePackages = ["@serialport/bindings-cpp", "@lydell/node-pty"];
@@ -109,7 +109,9 @@ function packageOf(id: string): string | undefined {
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { out: { type: "string", default: "dist/bundle" } } });
+  const { values } = readArguments({
+    options: { out: { type: "string", default: "dist/bundle" } },
+  });
   const out = resolve(projectRoot, values.out);
   const { files, bytes } = await makeBundle(out);
   process.stdout.write(`${basename(out)}: ${files} files, ${bytes} bytes of programs\n`);

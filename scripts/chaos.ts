@@ -1,23 +1,24 @@
 /**
  * The evidence that money is safe: simulated runs full of faults, real processes killed with -9,
  * power cuts at every moment of a recorded day.
- *   npm run chaos -- [--runs 2000] [--kills 100] [--sessions 3] [--seed 1] [--results FILE]
- *     [--markdown FILE]
+ *   npm run chaos -- [--runs 2000] [--kills 100] [--sessions 3] [--seed 1] [--houses 5]
+ *     [--results FILE] [--markdown FILE]
  * Prints a table of faults, runs, outcomes and violations; exits with 1 when a promise was broken.
  * With --results the kills of an interrupted run are not done again.
  */
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { parseArgs, promisify } from "node:util";
+import { promisify } from "node:util";
 import { systemClock } from "../src/shared/time.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import type { KillResult } from "../test/crash/crash-house.ts";
 import type { PowerCuts } from "../test/crash/power/power-cuts.ts";
 import { addRow, merge, newTally, type Tally } from "../test/simulation/tally.ts";
 import { UNASKED_SEEDS } from "../test/simulation/unasked/unasked-plan.ts";
+import { misused, readArguments } from "./command-line.ts";
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: {
     runs: { type: "string", default: "2000" },
     kills: { type: "string", default: "100" },
@@ -30,8 +31,7 @@ const { values } = parseArgs({
 });
 const [runs, kills, seed] = [values.runs, values.kills, values.seed].map(Number) as number[];
 if (![runs, kills, seed].every((number) => Number.isInteger(number) && Number(number) >= 0)) {
-  process.stderr.write("usage: npm run chaos -- [--runs N] [--kills K] [--seed S]\n");
-  process.exit(64);
+  misused();
 }
 
 const IMAGES_EACH = "10";

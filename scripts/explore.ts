@@ -6,7 +6,6 @@
  * the faults that the product once had, put back, each of which must be found. Exits with 1 when a
  * law was broken, a scope was cut short, or a fault was not found.
  */
-import { parseArgs } from "node:util";
 import { systemClock } from "../src/shared/time.ts";
 import { product } from "../test/explore/judges.ts";
 import { unknownRows } from "../test/explore/laws.ts";
@@ -16,8 +15,9 @@ import { storyOf } from "../test/explore/story.ts";
 import { unaskedScopes } from "../test/explore/unasked/unasked-scopes.ts";
 import { walkUnasked } from "../test/explore/unasked/unasked-walk.ts";
 import { type Walked, walk } from "../test/explore/walk.ts";
+import { readArguments } from "./command-line.ts";
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: {
     only: { type: "string", default: "" },
     "states-max": { type: "string", default: "2000000" },

@@ -4,10 +4,10 @@
  * `mosquitto_sub`:
  *   node scripts/fleet-crowd.ts [--kiosks 1000]
  */
-import { parseArgs } from "node:util";
+import { readArguments } from "./command-line.ts";
 import { crowdAtBroker } from "./herd/crowd.ts";
 
-const { values } = parseArgs({ options: { kiosks: { type: "string", default: "1000" } } });
+const { values } = readArguments({ options: { kiosks: { type: "string", default: "1000" } } });
 const mosquitto = "/usr/sbin/mosquitto";
 const kiosks = Number(values.kiosks);
 const counts = await crowdAtBroker({ mosquitto, kiosks, processes: 10, spread: 1 });

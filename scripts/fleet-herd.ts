@@ -4,10 +4,10 @@
  *   node scripts/fleet-herd.ts [--kiosks 1000] [--seeds 3] [--orders 2]
  * Prints the requests of the 15 minutes after the outage, and the fullest 60 s over their mean.
  */
-import { parseArgs } from "node:util";
+import { readArguments } from "./command-line.ts";
 import { brokerHerd, gatewayHerd, updateHerd } from "./herd/herds.ts";
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: {
     kiosks: { type: "string", default: "1000" },
     seeds: { type: "string", default: "3" },

@@ -6,8 +6,8 @@
  * that is not flat.
  */
 import { createHash } from "node:crypto";
-import { parseArgs } from "node:util";
 import { fuzzRun } from "../test/tp-manager/http/fuzz-run.ts";
+import { misused, readArguments } from "./command-line.ts";
 
 const MARKS = 8;
 /**
@@ -16,17 +16,14 @@ const MARKS = 8;
  */
 const GROWTH_MAX_BYTES = 1.5 * 1024 * 1024;
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: {
     requests: { type: "string", default: "100000" },
     seed: { type: "string", default: "1" },
   },
 });
 const requests = /^[1-9]\d{0,8}$/.test(values.requests) ? Number(values.requests) : 0;
-if (requests < MARKS) {
-  process.stderr.write("usage: npm run fuzz:api -- [--requests N] [--seed TEXT]\n");
-  process.exit(64);
-}
+if (requests < MARKS) misused();
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const megabytes = (bytes: number): string => (bytes / 1024 / 1024).toFixed(2);
 

@@ -11,7 +11,6 @@
  * our own, and at one that staff uses too, and prints how many orders are unknown.
  */
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { systemClock } from "../src/shared/time.ts";
 import { families } from "../test/knowledge/assumptions.ts";
 import { nameOf, type Scope, scopesOf } from "../test/knowledge/scope.ts";
@@ -19,8 +18,9 @@ import { simulateShop } from "../test/knowledge/shop.ts";
 import { pairOf } from "../test/knowledge/side-by-side.ts";
 import { completenessOf, type Walked, Walker } from "../test/knowledge/walker.ts";
 import { memoryFolder } from "../test/support/memory-folder.ts";
+import { readArguments } from "./command-line.ts";
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: {
     family: { type: "string" },
     assumption: { type: "string" },

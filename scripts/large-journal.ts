@@ -6,13 +6,13 @@
 import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import { parseArgs } from "node:util";
 import { Journal } from "../src/tp-manager/journal/journal.ts";
 import { TestInstallation } from "../test/support/installation.ts";
+import { misused, readArguments } from "./command-line.ts";
 
 type Row = Record<string, SQLInputValue>;
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readArguments({
   options: {
     orders: { type: "string", default: "1000000" },
     full: { type: "string", default: "200000" },
@@ -21,10 +21,7 @@ const { values, positionals } = parseArgs({
 });
 const [folder] = positionals;
 const [orders, full] = [Number(values.orders), Number(values.full)];
-if (folder === undefined || !(Number.isInteger(orders) && full >= 1 && full <= orders)) {
-  process.stderr.write("usage: node scripts/large-journal.ts FOLDER [--orders N] [--full N]\n");
-  process.exit(64);
-}
+if (folder === undefined || !(Number.isInteger(orders) && full >= 1 && full <= orders)) misused();
 const path = join(folder, "journal.db");
 mkdirSync(folder, { recursive: true });
 for (const ending of ["", "-wal", "-shm"]) rmSync(`${path}${ending}`, { force: true });

@@ -17,15 +17,16 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { parseArgs, promisify } from "node:util";
+import { promisify } from "node:util";
 import { systemClock } from "../src/shared/time.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import type { KillResult } from "../test/crash/crash-house.ts";
 import type { Mutation } from "../test/crash/mutation.ts";
 import { mutations } from "../test/crash/mutations.ts";
 import type { Tally } from "../test/simulation/tally.ts";
+import { readArguments } from "./command-line.ts";
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: {
     only: { type: "string", default: "" },
     chaos: { type: "boolean", default: false },

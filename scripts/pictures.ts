@@ -7,15 +7,15 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { chromium, type Page } from "playwright-core";
 import { terminalControl } from "../src/launcher/demo/demo-parts.ts";
 import { apiPassword, OPERATOR_LOGIN, readDemoSetup } from "../src/launcher/demo/demo-settings.ts";
 import { openRunDirectory } from "../src/shared/ipc/run-directory.ts";
 import { layTicket } from "../src/shared/kiosk-ticket.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
+import { readArguments } from "./command-line.ts";
 
-const { values } = parseArgs({ options: { data: { type: "string", default: "data/demo" } } });
+const { values } = readArguments({ options: { data: { type: "string", default: "data/demo" } } });
 const data = resolve(values.data);
 const setup = readDemoSetup(data);
 const terminal = terminalControl(data);

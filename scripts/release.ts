@@ -1,7 +1,7 @@
 /**
  * Builds the deliveries of a version from the lock file, on any one platform for all of them:
  *   npm run release -- --version X.Y.Z --trusted-root FILE [--update-url URL] [--out dist]
- *     [--platform linux-x64 ...]
+ *     [--platform linux-x64|linux-arm64|win-x64 ...]
  * The same input gives the same bytes: files are sorted, and dated with the last commit (or with
  * SOURCE_DATE_EPOCH, seconds since 1970). docs/design.md 9.7 describes the layout.
  */
@@ -20,11 +20,11 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { projectRoot } from "../src/shared/version-files.ts";
 import { supervisorMigrations } from "../src/supervisor/supervisor-schema.ts";
 import { migrations } from "../src/tp-manager/journal/migrations.ts";
 import { makeBundle, nativePackages } from "./bundle.ts";
+import { misused, readArguments } from "./command-line.ts";
 import { makeTarGz, makeZip } from "./release/archives.ts";
 import { copyPackage, licences, lockOf, partsList, withDependencies } from "./release/packages.ts";
 import { installFor, type Platform, type PlatformName, platforms } from "./release/platforms.ts";
@@ -32,7 +32,7 @@ import { installFor, type Platform, type PlatformName, platforms } from "./relea
 const MB = 1_000_000;
 const MS_PER_SECOND = 1_000;
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: {
     version: { type: "string" },
     "trusted-root": { type: "string" },
@@ -44,9 +44,9 @@ const { values } = parseArgs({
 const { version, "trusted-root": trustedRoot, "update-url": updateUrl = null } = values;
 const known = (name: string): name is PlatformName => name in platforms;
 const chosen = values.platform.filter(known);
-if (!version || !/^\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?$/.test(version) || !trustedRoot) usage();
-if (chosen.length < values.platform.length) usage();
-if (updateUrl !== null && !URL.canParse(updateUrl)) usage();
+if (!version || !/^\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?$/.test(version) || !trustedRoot) misused();
+if (chosen.length < values.platform.length) misused();
+if (updateUrl !== null && !URL.canParse(updateUrl)) misused();
 
 const out = resolve(projectRoot, values.out);
 const date = sourceDate();
@@ -58,14 +58,6 @@ try {
   for (const name of chosen) await release(name, bundle, packages);
 } finally {
   rmSync(work, { recursive: true, force: true });
-}
-
-function usage(): never {
-  process.stderr.write(
-    "usage: npm run release -- --version X.Y.Z --trusted-root FILE [--update-url URL]\n" +
-      `         [--out DIR] [--platform NAME ...]   of ${Object.keys(platforms).join(", ")}\n`,
-  );
-  process.exit(64);
 }
 
 function sourceDate(): Date {

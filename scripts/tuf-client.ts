@@ -4,18 +4,19 @@
  *   scripts/tuf-client --metadata-dir D --metadata-url U refresh
  *   scripts/tuf-client --metadata-dir D --metadata-url U download
  *     --target-name T (repeatable) --target-base-url B --target-dir P
- * Exit code 0 or 1. Trusted metadata lie in D under unversioned names.
+ * `--ca-file F` names the root certificates of U and B. Exit code 0 or 1; 64: a word that is no
+ * option. Trusted metadata lie in D under unversioned names.
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { systemClock } from "../src/shared/time.ts";
 import { MetadataStore } from "../src/update/metadata-store.ts";
 import { TufClient } from "../src/update/tuf-client.ts";
 import { WebSource } from "../src/update/web-source.ts";
+import { readArguments } from "./command-line.ts";
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readArguments({
   allowPositionals: true,
   options: {
     "metadata-dir": { type: "string" },

@@ -14,10 +14,9 @@
  *   npm run updates -- rotate-root DIR --new PUB... [--old PUB|ID...] [--threshold N]
  *   npm run updates -- verify DIR [--trusted-root FILE]
  */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { isoTime, systemClock } from "../src/shared/time.ts";
+import { misused, readArguments } from "./command-line.ts";
 import { makeKey, openKey, type SigningKey } from "./updates/keys.ts";
 import { passphraseOf } from "./updates/passphrase.ts";
 import { addRelease, setShare, withdraw } from "./updates/releases.ts";
@@ -27,7 +26,7 @@ import { verify } from "./updates/verify.ts";
 
 const many = { type: "string", multiple: true, default: [] as string[] } as const;
 const one = { type: "string" } as const;
-const { values, positionals } = parseArgs({
+const { values, positionals } = readArguments({
   allowPositionals: true,
   options: {
     ...{ root: many, targets: many, snapshot: many, timestamp: many, key: many },
@@ -107,7 +106,7 @@ async function add(repository: Repository): Promise<void> {
 
 async function run(command: string | undefined, words: readonly string[]): Promise<void> {
   const last = words.at(-1);
-  if (command === undefined || last === undefined) throw new Error(usage());
+  if (command === undefined || last === undefined) misused();
   if (command === "key") return tell(makeKey(last, await passphraseOf(last)));
   const repository = new Repository(last);
   switch (command) {
@@ -143,15 +142,8 @@ async function run(command: string | undefined, words: readonly string[]): Promi
       return await verify(repository, values["trusted-root"] ?? first, tell);
     }
     default:
-      throw new Error(usage());
+      misused();
   }
-}
-
-/** The comment at the beginning of this file. */
-function usage(): string {
-  const [, text = ""] =
-    /^\/\*\*\n(.*?)\n \*\//s.exec(readFileSync(import.meta.filename, "utf8")) ?? [];
-  return text.replaceAll(/^ \* ?/gm, "");
 }
 
 try {

@@ -3,10 +3,10 @@
  *   node test/crash/main.ts --kills N --seed S [--houses 4] [--results FILE] [--stop-at-first]
  * With a results file a run that was interrupted goes on where it was. The last line is JSON.
  */
-import { parseArgs } from "node:util";
+import { readArguments } from "../../scripts/command-line.ts";
 import { runKills } from "./kills.ts";
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: {
     kills: { type: "string", default: "40" },
     seed: { type: "string", default: "1" },

@@ -1,16 +1,16 @@
 /**
  * A share of the simulated runs, in a process of its own:
  *   node test/simulation/main.ts --from SEED --runs N [--every STEP] [--stop-at-first]
- *   node test/simulation/main.ts --seed SEED
+ *   node test/simulation/main.ts --seed SEED [--no-shrink]
  * The last line is JSON. A seed replays exactly.
  */
-import { parseArgs } from "node:util";
+import { readArguments } from "../../scripts/command-line.ts";
 import { planOf } from "./plan-of-seed.ts";
 import { run } from "./run.ts";
 import { shrink } from "./shrink.ts";
 import { addOutcome, newTally } from "./tally.ts";
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: {
     seed: { type: "string" },
     from: { type: "string", default: "1" },

@@ -5,12 +5,12 @@
  * the update. Half of the random cuts are in an update that ends well, half in one whose version
  * fails. The last line is JSON; null where programs cannot be recorded.
  */
-import { parseArgs } from "node:util";
+import { readArguments } from "../../scripts/command-line.ts";
 import { recordingLibrary } from "../crash/power/recorder.ts";
 import { Random } from "../simulation/random.ts";
 import { type CutCounts, stepMoments, UpdatePath } from "./path-cuts.ts";
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: {
     cuts: { type: "string", default: "500" },
     seed: { type: "string", default: "1" },

@@ -3,12 +3,12 @@
  *   node test/crash/power/main.ts [--sessions 1] [--images 10] [--seed 1]
  * The last line is JSON; null where programs cannot be recorded.
  */
-import { parseArgs } from "node:util";
+import { readArguments } from "../../../scripts/command-line.ts";
 import { cutEverywhere, type PowerCuts } from "./power-cuts.ts";
 import { recordSession } from "./recorded-session.ts";
 import { recordingLibrary } from "./recorder.ts";
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: {
     sessions: { type: "string", default: "1" },
     images: { type: "string", default: "10" },

@@ -1,0 +1,31 @@
+import { readFileSync } from "node:fs";
+import { type ParseArgsConfig, parseArgs } from "node:util";
+import { exitCodes } from "../src/shared/exit-codes.ts";
+
+/** The calls that the comment at the beginning of the program's file names. */
+function usage(): string {
+  const [comment = ""] = readFileSync(String(process.argv[1]), "utf8").split(" */", 1);
+  const calls = [...comment.matchAll(/^ \* {3}(.*)$/gm)].map(([, call]) => call);
+  return `usage: ${calls.join("\n       ")}\n`;
+}
+
+/** Ends the program: it cannot be called so. `because`: whole lines. */
+export function misused(because = ""): never {
+  process.stderr.write(because + usage());
+  process.exit(exitCodes.usage);
+}
+
+/** The words of the call, as `parseArgs` gives them; `--help` ends the program with its usage. */
+export function readArguments<const T extends ParseArgsConfig>(
+  config: T,
+): ReturnType<typeof parseArgs<T>> {
+  if (process.argv.includes("--help")) {
+    process.stdout.write(usage());
+    process.exit(exitCodes.ok);
+  }
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    return misused(`${(error as Error).message}\n`);
+  }
+}

@@ -1,0 +1,36 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { projectRoot } from "../../src/shared/version-files.ts";
+import { runToEnd } from "../support/own-processes.ts";
+
+const programs = globSync(["scripts/*.ts", "test/**/main.ts"], { cwd: projectRoot })
+  .map((path) => ({ path, text: readFileSync(join(projectRoot, path), "utf8") }))
+  .filter(({ text }) => /\b(parse|read)Arg(s|ument)/.test(text))
+  .filter(({ path }) => path !== "scripts/command-line.ts");
+
+/** What somebody sees who calls the program so. */
+async function called(path: string, word: string) {
+  return await runToEnd(process.execPath, [path, word], { cwd: projectRoot }).then(
+    (said) => ({ ...said, code: 0 }),
+    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+  );
+}
+
+describe("a program of the repository", () => {
+  test.each(programs)("$path tells how it is called", async ({ path, text }) => {
+    const [, call = ""] = /^ \* {3}(.*)$/m.exec(text) ?? [];
+    const said = await called(path, "--nothing");
+    expect(said).toMatchObject({ code: 64, stdout: "" });
+    expect(said.stderr).toMatch(/^Unknown option '--nothing'.*\nusage: /);
+    expect(said.stderr).toContain(`usage: ${call}\n`);
+    const [, ...usage] = said.stderr.split(/(?=^usage: )/m);
+    expect(await called(path, "--help")).toEqual({ code: 0, stdout: usage.join(""), stderr: "" });
+  });
+
+  test.each(programs)("$path explains each of its options", ({ text }) => {
+    const [comment = "", code = ""] = text.split(/ \*\/\n/, 2);
+    const options = [...code.matchAll(/^ +"?([a-z-]+)"?: \{ type: "(?:string|boolean)"/gm)];
+    expect(options.filter(([, name]) => !comment.includes(`--${name}`))).toEqual([]);
+  });
+});
