@@ -5,7 +5,7 @@ import type {
 } from "../../src/tp-manager/terminal/terminal.ts";
 import type { House } from "./payment-house.ts";
 import { report, timeOfDay } from "./reports.ts";
-import { lost } from "./scripted-terminal.ts";
+import { aborted, lost } from "./scripted-terminal.ts";
 
 /** A scripted terminal with a storage of its own: numbers, totals, and what it hides. */
 export class CountingTerminal {
@@ -53,7 +53,7 @@ export class CountingTerminal {
   }
 
   /** Payments are stored, and the terminal says that nothing was. */
-  hides(end: PaymentEnd = cancelled): void {
+  hides(end: PaymentEnd = aborted): void {
     this.#at.terminal.script = (order) => {
       this.#store(order.amountMinor);
       return Promise.resolve(end);
@@ -72,7 +72,7 @@ export class CountingTerminal {
   declines(): void {
     this.#at.terminal.script = () => {
       if (this.numbersDeclines) this.#next();
-      return Promise.resolve(cancelled);
+      return Promise.resolve(aborted);
     };
   }
 
@@ -138,10 +138,5 @@ export class CountingTerminal {
     return report({ amountMinor, ...numbers, localTime, currencyNumeric: this.currencyNumeric });
   }
 }
-
-const cancelled: PaymentEnd = {
-  ...{ end: "aborted", code: "6C", text: "aborted" },
-  ...{ reason: "cancelled", ticket: "" },
-};
 
 const text = (receipt: number): string => String(receipt).padStart(4, "0");

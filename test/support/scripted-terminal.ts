@@ -70,6 +70,15 @@ export function reversalReport({ amountMinor, receiptNumber }: ReversalOrder): T
 
 export const lost = (text: string): PaymentEnd => ({ end: "lost", code: "", text, ticket: "" });
 
+/** The terminal has ended the payment by its own word. */
+export const aborted = {
+  end: "aborted",
+  code: "6C",
+  text: "aborted",
+  reason: "cancelled",
+  ticket: "",
+} as const satisfies PaymentEnd;
+
 const ready: TerminalStatus = { cr: "0", card: "0", call: "0", periph: "0", detail: "ready" };
 
 /** A terminal driver that does what each test tells it, and counts what it was asked. */

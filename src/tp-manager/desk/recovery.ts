@@ -191,7 +191,8 @@ export class Recovery {
     const writer = new AttemptWriter(before, this.#parts);
     const { assumes = [] } = conclusion;
     const grounds = {
-      ...{ because: conclusion.because, observation: look },
+      because: conclusion.because,
+      observation: look,
       proof: { facts: [conclusion.because], assumes, rules: RULES_VERSION },
     };
     const { matcher } = this.#parts;
@@ -202,7 +203,9 @@ export class Recovery {
         const proof = this.#proofOf(before, report, { because, assumes });
         const isTwice = this.#hasShownAnother(before, report);
         writer.advance({
-          ...{ input: "proved-charged", report, observation: look },
+          input: "proved-charged",
+          report,
+          observation: look,
           because: `charged: ${proofInWords(proof)}`,
           proof: { ...proof, rules: RULES_VERSION },
         });

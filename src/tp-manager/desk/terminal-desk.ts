@@ -143,13 +143,15 @@ export class TerminalDesk {
     const { terminal, guard, proof } = this.#parts;
     const { closed, updating, current } = this.#turn;
     return obstaclesOf({
-      ...{ closed, updating, running: current !== undefined, terminal: terminal.state },
-      ...{ blockedBy: this.blockedBy, unmatchedAsked: this.unmatchedAsked },
-      ...{
-        changed: () => this.#gate.replaced !== undefined,
-        proof,
-        silence: this.#lastAnswer.silence,
-      },
+      closed,
+      updating,
+      running: current !== undefined,
+      terminal: terminal.state,
+      blockedBy: this.blockedBy,
+      unmatchedAsked: this.unmatchedAsked,
+      changed: () => this.#gate.replaced !== undefined,
+      proof,
+      silence: this.#lastAnswer.silence,
       storeDoubt: guard.open,
     });
   }

@@ -23,7 +23,9 @@ export const factTable = {
   "echoes-cancellations": { ...echoed, says: "gives our reference back with cancellations" },
   "echoes-register": { ...echoed, of: "echoes-register", says: "gives our register number back" },
   "stores-reversals": {
-    ...{ of: "stores-reversals", family: "asked", permits: true },
+    of: "stores-reversals",
+    family: "asked",
+    permits: true,
     says: "shows a completed reversal as its last transaction",
   },
 } as const satisfies Readonly<Record<string, FactRow>>;

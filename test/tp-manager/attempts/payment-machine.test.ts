@@ -6,13 +6,11 @@ import { advance, judgeReport } from "../../../src/tp-manager/attempts/payment-m
 import { referenceOf } from "../../../src/tp-manager/attempts/reference-policy.ts";
 import type { PaymentEnd, TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { baseline, declined, report } from "../../support/reports.ts";
+import { aborted } from "../../support/scripted-terminal.ts";
 
 const sent: AttemptState = { phase: "sent", last: null, goods: null };
 const order = { amountMinor: 999, currencyNumeric: "978" };
 const completed: PaymentEnd = { end: "completed", ticket: "" };
-const aborted = {
-  ...({ end: "aborted", code: "6C", text: "aborted", reason: "cancelled", ticket: "" } as const),
-} satisfies PaymentEnd;
 const lost: PaymentEnd = { end: "lost", code: "T4", text: "silence", ticket: "" };
 const refused: PaymentEnd = { end: "refused", code: "9C", text: "wait" };
 const notSent: PaymentEnd = { end: "not-sent", code: "", text: "no link" };

@@ -4,18 +4,14 @@ import { sleep } from "../../../src/shared/time.ts";
 import { driverFor, protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
 import type {
   LastTransaction,
-  PaymentEnd,
   TransactionReport,
 } from "../../../src/tp-manager/terminal/terminal.ts";
 import { setupText } from "../../shared/config/setup-text.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { baseline, declined, report } from "../../support/reports.ts";
-import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
+import { aborted, approves, disconnected, lost } from "../../support/scripted-terminal.ts";
 
 const none: LastTransaction = { kind: "none" };
-const aborted: PaymentEnd = {
-  ...{ end: "aborted", code: "6C", text: "aborted", reason: "cancelled", ticket: "" },
-};
 const bad = declined({ resultCode: "6C", resultText: "aborted", reason: "cancelled" });
 const stored = (told: TransactionReport): LastTransaction => ({
   kind: "transaction",

@@ -8,11 +8,8 @@ import type {
 import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { declined, identity, report } from "../../support/reports.ts";
-import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
+import { aborted, approves, disconnected, lost } from "../../support/scripted-terminal.ts";
 
-const aborted: PaymentEnd = {
-  ...{ end: "aborted", code: "6C", text: "aborted", reason: "cancelled", ticket: "" },
-};
 const completed: PaymentEnd = { end: "completed", ticket: "" };
 const bad = declined({ resultCode: "6C", resultText: "aborted", reason: "cancelled" });
 const second = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130015" });

@@ -1,12 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
 import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { report } from "../../support/reports.ts";
-import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
+import { aborted, approves, disconnected, lost } from "../../support/scripted-terminal.ts";
 
-const aborted: PaymentEnd = {
-  ...{ end: "aborted", code: "6C", text: "aborted", reason: "cancelled", ticket: "" },
-};
 const phase = (at: House, orderId = "A-1") => at.journal.attempts.latest(orderId)?.state.phase;
 
 /** Order A-1 was turned away by the terminal, and its repetition never left. */

@@ -6,11 +6,8 @@ import type {
 } from "../../../src/tp-manager/terminal/terminal.ts";
 import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { baseline, declined, identity, report } from "../../support/reports.ts";
-import { approves, lost } from "../../support/scripted-terminal.ts";
+import { aborted, approves, lost } from "../../support/scripted-terminal.ts";
 
-const aborted: PaymentEnd = {
-  ...{ end: "aborted", code: "6C", text: "aborted", reason: "cancelled", ticket: "" },
-};
 const late = report();
 const findings = (at: House): string[] =>
   at.journal.terminalLog.unmatched(9).map(({ finding }) => finding);

@@ -1,20 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type {
   LastTransaction,
-  PaymentEnd,
   TelecollectionEnd,
 } from "../../../src/tp-manager/terminal/terminal.ts";
 import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { baseline, declined, earlierReport, identity, report } from "../../support/reports.ts";
-import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
+import { aborted, approves, disconnected, lost } from "../../support/scripted-terminal.ts";
 
-const aborted: PaymentEnd = {
-  end: "aborted",
-  code: "6C",
-  text: "aborted",
-  reason: "cancelled",
-  ticket: "",
-};
 const told = report({ amountMinor: 1250, receiptNumber: "0042", traceNumber: "000077" });
 const stored = (one = told): LastTransaction => ({ kind: "transaction", report: one });
 

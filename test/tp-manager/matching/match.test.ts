@@ -3,18 +3,8 @@ import type { Source } from "../../../src/tp-manager/matching/answer.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, matcherFor } from "../../support/payment-house.ts";
 import { baseline, declined, identity, report } from "../../support/reports.ts";
-import { lost } from "../../support/scripted-terminal.ts";
-import {
-  aborted,
-  ends,
-  fresh,
-  HOUR_MS,
-  inWords,
-  notTold,
-  sells,
-  stored,
-  untimed,
-} from "./told-payments.ts";
+import { aborted, lost } from "../../support/scripted-terminal.ts";
+import { ends, fresh, HOUR_MS, inWords, notTold, sells, stored, untimed } from "./told-payments.ts";
 
 const inThatSecond = report({ receiptNumber: "0003", traceNumber: "000013" });
 

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, matcherFor } from "../../support/payment-house.ts";
 import { baseline, identity, report } from "../../support/reports.ts";
-import { lost } from "../../support/scripted-terminal.ts";
-import { aborted, ends, fresh, HOUR_MS, inWords, sells, stored, untimed } from "./told-payments.ts";
+import { aborted, lost } from "../../support/scripted-terminal.ts";
+import { ends, fresh, HOUR_MS, inWords, sells, stored, untimed } from "./told-payments.ts";
 
 const matcherOf = ({ journal, terminal, clock }: House, isShared = false) =>
   matcherFor(journal, terminal, clock, { isShared });

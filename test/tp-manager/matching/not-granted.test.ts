@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { Assumption } from "../../../src/tp-manager/matching/assumptions.ts";
 import { type House, house, matcherFor, pay, request } from "../../support/payment-house.ts";
 import { baseline, declined, identity } from "../../support/reports.ts";
-import { lost } from "../../support/scripted-terminal.ts";
-import { aborted, ends, fresh, inWords, stored } from "./told-payments.ts";
+import { aborted, lost } from "../../support/scripted-terminal.ts";
+import { ends, fresh, inWords, stored } from "./told-payments.ts";
 
 const without = (...off: Assumption[]): House => house(undefined, undefined, { off });
 const phaseOf = (at: House) => at.journal.attempts.latest("A")?.state.phase;

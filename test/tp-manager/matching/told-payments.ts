@@ -9,9 +9,6 @@ import { baseline, report } from "../../support/reports.ts";
 import type { PayScript } from "../../support/scripted-terminal.ts";
 
 export const HOUR_MS = 3_600_000;
-export const aborted = {
-  ...({ end: "aborted", code: "6C", text: "aborted", reason: "cancelled", ticket: "" } as const),
-} satisfies PaymentEnd;
 export const notTold: LastTransaction = { kind: "not-told", why: "it refuses" };
 export const untimed = { localDate: null, localTime: null } as const;
 /** A sale of now that nobody told yet. */
