@@ -6,23 +6,20 @@ import { attemptColumns, readAttempt } from "./attempt-columns.ts";
 import type { Row, Statement, Statements } from "./statements.ts";
 import { mayHaveClosed } from "./terminal-rows.ts";
 
-const sharing = (index: string, condition: string): string =>
-  `SELECT * FROM record INDEXED BY ${index} WHERE ${condition}`;
+const ofTrace = `SELECT * FROM record INDEXED BY record_trace
+  WHERE CAST(trace_number AS INTEGER) % 1000000 = ?1 AND trace_number IS NOT NULL`;
+
+/** By trace, by moment, and by the receipt number of records that have neither. */
+const sharing = (moment: string): string => `${ofTrace}
+  UNION ALL SELECT * FROM record INDEXED BY record_moment
+  WHERE local_time = ?2 AND local_date = ?3${moment}
+  UNION ALL SELECT * FROM record INDEXED BY record_receipt
+  WHERE CAST(receipt_number AS INTEGER) = ?4 AND trace_number IS NULL AND local_time IS NULL`;
 
 const texts = {
-  sameMoment: sharing("record_moment", "local_time = ? AND local_date = ?"),
-  sameMomentAlone: sharing(
-    "record_moment",
-    "local_time = ? AND local_date = ? AND coalesce(trace_number, '') = ''",
-  ),
-  sameTrace: sharing(
-    "record_trace",
-    "CAST(trace_number AS INTEGER) % 1000000 = ? AND trace_number IS NOT NULL",
-  ),
-  sameReceipt: sharing(
-    "record_receipt",
-    "CAST(receipt_number AS INTEGER) = ? AND trace_number IS NULL AND local_time IS NULL",
-  ),
+  sharingName: sharing(""),
+  sharingNumber: sharing(" AND coalesce(trace_number, '') = ''"),
+  sharingTrace: ofTrace,
   newest: "SELECT * FROM record WHERE id < ? ORDER BY id DESC LIMIT ?",
   closedSince: `SELECT 1 FROM telecollection INDEXED BY telecollection_closing_time
     WHERE started_at_ms >= ? AND ${mayHaveClosed} LIMIT 1`,
@@ -44,28 +41,27 @@ export class RecordRows implements RecordStore {
   }
 
   sharingName(record: NamedRecord, sinceMs: number): KnownRecord[] {
-    return this.#sharing(record, sinceMs, this.#sql.sameMoment);
+    return this.#sharing(record, sinceMs, this.#sql.sharingName);
   }
 
   sharingNumber(record: NamedRecord, sinceMs: number): KnownRecord[] {
-    const { sameMoment, sameMomentAlone } = this.#sql;
+    const { sharingName, sharingNumber } = this.#sql;
     // An empty trace says nothing, as none does.
-    return this.#sharing(record, sinceMs, record.traceNumber ? sameMomentAlone : sameMoment);
+    return this.#sharing(record, sinceMs, record.traceNumber ? sharingNumber : sharingName);
   }
 
-  #sharing(record: NamedRecord, sinceMs: number, ofMoment: Statement): KnownRecord[] {
+  #sharing(record: NamedRecord, sinceMs: number, statement: Statement): KnownRecord[] {
     const { localDate, localTime, traceNumber, receiptNumber } = record;
-    const rows: Row[] = [];
-    if (traceNumber !== null) rows.push(...this.#sql.sameTrace.all(lastDigits(traceNumber)));
-    if (localTime !== null) rows.push(...ofMoment.all(localTime, localDate));
-    if (receiptNumber !== null) rows.push(...this.#sql.sameReceipt.all(Number(receiptNumber)));
+    const trace = traceNumber === null ? null : lastDigits(traceNumber);
+    const receipt = receiptNumber === null ? null : Number(receiptNumber);
+    const rows = statement.all(trace, localTime, localDate, receipt);
     if (localTime === null) rows.push(...this.#since(sinceMs));
     const byId = new Map(rows.map((row) => [Number(row["id"]), row]));
     return [...byId.entries()].sort(([a], [b]) => a - b).map(([, row]) => knownRecordOf(row));
   }
 
   sharingTrace(trace: string): string[] {
-    const rows = this.#sql.sameTrace.all(lastDigits(trace)).map(knownRecordOf);
+    const rows = this.#sql.sharingTrace.all(lastDigits(trace)).map(knownRecordOf);
     return rows.flatMap(({ transactionId }) => transactionId ?? []);
   }
 

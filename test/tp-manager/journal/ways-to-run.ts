@@ -57,16 +57,15 @@ const acts: Record<string, Ways> = {
   ],
 };
 
-const ofMoment: Ways = (n) => [
-  [String(n / 2).padStart(6, "0"), "0101"],
-  ["999999", "0101"],
+const sharing: Ways = (n) => [
+  [n / 2, String(n / 2).padStart(6, "0"), "0101", n / 2],
+  [0, "999999", "0101", 0],
 ];
 
 const records: Record<string, Ways> = {
-  "records sameMoment": ofMoment,
-  "records sameMomentAlone": ofMoment,
-  "records sameTrace": (n) => [[n / 2], [0]],
-  "records sameReceipt": (n) => [[n / 2], [0]],
+  "records sharingName": sharing,
+  "records sharingNumber": sharing,
+  "records sharingTrace": (n) => [[n / 2], [0]],
   "records newest": (n) => [
     [noBound, 50],
     [n / 2, 50],
