@@ -35,7 +35,7 @@ export function settleByOperator(
   { orders, desk }: { readonly orders: Orders; readonly desk: Pick<TerminalDesk, "settle"> },
   { orderId, outcome, note, amountMinor }: SettlementWord,
 ): Promise<PaymentResult> {
-  const attempt = orders.latest(orderId);
+  const attempt = orders.toSettle(orderId);
   const found = findings[outcome];
   const { charged, settle } = rowOf(attempt);
   if (!settle.includes(found)) {
@@ -46,8 +46,8 @@ export function settleByOperator(
   }
   const report = reportOf(attempt, outcome === "charged" ? amountMinor : undefined);
   const amount = amountMinor === undefined ? {} : { amountMinor };
-  const settled = desk.settle(attempt, { outcome: found, report, note, ...amount });
-  return orders.result(settled, false, 0);
+  desk.settle(attempt, { outcome: found, report, note, ...amount });
+  return orders.result(orders.latest(orderId), false, 0);
 }
 
 /** undefined: no word fits, because the order is not in doubt. */

@@ -1,0 +1,94 @@
+import { describe, expect, test } from "vitest";
+import type { PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
+import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { declined, report } from "../../support/reports.ts";
+import { approves, lost } from "../../support/scripted-terminal.ts";
+import { doubtful, nameless, referenceAt, unasked } from "../../support/unasked-house.ts";
+
+const aborted: PaymentEnd = {
+  ...{ end: "aborted", code: "6C", text: "aborted", reason: "cancelled", ticket: "" },
+};
+const second = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130900" });
+const third = report({ receiptNumber: "0004", traceNumber: "000014" });
+
+/** A terminal that turns the order away, then sells it, then tells a sale of the first attempt. */
+async function turnedAway(): Promise<House> {
+  const at = house();
+  at.start();
+  at.terminal.script = () => Promise.resolve(aborted);
+  expect(outcome(await pay(at, request("A-1")))).toBe("Cancelled");
+  at.terminal.script = approves;
+  expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  await tellsLate(at, third);
+  return at;
+}
+
+/** The same; the command of the first attempt had told this very sale. */
+async function toldBefore(): Promise<House> {
+  const at = house();
+  at.start();
+  at.terminal.script = (_order, observer) => {
+    observer.report(report());
+    return Promise.resolve(lost("the line broke"));
+  };
+  expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+  await at.clock.advance(400_000);
+  at.terminal.script = (_order, observer) => {
+    observer.report(second);
+    return Promise.resolve({ end: "completed", ticket: "" });
+  };
+  expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  await tellsLate(at, report());
+  return at;
+}
+
+async function tellsLate(at: House, told: typeof third): Promise<void> {
+  at.terminal.stores(told);
+  at.terminal.tell({ type: "unmatched-report", report: told });
+  await at.clock.advance(30_000);
+}
+
+/** A terminal that cannot be asked: it tells its first result after the second attempt's. */
+async function toldByName(change = {}): Promise<House> {
+  const at = unasked();
+  await doubtful(at);
+  const reference = referenceAt(at);
+  at.told({ ...declined(), ...nameless, reference });
+  at.terminal.script = approves;
+  expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  at.told({ reference, ...change });
+  return at;
+}
+
+const phases = (at: House): unknown[] =>
+  at.journal.attempts.ofOrder("A-1").map(({ state }) => state.phase);
+
+/** All of the money of an attempt goes back at the gateway. */
+function refund(at: House, number: number): void {
+  const attempt = at.journal.attempts.ofOrder("A-1").find((one) => one.number === number);
+  if (!attempt) throw new Error("no such attempt");
+  const { transactionId, request: asked } = attempt;
+  const given = { transactionId, returnedMinor: asked.amountMinor };
+  at.journal.returns.noteReturns([given], at.clock.now());
+}
+
+async function answersOf(at: House): Promise<unknown[]> {
+  const { attempt } = await at.orders.lookUp("A-1");
+  return [at.orders.chargedOf("A-1"), attempt.number];
+}
+
+describe("a sale of an earlier attempt of an order that was sold since (docs/design.md 3.19)", () => {
+  test.each([
+    ["that its command had told", toldBefore, "charged", "yes"],
+    ["that carries its reference", toldByName, "charged", "yes"],
+    ["that can be its own", turnedAway, "in-doubt", "unknown"],
+    ["of another amount", () => toldByName({ amountMinor: 500 }), "in-doubt", "unknown"],
+  ])("%s outlives the return of the other one", async (_, course, phase, charged) => {
+    const at = await course();
+    expect(alarms(at)).toContain("order-charged-twice");
+    expect(await answersOf(at)).toEqual(["yes", 2]);
+    refund(at, 2);
+    expect(await answersOf(at)).toEqual([charged, 1]);
+    expect(phases(at)).toEqual([phase, "charged"]);
+  });
+});
