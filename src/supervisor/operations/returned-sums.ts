@@ -20,10 +20,15 @@ export function returnedOfOrder(transactionId: string, parts: HistoryParts): num
   return hasOrMayHaveOthers(transactionId, parts) ? 0 : returnedOfKnown(transaction, parts);
 }
 
-/** How much went back if the gateway has no other transactions than those it has named. */
+/**
+ * How much went back if the gateway has no other transactions than those it has named. Another sale
+ * of the order is returned for itself.
+ */
 export function returnedOfKnown(transaction: Transaction, parts: HistoryParts): number {
   const { operations } = parts;
-  const publicIds = operations.publicIdsOf(transaction.orderId);
+  const publicIds = operations
+    .publicIdsOf(transaction.orderId)
+    .filter((id) => operations.ownerOf(id)?.transactionId === transaction.transactionId);
   const sums = publicIds.map((publicId) => returnedOfCopy(publicId, transaction, parts));
   return sums.length === 0 ? 0 : Math.min(...sums);
 }

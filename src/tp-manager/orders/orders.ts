@@ -144,7 +144,7 @@ export class Orders {
     return attempt;
   }
 
-  /** What an operator's word is about: an attempt in doubt before the one that speaks. */
+  /** The attempt that an operator's word is about: one in doubt before the one that speaks. */
   toSettle(orderId: string): Attempt {
     const latest = this.latest(orderId);
     if (isInDoubt(latest.state)) return latest;

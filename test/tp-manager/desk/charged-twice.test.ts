@@ -77,18 +77,78 @@ async function answersOf(at: House): Promise<unknown[]> {
   return [at.orders.chargedOf("A-1"), attempt.number];
 }
 
-describe("a sale of an earlier attempt of an order that was sold since (docs/design.md 3.19)", () => {
-  test.each([
-    ["that its command had told", toldBefore, "charged", "yes"],
-    ["that carries its reference", toldByName, "charged", "yes"],
-    ["that can be its own", turnedAway, "in-doubt", "unknown"],
-    ["of another amount", () => toldByName({ amountMinor: 500 }), "in-doubt", "unknown"],
-  ])("%s outlives the return of the other one", async (_, course, phase, charged) => {
+const handed = (at: House): number => at.supervisor.stored.length;
+
+const courses = [
+  ["that its command had told", toldBefore, "charged", "yes"],
+  ["that carries its reference", toldByName, "charged", "yes"],
+  ["that can be its own", turnedAway, "in-doubt", "unknown"],
+  ["of another amount", () => toldByName({ amountMinor: 500 }), "in-doubt", "unknown"],
+] as const;
+
+describe("a late sale of an order that was sold again (docs/design.md 3.19)", () => {
+  test.each(courses)(
+    "%s outlives the return of the other one",
+    async (_, course, phase, charged) => {
+      const at = await course();
+      expect([alarms(at).includes("order-charged-twice"), handed(at)]).toEqual([
+        true,
+        phase === "charged" ? 2 : 1,
+      ]);
+      expect(await answersOf(at)).toEqual(["yes", 2]);
+      refund(at, 2);
+      expect(await answersOf(at)).toEqual([charged, 1]);
+      expect(phases(at)).toEqual([phase, "charged"]);
+      const again = pay(at, request("A-1"));
+      await at.clock.advance(400_000);
+      expect(outcome(await again)).toBe(charged === "yes" ? "Success" : "Unknown");
+      expect(at.terminal.paid).toHaveLength(2);
+    },
+  );
+
+  test.each(courses.slice(0, 2))("%s can go back first", async (_, course) => {
     const at = await course();
-    expect(alarms(at)).toContain("order-charged-twice");
+    refund(at, 1);
     expect(await answersOf(at)).toEqual(["yes", 2]);
     refund(at, 2);
-    expect(await answersOf(at)).toEqual([charged, 1]);
-    expect(phases(at)).toEqual([phase, "charged"]);
+    expect(await answersOf(at)).toEqual(["no", 2]);
+    await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "ORDER_REVERSED" });
+  });
+
+  test.each(
+    courses.slice(2).flatMap(([what, course]) => [
+      { what, course, outcome: "charged" as const, amountMinor: 999, sales: 2, left: "yes" },
+      { what, course, outcome: "not_charged" as const, sales: 1, left: "no" },
+    ]),
+  )("$what is settled by an operator, as $outcome", async ({ course, sales, left, ...rest }) => {
+    const at = await course();
+    const { what: note, ...word } = rest;
+    const { attempt } = await at.settle({ orderId: "A-1", note, ...word });
+    await at.clock.advance(0);
+    expect([attempt.number, handed(at)]).toEqual([2, sales]);
+    refund(at, 2);
+    expect(at.orders.chargedOf("A-1")).toBe(left);
+  });
+
+  test("told while the later attempt runs counts when that one is charged too", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    at.terminal.script = (order, observer) => {
+      at.told({ reference });
+      return approves(order, observer);
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect([phases(at), handed(at)]).toEqual([["charged", "charged"], 2]);
+    refund(at, 2);
+    expect(await answersOf(at)).toEqual(["yes", 1]);
+  });
+
+  test("is told when the other one is reversed, and then reversed as well", async () => {
+    const at = await toldBefore();
+    at.terminal.stores(second);
+    expect((await at.afterSale.reverse("A-1")).attempt).toMatchObject({ number: 1 });
+    expect([phases(at), at.orders.chargedOf("A-1")]).toEqual([["charged", "reversed"], "yes"]);
   });
 });
