@@ -26,9 +26,7 @@ export function returnedOfOrder(transactionId: string, parts: HistoryParts): num
  */
 export function returnedOfKnown(transaction: Transaction, parts: HistoryParts): number {
   const { operations } = parts;
-  const publicIds = operations
-    .publicIdsOf(transaction.orderId)
-    .filter((id) => operations.ownerOf(id)?.transactionId === transaction.transactionId);
+  const publicIds = operations.copiesOf(transaction.transactionId);
   const sums = publicIds.map((publicId) => returnedOfCopy(publicId, transaction, parts));
   return sums.length === 0 ? 0 : Math.min(...sums);
 }
@@ -37,7 +35,7 @@ export function returnedOfKnown(transaction: Transaction, parts: HistoryParts): 
  * The gateway may have made, or may still make, transactions of an order that are not known here.
  */
 export function hasOrMayHaveOthers(transactionId: string, { operations }: HistoryParts): boolean {
-  const known = operations.copiesOf(transactionId);
+  const known = operations.copiesOf(transactionId).length;
   return known < operations.copiesPossible(transactionId);
 }
 
