@@ -4,6 +4,7 @@ const own = ["test/scenario/matching/own-neighbours.test.ts"];
 const looks = ["test/scenario/matching/looks.test.ts"];
 const granted = ["test/tp-manager/matching/not-granted.test.ts"];
 const late = ["test/tp-manager/desk/late-results.test.ts"];
+const twice = ["test/tp-manager/desk/charged-twice.test.ts"];
 const neverGiven = ["rules", "A verdict whose assumption is off is never given"] as const;
 
 /** What a look shows of other orders, and what is taken for granted. */
@@ -47,15 +48,19 @@ export const lookMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the second sale of an order that a look has shown",
-    ["3.19", "when something was, the alarm is `order-charged-twice`"],
+    ["3.19", "when one of them is charged, or may be, the alarm is `order-charged-twice`"],
     looks,
     ["src/tp-manager/desk/recovery.ts", "if (isTwice) {", "if (isTwice && before.number === 0) {"],
   ),
   oneEdit(
     "the second attempt that can have made the sale itself",
-    ["3.19", "when something was, the alarm is `order-charged-twice`"],
+    ["3.19", "or one in doubt, can have made itself is no second charge"],
     looks,
-    ["src/tp-manager/matching/effects.ts", "&& !ids.has(transactionId)", ""],
+    [
+      "src/tp-manager/matching/effects.ts",
+      'if (fitting.some((attempt) => chargedOf(attempt) !== "no")) return [];',
+      "if (fitting.length === 0) return [];",
+    ],
   ),
   oneEdit(
     "the declined order beside the one in doubt",
@@ -63,11 +68,31 @@ export const lookMutations: readonly Mutation[] = [
     late,
     ["src/tp-manager/matching/one-way.ts", "orders.size === 1 &&", "orders.size > 0 &&"],
   ),
-  oneEdit("the kept approval that is not counted yet", ["3.25", "is told as unknown"], late, [
+  oneEdit("the approval that a former version has kept", ["3.25", "has kept beside its"], late, [
     "src/tp-manager/desk/late-results.ts",
-    "this.#uncounted !== undefined && number",
-    "number < 0 && number",
+    "if (first) this.#askPerson(",
+    "if (first?.good === false) this.#askPerson(",
   ]),
+  oneEdit(
+    "the attempt in doubt behind the charged one",
+    ["3.19", "An operator's word is about the attempt in doubt"],
+    twice,
+    [
+      "src/tp-manager/orders/orders.ts",
+      "return all.findLast(({ state }) => isInDoubt(state)) ?? latest;",
+      "return all.length > 0 ? latest : latest;",
+    ],
+  ),
+  oneEdit(
+    "the other charge, when one of an order is reversed",
+    ["3.19", "the answer to the reversal of one tells the other"],
+    twice,
+    [
+      "src/tp-manager/orders/after-sale.ts",
+      'chargedOf(spoken) === "no" ? end : spoken',
+      'chargedOf(spoken) === "no" ? spoken : end',
+    ],
+  ),
   oneEdit(
     "the orders near a sale of a terminal that was never seen",
     ["rules", "Orders that fit but for one fact are near: an alarm names them"],

@@ -356,14 +356,18 @@ export const matchingMutations: readonly Mutation[] = [
     [candidates, "told === false && isNear && isStoredSince(attempt, record)", "told === false"],
   ),
   oneEdit(
-    "the later attempt whose money went back",
-    ["3.19", "or its money went back"],
-    ["test/tp-manager/desk/late-repeats.test.ts"],
-    [effects, 'chargedOf(latest) === "no";', "isNotCharged(latest.state);"],
+    "the charge of an attempt behind which another was charged",
+    ["3.19", "late whatever became of the others of its order"],
+    ["test/tp-manager/desk/charged-twice.test.ts"],
+    [
+      effects,
+      'if (answer.answer === "one") {',
+      'if (answer.answer === "one" && answer.candidate.attempt.number === 0) {',
+    ],
   ),
   oneEdit(
     "the earlier attempt that stands behind one whose money went back",
-    ["3.19", "or its money went back"],
+    ["3.19", "or their money went back"],
     ["test/tp-manager/desk/late-repeats.test.ts"],
     [
       "src/tp-manager/journal/attempt-rows.ts",
@@ -383,18 +387,18 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the later attempt that charged the order",
-    ["3.19", "when something was, the alarm is `order-charged-twice`"],
+    ["3.19", "when one of them is charged, or may be, the alarm is `order-charged-twice`"],
     ["test/tp-manager/desk/late-repeats.test.ts"],
-    [
-      effects,
-      'if (isInVain(attempt, orders)) return [{ effect: "charge"',
-      'if (attempt.state) return [{ effect: "charge"',
-    ],
+    ["src/tp-manager/desk/corrections.ts", "if (!other) return;", "if (other) return;"],
   ),
   oneEdit(
     "the orders of several that were told as not charged",
     ["rules", "each order that was told as not charged and fits is unknown"],
     [late],
-    [effects, "const byOrder = Map.groupBy(told,", "const byOrder = Map.groupBy(told.slice(1),"],
+    [
+      effects,
+      "const byOrder = Map.groupBy(attempts,",
+      "const byOrder = Map.groupBy(attempts.slice(1),",
+    ],
   ),
 ];

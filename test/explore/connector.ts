@@ -295,10 +295,15 @@ export class Connector {
         finding = "known";
         this.#advance(world, index, { input: "found-charged", report, because });
         alarm(world, "charged-late");
-      } else if (effect.effect === "doubt") {
+      } else {
         this.#advance(world, index, { input: "found-doubtful", report, because });
         alarm(world, "payment-unknown");
-      } else alarm(world, "order-charged-twice");
+      }
+      const { order } = attemptOf(world, index);
+      const isTwice = world.disk.attempts.some(
+        (other, at) => at !== index && other.order === order && other.state.phase !== "not-charged",
+      );
+      if (isTwice) alarm(world, "order-charged-twice");
     }
     world.disk.unmatched[id] = { ...unmatched, finding };
     if (finding === "held") alarm(world, "sale-without-order");

@@ -75,8 +75,7 @@ export class Evidence {
 
   /** What follows when the terminal keeps an unmatched transaction. */
   effectsOf(world: World, unmatched: number): Effect[] {
-    const { journal } = this.#of(world);
-    return this.#judges.effectsOf(this.#whose(world, unmatched), journal);
+    return this.#judges.effectsOf(this.#whose(world, unmatched));
   }
 
   #whose(world: World, index: number): Answer {

@@ -72,10 +72,10 @@ export class OperationStore {
     ).map((row) => String(row["transaction_public_id"]));
   }
 
-  /** How many transactions the gateway is known to have made of one of ours. */
-  copiesOf(transactionId: string): number {
-    const sql = `SELECT count(*) AS copies FROM gateway_ids WHERE transaction_id = ?`;
-    return Number(this.#get(sql, transactionId)?.["copies"]);
+  /** The transactions that the gateway is known to have made of one of ours. */
+  copiesOf(transactionId: string): string[] {
+    const sql = `SELECT transaction_public_id FROM gateway_ids WHERE transaction_id = ?`;
+    return this.#all(sql, transactionId).map((row) => String(row["transaction_public_id"]));
   }
 
   /**
@@ -85,7 +85,7 @@ export class OperationStore {
    */
   copiesPossible(transactionId: string): number {
     const settled = `SELECT 1 FROM copies_settled WHERE transaction_id = ?`;
-    if (this.#get(settled, transactionId)) return this.copiesOf(transactionId);
+    if (this.#get(settled, transactionId)) return this.copiesOf(transactionId).length;
     const row = this.#get(
       `SELECT state, max(ambiguous, (SELECT count(*) FROM attempts AS every
            WHERE every.transaction_id = outbox.transaction_id AND every.ambiguous = 1)) AS lost,

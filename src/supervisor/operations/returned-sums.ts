@@ -20,10 +20,13 @@ export function returnedOfOrder(transactionId: string, parts: HistoryParts): num
   return hasOrMayHaveOthers(transactionId, parts) ? 0 : returnedOfKnown(transaction, parts);
 }
 
-/** How much went back if the gateway has no other transactions than those it has named. */
+/**
+ * How much went back if the gateway has no other transactions than those it has named. Another sale
+ * of the order is returned for itself.
+ */
 export function returnedOfKnown(transaction: Transaction, parts: HistoryParts): number {
   const { operations } = parts;
-  const publicIds = operations.publicIdsOf(transaction.orderId);
+  const publicIds = operations.copiesOf(transaction.transactionId);
   const sums = publicIds.map((publicId) => returnedOfCopy(publicId, transaction, parts));
   return sums.length === 0 ? 0 : Math.min(...sums);
 }
@@ -32,7 +35,7 @@ export function returnedOfKnown(transaction: Transaction, parts: HistoryParts): 
  * The gateway may have made, or may still make, transactions of an order that are not known here.
  */
 export function hasOrMayHaveOthers(transactionId: string, { operations }: HistoryParts): boolean {
-  const known = operations.copiesOf(transactionId);
+  const known = operations.copiesOf(transactionId).length;
   return known < operations.copiesPossible(transactionId);
 }
 

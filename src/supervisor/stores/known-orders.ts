@@ -69,8 +69,8 @@ export class KnownOrders {
     const parsed = transactionSchema.safeParse(read);
     if (!parsed.success) return [];
     const { history } = this.#parts;
-    const { transactionId, orderId } = parsed.data;
-    const ids = history.operations.publicIdsOf(orderId);
+    const { transactionId } = parsed.data;
+    const ids = history.operations.copiesOf(transactionId);
     const [open] = ids.flatMap((id) => history.operations.openOf(id) ?? []);
     return [
       {

@@ -2,6 +2,7 @@ import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import { lostSince } from "../attempts/next-command.ts";
 import { type Attempt, isCharged, type Judgement } from "../attempts/payment.ts";
+import { chargedOf } from "../attempts/phase-table.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
 import { type Answer, type Proof, proofInWords, RULES_VERSION } from "../matching/answer.ts";
 import { sameTerminal } from "../matching/comparison.ts";
@@ -24,23 +25,18 @@ export class Corrections {
   /** The terminal keeps the record. Returns the order that is charged with it now, if one is. */
   apply(answer: Answer, report: TransactionReport): string | undefined {
     let charged: string | undefined;
-    for (const { attempt, ...effect } of effectsOf(answer, this.#parts.attempts)) {
-      const { number, request } = attempt;
-      const { orderId } = request;
+    for (const { attempt, ...effect } of effectsOf(answer)) {
       if (effect.effect === "charge") {
         const { proof } = effect;
         const because = `charged: ${proofInWords(proof)}`;
         const found = { report, because, proof: { ...proof, rules: RULES_VERSION } };
         const how = "the terminal kept a sale that it reported after it had ended the payment";
         chargeLate(attempt, found, how, this.#parts);
-        charged = orderId;
-      } else if (effect.effect === "doubt") {
+        charged = attempt.request.orderId;
+      } else {
         const { because } = effect;
         const says = `holds a sale that can be this order's (${because})`;
         doubtLate(attempt, { report, because }, says, this.#parts);
-      } else {
-        const which = `attempt ${number} of order ${orderId}, which was tried again meanwhile`;
-        tellTwice(attempt, `the terminal holds a sale that can be ${which}`, this.#parts);
       }
     }
     return charged;
@@ -121,17 +117,31 @@ export function chargeLate(attempt: Attempt, found: LateSale, how: string, parts
     `${how}; the order had been answered as not charged and is charged: see that the customer ` +
     "gets the goods, or give the money back";
   writer.log("error", { alarm: "charged-late" }, words);
+  tellIfTwice(attempt, parts);
   parts.settled();
 }
 
-/** An order that was told as not charged is unknown until a person settles it. */
+/** An attempt that was told as not charged is unknown until a person settles it. */
 export function doubtLate(attempt: Attempt, found: LateSale, says: string, parts: DeskTools): void {
   const writer = new AttemptWriter(attempt, parts);
   writer.advance({ input: "found-doubtful", ...found });
   const words =
-    `order ${attempt.request.orderId} is unknown now: it had been answered as not charged, and ` +
+    `attempt ${attempt.number} of order ${attempt.request.orderId} is unknown now: it had been ` +
+    "answered as not charged, and " +
     `the terminal ${says}: compare, and settle it`;
   writer.log("error", { alarm: PAYMENT_UNKNOWN }, words);
+  tellIfTwice(attempt, parts);
+}
+
+/** Another attempt of the order is charged, or may be. */
+export function tellIfTwice({ transactionId, ...attempt }: Attempt, parts: DeskTools): void {
+  const others = parts.attempts.ofOrder(attempt.request.orderId);
+  const other = others.find(
+    (one) => one.transactionId !== transactionId && chargedOf(one) !== "no",
+  );
+  if (!other) return;
+  const words = `attempts ${attempt.number} and ${other.number} of one order have a sale, or can`;
+  tellTwice({ transactionId, ...attempt }, words, parts);
 }
 
 /** Nothing is decided: a person looks for a second charge of the order. */

@@ -30,7 +30,7 @@ interface CommandParts extends DeskTools {
   readonly recovery: Pick<Recovery, "recover" | "doubted" | "learn">;
   /** A look at what the terminal has stored, which a sale hides. */
   readonly seen: (now: Baseline) => void;
-  readonly lateResults: Pick<LateResults, "caughtUp" | "spokenFor">;
+  readonly lateResults: Pick<LateResults, "spokenFor">;
   readonly oneWay: Pick<OneWay, "isOf" | "shown" | "learn">;
   readonly reconciler: Pick<Reconciler, "sold">;
 }
@@ -73,7 +73,7 @@ export class FinancialCommands {
         return baseline;
       },
       run: async (_terminal, baseline, held) => {
-        const begun = lateResults.caughtUp(() => payment.begin(baseline));
+        const begun = payment.begin(baseline);
         const { transactionId, number } = begun;
         const about = { transactionId, orderId, attempt: number };
         const unwritten: UnwrittenStep[] = [];
@@ -87,7 +87,7 @@ export class FinancialCommands {
         log.info(about, `payment ended: ${end.state.phase}`);
         return lateResults.spokenFor(end);
       },
-      refused: (why) => lateResults.caughtUp(() => payment.refused(why)),
+      refused: payment.refused,
     });
     return ended.then((attempt) => this.#borneOut(attempt));
   }

@@ -1,5 +1,4 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import type { Timer } from "../../shared/time.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { storage } from "../attempts/failures.ts";
 import {
@@ -10,11 +9,11 @@ import {
   type Judgement,
 } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
-import { chargedOf, isInDoubt } from "../attempts/phase-table.ts";
+import { isInDoubt } from "../attempts/phase-table.ts";
 import { isReference, referenceOf } from "../attempts/reference-policy.ts";
-import type { SettledUnmatched } from "../attempts/terminal-log.ts";
 import { type Answer, proofInWords } from "../matching/answer.ts";
 import { finalOf } from "../matching/assumptions.ts";
+import { effectsOf } from "../matching/effects.ts";
 import { isSameWord } from "../matching/one-way.ts";
 import type {
   Terminal,
@@ -22,7 +21,7 @@ import type {
   ToldResult,
   TransactionReport,
 } from "../terminal/terminal.ts";
-import { chargeLate, doubtLate, tellTwice } from "./corrections.ts";
+import { chargeLate, doubtLate, tellIfTwice } from "./corrections.ts";
 import type { DeskTools } from "./desk-parts.ts";
 import type { Inquiries } from "./inquiries.ts";
 import type { OneWay } from "./one-way.ts";
@@ -34,8 +33,6 @@ interface LateParts extends DeskTools {
   readonly oneWay: Pick<OneWay, "late" | "named" | "learn">;
   readonly inquiries: Pick<Inquiries, "reconsider">;
 }
-
-const COUNT_AGAIN_MS = 1_000;
 
 /** The consequence of an attempt's result that comes behind its end. */
 type Follow =
@@ -67,9 +64,6 @@ const followTable: Readonly<Record<"paid" | "denied", Readonly<Record<Judgement,
  */
 export class LateResults {
   readonly #parts: LateParts;
-  /** Until kept approvals are looked through again, after the journal had failed. */
-  #uncounted: Timer | undefined;
-  #isClosed = false;
 
   constructor(parts: LateParts) {
     this.#parts = parts;
@@ -119,31 +113,25 @@ export class LateResults {
     const input = { input: "told-late", report, judgement, wasStored: true, because } as const;
     const after = writer.advance(input);
     if (isCharged(after.state)) this.#parts.settled();
-    this.wasInVain(after);
     return after;
   }
 
-  /** At start: what a former process had kept, and did not live to make count. */
-  begin(): void {
-    const { attempts, terminalLog, oneWay } = this.#parts;
-    const kept = new Set(terminalLog.heldReferences().filter(isReference));
-    for (const { request } of oneWay.named(kept)) {
-      const latest = attempts.latest(request.orderId);
-      if (latest) this.wasInVain(latest);
-    }
-  }
-
   /**
-   * When an attempt has charged nothing, an approval of an earlier attempt of its order counts that
-   * was kept while this one was open; where a person's word ended this one, or the approval was
-   * marked as seen, the person decides anew. Throws when the journal fails, and tries again then.
+   * At start: approvals that a former version has kept beside the attempt that they name. A person
+   * may have seen to them since, and decides.
    */
-  wasInVain(attempt: Attempt): void {
-    try {
-      this.#countKept(attempt);
-    } catch (error) {
-      this.#countLater();
-      throw error;
+  begin(): void {
+    const { terminalLog, oneWay, clock } = this.#parts;
+    const kept = new Set(terminalLog.heldReferences().filter(isReference));
+    for (const attempt of oneWay.named(kept)) {
+      if (!isNotCharged(attempt.state)) continue;
+      const because = "it was kept beside the order";
+      const rows = terminalLog.heldAs(referenceOf(attempt.transactionId));
+      const [first] = rows;
+      if (first) this.#askPerson(attempt, first.report, because);
+      for (const { id } of rows) {
+        if (id !== null) terminalLog.endUnmatched(id, clock.now(), "known", because);
+      }
     }
   }
 
@@ -153,78 +141,7 @@ export class LateResults {
     if (!terminal.takeLateResults) return end;
     terminal.endWritten?.();
     if (!isNotCharged(end.state)) return end;
-    return storage(() => {
-      this.wasInVain(end);
-      return attempts.latest(end.request.orderId) ?? end;
-    }, "unknown");
-  }
-
-  /** Does what failed in {@link wasInVain}, then `next`. STORAGE_FAILED when it fails again. */
-  caughtUp<T>(next: () => T): T {
-    if (this.#uncounted) storage(() => this.begin(), "unknown");
-    return next();
-  }
-
-  /** A kept approval may charge the order of this attempt: {@link wasInVain} has failed. */
-  mayCount({ number }: Attempt): boolean {
-    return this.#uncounted !== undefined && number > 1;
-  }
-
-  /** Nothing is tried again. */
-  close(): void {
-    this.#isClosed = true;
-    this.#uncounted?.clear();
-  }
-
-  #countLater(): void {
-    const { clock, log } = this.#parts;
-    if (this.#isClosed) return;
-    this.#uncounted ??= clock.startTimer("kept approvals", COUNT_AGAIN_MS, () => {
-      this.#uncounted = undefined;
-      try {
-        this.begin();
-      } catch (error) {
-        if (error instanceof BrokenInvariant) throw error;
-        log.error({ err: error, alarm: "journal" }, "the journal did not take a kept approval");
-        this.#countLater();
-      }
-    });
-  }
-
-  #countKept({ state, number, request: { orderId } }: Attempt): void {
-    if (!isNotCharged(state) || number < 2) return;
-    const { attempts, terminalLog, clock } = this.#parts;
-    const isSpokenFor = (): boolean => {
-      const latest = attempts.latest(orderId);
-      return latest !== undefined && chargedOf(latest) !== "no";
-    };
-    const because = "no later attempt of its order was charged";
-    for (const { report, seenAtMs, ofIts, others } of this.#kept(orderId)) {
-      if (isSpokenFor()) continue;
-      const words = [state, ofIts.state].map((of) => isNotCharged(of) && of.settled);
-      const hasWord = words.some(Boolean) || seenAtMs !== null;
-      if (hasWord && isNotCharged(ofIts.state)) this.#askPerson(ofIts, report, because);
-      else if (!this.#belongs(ofIts, report, because)) continue;
-      for (const { id, report: again } of others) {
-        if (id === null || !isSameWord(report, again)) continue;
-        terminalLog.endUnmatched(id, clock.now(), "known", because);
-      }
-    }
-  }
-
-  /** Kept results that carry the reference of an attempt of the order, the oldest first. */
-  #kept(orderId: string) {
-    const { attempts, terminalLog } = this.#parts;
-    // Nothing of the archive changes, and what was never sent has no result.
-    const sent = attempts.ofOrder(orderId).filter(({ baseline }) => baseline !== null);
-    return sent
-      .flatMap((ofIts) => {
-        const others: readonly SettledUnmatched[] = terminalLog.heldAs(
-          referenceOf(ofIts.transactionId),
-        );
-        return others.map((kept) => ({ ...kept, ofIts, others }));
-      })
-      .sort((a, b) => (a.id ?? 0) - (b.id ?? 0));
+    return storage(() => attempts.latest(end.request.orderId) ?? end, "unknown");
   }
 
   /** false: nothing was made of it, and it is no order's. */
@@ -250,11 +167,9 @@ export class LateResults {
         this.#contradicted(attempt, report, judgement);
         return true;
       case "charged-late":
-        if (this.#wasTriedAgain(attempt)) return false;
         chargeLate(attempt, { report, because }, "the terminal told a sale late", this.#parts);
         return true;
       case "doubted":
-        if (this.#wasTriedAgain(attempt)) return false;
         this.#doubtAgain(attempt, report, because);
         return true;
     }
@@ -269,7 +184,6 @@ export class LateResults {
     const { inquiries, settled } = this.#parts;
     const writer = new AttemptWriter(attempt, this.#parts);
     const after = writer.advance({ input: "told-late", report, judgement, because });
-    this.wasInVain(after);
     if (judgement === "disagrees") tellMismatch(writer, report, "it cannot be refused");
     writer.log("warn", { judgement }, `the terminal told the result late: ${after.state.phase}`);
     inquiries.reconsider();
@@ -285,22 +199,13 @@ export class LateResults {
     writer.log("error", { alarm: "report-mismatch" }, words);
   }
 
-  /** Whether the order was tried again since, and not in vain: that attempt speaks for it then. */
-  #wasTriedAgain(attempt: Attempt): boolean {
-    const latest = this.#parts.attempts.latest(attempt.request.orderId);
-    if (!latest || chargedOf(latest) === "no") return false;
-    const words =
-      "the terminal told a sale of an earlier attempt, and its order was tried again since";
-    tellTwice(attempt, words, this.#parts);
-    return true;
-  }
-
   /** An approval of something else than was asked. */
   #doubtAgain(attempt: Attempt, report: TransactionReport, because: string): void {
     const writer = new AttemptWriter(attempt, this.#parts);
     writer.advance({ input: "found-doubtful", report, judgement: "disagrees", because });
     this.#parts.inquiries.reconsider();
     tellMismatch(writer, report, "the order had been answered as not charged");
+    tellIfTwice(attempt, this.#parts);
   }
 
   /** Unknown until a person settles it, or an approval names it that none did before. */
@@ -315,10 +220,9 @@ export class LateResults {
     const { good, resultCode, amountMinor } = report;
     const told = { good, resultCode, amountMinor };
     const { identity } = terminal.state;
-    const { candidates = [], because = "" } = answer.answer === "many" ? answer : {};
-    for (const { attempt } of good ? candidates : []) {
-      const isDenied = isNotCharged(attempt.state) && !this.#wasTriedAgain(attempt);
-      if (isDenied) this.#askPerson(attempt, report, because);
+    const because = answer.answer === "many" ? answer.because : "";
+    for (const { attempt } of good ? effectsOf(answer) : []) {
+      this.#askPerson(attempt, report, because);
     }
     // A refusal too: told again it says nothing of a later order.
     const [newest] = terminalLog.unmatched(1);

@@ -134,7 +134,6 @@ export class TerminalDesk {
         );
     }
     await free;
-    this.#lateResults.close();
     await this.#inquiries.close();
   }
 
@@ -199,11 +198,6 @@ export class TerminalDesk {
    */
   lateReport(orderId: string): Promise<void> | undefined {
     return this.#unmatched.lateReport(orderId);
-  }
-
-  /** See {@link LateResults.mayCount}. */
-  mayCount(attempt: Attempt): boolean {
-    return this.#lateResults.mayCount(attempt);
   }
 
   /** Asks the terminal about an attempt in doubt. Never rejects; see {@link Recovery.recover}. */

@@ -47,7 +47,9 @@ export class AfterSale {
     if (isCharged(end.state)) {
       throw new AppError("REVERSAL_REFUSED", "The terminal did not reverse the sale.");
     }
-    return orders.result(end, false);
+    // Another attempt of the order can be charged too (docs/design.md 3.19).
+    const spoken = orders.latest(orderId);
+    return orders.result(chargedOf(spoken) === "no" ? end : spoken, false);
   }
 
   /**

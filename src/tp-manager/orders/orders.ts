@@ -144,6 +144,14 @@ export class Orders {
     return attempt;
   }
 
+  /** The attempt that an operator's word is about: one in doubt before the one that speaks. */
+  toSettle(orderId: string): Attempt {
+    const latest = this.latest(orderId);
+    if (isInDoubt(latest.state)) return latest;
+    const all = reading(() => this.#parts.attempts.ofOrder(orderId));
+    return all.findLast(({ state }) => isInDoubt(state)) ?? latest;
+  }
+
   /**
    * Whether an order is charged; undefined when it was never asked for. An order that is being paid
    * is not known, whatever an earlier attempt came to; nor is any while the journal cannot be read,
@@ -165,17 +173,13 @@ export class Orders {
   /**
    * Why an order that is recorded as not charged may be charged all the same: its charge followed
    * on the word of a journal that was put back since, or the terminal is being asked about a sale
-   * that can be the order's, or an approval that was kept is not counted yet (docs/design.md 3.17,
-   * 3.19, 3.25).
+   * that can be the order's (docs/design.md 3.17, 3.19).
    */
   #unsureOf(attempt: Attempt): AppError | undefined {
     const { state, transactionId, request } = attempt;
     const { orderId } = request;
     if (!isNotCharged(state)) return undefined;
     const charged = "unknown";
-    if (this.#parts.desk.mayCount(attempt)) {
-      return new AppError("STORAGE_FAILED", undefined, { charged });
-    }
     if (this.#parts.guard.mayLackNewer(transactionId)) {
       return new AppError("STORES_DISAGREE", undefined, { charged });
     }

@@ -35,7 +35,7 @@ export function settleByOperator(
   { orders, desk }: { readonly orders: Orders; readonly desk: Pick<TerminalDesk, "settle"> },
   { orderId, outcome, note, amountMinor }: SettlementWord,
 ): Promise<PaymentResult> {
-  const attempt = orders.latest(orderId);
+  const attempt = orders.toSettle(orderId);
   const found = findings[outcome];
   const { charged, settle } = rowOf(attempt);
   if (!settle.includes(found)) {
@@ -44,10 +44,10 @@ export function settleByOperator(
   if (outcome !== "charged" && amountMinor !== undefined) {
     throw wrongAmount("is only told with the outcome charged");
   }
-  const report = reportOf(attempt, outcome === "charged" ? amountMinor : undefined);
+  const report = reportOf(attempt, outcome, amountMinor);
   const amount = amountMinor === undefined ? {} : { amountMinor };
-  const settled = desk.settle(attempt, { outcome: found, report, note, ...amount });
-  return orders.result(settled, false, 0);
+  desk.settle(attempt, { outcome: found, report, note, ...amount });
+  return orders.result(orders.latest(orderId), false, 0);
 }
 
 /** undefined: no word fits, because the order is not in doubt. */
@@ -58,8 +58,11 @@ function fittingWords(settle: readonly Settled[]): string | undefined {
 }
 
 /** The report that a settled attempt is recorded with. Throws for an amount that cannot be. */
-function reportOf(attempt: Attempt, amountMinor: number | undefined): TransactionReport {
-  const { state, request } = attempt;
+function reportOf(
+  { state, request }: Attempt,
+  outcome: Settlement,
+  amountMinor: number | undefined,
+): TransactionReport {
   if ("sale" in state) {
     const { report } = state.sale;
     if (amountMinor !== undefined && amountMinor !== report.amountMinor) {
@@ -67,6 +70,8 @@ function reportOf(attempt: Attempt, amountMinor: number | undefined): Transactio
     }
     return ("last" in state ? state.last?.report : undefined) ?? report;
   }
+  // Whatever may have been charged, nothing was.
+  if (outcome !== "charged") return bareReport(request.currency, null);
   const doubt = "settled" in state ? state.settled?.doubt : state;
   const evidence = doubt && "last" in doubt ? doubt : { last: null, goods: null };
   return chargedReport(evidence, request, amountMinor);

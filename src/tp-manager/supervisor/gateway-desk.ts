@@ -126,8 +126,10 @@ export class GatewayDesk {
     const { attempts, returns } = this.#parts;
     if (kind === "confirm" || !("orderId" in target)) return false;
     return storage(() => {
-      const known = attempts.latest(target.orderId);
-      return known !== undefined && returns.neverAsked(known.transactionId, idempotencyKey);
+      const known = attempts.ofOrder(target.orderId);
+      const isNew = ({ transactionId }: Attempt) =>
+        returns.neverAsked(transactionId, idempotencyKey);
+      return known.length > 0 && known.every(isNew);
     }, "unknown");
   }
 

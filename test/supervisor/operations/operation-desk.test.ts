@@ -399,6 +399,22 @@ describe("the lookup", () => {
     },
   );
 
+  test("two sales of one order go back each for itself", async () => {
+    const rig = await openRig();
+    const ids = [ID, "5CF62325CB217656"];
+    for (const id of ids) {
+      const transactionId = rig.handOver("A-1");
+      await rig.tries(transactionId, 1);
+      rig.operationStore.learnId(id, transactionId, "notification", 1);
+    }
+    for (const transactionPublicId of ids) {
+      rig.server.behave = () => ok("card", { transactionPublicId });
+      const request = { ...asked("refund", 899), transactionPublicId };
+      const { operation, orderReturnedMinor } = await rig.operations.operate(request);
+      expect([operation?.state, orderReturnedMinor]).toEqual(["done", 899]);
+    }
+  });
+
   test("two transactions of one order have to be told apart by their ids", async () => {
     const rig = await openRig();
     const transactionId = rig.handOver("A-1");

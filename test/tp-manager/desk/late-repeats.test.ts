@@ -69,7 +69,8 @@ test("a late sale of an attempt, when an earlier one was charged late, is told",
   expect(phase(at)).toBe("charged");
   await soldLate(at, report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130700" }));
   expect(alarms(at)).toContain("order-charged-twice");
-  expect(at.supervisor.stored).toMatchObject([{ receiptNumber: "0002" }]);
+  const handed = [{ receiptNumber: "0002" }, { receiptNumber: "0003" }];
+  expect(at.supervisor.stored).toMatchObject(handed);
 });
 
 // Its own command told the result, so no other order can have made it.

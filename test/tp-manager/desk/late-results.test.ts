@@ -203,20 +203,6 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     },
   );
 
-  test("of another amount for an earlier attempt of a charged order is told", async () => {
-    const at = unasked();
-    await doubtful(at);
-    const reference = referenceAt(at);
-    at.told({ ...declined(), ...nameless, reference });
-    at.terminal.script = approves;
-    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
-    at.told({ reference, amountMinor: 500 });
-    expect([phaseOf(at), alarms(at)]).toEqual([
-      "charged",
-      expect.arrayContaining(["order-charged-twice", "unmatched-transaction"]),
-    ]);
-  });
-
   test("for an earlier attempt of an order whose money went back counts", async () => {
     const at = unasked();
     await doubtful(at);
@@ -246,7 +232,7 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     await at.clock.advance(1_000);
     at.told({ reference, amountMinor: 501 });
     const twice = alarms(at).filter((alarm) => alarm === "order-charged-twice");
-    expect([seen, twice.length, phaseOf(at)]).toEqual([[true], 2, "in-doubt"]);
+    expect([seen, twice.length, phaseOf(at)]).toEqual([[true], 1, "in-doubt"]);
   });
 
   test.each([
@@ -265,68 +251,49 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
         return Promise.resolve({ end: "completed", ticket: "" });
       };
       expect(outcome(await pay(at, request("A-1")))).toBe(status);
-      expect([phaseOf(at), at.journal.terminalLog.unmatched(1)[0]?.finding]).toEqual([
-        phase,
-        "known",
-      ]);
+      expect([phaseOf(at), at.journal.terminalLog.unmatched(1)]).toEqual([phase, []]);
       at.terminal.script = approves;
       expect(outcome(await pay(at, request("A-1")))).toBe(status);
       expect(at.terminal.paid).toHaveLength(2);
     },
   );
 
-  test.each([
-    ["a late refusal", "charged", 1],
-    ["an operator", "in-doubt", 0],
-    ["a late refusal, once it was seen", "in-doubt", 0],
-  ])("for an earlier attempt counts when %s ends the doubt about a later one", async (...row) => {
-    const [who, phase, stored] = row;
-    const at = unasked();
-    await refusedThenDoubtful(at);
-    const [attempt, later] = at.journal.attempts.ofOrder("A-1");
-    if (!attempt || !later) throw new Error("no attempt");
-    const [kept] = at.journal.terminalLog.unmatched(1);
-    if (who.endsWith("seen")) at.journal.seen.mark("unmatched", `${kept?.id}`, "given back", 1);
-    if (who === "an operator") {
-      const note = "nothing was booked";
-      at.desk.settle(later, { outcome: "not-charged", report: report(), note });
-    } else at.told({ ...declined(), ...nameless, reference: referenceOf(later.transactionId) });
-    await at.clock.advance(1_000);
-    expect([phaseOf(at), at.supervisor.stored.length]).toEqual([phase, stored]);
-    expect(at.journal.terminalLog.unmatched(1)).toMatchObject([{ finding: "known" }]);
-    if (phase === "charged") return;
-    await at.settle({ orderId: "A-1", outcome: "not_charged", note: "given back by hand" });
-    expect(phaseOf(at)).toBe("not-charged");
-  });
-
-  test.each(["the clock", "a repeated order"])(
-    "for an earlier attempt counts by %s when the journal had failed",
-    async (by) => {
+  test.each(["a late refusal", "an operator"])(
+    "for an earlier attempt counts when %s ends the doubt about a later one",
+    async (who) => {
       const at = unasked();
       await refusedThenDoubtful(at);
-      const later = referenceAt(at);
-      const { update } = at.journal.attempts;
-      let updates = 0;
-      let isBroken = true;
-      at.journal.attempts.update = (...step) => {
-        updates += 1;
-        if (isBroken && updates > 1) throw new Error("disk I/O");
-        return update.apply(at.journal.attempts, step);
-      };
-      const refused = { ...declined(), ...nameless, reference: later };
-      expect(at.told(refused)).toBe(false);
-      expect([phaseOf(at), at.orders.chargedOf("A-1")]).toEqual(["not-charged", "unknown"]);
-      isBroken = false;
-      expect([at.orders.chargedOf("A-1"), at.orders.chargedOf("B-1")]).toEqual([
-        "unknown",
-        undefined,
-      ]);
-      expect(at.told(refused)).toBe(true);
-      if (by === "the clock") await at.clock.advance(1_000);
-      else expect(outcome(await pay(at, request("A-1")))).toBe("Success");
-      expect([phaseOf(at), at.journal.attempts.ofOrder("A-1").length]).toEqual(["charged", 2]);
+      if (who === "an operator") {
+        const word = {
+          orderId: "A-1",
+          outcome: "not_charged",
+          note: "nothing was booked",
+        } as const;
+        expect((await at.settle(word)).attempt.number).toBe(1);
+      } else at.told({ ...declined(), ...nameless, reference: referenceAt(at) });
+      expect([phaseOf(at), at.supervisor.stored.length]).toEqual(["charged", 1]);
     },
   );
+
+  test("that a former version has kept beside its order is for a person to decide", async () => {
+    const path = join(temporaryFolder(), "journal.db");
+    const at = unasked(path);
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    const { terminalLog } = at.journal;
+    const told = report({ ...nameless, reference });
+    const kept = { atMs: at.clock.now(), report: told, identity: at.terminal.state.identity };
+    const id = terminalLog.keepUnmatched({ ...kept, isOfNoOrder: false });
+    if (id === undefined) throw new Error("it was not kept");
+    terminalLog.endUnmatched(id, at.clock.now(), "held", "no order fits");
+    at.close();
+    const again = unasked(path);
+    expect([phaseOf(again), again.supervisor.stored]).toEqual(["in-doubt", []]);
+    await again.settle({ orderId: "A-1", outcome: "not_charged", note: "given back by hand" });
+    again.close();
+    expect(phaseOf(unasked(path))).toBe("not-charged");
+  });
 
   test("that comes while the order is begun again is the answer when it cannot begin", async () => {
     const at = unasked();
@@ -339,28 +306,6 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
     expect(at.journal.attempts.ofOrder("A-1")).toMatchObject([{ state: { phase: "charged" } }]);
-  });
-
-  test("that was kept is no word against a person's, however often it was told", async () => {
-    const path = join(temporaryFolder(), "journal.db");
-    const at = unasked(path);
-    await refusedThenDoubtful(at);
-    const [first] = at.journal.attempts.ofOrder("A-1");
-    const reference = referenceOf(first?.transactionId ?? "");
-    at.told({ reference, maskedPan: "541333XXXXXX0000" });
-    at.told({ reference });
-    for (const { id } of at.journal.terminalLog.unmatched(9)) {
-      at.journal.seen.mark("unmatched", `${id}`, "given back", 1);
-    }
-    at.told({ ...declined(), ...nameless, reference: referenceAt(at) });
-    expect(phaseOf(at)).toBe("in-doubt");
-    await at.settle({ orderId: "A-1", outcome: "not_charged", note: "given back by hand" });
-    at.close();
-    const again = unasked(path);
-    expect([phaseOf(again), again.supervisor.stored]).toEqual(["in-doubt", []]);
-    await again.settle({ orderId: "A-1", outcome: "not_charged", note: "given back by hand" });
-    again.close();
-    expect(phaseOf(unasked(path))).toBe("not-charged");
   });
 
   test("that comes while another amount is begun is told with the refusal", async () => {
@@ -384,25 +329,6 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     expect(at.told(refused)).toBe(true);
     await doubtful(at);
     expect([at.told(refused), phaseOf(at)]).toEqual([true, "in-doubt"]);
-  });
-
-  test("for an earlier attempt counts although the program ends with the later one", async () => {
-    const path = join(temporaryFolder(), "journal.db");
-    const at = unasked(path);
-    await doubtful(at);
-    const reference = referenceAt(at);
-    at.told({ ...declined(), ...nameless, reference });
-    at.terminal.script = (_order, observer) => {
-      at.told({ reference });
-      observer.report(declined());
-      at.journal.terminalLog.heldAs = () => {
-        throw new Error("the disk is gone");
-      };
-      return Promise.resolve({ end: "completed", ticket: "" });
-    };
-    await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
-    at.close();
-    expect(phaseOf(unasked(path))).toBe("charged");
   });
 
   test.each([
