@@ -23,9 +23,10 @@ const ALLOCATION_POOLS = 2;
 
 /**
  * Bytes from which the C library gives a piece back to the system at once: what compiling needs
- * comes in such pieces. Not of the supervisor, whose buffers for answers are as large.
+ * comes in such pieces. From less on, those that SQLite works with would be fetched from the system
+ * anew for each statement. Not of the supervisor, whose buffers for answers are as large.
  */
-const GIVEN_BACK_FROM = 8192;
+const GIVEN_BACK_FROM = 32_768;
 
 interface Memory {
   readonly switches: readonly string[];
