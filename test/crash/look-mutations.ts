@@ -54,11 +54,11 @@ export const lookMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the second attempt that can have made the sale itself",
-    ["3.19", "or one in doubt, can have made itself is no second charge"],
+    ["3.19", "that a charged attempt of the order can have made itself is no second charge"],
     looks,
     [
       "src/tp-manager/matching/effects.ts",
-      'if (fitting.some((attempt) => chargedOf(attempt) !== "no")) return [];',
+      'if (fitting.some((attempt) => chargedOf(attempt) === "yes")) return [];',
       "if (fitting.length === 0) return [];",
     ],
   ),
@@ -75,12 +75,12 @@ export const lookMutations: readonly Mutation[] = [
   ]),
   oneEdit(
     "the attempt in doubt behind the charged one",
-    ["3.19", "An operator's word is about the attempt in doubt"],
+    ["3.19", "about the attempt that it names, else about the one in doubt"],
     twice,
     [
       "src/tp-manager/orders/orders.ts",
-      "return all.findLast(({ state }) => isInDoubt(state)) ?? latest;",
-      "return all.length > 0 ? latest : latest;",
+      "if (number === undefined) return all.findLast(({ state }) => isInDoubt(state)) ?? latest;",
+      "if (number === undefined) return latest;",
     ],
   ),
   oneEdit(

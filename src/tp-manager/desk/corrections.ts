@@ -117,8 +117,8 @@ export function chargeLate(attempt: Attempt, found: LateSale, how: string, parts
     `${how}; the order had been answered as not charged and is charged: see that the customer ` +
     "gets the goods, or give the money back";
   writer.log("error", { alarm: "charged-late" }, words);
-  tellIfTwice(attempt, parts);
   parts.settled();
+  tellIfTwice(attempt, parts);
 }
 
 /** An attempt that was told as not charged is unknown until a person settles it. */

@@ -23,8 +23,9 @@ export function effectsOf(answer: Answer): Effect[] {
   const attempts = answer.candidates.map(({ attempt }) => attempt);
   const byOrder = Map.groupBy(attempts, ({ request }) => request.orderId);
   return [...byOrder.values()].flatMap((fitting): Effect[] => {
-    // Of an attempt that is charged, or may be, the record need be no second charge.
-    if (fitting.some((attempt) => chargedOf(attempt) !== "no")) return [];
+    // Of an attempt that is charged the record need be no second charge. One in doubt may end as
+    // not charged, and nobody would look again.
+    if (fitting.some((attempt) => chargedOf(attempt) === "yes")) return [];
     const newest = fitting.find(({ state }) => isNotCharged(state));
     return newest ? [{ effect: "doubt", attempt: newest, because }] : [];
   });

@@ -12,7 +12,6 @@ import {
   type Attempt,
   type AttemptStep,
   isCharged,
-  isNotCharged,
   type PaymentRequest,
 } from "../attempts/payment.ts";
 import { chargedOf, isInDoubt } from "../attempts/phase-table.ts";
@@ -144,12 +143,17 @@ export class Orders {
     return attempt;
   }
 
-  /** The attempt that an operator's word is about: one in doubt before the one that speaks. */
-  toSettle(orderId: string): Attempt {
+  /**
+   * The attempt that an operator's word is about. Without a `number` one in doubt comes before the
+   * one that speaks. Throws NOTHING_TO_SETTLE when the order has no attempt of that number.
+   */
+  toSettle(orderId: string, number?: number): Attempt {
     const latest = this.latest(orderId);
-    if (isInDoubt(latest.state)) return latest;
     const all = reading(() => this.#parts.attempts.ofOrder(orderId));
-    return all.findLast(({ state }) => isInDoubt(state)) ?? latest;
+    if (number === undefined) return all.findLast(({ state }) => isInDoubt(state)) ?? latest;
+    const named = all.find((attempt) => attempt.number === number);
+    if (!named) throw new AppError("NOTHING_TO_SETTLE", `The order has no attempt ${number}.`);
+    return named;
   }
 
   /**
@@ -176,9 +180,9 @@ export class Orders {
    * that can be the order's (docs/design.md 3.17, 3.19).
    */
   #unsureOf(attempt: Attempt): AppError | undefined {
-    const { state, transactionId, request } = attempt;
+    const { transactionId, request } = attempt;
     const { orderId } = request;
-    if (!isNotCharged(state)) return undefined;
+    if (chargedOf(attempt) !== "no") return undefined;
     const charged = "unknown";
     if (this.#parts.guard.mayLackNewer(transactionId)) {
       return new AppError("STORES_DISAGREE", undefined, { charged });

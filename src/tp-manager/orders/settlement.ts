@@ -21,6 +21,8 @@ export interface SettlementWord {
   readonly orderId: string;
   readonly outcome: Settlement;
   readonly note: string;
+  /** The number of the attempt, of an order that has several. */
+  readonly attempt?: number | undefined;
   /** Of a charge: the minor units that the operator found. */
   readonly amountMinor?: number | undefined;
 }
@@ -33,9 +35,9 @@ export interface SettlementWord {
  */
 export function settleByOperator(
   { orders, desk }: { readonly orders: Orders; readonly desk: Pick<TerminalDesk, "settle"> },
-  { orderId, outcome, note, amountMinor }: SettlementWord,
+  { orderId, outcome, note, attempt: number, amountMinor }: SettlementWord,
 ): Promise<PaymentResult> {
-  const attempt = orders.toSettle(orderId);
+  const attempt = orders.toSettle(orderId, number);
   const found = findings[outcome];
   const { charged, settle } = rowOf(attempt);
   if (!settle.includes(found)) {

@@ -6,7 +6,8 @@ import { formatMajor } from "../../shared/money.ts";
 import { type Clock, sleep, unlessAborted } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
-import { isNotCharged, type PaymentRequest } from "../attempts/payment.ts";
+import type { PaymentRequest } from "../attempts/payment.ts";
+import { chargedOf } from "../attempts/phase-table.ts";
 import type { DoubtStore, StoreDoubt } from "../attempts/store-doubt.ts";
 import { sameTerminal } from "../matching/comparison.ts";
 import type { RecordStore } from "../matching/journal-view.ts";
@@ -107,7 +108,7 @@ export class StoreGuard {
     const doubt = storage(() => this.#opened(), "unknown");
     if (!doubt) return undefined;
     const known = storage(() => attempts.latest(orderId), "unknown");
-    return known && !isNotCharged(known.state) ? undefined : this.#find(orderId, doubt);
+    return known && chargedOf(known) !== "no" ? undefined : this.#find(orderId, doubt);
   }
 
   async #find(orderId: string, doubt: StoreDoubt): Promise<void> {

@@ -174,12 +174,14 @@ export const paymentCalls: readonly AnyCall[] = [
     description:
       'The operator\'s word, kept with its note: `{"outcome": "charged", "not_charged" or ' +
       '"reversed", "note": "…"}`. `amount`: what was charged, needed where more than one amount ' +
-      "is possible. A second word corrects charged or not_charged.",
+      "is possible. `attempt`: its number, where an order has several; left out: the one in " +
+      "doubt, else the newest that is not in vain. A second word corrects charged or not_charged.",
     params,
     body: z.strictObject({
       outcome: oneOf(settlements),
       note: note(NOTE_CHARACTERS_MAX),
       amount: amount().nullish(),
+      attempt: z.int().min(1).optional(),
     }),
     answersPayment: true,
     document: ({ payment }) => ({
@@ -187,11 +189,12 @@ export const paymentCalls: readonly AnyCall[] = [
       answer: payment,
       errors: ["ORDER_NOT_FOUND", "NOTHING_TO_SETTLE", "CARD_DATA_REFUSED", "SETTLED_NOT_CHARGED"],
     }),
-    async handle({ params: { orderId }, body: { outcome, note }, raw, request, reply }, at) {
+    async handle({ params: { orderId }, body, raw, request, reply }, at) {
+      const { outcome, note, attempt } = body;
       request.about = { orderId, echo: {} };
       const { currency } = at.orders.latest(orderId).request;
       const amountMinor = readAmount(raw["amount"], currency);
-      return sendResult(reply, await at.settle({ orderId, outcome, note, amountMinor }));
+      return sendResult(reply, await at.settle({ orderId, outcome, note, attempt, amountMinor }));
     },
   }),
 ];
