@@ -1,3 +1,4 @@
+import type { Charged } from "../../shared/error-row.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import { lostSince } from "../attempts/next-command.ts";
@@ -130,14 +131,19 @@ export function doubtLate(attempt: Attempt, found: LateSale, says: string, parts
     "answered as not charged, and " +
     `the terminal ${says}: compare, and settle it`;
   writer.log("error", { alarm: PAYMENT_UNKNOWN }, words);
-  tellIfTwice(attempt, parts);
+  // Of two in doubt one record can be either's: that is no second charge yet.
+  tellIfTwice(attempt, parts, ["yes"]);
 }
 
-/** Another attempt of the order is charged, or may be. */
-export function tellIfTwice({ transactionId, ...attempt }: Attempt, parts: DeskTools): void {
+/** Another attempt of the order is charged too, or may be. */
+export function tellIfTwice(
+  { transactionId, ...attempt }: Attempt,
+  parts: DeskTools,
+  when: readonly Charged[] = ["yes", "unknown"],
+): void {
   const others = parts.attempts.ofOrder(attempt.request.orderId);
   const other = others.find(
-    (one) => one.transactionId !== transactionId && chargedOf(one) !== "no",
+    (one) => one.transactionId !== transactionId && when.includes(chargedOf(one)),
   );
   if (!other) return;
   const words = `attempts ${attempt.number} and ${other.number} of one order have a sale, or can`;
