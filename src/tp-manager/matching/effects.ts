@@ -3,8 +3,8 @@ import { chargedOf } from "../attempts/phase-table.ts";
 import { type Answer, candidatesIn, nearIn, type Proof } from "./answer.ts";
 
 /**
- * One row for each answer of the matcher and each state of an order that was told as not charged:
- * the effect of a record that the terminal keeps. An attempt in doubt is settled by recovery, a
+ * A record that the terminal keeps changes attempts that were told as not charged, as the answer of
+ * the matcher says (docs/matching.md, "What follows"). An attempt in doubt is settled by recovery, a
  * charge stands, and a known record changes nothing.
  */
 export type Effect =

@@ -75,7 +75,13 @@ export const paymentCalls: readonly AnyCall[] = [
     answersPayment: true,
     document: ({ lookup }) => ({
       answer: { ...lookup, also: [504] },
-      errors: ["ORDER_NOT_FOUND", "PAYMENT_UNKNOWN", "PAYMENT_RUNNING", "STORES_DISAGREE"],
+      errors: [
+        "ORDER_NOT_FOUND",
+        "PAYMENT_UNKNOWN",
+        "PAYMENT_RUNNING",
+        "STORES_DISAGREE",
+        "TERMINAL_IN_DOUBT",
+      ],
     }),
     async handle({ params: { orderId }, request, reply }, at) {
       const { found, http, body } = await lookedUp(at, orderId);

@@ -85,10 +85,13 @@ export const storyCalls: readonly AnyCall[] = [
     reads: true,
     summary: "Everything about an order, for the person who looks after the kiosk",
     description:
-      "As GET /payment/{orderId}, always with 200, and what `may` be done now by whoever asks. " +
-      "The order stays unread for the kiosk: only the kiosk's own reading counts as one.",
+      "As GET /payment/{orderId}, with 200 for an open one too, and what `may` be done now by " +
+      "whoever asks. The order stays unread for the kiosk: only the kiosk's own reading counts as one.",
     params: z.object({ orderId: newOrderId.describe("The key of the sale.") }),
-    document: ({ story }) => ({ answer: story, errors: ["ORDER_NOT_FOUND", "STORES_DISAGREE"] }),
+    document: ({ story }) => ({
+      answer: story,
+      errors: ["ORDER_NOT_FOUND", "STORES_DISAGREE", "TERMINAL_IN_DOUBT"],
+    }),
     async handle({ params: { orderId }, request, reply }, at) {
       const { body, found, warnings, gatewayState } = await lookedUp(at, orderId);
       const { attempt } = found;
