@@ -3,9 +3,9 @@ import { chargedOf } from "../attempts/phase-table.ts";
 import { type Answer, candidatesIn, nearIn, type Proof } from "./answer.ts";
 
 /**
- * A record that the terminal keeps changes attempts that were told as not charged, as the answer of
- * the matcher says (docs/matching.md, "What follows"). An attempt in doubt is settled by recovery, a
- * charge stands, and a known record changes nothing.
+ * A record that the terminal keeps changes attempts that were told as not charged, as the matcher
+ * answers (docs/matching.md, "What follows"). An attempt in doubt is settled by recovery, a charge
+ * stands, and a known record changes nothing.
  */
 export type Effect =
   /** The order is charged, and was told otherwise. */

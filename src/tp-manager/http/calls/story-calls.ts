@@ -86,7 +86,7 @@ export const storyCalls: readonly AnyCall[] = [
     summary: "Everything about an order, for the person who looks after the kiosk",
     description:
       "As GET /payment/{orderId}, with 200 for an open one too, and what `may` be done now by " +
-      "whoever asks. The order stays unread for the kiosk: only the kiosk's own reading counts as one.",
+      "whoever asks. The order stays unread for the kiosk: only its own reading counts as one.",
     params: z.object({ orderId: newOrderId.describe("The key of the sale.") }),
     document: ({ story }) => ({
       answer: story,
