@@ -1,9 +1,16 @@
 import { randomInt } from "node:crypto";
-import { mkdirSync, readFileSync, statSync, watch, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  watch,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { until } from "../support/child-program.ts";
 import { TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 // Real processes on a machine that others use too.
@@ -184,10 +191,13 @@ test("a port that another program takes between choice and use is replaced", asy
 test("a port that another program has for a moment is tried again", async () => {
   const data = await demoFolder(join(checkout.home, "for-a-moment"));
   const chosen = JSON.parse(readFileSync(join(data, "demo.json"), "utf8"));
+  const logs = join(data, "logs");
+  mkdirSync(logs);
   let hasMet = false;
   let err = "";
   while (!hasMet) {
     await checkout.launch("stop", "--data", data);
+    for (const file of startOutputs(logs)) rmSync(file);
     const thief = createServer();
     thief.on("error", () => undefined); // too late: another try
     const watcher = watch(data, (_, file) => {
@@ -195,20 +205,19 @@ test("a port that another program has for a moment is tried again", async () => 
       watcher.close();
       thief.listen(chosen.gateway, "127.0.0.1");
     });
-    let isOver = false;
-    const demo = checkout.launch("--demo", "--data", data).finally(() => {
-      isOver = true;
+    // The demo stops its other parts before it looks for ports again.
+    const meeting = watch(logs, () => {
+      const isMet = startOutputs(logs).some((out) =>
+        readFileSync(out, "utf8").includes("EADDRINUSE"),
+      );
+      if (!isMet || !thief.listening) return;
+      hasMet = true;
+      thief.close();
     });
-    let wasThere = false;
-    await until("the gateway has met the other program", () => {
-      const isThere = checkout.running("simulator/gateway", data).length > 0;
-      hasMet = thief.listening && wasThere && !isThere;
-      wasThere ||= isThere;
-      return hasMet || isOver || undefined;
-    });
+    ({ err } = await checkout.launch("--demo", "--data", data));
     watcher.close();
+    meeting.close();
     thief.close();
-    ({ err } = await demo);
   }
   // The stand-in has no answer to the payment; but what it is about runs.
   expect(err).not.toContain("EADDRINUSE");
@@ -224,3 +233,9 @@ test("the folder of an installation is never made a demo's", async () => {
   expect(err).toContain("belongs to an installation, not to a demo");
   expect(readFileSync(join(data, "config.txt"), "utf8")).toBe(before);
 });
+
+/** What the parts wrote before they had a log. */
+function startOutputs(logs: string): string[] {
+  const names = readdirSync(logs).filter((name) => name.endsWith(".out"));
+  return names.map((name) => join(logs, name));
+}
