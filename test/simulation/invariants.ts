@@ -154,9 +154,13 @@ const later: Readonly<Record<Told["status"], readonly Told["status"][]>> = {
 
 /** A finished answer may change when the terminal holds a sale after all (docs/design.md 3.19). */
 function isFoundLate({ tpManager }: World, { transactionId, status }: Told): boolean {
-  if (transactionId === null || !["Success", "Unknown"].includes(status)) return false;
-  const events = tpManager?.journal.attempts.events(transactionId) ?? [];
-  return events.some(({ kind }) => kind === "charged-late" || kind === "doubted-late");
+  if (transactionId === null) return false;
+  const kinds = (tpManager?.journal.attempts.events(transactionId) ?? []).map(({ kind }) => kind);
+  const doubted = kinds.indexOf("doubted-late");
+  // A person has found that there was no charge after all.
+  const isSettled = doubted >= 0 && kinds.lastIndexOf("settled-by-operator") > doubted;
+  const found = ["Success", "Unknown", ...(isSettled ? ["Failed"] : [])];
+  return (doubted >= 0 || kinds.includes("charged-late")) && found.includes(status);
 }
 
 function contradictions({ world, orders, found }: End): string[] {
