@@ -1,13 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
 import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { declined, report } from "../../support/reports.ts";
-import { approves, lost } from "../../support/scripted-terminal.ts";
+import { aborted, approves, lost } from "../../support/scripted-terminal.ts";
 import { doubtful, nameless, referenceAt, unasked } from "../../support/unasked-house.ts";
 
-const aborted: PaymentEnd = {
-  ...{ end: "aborted", code: "6C", text: "aborted", reason: "cancelled", ticket: "" },
-};
 const second = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130900" });
 const third = report({ receiptNumber: "0004", traceNumber: "000014" });
 
