@@ -60,6 +60,12 @@ const strange: Prepare = (at) => {
 };
 const reversed: Prepare = after(stored, (at) => at.afterSale.reverse("A-1"));
 const declined = after(ends(aborts("declined")), paid);
+/** The terminal tells a sale behind the end of a cancelled order, and is still asked about it. */
+const toldLate: Prepare = after(ends(aborts("cancelled")), paid, (at) => {
+  at.start();
+  at.terminal.lastTransaction = () => new Promise(() => {});
+  at.terminal.tell({ type: "unmatched-report", report: report() });
+});
 const nameless: Prepare = (at) => pay(at, request("g-1", { generatedId: true }));
 
 /** An order whose payment does not end. */
@@ -228,6 +234,7 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["PAYMENT_UNKNOWN", unknown],
     ["PAYMENT_RUNNING", running("A-1")],
     ["SETTLED_NOT_CHARGED", after(unknown, settled("not_charged"))],
+    ["TERMINAL_IN_DOUBT", toldLate],
     ["ORDER_NOT_FOUND", nothing],
     ["STORAGE_FAILED", broken],
   ],
@@ -254,6 +261,7 @@ export const situations: Readonly<Record<string, readonly Situation[]>> = {
     ["Success", paid],
     ["Reversed", reversed],
     ["PAYMENT_DECLINED", declined],
+    ["TERMINAL_IN_DOUBT", toldLate],
     ["ORDER_NOT_FOUND", nothing],
     ["STORAGE_FAILED", broken],
   ],
