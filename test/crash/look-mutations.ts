@@ -30,7 +30,7 @@ export const lookMutations: readonly Mutation[] = [
     looks,
     [
       "src/tp-manager/desk/unmatched.ts",
-      'if (finding === "unclear" && answer) {',
+      'if (finding === "unclear" && conclusion.verdict !== "held" && answer) {',
       'if (finding === "held" && answer) {',
     ],
   ),

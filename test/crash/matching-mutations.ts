@@ -56,8 +56,8 @@ export const matchingMutations: readonly Mutation[] = [
     answers,
     [
       match,
-      "const isRetold = known !== undefined &&",
-      "const isRetold = known?.isCertain === true &&",
+      "    known !== undefined &&\n    (known.transactionId",
+      "    known?.isCertain === true &&\n    (known.transactionId",
     ],
   ),
   oneEdit(
@@ -105,7 +105,11 @@ export const matchingMutations: readonly Mutation[] = [
     "the end of day that may have run since",
     ["rules", "other commands were sent since, an end of day may have run"],
     answers,
-    [match, "return isTold && view.wasClosedAfter", "return !isTold && view.wasClosedAfter"],
+    [
+      match,
+      'wasClosedAfter(first.attempt) ? "closed" :',
+      "wasClosedAfter(first.attempt) ? undefined :",
+    ],
   ),
   oneEdit(
     "the command that never left and saw nothing",

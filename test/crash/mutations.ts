@@ -229,13 +229,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "date and time in the comparison of two transactions",
-    breaks: ["rules", "| hours or days apart | equal | | different: numbers come again |"],
+    breaks: ["rules", "| hours or days apart | else | | different: numbers come again |"],
     tests: ["test/tp-manager/matching/comparison.test.ts"],
     edits: [
       {
         file: `${room}/matching/comparison.ts`,
-        from: '    case "apart":\n      return "different";',
-        to: '    case "apart":\n      return content ? "same" : "different";',
+        from: 'return content && agreeInBoth(a, b) ? "cannot-tell" : "different";',
+        to: 'return content ? "same" : "different";',
       },
     ],
   },

@@ -6,6 +6,7 @@ const match = "src/tp-manager/matching/match.ts";
 const answers = ["test/tp-manager/matching/match.test.ts"];
 const records = ["test/tp-manager/matching/comparison.test.ts"];
 const late = "test/tp-manager/desk/late-reports.test.ts";
+const contradicted = ["test/tp-manager/desk/contradicted-words.test.ts"];
 const fits = "test/tp-manager/matching/candidates.test.ts";
 
 /** Which two records are one transaction. */
@@ -99,12 +100,88 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the operator's word against a late record",
-    ["3.19", "may change from not charged in these two ways, and in no other"],
-    [late],
+    ["3.19", "A person had settled the one that fits as not charged"],
+    contradicted,
+    [match, 'if (first.attempt.state.settled) return "settled";', ""],
+  ),
+  oneEdit(
+    "the order that was taken back and whose record comes again",
+    ["3.19", "or it cannot be told from a sale of that order"],
+    contradicted,
+    [match, "|| isNotCharged(only.attempt.state));", ");"],
+  ),
+  oneEdit(
+    "the sale told within a command of another amount",
+    ["rules", "and not as a sale of another amount than its command had asked for"],
+    contradicted,
+    [match, "!(attempt && isForeignTo(attempt, found))", "true"],
+  ),
+  oneEdit(
+    "the amount of a report that counts as the own one",
+    ["rules", "and not as a sale of another amount than its command had asked for"],
+    contradicted,
     [
       candidates,
-      "if (!events.some(({ kind }) => endsByTerminal.includes(kind))) return no;",
-      "if (events.length === 0) return no;",
+      'return unfit === null ? "own" : { but: unfit };',
+      'return unfit ? "own" : "own";',
+    ],
+  ),
+  oneEdit(
+    "the record of the sale in the answer to its reversal",
+    ["3.16", "So does the record of the sale itself, told once more to the second"],
+    contradicted,
+    [
+      "src/tp-manager/attempts/reversal-machine.ts",
+      "agrees && !isSaleItself(sale, report) ?",
+      "agrees ?",
+    ],
+  ),
+  oneEdit(
+    "the later sale of a trace that came again",
+    ["3.16", "that sale was given back, and no earlier one"],
+    contradicted,
+    [
+      "src/tp-manager/desk/corrections.ts",
+      "if (told.some((one) => one.good && givesBack(one, report))) return undefined;",
+      "if (told.length < 0) return undefined;",
+    ],
+  ),
+  oneEdit(
+    "the first of two transactions in one answer",
+    ["3.19", "the others are looked at as well"],
+    ["test/tp-manager/terminal/zvt/connection.test.ts"],
+    ["src/tp-manager/terminal/zvt/introduction.ts", "also.length > 0 ?", "also.length > 9 ?"],
+  ),
+  oneEdit(
+    "the look at the first of two transactions",
+    ["3.19", "the others are looked at as well"],
+    contradicted,
+    ["src/tp-manager/desk/unmatched.ts", "shownIn(look).find(isTold) ?? look", "look"],
+  ),
+  oneEdit(
+    "the own record of an order where others are paid too",
+    ["3.19", "is the order's for certain: it is asked about first"],
+    contradicted,
+    ["src/tp-manager/desk/unmatched.ts", '? answer.answer === "one"', "? false"],
+  ),
+  oneEdit(
+    "the sale within an end of day",
+    ["3.4", "a receipt or a card within a command that sells nothing"],
+    ["test/tp-manager/terminal/zvt/upkeep.test.ts"],
+    [
+      "src/tp-manager/terminal/zvt/session/served-machine.ts",
+      'if (state.command.name !== "repeat-receipt" && isSale(arrived)) {',
+      "if (state.command.judged) {",
+    ],
+  ),
+  oneEdit(
+    "the second effect of what the terminal holds",
+    ["3.4", "What can be the record of a reversal in doubt is `unclear`"],
+    contradicted,
+    [
+      "src/tp-manager/desk/unmatched.ts",
+      'if (finding === "unclear" && conclusion.verdict !== "held" && answer) {',
+      'if (finding === "unclear" && answer) {',
     ],
   ),
   oneEdit(

@@ -1,4 +1,4 @@
-import { namesTrace } from "../matching/comparison.ts";
+import { compareReports, namesTrace, tellMoments } from "../matching/comparison.ts";
 import type { PaymentEnd, TransactionReport } from "../terminal/terminal.ts";
 import { type AttemptInput, impossible } from "./attempt-input.ts";
 import {
@@ -127,7 +127,12 @@ export function judgeReversal(sale: TransactionReport, report: TransactionReport
   if (report.resultCode === null) return "no-result";
   if (!report.good) return "not-good";
   const agrees = report.amountMinor === sale.amountMinor && !namesAnother(sale, report);
-  return agrees ? "agrees" : "disagrees";
+  return agrees && !isSaleItself(sale, report) ? "agrees" : "disagrees";
+}
+
+/** The sale told once more, to the second: its reversal comes later. */
+function isSaleItself(sale: TransactionReport, report: TransactionReport): boolean {
+  return tellMoments(sale, report) && compareReports(sale, report) === "same";
 }
 
 /** Whether a stored transaction is the reversal of exactly this sale: it names it. */

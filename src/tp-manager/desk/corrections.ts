@@ -6,6 +6,7 @@ import { type Attempt, isCharged, type Judgement } from "../attempts/payment.ts"
 import { chargedOf } from "../attempts/phase-table.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
 import { type Answer, type Proof, proofInWords, RULES_VERSION } from "../matching/answer.ts";
+import { heardIn } from "../matching/candidates.ts";
 import { sameTerminal } from "../matching/comparison.ts";
 import { effectsOf } from "../matching/effects.ts";
 import { freshnessOf } from "../matching/fresh-number.ts";
@@ -65,13 +66,17 @@ export class Corrections {
   /** The sale that {@link giveBack} would tell as Reversed. */
   givenBack(now: Baseline): Attempt | undefined {
     if (now.last.kind !== "transaction") return undefined;
-    const { good, originalTrace } = now.last.report;
+    const { report } = now.last;
+    const { good, originalTrace } = report;
     if (!good || originalTrace === null) return undefined;
     const { records, attempts } = this.#parts;
     const named = records.sharingTrace(originalTrace).toReversed();
     for (const transactionId of new Set(named)) {
       const attempt = attempts.read(transactionId);
       if (attempt && this.#isGivenBack(attempt, now)) return attempt;
+      // Traces come again: the sale that a later command told is the one that was taken back.
+      const told = heardIn(attempts.events(transactionId));
+      if (told.some((one) => one.good && givesBack(one, report))) return undefined;
     }
     return undefined;
   }

@@ -71,7 +71,7 @@ export class Unmatched {
    * nothing waits. Returns whether the command has to wait. Throws for a fault of the program only.
    */
   found(now: Baseline): boolean {
-    return this.#shown(now, () => true);
+    return shownIn(now).filter((each) => this.#shown(each, () => true)).length > 0;
   }
 
   /**
@@ -80,7 +80,7 @@ export class Unmatched {
    * fault of the program only.
    */
   looked(look: Look): void {
-    this.#shown({ ...look, clockOffsetMs: null }, concernsTold);
+    for (const each of shownIn({ ...look, clockOffsetMs: null })) this.#shown(each, concernsTold);
   }
 
   #shown(now: Baseline, concerns: (answer: Answer) => boolean): boolean {
@@ -97,9 +97,11 @@ export class Unmatched {
       const candidates = candidatesIn(answer);
       const isReversal = candidates.length > 0 && candidates.every(({ as }) => as === "reversal");
       if (isReversal) return false;
-      if (!matcher.isShared && (candidates.length > 0 || this.#isInDoubt)) {
-        return this.#hold(now, report, answer);
-      }
+      // Of the record that an order's own command told others can have made none.
+      const isAsked = matcher.isShared
+        ? answer.answer === "one"
+        : candidates.length > 0 || this.#isInDoubt;
+      if (isAsked) return this.#hold(now, report, answer);
       const [newest] = this.#parts.terminalLog.unmatched(1);
       if (newest && matcher.isAgain(newest, { ...now, report })) return false;
       if (answer.answer === "many") corrections.apply(answer, report);
@@ -230,7 +232,9 @@ export class Unmatched {
       identity: row.identity,
       blocks: true,
       isOpen: () => true,
-      judge: (look, earlier) => {
+      judge: (shown, shownEarlier) => {
+        const look = lookAt(row.report, shown);
+        const earlier = shownEarlier && lookAt(row.report, shownEarlier);
         const { paymentLimitMs: limitMs } = terminal.capabilities;
         const times = { lostSinceMs, limitMs, printsCount: false };
         const doubt = doubtOfUnmatched(row, times);
@@ -242,7 +246,8 @@ export class Unmatched {
         const { finding, because, answer } = found;
         if (!isTold) this.#tell(row.report, found);
         isTold = true;
-        if (finding === "unclear" && answer) {
+        // A sale that the terminal holds has changed its orders with the finding.
+        if (finding === "unclear" && conclusion.verdict !== "held" && answer) {
           this.#parts.corrections.apply(unproven(answer, "unclear", because), row.report);
         }
         id ??= terminalLog.keepUnmatched(row) ?? null;
@@ -287,6 +292,23 @@ export class Unmatched {
         : `the terminal may hold an unmatched transaction: ${because}`;
     this.#parts.log.error(alarmOf(report, answer, finding), says + aboutWhom(answer));
   }
+}
+
+/** A look for each transaction that the terminal told in one answer; its last one stands last. */
+function shownIn<T extends Pick<Look, "last">>(look: T): T[] {
+  if (look.last.kind !== "transaction") return [look];
+  const { also = [] } = look.last;
+  return [
+    ...also.map((report) => ({ ...look, last: { kind: "transaction", report } as const })),
+    look,
+  ];
+}
+
+/** The look with the report as its last transaction, where the terminal has told it at all. */
+function lookAt<T extends Pick<Look, "last">>(report: TransactionReport, look: T): T {
+  const isTold = ({ last }: T): boolean =>
+    last.kind === "transaction" && compareReports(last.report, report) === "same";
+  return shownIn(look).find(isTold) ?? look;
 }
 
 interface Found {

@@ -42,9 +42,6 @@ interface Misfit {
 
 const no: Misfit = { but: null };
 
-/** Ends by the terminal's own word, or by what its storage proved. */
-const endsByTerminal = ["end-aborted", "end-completed", "end-refused", "recovery-not-charged"];
-
 /**
  * Whether the attempt's sale can be the record. `events`: those of the attempt; `compare`: a report
  * that it told with the record.
@@ -60,10 +57,11 @@ export function fitOfSale(
   const heard = [...heardIn(events), ...reportsIn(state)];
   const sale = saleOf(state);
   if (sale) return fitOfCharged(attempt, sale.report, found);
-  if (heard.some((one) => one.good && compare(one) === "same")) return "own";
-  if (isNotCharged(state)) {
-    if (!events.some(({ kind }) => endsByTerminal.includes(kind))) return no;
-  } else if (!isInDoubt(state) && !isRunning(state)) return no;
+  if (heard.some((one) => one.good && compare(one) === "same")) {
+    const unfit = unfitFor(askedOf(attempt, found.limitMs), found.record);
+    return unfit === null ? "own" : { but: unfit };
+  }
+  if (!isNotCharged(state) && !isInDoubt(state) && !isRunning(state)) return no;
   if (heard.some((one) => isAnotherSale(one, attempt, found.record))) return no;
   return fitByTime(attempt, found);
 }
@@ -142,7 +140,7 @@ const isStoredSince = ({ baseline }: Attempt, report: TransactionReport): boolea
   compareStored(baseline.last, { kind: "transaction", report }) === "different";
 
 /** The results that the command of an attempt told, the oldest first. */
-function heardIn(events: readonly AttemptStep[]): TransactionReport[] {
+export function heardIn(events: readonly AttemptStep[]): TransactionReport[] {
   return events.flatMap(({ kind, detail }) => {
     const { report } = detail as { readonly report?: TransactionReport };
     return report && heardKinds.includes(kind) ? [report] : [];

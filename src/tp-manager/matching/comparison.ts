@@ -38,7 +38,7 @@ export function compareReports(a: NamedRecord, b: NamedRecord): Comparison {
     case "near":
       return content && sharesNumber(a, b) ? "cannot-tell" : "different";
     case "apart":
-      return "different";
+      return content && agreeInBoth(a, b) ? "cannot-tell" : "different";
     case "shifted":
     case "silent":
       if (numbers === "differ" || (numbers === "silent" && isOtherAmount(a, b))) return "different";
@@ -177,6 +177,12 @@ function compareNumbers(a: NamedRecord, b: NamedRecord): Agreement | "mixed" {
   const both = [receipt, trace];
   if (!both.includes("differ")) return both.includes("agree") ? "agree" : "silent";
   return both.includes("agree") ? "mixed" : "differ";
+}
+
+/** Both tell receipt number and trace, and both agree. */
+function agreeInBoth(a: NamedRecord, b: NamedRecord): boolean {
+  const receipt = told(a.receiptNumber, b.receiptNumber, equalNumbers);
+  return receipt === "agree" && told(a.traceNumber, b.traceNumber, equalTraces) === "agree";
 }
 
 /** The trace; a receipt number where no trace is told: declines do not use one up. */

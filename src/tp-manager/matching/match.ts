@@ -28,6 +28,7 @@ import {
   sharesNumber,
   tellMoments,
 } from "./comparison.ts";
+import { askedOf } from "./doubt.ts";
 import { unfitFor } from "./facts.ts";
 import type { JournalView, KnownRecord } from "./journal-view.ts";
 import { nearestLocalTime } from "./own-time.ts";
@@ -66,8 +67,11 @@ function matched(found: Found, view: JournalView, assumptions: Assumptions): Ans
   const left = others.length > 0 || isShared || !isNew ? others : declined;
   const [only] = left;
   if (!only) return known ?? { answer: "none", near: [...near, ...declined.map(asNear)] };
-  // The known record may be the attempt's own report, of which a part of the goods came out.
-  const isRetold = known !== undefined && known.transactionId !== only.attempt.transactionId;
+  // The known record may be the attempt's own report, of which a part of the goods came out. Of an
+  // order that was told as not charged it may as well be what took the sale back.
+  const isRetold =
+    known !== undefined &&
+    (known.transactionId !== only.attempt.transactionId || isNotCharged(only.attempt.state));
   const why =
     isRetold || left.some(({ attempt }) => mayHaveBeenThere(attempt, found))
       ? "retold"
@@ -93,9 +97,10 @@ function whyNotOne(
   if (left.some(({ attempt }) => isBeforeLoss(attempt, view))) return "lost order";
   if (left.some(({ fit }) => fit === "untimed")) return "untimed";
   if (first?.attempt.transactionId !== newest?.transactionId) return "later";
+  if (!first || !isNotCharged(first.attempt.state)) return undefined;
+  if (first.attempt.state.settled) return "settled";
   // Of an order that was told as not charged: what came since may explain the record as well.
-  const isTold = first !== undefined && isNotCharged(first.attempt.state);
-  return isTold && view.wasClosedAfter(first.attempt) ? "closed" : undefined;
+  return view.wasClosedAfter(first.attempt) ? "closed" : undefined;
 }
 
 /** The record cannot be told from the one before the command; with its number alone, neither. */
@@ -156,8 +161,9 @@ export function knownAs(
   if (!owner) return undefined;
   const { transactionId } = owner;
   const attempt = transactionId === null ? undefined : view.read(transactionId);
-  // Its own report told anew, or a sale of the same second: the candidates decide.
-  const isCertain = owner.is === "same";
+  // Its own report told anew, a sale of the same second, or of another amount than its command
+  // asked for: the candidates decide.
+  const isCertain = owner.is === "same" && !(attempt && isForeignTo(attempt, found));
   if (attempt && isCertain && isOpenTo(attempt, found)) return ownRecord(attempt);
   const orderId = transactionId === null ? null : (view.orderOf(transactionId) ?? null);
   const whose = orderId === null ? "one that was told before" : `that of order ${orderId}`;
@@ -216,6 +222,14 @@ function ownRecord(attempt: Attempt): Answer & { answer: "one" } {
   const facts = ["the terminal's record equals the report of its own command"];
   const proof: Proof = { facts, assumes: ["storage-real", "own-report"] };
   return { answer: "one", candidate: { attempt, as: "sale" }, proof };
+}
+
+/** A sale told by the command of the attempt, not what that had asked for, and not its charge. */
+function isForeignTo(attempt: Attempt, { record, limitMs }: Found): boolean {
+  const sale = saleOf(attempt.state)?.report;
+  const isCharge = sale !== undefined && compareReports(sale, record) === "same";
+  if (!record.good || record.originalTrace !== null || isCharge) return false;
+  return unfitFor(askedOf(attempt, limitMs), record) !== null;
 }
 
 /** Nothing of the attempt is known as charged, and what it had asked for fits and is new. */

@@ -360,7 +360,12 @@ export interface ToldResult {
 export type LastTransaction =
   /** The terminal has stored none. */
   | { readonly kind: "none" }
-  | { readonly kind: "transaction"; readonly report: TransactionReport }
+  | {
+      readonly kind: "transaction";
+      readonly report: TransactionReport;
+      /** Other transactions that the terminal told before it in the same answer. */
+      readonly also?: readonly TransactionReport[];
+    }
   /** The terminal answered, but did not tell (docs/zvt.md 9.2 step 5). */
   | {
       readonly kind: "not-told";

@@ -155,13 +155,14 @@ export async function askLastTransaction(
   options: ZvtOptions,
   nowMs: () => number,
 ): Promise<LastTransaction & { readonly notRegistered?: boolean }> {
-  let found: Message | undefined;
+  const told: Message[] = [];
   const end = await run(repeatReceipt(options.password), {
     message: (message) => {
       const isSale = message.name === "status-information" && !message.fields.totals;
-      if (isSale) found = message;
+      if (isSale) told.push(message);
     },
   });
+  const found = told.at(-1);
   if (saysNothingStored(end, found)) return await askTotals(run, options);
   if (end.end !== "completed") {
     const { code, text } = refusalOf(end, options);
@@ -171,8 +172,10 @@ export async function askLastTransaction(
   if (!found) {
     return { kind: "not-told", why: "the terminal repeated its last receipt without any data" };
   }
-  const { language } = options;
-  return { kind: "transaction", report: transactionReport(found, { language, nowMs: nowMs() }) };
+  const how = { language: options.language, nowMs: nowMs() };
+  const also = told.slice(0, -1).map((one) => transactionReport(one, how));
+  const report = transactionReport(found, how);
+  return { kind: "transaction", report, ...(also.length > 0 ? { also } : {}) };
 }
 
 /** A result code in the answer to Repeat Receipt of a terminal that has nothing to repeat. */

@@ -361,6 +361,14 @@ describe("the last transaction", () => {
     });
   });
 
+  test("is the second of two in one answer, and the first is told beside it", async () => {
+    const second = stored.replace("870007", "870008");
+    expect(await ask((peer) => repeatReceipt(peer, [stored, second]))).toMatchObject({
+      report: { receiptNumber: "0008" },
+      also: [{ receiptNumber: "0007" }],
+    });
+  });
+
   test("is not told by a bare completion", async () => {
     expect(await ask((peer) => repeatReceipt(peer, []))).toMatchObject({ kind: "not-told" });
   });

@@ -43,6 +43,19 @@ async function begin(peer: Peer, open = noneOpen): Promise<void> {
 }
 
 describe.each(bothLines)("an end of day over %s", (_kind, makePeer) => {
+  test("refuses and tells a sale that comes within it, and ends with its totals", async () => {
+    const { peer, driver } = await connect(makePeer);
+    const ending = telecollect(driver);
+    await begin(peer);
+    peer.send("800000");
+    peer.send(goodSale);
+    await peer.expect("846600");
+    await peer.tell(settlement, "060f00");
+    expect(await ending).toMatchObject({ end: "completed", totals: { sumMinor: 6500 } });
+    const report = expect.objectContaining({ receiptNumber: "0042", amountMinor: 1_000 });
+    expect(driver.events).toContainEqual({ type: "unmatched-report", report });
+  });
+
   test("asks for open pre-authorisations, and tells schemes and receipt", async () => {
     const { peer, driver } = await connect(makePeer);
     const ending = telecollect(driver);

@@ -15,7 +15,7 @@ import type {
   SessionState,
   Step,
 } from "./session-state.ts";
-import { control, isSettlement, unjudged, unmatchedReport } from "./surprise-machine.ts";
+import { control, isSale, isSettlement, unjudged, unmatchedReport } from "./surprise-machine.ts";
 
 export function servedMessage(before: Served, input: MessageInput): Step {
   const { name } = input.message;
@@ -69,6 +69,9 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
       // Whatever this report turns out to be: an earlier one is not the last word any more.
       const outputs = [{ output: "judge", message: arrived, bytes } as const];
       return { state: { ...state, accepted: null }, outputs };
+    }
+    if (state.command.name !== "repeat-receipt" && isSale(arrived)) {
+      return unmatchedReport(state, arrived);
     }
   }
   return taken(state, arrived);

@@ -55,6 +55,11 @@ export function isSettlement({ fields }: Message): boolean {
   return fields.totals !== undefined;
 }
 
+/** A result that names a receipt or a card: totals never do (docs/zvt.md 6.4). */
+export function isSale({ fields }: Message): boolean {
+  return fields.receiptNumber !== undefined || fields.pan !== undefined;
+}
+
 function answerOnly(state: SessionState, apdu: Apdu, text: string): Step {
   return { state, outputs: [note(text), answer(apdu)] };
 }

@@ -1,0 +1,174 @@
+import { describe, expect, test } from "vitest";
+import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
+import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { baseline, declined, earlierReport, report } from "../../support/reports.ts";
+import { aborted, approves, lost } from "../../support/scripted-terminal.ts";
+
+/** What was told of an order, or what the terminal says now, and a record that contradicts it. */
+
+const phasesOf = (at: House, orderId: string): string[] =>
+  at.journal.attempts.ofOrder(orderId).map(({ state }) => state.phase);
+
+/** The same order again until nothing is asked about. Returns its answer. */
+async function asked(at: House, orderId: string, change = {}): Promise<string> {
+  for (;;) {
+    const answer = pay(at, request(orderId, change)).then(outcome, () => undefined);
+    await at.clock.advance(60_000);
+    const said = await answer;
+    if (said !== undefined && said !== "Failed") return said;
+  }
+}
+
+/** Each order is ended by the terminal itself, unless another end is given. */
+async function ended(orderId: string, change = {}, end: object = aborted): Promise<House> {
+  const at = house();
+  at.start();
+  at.terminal.script = () => Promise.resolve({ ...aborted, ...end });
+  await pay(at, request(orderId, change));
+  at.terminal.script = approves;
+  return at;
+}
+
+async function sold(): Promise<House> {
+  const at = house();
+  at.start();
+  expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  at.terminal.stores(report());
+  return at;
+}
+
+/** A reversal whose end is lost, and that the terminal stores as `stored`. */
+async function reversalLost(at: House, stored: TransactionReport): Promise<void> {
+  at.terminal.reversal = () => {
+    at.terminal.stores(stored);
+    return Promise.resolve(lost("line broken"));
+  };
+  await at.afterSale.reverse("A-1");
+  await at.clock.advance(400_000);
+}
+
+const next = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130140" });
+
+describe("a reversal (docs/design.md 3.16)", () => {
+  test("that is told by the record of the sale itself is in doubt", async () => {
+    const at = await sold();
+    at.terminal.reversal = (_order, observer) => {
+      observer.report(report());
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    await at.afterSale.reverse("A-1");
+    expect(phasesOf(at, "A-1")).toEqual(["reversal-in-doubt"]);
+    expect(alarms(at)).toContain("reversal-mismatch");
+  });
+
+  test("that names no sale leaves it and an order that was turned away unknown", async () => {
+    const at = await sold();
+    at.terminal.script = () => Promise.resolve(aborted);
+    await pay(at, request("B-1"));
+    await reversalLost(at, next);
+    expect(await asked(at, "B-1")).toBe("Unknown");
+    expect(phasesOf(at, "A-1")).toEqual(["reversal-in-doubt"]);
+  });
+
+  test("of a sale whose trace came again gives back no earlier one", async () => {
+    const at = await sold();
+    await at.clock.advance(5 * 3_600_000);
+    const again = report({ receiptNumber: "0040", localTime: "180205" });
+    at.terminal.script = (_order, observer) => {
+      observer.report(again);
+      at.terminal.stores({ ...again, traceNumber: "000090", originalTrace: again.traceNumber });
+      return Promise.resolve(lost("line broken"));
+    };
+    await pay(at, request("B-1"));
+    await at.clock.advance(400_000);
+    at.terminal.script = approves;
+    expect(await asked(at, "C-1", { amountMinor: 300 })).toBe("Success");
+    expect([phasesOf(at, "A-1"), phasesOf(at, "B-1")]).toEqual([["charged"], ["not-charged"]]);
+  });
+});
+
+describe("the terminal's record (docs/design.md 3.19)", () => {
+  test("of a sale told before the last one, in one answer, charges its order", async () => {
+    const at = await ended("A-1");
+    const last = { kind: "transaction", report: earlierReport, also: [report()] } as const;
+    at.terminal.last = last;
+    at.terminal.baseline = { ...baseline, last };
+    expect(await asked(at, "A-1")).toBe("Success");
+    expect(at.terminal.paid).toHaveLength(1);
+    expect(alarms(at)).toContain("charged-late");
+  });
+
+  test("that contradicts an operator leaves the order unknown, and unpaid", async () => {
+    const at = await ended("A-1", {}, lost("line broken"));
+    at.terminal.become({ link: "disconnected" });
+    await at.settle({ orderId: "A-1", outcome: "not_charged", note: "no receipt" });
+    at.terminal.stores(report());
+    at.terminal.become({ link: "connected" });
+    expect(await asked(at, "A-1")).toBe("Unknown");
+    expect(at.terminal.paid).toHaveLength(1);
+    // The person looks once more, and the same record is no news any more.
+    await at.settle({ orderId: "A-1", outcome: "not_charged", note: "seen in the journal" });
+    expect(await asked(at, "A-1")).toBe("Success");
+    expect(at.terminal.paid).toHaveLength(2);
+  });
+
+  test("told anew hours later, both numbers as they were, is no new sale", async () => {
+    const at = house();
+    const old = { ...earlierReport, amountMinor: 999 };
+    at.terminal.stores(old);
+    at.start();
+    at.terminal.script = () => Promise.resolve(aborted);
+    await pay(at, request("A-1"));
+    at.terminal.stores({ ...old, localTime: "130010" });
+    expect(await asked(at, "A-1")).toBe("Unknown");
+  });
+
+  test("that cannot be told from a sale that was taken back is no late charge", async () => {
+    const at = house();
+    at.start();
+    at.terminal.script = (_order, observer) =>
+      new Promise((resolve) => {
+        observer.report(report());
+        at.terminal.onDecision = () => {
+          observer.report(declined({ resultCode: "6C", reason: "cancelled" }));
+          at.terminal.stores(report({ localTime: "130008" }));
+          resolve(aborted);
+        };
+      });
+    await pay(at, request("A-1", { delivery: { withinSeconds: 30 } }));
+    const delivered = at.afterSale.deliver("A-1", false, undefined);
+    await at.clock.advance(1_000);
+    await delivered;
+    expect(await asked(at, "A-1", { delivery: { withinSeconds: 30 } })).toBe("Unknown");
+  });
+
+  test("told within a payment of another amount leaves both orders unknown", async () => {
+    const at = await ended("A-1", { amountMinor: 300 });
+    const late = report({ amountMinor: 300 });
+    at.terminal.script = (_order, observer) => {
+      at.terminal.stores(late);
+      expect(observer.report(late)).toBe("refuse");
+      return Promise.resolve(aborted);
+    };
+    await pay(at, request("B-1"));
+    await at.clock.advance(400_000);
+    expect(await asked(at, "A-1", { amountMinor: 300 })).toBe("Unknown");
+    expect([phasesOf(at, "B-1"), at.terminal.paid.length]).toEqual([["in-doubt"], 2]);
+  });
+
+  test("that its own command told charges an order where others are paid too", async () => {
+    const at = house(undefined, undefined, { isShared: true });
+    at.start();
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      observer.acknowledged();
+      return Promise.resolve(aborted);
+    };
+    await pay(at, request("A-1"));
+    await at.clock.advance(400_000);
+    at.terminal.stores(report());
+    at.terminal.script = approves;
+    expect(await asked(at, "A-1")).toBe("Success");
+    expect(at.terminal.paid).toHaveLength(1);
+  });
+});
