@@ -12,6 +12,7 @@ import { rowOf } from "../attempts/phase-table.ts";
 import type { ReturnStore } from "../attempts/return-store.ts";
 import { isReturnedTwice, tellReturnedTwice } from "../attempts/returned-twice.ts";
 import { type AskedOnce, rememberedOf, repeated, Turns } from "./asked-once.ts";
+import type { StoreGuard } from "./store-guard.ts";
 import {
   type SupervisorAnswer,
   type SupervisorLink,
@@ -28,6 +29,7 @@ type Resolved = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 interface GatewayDeskParts {
   readonly attempts: Pick<AttemptStore, "latest" | "ofOrder" | "read">;
   readonly returns: ReturnStore;
+  readonly guard: Pick<StoreGuard, "assertNotReturned">;
   readonly link: SupervisorLink;
   readonly clock: Clock;
   readonly log: Logger;
@@ -147,6 +149,11 @@ export class GatewayDesk {
     const isPart = wanted !== undefined && !(attempt && wanted >= returnableMinorOf(attempt));
     const unlessRepeated = kind === "refund" && isPart && !again && idempotencyKey === undefined;
     if (attempt) assertChargedStill(attempt, unlessRepeated ? wanted : undefined);
+    if (kind !== "confirm") {
+      // No terminal of ours has reversed an order of somebody else.
+      const byWhom = where.orderId === null ? "gateway" : "anybody";
+      this.#parts.guard.assertNotReturned(attempt, byWhom);
+    }
     if (!where.remembers && (unlessRepeated || idempotencyKey !== undefined)) throw outdated();
     const operationId = newId();
     const returnMinor =

@@ -317,9 +317,10 @@ describe("a supervisor of an older version", () => {
       const { remembers: _, ...older } = answer as { remembers?: true };
       return older as never;
     };
-    const { attempts, returns } = at.at.journal;
+    const { guard, clock, journal } = at.at;
+    const { attempts, returns } = journal;
     const link = new SupervisorLink({ call }, 30_000);
-    const desk = new GatewayDesk({ attempts, returns, link, clock: at.at.clock, log: at.rig.log });
+    const desk = new GatewayDesk({ attempts, returns, guard, link, clock, log: at.rig.log });
     const refund = (idempotencyKey: string | undefined, amountMinor: number | undefined) =>
       desk.ask("refund", { orderId: "A-1" }, () => amountMinor, {
         ...{ idempotencyKey, asked: "this", again: false },
