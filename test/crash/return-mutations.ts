@@ -1,7 +1,10 @@
 import { type Mutation, oneEdit } from "./mutation.ts";
 
 const guard = "src/tp-manager/supervisor/store-guard.ts";
+const desk = "src/supervisor/notifications/notification-desk.ts";
+const documents = "src/supervisor/notifications/notification-store.ts";
 const lost = ["test/tp-manager/supervisor/lost-returns.test.ts"];
+const listener = ["test/supervisor/notifications/notification-listener.test.ts"];
 const noReturn = "while the journal is in doubt no return of such an order leaves";
 
 /** Money that goes back once, also where a database was lost. */
@@ -38,4 +41,16 @@ export const returnMutations: readonly Mutation[] = [
     "return request.warnings.includes(TAKEN_OVER) || ",
     "return ",
   ]),
+  oneEdit(
+    "the notification of a lost order that has to come again",
+    ["8.6", "it is put off with 503, not refused"],
+    listener,
+    [desk, "if (!this.#parts.losses.isWhole) return this.#putOff();", ""],
+  ),
+  oneEdit(
+    "the notification that agrees when it comes again",
+    ["8.6", "it counts as if it were new"],
+    listener,
+    [documents, 'if (document.verdict === "accepted") {', 'if (document.operation === "") {'],
+  ),
 ];

@@ -182,6 +182,7 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   const notified = new NotificationDesk({
     ...{ store: notifications, operations: operationStore, clock, log, secrets },
     fraudSecret: undefined,
+    losses: stores.losses,
     onAccepted: (id) => operations.notified(id),
   });
   // What a former life was sending is unknown; a disk that fails at the start heals by then.
