@@ -4,8 +4,10 @@ const guard = "src/tp-manager/supervisor/store-guard.ts";
 const desk = "src/supervisor/notifications/notification-desk.ts";
 const documents = "src/supervisor/notifications/notification-store.ts";
 const lost = ["test/tp-manager/supervisor/lost-returns.test.ts"];
+const keys = ["test/tp-manager/http/gateway-keys.test.ts"];
 const listener = ["test/supervisor/notifications/notification-listener.test.ts"];
 const noReturn = "while the journal is in doubt no return of such an order leaves";
+const oneSum = "at least what the journal knew when a return was reserved, and that return";
 
 /** Money that goes back once, also where a database was lost. */
 export const returnMutations: readonly Mutation[] = [
@@ -52,5 +54,35 @@ export const returnMutations: readonly Mutation[] = [
     ["8.6", "it counts as if it were new"],
     listener,
     [documents, 'if (document.verdict === "accepted") {', 'if (document.operation === "") {'],
+  ),
+  oneEdit("the returns that supervisor.db has lost", ["3.7", oneSum], keys, [
+    "src/tp-manager/journal/return-rows.ts",
+    "returned_minor = max(returned_minor + ?, ?),",
+    "returned_minor = max(returned_minor, ?, ?),",
+  ]),
+  oneEdit("the lost returns of an order in the archive", ["3.7", oneSum], keys, [
+    "src/tp-manager/supervisor/gateway-desk.ts",
+    "addedMinor > 0 ? known.returnedMinor + addedMinor : 0;",
+    "addedMinor > 0 ? addedMinor : 0;",
+  ]),
+  oneEdit(
+    "the other copy of an order whose one copy went back",
+    ["3.7", "Where the gateway has or may have the order more than once"],
+    ["test/tp-manager/http/gateway-twice.test.ts"],
+    [
+      "src/supervisor/operations/returned-sums.ts",
+      "return known === 1 && !hasOrMayHaveOthers(transactionId, parts);",
+      "return known > 0 || !hasOrMayHaveOthers(transactionId, parts);",
+    ],
+  ),
+  oneEdit(
+    "the one sum of a return that was told before its end",
+    ["3.7", oneSum],
+    ["test/tp-manager/journal/return-reservation.test.ts"],
+    [
+      "src/tp-manager/journal/doubt-rows.ts",
+      "SET notified_return_minor = max(notified_return_minor, ?1),",
+      "SET returned_minor = max(returned_minor, ?1),",
+    ],
   ),
 ];

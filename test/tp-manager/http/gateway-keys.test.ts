@@ -263,6 +263,22 @@ describe("after a loss of supervisor.db", () => {
     expect(refunded(at)).toEqual(["4.00"]);
   });
 
+  test.each([false, true])("parts of before and of now are the sum, archived: %s", async (kept) => {
+    const at = await lost();
+    const { journal, clock } = at.at;
+    if (kept) {
+      journal.handOffs.acknowledgeHandOff(at.transactionId, "pending", clock.now());
+      journal.handOffs.setDelivery(at.transactionId, "sent", clock.now());
+      journal.archive.putAway(clock.now() + 1, 100);
+    }
+    expect((await at.refund({ amount: 4, again: true })).told).toEqual(done);
+    const tooMuch = await at.refund({ amount: 4, again: true });
+    expect(tooMuch.told).toEqual([400, "REQUEST_INVALID"]);
+    expect((await at.refund({ amount: 1.99, again: true })).told).toEqual(done);
+    expect((await at.call("GET", "/payment/A-1")).one.status).toBe("Reversed");
+    expect(refunded(at)).toEqual(["9.99"]);
+  });
+
   test("every part may be a repeated one for a day", async () => {
     const at = await lost();
     const repeated = await at.refund({ amount: 4 });
