@@ -182,7 +182,7 @@ const paymentErrors = {
     503,
     "unknown",
     "same_order",
-    "The journal was lost or restored, and whether this order was paid cannot be looked up now.",
+    "The journal was lost or restored: whether this order was paid or given back is not known now.",
     "Start the supervisor, or wait for the gateway; ./launch.sh stores accept ends the doubt.",
   ),
   TERMINAL_SALE_UNMATCHED: row(

@@ -35,6 +35,7 @@ import { Forwarder } from "./outbox/forwarder.ts";
 import { OutboxDesk } from "./outbox/outbox-desk.ts";
 import { OutboxStore } from "./outbox/outbox-store.ts";
 import { retentionChore } from "./outbox/retention.ts";
+import type { StoreLosses } from "./stores/store-losses.ts";
 import { openStores, storeMessages } from "./stores/supervisor-stores.ts";
 import { supervisorMigrations } from "./supervisor-schema.ts";
 import { startUpdateChecks } from "./updates/update-checks.ts";
@@ -95,7 +96,8 @@ async function start(context: ProgramContext): Promise<void> {
   await probation.after(async () => {
     forwarder.start();
     operations.start();
-    await startListening(context, log, { ...atGateway, tally, onAccepted });
+    const { losses } = stores;
+    await startListening(context, log, { ...atGateway, tally, losses, onAccepted });
     startTroubleWatch(context, messages, log);
     if (config.FLEET_URL !== undefined) await tellFleet(context, messages, log);
     const daily = startDaily({
@@ -126,6 +128,7 @@ interface ListeningParts {
   readonly store: OperationStore;
   readonly notifications: NotificationStore;
   readonly tally: NotificationTally;
+  readonly losses: StoreLosses;
   readonly onAccepted: (transactionPublicId: string) => void;
 }
 
@@ -133,15 +136,14 @@ interface ListeningParts {
 async function startListening(
   { config, clock, onStop }: ProgramContext,
   log: Logger,
-  { store, notifications, tally, onAccepted }: ListeningParts,
+  { store, notifications, tally, losses, onAccepted }: ListeningParts,
 ): Promise<void> {
   const { NOTIFICATION_PORT: port, NOTIFICATION_HOST: host } = config;
   if (port === undefined) return;
   const desk = new NotificationDesk({
     store: notifications,
     operations: store,
-    clock,
-    log,
+    ...{ losses, clock, log },
     secrets: digestSecrets(config),
     fraudSecret: config.NOTIFICATION_SECRET,
     tally,

@@ -92,12 +92,12 @@ async function start(context: ProgramContext): Promise<void> {
   const orders = new Orders({ ...payments, desk, handOff });
   const monitor = createMonitor(context, { hub, desk, journal, handOff, guard }, supervisor);
   onStop("monitor", () => monitor.close());
-  const atGateway = gatewayParts(context, supervisor, journal, areaLog("gateway"));
+  const atGateway = gatewayParts(context, { link: supervisor, guard }, journal, areaLog("gateway"));
   const hours = watchHours(context, { days: journal.days, desk, supervisor });
   const options = apiOptions(context, {
     ...{ monitor, orders, listings: new Listings({ ...stores, desk }), desk, supervisor },
     ...{ days: hours.days, gateway: atGateway.gateway },
-    afterSale: new AfterSale({ attempts, terminalLog, desk, orders }),
+    afterSale: new AfterSale({ attempts, terminalLog, desk, orders, guard }),
     refused: new RefusedHandOvers(journal.refused, handOff, clock, areaLog("hand-off")),
     ...{ acts: journal.acts, seen: journal.seen, care: new Care({ installation, fields }) },
     settle: (word) => settleByOperator({ orders, desk }, word),
@@ -213,7 +213,7 @@ function linkSupervisor(
   const handAgain = new HandAgain(again, link, clock, log, () => guard.open === undefined);
   onStop("hand over again", () => handAgain.close());
   const guard = new StoreGuard({
-    ...{ doubts, attempts, records, matcher },
+    ...{ doubts, attempts, records, again, matcher },
     ...{ link, clock, log },
     isShared: config.TERMINAL_SHARED,
     onSupervisorLacks: () => handAgain.beginOnce(),
@@ -256,11 +256,11 @@ function createMonitor(
 
 function gatewayParts(
   { clock, onStop }: ProgramContext,
-  link: SupervisorLink,
+  { link, guard }: ReturnType<typeof linkSupervisor>,
   { attempts, returns }: Journal,
   log: Logger,
 ): { readonly gateway: GatewayDesk; start(): void } {
-  const gateway = new GatewayDesk({ attempts, returns, link, clock, log });
+  const gateway = new GatewayDesk({ attempts, returns, guard, link, clock, log });
   const poll = returnPoll(returns, link, clock, log);
   onStop("return poll", () => poll.close());
   const start = (): void => {

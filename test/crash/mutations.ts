@@ -4,6 +4,7 @@ import { matchingMutations } from "./matching-mutations.ts";
 import type { Mutation } from "./mutation.ts";
 import { oneWayMutations } from "./one-way-mutations.ts";
 import { recordMutations } from "./record-mutations.ts";
+import { returnMutations } from "./return-mutations.ts";
 import { verdictMutations } from "./verdict-mutations.ts";
 
 const room = "src/tp-manager";
@@ -285,7 +286,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/orders/after-sale.ts`,
-        from: `    assertReversible(attempt);
+        from: `    this.#assertReversible(attempt);
     return reversibleSale(`,
         to: "    return reversibleSale(",
       },
@@ -425,4 +426,5 @@ export const mutations: readonly Mutation[] = [
   ...verdictMutations,
   ...lookMutations,
   ...foldMutations,
+  ...returnMutations,
 ];

@@ -134,7 +134,7 @@ test("651 notifications with a wrong digest: one alarm with count and since", as
   const listenerClock = new TestClock();
   const desk = new NotificationDesk({
     ...{ store: rig.notifications, operations: rig.operationStore, tally: rig.tally },
-    ...{ clock: rig.clock, log: rig.log, secrets, fraudSecret: undefined },
+    ...{ losses: rig.losses, clock: rig.clock, log: rig.log, secrets, fraudSecret: undefined },
     onAccepted: (id) => rig.operations.notified(id),
   });
   const address = { host: "127.0.0.1", port: 0 };
@@ -192,7 +192,7 @@ test("the sandbox's own bad digests are counted and told", async () => {
   const { rig } = at;
   const desk = new NotificationDesk({
     ...{ store: rig.notifications, operations: rig.operationStore, tally: rig.tally },
-    ...{ clock: rig.clock, log: rig.log, secrets, fraudSecret: undefined },
+    ...{ losses: rig.losses, clock: rig.clock, log: rig.log, secrets, fraudSecret: undefined },
     onAccepted: (id) => rig.operations.notified(id),
   });
   const parts = { host: "127.0.0.1", port: 0, desk, log: rig.log, clock: new TestClock() };

@@ -78,7 +78,17 @@ export function startTpManager(
   const link = ipc.linkFor(life, exchange);
   const handAgain = new HandAgain(journal.again, link, clock, log, () => guard.open === undefined);
   const guard = new StoreGuard({
-    ...{ doubts: journal.doubts, attempts, records, matcher, link, clock, log, isShared: false },
+    ...{
+      doubts: journal.doubts,
+      again: journal.again,
+      attempts,
+      records,
+      matcher,
+      link,
+      clock,
+      log,
+    },
+    isShared: false,
     onSupervisorLacks: () => handAgain.beginOnce(),
   });
   const handOff = new HandOff(handOffs, link, clock, log);
@@ -92,7 +102,7 @@ export function startTpManager(
   const afterSale = new AfterSale({ ...shared, desk, orders });
   const closing = new ClosingKeeper({ ...shared, desk });
   const { returns } = journal;
-  const gateway = new GatewayDesk({ attempts, returns, link, clock, log });
+  const gateway = new GatewayDesk({ attempts, returns, guard, link, clock, log });
   const poll = returnPoll(returns, link, clock, log);
   const start = (): void => {
     handAgain.start();
@@ -172,6 +182,7 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   const notified = new NotificationDesk({
     ...{ store: notifications, operations: operationStore, clock, log, secrets },
     fraudSecret: undefined,
+    losses: stores.losses,
     onAccepted: (id) => operations.notified(id),
   });
   // What a former life was sending is unknown; a disk that fails at the start heals by then.

@@ -37,8 +37,8 @@ const FORM = "application/x-www-form-urlencoded";
 async function listening() {
   const rig = await openRig();
   rig.handOver("A-1");
-  const { notifications: store, operationStore: operations, clock, log } = rig;
-  const parts = { store, operations, clock, log, secrets, fraudSecret: SECRET };
+  const { notifications: store, operationStore: operations, losses, clock, log } = rig;
+  const parts = { store, operations, losses, clock, log, secrets, fraudSecret: SECRET };
   const desk = new NotificationDesk({ ...parts, onAccepted: (id) => rig.operations.notified(id) });
   const listener = await startNotificationListener({
     host: "127.0.0.1",

@@ -218,6 +218,7 @@ async function openWithListener() {
   desk = new NotificationDesk({
     store: rig.notifications,
     operations: rig.operationStore,
+    losses: rig.losses,
     clock: rig.clock,
     log: rig.log,
     secrets,

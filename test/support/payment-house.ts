@@ -187,7 +187,7 @@ export function openHouse<T extends Terminal, C extends Clock>(
   const none = { isOn: false, over: Promise.resolve(), received: () => {} };
   const probation = dataDirectory ? new Probation(dataDirectory, clock) : none;
   const guard = new StoreGuard({
-    ...{ doubts, attempts, records, matcher, link, clock },
+    ...{ doubts, attempts, records, again, matcher, link, clock },
     log: tapped,
     isShared: options.isShared ?? false,
     onSupervisorLacks: options.onSupervisorLacks ?? (() => undefined),

@@ -5,6 +5,7 @@ import { IpcError } from "../../src/shared/ipc/client.ts";
 import { StoreExchange } from "../../src/shared/stores/store-exchange.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
 import type { Journal } from "../../src/tp-manager/journal/journal.ts";
+import { GatewayDesk } from "../../src/tp-manager/supervisor/gateway-desk.ts";
 import { HandAgain } from "../../src/tp-manager/supervisor/hand-again.ts";
 import { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import { openRig, type RigOptions } from "../supervisor/supervisor-rig.ts";
@@ -75,15 +76,11 @@ export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestCloc
       return link;
     },
   });
-  if (link)
-    handAgain = new HandAgain(
-      at.journal.again,
-      link,
-      at.clock,
-      log,
-      () => at.guard.open === undefined,
-    );
-  handAgain?.start();
+  if (!link) throw new Error("the house asked for no link");
+  handAgain = new HandAgain(at.journal.again, link, at.clock, log, () => !at.guard.open);
+  handAgain.start();
+  const { attempts, returns } = at.journal;
+  const gateway = new GatewayDesk({ ...{ attempts, returns, link, log }, ...at });
   at.guard.start(isDoubted);
   /** A message, as the polls of tp-manager send one every few seconds. */
   const meet = async (): Promise<void> => {
@@ -96,7 +93,7 @@ export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestCloc
     at.close();
   };
   onTestFinished(close);
-  return { ...at, told: lines, meet, close };
+  return { ...at, gateway, told: lines, meet, close };
 }
 
 /** The files of one database; `name` without its ending. */

@@ -39,6 +39,12 @@ const gatewayOperationRequest = z.object({
  */
 export const orderReturnedMinor = z.int().min(0).optional();
 
+/**
+ * The gateway has our order once: a return adds to those of before, of which this database may lack
+ * some. Missing: it has or may have others, or an older supervisor.
+ */
+const isThereOnce = z.literal(true).optional();
+
 /** Answered by the supervisor. */
 export const operationsOfSupervisor = {
   /**
@@ -68,6 +74,7 @@ export const operationsOfSupervisor = {
     response: z.object({
       operation: gatewayOperationSchema.nullable(),
       orderReturnedMinor,
+      isThereOnce,
       /** null: of the last day not everything is known. Missing: it repeats none. */
       repeats: gatewayOperationSchema.nullable().optional(),
     }),
@@ -103,6 +110,10 @@ export const operationsOfSupervisor = {
       /** Missing: an older tp-manager. */
       asked: gatewayOperationRequest.extend({ askedAtMs: z.int() }).optional(),
     }),
-    response: z.object({ operation: gatewayOperationSchema.nullable(), orderReturnedMinor }),
+    response: z.object({
+      operation: gatewayOperationSchema.nullable(),
+      orderReturnedMinor,
+      isThereOnce,
+    }),
   },
 } as const;

@@ -4,6 +4,7 @@ import { type Currency, currencyOf, parseAmount } from "../../shared/money.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
+import type { Losses } from "../operations/asked-before.ts";
 import { effectOf } from "../operations/gateway-state.ts";
 import type { OperationStore } from "../operations/operation-store.ts";
 import { type FraudEvent, readFraudEvent } from "./fraud-event.ts";
@@ -15,6 +16,7 @@ import { RefusalLog } from "./refusal-log.ts";
 interface NotificationDeskParts {
   readonly store: NotificationStore;
   readonly operations: OperationStore;
+  readonly losses: Pick<Losses, "isWhole">;
   readonly clock: Clock;
   readonly log: Logger;
   /** Each of them may have signed a notification. */
@@ -209,8 +211,7 @@ export class NotificationDesk {
 
   #keep(document: Parameters<NotificationStore["add"]>[0]): boolean {
     const isNew = this.#parts.store.add(document, this.#parts.clock.now());
-    if (document.verdict === "mismatch") this.#count("mismatch", "not about our order");
-    else this.#count(isNew ? "accepted" : "repeated", "");
+    if (document.verdict === "accepted") this.#count(isNew ? "accepted" : "repeated", "");
     return isNew;
   }
 
@@ -223,9 +224,12 @@ export class NotificationDesk {
     this.#parts.tally?.count(verdict, why);
   }
 
-  #mismatch(details: Readonly<Record<string, unknown>>, isNew: boolean): "refused" {
+  /** While orders may be missing here it can be that of one: it has to come again. */
+  #mismatch(details: Readonly<Record<string, unknown>>, isNew: boolean): "refused" | "put-off" {
     const what = "a verified notification does not agree with our order: not taken";
     if (isNew) raiseAlarm(this.#parts.log, "notification-mismatch", details, what);
+    if (!this.#parts.losses.isWhole) return this.#putOff();
+    this.#count("mismatch", "not about our order");
     return "refused";
   }
 }

@@ -48,7 +48,7 @@ export interface NotificationListener {
  * Takes the gateway's own messages. Anybody may reach this port, so nothing is believed but what
  * the digest or the signature covers, and nothing else is counted: a flood of anything else takes
  * no place from the gateway. Only the status counts for the gateway: 200 taken, 403 not genuine or
- * not ours, 413 too large, 500 not stored and 503 too many, both repeated by it
+ * not ours, 413 too large, 500 not stored and 503 too many or perhaps ours, both repeated by it
  * (docs/gateway.md 3.6).
  */
 export async function startNotificationListener(

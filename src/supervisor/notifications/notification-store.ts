@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import { transaction } from "../../shared/sqlite.ts";
 import type { Notified } from "../operations/gateway-state.ts";
 
 /** A document that was verified, ready to be kept. Texts are masked already. */
@@ -33,8 +34,21 @@ export class NotificationStore {
     this.#database = database;
   }
 
-  /** true when the document is new; a repeated one is only counted. */
+  /**
+   * true when the document is new; a repeated one is only counted. One that agreed with no order of
+   * ours before is new as soon as it does.
+   */
   add(document: VerifiedDocument, nowMs: number): boolean {
+    return transaction(this.#database, () => {
+      if (document.verdict === "accepted") {
+        const text = "DELETE FROM notifications WHERE fingerprint = ? AND verdict = 'mismatch'";
+        this.#database.prepare(text).run(document.fingerprint);
+      }
+      return this.#add(document, nowMs);
+    });
+  }
+
+  #add(document: VerifiedDocument, nowMs: number): boolean {
     const row = this.#database
       .prepare(
         `INSERT INTO notifications (fingerprint, kind, verdict, transaction_id,

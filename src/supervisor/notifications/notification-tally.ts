@@ -16,7 +16,7 @@ const verdicts = [
   "wrong-signature",
   /** Signed right, but in a form that is not understood: most likely the gateway's. */
   "unreadable",
-  /** Genuine and too many at once; the gateway sends them again. */
+  /** Genuine, and too many at once or perhaps of a lost order; the gateway sends them again. */
   "put-off",
   /** No notification in its documented form. */
   "malformed",

@@ -23,6 +23,7 @@ import type { OperationStore, SettledBy } from "./operation-store.ts";
 import {
   gatewayReturns,
   hasOrMayHaveOthers,
+  isAtGatewayOnce,
   returnedOfCopy,
   returnedOfKnown,
   returnedOfOrder,
@@ -268,7 +269,10 @@ export class OperationDesk {
   #answer(operation: GatewayOperation | undefined): Response<"gateway-operation"> {
     const owner = operation && this.#parts.store.ownerOf(operation.transactionPublicId);
     if (!operation || !owner) return { operation: operation ?? null };
-    return { operation, orderReturnedMinor: returnedOfOrder(owner.transactionId, this.#known) };
+    const { transactionId } = owner;
+    const isThereOnce = isAtGatewayOnce(transactionId, this.#known) || undefined;
+    const orderReturnedMinor = returnedOfOrder(transactionId, this.#known);
+    return { operation, orderReturnedMinor, isThereOnce };
   }
 
   async #resolveByLookup(id: string): Promise<Response<"gateway-resolve">> {

@@ -39,6 +39,11 @@ export function hasOrMayHaveOthers(transactionId: string, { operations }: Histor
   return known < operations.copiesPossible(transactionId);
 }
 
+export function isAtGatewayOnce(transactionId: string, parts: HistoryParts): boolean {
+  const known = parts.operations.copiesOf(transactionId).length;
+  return known === 1 && !hasOrMayHaveOthers(transactionId, parts);
+}
+
 /** How much of one transaction of the gateway has gone back, whoever asked for the return. */
 export function returnedOfCopy(
   transactionPublicId: string,

@@ -8,6 +8,14 @@ export interface NotedReturn {
   readonly returnedMinor: number;
 }
 
+/** The money of an order after a return of our own. */
+interface ReturnedSum {
+  /** In all, as far as the supervisor knows. */
+  readonly sumMinor: number;
+  /** Adds to what had gone back when the return was reserved; 0: of the sum alone it is known. */
+  readonly addedMinor: number;
+}
+
 /** An attempt after a return was noted. */
 export interface NotedAttempt {
   readonly attempt: Attempt;
@@ -23,11 +31,11 @@ export interface ReturnStore {
    * part was returned, can no longer become "reversing".
    */
   reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean;
-  /** The gateway's word: what has gone back of the order in all; null: nothing happened. */
+  /** The gateway's word: what has gone back of the order; null: nothing happened. */
   endReturn(
     transactionId: string,
     open: OpenReturn,
-    returnedMinor: number | null,
+    returned: ReturnedSum | null,
     event: NoteStep,
   ): void;
   /**

@@ -50,7 +50,7 @@ const texts = {
     VALUES (?1, ?2, ${nextNumber("?2")}, ?3, ?4, 0, 1, ?5, ?6, ?7, ?8, ?8, ?9, ?10)`,
   change: `UPDATE attempt SET phase = ?, state = ?, ended_at_ms = ?, receipt_number = ?,
       trace_number = ? WHERE transaction_id = ?`,
-  returned: `UPDATE attempt SET returned_minor = max(returned_minor, ?1),
+  returned: `UPDATE attempt SET notified_return_minor = max(notified_return_minor, ?1),
       returned_some = max(returned_some, ?1 > 0), open_return = coalesce(open_return, ?2)
     WHERE transaction_id = ?3`,
   handOff: `INSERT INTO hand_off (transaction_id, body, acknowledged, delivery, withdrawn)

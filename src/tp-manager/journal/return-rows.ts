@@ -18,7 +18,7 @@ const texts = {
   reserve: `UPDATE attempt SET open_return = ?, returned_minor = ${returnedSql}
     WHERE transaction_id = ? AND ${phaseIn(({ gateway }) => gateway === "begin")}
       AND open_return IS NULL AND ${returnedSql} + ? <= ?`,
-  end: `UPDATE attempt SET open_return = NULL, returned_minor = max(returned_minor, ?),
+  end: `UPDATE attempt SET open_return = NULL, returned_minor = max(returned_minor + ?, ?),
       returned_some = max(returned_some, ?)
     WHERE transaction_id = ? AND json_extract(open_return, '$.operationId') = ?`,
   // Its events are searched for by the transaction.
@@ -84,13 +84,14 @@ export class ReturnRows implements ReturnStore {
   endReturn(
     transactionId: string,
     open: OpenReturn,
-    returnedMinor: number | null,
+    returned: Parameters<ReturnStore["endReturn"]>[2],
     event: NoteStep,
   ): void {
     this.#changing(transactionId, event.atMs, () => {
       const { changes } = this.#sql.end.run(
-        returnedMinor ?? 0,
-        returnedMinor === null ? 0 : 1,
+        returned?.addedMinor ?? 0,
+        returned?.sumMinor ?? 0,
+        returned ? 1 : 0,
         transactionId,
         open.operationId,
       );

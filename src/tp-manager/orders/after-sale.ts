@@ -11,6 +11,7 @@ import { chargedOf, rowOf } from "../attempts/phase-table.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { SaleToReverse } from "../matching/fresh-number.ts";
+import type { StoreGuard } from "../supervisor/store-guard.ts";
 import type { Baseline, GoodsDecision } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
 import { reversibleSale } from "./reversible-sale.ts";
@@ -20,6 +21,7 @@ interface AfterSaleParts {
   readonly terminalLog: Pick<TerminalLog, "wasClosedSince" | "wasUnmatchedSince">;
   readonly desk: TerminalDesk;
   readonly orders: Orders;
+  readonly guard: Pick<StoreGuard, "assertNotReturned">;
 }
 
 /** Delivery and reversal, which can still follow a sale that the terminal has approved. */
@@ -42,7 +44,7 @@ export class AfterSale {
     if (lack && !isReversed(orders.latest(orderId).state)) throw lack;
     const attempt = await orders.latestAsked(orderId);
     if (rowOf(attempt).reversal === "answer") return orders.result(attempt, true);
-    assertReversible(attempt);
+    this.#assertReversible(attempt);
     const end = await desk.commands.reverse(orderId, (now) => this.#reversible(orderId, now));
     if (isCharged(end.state)) {
       throw new AppError("REVERSAL_REFUSED", "The terminal did not reverse the sale.");
@@ -113,8 +115,18 @@ export class AfterSale {
    */
   #reversible(orderId: string, now: Baseline): SaleToReverse {
     const attempt = this.#parts.orders.latest(orderId);
-    assertReversible(attempt);
+    this.#assertReversible(attempt);
     return reversibleSale(attempt, now, this.#parts);
+  }
+
+  /**
+   * The terminal and the gateway share one reservation per order (docs/design.md 3.7), and a lost
+   * journal keeps out both (docs/design.md 3.17). The terminal is asked for no reversal that it has
+   * made before (docs/design.md 3.16).
+   */
+  #assertReversible(attempt: Attempt): void {
+    assertReversible(attempt);
+    this.#parts.guard.assertNotReturned(attempt, "gateway");
   }
 }
 
@@ -122,7 +134,6 @@ function decided(attempt: Attempt): AppError {
   return new AppError("DELIVERY_DECIDED", undefined, { charged: chargedOf(attempt) });
 }
 
-/** The terminal and the gateway share one reservation per order (docs/design.md 3.7). */
 function assertReversible(attempt: Attempt): void {
   const { reversal } = rowOf(attempt);
   if (reversal === "begin") return;

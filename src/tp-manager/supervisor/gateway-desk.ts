@@ -12,6 +12,8 @@ import { rowOf } from "../attempts/phase-table.ts";
 import type { ReturnStore } from "../attempts/return-store.ts";
 import { isReturnedTwice, tellReturnedTwice } from "../attempts/returned-twice.ts";
 import { type AskedOnce, rememberedOf, repeated, Turns } from "./asked-once.ts";
+import { addedBy, returnMinorOf } from "./return-amounts.ts";
+import type { StoreGuard } from "./store-guard.ts";
 import {
   type SupervisorAnswer,
   type SupervisorLink,
@@ -28,6 +30,7 @@ type Resolved = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 interface GatewayDeskParts {
   readonly attempts: Pick<AttemptStore, "latest" | "ofOrder" | "read">;
   readonly returns: ReturnStore;
+  readonly guard: Pick<StoreGuard, "assertNotReturned">;
   readonly link: SupervisorLink;
   readonly clock: Clock;
   readonly log: Logger;
@@ -147,6 +150,11 @@ export class GatewayDesk {
     const isPart = wanted !== undefined && !(attempt && wanted >= returnableMinorOf(attempt));
     const unlessRepeated = kind === "refund" && isPart && !again && idempotencyKey === undefined;
     if (attempt) assertChargedStill(attempt, unlessRepeated ? wanted : undefined);
+    if (kind !== "confirm") {
+      // No terminal of ours has reversed an order of somebody else.
+      const byWhom = where.orderId === null ? "gateway" : "anybody";
+      this.#parts.guard.assertNotReturned(attempt, byWhom);
+    }
     if (!where.remembers && (unlessRepeated || idempotencyKey !== undefined)) throw outdated();
     const operationId = newId();
     const returnMinor =
@@ -306,7 +314,7 @@ export class GatewayDesk {
       word = await this.#afterLostAnswer(request.operationId);
     }
     if (attempt && open) this.#conclude(attempt, open, word);
-    else if (attempt) this.#note(attempt, word);
+    else if (attempt) this.#note(attempt, word, addedBy(word, request.amountMinor ?? 0));
     return assertDone(word.operation);
   }
 
@@ -325,8 +333,9 @@ export class GatewayDesk {
   }
 
   /** No operation: the return was not carried out and never will be. */
-  #conclude(attempt: Attempt, open: OpenReturn, { operation, orderReturnedMinor }: Word): void {
+  #conclude(attempt: Attempt, open: OpenReturn, word: Word): void {
     const { attempts, returns, clock, log } = this.#parts;
+    const { operation, orderReturnedMinor } = word;
     const state = operation?.state ?? "not-sent";
     if (state === "unknown" || state === "sending") return;
     const { transactionId } = attempt;
@@ -334,9 +343,8 @@ export class GatewayDesk {
     const { code = null, description = "" } = operation ?? {};
     const detail = { operationId, state, code, description };
     const event = { atMs: clock.now(), kind: "gateway-return-ended", detail } as const;
-    // An older supervisor does not tell the sum: then the gateway has the order once.
-    const sumMinor = orderReturnedMinor ?? attempt.returnedMinor + open.amountMinor;
-    const returned = state === "done" ? sumMinor : null;
+    const addedMinor = addedBy(word, open.amountMinor);
+    const returned = state === "done" ? { sumMinor: orderReturnedMinor ?? 0, addedMinor } : null;
     const [before, after] = storage(() => {
       const known = attempts.read(transactionId);
       returns.endReturn(transactionId, open, returned, event);
@@ -348,9 +356,12 @@ export class GatewayDesk {
     if (isNews) tellReturnedTwice(log, after);
   }
 
-  /** Takes the supervisor's sum for an order without a reservation. */
-  #note({ transactionId }: Attempt, { orderReturnedMinor: returnedMinor = 0 }: Word): void {
+  /** Takes the supervisor's sum for an order without a reservation, or what a return adds. */
+  #note(known: Attempt, { orderReturnedMinor = 0 }: Word, addedMinor = 0): void {
+    const added = addedMinor > 0 ? known.returnedMinor + addedMinor : 0;
+    const returnedMinor = Math.max(orderReturnedMinor, added);
     if (returnedMinor === 0) return;
+    const { transactionId } = known;
     const { returns, clock, log } = this.#parts;
     const returned = { transactionId, returnedMinor };
     const noted = storage(() => returns.noteReturns([returned], clock.now()), "unknown");
@@ -391,30 +402,6 @@ function assertChargedStill(attempt: Attempt, partMinor: number | undefined): vo
 function outdated(): AppError {
   const message = "The supervisor is of an older version: try again after it was updated.";
   return new AppError("SUPERVISOR_UNAVAILABLE", message, { details: { failure: "refused" } });
-}
-
-/** How much of a transaction a cancel or refund gives back; throws REQUEST_INVALID. */
-function returnMinorOf(
-  attempt: Attempt,
-  {
-    kind,
-    where,
-    wanted,
-  }: {
-    readonly kind: "cancel" | "refund";
-    readonly where: Resolved;
-    readonly wanted: number | undefined;
-  },
-): number {
-  const charged = returnableMinorOf(attempt);
-  const left = charged - Math.max(attempt.returnedMinor, where.returnedMinor ?? 0);
-  const amountMinor = kind === "cancel" ? charged : (wanted ?? left);
-  if (amountMinor <= left && left > 0) return amountMinor;
-  const message = "amount is more than was charged and not yet returned";
-  throw new AppError("REQUEST_INVALID", message, {
-    charged: "yes",
-    details: { faults: [{ field: "amount", message }] },
-  });
 }
 
 function assertDone(operation: GatewayOperation | null): GatewayOperation {

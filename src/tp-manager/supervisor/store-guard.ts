@@ -6,9 +6,11 @@ import { formatMajor } from "../../shared/money.ts";
 import { type Clock, sleep, unlessAborted } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
-import type { PaymentRequest } from "../attempts/payment.ts";
+import type { AgainStore } from "../attempts/hand-off-store.ts";
+import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
 import { chargedOf } from "../attempts/phase-table.ts";
 import type { DoubtStore, StoreDoubt } from "../attempts/store-doubt.ts";
+import { TAKEN_OVER } from "../attempts/taken-over.ts";
 import { sameTerminal } from "../matching/comparison.ts";
 import type { RecordStore } from "../matching/journal-view.ts";
 import type { Matcher } from "../matching/matcher.ts";
@@ -27,6 +29,8 @@ interface GuardParts {
   readonly doubts: DoubtStore;
   readonly attempts: Pick<AttemptStore, "latest">;
   readonly records: Pick<RecordStore, "sent">;
+  /** Under way as long as the supervisor's database is known to lack something. */
+  readonly again: Pick<AgainStore, "isUnderWay">;
   readonly matcher: Pick<Matcher, "explains">;
   readonly link: SupervisorLink;
   readonly clock: Clock;
@@ -124,6 +128,30 @@ export class StoreGuard {
   /** A charge may have followed on an attempt, in a journal that was lost since. */
   mayLackNewer(transactionId: string): boolean {
     return this.open !== undefined && this.#parts.doubts.concerns(transactionId);
+  }
+
+  /**
+   * The last look before money goes back. That of an order from before the loss may have gone back
+   * already, `byWhom` a journal in doubt cannot tell: what the gateway gave back the supervisor
+   * knows, unless its database lacks something too; what the terminal gave back nobody else does.
+   * `attempt` is undefined of an order that is not here. Throws STORES_DISAGREE.
+   */
+  assertNotReturned(attempt: Attempt | undefined, byWhom: "gateway" | "anybody"): void {
+    const { again } = this.#parts;
+    const isUnsure = storage(() => {
+      const doubt = this.#opened();
+      if (!doubt || (attempt && !this.#isFromBefore(attempt))) return false;
+      const isTold = doubt.isTakenOver && !doubt.both && !again.isUnderWay;
+      return byWhom === "anybody" || !isTold;
+    }, "unknown");
+    if (!isUnsure) return;
+    const words =
+      "Whether the money went back already is not known: the journal was lost or restored.";
+    throw new AppError("STORES_DISAGREE", words, attempt && { charged: chargedOf(attempt) });
+  }
+
+  #isFromBefore({ transactionId, request }: Attempt): boolean {
+    return request.warnings.includes(TAKEN_OVER) || this.#parts.doubts.concerns(transactionId);
   }
 
   /** `charged` of an order that is not found: it may be one of those that were lost. */

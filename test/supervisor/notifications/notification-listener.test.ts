@@ -30,12 +30,11 @@ async function listening(
 ) {
   const rig = await openRig();
   const transactionId = rig.handOver("A-1");
-  const { notifications: store, operationStore, operations, clock, log } = rig;
+  const { notifications: store, operationStore, operations, losses, clock, log } = rig;
   const desk = new NotificationDesk({
     store,
     operations: operationStore,
-    clock,
-    log,
+    ...{ losses, clock, log },
     secrets: [...secrets, ...(options.moreSecrets ?? [])],
     fraudSecret: options.fraudSecret,
     onAccepted: (id) => operations.notified(id),
@@ -162,6 +161,19 @@ describe("a notification of our order", () => {
     await notify();
     expect(await notify({ transid: "5CF62325CB217656" })).toBe(200);
     expect(rig.alarms()).toEqual(["gateway-order-twice"]);
+  });
+
+  test("of an order that was lost is put off, and counts when it comes again", async () => {
+    const { rig, notify } = await listening();
+    rig.losses.note("put back");
+    const about = { idForMerchant: "A-2", operation: "refund", origAmount: "8.99" };
+    expect(await notify(about)).toBe(503);
+    const transactionId = rig.handOver("A-2");
+    rig.losses.end();
+    expect(await notify(about)).toBe(200);
+    expect(rig.operations.returns(0, 9).returns).toEqual([{ transactionId, returnedMinor: 899 }]);
+    expect(rig.operations.history("A-2")).toMatchObject({ state: "refunded" });
+    expect(await notify({ idForMerchant: "B-1" })).toBe(403);
   });
 
   test("is kept raw and parsed, with card numbers masked", async () => {

@@ -78,7 +78,7 @@ test("every documented call is brought about with each of its methods", () => {
 
 /** Codes of a call that are brought about elsewhere, or only while two things happen at once. */
 const rare: Readonly<Record<string, readonly ErrorCode[]>> = {
-  // gateway-routes.test.ts, store-guard.test.ts
+  // gateway-routes.test.ts, lost-returns.test.ts
   "/reversal": ["GATEWAY_OPERATION_OPEN", "STORES_DISAGREE"],
   "/payment/{orderId}": ["STORES_DISAGREE"], // lost-stores.test.ts
   "/story/{orderId}": ["STORES_DISAGREE"], // as GET /payment/{orderId}

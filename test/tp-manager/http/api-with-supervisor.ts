@@ -42,8 +42,8 @@ export async function apiWithSupervisor(
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
   const supervisor = new SupervisorLink(client, 30_000);
   const { journal, clock } = at;
-  const parts = { attempts: journal.attempts, returns: journal.returns, clock, log: rig.log };
-  const gateway = new GatewayDesk({ ...parts, link: supervisor });
+  const parts = { attempts: journal.attempts, returns: journal.returns, guard: at.guard };
+  const gateway = new GatewayDesk({ ...parts, link: supervisor, clock, log: rig.log });
   const returns = returnPoll(journal.returns, supervisor, clock, rig.log);
   const app = await createWatchedApi({
     ...at,

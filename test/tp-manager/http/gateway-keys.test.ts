@@ -263,6 +263,22 @@ describe("after a loss of supervisor.db", () => {
     expect(refunded(at)).toEqual(["4.00"]);
   });
 
+  test.each([false, true])("parts of before and of now are the sum, archived: %s", async (kept) => {
+    const at = await lost();
+    const { journal, clock } = at.at;
+    if (kept) {
+      journal.handOffs.acknowledgeHandOff(at.transactionId, "pending", clock.now());
+      journal.handOffs.setDelivery(at.transactionId, "sent", clock.now());
+      journal.archive.putAway(clock.now() + 1, 100);
+    }
+    expect((await at.refund({ amount: 4, again: true })).told).toEqual(done);
+    const tooMuch = await at.refund({ amount: 4, again: true });
+    expect(tooMuch.told).toEqual([400, "REQUEST_INVALID"]);
+    expect((await at.refund({ amount: 1.99, again: true })).told).toEqual(done);
+    expect((await at.call("GET", "/payment/A-1")).one.status).toBe("Reversed");
+    expect(refunded(at)).toEqual(["9.99"]);
+  });
+
   test("every part may be a repeated one for a day", async () => {
     const at = await lost();
     const repeated = await at.refund({ amount: 4 });
@@ -317,9 +333,10 @@ describe("a supervisor of an older version", () => {
       const { remembers: _, ...older } = answer as { remembers?: true };
       return older as never;
     };
-    const { attempts, returns } = at.at.journal;
+    const { guard, clock, journal } = at.at;
+    const { attempts, returns } = journal;
     const link = new SupervisorLink({ call }, 30_000);
-    const desk = new GatewayDesk({ attempts, returns, link, clock: at.at.clock, log: at.rig.log });
+    const desk = new GatewayDesk({ attempts, returns, guard, link, clock, log: at.rig.log });
     const refund = (idempotencyKey: string | undefined, amountMinor: number | undefined) =>
       desk.ask("refund", { orderId: "A-1" }, () => amountMinor, {
         ...{ idempotencyKey, asked: "this", again: false },

@@ -16,7 +16,7 @@ export function withoutSupervisor(at: House): Pick<ApiOptions, "supervisor" | "g
   const supervisor = new SupervisorLink(client, 1_000);
   const log = createLogger({ program: "test", level: "error" });
   const { attempts, returns } = at.journal;
-  const parts = { attempts, returns, clock: at.clock, log };
+  const parts = { attempts, returns, guard: at.guard, clock: at.clock, log };
   const gateway = new GatewayDesk({ ...parts, link: supervisor });
   return { supervisor, gateway };
 }

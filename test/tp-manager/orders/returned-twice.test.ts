@@ -23,9 +23,10 @@ async function notified(at: House, transactionId: string, returnedMinor: number)
 }
 
 function gatewayDesk(at: House): GatewayDesk {
+  const { guard, clock } = at;
   const { attempts, returns } = at.journal;
   const link = { call: () => Promise.reject(new Error("down")) } as unknown as SupervisorLink;
-  return new GatewayDesk({ attempts, returns, link, clock: at.clock, log: at.hub.tap(at.log) });
+  return new GatewayDesk({ attempts, returns, guard, link, clock, log: at.hub.tap(at.log) });
 }
 
 const told = (at: House): string[] =>
@@ -130,6 +131,7 @@ test("a return while the end of the reversal is not known is told when it is", a
 
 /** A supervisor that has the order at the gateway, and tells of its return when `answered`. */
 function gatewayOf(at: House, transactionId: string, answered: () => Promise<void>): GatewayDesk {
+  const { guard, clock } = at;
   const { attempts, returns } = at.journal;
   const transactionPublicId = "T-1";
   const where = { transactionPublicId, transactionId, orderId: "A", currency: "EUR", exponent: 2 };
@@ -141,7 +143,7 @@ function gatewayOf(at: House, transactionId: string, answered: () => Promise<voi
     return { operation, orderReturnedMinor: 500 };
   };
   const link = { call: tell, ask: tell } as unknown as SupervisorLink;
-  return new GatewayDesk({ attempts, returns, link, clock: at.clock, log: at.hub.tap(at.log) });
+  return new GatewayDesk({ attempts, returns, guard, link, clock, log: at.hub.tap(at.log) });
 }
 
 test("a return of ours whose order was found reversed meanwhile is told", async () => {

@@ -19,6 +19,7 @@ async function charged(behave?: RecordingGateway["behave"]) {
   const desk = new NotificationDesk({
     store: rig.notifications,
     operations: rig.operationStore,
+    losses: rig.losses,
     clock: rig.clock,
     log: rig.log,
     secrets,

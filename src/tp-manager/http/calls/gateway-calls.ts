@@ -206,6 +206,7 @@ function operation(kind: GatewayOperationKind): AnyCall {
       errors: [
         ...operating,
         "IDEMPOTENCY_KEY_REUSED",
+        ...(kind === "confirm" ? [] : (["STORES_DISAGREE"] as const)),
         ...(isRefund ? (["REFUND_REPEATED"] as const) : []),
       ],
     }),

@@ -1,0 +1,88 @@
+import { type Mutation, oneEdit } from "./mutation.ts";
+
+const guard = "src/tp-manager/supervisor/store-guard.ts";
+const desk = "src/supervisor/notifications/notification-desk.ts";
+const documents = "src/supervisor/notifications/notification-store.ts";
+const lost = ["test/tp-manager/supervisor/lost-returns.test.ts"];
+const keys = ["test/tp-manager/http/gateway-keys.test.ts"];
+const listener = ["test/supervisor/notifications/notification-listener.test.ts"];
+const noReturn = "while the journal is in doubt no return of such an order leaves";
+const oneSum = "at least what the journal knew when a return was reserved, and that return";
+
+/** Money that goes back once, also where a database was lost. */
+export const returnMutations: readonly Mutation[] = [
+  oneEdit("the look at a lost journal before a reversal", ["3.17", noReturn], lost, [
+    "src/tp-manager/orders/after-sale.ts",
+    'this.#parts.guard.assertNotReturned(attempt, "gateway");',
+    "",
+  ]),
+  oneEdit("the look at a lost journal before a refund", ["3.17", noReturn], lost, [
+    "src/tp-manager/supervisor/gateway-desk.ts",
+    "this.#parts.guard.assertNotReturned(attempt, byWhom);",
+    "void byWhom;",
+  ]),
+  oneEdit(
+    "the loss of supervisor.db before a reversal",
+    ["3.17", "from a supervisor.db that lacks nothing"],
+    lost,
+    [guard, "&& !doubt.both && !again.isUnderWay;", "&& !doubt.both;"],
+  ),
+  oneEdit("the taking over before a reversal", ["3.17", "everything is taken over"], lost, [
+    guard,
+    "const isTold = doubt.isTakenOver && ",
+    "const isTold = ",
+  ]),
+  oneEdit(
+    "the reversal that was told to nobody",
+    ["3.17", "because a reversal may have been told to nobody"],
+    lost,
+    [guard, 'return byWhom === "anybody" || !isTold;', "return !isTold;"],
+  ),
+  oneEdit("the order that was taken over, before its refund", ["3.17", noReturn], lost, [
+    guard,
+    "return request.warnings.includes(TAKEN_OVER) || ",
+    "return ",
+  ]),
+  oneEdit(
+    "the notification of a lost order that has to come again",
+    ["8.6", "it is put off with 503, not refused"],
+    listener,
+    [desk, "if (!this.#parts.losses.isWhole) return this.#putOff();", ""],
+  ),
+  oneEdit(
+    "the notification that agrees when it comes again",
+    ["8.6", "it counts as if it were new"],
+    listener,
+    [documents, 'if (document.verdict === "accepted") {', 'if (document.operation === "") {'],
+  ),
+  oneEdit("the returns that supervisor.db has lost", ["3.7", oneSum], keys, [
+    "src/tp-manager/journal/return-rows.ts",
+    "returned_minor = max(returned_minor + ?, ?),",
+    "returned_minor = max(returned_minor, ?, ?),",
+  ]),
+  oneEdit("the lost returns of an order in the archive", ["3.7", oneSum], keys, [
+    "src/tp-manager/supervisor/gateway-desk.ts",
+    "addedMinor > 0 ? known.returnedMinor + addedMinor : 0;",
+    "addedMinor > 0 ? addedMinor : 0;",
+  ]),
+  oneEdit(
+    "the other copy of an order whose one copy went back",
+    ["3.7", "Where the gateway has or may have the order more than once"],
+    ["test/tp-manager/http/gateway-twice.test.ts"],
+    [
+      "src/supervisor/operations/returned-sums.ts",
+      "return known === 1 && !hasOrMayHaveOthers(transactionId, parts);",
+      "return known > 0 || !hasOrMayHaveOthers(transactionId, parts);",
+    ],
+  ),
+  oneEdit(
+    "the one sum of a return that was told before its end",
+    ["3.7", oneSum],
+    ["test/tp-manager/journal/return-reservation.test.ts"],
+    [
+      "src/tp-manager/journal/doubt-rows.ts",
+      "SET notified_return_minor = max(notified_return_minor, ?1),",
+      "SET returned_minor = max(returned_minor, ?1),",
+    ],
+  ),
+];

@@ -1,0 +1,144 @@
+import { expect, test } from "vitest";
+import type { GatewayOperationKind } from "../../../src/shared/ipc/contract.ts";
+import { accepted, operationBody } from "../../supervisor/recording-gateway.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { expectSold, type Kiosk, kiosk, restart } from "../../support/two-store-kiosk.ts";
+import { copyStore, supervisorIn } from "../../support/two-stores.ts";
+
+type StoreName = "journal" | "supervisor";
+
+/** Order A, of 9.99, has its id at the gateway; then the stores are kept as they are. */
+async function chargedBefore() {
+  const at = await kiosk();
+  await expectSold(at, "A");
+  const { transactionId = "" } = at.manager.journal.attempts.latest("A") ?? {};
+  const { rig } = at.seat;
+  rig?.operationStore.learnId("5CF62325CB217655", transactionId, "lookup", at.clock.now());
+  at.server.behave = ({ path }) => {
+    const operation = (["confirm", "cancel", "card"] as const).find((name) => path.endsWith(name));
+    const sum = operation === "card" ? { amount: "9.99" } : {};
+    return operation ? { status: 200, body: operationBody(operation, 0, "N/A", sum) } : accepted;
+  };
+  const copies = temporaryFolder();
+  at.manager.journal.store.copied();
+  rig?.ownStore.copied();
+  for (const store of ["journal", "supervisor"]) copyStore(at.folder, copies, store);
+  at.manager.journal.store.copied();
+  rig?.ownStore.copied();
+  /** The stores as they were, and both programs again; this supervisor is not heard yet. */
+  const putBack = async (...stores: readonly StoreName[]) => {
+    at.manager.close();
+    at.seat.rig = undefined;
+    await rig?.stop();
+    for (const store of stores) copyStore(copies, at.folder, store);
+    const again = await supervisorIn(at.folder, { server: at.server, clock: at.clock });
+    const supervisorIsHeard = (): void => {
+      at.seat.rig = again;
+    };
+    return { ...restart(at), supervisorIsHeard };
+  };
+  return { at, putBack };
+}
+
+async function takenOver({ manager, clock }: Kiosk): Promise<void> {
+  const isTakenOver = async (): Promise<boolean | undefined> => {
+    await clock.advance(100);
+    return manager.guard.open?.isTakenOver;
+  };
+  await expect.poll(isTakenOver, { interval: 2 }).toBe(true);
+}
+
+const ask = ({ manager }: Kiosk, kind: GatewayOperationKind) =>
+  manager.gateway.ask(kind, { orderId: "A" }, () => undefined, {
+    ...{ idempotencyKey: undefined, asked: kind, again: false },
+  });
+
+/** What reached the gateway, the order itself aside. */
+const askedOf = ({ server }: Kiosk) =>
+  server.requests.flatMap(({ path }) => path.match(/(confirm|cancel|card)$/)?.[0] ?? []);
+
+const unsure = { code: "STORES_DISAGREE", charged: "yes" };
+
+test("a refund that the journal lost is not reversed before it is told", async () => {
+  const { at, putBack } = await chargedBefore();
+  await ask(at, "refund");
+  const { afterSale, terminal, supervisorIsHeard } = await putBack("journal");
+  await expect(afterSale.reverse("A")).rejects.toMatchObject(unsure);
+  supervisorIsHeard();
+  await takenOver(at);
+  expect(await afterSale.reverse("A")).toMatchObject({ replayed: true });
+  expect(terminal.reversed).toEqual([]);
+});
+
+test.each(["refund", "cancel"] as const)(
+  "a reversal that the journal lost keeps out a %s, taken over or not",
+  async (kind) => {
+    const { at, putBack } = await chargedBefore();
+    await at.manager.afterSale.reverse("A");
+    await at.clock.advance(0);
+    const { supervisorIsHeard } = await putBack("journal");
+    await at.clock.advance(5_000);
+    supervisorIsHeard();
+    await expect(ask(at, kind)).rejects.toMatchObject(unsure);
+    await takenOver(at);
+    await expect(ask(at, kind)).rejects.toMatchObject({ code: "ORDER_REVERSED" });
+    expect(askedOf(at)).toEqual([]);
+  },
+);
+
+test("a reversal that nobody was told of keeps out a refund until a person's word", async () => {
+  const { at, putBack } = await chargedBefore();
+  at.seat.rig = undefined;
+  await at.manager.afterSale.reverse("A");
+  const { guard, supervisorIsHeard } = await putBack("journal");
+  supervisorIsHeard();
+  await takenOver(at);
+  await expect(ask(at, "refund")).rejects.toMatchObject(unsure);
+  await ask(at, "confirm");
+  expect(askedOf(at)).toEqual(["confirm"]);
+  expect(guard.accept()).toBe(true);
+  await ask(at, "refund");
+  expect(askedOf(at)).toEqual(["confirm", "card"]);
+});
+
+test("both stores of before a refund keep the terminal from a reversal of before", async () => {
+  const { at, putBack } = await chargedBefore();
+  await ask(at, "refund");
+  const { afterSale, terminal, supervisorIsHeard } = await putBack("journal", "supervisor");
+  supervisorIsHeard();
+  await takenOver(at);
+  await expect(afterSale.reverse("A")).rejects.toMatchObject(unsure);
+  await expect(ask(at, "refund")).rejects.toMatchObject(unsure);
+  expect([terminal.reversed, askedOf(at)]).toEqual([[], ["card"]]);
+  await expectSold(at, "B", 420);
+  await afterSale.reverse("B");
+  expect(terminal.reversed).toHaveLength(1);
+});
+
+test("a whole supervisor tells what went back: the terminal reverses", async () => {
+  const { at, putBack } = await chargedBefore();
+  const { afterSale, terminal, supervisorIsHeard } = await putBack("journal");
+  supervisorIsHeard();
+  await takenOver(at);
+  await afterSale.reverse("A");
+  expect(terminal.reversed).toHaveLength(1);
+});
+
+test("an order that was taken over is one of before the loss", async () => {
+  const { at, putBack } = await chargedBefore();
+  await expectSold(at, "B", 420);
+  const { transactionId = "" } = at.manager.journal.attempts.latest("B") ?? {};
+  at.seat.rig?.operationStore.learnId("5CF62325CB217656", transactionId, "lookup", 0);
+  const target = { transactionPublicId: "5CF62325CB217656" };
+  const { gateway, journal, supervisorIsHeard } = await putBack("journal");
+  const refund = () =>
+    gateway.ask("refund", target, () => undefined, {
+      ...{ idempotencyKey: undefined, asked: "B", again: false },
+    });
+  supervisorIsHeard();
+  expect(journal.attempts.latest("B")).toBeUndefined();
+  await expect(refund()).rejects.toMatchObject({ code: "STORES_DISAGREE", orderId: "B" });
+  await takenOver(at);
+  await expect(refund()).rejects.toMatchObject({ ...unsure, orderId: "B" });
+  expect(askedOf(at)).toEqual([]);
+});
