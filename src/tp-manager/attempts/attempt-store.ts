@@ -101,6 +101,8 @@ export interface SinceSale {
   readonly unmatched: boolean;
   /** A reversal of the sale has left before; left out: none has. */
   readonly wasTried?: boolean;
+  /** Others are paid at this terminal too; left out: nobody. */
+  readonly isShared?: boolean;
 }
 
 export interface ReportedResult {
