@@ -138,4 +138,14 @@ export const oneWayMutations: readonly Mutation[] = [
     [nameless],
     [rule, "  const denied = report.good ? denied", "  const denied = !report.good ? denied"],
   ),
+  mutation(
+    "the attempts that have ended in what a reference names",
+    "looked for among all that are not put away",
+    [late],
+    [
+      "src/tp-manager/desk/one-way.ts",
+      "    for (const id of attempts.ids()) {",
+      "    for (const { transactionId: id } of attempts.unfinished()) {",
+    ],
+  ),
 ];

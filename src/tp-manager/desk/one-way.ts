@@ -21,9 +21,6 @@ interface OneWayParts extends DeskTools {
   readonly terminal: Pick<TerminalFacts, "capabilities" | "state">;
 }
 
-/** A terminal that was away tells what it holds when it is back: its name is looked for so long. */
-const NAMED_MS = 31 * 24 * 3_600_000;
-
 /**
  * The line to a terminal that cannot be asked: gives the one rule of whose result it is the journal
  * and what the terminal has shown, and keeps what a result shows (docs/design.md 3.25). Every
@@ -91,15 +88,16 @@ export class OneWay {
     }
   }
 
-  /** The attempts that references of ours name. */
+  /** The attempts that references of ours name, however long ago they were begun. */
   named(references: ReadonlySet<string>): Attempt[] {
-    const { attempts, clock } = this.#parts;
-    if (references.size === 0) return [];
-    const isNamed = (id: string): boolean => references.has(referenceOf(id));
-    const open = attempts.unfinished().filter(({ transactionId }) => isNamed(transactionId));
-    if (open.length === references.size) return open;
-    const ids = attempts.begunSince(clock.now() - NAMED_MS).filter(isNamed);
-    return [...open, ...ids.flatMap((id) => attempts.read(id) ?? [])];
+    const { attempts } = this.#parts;
+    const left = new Set(references);
+    const named: string[] = [];
+    for (const id of attempts.ids()) {
+      if (left.size === 0) break;
+      if (left.delete(referenceOf(id))) named.push(id);
+    }
+    return named.flatMap((id) => attempts.read(id) ?? []);
   }
 
   /**
