@@ -1,6 +1,6 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import { type AttemptStore, canHaveLeft, newestAttempts } from "../attempts/attempt-store.ts";
-import { type Attempt, isCharged } from "../attempts/payment.ts";
+import { type Attempt, type AttemptStep, isCharged } from "../attempts/payment.ts";
 import { namesOurs, referenceOf } from "../attempts/reference-policy.ts";
 import type { Answer } from "../matching/answer.ts";
 import type { Learned } from "../matching/learned.ts";
@@ -101,20 +101,31 @@ export class OneWay {
   }
 
   /**
-   * A person has found that a result which decided nothing was the order's own: then not every
-   * result of this terminal carries what others did.
+   * A person has found that a result which decided nothing was the order's own: nothing is waited
+   * for any more, and not every result of this terminal carries what others did.
    */
-  settled({ state: doubt, startedAtMs, request }: Attempt, { state }: Attempt): void {
+  settled({ state: doubt, transactionId, request }: Attempt, { state }: Attempt): void {
     const { learned } = this;
+    const { terminal, terminalLog, attempts, clock } = this.#parts;
     const own = "last" in doubt ? doubt.last?.report : undefined;
     if (isCharged(state) && own?.contradicts?.includes("register number")) {
       learned.contradicted("echoes-register");
     }
-    const [kept] = this.#parts.terminalLog.unmatched(1);
-    if (!kept || kept.atMs < startedAtMs || namesOurs(kept.report)) return;
-    const { good, amountMinor } = kept.report;
-    const isIts = good === isCharged(state) && amountMinor === request.amountMinor;
-    if (isIts && learned.has(echoFact(kept.report))) learned.contradicted(echoFact(kept.report));
+    if (!terminal.capabilities.cannotRefuse) return;
+    const isGood = isCharged(state);
+    const chargedMinor = isGood ? state.report.amountMinor : request.amountMinor;
+    const kept = terminalLog.unmatchedSince(transactionId).map((one) => one.report);
+    const report = [...(own ? [own] : []), ...kept].findLast(
+      (told) =>
+        told.resultCode !== null &&
+        told.good === isGood &&
+        !namesOurs(told) &&
+        (told.amountMinor === chargedMinor || (!isGood && !told.amountMinor)),
+    );
+    if (!report) return;
+    const note = { atMs: clock.now(), kind: TOLD_SETTLED, detail: { report } } as const;
+    attempts.addEvent(transactionId, note);
+    if (learned.has(echoFact(report))) learned.contradicted(echoFact(report));
   }
 
   /** The attempts in doubt whose amount is not sold now, the newest first. */
@@ -144,11 +155,18 @@ export class OneWay {
       newest: () => newestAttempts(attempts),
       hasLeft: (attempt) => canHaveLeft(attempts, attempt),
       told: ({ transactionId }) => toldIn(attempts, transactionId),
+      wasToldSettled: ({ state, transactionId }) =>
+        "settled" in state && attempts.events(transactionId).some(isToldSettled),
       named: (reference) => this.named(new Set([reference]))[0],
       nowMs: clock.now(),
     };
   }
 }
+
+/** The note of a result that says the same as the person who has settled its order. */
+export const TOLD_SETTLED = "told-settled";
+const isToldSettled = ({ kind }: AttemptStep): boolean =>
+  kind === TOLD_SETTLED || kind === "told-after-charge";
 
 /** The last result that an attempt was told. */
 function toldIn(attempts: Pick<AttemptStore, "events">, transactionId: string): Told | undefined {
