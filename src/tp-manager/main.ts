@@ -97,7 +97,7 @@ async function start(context: ProgramContext): Promise<void> {
   const options = apiOptions(context, {
     ...{ monitor, orders, listings: new Listings({ ...stores, desk }), desk, supervisor },
     ...{ days: hours.days, gateway: atGateway.gateway },
-    afterSale: new AfterSale({ attempts, terminalLog, desk, orders, guard }),
+    afterSale: new AfterSale({ attempts, terminalLog, matcher, desk, orders, guard }),
     refused: new RefusedHandOvers(journal.refused, handOff, clock, areaLog("hand-off")),
     ...{ acts: journal.acts, seen: journal.seen, care: new Care({ installation, fields }) },
     settle: (word) => settleByOperator({ orders, desk }, word),

@@ -6,6 +6,7 @@ const states = "src/tp-manager/attempts/payment.ts";
 const reversals = "src/tp-manager/attempts/reversal-machine.ts";
 const events = "src/tp-manager/attempts/attempt-event.ts";
 const safety = ["test/tp-manager/orders/reversal-safety.test.ts"];
+const ofStaff = ["test/tp-manager/orders/shared-reversal.test.ts"];
 const folds = ["test/tp-manager/attempts/payment-machine.test.ts"];
 const unwritten = "test/tp-manager/desk/unwritten-evidence.test.ts";
 
@@ -84,6 +85,18 @@ const ofFreshness: readonly Mutation[] = [
     ["3.16", "the sale is the newest command on this terminal"],
     safety,
     [fresh, "if (touched.length > 0) {", "if (touched.length > 1) {"],
+  ),
+  oneEdit(
+    "the sales of staff behind the newest command",
+    ["3.16", "the newest command proves nothing: staff may have closed the day"],
+    ofStaff,
+    [fresh, "  if (isShared) return stale(", "  if (isShared && unmatched) return stale("],
+  ),
+  oneEdit(
+    "the moment of what a later command found where staff sell too",
+    ["3.16", "every look counts only with its date and time"],
+    ofStaff,
+    [fresh, "(!isShared || tellMoments(one, report)),", "(!isShared || report.good),"],
   ),
   oneEdit(
     "the terminal of a later attempt",

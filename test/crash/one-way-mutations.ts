@@ -56,7 +56,7 @@ export const oneWayMutations: readonly Mutation[] = [
     "the doubts of before in a payment's result",
     "is not taken for the payment's of now while it can be that of an earlier attempt in doubt",
     [kept],
-    [rule, "doubts.length > 0 && mayBeLate", "doubts.length > 9 && mayBeLate"],
+    [rule, "owed.length > 0 && mayBeLate", "owed.length > 9 && mayBeLate"],
   ),
   mutation(
     "the action in what a result contradicts",
@@ -137,5 +137,47 @@ export const oneWayMutations: readonly Mutation[] = [
     "a terminal can approve what it had turned away",
     [nameless],
     [rule, "  const denied = report.good ? denied", "  const denied = !report.good ? denied"],
+  ),
+  mutation(
+    "the result that an order of a person's word still waits for",
+    "A person who settles such an order brings no result of it",
+    [kept],
+    [
+      order,
+      '  const doubt = "settled" in state ? state.settled?.doubt : state;',
+      "  const doubt = state;",
+    ],
+  ),
+  mutation(
+    "the person's word in what a result can be",
+    "but only an approval of one that was charged, and a refusal of one that was not",
+    [kept],
+    [rule, "  return isInDoubt(state) || isCharged(state) === good;", "  return good || !good;"],
+  ),
+  mutation(
+    "the late result of an order that a person has settled",
+    "until it has come, or until a person settles a later order",
+    [kept],
+    [
+      "src/tp-manager/desk/late-results.ts",
+      '        if ("settled" in state && state.settled) this.#toldSettled(attempt, report);\n',
+      "",
+    ],
+  ),
+  mutation(
+    "the result that agrees with a person's word",
+    "with a word that a result of its time agrees with",
+    [kept],
+    ["src/tp-manager/desk/one-way.ts", "    attempts.addEvent(transactionId, note);\n", ""],
+  ),
+  mutation(
+    "the attempts that have ended in what a reference names",
+    "looked for among all that are not put away",
+    [late],
+    [
+      "src/tp-manager/desk/one-way.ts",
+      "    for (const id of attempts.ids()) {",
+      "    for (const { transactionId: id } of attempts.unfinished()) {",
+    ],
   ),
 ];

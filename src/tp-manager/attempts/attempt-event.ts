@@ -14,7 +14,7 @@ const VERSION = 1;
 
 /** The kinds of steps that only tell: no state follows from them. */
 const noteKinds = [
-  ...(["cancel", "told-after-charge"] as const),
+  ...(["cancel", "told-after-charge", "told-settled"] as const),
   ...(["recovery-look", "recovery-unsettled", "closed-while-in-doubt"] as const),
   ...(["gateway-return-reserved", "gateway-return-ended", "gateway-return-notified"] as const),
   ...(["hand-over-dropped", "hand-over-requeued"] as const),

@@ -73,8 +73,8 @@ export interface AttemptStore {
   list(page: ListPage): ListedAttempt[];
   /** Attempts in the order in which they were begun, the newest first; `before` as in a page. */
   newest(limit: number, before: number | null): Array<Omit<ListedAttempt, "delivery">>;
-  /** The ids of attempts that were begun since, open ones excepted. */
-  begunSince(atMs: number): string[];
+  /** The ids of all attempts, the newest first, read as far as they are asked for. */
+  ids(): Iterable<string>;
   /** Attempts of the orders in the archive, by their times; the archive has its own positions. */
   listArchived(page: ListPage): ListedAttempt[];
   addEvent(transactionId: string, note: NoteStep): void;
@@ -101,6 +101,8 @@ export interface SinceSale {
   readonly unmatched: boolean;
   /** A reversal of the sale has left before; left out: none has. */
   readonly wasTried?: boolean;
+  /** Others are paid at this terminal too; left out: nobody. */
+  readonly isShared?: boolean;
 }
 
 export interface ReportedResult {

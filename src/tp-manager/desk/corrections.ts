@@ -83,7 +83,8 @@ export class Corrections {
 
   /** Under the same condition under which a reversal of ours may leave. */
   #isGivenBack({ state, baseline, startedAtMs, transactionId }: Attempt, now: Baseline): boolean {
-    const { attempts, terminalLog } = this.#parts;
+    const { attempts, terminalLog, matcher } = this.#parts;
+    const { isShared } = matcher;
     if (!isCharged(state) || !baseline || !sameTerminal(baseline.identity, now.identity)) {
       return false;
     }
@@ -96,7 +97,7 @@ export class Corrections {
     const sold = { transactionId, report: state.report };
     return (
       since !== undefined &&
-      freshnessOf(sold, now, { ...since, unmatched }).freshness === "reversed"
+      freshnessOf(sold, now, { ...since, unmatched, isShared }).freshness === "reversed"
     );
   }
 }

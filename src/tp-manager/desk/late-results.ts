@@ -24,7 +24,7 @@ import type {
 import { chargeLate, doubtLate, tellIfTwice } from "./corrections.ts";
 import type { DeskTools } from "./desk-parts.ts";
 import type { Inquiries } from "./inquiries.ts";
-import type { OneWay } from "./one-way.ts";
+import { type OneWay, TOLD_SETTLED } from "./one-way.ts";
 import { tellDifference, tellMismatch } from "./payment-run.ts";
 import { aboutWhom, alarmOf } from "./unmatched.ts";
 
@@ -162,6 +162,7 @@ export class LateResults {
         this.#endDoubt(attempt, report, judgement, because);
         return true;
       case "nothing":
+        if ("settled" in state && state.settled) this.#toldSettled(attempt, report);
         return true;
       case "contradiction":
         this.#contradicted(attempt, report, judgement);
@@ -190,6 +191,13 @@ export class LateResults {
     if (!isCharged(after.state)) return;
     tellDifference(writer, report);
     settled();
+  }
+
+  /** A person had said so before: nothing more is waited for. */
+  #toldSettled({ transactionId }: Attempt, report: TransactionReport): void {
+    const { attempts, clock } = this.#parts;
+    const detail = { report };
+    attempts.addEvent(transactionId, { atMs: clock.now(), kind: TOLD_SETTLED, detail });
   }
 
   #contradicted(attempt: Attempt, report: TransactionReport, judgement: Judgement): void {

@@ -1,6 +1,6 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import { type AttemptStore, canHaveLeft, newestAttempts } from "../attempts/attempt-store.ts";
-import { type Attempt, isCharged } from "../attempts/payment.ts";
+import { type Attempt, type AttemptStep, isCharged } from "../attempts/payment.ts";
 import { namesOurs, referenceOf } from "../attempts/reference-policy.ts";
 import type { Answer } from "../matching/answer.ts";
 import type { Learned } from "../matching/learned.ts";
@@ -20,9 +20,6 @@ import type { DeskTools } from "./desk-parts.ts";
 interface OneWayParts extends DeskTools {
   readonly terminal: Pick<TerminalFacts, "capabilities" | "state">;
 }
-
-/** A terminal that was away tells what it holds when it is back: its name is looked for so long. */
-const NAMED_MS = 31 * 24 * 3_600_000;
 
 /**
  * The line to a terminal that cannot be asked: gives the one rule of whose result it is the journal
@@ -91,32 +88,44 @@ export class OneWay {
     }
   }
 
-  /** The attempts that references of ours name. */
+  /** The attempts that references of ours name, however long ago they were begun. */
   named(references: ReadonlySet<string>): Attempt[] {
-    const { attempts, clock } = this.#parts;
-    if (references.size === 0) return [];
-    const isNamed = (id: string): boolean => references.has(referenceOf(id));
-    const open = attempts.unfinished().filter(({ transactionId }) => isNamed(transactionId));
-    if (open.length === references.size) return open;
-    const ids = attempts.begunSince(clock.now() - NAMED_MS).filter(isNamed);
-    return [...open, ...ids.flatMap((id) => attempts.read(id) ?? [])];
+    const { attempts } = this.#parts;
+    const left = new Set(references);
+    const named: string[] = [];
+    for (const id of attempts.ids()) {
+      if (left.size === 0) break;
+      if (left.delete(referenceOf(id))) named.push(id);
+    }
+    return named.flatMap((id) => attempts.read(id) ?? []);
   }
 
   /**
-   * A person has found that a result which decided nothing was the order's own: then not every
-   * result of this terminal carries what others did.
+   * A person has found that a result which decided nothing was the order's own: nothing is waited
+   * for any more, and not every result of this terminal carries what others did.
    */
-  settled({ state: doubt, startedAtMs, request }: Attempt, { state }: Attempt): void {
+  settled({ state: doubt, transactionId, request }: Attempt, { state }: Attempt): void {
     const { learned } = this;
+    const { terminal, terminalLog, attempts, clock } = this.#parts;
     const own = "last" in doubt ? doubt.last?.report : undefined;
     if (isCharged(state) && own?.contradicts?.includes("register number")) {
       learned.contradicted("echoes-register");
     }
-    const [kept] = this.#parts.terminalLog.unmatched(1);
-    if (!kept || kept.atMs < startedAtMs || namesOurs(kept.report)) return;
-    const { good, amountMinor } = kept.report;
-    const isIts = good === isCharged(state) && amountMinor === request.amountMinor;
-    if (isIts && learned.has(echoFact(kept.report))) learned.contradicted(echoFact(kept.report));
+    if (!terminal.capabilities.cannotRefuse) return;
+    const isGood = isCharged(state);
+    const chargedMinor = isGood ? state.report.amountMinor : request.amountMinor;
+    const kept = terminalLog.unmatchedSince(transactionId).map((one) => one.report);
+    const report = [...(own ? [own] : []), ...kept].findLast(
+      (told) =>
+        told.resultCode !== null &&
+        told.good === isGood &&
+        !namesOurs(told) &&
+        (told.amountMinor === chargedMinor || (!isGood && !told.amountMinor)),
+    );
+    if (!report) return;
+    const note = { atMs: clock.now(), kind: TOLD_SETTLED, detail: { report } } as const;
+    attempts.addEvent(transactionId, note);
+    if (learned.has(echoFact(report))) learned.contradicted(echoFact(report));
   }
 
   /** The attempts in doubt whose amount is not sold now, the newest first. */
@@ -146,11 +155,18 @@ export class OneWay {
       newest: () => newestAttempts(attempts),
       hasLeft: (attempt) => canHaveLeft(attempts, attempt),
       told: ({ transactionId }) => toldIn(attempts, transactionId),
+      wasToldSettled: ({ state, transactionId }) =>
+        "settled" in state && attempts.events(transactionId).some(isToldSettled),
       named: (reference) => this.named(new Set([reference]))[0],
       nowMs: clock.now(),
     };
   }
 }
+
+/** The note of a result that says the same as the person who has settled its order. */
+export const TOLD_SETTLED = "told-settled";
+const isToldSettled = ({ kind }: AttemptStep): boolean =>
+  kind === TOLD_SETTLED || kind === "told-after-charge";
 
 /** The last result that an attempt was told. */
 function toldIn(attempts: Pick<AttemptStore, "events">, transactionId: string): Told | undefined {

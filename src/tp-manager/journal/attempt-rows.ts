@@ -26,7 +26,6 @@ import type { TransactionReport } from "../terminal/terminal.ts";
 import type { ArchivedRows } from "./archived-rows.ts";
 import {
   attemptColumns,
-  endedStatuses,
   type Listings,
   listings,
   nextNumber,
@@ -43,6 +42,9 @@ import type { Row, Statement, Statements } from "./statements.ts";
 
 /** Attempts and steps since a sale that are looked through before its reversal. */
 const LATER_MAX = 5_000;
+/** Ids that are read at once, and what every one of them is before. */
+const IDS = 500;
+const LAST_ID = "~";
 
 /** A command begins on a charged attempt: the terminal's reservation (docs/design.md 3.7). */
 const isReserving = `(${phaseIn(({ charged }) => charged === "yes")}
@@ -83,9 +85,9 @@ const texts = {
     WHERE attempt.rowid < ? ORDER BY attempt.rowid DESC LIMIT ?`,
   newestAlone: `SELECT ${attemptColumns}, rowid AS position FROM attempt WHERE rowid < ?
     ORDER BY rowid DESC LIMIT ?`,
-  begunSince: `SELECT transaction_id FROM attempt INDEXED BY attempt_status
-    WHERE status IN (${endedStatuses.map((status) => `'${status}'`).join(", ")})
-      AND started_at_ms >= ?`,
+  // Ids are in the order of their times, and their index alone is read.
+  ids: `SELECT transaction_id FROM attempt WHERE transaction_id < ?
+    ORDER BY transaction_id DESC LIMIT ?`,
   startOf: "SELECT started_at_ms FROM attempt WHERE rowid >= ? ORDER BY rowid LIMIT 1",
   laterEvents: `SELECT * FROM attempt_event WHERE id >
       (SELECT min(id) FROM attempt_event WHERE transaction_id = ?)
@@ -273,8 +275,13 @@ export class AttemptRows implements AttemptStore {
     return rows.map((row) => ({ attempt: readAttempt(row), position: Number(row["position"]) }));
   }
 
-  begunSince(atMs: number): string[] {
-    return this.#sql.begunSince.all(atMs).map((row) => String(row["transaction_id"]));
+  *ids(): Generator<string, void> {
+    for (let before: string | undefined = LAST_ID; before !== undefined; ) {
+      const rows: Row[] = this.#sql.ids.all(before, IDS);
+      const page = rows.map((row) => String(row["transaction_id"]));
+      yield* page;
+      before = page[IDS - 1];
+    }
   }
 
   listArchived(page: ListPage): ListedAttempt[] {

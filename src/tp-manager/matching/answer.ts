@@ -39,7 +39,7 @@ const whyNotOne = {
   later: "other commands were sent since",
   closed: "an end of day may have run since",
   settled: "a person had settled it as not charged",
-  "in doubt": "an order in doubt can have it as well",
+  "in doubt": "an order whose own result has not come can have it as well",
   "foreign reference": "it carries another word than this terminal gives back for ours",
   unclear: "the terminal does not show whether it keeps it",
   "not granted": "its proof rests on what is not taken for granted here",

@@ -34,7 +34,8 @@ export function freshnessOf(sale: ReportedResult, now: Baseline, since: SinceSal
   const touched = [...later, ...since.earlier.filter(here)];
   const ids = new Set([sale.transactionId, ...touched.map((one) => one.transactionId)]);
   const reports = since.reports.filter(({ transactionId }) => ids.has(transactionId));
-  const facts = { sale, touched, later, reports, unmatched: since.unmatched };
+  const { unmatched, isShared = false } = since;
+  const facts = { sale, touched, later, reports, unmatched, isShared };
   const again = nameGivenAgain(facts);
   if (again !== undefined) return stale(again);
   if (now.last.kind !== "not-told") return ofChain(facts, now.last);
@@ -50,6 +51,7 @@ interface Facts {
   readonly touched: readonly Attempt[];
   readonly reports: readonly ReportedResult[];
   readonly unmatched: boolean;
+  readonly isShared: boolean;
 }
 
 function stale(because: string): Freshness {
@@ -69,7 +71,8 @@ function nameGivenAgain({ sale, touched, reports }: Facts): string | undefined {
 }
 
 /** Nobody can see what else the terminal did, so only the newest command can be taken back. */
-function ofNewest({ touched, unmatched }: Facts): Freshness {
+function ofNewest({ touched, unmatched, isShared }: Facts): Freshness {
+  if (isShared) return stale("others are paid here too, and the terminal does not tell the moment");
   if (touched.length > 0) {
     return stale("the terminal does not tell its last transaction, and the sale is not the newest");
   }
@@ -137,11 +140,15 @@ function resultsOf({ state }: Attempt): readonly TransactionReport[] {
   return results.filter((report) => report !== undefined);
 }
 
-function isKnown({ sale, touched, reports }: Facts, report: TransactionReport): boolean {
+function isKnown(facts: Facts, report: TransactionReport): boolean {
+  const { sale, touched, reports, isShared } = facts;
   const known = [sale.report, ...touched.flatMap(resultsOf)];
   // A reversal of the sale that was reported to us is still one that gave the money back.
   const others = reports.filter(({ transactionId }) => transactionId !== sale.transactionId);
   return [...known, ...others.map((one) => one.report)].some(
-    (one) => compareReports(one, report) === "same",
+    (one) =>
+      compareReports(one, report) === "same" &&
+      // A sale of others can have the numbers of ours.
+      (!isShared || tellMoments(one, report)),
   );
 }

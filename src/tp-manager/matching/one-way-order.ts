@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../../shared/errors.ts";
-import { type Attempt, isCharged, isNotCharged } from "../attempts/payment.ts";
+import { type Attempt, type AttemptState, isCharged, isNotCharged } from "../attempts/payment.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { namesOurs } from "../attempts/reference-policy.ts";
 import type { Assumptions } from "./assumptions.ts";
@@ -8,8 +8,8 @@ import type { Assumptions } from "./assumptions.ts";
 export interface Recent {
   /** Back to the last one that has had its own result, and that one. */
   readonly sent: readonly Attempt[];
-  /** In doubt: the terminal may still have their result for us. */
-  readonly doubts: readonly Attempt[];
+  /** The terminal may still have their result for us: in doubt, or settled by a person since. */
+  readonly owed: readonly Attempt[];
   /** Older ones are left out because results are told in their order. */
   readonly isCut: boolean;
 }
@@ -17,6 +17,8 @@ export interface Recent {
 interface Journal {
   readonly open: readonly Attempt[];
   newest(): Iterable<Attempt>;
+  /** A person has settled it, and its result is known. */
+  wasToldSettled(attempt: Attempt): boolean;
 }
 
 /**
@@ -27,19 +29,19 @@ interface Journal {
 export function recentOf(journal: Journal, holds: Assumptions, running?: Attempt): Recent {
   const isOrdered = holds.has("ordered-results");
   const sent: Attempt[] = [];
-  const doubts: Attempt[] = [];
+  const owed: Attempt[] = [];
   let waiting = journal.open.filter(
     ({ transactionId }) => transactionId !== running?.transactionId,
   );
   for (const attempt of journal.newest()) {
     if (attempt.transactionId === running?.transactionId) continue;
     sent.push(attempt);
-    const had = hadItsResult(attempt);
-    if (isInDoubt(attempt.state) && !had) doubts.push(attempt);
+    const had = hadItsResult(attempt) || journal.wasToldSettled(attempt);
+    if (!had && isWaitedFor(attempt)) owed.push(attempt);
     waiting = waiting.filter(({ transactionId }) => transactionId !== attempt.transactionId);
-    if (had && (isOrdered || waiting.length === 0)) return { sent, doubts, isCut: isOrdered };
+    if (had && (isOrdered || waiting.length === 0)) return { sent, owed, isCut: isOrdered };
   }
-  return { sent, doubts, isCut: false };
+  return { sent, owed, isCut: false };
 }
 
 /** Of results; with the terminal's code, because our own cancel and a proof have none. */
@@ -50,14 +52,22 @@ const errorsOfResults: ReadonlySet<ErrorCode> = new Set([
 
 /** By the terminal's word within its payment; an operator's or a later word proves no order. */
 function hadItsResult({ state }: Attempt): boolean {
-  if (isInDoubt(state)) {
-    // By a result that came behind the one it was told with, or by its own of another amount.
-    const own = "last" in state ? state.last?.report : undefined;
-    const isOwn = own !== undefined && own.resultCode !== null && namesOurs(own);
-    return isOwn || ("told" in state && state.told !== undefined);
-  }
+  if (isInDoubt(state)) return hadInDoubt(state);
   if (isCharged(state)) return state.by === "payment" && !state.settled && !state.late;
   if (!isNotCharged(state) || state.settled) return false;
   const { error, terminalCode } = state.outcome;
   return terminalCode !== null && errorsOfResults.has(error);
+}
+
+/** By a result that came behind the one it was told with, or by its own of another amount. */
+function hadInDoubt(state: AttemptState): boolean {
+  const own = "last" in state ? state.last?.report : undefined;
+  const isOwn = own !== undefined && own.resultCode !== null && namesOurs(own);
+  return isOwn || ("told" in state && state.told !== undefined);
+}
+
+/** A person's word brings no result: what the terminal kept back is still to come. */
+function isWaitedFor({ state }: Attempt): boolean {
+  const doubt = "settled" in state ? state.settled?.doubt : state;
+  return doubt !== undefined && isInDoubt(doubt) && !hadInDoubt(doubt);
 }

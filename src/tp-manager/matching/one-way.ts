@@ -26,6 +26,8 @@ export interface OneWayJournal {
   hasLeft(attempt: Attempt): boolean;
   /** The last result that was told for it. */
   told(attempt: Attempt): Told | undefined;
+  /** A person has settled it, and its result is known. */
+  wasToldSettled(attempt: Attempt): boolean;
   /** The attempt that a reference of ours names. */
   named(reference: string): Attempt | undefined;
   /** The newest result that was no order's. */
@@ -70,17 +72,17 @@ export function resultInPayment(
     return sure(running, "it came within the payment, and tells no end", "own-report");
   }
   const recent = recentOf(journal, holds, running);
-  const doubts = recent.doubts.filter((doubt) => mayBeOf(report, doubt));
+  const owed = recent.owed.filter((one) => mayBeOf(report, one));
   const echoes = line.learned.has(echoFact(report));
   const mayBeLate = line.isShared || echoes || !holds.has("own-connection");
-  if (doubts.length > 0 && mayBeLate) return several([running, ...doubts], "in doubt");
+  if (owed.length > 0 && mayBeLate) return several([running, ...owed], "in doubt");
   if (echoes && isForeign(report)) return several([running], "foreign reference");
   // Byte for byte the last result; as far as its members tell where its bytes are not known.
   const isAgain = told.isAgain ?? toldBefore(report, recent, journal);
   if (isAgain && echoes) return several([running], "told again");
   const cut = recent.isCut ? (["ordered-results"] as const) : [];
   const again = isAgain ? (["one-result-each"] as const) : [];
-  const alone = doubts.length > 0 ? (["own-connection"] as const) : [];
+  const alone = owed.length > 0 ? (["own-connection"] as const) : [];
   const fact = "the result came within the payment, and names no other";
   return sure(running, fact, "own-report", ...alone, ...again, ...cut);
 }
@@ -102,18 +104,19 @@ export function lateResult(told: ToldResult, journal: OneWayJournal, line: OneWa
     const known = { orderId: request.orderId, transactionId, isCertain: true };
     return { answer: "known", ...known, proof: { facts, assumes: [] } };
   }
+  const isOpen = ({ state }: Attempt): boolean => isPaying(state) || isInDoubt(state);
   const fitting = recent.sent.filter(
-    (one) => (isPaying(one.state) || isInDoubt(one.state)) && fits(one, report),
+    (one) => fits(one, report) && (isOpen(one) || isOwedBy(one, report, recent)),
   );
   const denied = report.good ? deniedBefore(report, recent, journal) : [];
-  const only = fitting.find(({ state }) => isInDoubt(state));
+  const only = fitting.find(({ state }) => !isPaying(state));
   const orders = new Set([...fitting, ...denied].map(({ request }) => request.orderId));
   const isAlone =
     fitting.length === 1 && orders.size === 1 && only && isNewestOf(only, report, recent, journal);
   const isNew = !told.isAgain && !toldBefore(report, recent, journal, only);
   const isOurs = report.contradicts === undefined && !line.learned.has(echoFact(report));
   if (isAlone && isNew && isOurs) {
-    const fact = "no other order in doubt, and none since, asked for that amount";
+    const fact = "no other order that waits for its result, and none since, asked for that amount";
     return sure(only, fact, "own-report", "ordered-results", "one-result-each");
   }
   const candidates = [...fitting, ...denied];
@@ -130,7 +133,8 @@ export function notToldApart(
   line: OneWayLine & { readonly namesNothing: boolean },
 ): readonly Attempt[] {
   if (!line.isShared || journal.open.length === 0) return [];
-  const { doubts } = recentOf(journal, line.holds);
+  // A person who settles an order ends the wait: a kiosk with one price must go on.
+  const doubts = recentOf(journal, line.holds).owed.filter(({ state }) => isInDoubt(state));
   if (doubts.length === 0) return [];
   const isNameless = line.namesNothing || newestNamesNothing(journal);
   const ofAmount = ({ request: { amountMinor } }: Attempt): number =>
@@ -193,9 +197,21 @@ function turnsAwayAnother(
 }
 
 /** Whether a clear result without a name can be the one that an attempt waits for. */
-function mayBeOf({ good, amountMinor }: TransactionReport, { request }: Attempt): boolean {
+function mayBeOf(report: TransactionReport, attempt: Attempt): boolean {
+  const { good, amountMinor } = report;
+  const { request } = attempt;
+  if (!agreesWithWord(attempt, report)) return false;
   const saysNothing = amountMinor === null || (!good && amountMinor === 0);
   return saysNothing || amountMinor === request.amountMinor;
+}
+
+/** A person who has settled an attempt has found out what its result is. */
+function agreesWithWord({ state }: Attempt, { good }: TransactionReport): boolean {
+  return isInDoubt(state) || isCharged(state) === good;
+}
+
+function isOwedBy(attempt: Attempt, report: TransactionReport, { owed }: Recent): boolean {
+  return owed.includes(attempt) && agreesWithWord(attempt, report);
 }
 
 function fits({ request }: Attempt, { amountMinor, currencyNumeric }: TransactionReport): boolean {

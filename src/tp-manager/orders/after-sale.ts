@@ -1,5 +1,4 @@
 import { AppError } from "../../shared/errors.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
 import {
   type Attempt,
   isCharged,
@@ -8,17 +7,14 @@ import {
   isReversed,
 } from "../attempts/payment.ts";
 import { chargedOf, rowOf } from "../attempts/phase-table.ts";
-import type { TerminalLog } from "../attempts/terminal-log.ts";
 import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { SaleToReverse } from "../matching/fresh-number.ts";
 import type { StoreGuard } from "../supervisor/store-guard.ts";
 import type { Baseline, GoodsDecision } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
-import { reversibleSale } from "./reversible-sale.ts";
+import { type JournalParts, reversibleSale } from "./reversible-sale.ts";
 
-interface AfterSaleParts {
-  readonly attempts: Pick<AttemptStore, "since" | "events">;
-  readonly terminalLog: Pick<TerminalLog, "wasClosedSince" | "wasUnmatchedSince">;
+interface AfterSaleParts extends JournalParts {
   readonly desk: TerminalDesk;
   readonly orders: Orders;
   readonly guard: Pick<StoreGuard, "assertNotReturned">;

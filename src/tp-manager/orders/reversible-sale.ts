@@ -6,11 +6,14 @@ import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import { sameTerminal } from "../matching/comparison.ts";
 import { freshnessOf, type SaleToReverse } from "../matching/fresh-number.ts";
+import type { Matcher } from "../matching/matcher.ts";
 import type { Baseline } from "../terminal/terminal.ts";
 
-interface JournalParts {
+/** The journal since a sale, and whether others are paid at the terminal too. */
+export interface JournalParts {
   readonly attempts: Pick<AttemptStore, "since" | "events">;
   readonly terminalLog: Pick<TerminalLog, "wasClosedSince" | "wasUnmatchedSince">;
+  readonly matcher: Pick<Matcher, "isShared">;
 }
 
 /**
@@ -37,7 +40,7 @@ function fresh(
   attempt: Attempt,
   sold: Parameters<typeof freshnessOf>[0],
   now: Baseline,
-  { attempts, terminalLog }: JournalParts,
+  { attempts, terminalLog, matcher: { isShared } }: JournalParts,
 ): SaleToReverse {
   const { transactionId } = attempt;
   const since = storage(() => attempts.since(transactionId), "yes");
@@ -45,7 +48,7 @@ function fresh(
   const unmatched = storage(() => terminalLog.wasUnmatchedSince(transactionId), "yes");
   const events = storage(() => attempts.events(transactionId), "yes");
   const wasTried = events.some(({ kind }) => kind === REVERSAL_BEGINS);
-  const verdict = freshnessOf(sold, now, { ...since, unmatched, wasTried });
+  const verdict = freshnessOf(sold, now, { ...since, unmatched, wasTried, isShared });
   switch (verdict.freshness) {
     case "fresh":
       return { attempt, reversedBefore: null };

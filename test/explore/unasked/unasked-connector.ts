@@ -165,7 +165,7 @@ export class UnaskedConnector {
           .slice(0, before ?? undefined)
           .reverse()
           .slice(0, limit),
-      begunSince: () => all().map(({ transactionId }) => transactionId),
+      ids: () => all().map(({ transactionId }) => transactionId),
       read: (id: string) => this.#attemptOf(world, Number(id)),
       ofOrder: (order: string) => all().filter(({ request: { orderId } }) => orderId === order),
       latest: (order: string) => all().findLast(({ request: { orderId } }) => orderId === order),

@@ -36,6 +36,16 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     expect(at.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["B-1"]);
   });
 
+  test.each([40, -40])("names its order behind a clock that jumps %s days", async (days) => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    at.clock.jumpWallClock(days * 86_400_000);
+    expect([at.told({ reference }), phaseOf(at)]).toEqual([true, "charged"]);
+    expect(alarms(at)).toContain("charged-late");
+  });
+
   test("ends the order as not charged when the terminal refused it", async () => {
     const at = unasked();
     await doubtful(at);

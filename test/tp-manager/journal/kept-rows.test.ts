@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { readAttempt } from "../../../src/tp-manager/journal/attempt-columns.ts";
 import type { Journal } from "../../../src/tp-manager/journal/journal.ts";
 import { house, pay, request } from "../../support/payment-house.ts";
+import { fullJournal } from "./full-journal.ts";
 
 /** Past everything that the journal keeps in memory. */
 function onDisk(journal: Journal, transactionId: string) {
@@ -54,4 +55,12 @@ test("a row is kept only until its table is written to, and not out of a lost co
   expect(database.isTransaction).toBe(false);
   doubts.end("operator", 0);
   expect(doubts.open(0)).toBeUndefined();
+});
+
+test("the ids of all attempts are read page by page, each once", () => {
+  const { attempts } = fullJournal(600);
+  const ids = [...attempts.ids()];
+  const begun = attempts.list({ sinceMs: 0, status: null, limit: 10_000, before: null });
+  expect(ids).toHaveLength(begun.length);
+  expect(new Set(ids)).toEqual(new Set(begun.map(({ attempt }) => attempt.transactionId)));
 });

@@ -110,7 +110,10 @@ const attempts: Record<string, Ways> = {
     [noBound, 20],
     [n / 2, 20],
   ],
-  "attempts begunSince": (n) => [[n - 20], [2 * n]],
+  "attempts ids": (n) => [
+    ["~", 50],
+    [idOf(n / 2), 50],
+  ],
   "attempts startOf": (n) => [[n], [noBound]],
   ...pages("attempts listed"),
 };

@@ -6,9 +6,9 @@ import { type House, house, outcome, pay, request } from "../../support/payment-
 import { declined, identity, report } from "../../support/reports.ts";
 import { lost } from "../../support/scripted-terminal.ts";
 
-function kiosk(): { at: House; terminal: NumberingTerminal } {
+function kiosk(isShared = true): { at: House; terminal: NumberingTerminal } {
   const terminal = new NumberingTerminal();
-  return { at: house(undefined, terminal, { isShared: true }), terminal };
+  return { at: house(undefined, terminal, { isShared }), terminal };
 }
 
 async function sell(at: House, orderId: string, amountMinor = 500): Promise<void> {
@@ -270,7 +270,7 @@ describe("a receipt number that may name another sale (docs/design.md 3.16)", ()
   });
 
   test("on a terminal that does not tell only the newest order is reversed", async () => {
-    const { at, terminal } = kiosk();
+    const { at, terminal } = kiosk(false);
     terminal.tellsLast = false;
     await sell(at, "A");
     await sell(at, "B");

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
 import type { TestClock } from "../../../support/test-clock.ts";
-import { SessionPeer } from "./session-peer.ts";
+import { EOT, SessionPeer } from "./session-peer.ts";
 import { type UnaskedHouse, unaskedHouse } from "./unasked-house.ts";
 
 const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
@@ -85,5 +85,85 @@ describe("a result that was kept back until the next payment, and names nothing"
     expect(await paid("C-1", 500)).toBe("Success");
     next();
     expect(await paid("B-1")).toBe("Success");
+  });
+});
+
+describe("a result that was kept back of an order that a person has settled since", () => {
+  const yes = { private: blank };
+  const no = { private: blank, status: "7" };
+
+  /** The next customer's payment, and the results that come within it. */
+  async function sells(made: Kept, amountMinor: number, ...told: SessionPeer["change"][]) {
+    const { next, peer, paid, at } = made;
+    next(amountMinor);
+    peer.onReplyTaken = () => {
+      const change = told.shift();
+      if (change) peer.tell(peer.answer(change));
+      return EOT;
+    };
+    peer.onPaid = () => peer.onReplyTaken();
+    const end = await paid("B-1", amountMinor);
+    if (end === "Unknown") await at.clock.advance(100_000);
+    return end;
+  }
+  const settle = ({ at }: Kept, orderId: string, outcome: "charged" | "not_charged") =>
+    at.settle({ orderId, outcome, note: "by its own journal" });
+  const other = { report: "541333XXXXXX0002".padEnd(55) };
+
+  test.each([
+    ["its approval is not another's", "charged", 999, [yes], "Unknown"],
+    ["its approval, and then the other's refusal", "charged", 999, [yes, no], "Declined"],
+    ["its refusal is not another's", "not_charged", 999, [no], "Unknown"],
+    ["nor where it tells no amount", "not_charged", 500, [{ ...no, amountMinor: 0 }], "Unknown"],
+    [
+      "its refusal, and then the other's approval",
+      "not_charged",
+      ...([500, [{ ...no, amountMinor: 0 }, yes], "Success"] as const),
+    ],
+    ["a refusal is not that of one that was charged", "charged", 999, [no], "Declined"],
+    ["an approval is not that of one that was not", "not_charged", 999, [yes], "Success"],
+    [
+      "its approval and another's of another amount",
+      "charged",
+      500,
+      [{ ...yes, amountMinor: 999 }, yes],
+      "Success",
+    ],
+  ] as const)("%s", async (_, outcome, amountMinor, told, end) => {
+    const made = await keptBack();
+    await settle(made, "A-1", outcome);
+    expect(await sells(made, amountMinor, ...told)).toBe(end);
+    expect(made.phase("A-1")).toBe(outcome.replace("_", "-"));
+  });
+
+  test("costs a kiosk with one price one more order, until a person settles that", async () => {
+    const made = await keptBack();
+    await settle(made, "A-1", "charged");
+    expect(await sells(made, 999, yes)).toBe("Unknown");
+    made.next();
+    expect(await made.paid("C-1")).toBe("TERMINAL_IN_DOUBT");
+    await settle(made, "B-1", "charged");
+    made.next();
+    made.peer.change = { ...yes, ...other };
+    expect(await made.paid("C-1")).toBe("Success");
+  });
+
+  test("is waited for no longer when it has come while nothing ran", async () => {
+    const made = await keptBack();
+    await settle(made, "A-1", "charged");
+    made.peer.tell(made.peer.answer());
+    await made.at.clock.advance(20_000);
+    expect(made.alarms()).toEqual(["payment-unknown"]);
+    expect(await sells(made, 999, { ...yes, ...other })).toBe("Success");
+  });
+
+  test("is not the one of another order in doubt", async () => {
+    const made = await keptBack();
+    await settle(made, "A-1", "charged");
+    expect(await sells(made, 999)).toBe("Unknown");
+    made.peer.tell(made.peer.answer());
+    await made.at.clock.advance(20_000);
+    expect(made.phase("B-1")).toBe("in-doubt");
+    expect(made.alarms()[0]).toBe("unmatched-transaction");
   });
 });

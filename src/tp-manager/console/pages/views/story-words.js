@@ -5,7 +5,7 @@ const plain = new Set([
   ...["acknowledged", "second-sale", "interrupted", "end-not-sent", "end-completed", "cancel"],
   ...["recovery-look", "recovery-charged", "recovery-reversed", "recovery-not-reversed"],
   ...["charged-late", "doubted-late", "found-reversed", "reversal-begins", "told-after-charge"],
-  ...["closed-while-in-doubt", "hand-over-dropped", "hand-over-requeued"],
+  ...["told-settled", "closed-while-in-doubt", "hand-over-dropped", "hand-over-requeued"],
 ]);
 /** Steps with words of the terminal, or of the evidence, behind the sentence. */
 const quoting = new Set([

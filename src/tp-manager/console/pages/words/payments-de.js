@@ -99,6 +99,7 @@ export default {
   "story.step.doubted-late":
     "Das Terminal meldete verspätet einen Verkauf, der von dieser Bestellung sein kann.",
   "story.step.told-after-charge": "Das Terminal meldete nach der Belastung ein anderes Ergebnis.",
+  "story.step.told-settled": "Ein Ergebnis des Terminals sagt, was die Person festgestellt hat.",
   "story.step.closed-while-in-doubt": "Ein Kassenschnitt lief, während dies ungeklärt war.",
   "story.step.reversal-begins": "Das Terminal sollte das Geld zurückgeben.",
   "story.step.settled.charged": "Eine Person hat festgestellt: Es wurde belastet.",

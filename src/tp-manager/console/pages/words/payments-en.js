@@ -97,6 +97,7 @@ export default {
   "story.step.charged-late": "The terminal reported the sale late: it was charged after all.",
   "story.step.doubted-late": "The terminal reported late a sale that may be of this order.",
   "story.step.told-after-charge": "The terminal reported another result after the charge.",
+  "story.step.told-settled": "A result of the terminal says what the person found out.",
   "story.step.closed-while-in-doubt": "An end of day ran while this was in doubt.",
   "story.step.reversal-begins": "The terminal was asked to give the money back.",
   "story.step.settled.charged": "A person found out: it was charged.",

@@ -99,6 +99,7 @@ export default {
   "story.step.doubted-late":
     "Le terminal a annoncé en retard une vente qui peut être de cette commande.",
   "story.step.told-after-charge": "Le terminal a annoncé un autre résultat après le débit.",
+  "story.step.told-settled": "Un résultat du terminal dit ce que la personne a constaté.",
   "story.step.closed-while-in-doubt":
     "Une télécollecte a eu lieu pendant que ceci était incertain.",
   "story.step.reversal-begins": "Il a été demandé au terminal de rendre l’argent.",

@@ -1,0 +1,70 @@
+import { describe, expect, test } from "vitest";
+import { NumberingTerminal } from "../../support/numbering-terminal.ts";
+import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { report } from "../../support/reports.ts";
+
+function kiosk(): { at: House; terminal: NumberingTerminal } {
+  const terminal = new NumberingTerminal();
+  return { at: house(undefined, terminal, { isShared: true }), terminal };
+}
+
+async function sell(at: House, orderId: string, amountMinor = 500): Promise<void> {
+  expect(outcome(await pay(at, request(orderId, { amountMinor })))).toBe("Success");
+}
+
+/** Staff close the day, and sell the same: their sale gets the number of ours. */
+function soldByStaff(terminal: NumberingTerminal): void {
+  terminal.clear();
+  terminal.sellAtKeys(500);
+}
+
+/** Shows its last sale without date and time. */
+function untimed(terminal: NumberingTerminal): void {
+  const last = terminal.bank.at(-1)?.report;
+  const told = { ...last, localDate: null, localTime: null };
+  terminal.store({ kind: "transaction", report: report(told) });
+}
+
+describe("a receipt number at a terminal where staff sell too (docs/design.md 3.16)", () => {
+  const looks: Array<[string, (at: House, terminal: NumberingTerminal) => unknown]> = [
+    [
+      "the terminal does not tell its last transaction",
+      (_at, terminal) => {
+        terminal.tellsLast = false;
+        soldByStaff(terminal);
+      },
+    ],
+    [
+      "the terminal tells it without its moment",
+      (_at, terminal) => {
+        soldByStaff(terminal);
+        untimed(terminal);
+      },
+    ],
+    [
+      "a later order of ours found it without its moment",
+      async (at, terminal) => {
+        soldByStaff(terminal);
+        untimed(terminal);
+        await sell(at, "B", 700);
+      },
+    ],
+  ];
+
+  test.each(looks)("is that of a sale by staff when %s", async (_name, happens) => {
+    const { at, terminal } = kiosk();
+    await sell(at, "A");
+    await happens(at, terminal);
+    const before = [...terminal.charged];
+    const unsafe = { code: "REVERSAL_NOT_SAFE", charged: "yes" };
+    await expect(at.afterSale.reverse("A")).rejects.toMatchObject(unsafe);
+    expect([terminal.reversed, terminal.charged]).toEqual([[], before]);
+  });
+
+  test("names the sale that the terminal shows with its moment", async () => {
+    const { at, terminal } = kiosk();
+    await sell(at, "A");
+    const { attempt } = await at.afterSale.reverse("A");
+    expect([attempt.state.phase, terminal.charged]).toEqual(["reversed", []]);
+  });
+});
