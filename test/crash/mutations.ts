@@ -1,4 +1,5 @@
 import { foldMutations } from "./fold-mutations.ts";
+import { clockMutations } from "./clock-mutations.ts";
 import { lookMutations } from "./look-mutations.ts";
 import { matchingMutations } from "./matching-mutations.ts";
 import type { Mutation } from "./mutation.ts";
@@ -423,6 +424,7 @@ export const mutations: readonly Mutation[] = [
   ...recordMutations,
   ...matchingMutations,
   ...verdictMutations,
+  ...clockMutations,
   ...lookMutations,
   ...foldMutations,
 ];

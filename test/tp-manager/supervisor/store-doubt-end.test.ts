@@ -90,6 +90,24 @@ test("a doubt ends a day after it began, and not before an end of day", async ()
   expect(at.manager.guard.open).toBeUndefined();
 });
 
+test("a clock that is set does not end a doubt, and what a program has run counts", async () => {
+  const at = await bothLost();
+  await expectSold(at, "B", 500);
+  await endOfDay(at);
+  at.clock.jumpWallClock(30 * 3_600_000);
+  await at.clock.advance(1_000);
+  await expectRefused(at, "A", "STORES_DISAGREE", 700);
+  for (const _ of [1, 2, 3]) {
+    // It is switched off at night, and its battery does not keep the time.
+    await at.clock.advance(DOUBT_MIN_MS / 3 - 600_000);
+    restart(at);
+    at.clock.jumpWallClock(-12 * 3_600_000);
+    expect(at.manager.guard.open).toBeDefined();
+  }
+  await at.clock.advance(3 * 600_000);
+  expect(at.manager.guard.open).toBeUndefined();
+});
+
 test("a doubt whose end of day came first ends when the day is over", async () => {
   const at = await bothLost();
   await expectSold(at, "B", 500);
