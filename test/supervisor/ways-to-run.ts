@@ -191,7 +191,7 @@ function changeGateway(database: DatabaseSync, n: number): void {
   const lost = { operationId: "lost", ...refund, transactionPublicId: publicIdOf(2) };
   operations.addLost(lost, n, n);
   operations.ofKey("key");
-  operations.refundSince(publicIdOf(1), 1, 0);
+  operations.refundsOf(publicIdOf(1), 1);
   const verdict = { class: "sent", httpStatus: 200, code: null, description: "" } as const;
   operations.finish("new", "done", verdict as Parameters<typeof operations.finish>[2], n);
   operations.forbid("late", n);

@@ -195,22 +195,16 @@ export class OperationStore {
     return { operation: operationOf(row), asked: String(asked), currency: String(currency) };
   }
 
-  /** The newest refund of this amount, asked for since, that was done or may have been. */
-  refundSince(
-    transactionPublicId: string,
-    amountMinor: number | null,
-    sinceMs: number,
-  ): GatewayOperation | undefined {
-    const row = this.#get(
+  /** Refunds of this amount that were done or may have been, newest first. */
+  refundsOf(transactionPublicId: string, amountMinor: number | null): GatewayOperation[] {
+    return this.#all(
       `SELECT * FROM gateway_operations
-       WHERE transaction_public_id = ? AND asked_at_ms > ? AND kind = 'refund'
-         AND amount_minor = ? AND state NOT IN ('refused', 'not-sent')
-       ORDER BY asked_at_ms DESC LIMIT 1`,
+       WHERE transaction_public_id = ? AND kind = 'refund' AND amount_minor = ?
+         AND state NOT IN ('refused', 'not-sent')
+       ORDER BY rowid DESC`,
       transactionPublicId,
-      sinceMs,
       amountMinor,
-    );
-    return row && operationOf(row);
+    ).map(operationOf);
   }
 
   /** The end of the one exchange. */

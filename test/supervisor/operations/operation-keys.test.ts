@@ -78,3 +78,18 @@ test("an operation of which nothing was lost is closed, whatever was lost before
   expect(before.operation).toMatchObject({ state: "unknown", class: "lost", amountMinor: 400 });
   expect(rig.alarms()).toContain("gateway-operation-unknown");
 });
+
+test("what a former process did is of the last day until this one has run for a day", async () => {
+  const former = await rigOf();
+  const part = refund({ key: undefined, unlessRepeated: true });
+  const { operation } = await former.operations.operate(part);
+  await former.operations.settle({ transactionPublicId: ID, happened: true, note: "" });
+  await former.stop();
+  const rig = await rigOf(former.path);
+  rig.clock.jumpWallClock(30 * 60 * 60_000);
+  const { operationId } = operation ?? {};
+  const again = () => rig.operations.operate({ ...part, operationId: newId() });
+  expect((await again()).repeats).toMatchObject({ operationId, state: "done" });
+  await rig.clock.advance(24 * 60 * 60_000);
+  expect((await again()).repeats).toBeUndefined();
+});
