@@ -3,6 +3,28 @@ import { type Mutation, oneEdit } from "./mutation.ts";
 /** What must not be told by a clock that can be set. */
 export const clockMutations: readonly Mutation[] = [
   oneEdit(
+    "the place of an order behind a loss",
+    ["3.17", "Any other one may have been in the lost database"],
+    ["test/supervisor/intake/intake.test.ts"],
+    ["src/supervisor/outbox/insert-item.ts", "iif(?4, 0, ifnull(", "iif(?4 AND 0, 0, ifnull("],
+  ),
+  oneEdit(
+    "the memory of a hand-over that was tried",
+    ["3.17", "and had not tried to hand it over"],
+    ["test/tp-manager/supervisor/refused-row.test.ts"],
+    [
+      "src/tp-manager/supervisor/hand-off.ts",
+      "this.#fresh.has(transactionId) && !this.#tried.has(transactionId)",
+      "this.#fresh.has(transactionId)",
+    ],
+  ),
+  oneEdit(
+    "the orders that a lost journal took over from those whose keys it knows",
+    ["3.7", "after a loss"],
+    ["test/tp-manager/supervisor/store-doubt-end.test.ts"],
+    ["src/tp-manager/journal/return-rows.ts", "(event.kind = 'taken-over'", "(false"],
+  ),
+  oneEdit(
     "the start of the process from what is of the last day",
     ["3.7", "before its start is of the last 24 hours"],
     ["test/supervisor/operations/operation-keys.test.ts"],

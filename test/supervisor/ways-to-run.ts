@@ -131,8 +131,8 @@ function changeStores(database: DatabaseSync, n: number, clock: TestClock): void
     last: false,
   });
   losses.note("test");
-  losses.mayHaveHad({ origin: "payment", approvedAtMs: 0 });
-  losses.mayLack(0);
+  losses.mayHaveHad({ origin: "payment" });
+  losses.mayLack(transactionOf(1));
   store.withdraw(known(parked), n);
 }
 

@@ -8,8 +8,8 @@ type Target = RequestOf<Messages, "gateway-key">["target"];
 
 /** The losses of this database (docs/design.md 3.17). */
 export interface Losses {
-  /** Something of this moment may be missing here. */
-  mayLack(atMs: number): boolean;
+  /** Something about this transaction may be missing here. undefined: about one of any. */
+  mayLack(transactionId: string | undefined): boolean;
   /** Every transaction that was ever handed over is here. */
   readonly isWhole: boolean;
 }
@@ -57,8 +57,8 @@ export function repeatedBy(
   const equal = store.refundsOf(transactionPublicId, amountMinor);
   const repeated = equal.find(({ operationId }) => lastDay.mayHave(operationId));
   if (repeated) return repeated;
-  const { approvedAtMs = 0 } = store.ownerOf(transactionPublicId) ?? {};
-  return lastDay.mayHave() && losses.mayLack(approvedAtMs) ? null : undefined;
+  const { transactionId } = store.ownerOf(transactionPublicId) ?? {};
+  return lastDay.mayHave() && losses.mayLack(transactionId) ? null : undefined;
 }
 
 /**
@@ -70,6 +70,6 @@ export function mayBeLost(target: Target, store: OperationStore, losses: Losses)
     "orderId" in target
       ? store.transactionsOf(target.orderId)
       : [store.ownerOf(target.transactionPublicId.toUpperCase())];
-  const chargedAtMs = ours.map((one) => one?.approvedAtMs ?? 0);
-  return losses.mayLack(Math.min(...(chargedAtMs.length > 0 ? chargedAtMs : [0])));
+  if (ours.length === 0) return losses.mayLack(undefined);
+  return ours.some((one) => losses.mayLack(one?.transactionId));
 }

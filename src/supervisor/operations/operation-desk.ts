@@ -139,7 +139,9 @@ export class OperationDesk {
     const operation = store.operation(operationId);
     if (operation) return this.#answer(operation);
     store.forbid(operationId, clock.now());
-    if (!asked || !losses.mayLack(asked.askedAtMs)) return { operation: null };
+    if (!asked) return { operation: null };
+    const owner = store.ownerOf(asked.transactionPublicId);
+    if (!losses.mayLack(owner?.transactionId)) return { operation: null };
     store.addLost({ operationId, ...asked }, asked.askedAtMs, clock.now());
     const open = store.openOf(asked.transactionPublicId);
     if (open?.operationId === operationId) {

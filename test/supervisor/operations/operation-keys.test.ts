@@ -65,17 +65,23 @@ test("a refund that may be a repeated one is not sent, unless that is meant", as
   expect((await rig.operations.operate(refund({ key: undefined }))).repeats).toBeUndefined();
 });
 
-test("an operation of which nothing was lost is closed, whatever was lost before", async () => {
+test("an operation about an order of after a loss is closed, one of before is open", async () => {
   const rig = await rigOf();
+  const before = rig.handOver("before");
+  // The clock was ahead, and is set right while the database is lost.
+  const askedAtMs = rig.clock.now();
+  rig.clock.jumpWallClock(-2 * 60 * 60_000);
   rig.losses.note("put back");
-  const { operationId, key: _, ...asked } = refund();
-  const askedAtMs = rig.clock.now() + 1;
-  const after = await rig.operations.end({ operationId, asked: { ...asked, askedAtMs } });
-  expect(after).toEqual({ operation: null });
-  const before = await rig.operations.end({
-    ...{ operationId: newId(), asked: { ...asked, askedAtMs: rig.clock.now() } },
-  });
-  expect(before.operation).toMatchObject({ state: "unknown", class: "lost", amountMinor: 400 });
+  rig.losses.end();
+  const after = rig.handOver("after");
+  const end = (transactionId: string, transactionPublicId: string) => {
+    rig.operationStore.learnId(transactionPublicId, transactionId, "lookup", rig.clock.now());
+    const { operationId, key: _, ...asked } = refund({ transactionPublicId });
+    return rig.operations.end({ operationId, asked: { ...asked, askedAtMs } });
+  };
+  expect(await end(after, "5CF62325CB217656")).toEqual({ operation: null });
+  const open = (await end(before, ID)).operation;
+  expect(open).toMatchObject({ state: "unknown", class: "lost", amountMinor: 400 });
   expect(rig.alarms()).toContain("gateway-operation-unknown");
 });
 

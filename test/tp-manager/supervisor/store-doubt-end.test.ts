@@ -118,6 +118,23 @@ test("a doubt whose end of day came first ends when the day is over", async () =
   expect(at.manager.guard.open).toBeUndefined();
 });
 
+test("a journal knows no keys of an order that it has taken over, whatever the clock", async () => {
+  const at = await kiosk();
+  at.clock.jumpWallClock(2 * 3_600_000);
+  await expectSold(at, "A");
+  at.clock.jumpWallClock(-2 * 3_600_000);
+  const idOf = (orderId: string) =>
+    at.manager.journal.attempts.latest(orderId)?.transactionId ?? "";
+  expect(at.manager.journal.returns.neverAsked(idOf("A"), "k")).toBe(true);
+  at.manager.close();
+  removeStore(at.folder, "journal");
+  restart(at);
+  await takenOver(at);
+  await expectSold(at, "B", 500);
+  const { returns } = at.manager.journal;
+  expect([idOf("A"), idOf("B")].map((id) => returns.neverAsked(id, "k"))).toEqual([false, true]);
+});
+
 test("an operator's word ends a doubt within the day", async () => {
   const at = await bothLost();
   await endOfDay(at);
