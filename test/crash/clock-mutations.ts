@@ -35,6 +35,16 @@ export const clockMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
+    "the order of a notification and an operation",
+    ["8.7", "is told by the order in which both were written"],
+    ["test/supervisor/operations/refunds-elsewhere.test.ts"],
+    [
+      "src/supervisor/operations/operation-store.ts",
+      `typeof last === "number" ? id <= last`,
+      `typeof last === "string" ? id <= last`,
+    ],
+  ),
+  oneEdit(
     "the hours that a doubt lasts at least",
     ["3.17", "A clock that is set shortens nothing"],
     ["test/tp-manager/supervisor/store-doubt-end.test.ts"],

@@ -205,4 +205,7 @@ function changeGateway(database: DatabaseSync, n: number): void {
     },
     n,
   );
+  const [told] = notifications.acceptedOf([transactionOf(due)]);
+  const asked = operations.operation("new");
+  if (told && asked) operations.isBefore(told, asked);
 }
