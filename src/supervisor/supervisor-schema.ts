@@ -364,4 +364,8 @@ export const supervisorMigrations: readonly Migration[] = [
   `,
   },
   proofMigration,
+  // An order that no former database can have had: new here after this loss. 0: nobody knows.
+  { goesOn: "ALTER TABLE outbox ADD COLUMN after_loss INTEGER NOT NULL DEFAULT 0;" },
+  // The newest notification when it was asked for. NULL: by an older program.
+  { goesOn: "ALTER TABLE gateway_operations ADD COLUMN after_notification INTEGER;" },
 ];

@@ -1,3 +1,4 @@
+import { clockMutations } from "./clock-mutations.ts";
 import { foldMutations } from "./fold-mutations.ts";
 import { lookMutations } from "./look-mutations.ts";
 import { matchingMutations } from "./matching-mutations.ts";
@@ -172,10 +173,10 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/supervisor/hand-off.ts`,
-        from: "      else state = await this.#storeThere(transaction);",
+        from: "      else state = await this.#storeThere(transaction, isFirst);",
         to: `      else {
         this.#store.acknowledgeHandOff(transactionId, "pending", this.#clock.now());
-        state = await this.#storeThere(transaction);
+        state = await this.#storeThere(transaction, isFirst);
       }`,
       },
     ],
@@ -364,8 +365,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/supervisor/operations/operation-desk.ts",
-        from: "if (!asked || !losses.mayLack(asked.askedAtMs)) return { operation: null };",
-        to: "if (!asked || losses) return { operation: null };",
+        from: "if (!losses.mayLack(owner?.transactionId)) return { operation: null };",
+        to: "if (losses) return { operation: null };",
       },
     ],
   },
@@ -424,6 +425,7 @@ export const mutations: readonly Mutation[] = [
   ...recordMutations,
   ...matchingMutations,
   ...verdictMutations,
+  ...clockMutations,
   ...lookMutations,
   ...foldMutations,
   ...returnMutations,

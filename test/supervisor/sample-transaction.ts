@@ -1,3 +1,4 @@
+import type { DatabaseSync } from "node:sqlite";
 import { maskPan } from "../../src/shared/mask.ts";
 import { newId } from "../../src/shared/new-id.ts";
 import { noDetails, type Transaction } from "../../src/shared/transaction.ts";
@@ -44,4 +45,16 @@ export function fullTransaction(given: Partial<Transaction> = {}): Transaction {
     ],
     ...given,
   });
+}
+
+/** A transaction with its place in the queue, as programs of every schema have stored it. */
+export function insertAsBefore(database: DatabaseSync, given: Transaction, atMs: number): void {
+  const { transactionId, orderId } = given;
+  database
+    .prepare("INSERT INTO transactions VALUES (?, ?, ?, ?)")
+    .run(transactionId, orderId, atMs, JSON.stringify(given));
+  database
+    .prepare(`INSERT INTO outbox (transaction_id, queued_at_ms, next_try_at_ms, delayed_at_ms)
+      VALUES (?1, ?2, ?2, ?2)`)
+    .run(transactionId, atMs);
 }

@@ -131,8 +131,8 @@ function changeStores(database: DatabaseSync, n: number, clock: TestClock): void
     last: false,
   });
   losses.note("test");
-  losses.mayHaveHad({ origin: "payment", approvedAtMs: 0 });
-  losses.mayLack(0);
+  losses.mayHaveHad({ origin: "payment" });
+  losses.mayLack(transactionOf(1));
   store.withdraw(known(parked), n);
 }
 
@@ -191,7 +191,7 @@ function changeGateway(database: DatabaseSync, n: number): void {
   const lost = { operationId: "lost", ...refund, transactionPublicId: publicIdOf(2) };
   operations.addLost(lost, n, n);
   operations.ofKey("key");
-  operations.refundSince(publicIdOf(1), 1, 0);
+  operations.refundsOf(publicIdOf(1), 1);
   const verdict = { class: "sent", httpStatus: 200, code: null, description: "" } as const;
   operations.finish("new", "done", verdict as Parameters<typeof operations.finish>[2], n);
   operations.forbid("late", n);
@@ -205,4 +205,7 @@ function changeGateway(database: DatabaseSync, n: number): void {
     },
     n,
   );
+  const [told] = notifications.acceptedOf([transactionOf(due)]);
+  const asked = operations.operation("new");
+  if (told && asked) operations.isBefore(told, asked);
 }

@@ -143,6 +143,13 @@ const wordSchema = {
 
 const waitMsSchema = z.int().min(0).max(60_000);
 
+/** A transaction that is handed over. */
+const handedOver = z.object({
+  transaction: transactionSchema,
+  /** Never before, so that no former database has it. Missing: perhaps, or an older tp-manager. */
+  isFirst: z.boolean().optional(),
+});
+
 /** Of the outbox; missing with a supervisor of an older version. */
 const outboxTroubles = {
   oldestAtMs: z.int().nullable().optional(),
@@ -162,7 +169,7 @@ export const supervisorMessages = {
    * older version answers without it.
    */
   "store-transaction": {
-    request: z.object({ transaction: transactionSchema, waitMs: waitMsSchema.optional() }),
+    request: handedOver.extend({ waitMs: waitMsSchema.optional() }),
     response: z.object({ stored: z.literal(true), state: deliveryStateSchema.optional() }),
   },
   /**
@@ -171,7 +178,7 @@ export const supervisorMessages = {
    * Repeating the message is harmless.
    */
   "withdraw-transaction": {
-    request: z.object({ transaction: transactionSchema }),
+    request: handedOver,
     response: z.object({ outcome: z.enum(["closed", "sent"]) }),
   },
   /** Waits at most `waitMs` until the transaction has left "pending" or its first try has ended. */

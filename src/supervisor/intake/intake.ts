@@ -38,9 +38,10 @@ export class Intake {
   /**
    * Stores a transaction durably with its place in the outbox. Storing an unchanged transaction
    * again changes nothing; a known id with another content throws {@link TransactionChanged}. One
-   * that a lost database may have sent is looked up before it is sent (docs/design.md 3.17).
+   * that a lost database may have sent is looked up before it is sent (docs/design.md 3.17);
+   * `isFirst`: nobody has handed it over before.
    */
-  store(given: Transaction): void {
+  store(given: Transaction, isFirst?: boolean): void {
     const { store, losses, clock, log, takesAtOnce, onStored } = this.#parts;
     const transaction = this.#masked(given);
     const { transactionId, orderId } = transaction;
@@ -50,7 +51,7 @@ export class Intake {
       log.debug({ transactionId, orderId }, "already stored");
       return;
     }
-    const isDoubtful = losses.mayHaveHad(transaction);
+    const isDoubtful = losses.mayHaveHad(transaction, isFirst);
     const taken = store.add(transaction, clock.now(), { isDoubtful, isTaken: takesAtOnce() });
     // Nothing may fail between a claim and its try: nobody else could take it.
     onStored(transactionId, taken);
@@ -68,10 +69,10 @@ export class Intake {
    * gateway is not sent any more; one that is, or may be, has to be put right there by an operator.
    * So has one that a lost database may have sent (docs/design.md 3.17).
    */
-  withdraw(given: Transaction): "closed" | "sent" {
+  withdraw(given: Transaction, isFirst?: boolean): "closed" | "sent" {
     const { store, losses, clock, log } = this.#parts;
     const { transactionId, orderId } = given;
-    const isDoubtful = losses.mayHaveHad(given);
+    const isDoubtful = losses.mayHaveHad(given, isFirst);
     const outcome = store.withdraw(this.#masked(given), clock.now(), isDoubtful);
     if (outcome === "running") {
       throw new Error(`${transactionId} is being sent at this moment; ask again`);

@@ -23,15 +23,15 @@ export interface HandlerParts extends StatusParts {
 export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervisorMessages> {
   const { intake, watch } = parts;
   return {
-    "store-transaction": async ({ transaction, waitMs }) => {
-      intake.store(transaction);
+    "store-transaction": async ({ transaction, waitMs, isFirst }) => {
+      intake.store(transaction, isFirst);
       if (waitMs === undefined) return { stored: true };
       const state = await deliveryOf(parts, transaction.transactionId, waitMs);
       return { stored: true, ...(state ? { state } : {}) };
     },
 
-    "withdraw-transaction": ({ transaction }) => {
-      const outcome = intake.withdraw(transaction);
+    "withdraw-transaction": ({ transaction, isFirst }) => {
+      const outcome = intake.withdraw(transaction, isFirst);
       watch.tell(transaction.transactionId);
       return { outcome };
     },

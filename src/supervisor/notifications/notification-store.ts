@@ -19,6 +19,7 @@ interface VerifiedDocument {
 }
 
 export interface StoredNotification extends Notified {
+  readonly id: number;
   readonly kind: "operation" | "fraud";
   readonly transactionPublicId: string | null;
   readonly receivedAtMs: number;
@@ -106,6 +107,7 @@ export class NotificationStore {
 
 function read(row: Record<string, SQLOutputValue>): StoredNotification {
   return {
+    id: Number(row["id"]),
     kind: row["kind"] as StoredNotification["kind"],
     transactionPublicId: row["transaction_public_id"] as string | null,
     operation: String(row["operation"]),

@@ -1,4 +1,5 @@
 import type { RequestOf, ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
+import type { Clock } from "../../shared/time.ts";
 import type { OperationStore } from "./operation-store.ts";
 
 type Messages = typeof supervisorMessages;
@@ -7,8 +8,8 @@ type Target = RequestOf<Messages, "gateway-key">["target"];
 
 /** The losses of this database (docs/design.md 3.17). */
 export interface Losses {
-  /** Something of this moment may be missing here. */
-  mayLack(atMs: number): boolean;
+  /** Something about this transaction may be missing here. undefined: about one of any. */
+  mayLack(transactionId: string | undefined): boolean;
   /** Every transaction that was ever handed over is here. */
   readonly isWhole: boolean;
 }
@@ -16,22 +17,48 @@ export interface Losses {
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
+ * Operations of the last day, by a clock that nobody sets. The clock began with this process, so
+ * whatever a former one did is of the last day until this one has run for a day.
+ */
+export class LastDay {
+  readonly #clock: Clock;
+  readonly #startedAtMs: number;
+  readonly #begunAtMs = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#startedAtMs = clock.monotonicMs();
+  }
+
+  /** This process begins an operation. */
+  add(operationId: string): void {
+    this.#begunAtMs.set(operationId, this.#clock.monotonicMs());
+  }
+
+  /** undefined: any one that is not known here, of a former process. */
+  mayHave(operationId = ""): boolean {
+    const sinceMs = this.#begunAtMs.get(operationId) ?? this.#startedAtMs;
+    return this.#clock.monotonicMs() - sinceMs < DAY_MS;
+  }
+}
+
+/**
  * The refund of the last day that a refund repeats; null: of that day not everything is known here.
  * undefined: none, or the caller means another one (docs/design.md 3.7).
  */
 export function repeatedBy(
   request: RequestOf<Messages, "gateway-operation">,
-  nowMs: number,
+  lastDay: LastDay,
   store: OperationStore,
   losses: Losses,
 ): Repeated {
   if (request.kind !== "refund" || !request.unlessRepeated) return undefined;
   const { transactionPublicId, amountMinor } = request;
-  const sinceMs = nowMs - DAY_MS;
-  const equal = store.refundSince(transactionPublicId, amountMinor, sinceMs);
-  if (equal) return equal;
-  const chargedAtMs = store.ownerOf(transactionPublicId)?.approvedAtMs ?? sinceMs;
-  return losses.mayLack(Math.max(sinceMs, chargedAtMs)) ? null : undefined;
+  const equal = store.refundsOf(transactionPublicId, amountMinor);
+  const repeated = equal.find(({ operationId }) => lastDay.mayHave(operationId));
+  if (repeated) return repeated;
+  const { transactionId } = store.ownerOf(transactionPublicId) ?? {};
+  return lastDay.mayHave() && losses.mayLack(transactionId) ? null : undefined;
 }
 
 /**
@@ -43,6 +70,6 @@ export function mayBeLost(target: Target, store: OperationStore, losses: Losses)
     "orderId" in target
       ? store.transactionsOf(target.orderId)
       : [store.ownerOf(target.transactionPublicId.toUpperCase())];
-  const chargedAtMs = ours.map((one) => one?.approvedAtMs ?? 0);
-  return losses.mayLack(Math.min(...(chargedAtMs.length > 0 ? chargedAtMs : [0])));
+  if (ours.length === 0) return losses.mayLack(undefined);
+  return ours.some((one) => losses.mayLack(one?.transactionId));
 }

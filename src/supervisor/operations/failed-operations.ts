@@ -22,7 +22,7 @@ export function failedOperations(
     amountMinor ?? owner.amountMinor;
   return operations.operationsOf([transactionPublicId]).filter((operation) => {
     if (operation.state !== "done") return false;
-    const { kind, askedAtMs } = operation;
+    const { kind } = operation;
     const name = notifiedNames[kind];
     const confirmed = confirmations.findIndex(
       (one) => one.operation === name && (kind !== "refund" || minorOf(one) === minorOf(operation)),
@@ -31,6 +31,6 @@ export function failedOperations(
       confirmations.splice(confirmed, 1);
       return false;
     }
-    return failures.some((one) => one.operation === name && one.receivedAtMs >= askedAtMs);
+    return failures.some((one) => one.operation === name && !operations.isBefore(one, operation));
   });
 }

@@ -26,7 +26,7 @@ export function gatewayHistoryOf(orderId: string, parts: HistoryParts): GatewayH
     ),
     fraudReported: events.some(({ kind }) => kind === "fraud"),
     transactionPublicIds,
-    events: events.map(({ receivedAtMs, parsed, amountMinor: _, ...event }) => ({
+    events: events.map(({ id: _, receivedAtMs, parsed, amountMinor: __, ...event }) => ({
       ...event,
       atMs: receivedAtMs,
       details: { ...parsed },
@@ -58,7 +58,7 @@ export function notifiedEnd(
   const owner = operations.ownerOf(transactionPublicId);
   if (open?.state !== "unknown" || !owner) return undefined;
   const told = toldOf(transactionPublicId, owner, notifications);
-  const since = told.filter((one) => !isBefore(one, open));
+  const since = told.filter((one) => !operations.isBefore(one, open));
   const happened = (name: string, status: string, among = told): boolean =>
     among.some((one) => one.operation === name && one.status === status);
   const { amountMinor } = owner;
@@ -91,7 +91,7 @@ export function refundedBefore(
   const { transactionPublicId } = open;
   const owner = operations.ownerOf(transactionPublicId);
   const told = owner ? toldOf(transactionPublicId, owner, notifications) : [];
-  const before = told.filter((one) => isBefore(one, open));
+  const before = told.filter((one) => operations.isBefore(one, open));
   const done = operations.operationsOf([transactionPublicId]).filter(isDone);
   return refundedSum(owner?.amountMinor ?? amountMinor, before, done);
 }
@@ -104,10 +104,6 @@ function toldOf(
   return notifications
     .acceptedOf([transactionId])
     .filter((one) => isOperation(one) && one.transactionPublicId === transactionPublicId);
-}
-
-function isBefore({ receivedAtMs }: StoredNotification, { askedAtMs }: GatewayOperation): boolean {
-  return receivedAtMs < askedAtMs;
 }
 
 function isOperation({ kind }: StoredNotification): boolean {

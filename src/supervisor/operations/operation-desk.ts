@@ -13,7 +13,7 @@ import type { GatewayOperations } from "../gateway/gateway.ts";
 import type { LookedUp, LookupAnswer } from "../gateway/lookup.ts";
 import { operationEnd } from "../gateway/operation-request.ts";
 import type { NotificationStore } from "../notifications/notification-store.ts";
-import { type Losses, mayBeLost, repeatedBy } from "./asked-before.ts";
+import { LastDay, type Losses, mayBeLost, repeatedBy } from "./asked-before.ts";
 import { failedOperations } from "./failed-operations.ts";
 import { gatewayHistoryOf, notifiedEnd, refundedBefore } from "./gateway-history.ts";
 import type { HistoryParts } from "./history-parts.ts";
@@ -57,9 +57,11 @@ export class OperationDesk {
   readonly #running = new Map<string, Promise<void>>();
   readonly #abandon = new AbortController();
   readonly #lookups: OperationLookups;
+  readonly #lastDay: LastDay;
 
   constructor(parts: OperationDeskParts) {
     this.#parts = parts;
+    this.#lastDay = new LastDay(parts.clock);
     this.#lookups = new OperationLookups(parts.clock, (id) => this.#lookAgain(id));
   }
 
@@ -116,11 +118,12 @@ export class OperationDesk {
     }
     const confirmed = kind === "confirm" ? this.#confirmed(transactionPublicId) : undefined;
     if (confirmed) return this.#answer(confirmed);
-    const repeats = repeatedBy(request, clock.now(), store, losses);
+    const repeats = repeatedBy(request, this.#lastDay, store, losses);
     if (repeats !== undefined) return { operation: null, repeats };
     const before = key && store.ofKey(key.idempotencyKey)?.operation;
     const isUsed = before !== undefined && before.state !== "not-sent";
     if (isUsed || !store.begin(request, clock.now(), key)) return { operation: null };
+    this.#lastDay.add(operationId);
     log.info({ operationId, transactionPublicId, kind }, "asking the gateway");
     const sending = this.#send(request).finally(() => this.#running.delete(operationId));
     this.#running.set(operationId, sending);
@@ -137,7 +140,9 @@ export class OperationDesk {
     const operation = store.operation(operationId);
     if (operation) return this.#answer(operation);
     store.forbid(operationId, clock.now());
-    if (!asked || !losses.mayLack(asked.askedAtMs)) return { operation: null };
+    if (!asked) return { operation: null };
+    const owner = store.ownerOf(asked.transactionPublicId);
+    if (!losses.mayLack(owner?.transactionId)) return { operation: null };
     store.addLost({ operationId, ...asked }, asked.askedAtMs, clock.now());
     const open = store.openOf(asked.transactionPublicId);
     if (open?.operationId === operationId) {

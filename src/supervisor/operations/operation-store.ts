@@ -5,6 +5,7 @@ import { transaction } from "../../shared/sqlite.ts";
 import { type Transaction, transactionSchema } from "../../shared/transaction.ts";
 import type { Verdict } from "../gateway/faults.ts";
 import type { OperationRequest, OperationState } from "../gateway/operation-request.ts";
+import type { StoredNotification } from "../notifications/notification-store.ts";
 import { possibleOrders } from "../outbox/doubt-columns.ts";
 import { namedIsSent } from "../outbox/outbox-store.ts";
 import { sendingSteps } from "../outbox/sending-steps.ts";
@@ -168,8 +169,8 @@ export class OperationStore {
     if (this.openOf(request.transactionPublicId)) return false;
     this.#run(
       `INSERT INTO gateway_operations (operation_id, kind, transaction_public_id, amount_minor,
-         currency, exponent, state, asked_at_ms, idempotency_key, asked)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         currency, exponent, state, asked_at_ms, idempotency_key, asked, after_notification)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT ifnull(max(id), 0) FROM notifications))`,
       request.operationId,
       request.kind,
       request.transactionPublicId,
@@ -195,22 +196,16 @@ export class OperationStore {
     return { operation: operationOf(row), asked: String(asked), currency: String(currency) };
   }
 
-  /** The newest refund of this amount, asked for since, that was done or may have been. */
-  refundSince(
-    transactionPublicId: string,
-    amountMinor: number | null,
-    sinceMs: number,
-  ): GatewayOperation | undefined {
-    const row = this.#get(
+  /** Refunds of this amount that were done or may have been, newest first. */
+  refundsOf(transactionPublicId: string, amountMinor: number | null): GatewayOperation[] {
+    return this.#all(
       `SELECT * FROM gateway_operations
-       WHERE transaction_public_id = ? AND asked_at_ms > ? AND kind = 'refund'
-         AND amount_minor = ? AND state NOT IN ('refused', 'not-sent')
-       ORDER BY asked_at_ms DESC LIMIT 1`,
+       WHERE transaction_public_id = ? AND kind = 'refund' AND amount_minor = ?
+         AND state NOT IN ('refused', 'not-sent')
+       ORDER BY rowid DESC`,
       transactionPublicId,
-      sinceMs,
       amountMinor,
-    );
-    return row && operationOf(row);
+    ).map(operationOf);
   }
 
   /** The end of the one exchange. */
@@ -263,6 +258,13 @@ export class OperationStore {
     const sql = `SELECT * FROM gateway_operations WHERE operation_id = ?`;
     const row = this.#get(sql, operationId);
     return row && operationOf(row);
+  }
+
+  /** Whether a notification came before an operation was asked for; a clock can be set. */
+  isBefore({ id, receivedAtMs }: StoredNotification, operation: GatewayOperation): boolean {
+    const sql = `SELECT after_notification AS last FROM gateway_operations WHERE operation_id = ?`;
+    const last = this.#get(sql, operation.operationId)?.["last"];
+    return typeof last === "number" ? id <= last : receivedAtMs < operation.askedAtMs;
   }
 
   /** How many have an unknown end, and since when the oldest has. */

@@ -4,10 +4,10 @@ import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { prepared, transaction } from "../../shared/sqlite.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { TryClass } from "../gateway/fault-table.ts";
-import { doubtOf, doubtValues, itemMaybeSent, setDoubt } from "./doubt-columns.ts";
+import { doubtOf, doubtValues, setDoubt } from "./doubt-columns.ts";
 import { type Doubt, doubtAfterSend, noDoubt } from "./doubt-policy.ts";
 import { endTry, type ItemUpdate } from "./end-try.ts";
-import { insertItem } from "./insert-item.ts";
+import { type AddedHow, insertItem } from "./insert-item.ts";
 import { type ItemHistory, noHistory } from "./retry-policy.ts";
 
 /** An item taken for one try; nobody else can take it until the try is recorded. */
@@ -50,11 +50,6 @@ export interface EndedTry {
 /** The item's state after a lookup. */
 interface LookUpdate extends Pick<ItemUpdate, "state" | "nextTryAtMs" | "doubt" | "reason"> {
   readonly endedAtMs: number;
-}
-
-interface AddedHow {
-  readonly isDoubtful?: boolean;
-  readonly isTaken?: boolean;
 }
 
 interface Delivery {
@@ -168,8 +163,7 @@ export class OutboxStore {
     const { transactionId, orderId } = given;
     const isTaken = how.isTaken === true && !how.isDoubtful;
     return transaction(this.#database, () => {
-      const { sequence, content } = insertItem(this.#database, given, nowMs, isTaken);
-      if (how.isDoubtful) this.#prepare(itemMaybeSent).run({ id: transactionId, now: nowMs });
+      const { sequence, content } = insertItem(this.#database, given, nowMs, { ...how, isTaken });
       this.#riding();
       if (!isTaken) return undefined;
       const times = { number: 1, startedAtMs: nowMs, history: noHistory, doubt: noDoubt };
@@ -187,8 +181,7 @@ export class OutboxStore {
     const { transactionId: id } = given;
     return transaction(this.#database, () => {
       if (this.content(id) === undefined) {
-        insertItem(this.#database, given, nowMs);
-        if (isDoubtful) this.#prepare(itemMaybeSent).run({ id, now: nowMs });
+        insertItem(this.#database, given, nowMs, { isDoubtful });
       }
       this.#riding();
       this.#prepare(`UPDATE outbox SET reversed = 1 WHERE transaction_id = ?`).run(

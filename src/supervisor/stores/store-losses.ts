@@ -62,25 +62,27 @@ export class StoreLosses {
   }
 
   /**
-   * A former database may have had a transaction that is new here, and may have sent it: one from
-   * before a loss that is open, or one whose charge was found out later, as after a restart.
+   * A former database may have had a transaction that is new here, and may have sent it, while a
+   * loss is open: also one that is handed over for the first time and whose charge was found out
+   * later, as after a restart.
    */
-  mayHaveHad({ origin, approvedAtMs }: Pick<Transaction, "origin" | "approvedAtMs">): boolean {
-    const sql = "SELECT max(at_ms) AS at_ms FROM store_loss WHERE ended_at_ms IS NULL";
-    const lostAtMs = prepared(this.#database, sql).get()?.["at_ms"];
-    if (typeof lostAtMs !== "number") return false;
-    return origin !== "payment" || approvedAtMs <= lostAtMs;
+  mayHaveHad({ origin }: Pick<Transaction, "origin">, isFirst = false): boolean {
+    return !this.isWhole && (origin !== "payment" || !isFirst);
   }
 
-  /** Something of this moment may be missing here, however long ago the loss was. */
-  mayLack(atMs: number): boolean {
-    const row = prepared(this.#database, "SELECT max(at_ms) AS at_ms FROM store_loss").get();
-    return typeof row?.["at_ms"] === "number" && atMs <= row["at_ms"];
+  /**
+   * Something about a transaction may be missing here, however long ago the loss was: it was here
+   * before, or may have been. undefined: nobody knows which transaction.
+   */
+  mayLack(transactionId = ""): boolean {
+    const sql = `SELECT 1 FROM store_loss WHERE id >
+      ifnull((SELECT after_loss FROM outbox WHERE transaction_id = ?), 0) LIMIT 1`;
+    return prepared(this.#database, sql).get(transactionId) !== undefined;
   }
 
   /** No loss is open: every transaction that was ever handed over is here. */
   get isWhole(): boolean {
     const sql = "SELECT 1 FROM store_loss WHERE ended_at_ms IS NULL LIMIT 1";
-    return this.#database.prepare(sql).get() === undefined;
+    return prepared(this.#database, sql).get() === undefined;
   }
 }

@@ -8,7 +8,6 @@ import type {
 import type { Logger } from "../../shared/logger.ts";
 import { transaction } from "../../shared/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
-import { itemMaybeSent } from "../outbox/doubt-columns.ts";
 import { insertItem } from "../outbox/insert-item.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 import type { StoreLosses } from "./store-losses.ts";
@@ -68,9 +67,7 @@ export class TakeOver {
     const now = clock.now();
     const missing = store.content(id) === undefined;
     if (missing) {
-      insertItem(database, given, now);
-      // The database that was lost may have sent it.
-      database.prepare(itemMaybeSent).run({ id, now });
+      insertItem(database, given, now, { isDoubtful: true });
       if (state === "parked") database.prepare(asParked).run({ id, now });
     }
     if (state === "sent") database.prepare(asSent).run({ id, now });

@@ -15,21 +15,26 @@ export interface StoreDoubt {
   readonly ofNoOrder: readonly TransactionReport[];
 }
 
-/** A doubt lasts so long at least: a kiosk repeats orders of the same day. */
+/**
+ * The program runs so long at least before a doubt ends: a kiosk repeats orders of the same day.
+ * Other time than that of its own running is not sure, because a clock can be set.
+ */
 export const DOUBT_MIN_MS = 24 * 3_600_000;
 
 /**
- * The journal's doubt about itself (docs/design.md 3.17). The doubt ends when an end of day
- * was begun after it, {@link DOUBT_MIN_MS} have passed since its last loss and the supervisor's
+ * The journal's doubt about itself (docs/design.md 3.17). The doubt ends when an end of day was
+ * begun after it, the program has run {@link DOUBT_MIN_MS} since its last loss and the supervisor's
  * orders are taken over, or by an operator's word.
  */
 export interface DoubtStore {
   /** The doubt that is open; undefined: the journal is whole. */
-  open(atMs: number): StoreDoubt | undefined;
+  open(): StoreDoubt | undefined;
   /** Whether an attempt was here before the open one began, whatever the clock says. */
   concerns(transactionId: string): boolean;
   /** Begins one, or adds to the one that is open. */
   begin(because: string, both: boolean, atMs: number): void;
+  /** The program has run so long since it was last told; nothing where no doubt is open. */
+  ran(ms: number): void;
   /** Where the taking over of the supervisor's orders goes on. */
   takenTo(): number;
   /** Takes orders over, those that are here already too; `to`: how far; `done`: these were all. */

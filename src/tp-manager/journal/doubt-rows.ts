@@ -34,9 +34,10 @@ const texts = {
       (since_ms, because, both, before_attempt, before_telecollection)
     VALUES (?, ?, ?, ${nextAttempt}, ${nextClosing})`,
   add: `UPDATE store_doubt SET because = because || '; ' || ?1, both = max(both, ?2),
-      since_ms = max(since_ms, ?3), taken_to = 0, taken_over_at_ms = NULL,
+      since_ms = max(since_ms, ?3), ran_ms = 0, taken_to = 0, taken_over_at_ms = NULL,
       before_attempt = ${nextAttempt}, before_telecollection = ${nextClosing}
     WHERE ended_at_ms IS NULL`,
+  ran: "UPDATE store_doubt SET ran_ms = ran_ms + ? WHERE ended_at_ms IS NULL",
   moveTo: `UPDATE store_doubt SET taken_to = ?1, taken_over_at_ms = ?2 WHERE ended_at_ms IS NULL`,
   end: "UPDATE store_doubt SET ended_at_ms = ?, ended_by = ? WHERE ended_at_ms IS NULL",
   ofNoOrder: "UPDATE store_doubt SET unmatched = ? WHERE ended_at_ms IS NULL",
@@ -78,9 +79,9 @@ export class DoubtRows implements DoubtStore {
     this.#records = records;
   }
 
-  open(atMs: number): StoreDoubt | undefined {
+  open(): StoreDoubt | undefined {
     const row = this.#sql.open.kept();
-    if (!row || this.#isOver(row, atMs)) return undefined;
+    if (!row || this.#isOver(row)) return undefined;
     return {
       sinceMs: Number(row["since_ms"]),
       because: String(row["because"]),
@@ -100,11 +101,15 @@ export class DoubtRows implements DoubtStore {
   }
 
   begin(because: string, both: boolean, atMs: number): void {
-    if (this.open(atMs)) this.#sql.add.run(because, both ? 1 : 0, atMs);
+    if (this.open()) this.#sql.add.run(because, both ? 1 : 0, atMs);
     else {
       this.end("end-of-day", atMs);
       this.#sql.begin.run(atMs, because, both ? 1 : 0);
     }
+  }
+
+  ran(ms: number): void {
+    this.#sql.ran.run(ms);
   }
 
   takenTo(): number {
@@ -168,10 +173,8 @@ export class DoubtRows implements DoubtStore {
   }
 
   /** Ended by an end of day and a day since; only when nothing is left to be taken over. */
-  #isOver(row: Row, atMs: number): boolean {
-    if (row["taken_over_at_ms"] === null) return false;
-    // A wall clock that was set back makes the doubt longer.
-    if (atMs - Number(row["since_ms"]) < DOUBT_MIN_MS) return false;
+  #isOver(row: Row): boolean {
+    if (row["taken_over_at_ms"] === null || Number(row["ran_ms"]) < DOUBT_MIN_MS) return false;
     return this.#sql.closed.get(Number(row["before_telecollection"])) !== undefined;
   }
 

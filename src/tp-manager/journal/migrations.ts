@@ -389,9 +389,8 @@ export const migrations: readonly Migration[] = [
   ) STRICT, WITHOUT ROWID;
   `,
   },
-  // Names of every record that a terminal ever told, also of orders that are put away. Written by
-  // triggers, so that the program of the schema before keeps it whole. transaction_id IS NULL:
-  // told when nothing ran.
+  // Names of every record that a terminal ever told, also of orders put away; by triggers, so that
+  // the program of the schema before keeps it whole. transaction_id IS NULL: told when nothing ran.
   {
     goesOn: `
   CREATE TABLE record (
@@ -444,7 +443,8 @@ export const migrations: readonly Migration[] = [
     WHERE finding = 'held' AND json_extract(report, '$.reference') IS NOT NULL;
   `,
   },
-  // Members of an event that kind and detail of its step do not hold, with its version. Steps of
-  // before have none, nor have those of an older program that was put back.
+  // Members of an event that its step does not hold, with its version. Older programs write none.
   { goesOn: "ALTER TABLE attempt_event ADD COLUMN input TEXT;" },
+  // How long the program has run since the last loss: a wall clock can jump.
+  { goesOn: "ALTER TABLE store_doubt ADD COLUMN ran_ms INTEGER NOT NULL DEFAULT 0;" },
 ];

@@ -23,10 +23,11 @@ const texts = {
     WHERE transaction_id = ? AND json_extract(open_return, '$.operationId') = ?`,
   // Its events are searched for by the transaction.
   neverAsked: `SELECT 1 FROM attempt WHERE transaction_id = ?1
-    AND NOT EXISTS (SELECT 1 FROM store_doubt WHERE since_ms >= attempt.started_at_ms)
+    AND NOT EXISTS (SELECT 1 FROM store_doubt WHERE before_attempt > attempt.rowid)
     AND NOT EXISTS (SELECT 1 FROM attempt_event AS event
-      WHERE event.transaction_id = ?1 AND event.kind = 'gateway-return-reserved'
-        AND json_extract(detail, '$.idempotencyKey') = ?2)`,
+      WHERE event.transaction_id = ?1 AND (event.kind = 'taken-over'
+        OR event.kind = 'gateway-return-reserved'
+          AND json_extract(detail, '$.idempotencyKey') = ?2))`,
   open: "SELECT * FROM attempt WHERE open_return IS NOT NULL ORDER BY started_at_ms",
   seen: "SELECT last FROM returns_seen",
   see: "INSERT INTO returns_seen (id, last) VALUES (1, ?1) ON CONFLICT DO UPDATE SET last = ?1",

@@ -56,7 +56,7 @@ export function repeated(
   > | null,
 ): AppError {
   if (!equal) {
-    const lost = "supervisor.db was lost within the last 24 hours, and with it perhaps this refund";
+    const lost = "supervisor.db was lost since the order was charged, and perhaps this refund too";
     return new AppError("REFUND_REPEATED", `${lost}.`);
   }
   const { operationId, transactionPublicId, state, askedAtMs } = equal;

@@ -48,6 +48,10 @@ export class HandOff {
    * of its last batch, because the next one is read only when that is written.
    */
   readonly #perhapsTold: ReadonlySet<string>;
+  /** Payments of this process: nobody can have handed them over before. */
+  readonly #fresh = new Set<string>();
+  /** Tried here, and not taken yet. */
+  readonly #tried = new Set<string>();
   /** The last one that was with the gateway when it was handed over. */
   #sentLast: string | undefined;
   #running: Promise<void> | undefined;
@@ -95,6 +99,7 @@ export class HandOff {
    */
   begin({ state, transactionId }: Attempt, waitMs: number): void {
     if (!isCharged(state)) return;
+    this.#fresh.add(transactionId);
     void this.#awaited(transactionId, this.#clock.monotonicMs() + waitMs);
   }
 
@@ -252,13 +257,16 @@ export class HandOff {
 
   async #handOver({ what, transaction }: PendingHandOff): Promise<Fault | undefined> {
     const { transactionId, orderId } = transaction;
+    const isFirst = this.#fresh.has(transactionId) && !this.#tried.has(transactionId);
+    this.#tried.add(transactionId);
     let state: DeliveryState | undefined;
     try {
-      if (what === "reversed") await this.#withdraw(transaction);
-      else state = await this.#storeThere(transaction);
+      if (what === "reversed") await this.#withdraw(transaction, isFirst);
+      else state = await this.#storeThere(transaction, isFirst);
     } catch (error) {
       return faultOf(error);
     }
+    for (const known of [this.#fresh, this.#tried]) known.delete(transactionId);
     this.#retryMs = RETRY_MIN_MS;
     this.#failing = null;
     if (state === "sent") this.#sentLast = transactionId;
@@ -279,20 +287,23 @@ export class HandOff {
    * here does. The word about what a former process may have told is asked for with it. undefined:
    * nobody asked, or the supervisor is of an older version.
    */
-  async #storeThere(transaction: Transaction): Promise<DeliveryState | undefined> {
+  async #storeThere(
+    transaction: Transaction,
+    isFirst: boolean,
+  ): Promise<DeliveryState | undefined> {
     const { transactionId } = transaction;
     const now = this.#clock.monotonicMs();
     const ask = this.#perhapsTold.has(transactionId) ? now : undefined;
     const deadlineMs = this.#waiting.get(transactionId)?.deadlineMs ?? ask;
     const leftMs = deadlineMs === undefined ? undefined : deadlineMs - now;
     const wait = leftMs === undefined ? {} : { waitMs: Math.max(0, Math.round(leftMs)) };
-    return (await this.#link.call("store-transaction", { transaction, ...wait })).state;
+    return (await this.#link.call("store-transaction", { transaction, isFirst, ...wait })).state;
   }
 
   /** docs/design.md 3.7: never sent, the item is closed; else somebody has to look. */
-  async #withdraw(transaction: Transaction): Promise<void> {
+  async #withdraw(transaction: Transaction, isFirst: boolean): Promise<void> {
     const { transactionId, orderId } = transaction;
-    const { outcome } = await this.#link.call("withdraw-transaction", { transaction });
+    const { outcome } = await this.#link.call("withdraw-transaction", { transaction, isFirst });
     this.#store.acknowledgeWithdrawal(transactionId);
     if (outcome === "closed") {
       this.#store.setDelivery(transactionId, "closed", this.#clock.now());

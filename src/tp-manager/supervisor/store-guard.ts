@@ -3,7 +3,7 @@ import { IpcError } from "../../shared/ipc/client.ts";
 import { STORE_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { formatMajor } from "../../shared/money.ts";
-import { type Clock, sleep, unlessAborted } from "../../shared/time.ts";
+import { type Clock, sleep, type Timer, unlessAborted } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import type { AgainStore } from "../attempts/hand-off-store.ts";
@@ -24,6 +24,8 @@ import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 15_000;
+/** The time of a doubt is written so often; a process that is killed loses the rest. */
+const RAN_MS = 600_000;
 
 interface GuardParts {
   readonly doubts: DoubtStore;
@@ -53,6 +55,7 @@ export class StoreGuard {
   /** The terminal that has shown a known record since the program was started. */
   #agreedWith: TerminalIdentity | undefined;
   #running: Promise<void> | undefined;
+  #timer: Timer | undefined;
   #wake = Promise.withResolvers<void>();
 
   constructor(parts: GuardParts) {
@@ -65,6 +68,21 @@ export class StoreGuard {
     if (!doubt) return;
     if (isNew) this.#tell(doubt);
     this.#takeOver();
+    this.#count();
+  }
+
+  /** A day of a doubt is what was seen to pass (docs/design.md 3.17). */
+  #count(): void {
+    const { clock, doubts, log } = this.#parts;
+    this.#timer?.clear();
+    this.#timer = clock.startTimer("time of a doubt", RAN_MS, () => {
+      try {
+        doubts.ran(RAN_MS);
+      } catch (error) {
+        log.warn({ err: error }, "the journal did not take how long its doubt has lasted");
+      }
+      if (this.open) this.#count();
+    });
   }
 
   /** The journal lacks something. On disk when it returns; `both`: so may the supervisor. */
@@ -84,7 +102,7 @@ export class StoreGuard {
   }
 
   #opened(): StoreDoubt | undefined {
-    return this.#parts.doubts.open(this.#parts.clock.now());
+    return this.#parts.doubts.open();
   }
 
   /**
@@ -220,12 +238,14 @@ export class StoreGuard {
     // The supervisor has not told whether it lacks something: nobody would end that any more.
     if (this.open?.isTakenOver === false) onSupervisorLacks();
     const ended = doubts.end("operator", clock.now());
+    this.#timer?.clear();
     if (ended) log.warn("the doubt about the journal is ended by an operator");
     this.#woken();
     return ended;
   }
 
   async close(): Promise<void> {
+    this.#timer?.clear();
     this.#abort.abort(new Error("the connector stops"));
     await this.#running;
   }

@@ -65,16 +65,37 @@ test("a refund that may be a repeated one is not sent, unless that is meant", as
   expect((await rig.operations.operate(refund({ key: undefined }))).repeats).toBeUndefined();
 });
 
-test("an operation of which nothing was lost is closed, whatever was lost before", async () => {
+test("an operation about an order of after a loss is closed, one of before is open", async () => {
   const rig = await rigOf();
+  const before = rig.handOver("before");
+  // The clock was ahead, and is set right while the database is lost.
+  const askedAtMs = rig.clock.now();
+  rig.clock.jumpWallClock(-2 * 60 * 60_000);
   rig.losses.note("put back");
-  const { operationId, key: _, ...asked } = refund();
-  const askedAtMs = rig.clock.now() + 1;
-  const after = await rig.operations.end({ operationId, asked: { ...asked, askedAtMs } });
-  expect(after).toEqual({ operation: null });
-  const before = await rig.operations.end({
-    ...{ operationId: newId(), asked: { ...asked, askedAtMs: rig.clock.now() } },
-  });
-  expect(before.operation).toMatchObject({ state: "unknown", class: "lost", amountMinor: 400 });
+  rig.losses.end();
+  const after = rig.handOver("after");
+  const end = (transactionId: string, transactionPublicId: string) => {
+    rig.operationStore.learnId(transactionPublicId, transactionId, "lookup", rig.clock.now());
+    const { operationId, key: _, ...asked } = refund({ transactionPublicId });
+    return rig.operations.end({ operationId, asked: { ...asked, askedAtMs } });
+  };
+  expect(await end(after, "5CF62325CB217656")).toEqual({ operation: null });
+  const open = (await end(before, ID)).operation;
+  expect(open).toMatchObject({ state: "unknown", class: "lost", amountMinor: 400 });
   expect(rig.alarms()).toContain("gateway-operation-unknown");
+});
+
+test("what a former process did is of the last day until this one has run for a day", async () => {
+  const former = await rigOf();
+  const part = refund({ key: undefined, unlessRepeated: true });
+  const { operation } = await former.operations.operate(part);
+  await former.operations.settle({ transactionPublicId: ID, happened: true, note: "" });
+  await former.stop();
+  const rig = await rigOf(former.path);
+  rig.clock.jumpWallClock(30 * 60 * 60_000);
+  const { operationId } = operation ?? {};
+  const again = () => rig.operations.operate({ ...part, operationId: newId() });
+  expect((await again()).repeats).toMatchObject({ operationId, state: "done" });
+  await rig.clock.advance(24 * 60 * 60_000);
+  expect((await again()).repeats).toBeUndefined();
 });

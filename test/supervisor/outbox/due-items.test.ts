@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
-import { openDatabase } from "../../../src/shared/sqlite.ts";
+import { type Migration, openDatabase, sqlOf } from "../../../src/shared/sqlite.ts";
+import { itemMaybeSent } from "../../../src/supervisor/outbox/doubt-columns.ts";
 import { noDoubt } from "../../../src/supervisor/outbox/doubt-policy.ts";
 import { OutboxDesk } from "../../../src/supervisor/outbox/outbox-desk.ts";
 import { type ClaimedItem, OutboxStore } from "../../../src/supervisor/outbox/outbox-store.ts";
@@ -9,7 +10,7 @@ import { noHistory } from "../../../src/supervisor/outbox/retry-policy.ts";
 import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
 import { Random } from "../../simulation/random.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { sampleTransaction } from "../sample-transaction.ts";
+import { insertAsBefore, sampleTransaction } from "../sample-transaction.ts";
 
 const ITEMS = 12;
 const STEPS = 400;
@@ -105,12 +106,17 @@ test.each([1, 2, 3, 4])("whatever waits, the one due longest is taken (seed %i)"
 });
 
 test("what waited in doubt is counted in a database of an older version too", () => {
-  const before = outbox(undefined, supervisorMigrations.slice(0, -1));
+  const path = join(temporaryFolder(), "supervisor.db");
+  const counts = (one: Migration) => sqlOf(one).includes("CREATE TABLE items_in_doubt");
+  const steps = supervisorMigrations.findIndex(counts);
+  const before = openDatabase(path, supervisorMigrations.slice(0, steps));
   for (const isDoubtful of [true, false, true]) {
-    before.store.add(sampleTransaction(), 1, { isDoubtful });
+    const transaction = sampleTransaction();
+    insertAsBefore(before, transaction, 1);
+    if (isDoubtful) before.prepare(itemMaybeSent).run({ id: transaction.transactionId, now: 1 });
   }
-  before.database.close();
-  const { database, desk, store } = outbox(before.path);
+  before.close();
+  const { database, desk, store } = outbox(path);
   expect([desk.doubts().inDoubt, inDoubt(database)]).toEqual([2, 2]);
   const item = store.claimToLook(1);
   const update = { state: "sent", nextTryAtMs: null, doubt: noDoubt, reason: null } as const;

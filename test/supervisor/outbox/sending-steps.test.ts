@@ -1,14 +1,13 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase, sqlOf } from "../../../src/shared/sqlite.ts";
-import { insertItem } from "../../../src/supervisor/outbox/insert-item.ts";
 import { OutboxDesk } from "../../../src/supervisor/outbox/outbox-desk.ts";
 import { OutboxStore } from "../../../src/supervisor/outbox/outbox-store.ts";
 import { sendingSteps } from "../../../src/supervisor/outbox/sending-steps.ts";
 import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { accepted, refusedOrder } from "../recording-gateway.ts";
-import { sampleTransaction } from "../sample-transaction.ts";
+import { insertAsBefore, sampleTransaction } from "../sample-transaction.ts";
 import { openRig } from "../supervisor-rig.ts";
 
 const SECOND_MS = 1_000;
@@ -115,7 +114,7 @@ test.each(olderSchemas)("what schema %i had parked and closed is told too", (ste
   };
   for (const [orderId, change] of Object.entries(rows)) {
     const transaction = sampleTransaction({ orderId });
-    insertItem(older, transaction, 1_000);
+    insertAsBefore(older, transaction, 1_000);
     older.exec(`UPDATE outbox SET ${change} WHERE transaction_id = '${transaction.transactionId}'`);
   }
   older.close();

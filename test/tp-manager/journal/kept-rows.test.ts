@@ -34,7 +34,7 @@ test("the attempt that was written last is read as it is on disk, at every step"
 
 test("a row is kept only until its table is written to, and not out of a lost commit", () => {
   const { statements, doubts, database } = house().journal;
-  expect(doubts.open(0)).toBeUndefined();
+  expect(doubts.open()).toBeUndefined();
   const lose = (work: () => void): void => {
     const lost = (): void =>
       statements.transaction(() => {
@@ -45,16 +45,16 @@ test("a row is kept only until its table is written to, and not out of a lost co
   };
   lose(() => {
     doubts.begin("lost", false, 0);
-    expect(doubts.open(0)?.because).toBe("lost");
+    expect(doubts.open()?.because).toBe("lost");
   });
-  expect(doubts.open(0)).toBeUndefined();
+  expect(doubts.open()).toBeUndefined();
   doubts.begin("kept", false, 0);
-  expect(doubts.open(0)?.because).toBe("kept");
+  expect(doubts.open()?.because).toBe("kept");
   lose(() => doubts.end("operator", 0));
-  expect(doubts.open(0)?.because).toBe("kept");
+  expect(doubts.open()?.because).toBe("kept");
   expect(database.isTransaction).toBe(false);
   doubts.end("operator", 0);
-  expect(doubts.open(0)).toBeUndefined();
+  expect(doubts.open()).toBeUndefined();
 });
 
 test("the ids of all attempts are read page by page, each once", () => {

@@ -324,6 +324,7 @@ const doubts: Record<string, Ways> = {
   "doubts closed": (n) => [[0], [n], [2 * n]],
   "doubts begin": one(0, "test", 0),
   "doubts add": one("test", 0),
+  "doubts ran": one(1),
   "doubts moveTo": one(1, null),
   "doubts end": one(0, "operator"),
   "doubts ofNoOrder": one("[]"),

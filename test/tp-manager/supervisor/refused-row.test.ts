@@ -38,6 +38,29 @@ async function sell({ at }: ReturnType<typeof houseWith>, ...orders: string[]): 
 const toldBy = ({ handOff, clock, desk, journal }: House) =>
   ownTroubles({ handOff, clock, desk, ...journal });
 
+test("only the first hand-over of a payment says that no former database can have it", async () => {
+  const told: Array<readonly [string, boolean | undefined]> = [];
+  let isDown = true;
+  const link = answeringLink({
+    "store-transaction": ({ transaction, isFirst }) => {
+      told.push([transaction.orderId, isFirst]);
+      // The answer is lost: it may be stored all the same.
+      if (isDown) throw new IpcError("no-answer", "lost");
+      return { stored: true };
+    },
+    "transaction-delivery": () => ({ known: true, state: "sent", sent: true }),
+  });
+  const at = house(undefined, undefined, { linkFor: () => link });
+  await sell({ at, stored: [] }, "A");
+  const [first, ...others] = told;
+  expect(first).toEqual(["A", true]);
+  expect(others.length).toBeGreaterThan(0);
+  isDown = false;
+  await at.clock.advance(60_000);
+  await sell({ at, stored: [] }, "B");
+  expect(told.filter(([, isFirst]) => isFirst)).toEqual([first, ["B", true]]);
+});
+
 test.each([
   ["refuses for its content", 422],
   ["does not understand", 400],

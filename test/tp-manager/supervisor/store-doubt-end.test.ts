@@ -90,6 +90,24 @@ test("a doubt ends a day after it began, and not before an end of day", async ()
   expect(at.manager.guard.open).toBeUndefined();
 });
 
+test("a clock that is set does not end a doubt, and what a program has run counts", async () => {
+  const at = await bothLost();
+  await expectSold(at, "B", 500);
+  await endOfDay(at);
+  at.clock.jumpWallClock(30 * 3_600_000);
+  await at.clock.advance(1_000);
+  await expectRefused(at, "A", "STORES_DISAGREE", 700);
+  for (const _ of [1, 2, 3]) {
+    // It is switched off at night, and its battery does not keep the time.
+    await at.clock.advance(DOUBT_MIN_MS / 3 - 600_000);
+    restart(at);
+    at.clock.jumpWallClock(-12 * 3_600_000);
+    expect(at.manager.guard.open).toBeDefined();
+  }
+  await at.clock.advance(3 * 600_000);
+  expect(at.manager.guard.open).toBeUndefined();
+});
+
 test("a doubt whose end of day came first ends when the day is over", async () => {
   const at = await bothLost();
   await expectSold(at, "B", 500);
@@ -98,6 +116,23 @@ test("a doubt whose end of day came first ends when the day is over", async () =
   expect(at.manager.guard.open).toBeDefined();
   await at.clock.advance(600_000);
   expect(at.manager.guard.open).toBeUndefined();
+});
+
+test("a journal knows no keys of an order that it has taken over, whatever the clock", async () => {
+  const at = await kiosk();
+  at.clock.jumpWallClock(2 * 3_600_000);
+  await expectSold(at, "A");
+  at.clock.jumpWallClock(-2 * 3_600_000);
+  const idOf = (orderId: string) =>
+    at.manager.journal.attempts.latest(orderId)?.transactionId ?? "";
+  expect(at.manager.journal.returns.neverAsked(idOf("A"), "k")).toBe(true);
+  at.manager.close();
+  removeStore(at.folder, "journal");
+  restart(at);
+  await takenOver(at);
+  await expectSold(at, "B", 500);
+  const { returns } = at.manager.journal;
+  expect([idOf("A"), idOf("B")].map((id) => returns.neverAsked(id, "k"))).toEqual([false, true]);
 });
 
 test("an operator's word ends a doubt within the day", async () => {

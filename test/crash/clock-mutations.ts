@@ -1,0 +1,57 @@
+import { type Mutation, oneEdit } from "./mutation.ts";
+
+/** What must not be told by a clock that can be set. */
+export const clockMutations: readonly Mutation[] = [
+  oneEdit(
+    "the place of an order behind a loss",
+    ["3.17", "Any other one may have been in the lost database"],
+    ["test/supervisor/intake/intake.test.ts"],
+    ["src/supervisor/outbox/insert-item.ts", "iif(?4, 0, ifnull(", "iif(?4 AND 0, 0, ifnull("],
+  ),
+  oneEdit(
+    "the memory of a hand-over that was tried",
+    ["3.17", "and had not tried to hand it over"],
+    ["test/tp-manager/supervisor/refused-row.test.ts"],
+    [
+      "src/tp-manager/supervisor/hand-off.ts",
+      "this.#fresh.has(transactionId) && !this.#tried.has(transactionId)",
+      "this.#fresh.has(transactionId)",
+    ],
+  ),
+  oneEdit(
+    "the orders that a lost journal took over from those whose keys it knows",
+    ["3.7", "after a loss"],
+    ["test/tp-manager/supervisor/store-doubt-end.test.ts"],
+    ["src/tp-manager/journal/return-rows.ts", "(event.kind = 'taken-over'", "(false"],
+  ),
+  oneEdit(
+    "the start of the process from what is of the last day",
+    ["3.7", "before its start is of the last 24 hours"],
+    ["test/supervisor/operations/operation-keys.test.ts"],
+    [
+      "src/supervisor/operations/asked-before.ts",
+      "?? this.#startedAtMs;",
+      "?? this.#startedAtMs - DAY_MS;",
+    ],
+  ),
+  oneEdit(
+    "the order of a notification and an operation",
+    ["8.7", "is told by the order in which both were written"],
+    ["test/supervisor/operations/refunds-elsewhere.test.ts"],
+    [
+      "src/supervisor/operations/operation-store.ts",
+      `typeof last === "number" ? id <= last`,
+      `typeof last === "string" ? id <= last`,
+    ],
+  ),
+  oneEdit(
+    "the hours that a doubt lasts at least",
+    ["3.17", "A clock that is set shortens nothing"],
+    ["test/tp-manager/supervisor/store-doubt-end.test.ts"],
+    [
+      "src/tp-manager/journal/doubt-rows.ts",
+      `|| Number(row["ran_ms"]) < DOUBT_MIN_MS)`,
+      `|| Number(row["ran_ms"]) < DOUBT_MIN_MS - DOUBT_MIN_MS)`,
+    ],
+  ),
+];
