@@ -130,9 +130,10 @@ export function judgeReversal(sale: TransactionReport, report: TransactionReport
   return agrees && !isSaleItself(sale, report) ? "agrees" : "disagrees";
 }
 
-/** The sale told once more, to the second: its reversal comes later. */
+/** The sale told once more, to the second: its reversal comes later, or names it. */
 function isSaleItself(sale: TransactionReport, report: TransactionReport): boolean {
-  return tellMoments(sale, report) && compareReports(sale, report) === "same";
+  const isUnnamed = report.originalTrace === null && tellMoments(sale, report);
+  return isUnnamed && compareReports(sale, report) === "same";
 }
 
 /** Whether a stored transaction is the reversal of exactly this sale: it names it. */
