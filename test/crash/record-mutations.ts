@@ -175,6 +175,16 @@ const ofCandidates: readonly Mutation[] = [
     ],
   ),
   oneEdit(
+    "the place of the last question, whatever the clock says",
+    ["3.4", "Very words that were asked about last are asked about again only when"],
+    contradicted,
+    [
+      "src/tp-manager/desk/unmatched.ts",
+      "return isUnnamed || (newest.id !== null && !terminalLog.soldSinceUnmatched(newest.id));",
+      "return isUnnamed;",
+    ],
+  ),
+  oneEdit(
     "the second effect of what the terminal holds",
     ["3.4", "What can be the record of a reversal in doubt is `unclear`"],
     contradicted,

@@ -161,14 +161,16 @@ export class Unmatched {
   }
 
   /**
-   * The very same words were asked about last, and nothing in them tells one record from another:
-   * nothing more can be found out, and sales go on.
+   * The very same words were asked about last, and no command that could store others has left since,
+   * or nothing in them tells one record from another: nothing more can be found out, and sales go on.
    */
   #wasAsked(report: TransactionReport): boolean {
-    if (compareReports(report, report) === "same") return false;
-    const [newest] = this.#parts.terminalLog.unmatched(1);
+    const { terminalLog } = this.#parts;
+    const [newest] = terminalLog.unmatched(1);
     const isTold = newest?.finding === "held" || newest?.finding === "unclear";
-    return isTold && isDeepStrictEqual(newest.report, report);
+    if (!isTold || !isDeepStrictEqual(newest.report, report)) return false;
+    const isUnnamed = compareReports(report, report) !== "same";
+    return isUnnamed || (newest.id !== null && !terminalLog.soldSinceUnmatched(newest.id));
   }
 
   /** See {@link TerminalDesk.lateReport}. A journal that cannot be read knows of no order. */

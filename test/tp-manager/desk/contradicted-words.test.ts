@@ -156,6 +156,18 @@ describe("the terminal's record (docs/design.md 3.19)", () => {
     expect([phasesOf(at, "B-1"), at.terminal.paid.length]).toEqual([["in-doubt"], 2]);
   });
 
+  test("without a moment is asked about once, although the clock was set back", async () => {
+    const at = await sold();
+    at.terminal.script = () => Promise.resolve(aborted);
+    await pay(at, request("B-1"));
+    at.clock.jumpWallClock(-7_200_000);
+    await reversalLost(at, { ...next, localDate: null, localTime: null });
+    at.terminal.script = approves;
+    const answer = pay(at, request("C-1", { amountMinor: 300 }));
+    await at.clock.advance(60_000);
+    expect(outcome(await answer)).toBe("Success");
+  });
+
   test("that its own command told charges an order where others are paid too", async () => {
     const at = house(undefined, undefined, { isShared: true });
     at.start();
