@@ -161,8 +161,9 @@ export class Unmatched {
   }
 
   /**
-   * The very same words were asked about last, and no command that could store others has left since,
-   * or nothing in them tells one record from another: nothing more can be found out, and sales go on.
+   * The very same words were asked about last, and no command that could store others has left
+   * since, or nothing in them tells one record from another: nothing more can be found out, and
+   * sales go on.
    */
   #wasAsked(report: TransactionReport): boolean {
     const { terminalLog } = this.#parts;

@@ -4,7 +4,7 @@ import { referenceOf } from "../../../src/tp-manager/attempts/reference-policy.t
 import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
 import { outcome, pay, request } from "../../support/payment-house.ts";
 import { declined, report } from "../../support/reports.ts";
-import { approves, lost } from "../../support/scripted-terminal.ts";
+import { aborted, approves, lost } from "../../support/scripted-terminal.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 import {
@@ -135,6 +135,14 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     expect(outcome(await pay(at, request("B-1")))).toBe(status);
     expect([at.told(told), phaseOf(at)]).toEqual([true, "in-doubt"]);
     expect(at.supervisor.stored.map(({ orderId }) => orderId)).not.toContain("A-1");
+  });
+
+  test("without a reference may be that of a later payment that told no result", async () => {
+    const at = unasked();
+    await doubtful(at);
+    at.terminal.script = () => Promise.resolve(aborted);
+    expect(outcome(await pay(at, request("B-1")))).toBe("Cancelled");
+    expect([at.told({ ...declined(), ...nameless }), phaseOf(at)]).toEqual([true, "in-doubt"]);
   });
 
   test("of a reference that is not known is no order's, whatever its amount", async () => {

@@ -302,6 +302,13 @@ describe("a record that the journal has already", () => {
     expect(await ends(at, "B", lost("line"), { told: [inThatSecond] })).toEqual(["accept"]);
   });
 
+  test("of one second and another receipt is another sale, where no trace is told", async () => {
+    const at = house();
+    await sells(at, "A", report({ traceNumber: null }));
+    const told = [report({ traceNumber: null, receiptNumber: "0003" })];
+    expect(await ends(at, "B", lost("line"), { told })).toEqual(["accept"]);
+  });
+
   test.each([[""], [null]])("is refused within a payment without a trace: %j", async (none) => {
     const at = house();
     await sells(at, "A");

@@ -16,6 +16,7 @@ const bare = { ...untimed, traceNumber: null };
 const ofA = report({ receiptNumber: "0005" });
 const shown = report({ receiptNumber: "0005", ...bare });
 const refused = { ...aborted, code: "05", reason: "declined" } as const;
+const completed = { end: "completed", ticket: "" } as const;
 const unsent = { end: "not-sent", code: "", text: "no link" } as const;
 
 function whose({ journal, terminal, clock }: House, record = shown, source = "baseline" as const) {
@@ -41,6 +42,19 @@ test("without C", async () => {
   await sells(at, "A", ofA);
   await at.clock.advance(60_000);
   await ends(at, "B", refused, { told: [declined()], before: stored(shown) });
+  await at.clock.advance(13 * HOUR_MS);
+  expect(whose(at)).toBe("none");
+});
+
+test("declined B is no candidate for a number that had stood before it", async () => {
+  const at = house();
+  await sells(at, "A", ofA);
+  await at.clock.advance(60_000);
+  await ends(at, "B", refused, { told: [declined()], before: stored(shown) });
+  await at.clock.advance(60_000);
+  const sold = report({ amountMinor: 500, receiptNumber: "0006", ...bare });
+  const change = { amountMinor: 500 };
+  await ends(at, "C", completed, { told: [sold], before: stored(shown), change });
   await at.clock.advance(13 * HOUR_MS);
   expect(whose(at)).toBe("none");
 });
