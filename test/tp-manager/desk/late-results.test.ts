@@ -110,6 +110,15 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     ]);
   });
 
+  test("that refuses is not the one in doubt's behind a later one settled as charged", async () => {
+    const at = unasked();
+    await doubtful(at, "A-1");
+    await doubtful(at, "B-1");
+    await at.settle({ orderId: "B-1", outcome: "charged", note: "the customer had a receipt" });
+    expect([at.told({ ...declined(), ...nameless }), phaseOf(at)]).toEqual([true, "in-doubt"]);
+    expect(phaseOf(at, "B-1")).toBe("charged");
+  });
+
   test("is the one in doubt's although of one that was begun since nothing left", async () => {
     const at = unasked();
     await doubtful(at);
