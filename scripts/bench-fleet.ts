@@ -68,9 +68,11 @@ try {
 async function made(config: Readonly<Record<string, string>>) {
   const terminal = await startFakeTerminal();
   const at = new TestInstallation({
-    ...{ line: "own", asLaunched: true },
+    line: "own",
+    asLaunched: true,
     config: {
-      ...{ SERIAL_PORT: `tcp://127.0.0.1:${terminal.port}`, GATEWAY_URL: gateway.url },
+      SERIAL_PORT: `tcp://127.0.0.1:${terminal.port}`,
+      GATEWAY_URL: gateway.url,
       ...config,
     },
   });

@@ -78,8 +78,12 @@ async function start(name: string, folder: string, port: number): Promise<Runnin
   const soon = new Date(systemClock.now() + 120_000);
   const time = `${soon.getHours()}:${String(soon.getMinutes()).padStart(2, "0")}`;
   const settings = {
-    ...{ SERIAL_PORT: "tcp://127.0.0.1:1", LOCAL_PORT: port, LOG_LEVEL: "info" },
-    ...{ TERMINAL_MANAGER_LOGIN: "kiosk", TERMINAL_MANAGER_PWD: "secret", JOURNAL_DAYS: 30 },
+    SERIAL_PORT: "tcp://127.0.0.1:1",
+    LOCAL_PORT: port,
+    LOG_LEVEL: "info",
+    TERMINAL_MANAGER_LOGIN: "kiosk",
+    TERMINAL_MANAGER_PWD: "secret",
+    JOURNAL_DAYS: 30,
     CONSOLE_PORT: 0, // its port would be that of the other one
     UPDATE_TIME: values.chores ? time.padStart(5, "0") : "03:30",
   };
@@ -119,10 +123,19 @@ async function isListening(port: number): Promise<boolean> {
 /** Each call with the paths for the two journals. */
 function callsOf([first, second]: readonly Running[]): (readonly [string, string, string])[] {
   const same = [
-    ...["/version", "/health", "/metrics", "/config", "/check", "/payments", "/outbox"],
+    "/version",
+    "/health",
+    "/metrics",
+    "/config",
+    "/check",
+    "/payments",
+    "/outbox",
     ...statuses.map((status) => `/payments?status=${status}`),
-    ...["/payments?since=2020-01-01", "/payments?since=2100-01-01", "/payment/nowhere"],
-    ...["/unmatched-transactions", "/reconciliation"],
+    "/payments?since=2020-01-01",
+    "/payments?since=2100-01-01",
+    "/payment/nowhere",
+    "/unmatched-transactions",
+    "/reconciliation",
   ].map((path) => [path, path, path] as const);
   const orders = ["whole", "archived"].map((kind, i) => {
     const [a, b] = [first?.orders[i] ?? "", second?.orders[i] ?? ""];

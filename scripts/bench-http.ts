@@ -97,8 +97,11 @@ try {
 
 function startOurs(folder: string): void {
   const settings = {
-    ...{ SERIAL_PORT: "tcp://127.0.0.1:1", LOCAL_PORT: OURS, UPDATE_TIME: "03:30" },
-    ...{ TERMINAL_MANAGER_LOGIN: "kiosk", TERMINAL_MANAGER_PWD: "secret" },
+    SERIAL_PORT: "tcp://127.0.0.1:1",
+    LOCAL_PORT: OURS,
+    UPDATE_TIME: "03:30",
+    TERMINAL_MANAGER_LOGIN: "kiosk",
+    TERMINAL_MANAGER_PWD: "secret",
   };
   mkdirSync(folder, { recursive: true });
   const lines = Object.entries(settings).map(([key, value]) => `${key}=${value}\n`);

@@ -72,10 +72,16 @@ try {
 async function writeConfig(): Promise<void> {
   mkdirSync(data);
   const lines = [
-    ...["SERIAL_PORT=tcp://127.0.0.1:1", "TERMINAL_MANAGER_LOGIN=kiosk", "UPDATE_TIME=03:30"],
-    ...["TERMINAL_MANAGER_PWD=bench-password", "GATEWAY_URL=http://127.0.0.1:1"],
-    ...["GATEWAY_LOGIN=bench", "GATEWAY_PWD=bench-password", "GATEWAY_WEBSITE_ID=1"],
-    ...["GATEWAY_CATEGORY_ID=1", "GATEWAY_CALLBACK_URL=https://shop.example/notify"],
+    "SERIAL_PORT=tcp://127.0.0.1:1",
+    "TERMINAL_MANAGER_LOGIN=kiosk",
+    "UPDATE_TIME=03:30",
+    "TERMINAL_MANAGER_PWD=bench-password",
+    "GATEWAY_URL=http://127.0.0.1:1",
+    "GATEWAY_LOGIN=bench",
+    "GATEWAY_PWD=bench-password",
+    "GATEWAY_WEBSITE_ID=1",
+    "GATEWAY_CATEGORY_ID=1",
+    "GATEWAY_CALLBACK_URL=https://shop.example/notify",
     `LOCAL_PORT=${await freePort()}`,
   ];
   writeFileSync(join(data, "config.txt"), `${lines.join("\n")}\n`);

@@ -150,7 +150,8 @@ async function startFloor(): Promise<string> {
     terminalPort: terminal.port,
     gatewayUrl: gateway.url,
     commands: [registration, ...commandsOf(terminal.heard())],
-    ...{ order, answer },
+    order,
+    answer,
   };
   writeFileSync(join(at.folder, "floor.json"), JSON.stringify(plan));
   await startFloorProgram("supervisor");

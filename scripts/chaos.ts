@@ -44,7 +44,12 @@ const simulatedMs = systemClock.monotonicMs() - startedMs;
 const killed = killTally(await kill(Number(kills), Number(seed)));
 const killedMs = systemClock.monotonicMs() - startedMs - simulatedMs;
 const cuts = await program<PowerCuts | null>("test/crash/power/main.ts", [
-  ...["--sessions", values.sessions, "--images", IMAGES_EACH, "--seed", values.seed],
+  "--sessions",
+  values.sessions,
+  "--images",
+  IMAGES_EACH,
+  "--seed",
+  values.seed,
 ]);
 
 const text = [
@@ -98,7 +103,12 @@ async function simulateFrom(count: number, from: number): Promise<Tally[]> {
     Array.from({ length: shares }, async (_, share) => {
       const own = Math.floor(count / shares) + (share < count % shares ? 1 : 0);
       return await program<Tally>("test/simulation/main.ts", [
-        ...["--from", `${from + share}`, "--runs", `${own}`, "--every", `${shares}`],
+        "--from",
+        `${from + share}`,
+        "--runs",
+        `${own}`,
+        "--every",
+        `${shares}`,
       ]);
     }),
   );
@@ -107,7 +117,12 @@ async function simulateFrom(count: number, from: number): Promise<Tally[]> {
 async function kill(count: number, from: number): Promise<KillResult[]> {
   if (count === 0) return [];
   return await program<KillResult[]>("test/crash/main.ts", [
-    ...["--kills", `${count}`, "--seed", `${from}`, "--houses", values.houses],
+    "--kills",
+    `${count}`,
+    "--seed",
+    `${from}`,
+    "--houses",
+    values.houses,
     ...(values.results === undefined ? [] : ["--results", values.results]),
   ]);
 }

@@ -120,11 +120,17 @@ const sessionInput: fc.Arbitrary<SessionInput> = fc.oneof(
 
 const fixed = concertMessages({ variant: "e-plus", register: "01", report: true });
 const withTags = caisseApMessages({
-  ...{ version: "0300", identifier: "012345678901", register: "01" },
-  ...{ reference: "CF", receipt: true },
+  version: "0300",
+  identifier: "012345678901",
+  register: "01",
+  reference: "CF",
+  receipt: true,
 });
 const order = {
-  ...{ amountMinor: 999, currencyNumeric: "978", currencyAlpha: "EUR", exponent: 2 },
+  amountMinor: 999,
+  currencyNumeric: "978",
+  currencyAlpha: "EUR",
+  exponent: 2,
   reference: "K123456789",
 };
 

@@ -35,7 +35,10 @@ export async function metricsForReference(): Promise<readonly Figure[]> {
     (await metrics.registry.getMetricsAsJSON()).map(({ name, type }) => [name, String(type)]),
   );
   const told = figures.map(({ name, help, labelNames = [] }) => ({
-    ...{ name, help, labels: labelNames, type: types.get(name) ?? "" },
+    name,
+    help,
+    labels: labelNames,
+    type: types.get(name) ?? "",
   }));
   return told.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }

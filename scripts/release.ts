@@ -160,7 +160,9 @@ function layOutVersion(
     "package.json": { ...program, license: "Apache-2.0" },
     // A kiosk's clock is never believed to be before that time (docs/updates.md 2.2).
     "delivery.json": {
-      ...{ version, platform: `${platform.os}-${platform.cpu}`, updateUrl },
+      version,
+      platform: `${platform.os}-${platform.cpu}`,
+      updateUrl,
       builtAt: date.toISOString(),
       // Tells which versions can read the stores (docs/updates.md 4.2).
       schemas: { "journal.db": migrations.length, "supervisor.db": supervisorMigrations.length },

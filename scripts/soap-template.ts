@@ -29,5 +29,7 @@ export const orderTemplate = ${JSON.stringify({ url, headers, body: pieces })};
 writeFileSync(path, text);
 execFileSync(process.execPath, [
   join(projectRoot, "node_modules/@biomejs/biome/bin/biome"),
-  ...["check", "--write", path],
+  "check",
+  "--write",
+  path,
 ]);

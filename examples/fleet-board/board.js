@@ -209,8 +209,12 @@ function connect(login) {
   /** @type {import("mqtt").MqttClient} */
   const client = mqtt.connect(broker, {
     ...login,
-    ...{ protocolVersion: 5, clean: true, reconnectPeriod: 5_000, keepalive: 30 },
-    ...{ resubscribe: false, clientId: `board-${crypto.randomUUID()}` },
+    protocolVersion: 5,
+    clean: true,
+    reconnectPeriod: 5_000,
+    keepalive: 30,
+    resubscribe: false,
+    clientId: `board-${crypto.randomUUID()}`,
     // The package's own timers come from a worker out of a blob, which the page's policy refuses.
     timerVariant: "native",
   });

@@ -22,15 +22,22 @@ export function kioskView(kiosk, onClose) {
     h("div", { class: "bar" }, heading, close),
     facts("State", stateFacts(kiosk)),
     table("Alarms", ["When", "Alarm", "Phase", "From", "Transaction"], kiosk.alarm, (one) => [
-      ...[shownTime(one.at), one.alarm, one.phase, one.source ?? "", one.transactionId ?? ""],
+      shownTime(one.at),
+      one.alarm,
+      one.phase,
+      one.source ?? "",
+      one.transactionId ?? "",
     ]),
     table(
       "Last payments",
       ["When", "Outcome", "Charged", "Amount", "Error"],
       kiosk.payment,
       (one) => [
-        ...[shownTime(one.at), one.outcome, one.charged],
-        ...[shownMoney(one.chargedAmountMinor ?? one.amountMinor, one.currency), one.error ?? ""],
+        shownTime(one.at),
+        one.outcome,
+        one.charged,
+        shownMoney(one.chargedAmountMinor ?? one.amountMinor, one.currency),
+        one.error ?? "",
       ],
     ),
     table(
@@ -38,7 +45,10 @@ export function kioskView(kiosk, onClose) {
       ["When", "Kind", "Result", "Count", "Sum", "Difference"],
       kiosk.reconciliation,
       (one) => [
-        ...[shownTime(one.at), one.kind, one.result, one.transactions ?? ""],
+        shownTime(one.at),
+        one.kind,
+        one.result,
+        one.transactions ?? "",
         shownMoney(one.sumMinor, one.currency),
         shownMoney(one.differenceMinor, one.currency),
       ],

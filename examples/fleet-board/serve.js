@@ -36,10 +36,15 @@ const files = new Map(served);
 /** @type {Record<string, string>} */
 const types = { ".html": "text/html", ".css": "text/css", ".js": "text/javascript" };
 const policy = [
-  ...["default-src 'none'", "script-src 'self'", "style-src 'self'"],
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
   `connect-src 'self' ${broker.origin}`,
-  ...["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
-  ...["require-trusted-types-for 'script'", "trusted-types 'none'"],
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
 ].join("; ");
 
 const server = createServer(async ({ method, url = "/", headers }, response) => {

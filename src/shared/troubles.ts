@@ -89,22 +89,31 @@ const SEE_TO_DISK =
  */
 export const troubleTable = {
   "terminal-disconnected": {
-    ...{ by: "tp-manager", alarm: "terminal-disconnected", raised: "watch" },
-    ...{ check: KEEPS_PAYMENTS, grave: true },
+    by: "tp-manager",
+    alarm: "terminal-disconnected",
+    raised: "watch",
+    check: KEEPS_PAYMENTS,
+    grave: true,
     when: "there is no link to the terminal",
     todo: "check its power, its cable and SERIAL_PORT",
     find: obstacle("TERMINAL_DISCONNECTED"),
   },
   "terminal-out-of-order": {
-    ...{ by: "tp-manager", alarm: "terminal-out-of-order", raised: "watch" },
-    ...{ check: KEEPS_PAYMENTS, grave: true },
+    by: "tp-manager",
+    alarm: "terminal-out-of-order",
+    raised: "watch",
+    check: KEEPS_PAYMENTS,
+    grave: true,
     when: "the terminal takes no cards: it is locked, or lacks something",
     todo: "GET /check says what it needs; look at the terminal",
     find: obstacle("TERMINAL_OUT_OF_ORDER"),
   },
   "terminal-changed": {
-    ...{ by: "tp-manager", alarm: "terminal-changed", raised: "watch" },
-    ...{ check: KEEPS_PAYMENTS, grave: true },
+    by: "tp-manager",
+    alarm: "terminal-changed",
+    raised: "watch",
+    check: KEEPS_PAYMENTS,
+    grave: true,
     when: "another terminal is connected than the accepted one",
     todo:
       "if it was replaced on purpose, an operator accepts it: in the console, or " +
@@ -112,8 +121,11 @@ export const troubleTable = {
     find: obstacle("TERMINAL_CHANGED"),
   },
   "journal-unwritable": {
-    ...{ by: "tp-manager", alarm: "journal-unwritable", raised: "watch" },
-    ...{ check: KEEPS_PAYMENTS, grave: true },
+    by: "tp-manager",
+    alarm: "journal-unwritable",
+    raised: "watch",
+    check: KEEPS_PAYMENTS,
+    grave: true,
     when:
       "what the journal writes would not last: the disk is full, read-only or fails, or its file " +
       "was deleted or replaced",
@@ -121,8 +133,11 @@ export const troubleTable = {
     find: obstacle("STORAGE_FAILED"),
   },
   "supervisor-silent": {
-    ...{ by: "tp-manager", alarm: "supervisor-silent", raised: "watch" },
-    ...{ check: "supervisor", grave: true },
+    by: "tp-manager",
+    alarm: "supervisor-silent",
+    raised: "watch",
+    check: "supervisor",
+    grave: true,
     when: "the supervisor does not answer tp-manager",
     todo: "./launch.sh start; if it runs and stays silent, ./launch.sh restart",
     find: ({ supervisor }) =>
@@ -131,8 +146,11 @@ export const troubleTable = {
         : null,
   },
   "hand-over-failing": {
-    ...{ by: "tp-manager", alarm: "hand-over-failing", raised: "watch" },
-    ...{ check: "hand-over", grave: true },
+    by: "tp-manager",
+    alarm: "hand-over-failing",
+    raised: "watch",
+    check: "hand-over",
+    grave: true,
     when: "the supervisor takes no transaction: it is down, refuses, or cannot store",
     todo: "./launch.sh status; where the supervisor runs its log says why it refuses",
     find: ({ tpManager: { handOver } = {} }) =>
@@ -145,8 +163,11 @@ export const troubleTable = {
         : null,
   },
   "hand-over-refused": {
-    ...{ by: "tp-manager", alarm: "hand-off-refused", raised: "on-the-spot" },
-    ...{ check: "hand-over", grave: false },
+    by: "tp-manager",
+    alarm: "hand-off-refused",
+    raised: "on-the-spot",
+    check: "hand-over",
+    grave: false,
     when: "the supervisor refuses a transaction while it takes the others",
     todo:
       "GET /outbox?state=refused tells why, and the supervisor's log; it is tried each hour, or " +
@@ -155,8 +176,11 @@ export const troubleTable = {
       count === 0 ? null : found(`${amount(count, "transaction")} refused`, null, count),
   },
   "reversed-at-terminal-only": {
-    ...{ by: "tp-manager", alarm: "reversed-after-sending", raised: "on-the-spot" },
-    ...{ check: "gateway", grave: false },
+    by: "tp-manager",
+    alarm: "reversed-after-sending",
+    raised: "on-the-spot",
+    check: "gateway",
+    grave: false,
     when:
       "a sale does not stand, and the gateway has its order; over when the gateway has notified " +
       "a return, when a person has said that it is dealt with, or after 30 days",
@@ -168,8 +192,12 @@ export const troubleTable = {
     },
   },
   "sales-without-order": {
-    ...{ by: "tp-manager", alarm: UNMATCHED, raised: "on-the-spot" },
-    ...{ formerly: "sale-without-order", check: "payments", grave: false },
+    by: "tp-manager",
+    alarm: UNMATCHED,
+    raised: "on-the-spot",
+    formerly: "sale-without-order",
+    check: "payments",
+    grave: false,
     when:
       "the terminal holds an unmatched transaction, or nobody can tell; over when a person has " +
       "said that it is dealt with",
@@ -184,8 +212,11 @@ export const troubleTable = {
     },
   },
   differences: {
-    ...{ by: "tp-manager", alarm: "terminal-difference", raised: "on-the-spot" },
-    ...{ check: "payments", grave: false },
+    by: "tp-manager",
+    alarm: "terminal-difference",
+    raised: "on-the-spot",
+    check: "payments",
+    grave: false,
     when:
       "an end of day differs from the journal or the gateway, or receipt numbers are missing; " +
       "over when a person has said that it is dealt with",
@@ -198,8 +229,11 @@ export const troubleTable = {
         : null,
   },
   "amounts-refused": {
-    ...{ by: "tp-manager", alarm: "amounts-refused", raised: "watch" },
-    ...{ check: "payments", grave: false },
+    by: "tp-manager",
+    alarm: "amounts-refused",
+    raised: "watch",
+    check: "payments",
+    grave: false,
     when:
       "payments of an amount are refused, because an order of it is in doubt and the terminal's " +
       "results may not say which order they are of",
@@ -215,8 +249,11 @@ export const troubleTable = {
     },
   },
   "charges-unread": {
-    ...{ by: "tp-manager", alarm: "charge-unread", raised: "watch" },
-    ...{ check: "payments", grave: false },
+    by: "tp-manager",
+    alarm: "charge-unread",
+    raised: "watch",
+    check: "payments",
+    grave: false,
     when: "an order is charged, and the kiosk was told otherwise or got no answer",
     todo: "help the customer; over when the kiosk asks for the order, or a person has said Seen",
     find: ({ tpManager: { unreadCharges } = {} }) => {
@@ -227,8 +264,11 @@ export const troubleTable = {
     },
   },
   "credentials-refused": {
-    ...{ by: "supervisor", alarm: "gateway-credentials-refused", raised: "on-the-spot" },
-    ...{ check: "gateway", grave: true },
+    by: "supervisor",
+    alarm: "gateway-credentials-refused",
+    raised: "on-the-spot",
+    check: "gateway",
+    grave: true,
     when: "the gateway refuses login or password; nothing is sent",
     todo: "correct GATEWAY_LOGIN and GATEWAY_PWD, then ./launch.sh restart",
     find: ({ supervisor }) => {
@@ -239,8 +279,11 @@ export const troubleTable = {
     },
   },
   "gateway-misconfigured": {
-    ...{ by: "supervisor", alarm: "gateway-misconfigured", raised: "on-the-spot" },
-    ...{ check: "gateway", grave: true },
+    by: "supervisor",
+    alarm: "gateway-misconfigured",
+    raised: "on-the-spot",
+    check: "gateway",
+    grave: true,
     when: "the gateway's certificate is not trusted, or it redirects or denies access",
     todo: "check GATEWAY_URL, GATEWAY_CA_FILE, the clock and any proxy; sending goes on by itself",
     find: ({ supervisor }) => {
@@ -249,8 +292,11 @@ export const troubleTable = {
     },
   },
   "lookup-refused": {
-    ...{ by: "supervisor", alarm: "gateway-lookup-refused", raised: "on-the-spot" },
-    ...{ check: "gateway", grave: false },
+    by: "supervisor",
+    alarm: "gateway-lookup-refused",
+    raised: "on-the-spot",
+    check: "gateway",
+    grave: false,
     when: "the gateway refuses the credentials of the order lookup while a lost answer is open",
     todo: "set GATEWAY_API_KEY, or have the lookup allowed for the login: it prevents copies",
     find: ({ supervisor }) => {
@@ -261,8 +307,11 @@ export const troubleTable = {
     },
   },
   "queue-old": {
-    ...{ by: "supervisor", alarm: "queue-old", raised: "watch" },
-    ...{ check: "queue", grave: false },
+    by: "supervisor",
+    alarm: "queue-old",
+    raised: "watch",
+    check: "queue",
+    grave: false,
     when: "a transaction has waited for the gateway for more than 10 minutes",
     todo: "./launch.sh doctor asks the gateway; GET /outbox?state=pending tells the last answers",
     find: ({ supervisor }) => {
@@ -274,8 +323,11 @@ export const troubleTable = {
     },
   },
   "transactions-parked": {
-    ...{ by: "supervisor", alarm: "transaction-parked", raised: "on-the-spot" },
-    ...{ check: "queue", grave: false },
+    by: "supervisor",
+    alarm: "transaction-parked",
+    raised: "on-the-spot",
+    check: "queue",
+    grave: false,
     when: "the gateway refused a transaction, or it cannot be sent as it is",
     todo: "GET /outbox?state=parked tells why; then POST /outbox/{transactionId}/requeue or /drop",
     find: ({ supervisor }) => {
@@ -285,8 +337,11 @@ export const troubleTable = {
     },
   },
   "order-copies": {
-    ...{ by: "supervisor", alarm: "gateway-order-ambiguous", raised: "on-the-spot" },
-    ...{ check: "queue", grave: false },
+    by: "supervisor",
+    alarm: "gateway-order-ambiguous",
+    raised: "on-the-spot",
+    check: "queue",
+    grave: false,
     when: "after lost answers the gateway may have an order more than once",
     todo: "look the orders up at the gateway, cancel or refund a copy; POST /gateway/copies",
     find: ({ supervisor }) => {
@@ -296,8 +351,11 @@ export const troubleTable = {
     },
   },
   "queue-unwritable": {
-    ...{ by: "supervisor", alarm: "queue-unwritable", raised: "watch" },
-    ...{ check: "queue", grave: true },
+    by: "supervisor",
+    alarm: "queue-unwritable",
+    raised: "watch",
+    check: "queue",
+    grave: true,
     when:
       "the supervisor cannot write its database, or the file of it was deleted or replaced: the " +
       "journal keeps what was charged",
@@ -308,8 +366,11 @@ export const troubleTable = {
     },
   },
   "operations-unknown": {
-    ...{ by: "supervisor", alarm: "gateway-operation-unknown", raised: "on-the-spot" },
-    ...{ check: "gateway", grave: false },
+    by: "supervisor",
+    alarm: "gateway-operation-unknown",
+    raised: "on-the-spot",
+    check: "gateway",
+    grave: false,
     when: "the answer of a confirm, cancel or refund was lost",
     todo: "GET /gateway/transaction/{id} may settle it; else ask the gateway, POST /gateway/settle",
     find: ({ supervisor }) => {
@@ -319,8 +380,11 @@ export const troubleTable = {
     },
   },
   "notifications-refused": {
-    ...{ by: "supervisor", alarm: "notifications-refused", raised: "watch" },
-    ...{ check: "notifications", grave: false },
+    by: "supervisor",
+    alarm: "notifications-refused",
+    raised: "watch",
+    check: "notifications",
+    grave: false,
     when:
       "notifications are refused: wrong digest or signature, or not our order; over when a good " +
       "one came and none was refused for 10 minutes",
@@ -332,8 +396,11 @@ export const troubleTable = {
     },
   },
   "update-failed": {
-    ...{ by: "supervisor", alarm: "update-failed", raised: "watch" },
-    ...{ check: "updates", grave: false },
+    by: "supervisor",
+    alarm: "update-failed",
+    raised: "watch",
+    check: "updates",
+    grave: false,
     when: "a new version failed here and the one before runs; over when another one is taken",
     todo: "./launch.sh update tells why; send the logs to support: that version is not tried again",
     find: ({ supervisor }) => {
@@ -342,8 +409,11 @@ export const troubleTable = {
     },
   },
   "updates-stuck": {
-    ...{ by: "supervisor", alarm: "updates-stuck", raised: "watch" },
-    ...{ check: "updates", grave: false },
+    by: "supervisor",
+    alarm: "updates-stuck",
+    raised: "watch",
+    check: "updates",
+    grave: false,
     when: "no update could be looked for or taken for three nights, or their metadata have expired",
     todo: "./launch.sh update --check tells why; check UPDATE_URL, network, clock and disk",
     find: ({ supervisor }) => {
@@ -352,8 +422,11 @@ export const troubleTable = {
     },
   },
   "certificates-end": {
-    ...{ by: "supervisor", alarm: "certificates-end", raised: "watch" },
-    ...{ check: "certificates", grave: false },
+    by: "supervisor",
+    alarm: "certificates-end",
+    raised: "watch",
+    check: "certificates",
+    grave: false,
     when:
       "the client certificate for the fleet's broker, or all of a file of trusted authorities, " +
       "ends within 30 days, or has ended",

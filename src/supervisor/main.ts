@@ -143,7 +143,9 @@ async function startListening(
   const desk = new NotificationDesk({
     store: notifications,
     operations: store,
-    ...{ losses, clock, log },
+    losses,
+    clock,
+    log,
     secrets: digestSecrets(config),
     fraudSecret: config.NOTIFICATION_SECRET,
     tally,

@@ -1,10 +1,6 @@
-import { randomUUID } from "node:crypto";
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { consolePortOf } from "../shared/config/console-port.ts";
 import { sharedFields } from "../shared/config/schema.ts";
 import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
-import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import type { Installation } from "../shared/installation.ts";
 import { createIpcClient } from "../shared/ipc/client.ts";
 import { type ServedPage, supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
@@ -16,7 +12,6 @@ import { StoreExchange } from "../shared/stores/store-exchange.ts";
 import type { Clock } from "../shared/time.ts";
 import { TroubleWatch } from "../shared/trouble-watch.ts";
 import type { Trouble } from "../shared/troubles.ts";
-import { createConsole } from "./console/console.ts";
 import { ClosingKeeper, type ClosingParts } from "./desk/closing-keeper.ts";
 import type { DeskSettings } from "./desk/desk-parts.ts";
 import { TerminalDesk } from "./desk/terminal-desk.ts";
@@ -29,7 +24,6 @@ import { HourWatch } from "./http/status/hour-watch.ts";
 import { Monitor, type MonitorParts } from "./http/status/monitor.ts";
 import { archiveChore } from "./journal/archive.ts";
 import { Journal } from "./journal/journal.ts";
-import { createKiosk } from "./kiosk/kiosk.ts";
 import { assumptionsOf, familyOf } from "./matching/assumptions.ts";
 import { Matcher } from "./matching/matcher.ts";
 import { tpManagerHandlers } from "./message-handlers.ts";
@@ -37,6 +31,7 @@ import { AfterSale } from "./orders/after-sale.ts";
 import { Listings } from "./orders/listings.ts";
 import { type OrderSettings, Orders } from "./orders/orders.ts";
 import { settleByOperator } from "./orders/settlement.ts";
+import { openPages } from "./served-pages.ts";
 import { GatewayDesk } from "./supervisor/gateway-desk.ts";
 import { HandAgain } from "./supervisor/hand-again.ts";
 import { HandOff } from "./supervisor/hand-off.ts";
@@ -66,12 +61,12 @@ const fields = { ...sharedFields, ...protocolPart.fields };
 await runProgram("tp-manager", STOP_DEADLINE_MS, start, { added: protocolPart, checkStore });
 
 async function start(context: ProgramContext): Promise<void> {
-  const { config, installation, runDirectory, log, clock, onStop } = context;
+  const { config, installation, log, clock, onStop } = context;
   const probation = probationOf(context);
   const journalPath = join(installation.dataDirectory, "journal.db");
   const journal = openJournal(context, journalPath);
   const isDoubted = beginSession(journal, clock);
-  const { attempts, answers, handOffs, terminalLog, learned, proof } = journal;
+  const { attempts, handOffs, terminalLog, learned, proof } = journal;
 
   const hub = new EventHub(journal.events, clock, log.child({ area: "events" }));
   const areaLog = (area: string): Logger => hub.tap(log.child({ area }));
@@ -95,11 +90,18 @@ async function start(context: ProgramContext): Promise<void> {
   const atGateway = gatewayParts(context, { link: supervisor, guard }, journal, areaLog("gateway"));
   const hours = watchHours(context, { days: journal.days, desk, supervisor });
   const options = apiOptions(context, {
-    ...{ monitor, orders, listings: new Listings({ ...stores, desk }), desk, supervisor },
-    ...{ days: hours.days, gateway: atGateway.gateway },
+    monitor,
+    orders,
+    listings: new Listings({ ...stores, desk }),
+    desk,
+    supervisor,
+    days: hours.days,
+    gateway: atGateway.gateway,
     afterSale: new AfterSale({ attempts, terminalLog, matcher, desk, orders, guard }),
     refused: new RefusedHandOvers(journal.refused, handOff, clock, areaLog("hand-off")),
-    ...{ acts: journal.acts, seen: journal.seen, care: new Care({ installation, fields }) },
+    acts: journal.acts,
+    seen: journal.seen,
+    care: new Care({ installation, fields }),
     settle: (word) => settleByOperator({ orders, desk }, word),
   });
   const api = await createApi(options);
@@ -108,18 +110,7 @@ async function start(context: ProgramContext): Promise<void> {
   const pages = await openPages(context, options);
   onStop("payments", () => desk.stop());
 
-  const ipc = await startIpcServer({
-    runDirectory,
-    program: "tp-manager",
-    messages: tpManagerMessages,
-    handlers: tpManagerHandlers({
-      ...{ port: config.LOCAL_PORT, pages, attempts, answers, handOffs, handOff, desk, clock },
-      ...{ guard, matcher, watch: monitor.watch, seen: journal.seen },
-      ...{ again: journal.again, events: journal.events, requestStop: context.requestStop },
-    }),
-    log,
-  });
-  onStop("local messages", () => ipc.close());
+  await serveMessages(context, journal, { pages, handOff, desk, guard, matcher, monitor });
 
   driver.start();
   guard.start(isDoubted);
@@ -188,7 +179,11 @@ function matcherOf(
   const setup = setupOf(config);
   const off = config.TERMINAL_SHARED ? (["sole-user"] as const) : [];
   return new Matcher({
-    ...{ attempts, records, terminalLog, terminal, clock },
+    attempts,
+    records,
+    terminalLog,
+    terminal,
+    clock,
     assumptions: assumptionsOf(familyOf(terminal.capabilities), off),
     learned: (identity) => learned.of({ setup, identity }),
   });
@@ -213,14 +208,47 @@ function linkSupervisor(
   const handAgain = new HandAgain(again, link, clock, log, () => guard.open === undefined);
   onStop("hand over again", () => handAgain.close());
   const guard = new StoreGuard({
-    ...{ doubts, attempts, records, again, matcher },
-    ...{ link, clock, log },
+    doubts,
+    attempts,
+    records,
+    again,
+    matcher,
+    link,
+    clock,
+    log,
     isShared: config.TERMINAL_SHARED,
     onSupervisorLacks: () => handAgain.beginOnce(),
   });
   onStop("store guard", () => guard.close());
   handAgain.start();
   return { link, guard };
+}
+
+interface MessageParts {
+  readonly pages: readonly ServedPage[];
+  readonly handOff: HandOff;
+  readonly desk: TerminalDesk;
+  readonly guard: StoreGuard;
+  readonly matcher: Matcher;
+  readonly monitor: Monitor;
+}
+
+async function serveMessages(
+  { config, runDirectory, clock, log, onStop, requestStop }: ProgramContext,
+  { attempts, answers, handOffs, seen, again, events }: Journal,
+  { monitor, ...parts }: MessageParts,
+): Promise<void> {
+  const port = config.LOCAL_PORT;
+  const { watch } = monitor;
+  const stores = { attempts, answers, handOffs, seen, again, events };
+  const ipc = await startIpcServer({
+    runDirectory,
+    program: "tp-manager",
+    messages: tpManagerMessages,
+    handlers: tpManagerHandlers({ ...stores, ...parts, port, watch, clock, requestStop }),
+    log,
+  });
+  onStop("local messages", () => ipc.close());
 }
 
 function settingsOf({ config }: ProgramContext): DeskSettings & OrderSettings {
@@ -268,56 +296,6 @@ function gatewayParts(
     poll.start();
   };
   return { gateway, start };
-}
-
-/** Opens what the setup file asks for; none of it keeps anybody from paying. */
-async function openPages(context: ProgramContext, options: ApiOptions): Promise<ServedPage[]> {
-  const opened = [await openConsole(context, options), await openKiosk(context, options)];
-  return opened.filter((page) => page !== undefined);
-}
-
-async function openConsole(
-  { config, onStop }: ProgramContext,
-  options: Parameters<typeof createConsole>[0],
-): Promise<ServedPage | undefined> {
-  const name = "console";
-  const port = consolePortOf(config);
-  if (port === undefined) return undefined;
-  try {
-    const app = createConsole({ ...options, port });
-    const listening = await listenOnLoopback(app, port, options.log, "CONSOLE_PORT");
-    onStop("console", () => listening.close());
-    options.log.info({ port }, "the operator's console is open");
-    return { name, port, fault: null };
-  } catch (error) {
-    if (!(error instanceof ProgramExit)) throw error;
-    options.log.error(`there is no operator's console: ${error.message}`);
-    return { name, port, fault: error.message };
-  }
-}
-
-async function openKiosk(
-  { config, onStop, runDirectory }: ProgramContext,
-  options: ApiOptions,
-): Promise<ServedPage | undefined> {
-  const name = "kiosk pages";
-  const { KIOSK_PORT: port, KIOSK_APP: folder } = config;
-  if (port === 0) return undefined;
-  try {
-    if (folder === undefined)
-      throw new ProgramExit(exitCodes.configuration, "KIOSK_APP is missing");
-    const app = createKiosk({ ...options, port, folder, runDirectory });
-    const listening = await listenOnLoopback(app, port, options.log, "KIOSK_PORT");
-    onStop("kiosk pages", () => listening.close());
-    // Sessions of before are over: the script that starts the browser looks here.
-    writeFileSync(join(runDirectory, "kiosk-started"), `${randomUUID()}\n`, { mode: 0o600 });
-    options.log.info({ port, folder }, "the kiosk's own pages are served");
-    return { name, port, fault: null };
-  } catch (error) {
-    const { message } = error as Error;
-    options.log.error(`the kiosk's own pages are not served: ${message}`);
-    return { name, port, fault: message };
-  }
 }
 
 type SetUp =
@@ -388,7 +366,12 @@ function watchHours(
   };
   const area = log.child({ area: "hours" });
   const watch = new HourWatch({
-    ...{ desk, days, waiting, keptDays: config.JOURNAL_DAYS, clock, log: area },
+    desk,
+    days,
+    waiting,
+    keptDays: config.JOURNAL_DAYS,
+    clock,
+    log: area,
   });
   const start = (): void => {
     onStop("hours", () => watch.close());

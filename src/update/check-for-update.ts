@@ -132,7 +132,11 @@ function chosen(
 ): OfferedRelease | undefined {
   const { offered, barred } = readState(dataDirectory);
   const { taken } = chosenRelease(releases, {
-    ...{ installation: installationId(dataDirectory), version, platform, channel, offered },
+    installation: installationId(dataDirectory),
+    version,
+    platform,
+    channel,
+    offered,
     barred: barred.map((one) => one.version),
     nowMs: Math.max(clock.now(), builtAt === undefined ? 0 : Date.parse(builtAt)),
   });

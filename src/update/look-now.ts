@@ -33,7 +33,11 @@ export async function lookNow(
     if (readSwitch(dataDirectory)) return undefined;
     return await checkForUpdate({
       signal: wanted,
-      ...{ dataDirectory, url, channel, how, tell },
+      dataDirectory,
+      url,
+      channel,
+      how,
+      tell,
       ca: caFile === undefined ? undefined : certificatesIn(caFile),
       root: installationRoot,
       clock: systemClock,

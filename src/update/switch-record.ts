@@ -8,9 +8,17 @@ import { removeHeld, replaceHeld } from "./durable-files.ts";
 import type { SwitchState } from "./switch-machine.ts";
 
 const steps = [
-  ...(["testing", "stopping", "switching", "probation", "giving-up"] as const),
-  ...(["going-back", "restarting", "staying", "done", "undone"] as const),
-];
+  "testing",
+  "stopping",
+  "switching",
+  "probation",
+  "giving-up",
+  "going-back",
+  "restarting",
+  "staying",
+  "done",
+  "undone",
+] as const;
 
 /** Read by the launchers of both versions, so its form does not change (docs/updates.md 4.2). */
 const recordSchema = z.object({

@@ -40,8 +40,15 @@ const stateSchema = z.object({
 export type UpdateState = z.infer<typeof stateSchema>;
 
 const noState: UpdateState = {
-  ...{ format: 1, offered: [], barred: [], checkedMs: null, freshMs: null, expiresMs: null },
-  ...{ fault: null, putOff: null, laid: null },
+  format: 1,
+  offered: [],
+  barred: [],
+  checkedMs: null,
+  freshMs: null,
+  expiresMs: null,
+  fault: null,
+  putOff: null,
+  laid: null,
 };
 
 const stateIn = (dataDirectory: string): string =>

@@ -58,11 +58,18 @@ async function busyHouse(): Promise<House> {
 
 const standing = {
   known: true,
-  ...{ state: "captured", fraudReported: false, transactionPublicIds: ["0A1B2C3D4E5F6071"] },
+  state: "captured",
+  fraudReported: false,
+  transactionPublicIds: ["0A1B2C3D4E5F6071"],
   events: [
     {
-      ...{ atMs: morning(), kind: "operation", operation: "capture", status: "ok", copies: 1 },
-      ...{ transactionPublicId: "0A1B2C3D4E5F6071", details: {} },
+      atMs: morning(),
+      kind: "operation",
+      operation: "capture",
+      status: "ok",
+      copies: 1,
+      transactionPublicId: "0A1B2C3D4E5F6071",
+      details: {},
     },
   ],
   operations: [],
@@ -189,7 +196,7 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     const { nodes } = await (await context.newCDPSession(page)).send("Accessibility.getFullAXTree");
     const count = (role: string) => nodes.filter((one) => one.role?.value === role).length;
     expect([count("table"), count("row"), count("columnheader"), count("cell")]).toEqual([
-      ...[1, 7, 6, 36],
+      1, 7, 6, 36,
     ]);
     await page.goto(`${url}/#payments/B-8`);
     await page.emulateMedia({ media: "print" });

@@ -26,7 +26,10 @@ describe.skipIf(!haveChromium)("the operator's console", () => {
         await expect.poll(() => link.getAttribute("aria-current")).toBe("page");
         const width = await page.evaluate("document.documentElement.scrollWidth");
         expect([language, view, width, await untranslated(page)]).toEqual([
-          ...[language, view, 360, []],
+          language,
+          view,
+          360,
+          [],
         ]);
       }
     }

@@ -246,19 +246,31 @@ async function tellAll(kiosks: Kiosks, kiosk: string): Promise<void> {
   const twin = { phase: "raised", alarm: "fleet-twin", source: "supervisor", transactionId: null };
   await kiosks.tell(kiosk, "alarm", twin);
   await kiosks.tell(kiosk, "payment", {
-    ...{ transactionId, attempt: 1, outcome: "in-doubt", charged: "unknown" },
-    ...{ error: "PAYMENT_UNKNOWN", amountMinor: 1_250, chargedAmountMinor: null },
-    ...{ currency: "EUR", durationMs: 9_000 },
+    transactionId,
+    attempt: 1,
+    outcome: "in-doubt",
+    charged: "unknown",
+    error: "PAYMENT_UNKNOWN",
+    amountMinor: 1_250,
+    chargedAmountMinor: null,
+    currency: "EUR",
+    durationMs: 9_000,
   });
   await kiosks.tell(kiosk, "reconciliation", {
-    ...{ kind: "end-of-day", result: "differs", transactions: null, sumMinor: null },
-    ...{ differenceMinor: -100, currency: "EUR" },
+    kind: "end-of-day",
+    result: "differs",
+    transactions: null,
+    sumMinor: null,
+    differenceMinor: -100,
+    currency: "EUR",
   });
   const outcomes = fleetDocuments.payment.schema.shape.outcome.options;
   await kiosks.tell(kiosk, "metrics", {
-    ...{ uptimeSeconds: { supervisor: 9, tpManager: 8 }, memoryBytes: 64 * 2 ** 20 },
-    ...{ outbox: { pending: 0, parked: 0, sent: 41 }, alarmsRaised: 1 },
-    ...{ payments: Object.fromEntries(outcomes.map((name) => [name, 3])) },
-    ...{ queue: { waiting: 0, dropped: 0 } },
+    uptimeSeconds: { supervisor: 9, tpManager: 8 },
+    memoryBytes: 64 * 2 ** 20,
+    outbox: { pending: 0, parked: 0, sent: 41 },
+    alarmsRaised: 1,
+    payments: Object.fromEntries(outcomes.map((name) => [name, 3])),
+    queue: { waiting: 0, dropped: 0 },
   });
 }

@@ -201,7 +201,8 @@ export class CrashHouse {
   async #gatewayFault(kind: string): Promise<void> {
     const delay = kind === "latency" ? { delayMs: 150 } : {};
     await this.#site.post(`${this.#site.at.sandboxUrl}/sandbox/faults`, {
-      ...{ kind, times: 1 },
+      kind,
+      times: 1,
       ...delay,
     });
   }

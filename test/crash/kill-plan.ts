@@ -144,7 +144,11 @@ function restorePlan(random: Random, index: number, powerCuts: boolean): KillPla
   const share = random.pick(["all", "part", "nothing"] as const);
   const changes = share === "all" ? 2 * RESTORE_CHANGES : RESTORE_CHANGES;
   return {
-    ...{ index, command: "restore", share, declined: false, gateway: null },
+    index,
+    command: "restore",
+    share,
+    declined: false,
+    gateway: null,
     victim: random.weighted<Victim>([
       [6, "the restore"],
       [2, "both programs"],

@@ -53,7 +53,8 @@ async function release(out: string): Promise<string> {
   const env = {
     ...process.env,
     PATH: `${npmFolder}:${process.env["PATH"]}`,
-    ...{ REAL_NPM: realNpm, FIRST: join(folder, "installed") },
+    REAL_NPM: realNpm,
+    FIRST: join(folder, "installed"),
   };
   const script = join(projectRoot, "scripts/release.ts");
   await runToEnd(process.execPath, [script, ...words, ...url], { env });

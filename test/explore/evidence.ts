@@ -23,7 +23,10 @@ const terminal = {
 } as const;
 const times = { lostSinceMs: 0, limitMs: T4_MS, printsCount: false };
 const nothingLearned = {
-  ...{ has: () => false, refuted: () => false, saw: () => {}, contradicted: () => {} },
+  has: () => false,
+  refuted: () => false,
+  saw: () => {},
+  contradicted: () => {},
 };
 const assumptions = assumptionsOf("asked");
 
@@ -86,7 +89,11 @@ export class Evidence {
   #of(world: World): { journal: DiskJournal; matcher: Matcher; knowledge: Knowledge } {
     const journal = new DiskJournal(world);
     const matcher = new this.#judges.Matcher({
-      ...{ attempts: journal, records: journal, terminalLog: journal, terminal, assumptions },
+      attempts: journal,
+      records: journal,
+      terminalLog: journal,
+      terminal,
+      assumptions,
       clock: { now: () => nowMs(world) },
       learned: () => nothingLearned,
     });

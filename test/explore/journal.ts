@@ -154,7 +154,12 @@ function fullOf(stored: StoredAttempt, transactionId: string): Attempt {
   if (known) return known;
   const { order, number, state, startedAtMs, endedAtMs, baseline } = stored;
   const made: Attempt = {
-    ...{ transactionId, number, state, startedAtMs, endedAtMs, baseline },
+    transactionId,
+    number,
+    state,
+    startedAtMs,
+    endedAtMs,
+    baseline,
     request: { ...request, orderId: order },
     ticket: "",
     returnedMinor: 0,

@@ -54,8 +54,10 @@ export function twoOrders(name: Name, change: Partial<Scope> = {}): Scope {
 
 /** Two orders, each asked for again: two losses and a late report. */
 export const again: Scope = twoOrders("one that keeps what was not answered", {
-  ...{ name: "one that keeps what was not answered, two orders asked for twice" },
-  ...{ asks: 2, crashes: 0, locks: 0 },
+  name: "one that keeps what was not answered, two orders asked for twice",
+  asks: 2,
+  crashes: 0,
+  locks: 0,
 });
 
 /** The whole of the small scope: minutes. */

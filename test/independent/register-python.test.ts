@@ -33,10 +33,27 @@ function ends(seen: readonly Step[]): string[] {
 describe.skipIf(!python).each(transports)("a register in Python over %s", (transport) => {
   test("pays, reverses and closes the day", async () => {
     const { simulator, seen } = await run(transport, approve, [
-      ...["registration:BE:D3", "pay:1250", "pay:200", "pay-short:700", "reversal"],
-      ...["turnover:check", "refund:300", "repeat", "repeat:01", "repeat:02", "repeat:00"],
-      ...["registration:BE:06", "pay:410", "registration:BE", "pay:420", "registration:3E"],
-      ...["pay:430", "registration:08", "pay:440", "end-of-day", "turnover:check"],
+      "registration:BE:D3",
+      "pay:1250",
+      "pay:200",
+      "pay-short:700",
+      "reversal",
+      "turnover:check",
+      "refund:300",
+      "repeat",
+      "repeat:01",
+      "repeat:02",
+      "repeat:00",
+      "registration:BE:06",
+      "pay:410",
+      "registration:BE",
+      "pay:420",
+      "registration:3E",
+      "pay:430",
+      "registration:08",
+      "pay:440",
+      "end-of-day",
+      "turnover:check",
     ]);
     expect(problems(seen)).toEqual([]);
     expect(ends(seen).filter((line) => !line.endsWith("060F"))).toEqual([]);
@@ -45,9 +62,14 @@ describe.skipIf(!python).each(transports)("a register in Python over %s", (trans
 
   test("waits for the goods, reports a part of them, and none", async () => {
     const { simulator, seen } = await run(transport, approve, [
-      ...["registration:BE:D3", "pay:900:849C00,849C00,800000", "pay:500:846600"],
-      ...["pay:600:849D0704000000000200", "pay:700:849C00,849C00,849C00,849C00"],
-      ...["pay:300:849C00,849C00,849C00,840000", "pay:800:-:1", "turnover:check"],
+      "registration:BE:D3",
+      "pay:900:849C00,849C00,800000",
+      "pay:500:846600",
+      "pay:600:849D0704000000000200",
+      "pay:700:849C00,849C00,849C00,849C00",
+      "pay:300:849C00,849C00,849C00,840000",
+      "pay:800:-:1",
+      "turnover:check",
     ]);
     expect(problems(seen)).toEqual([]);
     expect(ends(seen).map((line) => line.slice(-4))).toEqual([
@@ -66,9 +88,19 @@ describe.skipIf(!python).each(transports)("a register in Python over %s", (trans
 
   test("reserves, books, lets go, and lists what is open", async () => {
     const { simulator, seen } = await run(transport, approve, [
-      ...["registration:BE:D3", "open-preauths", "preauth:5000", "open-preauths"],
-      ...["book-total:3000", "preauth:4000", "preauth:1000", "preauth:2000", "open-preauths"],
-      ...["preauth-reversal:2000", "partial-reversal:400:3", "open-preauths", "book-total:9:77"],
+      "registration:BE:D3",
+      "open-preauths",
+      "preauth:5000",
+      "open-preauths",
+      "book-total:3000",
+      "preauth:4000",
+      "preauth:1000",
+      "preauth:2000",
+      "open-preauths",
+      "preauth-reversal:2000",
+      "partial-reversal:400:3",
+      "open-preauths",
+      "book-total:9:77",
     ]);
     expect(problems(seen)).toEqual([]);
     expect(seen.flatMap(({ open }) => (open ? [open] : []))).toEqual([
@@ -84,8 +116,13 @@ describe.skipIf(!python).each(transports)("a register in Python over %s", (trans
   test("hears a decline, and the outcome of its own abort", async () => {
     const slow = { pace: { walkAwayMs: 3_000 } };
     const { simulator, seen } = await run(transport, slow, [
-      ...["registration:BE:D3", "pay:505", "pay-abort:768", "pay:1000", "reversal:77:100"],
-      ...["repeat", "abort"],
+      "registration:BE:D3",
+      "pay:505",
+      "pay-abort:768",
+      "pay:1000",
+      "reversal:77:100",
+      "repeat",
+      "abort",
     ]);
     expect(problems(seen)).toEqual([]);
     expect(seen[1]).toMatchObject({ end: "061E", code: 5 });
@@ -96,11 +133,34 @@ describe.skipIf(!python).each(transports)("a register in Python over %s", (trans
 
   test("asks for the status in every way, and maintains the terminal", async () => {
     const { seen } = await run(transport, approve, [
-      ...["status", "status:pw", "status:00", "status:01", "status:02", "status:04", "status:06"],
-      ...["registration:BE:D3", "status:06", "diagnosis", "diagnosis:01", "diagnosis:03"],
-      ...["initialisation", "clock", "selftest", "display:Hello", "unknown", "unknown:0F7E"],
-      ...["read-card:5", "pay:300", "ask-key:Press:1", "abort"],
-      ...["extended", "log-off", "registration:BE:D3", "reset", "registration:BE:D3", "pay:100"],
+      "status",
+      "status:pw",
+      "status:00",
+      "status:01",
+      "status:02",
+      "status:04",
+      "status:06",
+      "registration:BE:D3",
+      "status:06",
+      "diagnosis",
+      "diagnosis:01",
+      "diagnosis:03",
+      "initialisation",
+      "clock",
+      "selftest",
+      "display:Hello",
+      "unknown",
+      "unknown:0F7E",
+      "read-card:5",
+      "pay:300",
+      "ask-key:Press:1",
+      "abort",
+      "extended",
+      "log-off",
+      "registration:BE:D3",
+      "reset",
+      "registration:BE:D3",
+      "pay:100",
     ]);
     expect(problems(seen)).toEqual([]);
     expect(ends(seen).filter((line) => !line.endsWith("060F"))).toEqual([
@@ -126,8 +186,15 @@ describe.skipIf(!python)("a register in Python on a bad line", () => {
   test("has its NAK, its missing ACK and its own wrong CRC repaired by repeats", async () => {
     const timers = { timers: { t2Ms: 1_000 } };
     const { simulator, seen } = await run("pty", { ...approve, ...timers }, [
-      ...["registration:BE:D3", "fault:nak:2", "pay:100", "fault:mute:1", "pay:200"],
-      ...["fault:corrupt:2", "pay:300", "fault:nak:1", "turnover:check"],
+      "registration:BE:D3",
+      "fault:nak:2",
+      "pay:100",
+      "fault:mute:1",
+      "pay:200",
+      "fault:corrupt:2",
+      "pay:300",
+      "fault:nak:1",
+      "turnover:check",
     ]);
     expect(problems(seen)).toEqual([]);
     expect(simulator.ledger.charged).toBe(600);
@@ -154,7 +221,8 @@ describe.skipIf(!python)("a register in Python notices", () => {
 
   test("a frame with a wrong checksum", async () => {
     const { seen } = await run("pty", { faults: ["bad-crc:message=report"] }, [
-      ...["registration:BE:D3", "pay:100"],
+      "registration:BE:D3",
+      "pay:100",
     ]);
     expect(problems(seen)).toEqual([expect.stringContaining("broken frame")]);
     expect(seen[1]).toMatchObject({ end: "060F" });

@@ -32,7 +32,10 @@ const ready: TerminalStatus = { cr: "0", card: "0", call: "0", periph: "0", deta
 export class AskedTerminal implements Terminal {
   readonly protocol = "model";
   readonly capabilities = {
-    ...{ paymentLimitMs: LIMIT_MS, lastTransaction: true, vending: false, partialIssue: false },
+    paymentLimitMs: LIMIT_MS,
+    lastTransaction: true,
+    vending: false,
+    partialIssue: false,
   };
   readonly #world: World;
   readonly #life: Life;
@@ -50,7 +53,9 @@ export class AskedTerminal implements Terminal {
       link: isAway ? "disconnected" : "connected",
       linkProblem: isAway ? "no line" : null,
       identity: identityOf(device),
-      ...{ status: ready, busy: this.#isBusy, demands: [] },
+      status: ready,
+      busy: this.#isBusy,
+      demands: [],
     };
   }
 

@@ -23,7 +23,12 @@ async function audited(data: string, file?: string) {
   const said: string[] = [];
   const say = (...words: readonly unknown[]): void => void said.push(words.join(" "));
   const output: Output = {
-    ...{ row: say, finding: say, text: say, note: say, fault: say, heading: say },
+    row: say,
+    finding: say,
+    text: say,
+    note: say,
+    fault: say,
+    heading: say,
   };
   const site = { installation: installationAt(data), clock: systemClock, output };
   const code = await showAudit(site, { json: false, journal: file });

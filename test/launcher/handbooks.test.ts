@@ -91,17 +91,22 @@ test("the simulators run in the place of hardware", async () => {
   await expect.poll(() => existsSync(link), { timeout: PATIENCE_MS }).toBe(true);
   await typed(inline("docs/administrator.md", "cp data/config.example.txt"));
   writeConfig({
-    ...{ SERIAL_PORT: link, GATEWAY_URL: `http://127.0.0.1:${gatewayPort}` },
-    ...{
-      LOCAL_PORT: String(port),
-      TERMINAL_MANAGER_LOGIN: "kiosk",
-      TERMINAL_MANAGER_PWD: "secret",
-    },
-    ...{ GATEWAY_LOGIN: "demo", GATEWAY_PWD: "secret", GATEWAY_WEBSITE_ID: "1000" },
-    ...{ GATEWAY_CATEGORY_ID: "5", GATEWAY_CALLBACK_URL: "https://shop.example/notify" },
+    SERIAL_PORT: link,
+    GATEWAY_URL: `http://127.0.0.1:${gatewayPort}`,
+    LOCAL_PORT: String(port),
+    TERMINAL_MANAGER_LOGIN: "kiosk",
+    TERMINAL_MANAGER_PWD: "secret",
+    GATEWAY_LOGIN: "demo",
+    GATEWAY_PWD: "secret",
+    GATEWAY_WEBSITE_ID: "1000",
+    GATEWAY_CATEGORY_ID: "5",
+    GATEWAY_CALLBACK_URL: "https://shop.example/notify",
     CONSOLE_PORT: String(await freePort()),
-    ...{ KIOSK_PORT: String(await freePort()), KIOSK_APP: join(projectRoot, "examples/kiosk") },
-    ...{ UPDATE_TIME: "03:30", OPERATOR_LOGIN: "operator", OPERATOR_PWD: "other-secret" },
+    KIOSK_PORT: String(await freePort()),
+    KIOSK_APP: join(projectRoot, "examples/kiosk"),
+    UPDATE_TIME: "03:30",
+    OPERATOR_LOGIN: "operator",
+    OPERATOR_PWD: "other-secret",
   });
 });
 

@@ -69,7 +69,9 @@ test("a disk that fills up, a wrong setup and another one at work make no loop o
   expect(whenFull(false)).toEqual([true, true, true]);
   expect(whenFull(true)).toEqual([false, false, false]);
   expect([69, 75, 78, 70].map((code) => loops(`exit ${code}`))).toEqual([
-    ...[false, false, false],
+    false,
+    false,
+    false,
     true,
   ]);
 });

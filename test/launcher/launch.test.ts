@@ -142,7 +142,11 @@ test("to another user nothing is told as stopped", async (context) => {
   const { stdout } = spawnSync(
     "setpriv",
     [
-      ...["--reuid=65534", "--clear-groups", process.execPath, "--input-type=module", "-e"],
+      "--reuid=65534",
+      "--clear-groups",
+      process.execPath,
+      "--input-type=module",
+      "-e",
       `const { isDemoMeant } = await import(${meant});
       console.log(${asked}.map((folder) => isDemoMeant(folder, "/nowhere")).join());`,
     ],

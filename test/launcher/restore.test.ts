@@ -43,7 +43,12 @@ async function kiosk() {
   const lines: string[] = [];
   const keep = (...words: readonly unknown[]): void => void lines.push(words.join(" "));
   const output: Output = {
-    ...{ row: keep, finding: keep, text: keep, note: keep, fault: keep, heading: keep },
+    row: keep,
+    finding: keep,
+    text: keep,
+    note: keep,
+    fault: keep,
+    heading: keep,
   };
   const site = { installation: installationAt(folder), clock, output };
   return { folder, clock, server, seat, site, lines, sent };
@@ -163,7 +168,9 @@ test("a nightly copy that was made behind a saved one of its day is the newest",
 
 test("the words of restore and stores are read, and no others", () => {
   expect(readArguments(["restore", "journal", "--from", "2026-01-15"])).toMatchObject({
-    ...{ command: "restore", subject: "journal", from: "2026-01-15" },
+    command: "restore",
+    subject: "journal",
+    from: "2026-01-15",
   });
   expect(readArguments(["stores", "accept"])).toMatchObject({ subject: "accept" });
   for (const wrong of [

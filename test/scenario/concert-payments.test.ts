@@ -46,7 +46,9 @@ afterAll(() => house?.stop());
 const nobody = { serialNumber: "", deviceId: "", terminalId: "", terminalVersion: "" };
 const refused = (charged: string) => ({ http: 501, code: "NOT_SUPPORTED", charged });
 const word = ({ http, one }: Answer) => ({
-  ...{ http, code: one.error?.code, charged: one.error?.charged },
+  http,
+  code: one.error?.code,
+  charged: one.error?.charged,
 });
 
 /** Every call that such a terminal cannot follow, asked for while it is idle. */

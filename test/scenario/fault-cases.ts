@@ -83,10 +83,17 @@ export class FaultHouse {
       config,
       terminalSwitches: [
         "--instant",
-        ...["--reboot-ms", "100", "--t2-ms", String(config["ZVT_T2_MS"])],
-        ...["--t3-ms", String(config["ZVT_T3_MS"]), "--t4-ms", String(config["ZVT_T4_MS"])],
+        "--reboot-ms",
+        "100",
+        "--t2-ms",
+        String(config["ZVT_T2_MS"]),
+        "--t3-ms",
+        String(config["ZVT_T3_MS"]),
+        "--t4-ms",
+        String(config["ZVT_T4_MS"]),
         // A T4 this short is no whole minute; so that 04 FF has a time-out byte to leave out.
-        ...["--quirk", "t4-byte-zero"],
+        "--quirk",
+        "t4-byte-zero",
       ],
     });
   }

@@ -71,7 +71,9 @@ describe("a refund with a key", () => {
     const { operationId } = again.one.error?.details ?? {};
     expect(operationId).toBe(lost.one.error?.details["operationId"]);
     expect(coded(await refund({ amount: 2, again: true }))).toEqual([
-      ...[409, "Failed", "GATEWAY_OPERATION_OPEN"],
+      409,
+      "Failed",
+      "GATEWAY_OPERATION_OPEN",
     ]);
     expect((await settle(true)).http).toBe(200);
     expect((await ask()).one).toMatchObject({ status: "Success", operationId, amount: 2 });

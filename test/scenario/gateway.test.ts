@@ -180,8 +180,12 @@ describe("the real supervisor before every fault of the gateway", () => {
     const found = await at.supervisor.call("gateway-lookup", { id }, PATIENCE_MS);
     expect(found).toMatchObject({ outcome: "found" });
     const refund = {
-      ...({ operationId: newId(), kind: "refund", transactionPublicId: id } as const),
-      ...{ amountMinor: 100, currency: "EUR", exponent: 2 },
+      operationId: newId(),
+      kind: "refund" as const,
+      transactionPublicId: id,
+      amountMinor: 100,
+      currency: "EUR",
+      exponent: 2,
     };
     const done = await at.supervisor.call("gateway-operation", refund, PATIENCE_MS);
     expect(done.operation?.state).toBe("done");
@@ -194,12 +198,12 @@ describe("the real supervisor before every fault of the gateway", () => {
     at.sandbox.addFault({ kind: "refund-nok", times: 1 });
     const operationId = newId();
     const refund = {
-      ...({
-        operationId,
-        kind: "refund",
-        transactionPublicId: transactionPublicIds[0] ?? "",
-      } as const),
-      ...{ amountMinor: 899, currency: "EUR", exponent: 2 },
+      operationId,
+      kind: "refund" as const,
+      transactionPublicId: transactionPublicIds[0] ?? "",
+      amountMinor: 899,
+      currency: "EUR",
+      exponent: 2,
     };
     const { operation } = await at.supervisor.call("gateway-operation", refund, PATIENCE_MS);
     expect(operation?.state).toBe("done");

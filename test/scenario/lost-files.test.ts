@@ -21,7 +21,12 @@ import { removeStore } from "../support/two-stores.ts";
 
 const silent = () => {};
 const output: Output = {
-  ...{ row: silent, finding: silent, text: silent, note: silent, fault: silent, heading: silent },
+  row: silent,
+  finding: silent,
+  text: silent,
+  note: silent,
+  fault: silent,
+  heading: silent,
 };
 
 /** A cleaning script, and a restore by hand, while the programs run. */

@@ -96,7 +96,10 @@ describe.each(lines)("a terminal that keeps what was not acknowledged, over %s",
     const { reconciliation } = (await at.call("POST", "/tlc")).one as object as Compared;
     const orders = [{ orderId: "missed", told: "failed", chargedElsewhere: true, now: "Failed" }];
     expect(reconciliation).toMatchObject({
-      ...{ result: "differs", sole: true, differenceMinor: 500, orders },
+      result: "differs",
+      sole: true,
+      differenceMinor: 500,
+      orders,
     });
     expect((await at.call("GET", "/reconciliation")).one).toEqual(reconciliation);
   });

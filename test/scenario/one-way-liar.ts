@@ -120,8 +120,13 @@ export class ConcertLiar extends Liar {
 /** The reply to a request of fixed fields; what is not changed comes back as it was sent. */
 export function fixed(request: string, change: Partial<FixedReply> = {}): Uint8Array {
   return encodeFixedReply({
-    ...{ posNumber: request.slice(0, 2), status: "0", amountMinor: Number(request.slice(2, 10)) },
-    ...{ paymentMode: "1", report: "497010XXXXXX1234".padEnd(55), currency: "978", ticket: null },
+    posNumber: request.slice(0, 2),
+    status: "0",
+    amountMinor: Number(request.slice(2, 10)),
+    paymentMode: "1",
+    report: "497010XXXXXX1234".padEnd(55),
+    currency: "978",
+    ticket: null,
     private: request.slice(16, 26),
     ...change,
   });
@@ -162,8 +167,16 @@ export function tagged(
     new RegExp(`${tag}${length}(.{${Number(length)}})`).exec(request)?.[1];
   const digits = /CB(\d{3})/.exec(request)?.[1] ?? "002";
   return tags({
-    ...{ CZ: "0300", CA: "01", CB: sent("CB", digits), CD: "0", CE: "978", AE: "10" },
-    ...{ AA: "497010######1234", AC: "441586", CC: "001", CF: sent("CF", "010") },
+    CZ: "0300",
+    CA: "01",
+    CB: sent("CB", digits),
+    CD: "0",
+    CE: "978",
+    AE: "10",
+    AA: "497010######1234",
+    AC: "441586",
+    CC: "001",
+    CF: sent("CF", "010"),
     ...change,
   });
 }
@@ -188,7 +201,10 @@ export async function installed(
     line: "own",
     config: {
       SERIAL_PORT: await liar.listen(),
-      ...{ PAYMENT_TIMEOUT: 2, PAYMENT_GRACE: 1, TEST_TIMERS: "yes", RECOVERY_SILENCE_MS: 50 },
+      PAYMENT_TIMEOUT: 2,
+      PAYMENT_GRACE: 1,
+      TEST_TIMERS: "yes",
+      RECOVERY_SILENCE_MS: 50,
       ...config,
     },
   });

@@ -73,7 +73,11 @@ test("an own terminal that can be asked: each assumption, and what it has not sh
   const { findings } = JSON.parse(doctor("--json")) as { findings: { check: string }[] };
   const [first, ...others] = findings.filter(({ check }) => check === "assumptions");
   expect(first).toEqual({
-    ...{ check: "assumptions", code: "assumption-on", verdict: "ok", says: alone, todo: null },
+    check: "assumptions",
+    code: "assumption-on",
+    verdict: "ok",
+    says: alone,
+    todo: null,
     values: { name: "sole-user", detail: alone.replace("sole-user: ", "") },
   });
   expect(others).toHaveLength(ofAsked.length + learns.length);
@@ -109,13 +113,21 @@ test("a terminal that only tells: what it gives back is learned, kind by kind", 
   const not = "has not shown yet that it gives";
   const others = [echoes("refusals", not), echoes("cancellations", not)];
   expect(printed()).toEqual([
-    ...[...ofOneWay, oneResult, ownConnection, echoes("approvals", not)],
-    ...[...others, register(not)],
+    ...ofOneWay,
+    oneResult,
+    ownConnection,
+    echoes("approvals", not),
+    ...others,
+    register(not),
   ]);
   await at.firstPaid("D");
   expect(printed()).toEqual([
-    ...[...ofOneWay, oneResult, ownConnection, echoes("approvals", "gives")],
-    ...[...others, register("gives")],
+    ...ofOneWay,
+    oneResult,
+    ownConnection,
+    echoes("approvals", "gives"),
+    ...others,
+    register("gives"),
   ]);
 });
 
@@ -123,7 +135,9 @@ test("a profile that sends no reference: nothing is said to be learned of it", a
   await at.changeTerminal(caisseAp({ CONCERT_PROFILE: "ingenico-desk5000" }));
   await at.connected();
   expect(printed()).toEqual([
-    ...[...ofOneWay, oneResult, ownConnection],
+    ...ofOneWay,
+    oneResult,
+    ownConnection,
     "echoes-reference: off with settings that send no reference",
     register("has not shown yet that it gives"),
   ]);

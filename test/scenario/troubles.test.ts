@@ -133,13 +133,22 @@ test("651 notifications with a wrong digest: one alarm with count and since", as
   const { rig } = at;
   const listenerClock = new TestClock();
   const desk = new NotificationDesk({
-    ...{ store: rig.notifications, operations: rig.operationStore, tally: rig.tally },
-    ...{ losses: rig.losses, clock: rig.clock, log: rig.log, secrets, fraudSecret: undefined },
+    store: rig.notifications,
+    operations: rig.operationStore,
+    tally: rig.tally,
+    losses: rig.losses,
+    clock: rig.clock,
+    log: rig.log,
+    secrets,
+    fraudSecret: undefined,
     onAccepted: (id) => rig.operations.notified(id),
   });
   const address = { host: "127.0.0.1", port: 0 };
   const listener = await listening.startNotificationListener({
-    ...{ ...address, desk, log: rig.log, clock: listenerClock },
+    ...address,
+    desk,
+    log: rig.log,
+    clock: listenerClock,
   });
   onTestFinished(() => listener.close());
   const send = async (secret: string): Promise<number> => {
@@ -191,8 +200,14 @@ test("the sandbox's own bad digests are counted and told", async () => {
   const at = await openFaces();
   const { rig } = at;
   const desk = new NotificationDesk({
-    ...{ store: rig.notifications, operations: rig.operationStore, tally: rig.tally },
-    ...{ losses: rig.losses, clock: rig.clock, log: rig.log, secrets, fraudSecret: undefined },
+    store: rig.notifications,
+    operations: rig.operationStore,
+    tally: rig.tally,
+    losses: rig.losses,
+    clock: rig.clock,
+    log: rig.log,
+    secrets,
+    fraudSecret: undefined,
     onAccepted: (id) => rig.operations.notified(id),
   });
   const parts = { host: "127.0.0.1", port: 0, desk, log: rig.log, clock: new TestClock() };
@@ -321,8 +336,11 @@ test("an operation with an unknown end is told until somebody settles it", async
   const { rig } = at;
   const asked = {
     kind: "refund",
-    ...{ transactionPublicId: "5CF62325CB217655", amountMinor: null },
-    ...{ operationId: "0d5c9a3c-9f0e-4a41-9b1c-000000000009", currency: "EUR", exponent: 2 },
+    transactionPublicId: "5CF62325CB217655",
+    amountMinor: null,
+    operationId: "0d5c9a3c-9f0e-4a41-9b1c-000000000009",
+    currency: "EUR",
+    exponent: 2,
   } as const;
   rig.operationStore.begin(asked, rig.clock.now());
   rig.operations.start(); // the process that sent it is gone

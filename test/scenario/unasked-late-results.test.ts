@@ -20,7 +20,10 @@ async function started(
     config: {
       TERMINAL_PROTOCOL: protocol,
       ...own,
-      ...{ PAYMENT_TIMEOUT: 2, PAYMENT_GRACE: 1, TEST_TIMERS: "yes", RECOVERY_SILENCE_MS: 50 },
+      PAYMENT_TIMEOUT: 2,
+      PAYMENT_GRACE: 1,
+      TEST_TIMERS: "yes",
+      RECOVERY_SILENCE_MS: 50,
     },
   });
   finished(() => house.stop());

@@ -20,7 +20,10 @@ const rules = readFileSync(join(folder, "alerts.yml"), "utf8");
 
 const head = { version: 1, id, kiosk: "kiosk-7", at } as const;
 const now: StateNow = {
-  ...{ canPay: "unknown", obstacles: ["tp-manager-silent"], terminal: null, dropped: 3 },
+  canPay: "unknown",
+  obstacles: ["tp-manager-silent"],
+  terminal: null,
+  dropped: 3,
   payments: { running: 1, inDoubt: 2, notHandedOver: 0 },
   gateway: { pending: 4, parked: 5, oldestAgeSeconds: 700, paused: true, possibleCopies: 6 },
   troubles: ["queue-old"],
@@ -39,20 +42,33 @@ const documents: { [N in FleetName]?: DocumentOf<N>[] } = {
   ],
   alarm: [
     {
-      ...{ ...head, sequence: 1, phase: "raised", alarm: "fleet-twin" },
-      ...{ source: "supervisor", transactionId: null },
+      ...head,
+      sequence: 1,
+      phase: "raised",
+      alarm: "fleet-twin",
+      source: "supervisor",
+      transactionId: null,
     },
   ],
   reconciliation: [
     {
-      ...{ ...head, sequence: 2, kind: "end-of-day", result: "differs", currency: "EUR" },
-      ...{ transactions: null, sumMinor: null, differenceMinor: -100 },
+      ...head,
+      sequence: 2,
+      kind: "end-of-day",
+      result: "differs",
+      currency: "EUR",
+      transactions: null,
+      sumMinor: null,
+      differenceMinor: -100,
     },
   ],
   metrics: [
     {
-      ...{ ...head, uptimeSeconds: { supervisor: 9, tpManager: null }, memoryBytes: 10 },
-      ...{ outbox: { pending: 1, parked: 2, sent: 3 }, alarmsRaised: 4 },
+      ...head,
+      uptimeSeconds: { supervisor: 9, tpManager: null },
+      memoryBytes: 10,
+      outbox: { pending: 1, parked: 2, sent: 3 },
+      alarmsRaised: 4,
       payments: Object.fromEntries(outcomes.map((name) => [name, 5])) as Record<
         (typeof outcomes)[number],
         number
@@ -106,9 +122,17 @@ test.skipIf(!hasTool("python3"))(
       "connector",
       { kiosk: "kiosk-7" },
       expect.objectContaining({
-        ...{ online: 1, lost: 0, can_pay: 0, payments_in_doubt: 2, gateway_parked: 5 },
-        ...{ gateway_oldest_age_seconds: 700, gateway_paused: 1, update_failed: 1 },
-        ...{ update_held: 0, update_ready: 1, version_supervisor: 10_020_000_300 },
+        online: 1,
+        lost: 0,
+        can_pay: 0,
+        payments_in_doubt: 2,
+        gateway_parked: 5,
+        gateway_oldest_age_seconds: 700,
+        gateway_paused: 1,
+        update_failed: 1,
+        update_held: 0,
+        update_ready: 1,
+        version_supervisor: 10_020_000_300,
       }),
     ]);
     expect(online[0]?.[2]).not.toHaveProperty("version_tp_manager");

@@ -7,7 +7,10 @@ import { TestClock } from "../support/test-clock.ts";
 
 /** As the version before answers: without the members that tell of troubles. */
 const older = {
-  ...{ program: "supervisor", version: "0.0.9", pid: 1, uptimeMs: 1 },
+  program: "supervisor",
+  version: "0.0.9",
+  pid: 1,
+  uptimeMs: 1,
   outbox: { pending: 3, parked: 2, sent: 0, oldestAgeMs: QUEUE_OLD_MS + 1, paused: "refused" },
 };
 const names = (facts: TroubleFacts) => troublesOf(facts).map(({ name }) => name);
@@ -42,7 +45,11 @@ test("orders that the gateway may have twice are a trouble", () => {
 
 test("a tp-manager of the version before tells no troubles", () => {
   const status = {
-    ...{ program: "tp-manager", version: "0.0.9", pid: 1, uptimeMs: 1, port: 8765 },
+    program: "tp-manager",
+    version: "0.0.9",
+    pid: 1,
+    uptimeMs: 1,
+    port: 8765,
     terminal: { link: "connected", problem: null, terminalId: "", status: "ready" },
     payments: { running: 0, inDoubt: 0, notHandedOver: 1 },
   };

@@ -105,8 +105,8 @@ const furtherFaults: readonly FurtherFault[] = [
 const troubles: ReadonlyArray<(random: Random) => Action> = [
   (random) => ({ do: "crash", ms: pause(random) }),
   (random) => ({ do: "supervisor-crash", ms: pause(random) }),
-  (random) => ({ ...{ do: "crash-at-write", when: "after" }, ...atWrite(random) }),
-  (random) => ({ ...{ do: "supervisor-crash-at-write", when: "after" }, ...atWrite(random) }),
+  (random) => ({ do: "crash-at-write", when: "after", ...atWrite(random) }),
+  (random) => ({ do: "supervisor-crash-at-write", when: "after", ...atWrite(random) }),
   (random) => ({ do: "disk-full", afterWrites: random.between(0, 10), writes: 2 }),
   (random) => ({ do: "supervisor-disk-full", afterWrites: random.between(0, 5), writes: 2 }),
   (random) => ({ do: "ipc", mode: "lost-answer", ms: random.between(1_000, 60_000) }),
@@ -128,7 +128,7 @@ function gatewayReturn(random: Random): readonly Action[] {
     [2, random.between(15_000, 240_000)],
   ]);
   const reversalAfterMs = random.chance(0.4) ? random.between(0, 5_000) : null;
-  const given = { ...{ order, how, amountMinor, ms, notified }, reversalAfterMs };
+  const given = { order, how, amountMinor, ms, notified, reversalAfterMs };
   const actions: Action[] = [{ do: "gateway-return", ...given, by }];
   if (random.chance(0.3)) {
     actions.push({ do: "gateway-return", ...given, by: by === "kiosk" ? "merchant" : "kiosk" });

@@ -162,7 +162,9 @@ export class MerchantAccount {
     const seconds = `${(this.#documents++ % 60) + 100}`.slice(1);
     return mapiOf(
       resultOf({
-        ...{ idForMerchant: orderId, transid: publicId, origCurrency: currency },
+        idForMerchant: orderId,
+        transid: publicId,
+        origCurrency: currency,
         origAmount: formatMajor(amountMinor, exponent),
         time: `12:00:${seconds} UTC+0000`,
         merchantDatas: `<_aKey_transactionId>${transactionId}</_aKey_transactionId>`,

@@ -78,16 +78,14 @@ export function startTpManager(
   const link = ipc.linkFor(life, exchange);
   const handAgain = new HandAgain(journal.again, link, clock, log, () => guard.open === undefined);
   const guard = new StoreGuard({
-    ...{
-      doubts: journal.doubts,
-      again: journal.again,
-      attempts,
-      records,
-      matcher,
-      link,
-      clock,
-      log,
-    },
+    doubts: journal.doubts,
+    again: journal.again,
+    attempts,
+    records,
+    matcher,
+    link,
+    clock,
+    log,
     isShared: false,
     onSupervisorLacks: () => handAgain.beginOnce(),
   });
@@ -171,16 +169,30 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   const intake = new Intake({ store, losses: stores.losses, clock, log, takesAtOnce, onStored });
   const desk = new OutboxDesk(database);
   const aboutStores = storeMessages({
-    ...{ ...stores, database, store, gateway: client, clock, log, onStored },
+    ...stores,
+    database,
+    store,
+    gateway: client,
+    clock,
+    log,
+    onStored,
   });
   const operationStore = new OperationStore(database);
   const notifications = new NotificationStore(database);
   const operations = new OperationDesk({
-    ...{ store: operationStore, notifications, losses: stores.losses, clock, log },
+    store: operationStore,
+    notifications,
+    losses: stores.losses,
+    clock,
+    log,
     gateway: gateway.operationsFor(life),
   });
   const notified = new NotificationDesk({
-    ...{ store: notifications, operations: operationStore, clock, log, secrets },
+    store: notifications,
+    operations: operationStore,
+    clock,
+    log,
+    secrets,
     fraudSecret: undefined,
     losses: stores.losses,
     onAccepted: (id) => operations.notified(id),
@@ -188,9 +200,18 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   // What a former life was sending is unknown; a disk that fails at the start heals by then.
   onDisk(life.disk, () => operations.start());
   const handlers = supervisorHandlers({
-    ...{ intake, store, desk, operations, watch, alarmStore, clock, log, version: "0" },
+    intake,
+    store,
+    desk,
+    operations,
+    watch,
+    alarmStore,
+    clock,
+    log,
+    version: "0",
     storeMessages: aboutStores,
-    ...{ forwarder, tally: new NotificationTally(database, clock) },
+    forwarder,
+    tally: new NotificationTally(database, clock),
     paused: () => forwarder.paused,
     requeued: (transactionId) => forwarder.tryAtOnce(transactionId),
     requestStop: () => {},

@@ -56,8 +56,16 @@ function endOf(world: World, plan: Plan): End {
     const amountMinor =
       state.phase === "charged" ? (state.report.amountMinor ?? request.amountMinor) : null;
     found.set(order, {
-      ...{ order, call: "final look-up", askedAtMs: atMs, atMs, http, status, charged },
-      ...{ code: error?.code ?? null, transactionId, amountMinor },
+      order,
+      call: "final look-up",
+      askedAtMs: atMs,
+      atMs,
+      http,
+      status,
+      charged,
+      code: error?.code ?? null,
+      transactionId,
+      amountMinor,
     });
   }
   return { world, plan, orders, found };

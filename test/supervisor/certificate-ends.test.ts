@@ -21,7 +21,9 @@ function fileOf(clock: TestClock, ...days: number[]): string {
 
 const none = {
   FLEET_URL: "mqtts://broker.example",
-  ...{ FLEET_CERT_FILE: undefined, FLEET_CA_FILE: undefined, GATEWAY_CA_FILE: undefined },
+  FLEET_CERT_FILE: undefined,
+  FLEET_CA_FILE: undefined,
+  GATEWAY_CA_FILE: undefined,
 };
 
 test("a certificate is told of from 30 days before its end, and after it", async () => {
@@ -54,8 +56,12 @@ test("the end is a trouble of the status, with its alarm and the doctor's line",
   const certificates = certificateEnds({ ...none, FLEET_CA_FILE: fileOf(clock, 5) }, clock)();
   const outbox = { pending: 0, parked: 0, sent: 0, oldestAgeMs: null, paused: null };
   const supervisor = {
-    ...({ program: "supervisor", version: "0.1.0", pid: 1, uptimeMs: 1 } as const),
-    ...{ outbox, certificates },
+    program: "supervisor",
+    version: "0.1.0",
+    pid: 1,
+    uptimeMs: 1,
+    outbox,
+    certificates,
   } as const;
   const [trouble, ...others] = troublesOf({ supervisor, tpManager: undefined });
   expect(others).toEqual([]);

@@ -268,9 +268,22 @@ describe("a sandbox with a self-made certificate, as a process", () => {
     const folder = temporaryFolder();
     const [certificate, ready] = [join(folder, "gateway.pem"), join(folder, "ready.json")];
     const sandbox = new ChildProgram("simulator/gateway/main.ts", [
-      ...["--port", "0", "--database", ":memory:", "--ready-file", ready],
-      ...["--login", "login", "--password", PASSWORD, "--website", "107"],
-      ...["--category", "5=Vending", "--tls-self-signed", certificate],
+      "--port",
+      "0",
+      "--database",
+      ":memory:",
+      "--ready-file",
+      ready,
+      "--login",
+      "login",
+      "--password",
+      PASSWORD,
+      "--website",
+      "107",
+      "--category",
+      "5=Vending",
+      "--tls-self-signed",
+      certificate,
     ]);
     onTestFinished(async () => void (await sandbox.end("SIGKILL")));
     const { url } = await sandbox.readyFile<{ url: string }>(ready);

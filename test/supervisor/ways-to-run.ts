@@ -171,8 +171,12 @@ function end(store: OutboxStore, item: ClaimedItem, number: number): void {
     item,
     { ...told, number, startedAtMs: 0, endedAtMs: 0, class: "interrupted", ambiguous: true },
     {
-      ...{ state: "pending", nextTryAtMs: 0, redirectUrl: null, reason: null },
-      ...{ history: noHistory, doubt: noDoubt },
+      state: "pending",
+      nextTryAtMs: 0,
+      redirectUrl: null,
+      reason: null,
+      history: noHistory,
+      doubt: noDoubt,
     },
   );
 }
@@ -184,8 +188,11 @@ function changeGateway(database: DatabaseSync, n: number): void {
   operations.endInterrupted(n);
   operations.settle(operationIdOf(n), "done", "operator", "looked");
   const refund = {
-    ...({ kind: "refund", transactionPublicId: publicIdOf(1), amountMinor: 1 } as const),
-    ...{ currency: "EUR", exponent: 2 },
+    kind: "refund" as const,
+    transactionPublicId: publicIdOf(1),
+    amountMinor: 1,
+    currency: "EUR",
+    exponent: 2,
   };
   operations.begin({ operationId: "new", ...refund }, n);
   const lost = { operationId: "lost", ...refund, transactionPublicId: publicIdOf(2) };
@@ -199,9 +206,16 @@ function changeGateway(database: DatabaseSync, n: number): void {
   operations.learnId("new", transactionOf(due), "lookup", n);
   notifications.add(
     {
-      ...{ fingerprint: "new", kind: "operation", verdict: "accepted", status: "ok" },
-      ...{ transactionId: transactionOf(due), transactionPublicId: "new", operation: "capture" },
-      ...{ amountMinor: null, parsed: {}, raw: "" },
+      fingerprint: "new",
+      kind: "operation",
+      verdict: "accepted",
+      status: "ok",
+      transactionId: transactionOf(due),
+      transactionPublicId: "new",
+      operation: "capture",
+      amountMinor: null,
+      parsed: {},
+      raw: "",
     },
     n,
   );

@@ -30,7 +30,9 @@ export class CountingTerminal {
       const { receiptNumber, amountMinor } = order;
       this.stored = this.stored.filter(({ receipt }) => text(receipt) !== receiptNumber);
       const reversal = report({
-        ...{ amountMinor, receiptNumber: text(this.#next()), traceNumber: this.#trace() },
+        amountMinor,
+        receiptNumber: text(this.#next()),
+        traceNumber: this.#trace(),
         originalTrace: `0${receiptNumber}1`,
         localTime: timeOfDay(this.#told++),
       });

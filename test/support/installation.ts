@@ -122,8 +122,12 @@ export class TestInstallation {
     const control = known ? new URL(known).port : String(await freePort());
     this.terminal = new ChildProgram("simulator/terminal/main.ts", [
       ...way,
-      ...["--control", control, "--ready-file", ready],
-      ...["--state", join(this.folder, "terminal.db")],
+      "--control",
+      control,
+      "--ready-file",
+      ready,
+      "--state",
+      join(this.folder, "terminal.db"),
       ...slowSwitches(terminalSwitches),
     ]);
     this.terminalEndpoints = await this.terminal.readyFile<TerminalEndpoints>(ready);
@@ -159,9 +163,18 @@ export class TestInstallation {
     rmSync(ready, { force: true });
     this.#sandboxPort ||= await freePort();
     this.sandbox = new ChildProgram("simulator/gateway/main.ts", [
-      ...["--port", String(this.#sandboxPort), "--database", join(this.folder, "sandbox.db")],
-      ...["--login", GATEWAY_LOGIN, "--password", GATEWAY_PASSWORD, "--website", WEBSITE_ID],
-      ...["--ready-file", ready],
+      "--port",
+      String(this.#sandboxPort),
+      "--database",
+      join(this.folder, "sandbox.db"),
+      "--login",
+      GATEWAY_LOGIN,
+      "--password",
+      GATEWAY_PASSWORD,
+      "--website",
+      WEBSITE_ID,
+      "--ready-file",
+      ready,
       ...(this.#options.sandboxSwitches ?? []),
     ]);
     const { url } = await this.sandbox.readyFile<{ url: string }>(ready);

@@ -132,7 +132,11 @@ export function matcherFor(
 ): Matcher {
   const switchedOff = [...off, ...(isShared ? (["sole-user"] as const) : [])];
   return new Matcher({
-    ...{ attempts, records, terminalLog, terminal, clock },
+    attempts,
+    records,
+    terminalLog,
+    terminal,
+    clock,
     assumptions: assumptionsOf(familyOf(terminal.capabilities), switchedOff),
     learned: (identity) => learned.of({ setup: SETUP, identity }),
   });
@@ -187,7 +191,13 @@ export function openHouse<T extends Terminal, C extends Clock>(
   const none = { isOn: false, over: Promise.resolve(), received: () => {} };
   const probation = dataDirectory ? new Probation(dataDirectory, clock) : none;
   const guard = new StoreGuard({
-    ...{ doubts, attempts, records, again, matcher, link, clock },
+    doubts,
+    attempts,
+    records,
+    again,
+    matcher,
+    link,
+    clock,
     log: tapped,
     isShared: options.isShared ?? false,
     onSupervisorLacks: options.onSupervisorLacks ?? (() => undefined),
@@ -197,8 +207,14 @@ export function openHouse<T extends Terminal, C extends Clock>(
   const shared = { ...stores, clock, log: tapped, settings };
   const settled = (): void => handOff.nudge();
   const desk = new TerminalDesk({
-    ...{ ...shared, terminal, announce: hub.announce, settled, probation },
-    ...{ proof: journal.proof, learned: journal.learned, setup: SETUP },
+    ...shared,
+    terminal,
+    announce: hub.announce,
+    settled,
+    probation,
+    proof: journal.proof,
+    learned: journal.learned,
+    setup: SETUP,
   });
   const orders = new Orders({ ...shared, desk, handOff });
   const listings = new Listings({ ...shared, desk });

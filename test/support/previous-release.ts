@@ -18,7 +18,8 @@ export async function previousRelease(): Promise<Release & { readonly audit: typ
   const folder = temporaryFolder();
   const parts = ["package.json", "src", "test/support"];
   const archive = execFileSync("git", ["archive", PREVIOUS, ...parts], {
-    ...{ cwd: root, maxBuffer: 2 ** 28 },
+    cwd: root,
+    maxBuffer: 2 ** 28,
   });
   execFileSync("tar", ["-x", "-C", folder], { input: archive });
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"), "junction");
@@ -26,7 +27,8 @@ export async function previousRelease(): Promise<Release & { readonly audit: typ
   const { house, pay } = await load("test/support/payment-house.ts");
   const { auditPart, joined, partsOf } = await load("src/tp-manager/audit/audit-journal.ts");
   return {
-    ...{ house, pay },
+    house,
+    pay,
     audit: (path) => joined(partsOf(path).map((part: never) => auditPart(path, part))),
   };
 }

@@ -39,7 +39,11 @@ export class Publisher {
     rmSync(node);
     writeFileSync(node, "elf");
     await addRelease(this.#repository, {
-      ...{ from: delivery, channel: "stable", share: 100, follows: "0.0.0", notes: "" },
+      from: delivery,
+      channel: "stable",
+      share: 100,
+      follows: "0.0.0",
+      notes: "",
       notBefore: "2026-01-01T00:00:00Z",
     });
     this.#sign();

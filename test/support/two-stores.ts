@@ -80,7 +80,7 @@ export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestCloc
   handAgain = new HandAgain(at.journal.again, link, at.clock, log, () => !at.guard.open);
   handAgain.start();
   const { attempts, returns } = at.journal;
-  const gateway = new GatewayDesk({ ...{ attempts, returns, link, log }, ...at });
+  const gateway = new GatewayDesk({ attempts, returns, link, ...at });
   at.guard.start(isDoubted);
   /** A message, as the polls of tp-manager send one every few seconds. */
   const meet = async (): Promise<void> => {

@@ -16,7 +16,9 @@ export const referenceAt = (at: House, orderId = "A-1"): string =>
 
 /** In time, by a driver that remembers none before. */
 export const toldNow = (said: TransactionReport): ToldResult => ({
-  ...{ report: said, isEarly: false, isAgain: undefined },
+  report: said,
+  isEarly: false,
+  isAgain: undefined,
 });
 
 /** A kiosk whose terminal cannot be asked, cancelled or refused. */

@@ -47,8 +47,13 @@ test("docs/design.md 12.10 has every field of an order with its format, length a
   const isSent = ([name]: readonly [string, unknown]): boolean => name in orderFields;
   expect(Object.fromEntries(told.filter(isSent))).toEqual(Object.fromEntries(sent));
   expect(told.filter((field) => !isSent(field)).map(([name]) => name)).toEqual([
-    ...["urlAccept", "urlDecline", "urlCancel", "urlLogo"],
-    ...["merchantComment", "emailCallback", "freedata"],
+    "urlAccept",
+    "urlDecline",
+    "urlCancel",
+    "urlLogo",
+    "merchantComment",
+    "emailCallback",
+    "freedata",
   ]);
 });
 

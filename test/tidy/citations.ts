@@ -3,10 +3,27 @@ const books = "design|gateway|zvt|concert|updates|fleet";
 
 /** Published standards that a comment may cite by name; each of them is cited somewhere. */
 export const standards: readonly string[] = [
-  ...["EMV", "IEEE 1003.1", "ISO 639", "ISO 4217", "ISO 7812", "ISO 8583", "ISO 8601", "ISO 8859"],
-  ...["OpenAPI 3.1", "PA00P016"],
-  ...["RFC 2045", "RFC 3986", "RFC 4155", "RFC 4180", "RFC 5280", "RFC 5321", "RFC 9110"],
-  ...["SOAP 1.1", "WSDL 1.1", "XML 1.0", "XML 1.1"],
+  "EMV",
+  "IEEE 1003.1",
+  "ISO 639",
+  "ISO 4217",
+  "ISO 7812",
+  "ISO 8583",
+  "ISO 8601",
+  "ISO 8859",
+  "OpenAPI 3.1",
+  "PA00P016",
+  "RFC 2045",
+  "RFC 3986",
+  "RFC 4155",
+  "RFC 4180",
+  "RFC 5280",
+  "RFC 5321",
+  "RFC 9110",
+  "SOAP 1.1",
+  "WSDL 1.1",
+  "XML 1.0",
+  "XML 1.1",
 ];
 
 const numbers = String.raw`\d+\.\d+(?:(?:,| and| to) \d+\.\d+)*(?![\d.]*\d)`;

@@ -116,8 +116,11 @@ const rules: readonly Rule[] = [
   {
     from: /^src\/supervisor\/fleet\//,
     may: within(
-      ...["shared/(?!ipc/|lifecycle)", "shared/ipc/fleet-messages[.]ts$", "supervisor/fleet/"],
-      ...["supervisor/alarms/alarm[.]ts$", "supervisor/intake/supervisor-status[.]ts$"],
+      "shared/(?!ipc/|lifecycle)",
+      "shared/ipc/fleet-messages[.]ts$",
+      "supervisor/fleet/",
+      "supervisor/alarms/alarm[.]ts$",
+      "supervisor/intake/supervisor-status[.]ts$",
     ),
     because: "nothing from the fleet can drive the terminal, or reach a program by a local message",
   },
@@ -130,12 +133,10 @@ const rules: readonly Rule[] = [
     from: new RegExp(`^src/simulator/terminal/${anyProtocol}/`),
     may: (protocol) =>
       within(
-        ...[
-          "shared/",
-          `${protocol}/(?!link/)`,
-          `simulator/terminal/${protocol}/`,
-          "simulator/[a-z-]+[.]ts$",
-        ],
+        "shared/",
+        `${protocol}/(?!link/)`,
+        `simulator/terminal/${protocol}/`,
+        "simulator/[a-z-]+[.]ts$",
         `simulator/terminal/(?!${anyProtocol}/)`,
       ),
     because: "a simulated terminal shares a protocol's leaf only and has its own link layer",
@@ -204,9 +205,7 @@ function importsOf(source: Source): Import[] {
 const imports = typescriptSources().flatMap(importsOf);
 
 /** What other rooms may name of the desk; everything else of it leads to the driver. */
-const publicOfDesk = new Set([
-  ...["TerminalDesk", "DeskSettings", "ClosingKeeper", "ClosingParts"],
-]);
+const publicOfDesk = new Set(["TerminalDesk", "DeskSettings", "ClosingKeeper", "ClosingParts"]);
 
 /** Why an import leads past the desk to the wire (docs/design.md 2.2); undefined: it does not. */
 function wallFault({ path, target, name, passedOn }: Import): string | undefined {

@@ -6,6 +6,8 @@ import { type Source, typescriptSources } from "./sources.ts";
 const LINE_COLUMNS_MAX = 100;
 const FUNCTION_LINES_MAX = 70;
 const FILE_LINES_MAX = 450;
+/** A file that is one exported table is read row by row. */
+const TABLE_LINES_MAX = 600;
 
 const sources = typescriptSources();
 
@@ -18,8 +20,11 @@ test("no line is longer than 100 columns", () => {
   expect(long).toEqual([]);
 });
 
-test("no file is longer than 450 lines", () => {
-  const long = sources.filter(({ text }) => text.split("\n").length - 1 > FILE_LINES_MAX);
+test("no file is longer than 450 lines, or 600 where one table is most of it", () => {
+  const long = sources.filter((source) => {
+    const lines = linesOf(source.text);
+    return lines > FILE_LINES_MAX && lines > (isTable(source) ? TABLE_LINES_MAX : FILE_LINES_MAX);
+  });
   expect(long.map(({ path }) => path)).toEqual([]);
 });
 
@@ -36,6 +41,21 @@ test("nothing is left to do later", () => {
   );
   expect(marked).toEqual([]);
 });
+
+function linesOf(text: string): number {
+  return text.split("\n").length - 1;
+}
+
+/** One exported constant takes more than half of the file. */
+function isTable({ path, text }: Source): boolean {
+  const { body } = parseSync(path, text).program;
+  return body.some(
+    (statement) =>
+      statement.type === "ExportNamedDeclaration" &&
+      statement.declaration?.type === "VariableDeclaration" &&
+      linesOf(text.slice(statement.start, statement.end)) > linesOf(text) / 2,
+  );
+}
 
 function longFunctions({ path, text }: Source): string[] {
   const parsed = parseSync(path, text);

@@ -73,9 +73,17 @@ class Fleet {
   offer({ version, runtime = OLD_RUNTIME, share = 100, more = {}, holds = version }: Offer): void {
     const runtimeTarget = `runtimes/${runtime}/linux-x64.tar.gz`;
     const custom = {
-      ...{ kind: "programs", version, platform: "linux-x64", channels: { stable: share } },
-      ...{ follows: "0.0.0", notBefore: "2026-01-01T00:00:00Z", withdrawn: false, replaces: [] },
-      ...{ notes: "", runtime: runtimeTarget, ...more },
+      kind: "programs",
+      version,
+      platform: "linux-x64",
+      channels: { stable: share },
+      follows: "0.0.0",
+      notBefore: "2026-01-01T00:00:00Z",
+      withdrawn: false,
+      replaces: [],
+      notes: "",
+      runtime: runtimeTarget,
+      ...more,
     };
     const entries = Object.entries(filesOf(holds, runtime)).map(([path, content]) => ({
       path,
@@ -91,8 +99,13 @@ class Fleet {
 
   async check(how: CheckSettings["how"] = "fetch", more: Partial<CheckSettings> = {}) {
     return await checkForUpdate({
-      ...{ dataDirectory: this.data, root: this.root, url: this.repository.url },
-      ...{ channel: "stable", clock: this.clock, version: "1.0.0", how },
+      dataDirectory: this.data,
+      root: this.root,
+      url: this.repository.url,
+      channel: "stable",
+      clock: this.clock,
+      version: "1.0.0",
+      how,
       tell: (message) => this.told.push(message),
       ...more,
     });
@@ -177,7 +190,9 @@ test("bars and holds are honoured; nothing is put off when nothing is left", asy
   expect(await fleet.check()).toMatchObject({ version: "1.1.0", isReady: false });
   expect(readReady(fleet.data)).toBeUndefined();
   expect(fleet.figures()).toMatchObject({
-    ...{ heldBy: "anna", heldSinceMs: 0, heldUntilMs: fleet.clock.now() + DAY_MS },
+    heldBy: "anna",
+    heldSinceMs: 0,
+    heldUntilMs: fleet.clock.now() + DAY_MS,
   });
   fleet.clock.jumpWallClock(DAY_MS);
   expect(await fleet.check()).toMatchObject({ isReady: true });

@@ -88,7 +88,12 @@ export function siteOf(root: string): Site {
 /** As `launch.sh update` does it once the new version is tested and the kiosk idle. */
 export async function switchOver(root: string, works: boolean): Promise<void> {
   const record: SwitchRecord = {
-    ...{ format: 1 as const, from: "1.0.0", to: "2.0.0", beganMs: 0, atMs: 0, linkWasUp: true },
+    format: 1 as const,
+    from: "1.0.0",
+    to: "2.0.0",
+    beganMs: 0,
+    atMs: 0,
+    linkWasUp: true,
     ...switchBegins,
   };
   writeSwitch(dataIn(root), record);

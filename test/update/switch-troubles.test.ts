@@ -36,8 +36,16 @@ function installation(has = [FROM, TO], prepare: (data: string) => void = () => 
 }
 
 const at = (step: SwitchRecord["step"], more: Partial<SwitchRecord> = {}): SwitchRecord => ({
-  ...{ format: 1 as const, from: FROM, to: TO, beganMs: 0, atMs: 0, linkWasUp: true },
-  ...{ ...switchBegins, step, probations: 1, ...more },
+  format: 1 as const,
+  from: FROM,
+  to: TO,
+  beganMs: 0,
+  atMs: 0,
+  linkWasUp: true,
+  ...switchBegins,
+  step,
+  probations: 1,
+  ...more,
 });
 
 const left = (root: string): string[] =>

@@ -238,7 +238,11 @@ describe("scripts/tuf-client", () => {
     expect(await tufClient(...D, "init", root)).toEqual({ code: 0, told: "" });
     expect(await tufClient(...D, ...U, "refresh")).toEqual({ code: 0, told: "" });
     expect(readdirSync(folder).toSorted()).toEqual([
-      ...["root.json", "seal", "snapshot.json", "targets.json", "timestamp.json"],
+      "root.json",
+      "seal",
+      "snapshot.json",
+      "targets.json",
+      "timestamp.json",
     ]);
     const to = ["--target-base-url", `${repository.url}/targets/`, "--target-dir", files];
     const names = ["--target-name", "programs/1.tar.gz", "--target-name", "other"];

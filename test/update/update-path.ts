@@ -51,8 +51,15 @@ export function writeFiles(root: string, files: Readonly<Record<string, string |
 /** One night's look by a version. */
 export function look(root: string, url: string, version: string): Promise<Found> {
   return checkForUpdate({
-    ...{ dataDirectory: dataIn(root), root, url, channel: "stable", clock: systemClock, version },
-    ...{ how: "fetch", tell: () => {}, freeBytes: () => Number.MAX_SAFE_INTEGER },
+    dataDirectory: dataIn(root),
+    root,
+    url,
+    channel: "stable",
+    clock: systemClock,
+    version,
+    how: "fetch",
+    tell: () => {},
+    freeBytes: () => Number.MAX_SAFE_INTEGER,
   });
 }
 
@@ -63,7 +70,12 @@ export async function takeReady(root: string, works: boolean): Promise<SwitchRec
   if (to === undefined) return undefined;
   if (!existsSync(join(root, "versions", to, "complete"))) throw new Error(`${to} is not whole`);
   const record: SwitchRecord = {
-    ...{ format: 1 as const, from: FROM, to, beganMs: 0, atMs: 0, linkWasUp: true },
+    format: 1 as const,
+    from: FROM,
+    to,
+    beganMs: 0,
+    atMs: 0,
+    linkWasUp: true,
     ...switchBegins,
   };
   writeSwitch(data, record);

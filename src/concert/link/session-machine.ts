@@ -272,8 +272,10 @@ function onAnswerToFrame(
     case control.nak:
       if (phase.sends < FRAME_SENDS) return sendFrame(phase.frame, phase.sends + 1, times);
       return {
-        ...{ state: { wish: null, phase: { is: "refused" } }, write: [control.eot] },
-        ...{ timerMs: times.answerMs, news: [] },
+        state: { wish: null, phase: { is: "refused" } },
+        write: [control.eot],
+        timerMs: times.answerMs,
+        news: [],
       };
     case control.eot:
       return { ...rest(null, times), news: [{ news: "unanswered" }] };

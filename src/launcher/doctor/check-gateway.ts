@@ -34,7 +34,8 @@ export async function checkGateway(settings: Settings, clock: Clock): Promise<Ga
     },
     signal: cancel.signal,
   }).then(({ status, headers, text }) => ({
-    ...{ status, code: codeOf(text) },
+    status,
+    code: codeOf(text),
     date: Date.parse(headers.date ?? ""),
   }));
   try {

@@ -89,7 +89,12 @@ async function switchBack(site: Site, last: SwitchRecord, why: string): Promise<
   // Before the record, so that no cut lets the stores be put back.
   admitPayments(installation.dataDirectory);
   const record: SwitchRecord = {
-    ...{ ...last, step: "giving-up", why, bars: true, withStores: false, atMs: clock.now() },
+    ...last,
+    step: "giving-up",
+    why,
+    bars: true,
+    withStores: false,
+    atMs: clock.now(),
   };
   writeSwitch(installation.dataDirectory, record);
   return await carrySwitchOut(site, record, placeOf(site));

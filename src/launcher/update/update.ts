@@ -128,8 +128,13 @@ async function take(site: Site, to: string, against: () => string | undefined): 
   if (to === versionNumber) throw refused(`${to} runs already`);
   const { terminal } = await running(site);
   let record: SwitchRecord = {
-    ...{ format: 1, from: versionNumber, to, beganMs: clock.now(), atMs: clock.now() },
-    ...{ linkWasUp: terminal.link === "connected", ...switchBegins },
+    format: 1,
+    from: versionNumber,
+    to,
+    beganMs: clock.now(),
+    atMs: clock.now(),
+    linkWasUp: terminal.link === "connected",
+    ...switchBegins,
   };
   writeSwitch(installation.dataDirectory, record);
   output.note(`${to} is tested beside the running version ...`);

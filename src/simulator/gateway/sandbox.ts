@@ -123,7 +123,10 @@ function assemble(
   const orders = new OrderStore(database, clock);
   const notifications = new NotificationStore(database, clock);
   const notifier = new Notifier({
-    ...{ accounts, notifications, faults, clock },
+    accounts,
+    notifications,
+    faults,
+    clock,
     mails: mail !== undefined,
   });
   return {

@@ -232,7 +232,8 @@ function accountOnCommandLine(
     login,
     password,
     websites: websites.map((id) => ({
-      ...{ id, currency },
+      id,
+      currency,
       ...(categories.length > 0 && { categories }),
       ...(salt !== undefined && { salt }),
     })),

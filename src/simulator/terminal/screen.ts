@@ -22,7 +22,11 @@ type ScreenLanguage = "de" | "en" | "fr";
 
 /** The ends of a payment stay on the display for a while, and then it is idle. */
 const ends: ReadonlySet<Stage> = new Set([
-  ...(["approved", "declined", "cancelled", "timed-out", "not-for-payments"] as const),
+  "approved",
+  "declined",
+  "cancelled",
+  "timed-out",
+  "not-for-payments",
 ]);
 const END_SHOWN_MS = 5_000;
 

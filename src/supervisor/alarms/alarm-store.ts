@@ -16,7 +16,9 @@ const ALARMS_KEPT = 1_000;
 const REPEATED_AFTER_MS = 24 * 3_600_000;
 /** Raised with every repetition of a hand-over, notification or send. */
 const repeating: readonly string[] = [
-  ...["transaction-changed", "gateway-operation-failed", "gateway-answer-mismatch"],
+  "transaction-changed",
+  "gateway-operation-failed",
+  "gateway-answer-mismatch",
 ];
 
 /** Alarms on disk, until tp-manager has taken them for `GET /events`. */

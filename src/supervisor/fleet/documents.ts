@@ -85,8 +85,13 @@ const stateNow = z.strictObject({
 });
 
 const outcome = z.enum([
-  ...(["charged", "declined", "cancelled", "failed"] as const),
-  ...(["in-doubt", "reversed", "reversal-in-doubt"] as const),
+  "charged",
+  "declined",
+  "cancelled",
+  "failed",
+  "in-doubt",
+  "reversed",
+  "reversal-in-doubt",
 ]);
 
 const ask = z.enum(["state", "support-bundle", "check-update", "hold-updates"]);
@@ -105,7 +110,9 @@ const DAY_SECONDS = 86_400;
 
 export const fleetDocuments = {
   state: {
-    ...{ from: "kiosk", retained: true, expirySeconds: null },
+    from: "kiosk",
+    retained: true,
+    expirySeconds: null,
     meaning:
       "How the kiosk is. Retained; the broker itself publishes it with connection lost when " +
       "the kiosk falls silent (last will).",
@@ -119,7 +126,9 @@ export const fleetDocuments = {
     }),
   },
   alarm: {
-    ...{ from: "kiosk", retained: false, expirySeconds: 7 * DAY_SECONDS },
+    from: "kiosk",
+    retained: false,
+    expirySeconds: 7 * DAY_SECONDS,
     meaning: "An alarm was raised, or is over.",
     schema: z.strictObject({
       ...kept,
@@ -135,7 +144,9 @@ export const fleetDocuments = {
     }),
   },
   payment: {
-    ...{ from: "kiosk", retained: false, expirySeconds: 7 * DAY_SECONDS },
+    from: "kiosk",
+    retained: false,
+    expirySeconds: 7 * DAY_SECONDS,
     meaning: "A payment has ended, is in doubt, or its doubt is over.",
     schema: z.strictObject({
       ...kept,
@@ -152,14 +163,24 @@ export const fleetDocuments = {
     }),
   },
   reconciliation: {
-    ...{ from: "kiosk", retained: false, expirySeconds: 7 * DAY_SECONDS },
+    from: "kiosk",
+    retained: false,
+    expirySeconds: 7 * DAY_SECONDS,
     meaning: "An end of day of the terminal, or its comparison with the journal.",
     schema: z.strictObject({
       ...kept,
       kind: z.enum(["closing", "end-of-day", "receipt-jump"]),
       result: z.enum([
-        ...(["completed", "refused", "open-pre-authorisations", "failed", "lost"] as const),
-        ...(["agrees", "differs", "not-comparable", "jump", "refuted"] as const),
+        "completed",
+        "refused",
+        "open-pre-authorisations",
+        "failed",
+        "lost",
+        "agrees",
+        "differs",
+        "not-comparable",
+        "jump",
+        "refuted",
       ]),
       /** Of a closing: all applications together. */
       transactions: count.nullable(),
@@ -170,7 +191,9 @@ export const fleetDocuments = {
     }),
   },
   metrics: {
-    ...{ from: "kiosk", retained: false, expirySeconds: 900 },
+    from: "kiosk",
+    retained: false,
+    expirySeconds: 900,
     meaning: "Figures of now; counters only grow while the kiosk keeps its data folder.",
     schema: z.strictObject({
       ...head,
@@ -188,7 +211,9 @@ export const fleetDocuments = {
     }),
   },
   request: {
-    ...{ from: "fleet", retained: false, expirySeconds: DAY_SECONDS },
+    from: "fleet",
+    retained: false,
+    expirySeconds: DAY_SECONDS,
     meaning: "A request to the kiosk. Taken once, never when retained, only before it expires.",
     schema: z.strictObject({
       version: z.literal(FLEET_VERSION),
@@ -201,7 +226,9 @@ export const fleetDocuments = {
     }),
   },
   reply: {
-    ...{ from: "kiosk", retained: false, expirySeconds: DAY_SECONDS },
+    from: "kiosk",
+    retained: false,
+    expirySeconds: DAY_SECONDS,
     meaning: "What became of a request.",
     schema: z.strictObject({
       ...head,
@@ -211,8 +238,12 @@ export const fleetDocuments = {
       /** Why it was not done. */
       because: z
         .enum([
-          ...(["no-upload-address", "upload-failed", "hold-used-up", "nothing-offered"] as const),
-          ...(["busy", "held-on-the-spot"] as const),
+          "no-upload-address",
+          "upload-failed",
+          "hold-used-up",
+          "nothing-offered",
+          "busy",
+          "held-on-the-spot",
         ])
         .nullable(),
     }),

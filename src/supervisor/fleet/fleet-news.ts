@@ -133,7 +133,10 @@ export class FleetNews {
     }
     const source = allowed(shape.source, data["source"]);
     const content = {
-      ...{ phase: "raised", alarm, source, transactionId },
+      phase: "raised",
+      alarm,
+      source,
+      transactionId,
       formerly: allowed(shape.formerly, data["formerly"]) ?? undefined,
       finding: allowed(shape.finding, data["finding"]) ?? undefined,
     } as Content<"alarm">;
@@ -160,7 +163,10 @@ export class FleetNews {
     const sum = (of: (part: (typeof parts)[number]) => number): number | null =>
       parts.length === 0 ? null : parts.reduce((all, part) => all + of(part), 0);
     const content: Content<"reconciliation"> = {
-      ...{ kind: "closing" as const, result, differenceMinor: null, currency: null },
+      kind: "closing" as const,
+      result,
+      differenceMinor: null,
+      currency: null,
       transactions: sum(({ count }) => count),
       sumMinor: sum(({ sumMinor }) => sumMinor),
     };
@@ -170,7 +176,10 @@ export class FleetNews {
   #comparison(data: Event["data"], eventId: number, atMs: number): void {
     const { shape } = fleetDocuments.reconciliation.schema;
     const content = {
-      ...{ kind: data["kind"], result: data["result"], transactions: null, sumMinor: null },
+      kind: data["kind"],
+      result: data["result"],
+      transactions: null,
+      sumMinor: null,
       differenceMinor: data["differenceMinor"] ?? null,
       currency: allowed(shape.currency, data["currency"]),
     } as Content<"reconciliation">;

@@ -57,7 +57,12 @@ export class Fleet {
     });
     this.#news = new FleetNews({ store, kiosk: broker.kiosk, payments });
     this.#requests = new FleetRequests({
-      ...{ store, upload, updates, note, clock, log },
+      store,
+      upload,
+      updates,
+      note,
+      clock,
+      log,
       repeatState: () => this.#link.repeatState(),
       reply: (reply) => this.#link.tell("reply", reply),
     });

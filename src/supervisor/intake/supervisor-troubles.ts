@@ -17,7 +17,9 @@ export function supervisorTroubleWatch(parts: TroubleParts): TroubleWatch {
   const { alarmStore, tally, clock, log } = parts;
   const status = statusReader(parts);
   return new TroubleWatch({
-    ...{ by: "supervisor", clock, log },
+    by: "supervisor",
+    clock,
+    log,
     read() {
       tally.save();
       return troublesOf({ supervisor: status(), tpManager: undefined });

@@ -14,7 +14,13 @@ const actions = `SELECT at_ms, action, note, by_whom FROM operator_actions ${new
 
 /** Of steps of one millisecond: a person's word begins a try, and a try ends the tries. */
 const ranks: Readonly<Record<SendingStep["step"], number>> = {
-  ...{ queued: 0, requeue: 1, drop: 1, try: 2, parked: 3, closed: 3, sent: 3 },
+  queued: 0,
+  requeue: 1,
+  drop: 1,
+  try: 2,
+  parked: 3,
+  closed: 3,
+  sent: 3,
 };
 
 /**
@@ -35,12 +41,17 @@ export function sendingSteps(database: DatabaseSync, orderId: string): SendingSt
     ...steps(queued, ({ at_ms }) => ({ ...noStep, atMs: Number(at_ms), step: "queued" })),
     ...steps(tries, tryOf),
     ...steps(ends, ({ at_ms, state, reason }) => ({
-      ...{ ...noStep, atMs: Number(at_ms), step: state as SendingStep["step"] },
+      ...noStep,
+      atMs: Number(at_ms),
+      step: state as SendingStep["step"],
       description: String(reason),
     })).reverse(),
     ...steps(actions, ({ at_ms, action, note, by_whom }) => ({
-      ...{ ...noStep, atMs: Number(at_ms), step: action as SendingStep["step"] },
-      ...{ description: String(note), by: by_whom as string | null },
+      ...noStep,
+      atMs: Number(at_ms),
+      step: action as SendingStep["step"],
+      description: String(note),
+      by: by_whom as string | null,
     })).reverse(),
   ]
     .sort((a, b) => a.beganAtMs - b.beganAtMs || ranks[a.step.step] - ranks[b.step.step])
@@ -53,8 +64,13 @@ const noStep = { number: null, outcome: null, class: null, description: "", by: 
 function tryOf(row: Row): SendingStep {
   const tryClass = row["class"] as TryClass;
   return {
-    ...{ ...noStep, atMs: Number(row["ended_at_ms"]), step: "try", number: Number(row["number"]) },
-    ...{ outcome: outcomeOf(tryClass), class: tryClass, description: String(row["description"]) },
+    ...noStep,
+    atMs: Number(row["ended_at_ms"]),
+    step: "try",
+    number: Number(row["number"]),
+    outcome: outcomeOf(tryClass),
+    class: tryClass,
+    description: String(row["description"]),
   };
 }
 

@@ -48,11 +48,15 @@ export function figuresOf(
   const asks = UPDATE_URL !== undefined;
   const hold = readHold(dataDirectory, nowMs);
   return {
-    ...{ asks, channel: UPDATE_CHANNEL },
-    ...{ checkedMs: state.checkedMs, fault: state.fault?.message ?? null },
-    ...{ freshMs: state.freshMs, expiresMs: state.expiresMs },
+    asks,
+    channel: UPDATE_CHANNEL,
+    checkedMs: state.checkedMs,
+    fault: state.fault?.message ?? null,
+    freshMs: state.freshMs,
+    expiresMs: state.expiresMs,
     ready: readReady(dataDirectory)?.version ?? null,
-    ...{ heldBy: hold?.who ?? null, heldSinceMs: hold?.sinceMs ?? null },
+    heldBy: hold?.who ?? null,
+    heldSinceMs: hold?.sinceMs ?? null,
     heldUntilMs: hold?.untilMs ?? null,
     stuck: asks ? stuckOf(state) : null,
     failed: failedOf(dataDirectory),

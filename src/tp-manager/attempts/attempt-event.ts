@@ -14,10 +14,17 @@ const VERSION = 1;
 
 /** The kinds of steps that only tell: no state follows from them. */
 const noteKinds = [
-  ...(["cancel", "told-after-charge", "told-settled"] as const),
-  ...(["recovery-look", "recovery-unsettled", "closed-while-in-doubt"] as const),
-  ...(["gateway-return-reserved", "gateway-return-ended", "gateway-return-notified"] as const),
-  ...(["hand-over-dropped", "hand-over-requeued"] as const),
+  "cancel",
+  "told-after-charge",
+  "told-settled",
+  "recovery-look",
+  "recovery-unsettled",
+  "closed-while-in-doubt",
+  "gateway-return-reserved",
+  "gateway-return-ended",
+  "gateway-return-notified",
+  "hand-over-dropped",
+  "hand-over-requeued",
 ];
 export type NoteKind = (typeof noteKinds)[number];
 

@@ -108,8 +108,11 @@ interface Replay {
 function replay(attempt: AuditedAttempt): Replay {
   const { steps, state: final, request } = attempt;
   const facts: Facts = {
-    ...{ agreed: null, wasCommitted: false, hadGoodEnd: false },
-    ...{ proved: null, wasTakenOver: false },
+    agreed: null,
+    wasCommitted: false,
+    hadGoodEnd: false,
+    proved: null,
+    wasTakenOver: false,
   };
   const replayed: Replay = { faults: [], unknown: [], facts };
   const place = { ...attempt, final };

@@ -74,7 +74,12 @@ function reportTakenOver(given: Transaction, currency: Currency): TransactionRep
   const { maskedPan, authorisationNumber, cardName } = given;
   return {
     ...bare,
-    ...{ receiptNumber, traceNumber, terminalId, maskedPan, authorisationNumber, cardName },
+    receiptNumber,
+    traceNumber,
+    terminalId,
+    maskedPan,
+    authorisationNumber,
+    cardName,
     receipt: {
       ...bare.receipt,
       amount: String(given.amountMinor).padStart(RECEIPT_AMOUNT_DIGITS, "0"),

@@ -134,8 +134,12 @@ class Audit {
 
   get report(): AuditReport {
     return {
-      ...{ attempts: this.#attempts, steps: this.#steps, archived: this.#archived },
-      ...{ counts: this.#counts, faults: this.#faults, unknown: this.#unknown },
+      attempts: this.#attempts,
+      steps: this.#steps,
+      archived: this.#archived,
+      counts: this.#counts,
+      faults: this.#faults,
+      unknown: this.#unknown,
     };
   }
 

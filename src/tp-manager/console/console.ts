@@ -40,7 +40,10 @@ export function createConsole(options: ApiOptions): FastifyInstance {
 function installLogIn(app: FastifyInstance, sessions: Sessions, options: ApiOptions): void {
   const credentials = new Credentials(options.kiosk, options.operator);
   const told = (login: string, role: string) => ({
-    ...{ status: "Success", login, role, idleSeconds: SESSION_IDLE_MS / 1000 },
+    status: "Success",
+    login,
+    role,
+    idleSeconds: SESSION_IDLE_MS / 1000,
     /** Without the operator's own pair some calls are nobody's. */
     hasOperator: options.operator !== undefined,
   });

@@ -49,12 +49,16 @@ type Follow =
 
 const followTable: Readonly<Record<"paid" | "denied", Readonly<Record<Judgement, Follow>>>> = {
   paid: {
-    ...{ agrees: "nothing", disagrees: "contradiction" },
-    ...{ "not-good": "contradiction", "no-result": "contradiction" },
+    agrees: "nothing",
+    disagrees: "contradiction",
+    "not-good": "contradiction",
+    "no-result": "contradiction",
   },
   denied: {
-    ...{ agrees: "charged-late", disagrees: "doubted" },
-    ...{ "not-good": "nothing", "no-result": "nothing" },
+    agrees: "charged-late",
+    disagrees: "doubted",
+    "not-good": "nothing",
+    "no-result": "nothing",
   },
 };
 

@@ -24,8 +24,15 @@ import { viewOf } from "./view.ts";
 
 /** Nothing of the turn that gives anybody the terminal. */
 const ofTurn = [
-  ...(["current", "closed", "updating", "close", "whenFree", "lackOf"] as const),
-  ...(["assertFree", "assertNoDoubt", "assertWritable"] as const),
+  "current",
+  "closed",
+  "updating",
+  "close",
+  "whenFree",
+  "lackOf",
+  "assertFree",
+  "assertNoDoubt",
+  "assertWritable",
 ] as const;
 
 /**

@@ -178,7 +178,8 @@ export function amount(
   error: string | WordsOf = "must be a number, for example 1.50",
 ): z.ZodNumber {
   return z.number({ error }).meta({
-    ...{ exclusiveMinimum: 0, maximum: 10 ** RECEIPT_AMOUNT_DIGITS - 1 },
+    exclusiveMinimum: 0,
+    maximum: 10 ** RECEIPT_AMOUNT_DIGITS - 1,
     description: "In major units, with no more decimals than the currency has: 9.99",
   });
 }

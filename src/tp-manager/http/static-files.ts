@@ -9,9 +9,16 @@ import { assetFile } from "../../shared/version-files.ts";
  * style inside the page, no frame around it, no text that becomes a script.
  */
 const pagePolicy = [
-  ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'"],
-  ...["connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
-  ...["require-trusted-types-for 'script'", "trusted-types 'none'"],
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
 ].join("; ");
 
 const types: Readonly<Record<string, string>> = {

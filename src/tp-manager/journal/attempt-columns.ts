@@ -13,8 +13,18 @@ import type { Row } from "./statements.ts";
  * whole state each time.
  */
 export const attemptColumns = [
-  ...["transaction_id", "number", "request", "state", "started_at_ms", "ended_at_ms", "baseline"],
-  ...["ticket", "returned_minor", "notified_return_minor", "returned_some", "open_return"],
+  "transaction_id",
+  "number",
+  "request",
+  "state",
+  "started_at_ms",
+  "ended_at_ms",
+  "baseline",
+  "ticket",
+  "returned_minor",
+  "notified_return_minor",
+  "returned_some",
+  "open_return",
   "suspicion",
 ]
   .map((name) => `attempt.${name}`)

@@ -344,7 +344,11 @@ export class AttemptRows implements AttemptStore {
     const inserted = {
       ...attempt,
       number: Number(row?.["number"]),
-      ...{ ticket: "", returnedMinor: 0, returnedSome: false, openReturn: null, suspicion: null },
+      ticket: "",
+      returnedMinor: 0,
+      returnedSome: false,
+      openReturn: null,
+      suspicion: null,
     };
     return { inserted, position: Number(row?.["position"]) };
   }

@@ -102,7 +102,10 @@ function lastDigits(trace: string): number {
 
 /** By the words that the journal has had from the beginning. */
 const seenAs: Readonly<Record<string, KnownRecord["seenAs"]>> = {
-  ...{ step: "step", stray: "unmatched", unmatched: "of-no-order", baseline: "baseline" },
+  step: "step",
+  stray: "unmatched",
+  unmatched: "of-no-order",
+  baseline: "baseline",
 };
 
 function knownRecordOf(row: Row): KnownRecord {

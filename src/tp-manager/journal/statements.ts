@@ -161,7 +161,9 @@ export class Statements {
       const before = mayWait.test(sql) ? this.#settled : nothing;
       prepared[name] = new Statement({
         name: `${part} ${name}`,
-        ...{ sql, before, prepared: this.#database.prepare(sql) },
+        sql,
+        before,
+        prepared: this.#database.prepare(sql),
         tables: this.#tables,
         isInTransaction: () => this.#database.isTransaction,
         proof: this.#proof,

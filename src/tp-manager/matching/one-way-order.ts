@@ -46,8 +46,11 @@ export function recentOf(journal: Journal, holds: Assumptions, running?: Attempt
 
 /** Of results; with the terminal's code, because our own cancel and a proof have none. */
 const errorsOfResults: ReadonlySet<ErrorCode> = new Set([
-  ...(["PAYMENT_DECLINED", "PAYMENT_CANCELLED", "CUSTOMER_TIMEOUT"] as const),
-  ...(["TERMINAL_FAULT", "CURRENCY_REFUSED"] as const),
+  "PAYMENT_DECLINED",
+  "PAYMENT_CANCELLED",
+  "CUSTOMER_TIMEOUT",
+  "TERMINAL_FAULT",
+  "CURRENCY_REFUSED",
 ]);
 
 /** By the terminal's word within its payment; an operator's or a later word proves no order. */

@@ -75,7 +75,10 @@ function pageOf(
 ): Found & { readonly searched: number } {
   const { archived, before } = place;
   const page: ListPage = {
-    ...{ sinceMs: fromMs, untilMs, before, limit: searchedMax },
+    sinceMs: fromMs,
+    untilMs,
+    before,
+    limit: searchedMax,
     status: wanted.status,
   };
   const listed = archived ? listings.listArchived(page) : listings.list(page);

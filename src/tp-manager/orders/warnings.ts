@@ -17,10 +17,20 @@ export interface Warning {
 }
 
 export const warningNames = [
-  ...(["basket", "taken-over", "archived", "stored"] as const),
-  ...(["beyond-goods", "charged-late", "differs", "cancel-open", "refund-open"] as const),
-  ...(["totals-lack", "totals-hold", "number-missing"] as const),
-  ...(["gateway-copies", "gateway-failed"] as const),
+  "basket",
+  "taken-over",
+  "archived",
+  "stored",
+  "beyond-goods",
+  "charged-late",
+  "differs",
+  "cancel-open",
+  "refund-open",
+  "totals-lack",
+  "totals-hold",
+  "number-missing",
+  "gateway-copies",
+  "gateway-failed",
 ] as const;
 type WarningName = (typeof warningNames)[number];
 

@@ -162,7 +162,10 @@ export class GatewayDesk {
     const open =
       attempt && kind !== "confirm" && returnMinor !== undefined
         ? this.#reserve(attempt, {
-            ...{ operationId, kind, where, amountMinor: returnMinor },
+            operationId,
+            kind,
+            where,
+            amountMinor: returnMinor,
             ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
           })
         : undefined;

@@ -41,7 +41,9 @@ describe.skipIf(library === null)("power cuts, recorded with a C compiler's help
       ({ what, path }, i) => i <= begun || what !== "sync" || !path.endsWith(file),
     );
     const { violations } = cutEverywhere(careless, {
-      ...{ seed: 1, imagesEach: 2, stopAtFirst: true },
+      seed: 1,
+      imagesEach: 2,
+      stopAtFirst: true,
     });
     expect(violations.join("\n")).toMatch(sentence);
   });

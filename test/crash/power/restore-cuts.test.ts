@@ -82,8 +82,10 @@ function foundAt(folder: string, name: string, open: (path: string) => OpenStore
       finding = found;
     });
     return {
-      ...{ damage, words: words.map(({ word }) => word).join("+") },
-      ...{ kind: finding?.kind, because: finding && "because" in finding ? finding.because : "" },
+      damage,
+      words: words.map(({ word }) => word).join("+"),
+      kind: finding?.kind,
+      because: finding && "because" in finding ? finding.because : "",
     };
   } finally {
     database.close();

@@ -128,9 +128,16 @@ export class UnaskedConnector {
     const isNamed = this.#scope.echoes && name !== null;
     const codes = { approved: "0", declined: "7", later: null, "nothing clear": null };
     return report({
-      ...{ good: says === "approved", resultCode: codes[says], resultText: says, amountMinor },
-      ...{ reason: says === "declined" ? "declined" : null, receiptNumber: null },
-      ...{ traceNumber: null, terminalId: null, localDate: null, localTime: null },
+      good: says === "approved",
+      resultCode: codes[says],
+      resultText: says,
+      amountMinor,
+      reason: says === "declined" ? "declined" : null,
+      receiptNumber: null,
+      traceNumber: null,
+      terminalId: null,
+      localDate: null,
+      localTime: null,
       reference: isNamed ? referenceOf(idOf(name)) : null,
     });
   }
@@ -146,9 +153,15 @@ export class UnaskedConnector {
     const { order, state } = attempts[index] ?? {};
     if (!order || !state) throw new Error(`the walk has no attempt ${index}`);
     return {
-      ...{ transactionId: idOf(index), number: index + 1, state, ticket: "" },
+      transactionId: idOf(index),
+      number: index + 1,
+      state,
+      ticket: "",
       request: request(order, { amountMinor: this.#scope.orders[order] ?? 0 }),
-      ...{ startedAtMs: 0, endedAtMs: null, returnedMinor: 0, returnedSome: false },
+      startedAtMs: 0,
+      endedAtMs: null,
+      returnedMinor: 0,
+      returnedSome: false,
       baseline: { identity: nobody, last: cannotTell, clockOffsetMs: null },
       openReturn: null,
     };
@@ -185,7 +198,9 @@ export class UnaskedConnector {
       },
       endUnmatched: () => undefined,
       // No result of the walk names an attempt behind which another one of its order is open.
-      ...{ unmatched: () => [], heldAs: () => [], heldReferences: () => [] },
+      unmatched: () => [],
+      heldAs: () => [],
+      heldReferences: () => [],
     };
     const learned = {
       of: () => ({

@@ -14,33 +14,62 @@ const kinds = [
 export const unaskedScopes: readonly UnaskedScope[] = kinds
   .flatMap((kind) => [
     {
-      ...{ ...none, ...kind, name: `${kind.name}, one order`, orders: one },
-      ...{ asks: 2, losses: 2, crashes: 1, odd: 1 },
+      ...none,
+      ...kind,
+      name: `${kind.name}, one order`,
+      orders: one,
+      asks: 2,
+      losses: 2,
+      crashes: 1,
+      odd: 1,
     },
     {
-      ...{ ...none, ...kind, name: `${kind.name}, two orders`, orders: two },
-      ...{ losses: 1, crashes: 1, odd: 1, unmatched: 1 },
+      ...none,
+      ...kind,
+      name: `${kind.name}, two orders`,
+      orders: two,
+      losses: 1,
+      crashes: 1,
+      odd: 1,
+      unmatched: 1,
     },
   ])
   .concat(
     kinds.map((kind) => ({
-      ...{ ...none, ...kind, name: `${kind.name}, two orders of one amount`, orders: same },
-      ...{ losses: 1, crashes: 1 },
+      ...none,
+      ...kind,
+      name: `${kind.name}, two orders of one amount`,
+      orders: same,
+      losses: 1,
+      crashes: 1,
     })),
   );
 
 /** A part of it that every run of the tests can afford. */
 export const unaskedReduced: readonly UnaskedScope[] = kinds.flatMap((kind) => [
   {
-    ...{ ...none, ...kind, name: `${kind.name}, one order`, orders: one },
-    ...{ asks: 2, losses: 1, crashes: 1, odd: 1 },
+    ...none,
+    ...kind,
+    name: `${kind.name}, one order`,
+    orders: one,
+    asks: 2,
+    losses: 1,
+    crashes: 1,
+    odd: 1,
   },
   {
-    ...{ ...none, ...kind, name: `${kind.name}, two orders`, orders: two },
-    ...{ losses: 1, crashes: 1 },
+    ...none,
+    ...kind,
+    name: `${kind.name}, two orders`,
+    orders: two,
+    losses: 1,
+    crashes: 1,
   },
   {
-    ...{ ...none, ...kind, name: `${kind.name}, two orders of one amount`, orders: same },
-    ...{ losses: 1 },
+    ...none,
+    ...kind,
+    name: `${kind.name}, two orders of one amount`,
+    orders: same,
+    losses: 1,
   },
 ]);

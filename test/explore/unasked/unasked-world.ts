@@ -60,8 +60,14 @@ export function firstWorld(scope: UnaskedScope): UnaskedWorld {
   const { orders, losses, crashes, odd, unmatched } = scope;
   const each = Object.keys(orders);
   return {
-    ...{ attempts: [], unmatched: [], learned: [], run: null, questions: [], bank: [] },
-    ...{ acknowledged: [], confused: [] },
+    attempts: [],
+    unmatched: [],
+    learned: [],
+    run: null,
+    questions: [],
+    bank: [],
+    acknowledged: [],
+    confused: [],
     device: { paying: null, results: [] },
     told: Object.fromEntries(each.map((order) => [order, "nothing" as const])),
     asked: Object.fromEntries(each.map((order) => [order, 0])),

@@ -9,8 +9,20 @@ import { temporaryFolder } from "../../support/temporary-folder.ts";
 async function sandbox(): Promise<string> {
   const ready = `${temporaryFolder()}/ready`;
   const program = new ChildProgram("simulator/gateway/main.ts", [
-    ...["--port", "0", "--database", ":memory:", "--ready-file", ready],
-    ...["--login", "shop", "--password", "good-password", "--website", "1", "--category", "1"],
+    "--port",
+    "0",
+    "--database",
+    ":memory:",
+    "--ready-file",
+    ready,
+    "--login",
+    "shop",
+    "--password",
+    "good-password",
+    "--website",
+    "1",
+    "--category",
+    "1",
   ]);
   onTestFinished(async () => void (await program.end("SIGKILL")));
   return (await program.readyFile<{ url: string }>(ready)).url;

@@ -114,7 +114,8 @@ test("a port of somebody else, a wrong serial port and a deliberate stop are tol
   expect(of("local port")[0]?.says).toBe(`another program listens on ${port}`);
   expect(of("serial port")[0]?.says).toBe("/dev/ttyUSB99 is not there");
   expect(of("tp-manager")[0]).toMatchObject({
-    ...{ verdict: "warn", code: "program-stopped-on-purpose" },
+    verdict: "warn",
+    code: "program-stopped-on-purpose",
     todo: `./launch.sh start --data '${data}'`,
     values: { program: "tp-manager", command: `./launch.sh start --data '${data}'` },
   });

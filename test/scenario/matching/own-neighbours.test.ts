@@ -158,7 +158,10 @@ shopTest.concurrent("a lost line, and a sale that was never reported", async ({ 
 /** A sale that is told again in another way than before proves no sale of now. */
 async function expectNotTaken(shop: Shop): Promise<void> {
   expect(await shop.known("A")).toEqual({
-    ...{ status: "Unknown", charged: "unknown", commands: 1, charges: 0 },
+    status: "Unknown",
+    charged: "unknown",
+    commands: 1,
+    charges: 0,
   });
   await shop.alarmsOf("A");
 }

@@ -30,7 +30,7 @@ shopTest.concurrent("F2: the terminal is asked about the sale of this order", as
 shopTest.concurrent("F6: the old receipt again, with other numbers", async ({ open }) => {
   const shop = await open();
   await shop.sell("P");
-  const retold = { ...shop.terminal.last, ...{ receipt: "0413", trace: "070514" } };
+  const retold = { ...shop.terminal.last, receipt: "0413", trace: "070514" };
   await shop.pay("A", PRICE, losesLine(showing(retold)));
   expect(await shop.known("A")).toEqual({ ...unknown, charges: 0 });
   await shop.alarmsOf("A");

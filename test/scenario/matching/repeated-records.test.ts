@@ -10,7 +10,9 @@ async function expectRefused(shop: Shop, told: Told, orderId = "B"): Promise<voi
   expect([one.status, one.error?.charged]).toEqual(["Unknown", "unknown"]);
   expect(shop.terminal.refused.at(-1)).toEqual(told);
   expect(await shop.known(orderId)).toMatchObject({
-    ...{ charged: expect.toBeOneOf(["unknown", "no"]), commands: 1, charges: 0 },
+    charged: expect.toBeOneOf(["unknown", "no"]),
+    commands: 1,
+    charges: 0,
   });
   await shop.alarmsOf(orderId);
   await shop.expectSound();

@@ -8,7 +8,10 @@ const shared = { shared: true };
 /** Two worlds look alike: the order's customer was charged, or one of staff. */
 async function expectDoubted(shop: Shop, charges: number): Promise<void> {
   expect(await shop.known("A")).toEqual({
-    ...{ status: "Unknown", charged: "unknown", commands: 1, charges },
+    status: "Unknown",
+    charged: "unknown",
+    commands: 1,
+    charges,
   });
   await shop.alarmsOf("A");
   await shop.expectSound();

@@ -207,7 +207,9 @@ export class Shop {
       const { charged, charges } = await this.known(orderId);
       const allowed = charges === 0 ? ["no", "unknown"] : ["yes", "unknown"];
       expect({ orderId, charges, isTwice: charges > 1, charged }).toEqual({
-        ...{ orderId, charges, isTwice: false },
+        orderId,
+        charges,
+        isTwice: false,
         charged: expect.toBeOneOf(allowed),
       });
     }

@@ -194,9 +194,15 @@ const values: Record<keyof typeof sharedFields, Values> = {
   FLEET_URL: {
     good: same("mqtts://broker.example", "mqtts://[2001:db8::7]:8883", "mqtt://127.0.0.1:1883"),
     bad: [
-      ...["mqtt://broker.example", "https://broker.example", "mqtts://me:secret@broker.example"],
-      ...["mqtts://broker.example/path", "mqtts://broker.example?x=1", "broker.example:8883"],
-      ...["mqtt://127.0.0.1.example", "mqtts://", "mqtts://broker.example:0"],
+      "mqtt://broker.example",
+      "https://broker.example",
+      "mqtts://me:secret@broker.example",
+      "mqtts://broker.example/path",
+      "mqtts://broker.example?x=1",
+      "broker.example:8883",
+      "mqtt://127.0.0.1.example",
+      "mqtts://",
+      "mqtts://broker.example:0",
     ],
   },
   FLEET_ID: { good: same("kiosk_7-left", "k".repeat(64)), bad: ["a/b", "+", "#", "k".repeat(65)] },
@@ -210,8 +216,11 @@ const values: Record<keyof typeof sharedFields, Values> = {
   FLEET_UPLOAD_URL: {
     good: same("https://support.example/kiosks/", "https://support.example/"),
     bad: [
-      ...["http://support.example/", "https://support.example/kiosks", "https://a:b@s.example/"],
-      ...["https://support.example/?a=/", "https://support.example/a/../"],
+      "http://support.example/",
+      "https://support.example/kiosks",
+      "https://a:b@s.example/",
+      "https://support.example/?a=/",
+      "https://support.example/a/../",
     ],
   },
   NOTIFICATION_PORT: { ...wholeNumbers(1, 65_535), bad: ["0", "65536", "08766", "off", "-1"] },

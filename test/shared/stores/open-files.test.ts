@@ -192,7 +192,9 @@ test("a database that another program compacts is no fault, and is still watched
   expect(statSync(path).size).toBeLessThan(before);
   sell(4);
   expect([proof.known, proof.proved, proof.standing, saved()]).toEqual([
-    ...[undefined, undefined, undefined],
+    undefined,
+    undefined,
+    undefined,
     [],
   ]);
   proof.assertKept();

@@ -29,7 +29,11 @@ export function messagesOf({ protocol }: UnaskedKind): Messages {
   }
   const identifier = "012345678901";
   return caisseApMessages({
-    ...{ version: "0300", identifier, register: "01", reference: "CF", receipt: false },
+    version: "0300",
+    identifier,
+    register: "01",
+    reference: "CF",
+    receipt: false,
   });
 }
 

@@ -150,7 +150,7 @@ export class UnaskedDevice extends ModelDevice {
     const amountMinor = asked.amountMinor + (fault === "another amount" ? 1 : 0);
     if (charges) this.#enter(order, amountMinor);
     const says = charges ? "approved" : "declined";
-    const result: Result = { ...{ order, connection }, answer: { ...asked, amountMinor, says } };
+    const result: Result = { order, connection, answer: { ...asked, amountMinor, says } };
     if (fault === "line lost before the result") this.#loseLine(fault, ms);
     else if (fault === "reference of another order") return await this.#misname(result);
     else if (isHeldBack(fault)) {
@@ -204,7 +204,7 @@ export class UnaskedDevice extends ModelDevice {
     this.#strike("reference of another order");
     this.#confused.add(other.order);
     const { reference } = other;
-    await this.#tell({ ...{ order, connection }, answer: { ...answer, reference } }, false);
+    await this.#tell({ order, connection, answer: { ...answer, reference } }, false);
   }
 
   /** Tells a result that was kept back until the next payment. */
@@ -246,7 +246,7 @@ export class UnaskedDevice extends ModelDevice {
     const { bank, clock } = this.#parts;
     const atMs = clock.monotonicMs();
     const sale = bank.begin(atMs);
-    bank.enter({ ...{ kind: "charge", sale, order, amountMinor, atMs }, asked: false });
+    bank.enter({ kind: "charge", sale, order, amountMinor, atMs, asked: false });
   }
 
   #strike(fault: string): void {

@@ -49,7 +49,11 @@ export function unaskedPlanOf(seed: number): Plan {
 
 function aboutOrder(random: Random, order: string, amountMinor: number): Step[] {
   const pay = (afterMs: number, more = 0): Step => ({
-    ...{ afterMs, do: "pay", order, amountMinor: amountMinor + more, goodsSeconds: null },
+    afterMs,
+    do: "pay",
+    order,
+    amountMinor: amountMinor + more,
+    goodsSeconds: null,
     patienceMs: random.chance(0.15) ? random.between(1, 8_000) : null,
   });
   const steps = random.chance(0.2) ? [{ afterMs: soon(random), ...disturbance(random) }] : [];

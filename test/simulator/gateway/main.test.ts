@@ -50,7 +50,13 @@ test("the program listens, says where, takes an order, and stops on a signal", a
   const readyFile = join(folder, "ready.json");
   const database = join(folder, "data", "orders.db");
   const program = run(
-    ...["--port", "0", "--database", database, "--ready-file", readyFile, ...credentials],
+    "--port",
+    "0",
+    "--database",
+    database,
+    "--ready-file",
+    readyFile,
+    ...credentials,
   );
   await eventually(() => existsSync(readyFile)).toBe(true);
   const { url } = JSON.parse(readFileSync(readyFile, "utf8"));
@@ -68,8 +74,18 @@ test("a login longer than the description allows is taken, and the start says so
   const readyFile = join(temporaryFolder(), "ready.json");
   const login = "99999999.stage.gateway.example.test";
   const program = run(
-    ...["--port", "0", "--database", ":memory:", "--ready-file", readyFile],
-    ...["--login", login, "--password", PASSWORD, "--website", "107"],
+    "--port",
+    "0",
+    "--database",
+    ":memory:",
+    "--ready-file",
+    readyFile,
+    "--login",
+    login,
+    "--password",
+    PASSWORD,
+    "--website",
+    "107",
   );
   await eventually(() => existsSync(readyFile)).toBe(true);
   const { url } = JSON.parse(readFileSync(readyFile, "utf8"));
@@ -85,8 +101,16 @@ test("accounts and faults come from files and switches", async () => {
   writeFileSync(file, JSON.stringify([account]));
   const readyFile = join(folder, "ready.json");
   run(
-    ...["--port", "0", "--database", ":memory:", "--account", file, "--ready-file", readyFile],
-    ...["--fault", "wrong-code:code=8,times=1"],
+    "--port",
+    "0",
+    "--database",
+    ":memory:",
+    "--account",
+    file,
+    "--ready-file",
+    readyFile,
+    "--fault",
+    "wrong-code:code=8,times=1",
   );
   await eventually(() => existsSync(readyFile)).toBe(true);
   const { url } = JSON.parse(readFileSync(readyFile, "utf8"));
@@ -98,8 +122,16 @@ test("a certificate is made and written, orders are paid at once when told so", 
   const folder = temporaryFolder();
   const [readyFile, certificate] = [join(folder, "ready.json"), join(folder, "ca.pem")];
   run(
-    ...["--port", "0", "--database", ":memory:", "--ready-file", readyFile, ...credentials],
-    ...["--tls-self-signed", certificate, "--auto-pay"],
+    "--port",
+    "0",
+    "--database",
+    ":memory:",
+    "--ready-file",
+    readyFile,
+    ...credentials,
+    "--tls-self-signed",
+    certificate,
+    "--auto-pay",
   );
   await eventually(() => existsSync(readyFile)).toBe(true);
   const { url } = JSON.parse(readFileSync(readyFile, "utf8"));

@@ -90,8 +90,16 @@ test("wire events are streamed as they happen, each a line of JSON", async () =>
     .split("\n")
     .map((line) => JSON.parse(line));
   expect(events.filter(({ what }) => what === "phase").map(({ phase }) => phase)).toEqual([
-    ...["command", "accepted", "card", "host", "charged", "report", "reported", "acknowledged"],
-    ...["completion", "completed"],
+    "command",
+    "accepted",
+    "card",
+    "host",
+    "charged",
+    "report",
+    "reported",
+    "acknowledged",
+    "completion",
+    "completed",
   ]);
   const report = events.find(({ message }) => message === "040f status-information");
   expect(report).toMatchObject({ what: "apdu", direction: "out", command: "0601" });

@@ -43,7 +43,14 @@ test("every leaf is an enumeration, a number, an id, a time or a stable name", (
   const patterns = leaves.filter(({ schema }) => kindOf(schema) === "pattern");
   // Each name in this list was looked at: our own names, versions, currencies, configured ids.
   expect([...new Set(patterns.map(({ path }) => path.split(".").at(-1)))].sort()).toEqual([
-    ...["alarm", "currency", "formerly", "kiosk", "ready", "supervisor", "terminalId", "tpManager"],
+    "alarm",
+    "currency",
+    "formerly",
+    "kiosk",
+    "ready",
+    "supervisor",
+    "terminalId",
+    "tpManager",
   ]);
 });
 

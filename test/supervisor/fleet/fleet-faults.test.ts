@@ -78,8 +78,10 @@ test("a fleet.db that cannot be made keeps no supervisor from starting", () => {
   const { log, lines } = recordingLog();
   const context = {
     config: { FLEET_URL: "mqtt://127.0.0.1:1", FLEET_ID: "a", FLEET_PAYMENTS: true },
-    ...{ installation: { dataDirectory: join(file, "data") }, runDirectory: file },
-    ...{ clock: new TestClock(), onStop: () => {} },
+    installation: { dataDirectory: join(file, "data") },
+    runDirectory: file,
+    clock: new TestClock(),
+    onStop: () => {},
   } as unknown as ProgramContext;
   startFleet(context, log, full, full);
   expect(lines.some((line) => line.includes("the fleet is not told"))).toBe(true);

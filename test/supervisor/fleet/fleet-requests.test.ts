@@ -33,7 +33,10 @@ test("a request for the state is carried out, answered, logged and told as an ev
   broker.request(topic, request);
   await expect.poll(() => broker.documents("reply")).toHaveLength(1);
   expect(broker.documents("reply")[0]).toMatchObject({
-    ...{ request: request.id, ask: "state", outcome: "done", because: null },
+    request: request.id,
+    ask: "state",
+    outcome: "done",
+    because: null,
   });
   expect(broker.documents("state")).toHaveLength(2);
   expect(noted).toEqual([`state ${request.id}`]);
@@ -126,7 +129,8 @@ test("a support bundle goes below the configured address, and nowhere without on
 test("all holds of a version last 14 days at most, and the end of one is an alarm", async () => {
   const holds: (number | null)[] = [];
   const updates = {
-    ...{ offered: "1.2.3" as string | null, checkNow: () => "begun" as const },
+    offered: "1.2.3" as string | null,
+    checkNow: () => "begun" as const,
     holdUntil: (untilMs: number | null) => holds.push(untilMs) > 0,
   } satisfies FleetUpdates;
   const { broker, clock, lines, store } = await commanded({ updates });
@@ -157,7 +161,9 @@ test("all holds of a version last 14 days at most, and the end of one is an alar
 function heldUpdates() {
   const holds: (number | null)[] = [];
   const updates = {
-    ...{ offered: "1.2.3", takes: true, checkNow: () => "begun" as const },
+    offered: "1.2.3",
+    takes: true,
+    checkNow: () => "begun" as const,
     holdUntil: (untilMs: number | null) => updates.takes && holds.push(untilMs) > 0,
   };
   return { holds, updates: updates satisfies FleetUpdates };

@@ -33,9 +33,15 @@ class ToldTpManager {
 
   payment(state: string, more: Record<string, unknown> = {}): void {
     this.tell("payment", {
-      ...{ orderId: "order of Ada Lovelace", transactionId: TRANSACTION, attempt: 1, state },
-      ...{ charged: state === "charged" ? "yes" : "unknown", error: null },
-      ...{ amountMinor: 1_250, chargedAmountMinor: null, currency: "EUR" },
+      orderId: "order of Ada Lovelace",
+      transactionId: TRANSACTION,
+      attempt: 1,
+      state,
+      charged: state === "charged" ? "yes" : "unknown",
+      error: null,
+      amountMinor: 1_250,
+      chargedAmountMinor: null,
+      currency: "EUR",
       ...more,
     });
   }
@@ -59,7 +65,10 @@ class ToldTpManager {
 
 function supervisorStatus(): SupervisorStatus {
   return {
-    ...{ program: "supervisor", version: "0.1.0", pid: 1, uptimeMs: 2_000 },
+    program: "supervisor",
+    version: "0.1.0",
+    pid: 1,
+    uptimeMs: 2_000,
     outbox: { pending: 0, parked: 0, sent: 3, oldestAgeMs: null, paused: null },
   };
 }
@@ -84,8 +93,13 @@ export function openFleet({ url, commands = false, broker: more, ...given }: Rig
   const broker = { url, kiosk: KIOSK, ...login, certificate: undefined, key: undefined };
   const fleet = new Fleet({
     broker: { ...broker, trusted: [], commands, ...more },
-    ...{ connect: mqttConnector(clock), store },
-    ...{ payments: true, ask: tpManager.ask, status: supervisorStatus, clock, log },
+    connect: mqttConnector(clock),
+    store,
+    payments: true,
+    ask: tpManager.ask,
+    status: supervisorStatus,
+    clock,
+    log,
     chance: () => 0.5,
     note: (ask, id) => void noted.push(`${ask} ${id}`),
     ...given,

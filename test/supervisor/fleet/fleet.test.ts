@@ -23,11 +23,17 @@ test("the birth is retained, the connection has a last will, a stop is told in o
   const { broker, stop } = await connected();
   const [connect] = broker.connects;
   expect(connect).toMatchObject({
-    ...{ protocolVersion: 5, clientId: "connector-kiosk-7", clean: true, keepalive: 24 },
-    ...{ username: "kiosk", will: { topic: "connector/1/kiosk-7/state", qos: 1, retain: true } },
+    protocolVersion: 5,
+    clientId: "connector-kiosk-7",
+    clean: true,
+    keepalive: 24,
+    username: "kiosk",
+    will: { topic: "connector/1/kiosk-7/state", qos: 1, retain: true },
   });
   expect(JSON.parse(String(connect?.will?.payload))).toMatchObject({
-    ...{ kiosk: KIOSK, connection: "lost", now: null },
+    kiosk: KIOSK,
+    connection: "lost",
+    now: null,
   });
   const [birth] = broker.published;
   expect(birth).toMatchObject({ topic: "connector/1/kiosk-7/state", qos: 1, retain: true });
@@ -50,8 +56,13 @@ test("a payment is told with outcome, amount, duration, and nothing of the custo
   await expect.poll(() => broker.documents("payment")).toHaveLength(1);
   const [payment] = broker.documents("payment");
   expect(payment).toMatchObject({
-    ...{ transactionId: TRANSACTION, outcome: "charged", charged: "yes", error: null },
-    ...{ amountMinor: 1_250, chargedAmountMinor: 1_250, currency: "EUR" },
+    transactionId: TRANSACTION,
+    outcome: "charged",
+    charged: "yes",
+    error: null,
+    amountMinor: 1_250,
+    chargedAmountMinor: 1_250,
+    currency: "EUR",
     durationMs: FLEET_LOOK_MS,
   });
   expect(JSON.stringify(payment)).not.toMatch(/Ada|order/);

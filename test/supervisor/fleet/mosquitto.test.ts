@@ -35,8 +35,11 @@ inMosquitto(
     const data = join(temporaryFolder(), "data");
     writeConfig(data, "http://127.0.0.1:9", {
       FLEET_URL: `mqtts://127.0.0.1:${broker.tlsPort}`,
-      ...{ FLEET_ID: KIOSK, FLEET_USER: KIOSK, FLEET_PASSWORD: "secret of the kiosk" },
-      ...{ FLEET_CA_FILE: broker.file("ca.pem"), FLEET_CERT_FILE: broker.file("client.pem") },
+      FLEET_ID: KIOSK,
+      FLEET_USER: KIOSK,
+      FLEET_PASSWORD: "secret of the kiosk",
+      FLEET_CA_FILE: broker.file("ca.pem"),
+      FLEET_CERT_FILE: broker.file("client.pem"),
       FLEET_KEY_FILE: broker.file("client.key"),
     });
     const first = new SupervisorProcess(data);
@@ -70,9 +73,14 @@ inMosquitto(
     const broker = await Mosquitto.guarded();
     await broker.up();
     const good: BrokerSettings = {
-      ...{ url: `mqtts://127.0.0.1:${broker.tlsPort}`, kiosk: KIOSK, user: KIOSK },
-      ...{ password: "secret of the kiosk", certificate: broker.read("client.pem") },
-      ...{ key: broker.read("client.key"), trusted: [broker.read("ca.pem")], commands: true },
+      url: `mqtts://127.0.0.1:${broker.tlsPort}`,
+      kiosk: KIOSK,
+      user: KIOSK,
+      password: "secret of the kiosk",
+      certificate: broker.read("client.pem"),
+      key: broker.read("client.key"),
+      trusted: [broker.read("ca.pem")],
+      commands: true,
     };
     const message = { payload: "{}", retained: false, expirySeconds: 9 };
     const attempt = async (change: Partial<BrokerSettings>, topic = "x"): Promise<string> => {

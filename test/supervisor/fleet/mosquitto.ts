@@ -51,10 +51,14 @@ export class Mosquitto {
     );
     const text = readFileSync(at("mosquitto.conf"), "utf8");
     const tls = [
-      ...[`listener ${tlsPort} 127.0.0.1`, `cafile ${at("ca.pem")}`],
-      ...[`certfile ${at("server.pem")}`, `keyfile ${at("server.key")}`],
-      ...["require_certificate true", "allow_anonymous false"],
-      ...[`password_file ${at("users")}`, `acl_file ${at("rules")}`],
+      `listener ${tlsPort} 127.0.0.1`,
+      `cafile ${at("ca.pem")}`,
+      `certfile ${at("server.pem")}`,
+      `keyfile ${at("server.key")}`,
+      "require_certificate true",
+      "allow_anonymous false",
+      `password_file ${at("users")}`,
+      `acl_file ${at("rules")}`,
     ];
     const lines = ["user root", "per_listener_settings true", text.trim(), ...tls];
     writeFileSync(at("mosquitto.conf"), `${lines.join("\n")}\n`);

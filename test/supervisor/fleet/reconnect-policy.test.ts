@@ -6,26 +6,20 @@ const between = (because: "trouble" | "taken-over", failures: number): number[] 
 
 test("the first tries are spread over 30 s, the later ones over half of a growing wait", () => {
   expect([1, 2, 5, 6, 10, 11, 99].map((failures) => between("trouble", failures))).toEqual([
-    ...[
-      [1, 30],
-      [2, 30],
-      [15, 30],
-      [16, 32],
-      [256, 512],
-    ],
-    ...[
-      [450, 900],
-      [450, 900],
-    ],
+    [1, 30],
+    [2, 30],
+    [15, 30],
+    [16, 32],
+    [256, 512],
+    [450, 900],
+    [450, 900],
   ]);
 });
 
 test("beside a twin the wait is 5 to 10 minutes, or what trouble would make it", () => {
   expect([1, 9, 11].map((failures) => between("taken-over", failures))).toEqual([
-    ...[
-      [300, 600],
-      [300, 600],
-      [450, 900],
-    ],
+    [300, 600],
+    [300, 600],
+    [450, 900],
   ]);
 });

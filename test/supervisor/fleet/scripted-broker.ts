@@ -31,8 +31,13 @@ const version = { protocolVersion: 5 };
 /** An MQTT 5 broker that does what a test says, on a real socket. One kiosk at a time. */
 export class ScriptedBroker {
   readonly habits: BrokerHabits = {
-    ...{ refuse: 0, silent: false, holdsBack: false, answer: 0, receiveMaximum: 16 },
-    ...{ behind: undefined, opening: undefined },
+    refuse: 0,
+    silent: false,
+    holdsBack: false,
+    answer: 0,
+    receiveMaximum: 16,
+    behind: undefined,
+    opening: undefined,
   };
   readonly connects: IConnectPacket[] = [];
   readonly published: IPublishPacket[] = [];

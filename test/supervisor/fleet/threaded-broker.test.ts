@@ -18,7 +18,9 @@ import { ScriptedBroker } from "./scripted-broker.ts";
 // An exception that nobody takes ends the supervisor; here it fails the run of the tests.
 
 const message: Outgoing = {
-  ...{ topic: `connector/1/${KIOSK}/payment`, payload: "{}", retained: false },
+  topic: `connector/1/${KIOSK}/payment`,
+  payload: "{}",
+  retained: false,
   expirySeconds: 60,
 };
 
@@ -31,7 +33,8 @@ function heard() {
   const lost: string[] = [];
   const received: string[] = [];
   return {
-    ...{ lost, received },
+    lost,
+    received,
     listener: {
       lost: (because: string, words: string) => void lost.push(`${because}: ${words}`),
       received: ({ payload }: { payload: Buffer }) => void received.push(payload.toString()),

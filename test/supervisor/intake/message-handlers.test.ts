@@ -187,8 +187,14 @@ test("status counts the outbox and tells its age and why it is paused", async ()
     operations: { unknown: 0, unknownSinceMs: null },
     notifications: {
       verdicts: {
-        ...{ accepted: 0, repeated: 0, mismatch: 0, malformed: 0 },
-        ...{ "wrong-digest": 0, "wrong-signature": 0, unreadable: 0, "put-off": 0 },
+        accepted: 0,
+        repeated: 0,
+        mismatch: 0,
+        malformed: 0,
+        "wrong-digest": 0,
+        "wrong-signature": 0,
+        unreadable: 0,
+        "put-off": 0,
       },
       refused: null,
     },

@@ -34,7 +34,9 @@ async function listening(
   const desk = new NotificationDesk({
     store,
     operations: operationStore,
-    ...{ losses, clock, log },
+    losses,
+    clock,
+    log,
     secrets: [...secrets, ...(options.moreSecrets ?? [])],
     fraudSecret: options.fraudSecret,
     onAccepted: (id) => operations.notified(id),

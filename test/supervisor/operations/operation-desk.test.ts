@@ -249,9 +249,16 @@ describe("an operation that was answered as done", () => {
     ) => {
       const isNew = rig.notifications.add(
         {
-          ...{ fingerprint: `document ${++kept}`, kind: "operation", verdict: "accepted" },
-          ...{ transactionId, transactionPublicId: ID, operation, status },
-          ...{ amountMinor: notifiedMinor, parsed: {}, raw: "" },
+          fingerprint: `document ${++kept}`,
+          kind: "operation",
+          verdict: "accepted",
+          transactionId,
+          transactionPublicId: ID,
+          operation,
+          status,
+          amountMinor: notifiedMinor,
+          parsed: {},
+          raw: "",
         },
         rig.clock.now(),
       );

@@ -6,8 +6,14 @@ import { openRig } from "../supervisor-rig.ts";
 const ID = "5CF62325CB217655";
 const key = { idempotencyKey: "k", asked: "this" };
 const refund = (more: object = {}) => ({
-  ...({ operationId: newId(), kind: "refund", transactionPublicId: ID, amountMinor: 400 } as const),
-  ...{ currency: "EUR", exponent: 2, key, ...more },
+  operationId: newId(),
+  kind: "refund" as const,
+  transactionPublicId: ID,
+  amountMinor: 400,
+  currency: "EUR",
+  exponent: 2,
+  key,
+  ...more,
 });
 const target = { transactionPublicId: ID };
 
@@ -50,13 +56,15 @@ test("a key is asked about while its operation runs: the answer waits for the en
 test("a refund that may be a repeated one is not sent, unless that is meant", async () => {
   const rig = await rigOf();
   rig.server.behave = () => ({
-    ...{ status: 200, body: operationBody("card", 0, "N/A", { amount: "4" }) },
+    status: 200,
+    body: operationBody("card", 0, "N/A", { amount: "4" }),
   });
   const { operation } = await rig.operations.operate(refund());
   expect(operation?.state).toBe("done");
   const more = { key: undefined, unlessRepeated: true };
   expect(await rig.operations.operate(refund(more))).toEqual({
-    ...{ operation: null, repeats: operation },
+    operation: null,
+    repeats: operation,
   });
   const others = [{ amountMinor: 300 }, { transactionPublicId: "5CF62325CB217656" }];
   for (const other of others) {

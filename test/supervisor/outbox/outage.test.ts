@@ -18,7 +18,10 @@ const DAY = 24 * HOUR;
 const ORDERS = Number(process.env["OUTAGE_ORDERS"] ?? 1_000);
 
 const failed = (cause: "timeout" | "socket", written = true): Exchange => ({
-  ...{ kind: "failed", cause, written, detail: "" },
+  kind: "failed",
+  cause,
+  written,
+  detail: "",
 });
 
 /** What was counted, told at the end of the run as tables of docs/evidence.md. */

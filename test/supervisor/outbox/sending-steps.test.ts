@@ -124,11 +124,15 @@ test.each(olderSchemas)("what schema %i had parked and closed is told too", (ste
     sendingSteps(database, orderId).map(({ step, atMs }) => `${step} ${atMs}`);
   const queued = "queued 1000";
   expect(Object.fromEntries(Object.keys(rows).map((id) => [id, told(id)]))).toEqual({
-    ...{ pending: [queued], sent: [queued], unreasoned: [queued] },
+    pending: [queued],
+    sent: [queued],
+    unreasoned: [queued],
     // From here on it is told; before, nobody had kept it of one that was sent.
     named: steps < schemaWithEnds ? [queued] : [queued, "sent 2000"],
-    ...{ parked: [queued, "parked 2000"], timeless: [queued, "parked 1000"] },
-    ...{ closed: [queued, "closed 2000"], ended: [queued, "closed 1000"] },
+    parked: [queued, "parked 2000"],
+    timeless: [queued, "parked 1000"],
+    closed: [queued, "closed 2000"],
+    ended: [queued, "closed 1000"],
     ...(hasDropped && { dropped: [queued] }),
   });
   const desk = new OutboxDesk(database);

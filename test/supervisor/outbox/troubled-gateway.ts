@@ -21,7 +21,10 @@ export interface Trouble {
 }
 
 export const answered = (httpStatus: number, body = ""): Exchange => ({
-  ...{ kind: "answered", httpStatus, retryAfter: null, body },
+  kind: "answered",
+  httpStatus,
+  retryAfter: null,
+  body,
 });
 const good = answered(200, resultBody(0));
 export const absent = (): Exchange => answered(404, noOrderBody);

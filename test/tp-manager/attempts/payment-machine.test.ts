@@ -184,7 +184,10 @@ describe("an attempt in doubt", () => {
 
 test("an operator's word is corrected once", () => {
   const word = (outcome: "charged" | "not-charged"): AttemptInput => ({
-    ...{ input: "settled", outcome, report: report(), note: "seen" },
+    input: "settled",
+    outcome,
+    report: report(),
+    note: "seen",
   });
   const corrected = [end(lost), word("not-charged"), word("charged")];
   expect(phase(...corrected)).toBe("charged");
@@ -236,7 +239,9 @@ test("a running attempt cannot be settled by recovery", () => {
 
 describe("a result that is told late (docs/design.md 3.25)", () => {
   const late = (said: TransactionReport): AttemptInput => ({
-    ...{ input: "told-late", report: said, because: "" },
+    input: "told-late",
+    report: said,
+    because: "",
     judgement: judgeReport(order, said),
   });
   const other = says(report({ amountMinor: 1 }));

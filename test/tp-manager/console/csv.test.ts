@@ -37,8 +37,19 @@ function read(text: string): string[][] {
 }
 
 test.each([
-  ...['=HYPERLINK("http://evil.test","pay")', "=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"],
-  ...["\n=1", " =1", "  \t@x", "＝1", "=cmd|' /C calc'!A0", "-2+3+cmd|' /C calc'!A0"],
+  '=HYPERLINK("http://evil.test","pay")',
+  "=1+1",
+  "+1",
+  "-1",
+  "@SUM(A1)",
+  "\t=1",
+  "\r=1",
+  "\n=1",
+  " =1",
+  "  \t@x",
+  "＝1",
+  "=cmd|' /C calc'!A0",
+  "-2+3+cmd|' /C calc'!A0",
   "\u00a0=1",
 ])("an order named %j is text for a spreadsheet", (name) => {
   const [cells] = read(write([["A-1", name, "end"]]).slice(1));

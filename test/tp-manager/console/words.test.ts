@@ -54,9 +54,19 @@ test.each(others)("a text in %s is given the same values as the English one", (_
 
 /** What a program gets wrong: a person at the console never meets it. */
 const forPrograms = [
-  ...["BODY_NOT_JSON", "HOST_REFUSED", "ORIGIN_REFUSED", "NOT_FOUND", "METHOD_NOT_ALLOWED"],
-  ...["REQUEST_TOO_SLOW", "ANSWER_NOT_DELIVERED", "BODY_TOO_LARGE", "CONTENT_TYPE_REFUSED"],
-  ...["ORDER_MISMATCH", "CURRENCY_REFUSED", "TOO_MANY_FAILURES", "HEADERS_TOO_LARGE"],
+  "BODY_NOT_JSON",
+  "HOST_REFUSED",
+  "ORIGIN_REFUSED",
+  "NOT_FOUND",
+  "METHOD_NOT_ALLOWED",
+  "REQUEST_TOO_SLOW",
+  "ANSWER_NOT_DELIVERED",
+  "BODY_TOO_LARGE",
+  "CONTENT_TYPE_REFUSED",
+  "ORDER_MISMATCH",
+  "CURRENCY_REFUSED",
+  "TOO_MANY_FAILURES",
+  "HEADERS_TOO_LARGE",
   "TOO_MANY_READERS",
 ];
 
@@ -73,7 +83,7 @@ function alarmNames(): string[] {
 }
 
 test("every code that the connector tells has the page's own sentence in each language", () => {
-  const lasting = new Map(
+  const lasting = new Map<string, { name: string; check: string }>(
     Object.entries(troubleTable).map(([name, { alarm, check }]) => [alarm, { name, check }]),
   );
   const keys = [

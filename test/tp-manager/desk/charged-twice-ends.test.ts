@@ -268,7 +268,8 @@ describe("held", () => {
     const next = unasked(at.path);
     refund(next, 2);
     expect([next.orders.chargedOf("A-1"), alarms(next)[0]]).toEqual([
-      ...["unknown", "order-charged-twice"],
+      "unknown",
+      "order-charged-twice",
     ]);
     await next.settle({ orderId: "A-1", note, outcome: "charged", amountMinor: 999 });
     next.close();

@@ -105,9 +105,7 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     await doubtful(at, "A-1");
     await doubtful(at, "B-1");
     await at.settle({ orderId: "B-1", outcome: "not_charged", note: "the customer left" });
-    expect([at.told({}), phaseOf(at), phaseOf(at, "B-1")]).toEqual([
-      ...[true, "in-doubt", "in-doubt"],
-    ]);
+    expect([at.told({}), phaseOf(at), phaseOf(at, "B-1")]).toEqual([true, "in-doubt", "in-doubt"]);
   });
 
   test("that refuses is not the one in doubt's behind a later one settled as charged", async () => {
@@ -125,7 +123,9 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
     at.terminal.script = () => Promise.resolve({ end: "not-sent", code: "line", text: "gone" });
     expect(outcome(await pay(at, request("B-1")))).toBe("Failed");
     expect([at.told({}), phaseOf(at), phaseOf(at, "B-1")]).toEqual([
-      ...[true, "charged", "not-charged"],
+      true,
+      "charged",
+      "not-charged",
     ]);
     expect(alarms(at)).not.toContain("unmatched-transaction");
   });
@@ -345,7 +345,8 @@ describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
       return Promise.reject(new TerminalUnavailable("busy", "the terminal prints"));
     };
     await expect(pay(at, request("A-1", { amountMinor: 500 }))).rejects.toMatchObject({
-      ...{ code: "ORDER_MISMATCH", charged: "yes" },
+      code: "ORDER_MISMATCH",
+      charged: "yes",
     });
   });
 

@@ -163,7 +163,9 @@ test("another order in the details carries its own word", async () => {
   await rig.at.clock.advance(0);
   const { one } = await rig.call("POST", "/reversal", { orderId: "A-yes" });
   expect(one.error).toMatchObject({
-    ...{ code: "TERMINAL_BUSY", charged: "yes", retry: "same_order" },
+    code: "TERMINAL_BUSY",
+    charged: "yes",
+    retry: "same_order",
     details: { orderId: "A-runs", charged: "unknown" },
   });
 });

@@ -103,7 +103,9 @@ test("a wrong password is answered late, later each time, and never with a chall
     await clock.advance(1);
     const { http, headers } = await asked;
     expect([http, headers["www-authenticate"], headers["set-cookie"]]).toEqual([
-      ...[401, undefined, undefined],
+      401,
+      undefined,
+      undefined,
     ]);
   }
   expect((await logIn()).http).toBe(200);
@@ -240,7 +242,11 @@ test("no call that acts is carried out without a name and a reason", async () =>
       const { http, text } = await send(method, url, { ...auth, ...given });
       const [{ error }] = JSON.parse(text);
       expect([method, url, http, error.code, error.details.faults[0].field]).toEqual([
-        ...[method, url, 400, "REQUEST_INVALID", lacks],
+        method,
+        url,
+        400,
+        "REQUEST_INVALID",
+        lacks,
       ]);
     }
   }
@@ -285,14 +291,18 @@ test("what is open without a session is the page's own files, under a strict pol
   ] as const) {
     const { http, headers } = await send("GET", path, { host });
     expect([path, http, String(headers["content-type"])]).toEqual([
-      ...[path, 200, expect.stringContaining(type)],
+      path,
+      200,
+      expect.stringContaining(type),
     ]);
     const policy = String(headers["content-security-policy"]);
     expect(policy).not.toMatch(/unsafe|\*|http/);
     expect(policy).toMatch(/^default-src 'none'.*frame-ancestors 'none'.*require-trusted-types/);
     expect(headers).toMatchObject({
-      ...{ "x-content-type-options": "nosniff", "cache-control": "no-store" },
-      ...{ "cross-origin-resource-policy": "same-origin", "x-frame-options": "DENY" },
+      "x-content-type-options": "nosniff",
+      "cache-control": "no-store",
+      "cross-origin-resource-policy": "same-origin",
+      "x-frame-options": "DENY",
     });
   }
   expect((await send("GET", "/", { host: "evil.test:8766" })).http).toBe(403);

@@ -72,7 +72,11 @@ test("the running hour is told from the first look on, with what is not written 
   const { clock, desk, journal, terminal } = at;
   const days = journal.days;
   const watch = new HourWatch({
-    ...{ desk, days, clock, log: at.log, keptDays: 1 },
+    desk,
+    days,
+    clock,
+    log: at.log,
+    keptDays: 1,
     waiting: () => Promise.resolve(2),
   });
   const { call } = await api(
@@ -108,7 +112,11 @@ test("an hour is counted as ready, refusing or without a link, and written", asy
   const { clock, desk, journal, terminal } = at;
   let waiting = 4;
   const watch = new HourWatch({
-    ...{ desk, days: journal.days, clock, log: at.log, keptDays: 1 },
+    desk,
+    days: journal.days,
+    clock,
+    log: at.log,
+    keptDays: 1,
     waiting: () => Promise.resolve(waiting),
   });
   const hours = () => journal.days.hours(0, Number.MAX_SAFE_INTEGER);

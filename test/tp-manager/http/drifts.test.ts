@@ -166,8 +166,10 @@ test("an address bar sends no GET but those of a closed list", async () => {
   expect(reading.toSorted()).toEqual(readingPaths);
   const { app, at } = await api();
   const headers = {
-    ...{ host: "localhost:8765", authorization: `Basic ${btoa("kiosk:secret")}` },
-    ...{ "sec-fetch-site": "none", "sec-fetch-mode": "navigate" },
+    host: "localhost:8765",
+    authorization: `Basic ${btoa("kiosk:secret")}`,
+    "sec-fetch-site": "none",
+    "sec-fetch-mode": "navigate",
   };
   const gets = calls.filter(({ methods }) => methods.includes("GET")).flatMap(pathsOf);
   const acting = gets.filter((path) => !readingPaths.includes(path));
@@ -176,7 +178,9 @@ test("an address bar sends no GET but those of a closed list", async () => {
     const url = path.replace(/\{\w+\}/g, "A-1");
     const { statusCode, body } = await app.inject({ method: "GET", url, headers });
     expect([path, statusCode, JSON.parse(body)[0].error.code]).toEqual([
-      ...[path, 403, "ORIGIN_REFUSED"],
+      path,
+      403,
+      "ORIGIN_REFUSED",
     ]);
   }
   expect(at.desk.turn.closed).toBe(false);

@@ -12,7 +12,8 @@ async function known() {
   await at.call("GET", `/gateway/transaction/${at.publicId()}`);
   const ask = async (kind: "confirm" | "cancel" | "refund", body: object) => {
     const { http, one, headers } = await at.call("POST", `/gateway/${kind}`, {
-      ...{ orderId: "A-1", ...body },
+      orderId: "A-1",
+      ...body,
     });
     return { http, one, headers, told: [http, one.error?.code ?? one.status] };
   };
@@ -57,7 +58,8 @@ describe("a key", () => {
     const second = await at.refund({ ...body, amount: 4.0 });
     expect([first.told, second.one]).toEqual([done, first.one]);
     expect([first, second].map(({ headers }) => headers["idempotent-replay"])).toEqual([
-      ...[undefined, "true"],
+      undefined,
+      "true",
     ]);
     expect(refunded(at)).toEqual(["4.00"]);
   });
@@ -252,7 +254,9 @@ describe("after a loss of supervisor.db", () => {
     const at = await lost();
     const again = await at.refund({ idempotencyKey: "k", amount: 4 });
     expect([again.told, again.one.status, again.one.error.charged]).toEqual([
-      ...[isUnknown, "Unknown", "yes"],
+      isUnknown,
+      "Unknown",
+      "yes",
     ]);
     const byId = { orderId: undefined, transactionPublicId: at.publicId() };
     expect((await at.refund({ ...byId, idempotencyKey: "l" })).told).toEqual(isUnknown);
@@ -341,7 +345,9 @@ describe("a supervisor of an older version", () => {
     const desk = new GatewayDesk({ attempts, returns, guard, link, clock, log: at.rig.log });
     const refund = (idempotencyKey: string | undefined, amountMinor: number | undefined) =>
       desk.ask("refund", { orderId: "A-1" }, () => amountMinor, {
-        ...{ idempotencyKey, asked: "this", again: false },
+        idempotencyKey,
+        asked: "this",
+        again: false,
       });
     await expect(refund("k", 400)).rejects.toMatchObject({ code: "SUPERVISOR_UNAVAILABLE" });
     await expect(refund(undefined, 400)).rejects.toMatchObject({ code: "SUPERVISOR_UNAVAILABLE" });

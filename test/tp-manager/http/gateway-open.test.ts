@@ -14,9 +14,14 @@ test("an operation whose answer was lost is listed until a person settles it", a
   const { operations, ...others } = await open();
   expect(operations).toEqual([
     {
-      ...{ ...target, operationId: refund.one.error.details.operationId, kind: "refund" },
-      ...{ orderId: "A-1", amount: 4, currency: "EUR" },
-      ...{ askedAt: expect.any(String), description: expect.any(String) },
+      ...target,
+      operationId: refund.one.error.details.operationId,
+      kind: "refund",
+      orderId: "A-1",
+      amount: 4,
+      currency: "EUR",
+      askedAt: expect.any(String),
+      description: expect.any(String),
     },
   ]);
   expect(others).toEqual({ copies: [], more: false });
@@ -31,8 +36,13 @@ test("an order that may be there twice is listed until a person has looked", asy
   const { transactionId } = at;
   expect((await open()).copies).toEqual([
     {
-      ...{ orderId: "A-1", transactionId, amount: 9.99, currency: "EUR" },
-      ...{ possibleOrders: 2, transactionPublicIds: [], mayBeSent: false },
+      orderId: "A-1",
+      transactionId,
+      amount: 9.99,
+      currency: "EUR",
+      possibleOrders: 2,
+      transactionPublicIds: [],
+      mayBeSent: false,
     },
   ]);
   await at.call("GET", `/gateway/transaction/${at.publicId()}`);
@@ -47,7 +57,8 @@ test("the list is bounded, and for operators only", async () => {
   expect((await at.call("GET", "/gateway/open", undefined, at.kiosk)).http).toBe(403);
   for (const limit of ["0", "201", "x"]) {
     expect([limit, (await at.call("GET", `/gateway/open?limit=${limit}`)).http]).toEqual([
-      ...[limit, 400],
+      limit,
+      400,
     ]);
   }
   expect(at.rig.operations.open({ limit: 1 }).more).toBe(false);

@@ -335,7 +335,10 @@ describe("confirm and cancel", () => {
       at.sandbox.addFault({ kind: "reset-before-commit", times: 1, operation: kind });
       const { http, one } = await at.call("POST", `/gateway/${kind}`, { orderId: "A-1" });
       expect([http, one.status, one.error.code, one.error.charged]).toEqual([
-        ...[504, "Unknown", "GATEWAY_OPERATION_UNKNOWN", "yes"],
+        504,
+        "Unknown",
+        "GATEWAY_OPERATION_UNKNOWN",
+        "yes",
       ]);
       expect((await at.call("GET", "/payment/A-1")).one.status).toBe("Success");
     },

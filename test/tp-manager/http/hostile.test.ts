@@ -56,7 +56,8 @@ async function judge(call: string, samples: readonly string[]): Promise<Judged> 
       method: method as "GET" | "POST",
       url: isQuery ? `${url}${sample}` : url,
       headers: {
-        ...{ host: "localhost:8765", authorization },
+        host: "localhost:8765",
+        authorization,
         ...(isQuery ? {} : { "content-type": "application/json" }),
       },
       ...(isQuery ? {} : { payload: sample }),

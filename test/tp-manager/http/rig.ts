@@ -18,10 +18,18 @@ const supervisorStatus: SupervisorStatus = {
   uptimeMs: 1000,
   outbox: { pending: 2, parked: 0, sent: 5, oldestAgeMs: 61_500, paused: null },
   updates: {
-    ...{ asks: true, channel: "beta", checkedMs: Date.UTC(2026, 0, 15, 2), fault: "too slow" },
-    ...{ freshMs: Date.UTC(2026, 0, 14, 2), expiresMs: null, ready: "0.2.0", heldBy: "anna" },
-    ...{ heldSinceMs: Date.UTC(2026, 0, 14, 8), heldUntilMs: Date.UTC(2026, 0, 19) },
-    ...{ stuck: null, failed: null },
+    asks: true,
+    channel: "beta",
+    checkedMs: Date.UTC(2026, 0, 15, 2),
+    fault: "too slow",
+    freshMs: Date.UTC(2026, 0, 14, 2),
+    expiresMs: null,
+    ready: "0.2.0",
+    heldBy: "anna",
+    heldSinceMs: Date.UTC(2026, 0, 14, 8),
+    heldUntilMs: Date.UTC(2026, 0, 19),
+    stuck: null,
+    failed: null,
   },
 };
 
@@ -31,7 +39,13 @@ export function monitorOf(
 ): Monitor {
   const { hub, desk, journal, handOff, guard, clock } = at;
   const monitor = new Monitor({
-    ...{ hub, desk, journal, handOff, guard, clock, supervisor },
+    hub,
+    desk,
+    journal,
+    handOff,
+    guard,
+    clock,
+    supervisor,
     dataDirectory: tmpdir(),
     choresAt: "03:30",
     log: createLogger({ program: "test", level: "error" }),
@@ -45,7 +59,12 @@ export const authorization = `Basic ${btoa("kiosk:secret")}`;
 export function apiOptions(at: House, change: Partial<ApiOptions> = {}): ApiOptions {
   const { orders, listings, desk, afterSale, settle, refused } = at;
   return {
-    ...{ orders, listings, desk, afterSale, settle, refused },
+    orders,
+    listings,
+    desk,
+    afterSale,
+    settle,
+    refused,
     ...withoutSupervisor(at),
     days: at.journal.days,
     monitor: change.monitor ?? monitorOf(at),

@@ -326,7 +326,9 @@ describe("the limit of connections", () => {
     const paying = api.raw(whole(post(api, body), body));
     // A browser opens one ahead; a client waits with an answered one; and two are in mid-request.
     const idle = [
-      ...[api.raw(), api.raw(whole(get(api))), api.raw("GET /version HTTP/1.1\r\n")],
+      api.raw(),
+      api.raw(whole(get(api))),
+      api.raw("GET /version HTTP/1.1\r\n"),
       api.raw(whole(post(api, body), '{"amount"')),
     ];
     await expect.poll(() => api.app.connections.size).toBe(5);

@@ -17,10 +17,16 @@ describe("GET /health", () => {
       versions: { connector: "0.1.0", supervisor: "0.1.0", node: process.versions.node },
       dailyChoresAt: "03:30",
       updates: {
-        ...{ asked: true, channel: "beta", lastCheckAt: "2026-01-15T02:00:00.000Z" },
-        ...{ lastError: "too slow", metadataAt: "2026-01-14T02:00:00.000Z" },
-        ...{ metadataExpireAt: null, ready: "0.2.0", heldBy: "anna" },
-        ...{ heldSince: "2026-01-14T08:00:00.000Z", heldUntil: "2026-01-19T00:00:00.000Z" },
+        asked: true,
+        channel: "beta",
+        lastCheckAt: "2026-01-15T02:00:00.000Z",
+        lastError: "too slow",
+        metadataAt: "2026-01-14T02:00:00.000Z",
+        metadataExpireAt: null,
+        ready: "0.2.0",
+        heldBy: "anna",
+        heldSince: "2026-01-14T08:00:00.000Z",
+        heldUntil: "2026-01-19T00:00:00.000Z",
       },
     });
     expect(health.disk.freeBytes).toBeGreaterThan(0);

@@ -28,7 +28,8 @@ test("a charge that is found after the answer is told until its order is looked 
   expect(unread(at)).toEqual(["A-1"]);
   const troubles = await monitorOf(at, () => Promise.reject(new Error("down"))).troubles();
   expect(troubles.find(({ name }) => name === "charges-unread")).toMatchObject({
-    ...{ count: 1, says: "1 charge that nobody has read: A-1" },
+    count: 1,
+    says: "1 charge that nobody has read: A-1",
   });
   await get("/payment/A-1", { method: "HEAD" });
   await get("/transactions");
@@ -107,7 +108,9 @@ test("an alarm of before keeps its name, and the kind of before ends it", async 
   const alarms = async (): Promise<string[]> =>
     (await call("GET", "/health")).one.alarms.map(({ alarm }: { alarm: string }) => alarm);
   expect(await alarms()).toEqual([
-    ...["sale-without-order", "sale-without-order-unclear", "unexpected-report"],
+    "sale-without-order",
+    "sale-without-order-unclear",
+    "unexpected-report",
     "unmatched-transaction",
   ]);
   const said = { kind: "stray", items: ["1"], note: "given back" };

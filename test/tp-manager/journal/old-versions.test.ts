@@ -26,14 +26,16 @@ function journalOf(version: number): string {
            receipt_number, trace_number) VALUES (?, ?, 1, 999, 'EUR', 0, ?, ?, ?, ?, ?, ?, ?, ?)`,
       )
       .run(
-        ...[
-          orderId === "charged" ? CHARGED : newId(),
-          orderId,
-          state.phase,
-          JSON.stringify(request(orderId)),
-        ],
-        ...[JSON.stringify(state), JSON.stringify(baseline), atMs, sale ? atMs : null],
-        ...[sale?.receiptNumber ?? null, sale?.traceNumber ?? null],
+        orderId === "charged" ? CHARGED : newId(),
+        orderId,
+        state.phase,
+        JSON.stringify(request(orderId)),
+        JSON.stringify(state),
+        JSON.stringify(baseline),
+        atMs,
+        sale ? atMs : null,
+        sale?.receiptNumber ?? null,
+        sale?.traceNumber ?? null,
       );
   };
   const charged = { phase: "charged", report: sold, by: "payment" };

@@ -22,7 +22,7 @@ test("a listener that writes leaves no attempt that is behind the journal", asyn
   const [first] = attempts.ofOrder("A-1");
   const begin = (transactionId: string) => {
     const asked = first?.request ?? request("A-1");
-    return attempts.begin({ ...{ transactionId, request: asked, startedAtMs: 5 }, baseline });
+    return attempts.begin({ transactionId, request: asked, startedAtMs: 5, baseline });
   };
   events.onEvent = () => {
     events.onEvent = () => {};

@@ -63,10 +63,18 @@ async function goOn({ house, pay }: Release, path: string): Promise<Record<strin
 
 /** Orders of {@link everyPhase}, told after a start that heard nothing of the terminal. */
 const phases = {
-  ...{ sold: "charged", "sold-2": "charged", goods: "charged", "proved-charged": "charged" },
-  ...{ declined: "charged", "settled-charged": "charged", reversed: "reversed" },
-  ...{ cancelled: "not-charged", "settled-not-charged": "not-charged" },
-  ...{ "proved-not-charged": "not-charged", unknown: "in-doubt", running: "in-doubt" },
+  sold: "charged",
+  "sold-2": "charged",
+  goods: "charged",
+  "proved-charged": "charged",
+  declined: "charged",
+  "settled-charged": "charged",
+  reversed: "reversed",
+  cancelled: "not-charged",
+  "settled-not-charged": "not-charged",
+  "proved-not-charged": "not-charged",
+  unknown: "in-doubt",
+  running: "in-doubt",
   last: "reversal-in-doubt",
 };
 

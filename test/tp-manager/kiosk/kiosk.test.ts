@@ -16,7 +16,8 @@ function kiosk() {
   const runDirectory = openRunDirectory(temporaryFolder());
   const app = createKiosk({
     ...apiOptions(house(), { port: 8768 }),
-    ...{ folder, runDirectory },
+    folder,
+    runDirectory,
   });
   onTestFinished(() => app.close());
   const file = async (url: string) => {
@@ -109,23 +110,22 @@ test("plain files of the folder are served to any page, and nothing else is", as
   expect(await file("/sub/?x=1")).toMatchObject({ status: 200, body: "sub/index.html" });
   expect(await file("/a%20b.js")).toMatchObject({ status: 200, body: "a b.js" });
   const refused = [
-    ...[
-      "/.env.txt",
-      "/.git/a.txt",
-      "/x.exe",
-      "/link.txt",
-      "/folder/secret.txt",
-      "/sub",
-      "/none.js",
-    ],
-    ...["/..%2fsecret.txt", "/sub/..%2f..%2fsecret.txt", "/%2e%2e/secret.txt", "/sub//index.html"],
-    ...[
-      "/sub%5cindex.html",
-      "/index.html%00.js",
-      "/index.html::$DATA.js",
-      "/%E0%A4%A",
-      "/api/none",
-    ],
+    "/.env.txt",
+    "/.git/a.txt",
+    "/x.exe",
+    "/link.txt",
+    "/folder/secret.txt",
+    "/sub",
+    "/none.js",
+    "/..%2fsecret.txt",
+    "/sub/..%2f..%2fsecret.txt",
+    "/%2e%2e/secret.txt",
+    "/sub//index.html",
+    "/sub%5cindex.html",
+    "/index.html%00.js",
+    "/index.html::$DATA.js",
+    "/%E0%A4%A",
+    "/api/none",
   ];
   for (const path of refused) {
     const { status, body } = await file(path);

@@ -13,7 +13,9 @@ export const notTold: LastTransaction = { kind: "not-told", why: "it refuses" };
 export const untimed = { localDate: null, localTime: null } as const;
 /** A sale of now that nobody told yet. */
 export const fresh = report({
-  ...{ receiptNumber: "0003", traceNumber: "000013", localTime: "130040" },
+  receiptNumber: "0003",
+  traceNumber: "000013",
+  localTime: "130040",
 });
 
 /** The answer of the matcher in few words. */

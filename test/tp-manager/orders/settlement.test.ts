@@ -169,7 +169,8 @@ test("a second word is about an operator's word, and about the order as it stand
   await again.settle(word("not_charged"));
   await pay(again, request("A-1"));
   await expect(async () => again.settle(word("charged"))).rejects.toMatchObject({
-    ...{ code: "NOTHING_TO_SETTLE", charged: "yes" },
+    code: "NOTHING_TO_SETTLE",
+    charged: "yes",
   });
   const archived = await unknown(true);
   await archived.settle(word("not_charged"));

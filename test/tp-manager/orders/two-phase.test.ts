@@ -149,7 +149,8 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
       const charged = { orderId: "A-1", outcome: "charged", note } as const;
       // The part or the whole: only the operator can say which.
       await expect(async () => at.settle(charged)).rejects.toMatchObject({
-        ...{ code: "REQUEST_INVALID", charged: "unknown" },
+        code: "REQUEST_INVALID",
+        charged: "unknown",
         message: expect.stringContaining("5.00 or 9.99"),
       });
       const { attempt, delivery } = await at.settle({ ...charged, amountMinor });

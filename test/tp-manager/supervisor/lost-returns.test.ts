@@ -50,7 +50,9 @@ async function takenOver({ manager, clock }: Kiosk): Promise<void> {
 
 const ask = ({ manager }: Kiosk, kind: GatewayOperationKind) =>
   manager.gateway.ask(kind, { orderId: "A" }, () => undefined, {
-    ...{ idempotencyKey: undefined, asked: kind, again: false },
+    idempotencyKey: undefined,
+    asked: kind,
+    again: false,
   });
 
 /** What reached the gateway, the order itself aside. */
@@ -133,7 +135,9 @@ test("an order that was taken over is one of before the loss", async () => {
   const { gateway, journal, supervisorIsHeard } = await putBack("journal");
   const refund = () =>
     gateway.ask("refund", target, () => undefined, {
-      ...{ idempotencyKey: undefined, asked: "B", again: false },
+      idempotencyKey: undefined,
+      asked: "B",
+      again: false,
     });
   supervisorIsHeard();
   expect(journal.attempts.latest("B")).toBeUndefined();

@@ -75,20 +75,30 @@ const lineAt = (address: string) =>
 
 function unasked(messages: Messages, dialogue: Dialogue): Terminal {
   return new UnaskedTerminal({
-    ...{ messages, dialogue, clock: steppedClock, log },
-    ...{ waitMs: 1_000, quietMs: 1_050, silenceMs: 50 },
+    messages,
+    dialogue,
+    clock: steppedClock,
+    log,
+    waitMs: 1_000,
+    quietMs: 1_050,
+    silenceMs: 50,
   });
 }
 
 const tagged: CaisseApOptions = {
-  ...{ version: "0300", identifier: "012345678901", register: "01" },
-  ...{ reference: "CF", receipt: true },
+  version: "0300",
+  identifier: "012345678901",
+  register: "01",
+  reference: "CF",
+  receipt: true,
 };
 const times = { answerMs: 300, pauseMs: 30, holdMs: 300, silenceMs: 300, quietMs: 30 };
 
 const sessionsAt = (address: string): Dialogue =>
   new SessionLine({
-    ...{ transport: lineAt(address), clock: steppedClock, times },
+    transport: lineAt(address),
+    clock: steppedClock,
+    times,
     reconnect: { minMs: 20, maxMs: 100 },
   });
 
@@ -123,10 +133,13 @@ const drivers: Readonly<Record<string, () => Promise<Made>>> = {
   zvt: () =>
     simulated(zvtProtocol, (address) =>
       createZvtTerminal({
-        ...{ transport: lineAt(address), clock: steppedClock, log },
+        transport: lineAt(address),
+        clock: steppedClock,
+        log,
         options: {
           timers: { t1Ms: 200, t2Ms: 1_000, t3Ms: 1_000, t4Ms: 1_500 },
-          ...{ silenceMs: 20, reconnect: { minMs: 5, maxMs: 20 } },
+          silenceMs: 20,
+          reconnect: { minMs: 5, maxMs: 20 },
         },
       }),
     ),
@@ -138,7 +151,9 @@ const drivers: Readonly<Record<string, () => Promise<Made>>> = {
       unasked(
         caisseApMessages(tagged),
         new BareLine({
-          ...{ transport: lineAt(address), clock: steppedClock, ending: new Uint8Array(0) },
+          transport: lineAt(address),
+          clock: steppedClock,
+          ending: new Uint8Array(0),
           identification: identification(tagged),
         }),
       ),
@@ -152,7 +167,10 @@ const drivers: Readonly<Record<string, () => Promise<Made>>> = {
 };
 
 const order = (amountMinor: number): PaymentOrder => ({
-  ...{ amountMinor, currencyNumeric: "978", currencyAlpha: "EUR", exponent: 2 },
+  amountMinor,
+  currencyNumeric: "978",
+  currencyAlpha: "EUR",
+  exponent: 2,
   reference: "KTESTTEST7",
 });
 

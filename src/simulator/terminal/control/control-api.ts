@@ -49,7 +49,8 @@ const routes = {
 /** A way into the running simulator for people and test harnesses, on 127.0.0.1 only. */
 export async function startControlApi(port: number, simulator: Controlled): Promise<ControlApi> {
   const server = Fastify({
-    ...{ bodyLimit: BODY_BYTES_MAX, forceCloseConnections: true },
+    bodyLimit: BODY_BYTES_MAX,
+    forceCloseConnections: true,
     http: { maxHeaderSize: PAGE_HEADER_BYTES_MAX },
   });
   guardAnswers(server);
@@ -102,7 +103,10 @@ function readingRoutes(server: FastifyInstance, simulator: Controlled): void {
   }));
   server.get("/cards", () =>
     Object.values(testCards).map(({ name, scheme, technology, holderCheck, maskedDigits }) => ({
-      ...{ name, scheme, technology, holderCheck },
+      name,
+      scheme,
+      technology,
+      holderCheck,
       ending: maskedDigits.slice(-4),
     })),
   );

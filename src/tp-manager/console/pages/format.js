@@ -36,7 +36,9 @@ export function zoneOf(language) {
  */
 export function gigabytes(bytes, language) {
   const form = new Intl.NumberFormat(localeOf(language), {
-    ...{ style: "unit", unit: "gigabyte", maximumFractionDigits: 1 },
+    style: "unit",
+    unit: "gigabyte",
+    maximumFractionDigits: 1,
   });
   return form.format(bytes / 1e9);
 }
@@ -62,8 +64,12 @@ export function terminalTimeOf(date, time, language) {
   const [, hour, minute, second] = /^(\d\d)(\d\d)(\d\d)$/.exec(time ?? "") ?? [];
   if (!day || !second) return [date, time].filter((one) => one).join(" ");
   const form = new Intl.DateTimeFormat(localeOf(language), {
-    ...{ day: "2-digit", month: "2-digit", timeZone: "UTC" },
-    ...{ hour: "2-digit", minute: "2-digit", second: "2-digit" },
+    day: "2-digit",
+    month: "2-digit",
+    timeZone: "UTC",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
   });
   // A leap year, which has every day.
   const at = Date.UTC(2028, Number(month) - 1, Number(day), Number(hour), Number(minute));

@@ -11,9 +11,14 @@ const namesCall = /\b(GET|POST|HEAD) \//;
 
 /** Buttons and views that sentences name. */
 const buttons = {
-  ...{ doubt: "nav.doubt", care: "nav.care" },
-  ...{ check: "care.check", accept: "accept", doctor: "doctor.examine" },
-  ...{ look: "lost.look", update: "care.update", unhold: "updates.unhold" },
+  doubt: "nav.doubt",
+  care: "nav.care",
+  check: "care.check",
+  accept: "accept",
+  doctor: "doctor.examine",
+  look: "lost.look",
+  update: "care.update",
+  unhold: "updates.unhold",
   settings: "settings.title",
 };
 

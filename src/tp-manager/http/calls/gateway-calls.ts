@@ -36,9 +36,16 @@ const either = ["orderId", "transactionPublicId"] as const;
 const gatewayId = { in: "body", name: "transactionPublicId" } as const;
 
 const operating: readonly ErrorCode[] = [
-  ...(["CARD_DATA_REFUSED", "ORDER_NOT_FOUND", "ORDER_NOT_CHARGED", "ORDER_REVERSED"] as const),
-  ...(["PAYMENT_UNKNOWN", "GATEWAY_ID_UNKNOWN", "GATEWAY_OPERATION_OPEN"] as const),
-  ...(["GATEWAY_REFUSED", "GATEWAY_NOT_SENT", "GATEWAY_OPERATION_UNKNOWN"] as const),
+  "CARD_DATA_REFUSED",
+  "ORDER_NOT_FOUND",
+  "ORDER_NOT_CHARGED",
+  "ORDER_REVERSED",
+  "PAYMENT_UNKNOWN",
+  "GATEWAY_ID_UNKNOWN",
+  "GATEWAY_OPERATION_OPEN",
+  "GATEWAY_REFUSED",
+  "GATEWAY_NOT_SENT",
+  "GATEWAY_OPERATION_UNKNOWN",
   "SUPERVISOR_UNAVAILABLE",
 ];
 const keyed = {
@@ -147,8 +154,10 @@ export const gatewayCalls: readonly AnyCall[] = [
     document: ({ gatewayTransaction }) => ({
       answer: gatewayTransaction,
       errors: [
-        ...(["GATEWAY_ID_UNKNOWN", "GATEWAY_TRANSACTION_NOT_FOUND"] as const),
-        ...(["GATEWAY_LOOKUP_FAILED", "SUPERVISOR_UNAVAILABLE"] as const),
+        "GATEWAY_ID_UNKNOWN",
+        "GATEWAY_TRANSACTION_NOT_FOUND",
+        "GATEWAY_LOOKUP_FAILED",
+        "SUPERVISOR_UNAVAILABLE",
       ],
     }),
     async handle({ params, reply }, { gateway, supervisor }) {
@@ -168,10 +177,14 @@ export const gatewayCalls: readonly AnyCall[] = [
 function openView({ operations, copies, more }: OpenAtGateway): object {
   return {
     operations: operations.map(({ askedAtMs, amountMinor, exponent, ...one }) => ({
-      ...{ operationId: one.operationId, kind: one.kind, orderId: one.orderId },
+      operationId: one.operationId,
+      kind: one.kind,
+      orderId: one.orderId,
       transactionPublicId: one.transactionPublicId,
       amount: majorOf(amountMinor, { exponent }),
-      ...{ currency: one.currency, askedAt: isoTime(askedAtMs), description: one.description },
+      currency: one.currency,
+      askedAt: isoTime(askedAtMs),
+      description: one.description,
     })),
     copies: copies.map(({ amountMinor, exponent, ...one }) => ({
       ...one,

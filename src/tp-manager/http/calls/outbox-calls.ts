@@ -23,8 +23,11 @@ const CURSOR_MAX = 1e15;
 const REFUSED = "refused";
 
 const aboutItem: readonly ErrorCode[] = [
-  ...(["OUTBOX_ITEM_NOT_FOUND", "OUTBOX_ITEM_BUSY", "OUTBOX_ITEM_SETTLED"] as const),
-  ...(["SUPERVISOR_UNAVAILABLE", "STORAGE_FAILED"] as const),
+  "OUTBOX_ITEM_NOT_FOUND",
+  "OUTBOX_ITEM_BUSY",
+  "OUTBOX_ITEM_SETTLED",
+  "SUPERVISOR_UNAVAILABLE",
+  "STORAGE_FAILED",
 ];
 
 /** Calls of operators about transactions that wait for the gateway. */
@@ -104,7 +107,8 @@ export const outboxCalls: readonly AnyCall[] = [
         return sendOne(reply, 200, { status: "Success", transactionId: id, message });
       }
       const { outcome } = await supervisor.ask("outbox-drop", {
-        ...{ transactionId: id, note },
+        transactionId: id,
+        note,
         ...(request.person && { by: request.person.by }),
       });
       if (outcome !== "dropped") throw refusal(id, outcome);
@@ -138,11 +142,16 @@ function continueAt(reply: FastifyReply, place: number | undefined): void {
 function refusedEntry({ transaction, why, refusedAtMs }: RefusedHandOff): object {
   const { transactionId, orderId, amountMinor, currency, approvedAtMs } = transaction;
   return {
-    ...{ transactionId, orderId, state: REFUSED },
-    ...{ amount: majorOf(amountMinor, transaction), currency },
+    transactionId,
+    orderId,
+    state: REFUSED,
+    amount: majorOf(amountMinor, transaction),
+    currency,
     queuedAt: isoTime(approvedAtMs),
     nextTryAt: isoTime(refusedAtMs + SET_ASIDE_MS),
-    ...{ settledAt: null, tries: 0, ambiguous: false },
+    settledAt: null,
+    tries: 0,
+    ambiguous: false,
     reason: `the supervisor refuses it: ${why}`,
     lastTry: null,
   };

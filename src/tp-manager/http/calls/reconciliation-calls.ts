@@ -49,8 +49,15 @@ export const reconciliationCalls: readonly AnyCall[] = [
 ];
 
 const nothing = {
-  ...{ currency: null, terminal: null, journal: null, differenceMinor: null },
-  ...{ receiptFrom: null, receiptTo: null, missing: null, gateway: null, cards: null },
+  currency: null,
+  terminal: null,
+  journal: null,
+  differenceMinor: null,
+  receiptFrom: null,
+  receiptTo: null,
+  missing: null,
+  gateway: null,
+  cards: null,
 };
 
 /** One comparison as `GET /reconciliation` and `/tlc` tell it. */

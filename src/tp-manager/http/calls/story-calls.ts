@@ -135,8 +135,16 @@ function shortOf(attempt: Attempt): object {
   const { status, error, amount, chargedAmount, currency, orderId, transactionId, warnings } =
     answerOf(attempt, null).body;
   return {
-    ...{ orderId, transactionId, attempt: attempt.number, status, error: error?.code ?? null },
-    ...{ amount, chargedAmount, currency, card: cardOf(attempt), warnings },
+    orderId,
+    transactionId,
+    attempt: attempt.number,
+    status,
+    error: error?.code ?? null,
+    amount,
+    chargedAmount,
+    currency,
+    card: cardOf(attempt),
+    warnings,
     startedAt: isoTime(attempt.startedAtMs),
     endedAt: isoTime(attempt.endedAtMs),
   };

@@ -73,7 +73,9 @@ export const terminalCalls: readonly AnyCall[] = [
       // A terminal that takes no cards until its end of day is asked for it all the same.
       errors: [
         ...errors.terminal.filter((code) => code !== "TERMINAL_OUT_OF_ORDER"),
-        ...(["TELECOLLECTION_FAILED", "OPEN_PRE_AUTHORISATIONS", "NOT_SUPPORTED"] as const),
+        "TELECOLLECTION_FAILED",
+        "OPEN_PRE_AUTHORISATIONS",
+        "NOT_SUPPORTED",
       ],
     }),
     async handle({ reply }, { desk, listings, seen, defaultCurrency }) {
@@ -135,7 +137,11 @@ export const terminalCalls: readonly AnyCall[] = [
           asOf: z.string().describe("When the terminal told this, or this was known without it."),
         }),
         example: {
-          ...{ cr: "0", card: "0", call: "0", periph: "0", detail: "ready" },
+          cr: "0",
+          card: "0",
+          call: "0",
+          periph: "0",
+          detail: "ready",
           asOf: "2026-01-15T11:59:58.321Z",
         },
       },

@@ -58,35 +58,43 @@ export const consoleAnswers = {
   setting: {
     schema: setting,
     example: {
-      ...{ name: "LOG_LEVEL", value: null, state: "default", default: "info" },
+      name: "LOG_LEVEL",
+      value: null,
+      state: "default",
+      default: "info",
       help: "How much is logged: debug adds every frame, card data removed.",
     },
   },
   logLine: {
     schema: logLine,
     example: {
-      ...{ at: "2026-01-15T12:00:00.000Z", level: "info", area: "terminal" },
-      ...{ message: "the terminal is registered", more: "" },
+      at: "2026-01-15T12:00:00.000Z",
+      level: "info",
+      area: "terminal",
+      message: "the terminal is registered",
+      more: "",
     },
   },
   doctor: {
     schema: doctor,
     example: {
-      ...{ version: "0.1.0", well: true },
+      version: "0.1.0",
+      well: true,
       findings: [finding("disk-low", { free: 480 })],
     },
   },
   act: {
     schema: act,
     example: {
-      ...{ id: 7, at: "2026-01-15T12:00:00.000Z", login: "operator", name: "Anna" },
-      ...{
-        reason: "hangs at the card reader",
-        call: "POST /reset",
-        body: null,
-        http: 200,
-        code: null,
-      },
+      id: 7,
+      at: "2026-01-15T12:00:00.000Z",
+      login: "operator",
+      name: "Anna",
+      reason: "hangs at the card reader",
+      call: "POST /reset",
+      body: null,
+      http: 200,
+      code: null,
     },
   },
 };

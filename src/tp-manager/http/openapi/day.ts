@@ -59,8 +59,11 @@ export const day = z.object({
 
 const noCounts = Object.fromEntries(paymentStatuses.map((status) => [status, 0]));
 export const dayExample = {
-  ...{ date: "2026-01-15", timeZone: "Europe/Paris" },
-  ...{ from: "2026-01-14T23:00:00.000Z", until: "2026-01-15T23:00:00.000Z", complete: true },
+  date: "2026-01-15",
+  timeZone: "Europe/Paris",
+  from: "2026-01-14T23:00:00.000Z",
+  until: "2026-01-15T23:00:00.000Z",
+  complete: true,
   counts: { ...noCounts, Success: 1 },
   successShare: 1,
   sums: [{ currency: "EUR", sales: 1, charged: 12.0, returned: 0 }],
@@ -68,14 +71,22 @@ export const dayExample = {
     {
       from: "2026-01-15T12:00:00.000Z",
       counts: { ...noCounts, Success: 1 },
-      ...{ medianSeconds: 4, longestSeconds: 4 },
-      ...{ readySeconds: 3_540, refusingSeconds: 0, noLinkSeconds: 60, waitingMax: 2 },
+      medianSeconds: 4,
+      longestSeconds: 4,
+      readySeconds: 3_540,
+      refusingSeconds: 0,
+      noLinkSeconds: 60,
+      waitingMax: 2,
     },
   ],
   endsOfDay: [
     {
-      ...{ startedAt: "2026-01-15T21:00:00.000Z", endedAt: "2026-01-15T21:00:09.000Z" },
-      ...{ askedBy: "operator", end: "completed", text: "", ticket: "" },
+      startedAt: "2026-01-15T21:00:00.000Z",
+      endedAt: "2026-01-15T21:00:09.000Z",
+      askedBy: "operator",
+      end: "completed",
+      text: "",
+      ticket: "",
       applications: [{ name: "Mastercard", status: "0", count: 2, sumMinor: 1998 }],
       reconciliation: reconciliationExample,
     },

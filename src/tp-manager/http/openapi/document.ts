@@ -26,9 +26,16 @@ const PORT_DEFAULT = "8765";
 
 /** Faults that any call may answer, before it is known who asks for what. */
 const always: readonly ErrorCode[] = [
-  ...(["REQUEST_INVALID", "UNAUTHORIZED", "HOST_REFUSED", "ORIGIN_REFUSED", "NOT_FOUND"] as const),
-  ...(["METHOD_NOT_ALLOWED", "REQUEST_TOO_SLOW", "TOO_MANY_FAILURES"] as const),
-  ...(["HEADERS_TOO_LARGE", "INTERNAL"] as const),
+  "REQUEST_INVALID",
+  "UNAUTHORIZED",
+  "HOST_REFUSED",
+  "ORIGIN_REFUSED",
+  "NOT_FOUND",
+  "METHOD_NOT_ALLOWED",
+  "REQUEST_TOO_SLOW",
+  "TOO_MANY_FAILURES",
+  "HEADERS_TOO_LARGE",
+  "INTERNAL",
 ];
 /** A body is refused before the call is looked at. */
 const withBody: readonly ErrorCode[] = ["BODY_NOT_JSON", "BODY_TOO_LARGE", "CONTENT_TYPE_REFUSED"];

@@ -53,7 +53,8 @@ export const health = z.object({
   troubles: z
     .array(
       trouble.extend({
-        ...{ says: z.string(), todo: z.string() },
+        says: z.string(),
+        todo: z.string(),
         orderIds: z.array(z.string()).describe("At most 5 of the orders that it is about."),
       }),
     )
@@ -61,7 +62,9 @@ export const health = z.object({
   alarms: z
     .array(
       eventTable.alarm.data.extend({
-        ...{ id: z.int(), at: time, trouble: trouble.nullable() },
+        id: z.int(),
+        at: time,
+        trouble: trouble.nullable(),
         endsWhenSeen: z.boolean().describe("POST /seen ends it; else it lasts with its cause."),
       }),
     )

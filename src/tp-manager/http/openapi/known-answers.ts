@@ -49,14 +49,24 @@ import { jsonValue, oneOfErrors, receipt, seenAt, success, time } from "./schema
  */
 
 const terminal: readonly ErrorCode[] = [
-  ...(["TERMINAL_BUSY", "TERMINAL_DISCONNECTED", "TERMINAL_NO_ANSWER"] as const),
-  ...(["TERMINAL_OUT_OF_ORDER", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOPPING"] as const),
+  "TERMINAL_BUSY",
+  "TERMINAL_DISCONNECTED",
+  "TERMINAL_NO_ANSWER",
+  "TERMINAL_OUT_OF_ORDER",
+  "TERMINAL_IN_DOUBT",
+  "TERMINAL_CHANGED",
+  "STOPPING",
 ];
 /** Codes that a payment can have ended with when it was not charged. */
 const notCharged: readonly ErrorCode[] = [
   ...terminal.filter((code) => code !== "TERMINAL_IN_DOUBT"),
-  ...(["TERMINAL_REFUSED", "TERMINAL_FAULT", "PAYMENT_DECLINED", "PAYMENT_CANCELLED"] as const),
-  ...(["CUSTOMER_TIMEOUT", "SETTLED_NOT_CHARGED", "CURRENCY_REFUSED"] as const),
+  "TERMINAL_REFUSED",
+  "TERMINAL_FAULT",
+  "PAYMENT_DECLINED",
+  "PAYMENT_CANCELLED",
+  "CUSTOMER_TIMEOUT",
+  "SETTLED_NOT_CHARGED",
+  "CURRENCY_REFUSED",
 ];
 const money: readonly ErrorCode[] = [...terminal, "PAYMENT_UNKNOWN", "PAYMENT_RUNNING"];
 
@@ -175,13 +185,34 @@ const outboxDone = z.object({ status: success, transactionId: z.string(), messag
 
 /** Those that have a name in the document. */
 export const namedSchemas = {
-  ...{ paymentAnswer, listedPayment, lookup, receipt, attempt, unmatchedTransaction, health },
-  ...{ reconciliation, foundPayment, ...consoleSchemas },
-  ...{ operationDone, gatewayStanding, gatewayTransaction, openAtGateway, outboxItem },
-  ...{ outboxDone, message },
-  ...{ attemptEvent: evidence.attemptEvent, baseline: evidence.baseline, jsonValue },
-  ...{ transactionReport: evidence.transactionReport, observation: evidence.observation },
-  ...{ paymentRequest, basket, cartObject, customer, customData, outcomeError },
+  paymentAnswer,
+  listedPayment,
+  lookup,
+  receipt,
+  attempt,
+  unmatchedTransaction,
+  health,
+  reconciliation,
+  foundPayment,
+  ...consoleSchemas,
+  operationDone,
+  gatewayStanding,
+  gatewayTransaction,
+  openAtGateway,
+  outboxItem,
+  outboxDone,
+  message,
+  attemptEvent: evidence.attemptEvent,
+  baseline: evidence.baseline,
+  jsonValue,
+  transactionReport: evidence.transactionReport,
+  observation: evidence.observation,
+  paymentRequest,
+  basket,
+  cartObject,
+  customer,
+  customData,
+  outcomeError,
 };
 
 /** Codes, schemas and examples that `document` of a call record gets. */
@@ -189,7 +220,10 @@ export const known = {
   errors: { terminal, notCharged, money },
   done,
   message: (text: string) => ({ schema: message, example: { status: "Success", message: text } }),
-  ...{ orderExample, operationExample, paymentRequestExample, openApi },
+  orderExample,
+  operationExample,
+  paymentRequestExample,
+  openApi,
   payment: { schema: paymentAnswer, example: paymentExample },
   lookup: { schema: lookup, example: lookupExample },
   story: {

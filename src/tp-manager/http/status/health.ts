@@ -218,8 +218,10 @@ function runningOf(
 ): Running {
   const prompt = orderId === undefined ? null : promptOf(orderId);
   return {
-    ...{ what, orderId: orderId ?? null },
-    ...{ prompt: prompt?.text ?? null, promptTexts: prompt?.texts ?? null },
+    what,
+    orderId: orderId ?? null,
+    prompt: prompt?.text ?? null,
+    promptTexts: prompt?.texts ?? null,
     goodsBy: isoTime(goodsUntilMs ?? null),
   };
 }
@@ -315,9 +317,12 @@ function alarmsOf(
 const seenWith: Readonly<Record<string, "unmatched" | "difference">> = {
   "unmatched-transaction": "unmatched",
   // Alarms of before, which the journal may have.
-  ...{ "unexpected-report": "unmatched", "sale-without-order": "unmatched" },
-  ...{ "sale-without-order-unclear": "unmatched", "receipt-number-missing": "difference" },
-  ...{ "terminal-difference": "difference", "gateway-difference": "difference" },
+  "unexpected-report": "unmatched",
+  "sale-without-order": "unmatched",
+  "sale-without-order-unclear": "unmatched",
+  "receipt-number-missing": "difference",
+  "terminal-difference": "difference",
+  "gateway-difference": "difference",
 };
 
 function isSeen(

@@ -37,10 +37,12 @@ export function ownTroubles(parts: OwnTroubleParts): TpManagerTroubles {
       orderId: request.orderId,
       amount: amountOf(request),
     })),
-    ...{ unmatched: seen.waiting("unmatched"), differences: seen.waiting("difference") },
+    unmatched: seen.waiting("unmatched"),
+    differences: seen.waiting("difference"),
     unreadCharges: answers.unreadCharges(),
     obstacles: desk.obstacles.map(({ code, says }) => ({
-      ...{ code, says },
+      code,
+      says,
       todo: errorTable[code].action,
     })),
   };

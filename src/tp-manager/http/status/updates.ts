@@ -25,8 +25,15 @@ export function updatesOf(
   const { asks, channel, checkedMs, fault, freshMs, expiresMs, ...others } = supervisor.updates;
   const { ready, heldBy, heldSinceMs = null, heldUntilMs = null } = others;
   return {
-    ...{ asked: asks, channel, lastCheckAt: isoTime(checkedMs), lastError: fault },
-    ...{ metadataAt: isoTime(freshMs), metadataExpireAt: isoTime(expiresMs), ready, heldBy },
-    ...{ heldSince: isoTime(heldSinceMs), heldUntil: isoTime(heldUntilMs) },
+    asked: asks,
+    channel,
+    lastCheckAt: isoTime(checkedMs),
+    lastError: fault,
+    metadataAt: isoTime(freshMs),
+    metadataExpireAt: isoTime(expiresMs),
+    ready,
+    heldBy,
+    heldSince: isoTime(heldSinceMs),
+    heldUntil: isoTime(heldUntilMs),
   };
 }

@@ -82,7 +82,10 @@ async function dialogueOf(
   if (CAISSE_AP_LINK === "session") {
     const { SessionLine } = await import("../../../concert/link/session-line.ts");
     return new SessionLine({
-      ...{ transport, clock, times: sessionTimes, reconnect: lineReconnect },
+      transport,
+      clock,
+      times: sessionTimes,
+      reconnect: lineReconnect,
     });
   }
   const { BareLine } = await import("./bare-line.ts");

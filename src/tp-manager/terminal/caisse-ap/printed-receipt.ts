@@ -21,8 +21,18 @@ export function printedReceipt(tags: readonly Tagged[]): string {
 
 const entities: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " ", euro: "EUR" },
-    ...{ eacute: "é", egrave: "è", agrave: "à", ccedil: "ç", ecirc: "ê" },
+    amp: "&",
+    lt: "<",
+    gt: ">",
+    quot: '"',
+    apos: "'",
+    nbsp: " ",
+    euro: "EUR",
+    eacute: "é",
+    egrave: "è",
+    agrave: "à",
+    ccedil: "ç",
+    ecirc: "ê",
   }),
 );
 

@@ -48,7 +48,10 @@ export const concertDriver: Driver = {
     });
     const transport = createTransport(config.SERIAL_PORT, serialLine(config), clock);
     const dialogue = new SessionLine({
-      ...{ transport, clock, times: sessionTimes, reconnect: lineReconnect },
+      transport,
+      clock,
+      times: sessionTimes,
+      reconnect: lineReconnect,
     });
     const silenceMs = own.RECOVERY_SILENCE_MS;
     return new UnaskedTerminal({ messages, dialogue, clock, log, ...limitsOf(config, silenceMs) });

@@ -219,8 +219,13 @@ export class UnaskedTerminal implements Terminal {
     }
     const ended = Promise.withResolvers<PaymentEnd>();
     const paying: Paying = {
-      ...{ order, observer, ended, fault: "" },
-      ...{ isSent: false, reopening: undefined, isOvertaken: false },
+      order,
+      observer,
+      ended,
+      fault: "",
+      isSent: false,
+      reopening: undefined,
+      isOvertaken: false,
     };
     this.#paying = paying;
     this.#openedAtMs = -OPENED_MS;

@@ -148,7 +148,10 @@ test("several receivers are read; what a header cannot carry is left out", () =>
 test("a mail has plain bytes and short lines, and values keep inside their line", () => {
   const value = `é=${"long ".repeat(60)} \r\nBcc: all@x.test`;
   const text = mailText({
-    ...{ to: ["a@x.test"], subject: "capture ok: 1", messageId: "1", nowMs: 0 },
+    to: ["a@x.test"],
+    subject: "capture ok: 1",
+    messageId: "1",
+    nowMs: 0,
     fields: [
       ["idForMerchant", value],
       ["merchantDatas", [{ key: "k", value: "v " }]],
@@ -173,7 +176,9 @@ test("operations are mailed to a file beside the database, and posted as before"
   const emailCallback = "one@shop.test;two@shop.test";
   const idForMerchant = "From the shop";
   await generate(sandbox, {
-    ...{ urlCallback: merchant.url, emailCallback, merchantReference: idForMerchant },
+    urlCallback: merchant.url,
+    emailCallback,
+    merchantReference: idForMerchant,
   });
   const box = () => readFileSync(`${database}.mbox`, "utf8").split(/^From gateway-sandbox /m);
   await eventually(() => merchant.received.length).toBe(2);

@@ -53,7 +53,9 @@ const operate = (
   more: Readonly<Record<string, string>> = {},
 ) =>
   call(sandbox, service, operation, {
-    ...{ wsLogin: LOGIN, wsPassword: PASSWORD, transactionPublicId },
+    wsLogin: LOGIN,
+    wsPassword: PASSWORD,
+    transactionPublicId,
     ...more,
   });
 
@@ -122,7 +124,10 @@ test("notification-waiting tells every operation as waiting first, and none twic
   await act(rig, "pay");
   await eventually(() => told(rig.merchant)).toEqual([
     "authorization waiting",
-    ...["authorization waiting", "authorization ok", "capture waiting", "capture ok"],
+    "authorization waiting",
+    "authorization ok",
+    "capture waiting",
+    "capture ok",
   ]);
 });
 

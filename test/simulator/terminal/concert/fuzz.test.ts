@@ -35,9 +35,15 @@ const settings: readonly Setting[] = [
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "latin1"));
 const ping = "CZ0040300CJ012012345678901CA00201CD001I";
 const bodies = [
-  ...[fixedRequest(1200), fixedRequest(1205), fixedRequest(1268), fixedRequest(0)],
-  ...[fixedRequest(900, { options: "" }), fixedRequest(900, { options: "A011B010" })],
-  ...[taggedRequest(1200), taggedRequest(1205, { CK: "100" }), taggedRequest(700, { BA: "1" })],
+  fixedRequest(1200),
+  fixedRequest(1205),
+  fixedRequest(1268),
+  fixedRequest(0),
+  fixedRequest(900, { options: "" }),
+  fixedRequest(900, { options: "A011B010" }),
+  taggedRequest(1200),
+  taggedRequest(1205, { CK: "100" }),
+  taggedRequest(700, { BA: "1" }),
   ping,
 ];
 const good = {

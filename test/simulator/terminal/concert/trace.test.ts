@@ -120,7 +120,13 @@ describe("messages of tags on the page", () => {
   test("an answer says what was done and why not, and opens the receipt", () => {
     const receipt = Buffer.from(`CB\n${CARD}\n`).toString("base64");
     const body = tags({
-      ...{ CZ: "0301", CB: "000000001250", CE: "978", AE: "10", CC: "00B", CI: "2", AA: CARD },
+      CZ: "0301",
+      CB: "000000001250",
+      CE: "978",
+      AE: "10",
+      CC: "00B",
+      CI: "2",
+      AA: CARD,
       ZT: tags({ CK: "100", AK: `${receipt}\n` }),
     });
     const told = new TaggedReading().read(bytes(body), "out");
@@ -182,8 +188,16 @@ test("the trace of a whole payment reads as the conversation went", async () => 
       .map(({ direction, message }) => `${direction} ${message}`);
   };
   const inSession = (request: string, reply: string) => [
-    ...["in ENQ", "out ACK", `in ${request}`, "out ACK", "in EOT"],
-    ...["out ENQ", "in ACK", `out ${reply}`, "in ACK", "out EOT"],
+    "in ENQ",
+    "out ACK",
+    `in ${request}`,
+    "out ACK",
+    "in EOT",
+    "out ENQ",
+    "in ACK",
+    `out ${reply}`,
+    "in ACK",
+    "out EOT",
   ];
   expect(
     await told({ transport: "tcp", family: "concert", sessions: true }, fixedRequest(1200)),

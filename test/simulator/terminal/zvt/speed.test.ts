@@ -47,7 +47,8 @@ describe.each(transports)("over %s", (transport) => {
 test("the answer leaves at the old speed, the new one holds two seconds later", async () => {
   const { clock, lineMs } = lineClock();
   const { register, simulator } = await started("pty", {
-    ...{ clock, lineSpeed: 9_600 },
+    clock,
+    lineSpeed: 9_600,
     pace: { speedChangeMs: 100 },
   });
   expect(await timed(() => register.run(REGISTRATION))).toBeGreaterThan(REGISTRATION_MS);
@@ -63,7 +64,8 @@ test("the answer leaves at the old speed, the new one holds two seconds later", 
 test("a payment with a fault is slower at 9600 than at 115200", async () => {
   const { clock, lineMs } = lineClock();
   const { register, simulator } = await started("pty", {
-    ...{ clock, lineSpeed: 115_200 },
+    clock,
+    lineSpeed: 115_200,
     pace: { speedChangeMs: 20 },
   });
   const pay = () => {

@@ -69,8 +69,11 @@ describe("a bare result behind the 504 (docs/concert.md 4.9)", () => {
     const driver = new UnaskedTerminal({
       messages: bareMessages,
       dialogue: bareLineOn(transport, clock),
-      ...{ clock, log: { info: () => {}, warn: () => {}, error: () => {} } },
-      ...{ waitMs: 100, quietMs: 50, silenceMs: 60_000 },
+      clock,
+      log: { info: () => {}, warn: () => {}, error: () => {} },
+      waitMs: 100,
+      quietMs: 50,
+      silenceMs: 60_000,
     });
     try {
       // The house calls its terminal by the driver's interface alone.

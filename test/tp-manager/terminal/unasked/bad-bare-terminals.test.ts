@@ -28,21 +28,23 @@ const replies = (change: Tags) => (peer: BarePeer) => {
 const refuses = (af: string | undefined, more: Tags = {}) =>
   replies({ AE: "01", AF: af, CB: undefined, AA: undefined, ...more });
 
+const endings = [
+  { does: "abandons", codes: ["06", "08", "11"], told: "Cancelled", charged: false },
+  { does: "refuses", codes: ["02", "03", "04", "05", undefined], told: "Declined", charged: false },
+  { does: "fails", codes: ["09", "10", "12", "13"], told: "Failed", charged: false },
+  {
+    does: "does not say how it ended",
+    codes: ["00", "07", "01", "99", "4"],
+    told: "Unknown",
+    charged: true,
+  },
+];
+
 const terminals: readonly BadTerminal[] = [
   { does: "approves", with: () => {}, told: "Success", charged: true },
-  ...["06", "08", "11"].map((af) => ({
-    ...{ does: `abandons with ${af}`, with: refuses(af), told: "Cancelled", charged: false },
-  })),
-  ...["02", "03", "04", "05", undefined].map((af) => ({
-    ...{ does: `refuses with ${af}`, with: refuses(af), told: "Declined", charged: false },
-  })),
-  ...["09", "10", "12", "13"].map((af) => ({
-    ...{ does: `fails with ${af}`, with: refuses(af), told: "Failed", charged: false },
-  })),
-  ...["00", "07", "01", "99", "4"].map((af) => ({
-    ...{ does: `does not say how it ended with ${af}`, with: refuses(af) },
-    ...{ told: "Unknown", charged: true },
-  })),
+  ...endings.flatMap(({ does, codes, told, charged }) =>
+    codes.map((af) => ({ does: `${does} with ${af}`, with: refuses(af), told, charged })),
+  ),
   {
     does: "refuses with the bank's own words",
     with: refuses("04148HOLDER INVALID          "),
@@ -181,7 +183,8 @@ const terminals: readonly BadTerminal[] = [
         peer.drop(1_100, cause);
       };
     },
-    ...{ told, charged },
+    told,
+    charged,
   })),
   {
     does: "closes at once behind the reply",
@@ -356,7 +359,8 @@ describe("a request", () => {
 
   test("of less than ten cents has two digits", () => {
     const order = {
-      ...{ amountMinor: 5, exponent: 2 },
+      amountMinor: 5,
+      exponent: 2,
       currencyNumeric: "978",
       currencyAlpha: "EUR",
     };

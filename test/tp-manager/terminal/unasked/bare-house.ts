@@ -10,8 +10,11 @@ import type { LinePeer } from "./line-peer.ts";
 import { type UnaskedHouse, unaskedHouse } from "./unasked-house.ts";
 
 export const bareOptions: CaisseApOptions = {
-  ...{ version: "0300", identifier: "012345678901", register: "01" },
-  ...{ reference: "CF", receipt: true },
+  version: "0300",
+  identifier: "012345678901",
+  register: "01",
+  reference: "CF",
+  receipt: true,
 };
 
 export const bareMessages = caisseApMessages(bareOptions);
@@ -23,7 +26,9 @@ export const bareLineOn = (
   end = "",
 ): BareLine =>
   new BareLine({
-    ...{ transport, clock, ending: Buffer.from(end) },
+    transport,
+    clock,
+    ending: Buffer.from(end),
     identification: identification(given),
   });
 

@@ -19,7 +19,9 @@ async function asked() {
       told.push(bytesHex(bytes));
       return true;
     },
-    ...{ spoilt: () => {}, link: () => {}, gone: () => told.push("gone") },
+    spoilt: () => {},
+    link: () => {},
+    gone: () => told.push("gone"),
   });
   await line.open(new AbortController().signal);
   const sent = line.send(hexBytes("00"));
@@ -81,13 +83,17 @@ describe("a message that comes before the request was written", () => {
     const clock = new TestClock();
     const peer = new LinePeer(clock);
     const line = new BareLine({
-      ...{ transport: peer.transport, clock },
-      ...{ identification: new Uint8Array(0), ending: new Uint8Array(0) },
+      transport: peer.transport,
+      clock,
+      identification: new Uint8Array(0),
+      ending: new Uint8Array(0),
     });
     const told: [string, boolean][] = [];
     line.start({
       reply: (bytes, unasked) => told.push([bytesHex(bytes), unasked]) > 0,
-      ...{ spoilt: () => {}, link: () => {}, gone: () => {} },
+      spoilt: () => {},
+      link: () => {},
+      gone: () => {},
     });
     await line.open(new AbortController().signal);
     return { clock, peer, line, told };
@@ -160,13 +166,17 @@ describe("a reply that is cut by the end of its connection", () => {
     const clock = new TestClock();
     const peer = new LinePeer(clock);
     const line = new BareLine({
-      ...{ transport: peer.transport, clock },
-      ...{ identification: new Uint8Array(1), ending: new Uint8Array(0) },
+      transport: peer.transport,
+      clock,
+      identification: new Uint8Array(1),
+      ending: new Uint8Array(0),
     });
     const told: string[] = [];
     line.start({
       reply: (bytes) => told.push(bytesHex(bytes)) > 0,
-      ...{ spoilt: () => told.push("spoilt"), link: () => {}, gone: () => told.push("gone") },
+      spoilt: () => told.push("spoilt"),
+      link: () => {},
+      gone: () => told.push("gone"),
     });
     return { clock, peer, line, told, signal: new AbortController().signal };
   };

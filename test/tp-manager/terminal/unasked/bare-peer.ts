@@ -40,8 +40,17 @@ export class BarePeer extends LinePeer {
 
   answer(change: Tags = {}): string {
     return tagged({
-      ...{ CZ: "0300", CJ: "012330538600", CA: "01", CB: "999", CD: "0", CE: "978" },
-      ...{ AE: "10", AA: "497010######1234", AC: "441586", CC: "001", CI: "1" },
+      CZ: "0300",
+      CJ: "012330538600",
+      CA: "01",
+      CB: "999",
+      CD: "0",
+      CE: "978",
+      AE: "10",
+      AA: "497010######1234",
+      AC: "441586",
+      CC: "001",
+      CI: "1",
       CF: this.reference,
       ...change,
     });

@@ -118,7 +118,9 @@ describe("a result that was kept back of an order that a person has settled sinc
     [
       "its refusal, and then the other's approval",
       "not_charged",
-      ...([500, [{ ...no, amountMinor: 0 }, yes], "Success"] as const),
+      500,
+      [{ ...no, amountMinor: 0 }, yes],
+      "Success",
     ],
     ["a refusal is not that of one that was charged", "charged", 999, [no], "Declined"],
     ["an approval is not that of one that was not", "not_charged", 999, [yes], "Success"],

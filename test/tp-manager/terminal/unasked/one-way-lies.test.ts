@@ -15,7 +15,8 @@ type Reply = Parameters<typeof replyHex>[0];
 async function honestBefore(path?: string) {
   const peerOf = (clock: TestClock) => new SessionPeer(clock);
   const made = await unaskedHouse({
-    ...{ peer: peerOf, messages },
+    peer: peerOf,
+    messages,
     ...(path === undefined ? {} : { path }),
   });
   const { peer, paid } = made;
@@ -184,7 +185,9 @@ describe("a Caisse-AP terminal that gives CF back, and then", () => {
     };
     for (const [at, kind] of [{}, cancelled, declined].entries()) await sells(`Z-${at}`, kind);
     expect(["Z-0", "Z-1", "Z-2"].map((id) => made.phase(id))).toEqual([
-      ...["charged", "not-charged", "not-charged"],
+      "charged",
+      "not-charged",
+      "not-charged",
     ]);
     return { ...made, sells };
   }

@@ -74,13 +74,13 @@ function started(vector: Vector) {
     ? new SessionLine({ transport, clock, times: sessionTimes, reconnect: lineReconnect })
     : new BareLine({ transport, clock, identification, ending: none });
   const driver = new UnaskedTerminal({
-    ...{
-      messages: messagesOf(vector),
-      dialogue,
-      clock,
-      log: { info: () => {}, warn: () => {}, error: () => {} },
-    },
-    ...{ waitMs: WAIT_MS, quietMs: WAIT_MS, silenceMs: 0 },
+    messages: messagesOf(vector),
+    dialogue,
+    clock,
+    log: { info: () => {}, warn: () => {}, error: () => {} },
+    waitMs: WAIT_MS,
+    quietMs: WAIT_MS,
+    silenceMs: 0,
   });
   const reports: TransactionReport[] = [];
   driver.start();
@@ -103,7 +103,8 @@ async function asked({ driver, reports }: Playing, isProbe: boolean): Promise<st
       reports.push(report);
       return "accept";
     },
-    ...{ acknowledged: () => {}, prompt: () => {} },
+    acknowledged: () => {},
+    prompt: () => {},
   });
   return end;
 }

@@ -49,8 +49,11 @@ const titled = settings.map((setting) => {
 
 const times = { answerMs: 150, pauseMs: 30, holdMs: 150, silenceMs: 150, quietMs: 30 };
 const options: CaisseApOptions = {
-  ...{ version: "0300", identifier: "012345678901", register: "01" },
-  ...{ reference: "CF", receipt: true },
+  version: "0300",
+  identifier: "012345678901",
+  register: "01",
+  reference: "CF",
+  receipt: true,
 };
 const PAYMENTS = 20;
 const open: { close(): Promise<void> }[] = [];
@@ -83,11 +86,15 @@ async function kiosk({ transport, family, sessions }: Setting, faults: readonly 
   const line = createTransport(address, { baudRate: 9_600, stopBits: 1 }, steppedClock);
   const dialogue: Dialogue = sessions
     ? new SessionLine({
-        ...{ transport: line, clock: steppedClock, times },
+        transport: line,
+        clock: steppedClock,
+        times,
         reconnect: { minMs: 20, maxMs: 100 },
       })
     : new BareLine({
-        ...{ transport: line, clock: steppedClock, ending: new Uint8Array(0) },
+        transport: line,
+        clock: steppedClock,
+        ending: new Uint8Array(0),
         identification: identification(options),
       });
   const driver = new UnaskedTerminal({
@@ -95,8 +102,12 @@ async function kiosk({ transport, family, sessions }: Setting, faults: readonly 
       family === "concert"
         ? concertMessages({ variant: "e-plus", register: "01", report: true })
         : caisseApMessages(options),
-    ...{ dialogue, clock: steppedClock, log: { info: () => {}, warn: () => {}, error: () => {} } },
-    ...{ waitMs: 400, quietMs: 420, silenceMs: 20 },
+    dialogue,
+    clock: steppedClock,
+    log: { info: () => {}, warn: () => {}, error: () => {} },
+    waitMs: 400,
+    quietMs: 420,
+    silenceMs: 20,
   });
   open.push(driver);
   // The house calls its terminal by the driver's interface alone.

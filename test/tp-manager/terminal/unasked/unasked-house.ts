@@ -39,7 +39,10 @@ export async function unaskedHouse<Peer extends LinePeer>(
   const dialogue =
     made.dialogue?.(peer, clock) ??
     new SessionLine({
-      ...{ transport: peer.transport, clock, times: sessionTimes, reconnect: lineReconnect },
+      transport: peer.transport,
+      clock,
+      times: sessionTimes,
+      reconnect: lineReconnect,
     });
   const driver = new UnaskedTerminal({
     messages: made.messages,

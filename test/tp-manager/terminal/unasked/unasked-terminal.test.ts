@@ -13,7 +13,10 @@ import { TestClock } from "../../../support/test-clock.ts";
 import { replyHex } from "./session-peer.ts";
 
 const order: PaymentOrder = {
-  ...{ amountMinor: 999, exponent: 2, currencyNumeric: "978", currencyAlpha: "EUR" },
+  amountMinor: 999,
+  exponent: 2,
+  currencyNumeric: "978",
+  currencyAlpha: "EUR",
   reference: "K000000000",
 };
 
@@ -39,16 +42,14 @@ function started(line: Partial<Dialogue>, limits: { readonly quietMs?: number } 
   };
   const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
   const driver = new UnaskedTerminal({
-    ...{
-      messages,
-      dialogue,
-      clock,
-      log,
-      waitMs: 210_000,
-      quietMs: 190_000,
-      silenceMs: 10_000,
-      ...limits,
-    },
+    messages,
+    dialogue,
+    clock,
+    log,
+    waitMs: 210_000,
+    quietMs: 190_000,
+    silenceMs: 10_000,
+    ...limits,
   });
   driver.start();
   const told = (change: Partial<FixedReply>) =>

@@ -30,7 +30,9 @@ async function connected(firstStatus = "00") {
     return sent.map((apdu) => apdu.slice(0, 4));
   };
   return {
-    ...{ at, clock, driver },
+    at,
+    clock,
+    driver,
     check: () => wire(() => terminal.check(never)),
     look: () => wire(() => terminal.lastTransaction(never)),
     prepare: () => wire(() => terminal.prepare(never)),

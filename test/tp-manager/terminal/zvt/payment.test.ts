@@ -77,7 +77,9 @@ describe.each([
     expect(await paying).toEqual({ end: "completed", ticket: "Beleg 0042" });
     expect(observer.happened).toEqual(["prompt 0A", "prompt 0E", "report 00", "acknowledged"]);
     expect(observer.prompts[0]).toEqual({
-      ...{ code: "0A", text: "Insert your card", language: "en" },
+      code: "0A",
+      text: "Insert your card",
+      language: "en",
       texts: { en: "Insert your card", fr: "Insérez votre carte", de: "Karte einstecken" },
     });
     expect(observer.reports[0]).toMatchObject({

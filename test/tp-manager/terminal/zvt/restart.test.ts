@@ -140,7 +140,10 @@ test("a terminal that answers slowly is not taken for one that is back", async (
     return isHeard ? "idle" : "none";
   };
   const end = await watchRestart({
-    ...{ clock, ask, goesDownWithinMs: 5_000, giveUpMs: 180_000 },
+    clock,
+    ask,
+    goesDownWithinMs: 5_000,
+    giveUpMs: 180_000,
     pause: (ms) => clock.advance(ms),
     closing: never,
   });

@@ -141,14 +141,29 @@ export class Payment {
       const authorisation = authorisationNumber(trace);
       // Final at once: the register's acknowledgement decides nothing (docs/concert.md 2.4).
       const { id } = ledger.enter({
-        ...{ kind, amountMinor, currency, receiptNumber, trace },
-        ...{ maskedPan: maskedPan(card), authorisationNumber: authorisation },
-        ...{ responseCode: "00", final: true },
+        kind,
+        amountMinor,
+        currency,
+        receiptNumber,
+        trace,
+        maskedPan: maskedPan(card),
+        authorisationNumber: authorisation,
+        responseCode: "00",
+        final: true,
       });
       memory.store({
-        ...{ receiptNumber, trace, amountMinor, currency, authorisation },
-        ...{ kind: kind === "charge" ? "payment" : "refund", card: name, atMs: now.getTime() },
-        ...{ currencyTold: true, ledgerId: id, originalTrace: null, state: "stored" },
+        receiptNumber,
+        trace,
+        amountMinor,
+        currency,
+        authorisation,
+        kind: kind === "charge" ? "payment" : "refund",
+        card: name,
+        atMs: now.getTime(),
+        currencyTold: true,
+        ledgerId: id,
+        originalTrace: null,
+        state: "stored",
         closed: false,
       });
       return { how: "done", amountMinor, card: name, authorisation };

@@ -117,7 +117,9 @@ export class ConcertTerminal implements Machine {
   #lineOn(port: BytePort, transport: Transport): RegisterLine {
     const { clock, options, faults } = this.parts;
     const given = {
-      ...{ clock, transport, ...options.timers },
+      clock,
+      transport,
+      ...options.timers,
       interference: new FaultyWire(faults),
       onWire: (event: WireEvent) => this.trace.add(port.name, traceEntry(event, this.#reading)),
     };

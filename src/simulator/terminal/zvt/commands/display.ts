@@ -76,8 +76,14 @@ function show({ parts, request }: Process): void {
   const { text1Line1, text1Line2, text1Line3, text1Line4 } = request.fields;
   const { text1Line5, text1Line6, text1Line7, text1Line8 } = request.fields;
   parts.displayed = [
-    ...[text1Line1, text1Line2, text1Line3, text1Line4],
-    ...[text1Line5, text1Line6, text1Line7, text1Line8],
+    text1Line1,
+    text1Line2,
+    text1Line3,
+    text1Line4,
+    text1Line5,
+    text1Line6,
+    text1Line7,
+    text1Line8,
   ].flatMap((line) => line ?? []);
 }
 

@@ -33,7 +33,8 @@ export function actTold({ call, body }, words, language) {
     orderId: given.orderId ?? given.transactionPublicId ?? partOf(path),
     ...(until ? { day: dayOf(until.slice(0, 10), language) } : {}),
     ...(amount === undefined ? {} : { amount: plainNumber(Number(amount), language) }),
-    ...{ items: [items].flat().join(", "), count: [items].flat().length },
+    items: [items].flat().join(", "),
+    count: [items].flat().length,
   });
   return text === key ? words("acts.other") : text;
 }

@@ -42,7 +42,8 @@ function Operation({ api, words, language, operation, act, again }) {
   const settle = (/** @type {boolean} */ happened) => {
     const key = happened ? "lost.happened" : "lost.not";
     const body = (/** @type {import("../api.js").Person} */ { name, reason }) => ({
-      ...{ transactionPublicId, happened },
+      transactionPublicId,
+      happened,
       note: `${reason} (${name})`,
     });
     void act("/gateway/settle", body, {

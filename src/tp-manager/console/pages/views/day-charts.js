@@ -21,7 +21,9 @@ const wholeSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_
  */
 export function Charts({ day, words, language }) {
   const hour = new Intl.DateTimeFormat(localeOf(language), {
-    ...{ hour: "2-digit", minute: "2-digit", timeZone: day.timeZone },
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZone: day.timeZone,
   });
   const number = new Intl.NumberFormat(localeOf(language), { maximumFractionDigits: 1 });
   const names = day.hours.map((/** @type {any} */ one) => hour.format(new Date(one.from)));

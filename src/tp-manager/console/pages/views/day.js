@@ -85,8 +85,18 @@ function Totals({ day, words, language }) {
 }
 
 const columns = /** @type {const} */ ([
-  ...["startedAt", "endedAt", "orderId", "attempt", "status", "error", "amount", "chargedAmount"],
-  ...["currency", "card", "notificationGatewaySent", "transactionId"],
+  "startedAt",
+  "endedAt",
+  "orderId",
+  "attempt",
+  "status",
+  "error",
+  "amount",
+  "chargedAmount",
+  "currency",
+  "card",
+  "notificationGatewaySent",
+  "transactionId",
 ]);
 
 /** @param {import("../main.js").ViewProps & { date: string }} props */

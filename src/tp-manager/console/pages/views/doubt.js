@@ -90,13 +90,13 @@ export default function Doubt(props) {
  */
 async function readAll(api, wanted) {
   const paths = [
-    ...[
-      "/health",
-      `/payments?status=Unknown&limit=${LISTED}`,
-      "/unmatched-transactions?waiting=yes",
-    ],
-    ...[`/outbox?state=parked&limit=${LISTED}`, `/outbox?state=refused&limit=${LISTED}`],
-    ...[`/reconciliation?limit=${LISTED}`, `/gateway/open?limit=${LISTED}`],
+    "/health",
+    `/payments?status=Unknown&limit=${LISTED}`,
+    "/unmatched-transactions?waiting=yes",
+    `/outbox?state=parked&limit=${LISTED}`,
+    `/outbox?state=refused&limit=${LISTED}`,
+    `/reconciliation?limit=${LISTED}`,
+    `/gateway/open?limit=${LISTED}`,
     `/reconciliation?limit=${LISTED}&waiting=yes`,
   ];
   const answers = await Promise.all(paths.map((path) => api.get(path)));

@@ -10,9 +10,7 @@ const PAGE = 50;
 /** Calls of one search that find nothing, before a person is asked whether it shall go on. */
 const CALLS_MAX = 20;
 
-const statuses = [
-  ...["Success", "Approved", "Declined", "Cancelled", "Failed", "Reversed", "Unknown"],
-];
+const statuses = ["Success", "Approved", "Declined", "Cancelled", "Failed", "Reversed", "Unknown"];
 
 /**
  * The payments of a range of dates, and one payment's story.

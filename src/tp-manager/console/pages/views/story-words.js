@@ -2,14 +2,33 @@ import { moneyOfMinor, timeOf } from "../format.js";
 
 /** Steps that are told by their kind alone. */
 const plain = new Set([
-  ...["acknowledged", "second-sale", "interrupted", "end-not-sent", "end-completed", "cancel"],
-  ...["recovery-look", "recovery-charged", "recovery-reversed", "recovery-not-reversed"],
-  ...["charged-late", "doubted-late", "found-reversed", "reversal-begins", "told-after-charge"],
-  ...["told-settled", "closed-while-in-doubt", "hand-over-dropped", "hand-over-requeued"],
+  "acknowledged",
+  "second-sale",
+  "interrupted",
+  "end-not-sent",
+  "end-completed",
+  "cancel",
+  "recovery-look",
+  "recovery-charged",
+  "recovery-reversed",
+  "recovery-not-reversed",
+  "charged-late",
+  "doubted-late",
+  "found-reversed",
+  "reversal-begins",
+  "told-after-charge",
+  "told-settled",
+  "closed-while-in-doubt",
+  "hand-over-dropped",
+  "hand-over-requeued",
 ]);
 /** Steps with words of the terminal, or of the evidence, behind the sentence. */
 const quoting = new Set([
-  ...["end-withdrawn", "end-refused", "end-aborted", "end-lost", "recovery-unsettled"],
+  "end-withdrawn",
+  "end-refused",
+  "end-aborted",
+  "end-lost",
+  "recovery-unsettled",
   "recovery-not-charged",
 ]);
 

@@ -3,7 +3,9 @@ import { html, useState } from "../vendor/htm-preact.js";
 
 /** Fields of the receipt that say how others are written, and nothing to a person. */
 const technical = new Set([
-  ...["currencyNumCode", "currencyFractionPart", "counterValueCurrencyFractionPart"],
+  "currencyNumCode",
+  "currencyFractionPart",
+  "counterValueCurrencyFractionPart",
 ]);
 /** In minor units of the order's currency, with zeros in front. */
 const amounts = new Set(["amount", "inclusiveAmount"]);

@@ -40,7 +40,10 @@ export function quietLine(
   const options = {
     clock,
     transport: sessions ? "serial" : "tcp",
-    ...{ answerMs: 3_000, sessionMs: 3_000, silenceMs: 1_000, gapMs: 100 },
+    answerMs: 3_000,
+    sessionMs: 3_000,
+    silenceMs: 1_000,
+    gapMs: 100,
     interference: { ...undisturbed, ...interference },
     onWire: () => {},
   } as const;
@@ -53,7 +56,10 @@ export function quietLine(
     closed: () => {},
   });
   return {
-    ...{ port, clock, line, taken },
+    port,
+    clock,
+    line,
+    taken,
     said: () => Buffer.from(port.take()).toString("latin1"),
     hears: (text) => port.arrive(Buffer.from(text, "latin1")),
   };

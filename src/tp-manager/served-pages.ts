@@ -1,0 +1,64 @@
+import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { consolePortOf } from "../shared/config/console-port.ts";
+import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
+import type { ServedPage } from "../shared/ipc/contract.ts";
+import type { ProgramContext } from "../shared/lifecycle.ts";
+import { createConsole } from "./console/console.ts";
+import type { ApiOptions } from "./http/app.ts";
+import { listenOnLoopback } from "./http/loopback-server.ts";
+import { createKiosk } from "./kiosk/kiosk.ts";
+
+/** Opens what the setup file asks for; none of it keeps anybody from paying. */
+export async function openPages(
+  context: ProgramContext,
+  options: ApiOptions,
+): Promise<ServedPage[]> {
+  const opened = [await openConsole(context, options), await openKiosk(context, options)];
+  return opened.filter((page) => page !== undefined);
+}
+
+async function openConsole(
+  { config, onStop }: ProgramContext,
+  options: Parameters<typeof createConsole>[0],
+): Promise<ServedPage | undefined> {
+  const name = "console";
+  const port = consolePortOf(config);
+  if (port === undefined) return undefined;
+  try {
+    const app = createConsole({ ...options, port });
+    const listening = await listenOnLoopback(app, port, options.log, "CONSOLE_PORT");
+    onStop("console", () => listening.close());
+    options.log.info({ port }, "the operator's console is open");
+    return { name, port, fault: null };
+  } catch (error) {
+    if (!(error instanceof ProgramExit)) throw error;
+    options.log.error(`there is no operator's console: ${error.message}`);
+    return { name, port, fault: error.message };
+  }
+}
+
+async function openKiosk(
+  { config, onStop, runDirectory }: ProgramContext,
+  options: ApiOptions,
+): Promise<ServedPage | undefined> {
+  const name = "kiosk pages";
+  const { KIOSK_PORT: port, KIOSK_APP: folder } = config;
+  if (port === 0) return undefined;
+  try {
+    if (folder === undefined)
+      throw new ProgramExit(exitCodes.configuration, "KIOSK_APP is missing");
+    const app = createKiosk({ ...options, port, folder, runDirectory });
+    const listening = await listenOnLoopback(app, port, options.log, "KIOSK_PORT");
+    onStop("kiosk pages", () => listening.close());
+    // Sessions of before are over: the script that starts the browser looks here.
+    writeFileSync(join(runDirectory, "kiosk-started"), `${randomUUID()}\n`, { mode: 0o600 });
+    options.log.info({ port, folder }, "the kiosk's own pages are served");
+    return { name, port, fault: null };
+  } catch (error) {
+    const { message } = error as Error;
+    options.log.error(`the kiosk's own pages are not served: ${message}`);
+    return { name, port, fault: message };
+  }
+}
