@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openDatabase, transaction } from "../src/shared/sqlite.ts";
+import { openDatabase, transaction } from "../src/shared/store/sqlite.ts";
 import { systemClock } from "../src/shared/time.ts";
 import { retentionChore } from "../src/supervisor/outbox/retention.ts";
 import { supervisorMigrations } from "../src/supervisor/supervisor-schema.ts";

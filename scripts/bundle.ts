@@ -7,7 +7,7 @@
 import { cpSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { rolldown } from "rolldown";
-import { packageFiles } from "../src/shared/page-packages.ts";
+import { packageFiles } from "../src/shared/process/page-packages.ts";
 import { programEntries, projectRoot } from "../src/shared/version-files.ts";
 import { readArguments } from "./command-line.ts";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { exitCodes } from "../src/shared/exit-codes.ts";
+import { exitCodes } from "../src/shared/process/exit-codes.ts";
 
 /** The calls that the comment at the beginning of the program's file names. */
 function usage(): string {

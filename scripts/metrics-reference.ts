@@ -16,7 +16,7 @@ const idle = {
   clock: systemClock,
   hub: { subscribe: () => () => undefined },
   watch: { now: { link: "connected" }, faults: { linksLost: 0, protocolFaults: 0 } },
-  desk: { obstacles: [], refusedBeside: [] },
+  arbiter: { obstacles: [], refusedBeside: [] },
   counts: {},
   handOff: {},
   // Some figures appear with the first look for an update.

@@ -11,7 +11,7 @@ import { chromium, type Page } from "playwright-core";
 import { terminalControl } from "../src/launcher/demo/demo-parts.ts";
 import { apiPassword, OPERATOR_LOGIN, readDemoSetup } from "../src/launcher/demo/demo-settings.ts";
 import { openRunDirectory } from "../src/shared/ipc/run-directory.ts";
-import { layTicket } from "../src/shared/kiosk-ticket.ts";
+import { layTicket } from "../src/shared/process/kiosk-ticket.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import { readArguments } from "./command-line.ts";
 

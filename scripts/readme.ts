@@ -12,11 +12,11 @@ import {
   customerMessageName,
   customerMessages,
 } from "../src/client/customer-messages.ts";
+import { type ErrorCode, errorTable } from "../src/shared/catalog/errors.ts";
+import { type FindingRow, findingTable } from "../src/shared/catalog/finding-table.ts";
+import { troubleNames, troubleTable } from "../src/shared/catalog/troubles.ts";
 import { metaOf } from "../src/shared/config/config-field.ts";
 import { sharedParts } from "../src/shared/config/schema.ts";
-import { type FindingRow, findingTable } from "../src/shared/doctor/finding-table.ts";
-import { type ErrorCode, errorTable } from "../src/shared/errors.ts";
-import { troubleNames, troubleTable } from "../src/shared/troubles.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import { eventTable } from "../src/tp-manager/attempts/event-table.ts";
 import { calls } from "../src/tp-manager/http/calls/calls.ts";

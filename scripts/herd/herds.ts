@@ -2,7 +2,7 @@ import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newId } from "../../src/shared/new-id.ts";
-import { openDatabase } from "../../src/shared/sqlite.ts";
+import { openDatabase } from "../../src/shared/store/sqlite.ts";
 import { sleep } from "../../src/shared/time.ts";
 import { noDetails, type Transaction } from "../../src/shared/transaction.ts";
 import { BrokerFault, type ConnectToBroker } from "../../src/supervisor/fleet/broker.ts";

@@ -9,7 +9,7 @@ import {
   type Targets,
   type Timestamp,
 } from "@tufjs/models";
-import { syncFolder, writeSynced } from "../../src/shared/stores/store-file.ts";
+import { syncFolder, writeSynced } from "../../src/shared/store/store-file.ts";
 import { isoTime, systemClock } from "../../src/shared/time.ts";
 import type { SigningKey } from "./keys.ts";
 

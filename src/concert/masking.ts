@@ -1,4 +1,4 @@
-import { maskPan, maskPansInText } from "../shared/mask.ts";
+import { maskPan, maskPansInText } from "../shared/masking/mask.ts";
 
 const DIGITS_MIN = 12;
 const PAN_DIGITS_MIN = 13;

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
-import { answerWithinDefaultMs } from "./keep-alive.ts";
+import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
+import { answerWithinDefaultMs } from "./commands/keep-alive.ts";
 import { readUpdateWish, type UpdateWish, updateOptions } from "./update/update-wish.ts";
 
 const commands = [

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
-import { installationAt, versionNumber } from "../shared/installation.ts";
-import { storageFault } from "../shared/storage-fault.ts";
+import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
+import { installationAt, versionNumber } from "../shared/process/installation.ts";
+import { storageFault } from "../shared/store/storage-fault.ts";
 import { systemClock } from "../shared/time.ts";
 import { defaultDataDirectory, demoDataDirectory } from "../shared/version-files.ts";
 import { type LauncherArguments, readArguments, usage } from "./arguments.ts";
@@ -44,14 +44,14 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
     case "start":
     case "stop":
     case "restart": {
-      const operate = await import("./operate.ts");
+      const operate = await import("./commands/operate.ts");
       const data = given.command === "start" ? defaultDataDirectory : await meant();
       return await operate[given.command](at(data));
     }
     case "status":
       return await showStatus(at(await meant()), given);
     case "foreground": {
-      const { runForeground } = await import("./foreground.ts");
+      const { runForeground } = await import("./commands/foreground.ts");
       return await runForeground(at(defaultDataDirectory));
     }
     case "demo": {
@@ -59,7 +59,7 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
       return await runDemo(at(demoDataDirectory), given.protocol);
     }
     case "kiosk":
-      return (await import("./kiosk-address.ts")).kioskAddress(at(await meant()));
+      return (await import("./commands/kiosk.ts")).kioskAddress(at(await meant()));
     case "simulate":
       return await simulated(at(demoDataDirectory), given);
     case "doctor": {
@@ -67,7 +67,7 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
       return await runDoctor(at(await meant()), given);
     }
     case "audit": {
-      const { showAudit } = await import("./audit.ts");
+      const { showAudit } = await import("./commands/audit.ts");
       return await showAudit(at(await meant()), given);
     }
     case "restore":
@@ -89,7 +89,7 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
         const { dataDirectory } = at(defaultDataDirectory).installation;
         return await changeSchedule(given.schedule, dataDirectory, output);
       }
-      const { keepAlive } = await import("./keep-alive.ts");
+      const { keepAlive } = await import("./commands/keep-alive.ts");
       return await keepAlive(
         at(defaultDataDirectory).installation.dataDirectory,
         given.answerWithinMs,
@@ -99,13 +99,13 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
 }
 
 async function restored(site: Site, { subject, from }: LauncherArguments): Promise<number> {
-  const { restore, restorable } = await import("./restore.ts");
+  const { restore, restorable } = await import("./commands/restore.ts");
   const store = restorable.find((one) => one === subject);
   return await restore(site, { store, day: from });
 }
 
 async function storesOf(site: Site, { subject }: LauncherArguments): Promise<number> {
-  const { stores } = await import("./stores.ts");
+  const { stores } = await import("./commands/stores.ts");
   return await stores(site, subject === "accept");
 }
 
@@ -127,7 +127,7 @@ async function showStatus(
   { installation, clock, output }: Site,
   { json }: LauncherArguments,
 ): Promise<number> {
-  const { printStatus, readStatus } = await import("./status.ts");
+  const { printStatus, readStatus } = await import("./commands/status.ts");
   const status = await readStatus(installation, clock);
   if (!json) return printStatus(status, output);
   output.text(JSON.stringify(status, null, 2));

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { defaultDataDirectory } from "../shared/version-files.ts";
-import { answerWithinDefaultMs, keepAlive } from "./keep-alive.ts";
+import { answerWithinDefaultMs, keepAlive } from "./commands/keep-alive.ts";
 
 /**
  * The entry of launch.sh, launch.cmd, always-up.sh and always-up.cmd. Loads nothing but the look of

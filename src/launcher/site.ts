@@ -1,7 +1,7 @@
-import type { Installation } from "../shared/installation.ts";
+import type { Installation } from "../shared/process/installation.ts";
 import type { Clock } from "../shared/time.ts";
-import { waitForLaunchLock } from "./launch-lock.ts";
 import type { Output } from "./output.ts";
+import { waitForLaunchLock } from "./processes/launch-lock.ts";
 
 /** The surroundings that every command works on. */
 export interface Site {

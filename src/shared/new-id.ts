@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { maskPansInText } from "./mask.ts";
+import { maskPansInText } from "./masking/mask.ts";
 import { systemClock } from "./time.ts";
 
 /**

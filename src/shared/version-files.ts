@@ -29,7 +29,7 @@ export const programEntries = {
   supervisor: "supervisor/main.ts",
   audit: "tp-manager/audit/main.ts",
   "audit-worker": "tp-manager/audit/audit-worker.ts",
-  "copy-database": "shared/copy-database.ts",
+  "copy-database": "shared/store/copy-database.ts",
   "fleet-broker": "supervisor/fleet/broker-thread.ts",
   "update-check": "update/main.ts",
   "terminal-simulator": "simulator/terminal/main.ts",

@@ -1,6 +1,6 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { flushCompileCache } from "node:module";
-import { announcePresence } from "../shared/presence.ts";
+import { announcePresence } from "../shared/process/presence.ts";
 
 /**
  * Says that a simulator is up: writes `content` to the file that its launcher waits for, complete

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { getCACertificates } from "node:tls";
-import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
+import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 
 /**
  * The certificates of a file that the setup file names. A file without any would only show at the

@@ -1,16 +1,16 @@
 import { join } from "node:path";
 import type { Config } from "../shared/config/config.ts";
-import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
-import { type Installation, versionNumber } from "../shared/installation.ts";
 import { supervisorMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
-import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
-import type { Logger } from "../shared/logger.ts";
-import { Probation } from "../shared/probation.ts";
-import { assertWhole } from "../shared/sqlite.ts";
-import { openStore } from "../shared/stores/put-back.ts";
-import type { StoreExchange } from "../shared/stores/store-exchange.ts";
-import { WriteProof } from "../shared/stores/write-proof.ts";
+import { backupChore, oldLogsChore, startDaily } from "../shared/process/daily.ts";
+import { type Installation, versionNumber } from "../shared/process/installation.ts";
+import { logFileOf, type ProgramContext, runProgram } from "../shared/process/lifecycle.ts";
+import type { Logger } from "../shared/process/logger.ts";
+import { Probation } from "../shared/process/probation.ts";
+import { openStore } from "../shared/store/put-back.ts";
+import { assertWhole } from "../shared/store/sqlite.ts";
+import type { StoreExchange } from "../shared/store/store-exchange.ts";
+import { WriteProof } from "../shared/store/write-proof.ts";
 import { chance } from "../shared/time.ts";
 import { AlarmStore } from "./alarms/alarm-store.ts";
 import { certificateEnds } from "./certificate-ends.ts";
@@ -21,18 +21,18 @@ import { type HandlerParts, supervisorHandlers } from "./intake/message-handlers
 import { statusReader } from "./intake/supervisor-status.ts";
 import { supervisorTroubleWatch } from "./intake/supervisor-troubles.ts";
 import type { DigestSecret } from "./notifications/mapi-notification.ts";
-import { NotificationDesk } from "./notifications/notification-desk.ts";
+import { NotificationHandler } from "./notifications/notification-handler.ts";
 import {
   requireListening,
   startNotificationListener,
 } from "./notifications/notification-listener.ts";
 import { NotificationStore } from "./notifications/notification-store.ts";
 import { NotificationTally } from "./notifications/notification-tally.ts";
-import { OperationDesk } from "./operations/operation-desk.ts";
+import { OperationExecutor } from "./operations/operation-executor.ts";
 import { OperationStore } from "./operations/operation-store.ts";
 import { DeliveryWatch } from "./outbox/delivery-watch.ts";
 import { Forwarder } from "./outbox/forwarder.ts";
-import { OutboxDesk } from "./outbox/outbox-desk.ts";
+import { OutboxAdmin } from "./outbox/outbox-admin.ts";
 import { OutboxStore } from "./outbox/outbox-store.ts";
 import { retentionChore } from "./outbox/retention.ts";
 import type { StoreLosses } from "./stores/store-losses.ts";
@@ -61,7 +61,7 @@ async function start(context: ProgramContext): Promise<void> {
   proof.onMended = (says) => log.warn(says);
   const stores = openStores(database, databasePath, clock, log);
   const store = new OutboxStore(database, () => stores.exchange.ride());
-  const desk = new OutboxDesk(database);
+  const admin = new OutboxAdmin(database);
 
   const gateway = createGatewayClient(gatewaySettings(config), clock, log);
   onStop("gateway client", () => gateway.close());
@@ -74,7 +74,7 @@ async function start(context: ProgramContext): Promise<void> {
     store: new OperationStore(database),
     notifications: new NotificationStore(database),
   };
-  const operations = new OperationDesk({ ...stores, ...atGateway, gateway, clock, log });
+  const operations = new OperationExecutor({ ...stores, ...atGateway, gateway, clock, log });
   onStop("gateway operations", () => operations.stop());
 
   const tally = new NotificationTally(database, clock);
@@ -83,7 +83,7 @@ async function start(context: ProgramContext): Promise<void> {
   const intake = new Intake({ store, losses: stores.losses, clock, log, takesAtOnce, onStored });
   const aboutStores = storeMessages({ ...stores, database, store, gateway, clock, log, onStored });
   const onAccepted = (id: string): void => operations.notified(id);
-  const outbox = { intake, store, desk, watch, forwarder, storeMessages: aboutStores };
+  const outbox = { intake, store, admin, watch, forwarder, storeMessages: aboutStores };
   const updates = updateFacts({ dataDirectory: installation.dataDirectory, config, clock, log });
   const certificates = certificateEnds(config, clock);
   const figures = { tally, clock, version: versionNumber, updates, certificates, proof };
@@ -140,7 +140,7 @@ async function startListening(
 ): Promise<void> {
   const { NOTIFICATION_PORT: port, NOTIFICATION_HOST: host } = config;
   if (port === undefined) return;
-  const desk = new NotificationDesk({
+  const handler = new NotificationHandler({
     store: notifications,
     operations: store,
     losses,
@@ -151,7 +151,7 @@ async function startListening(
     tally,
     onAccepted,
   });
-  const listener = await startNotificationListener({ host, port, desk, clock, log });
+  const listener = await startNotificationListener({ host, port, handler, clock, log });
   onStop("notifications", () => listener.close());
 }
 

@@ -1,10 +1,10 @@
 import { createPrivateKey } from "node:crypto";
 import { join } from "node:path";
-import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
 import { createIpcClient, IpcError } from "../shared/ipc/client.ts";
 import { FLEET_PAGE_MAX, fleetMessages } from "../shared/ipc/fleet-messages.ts";
-import { logFileOf, type ProgramContext } from "../shared/lifecycle.ts";
-import type { Logger } from "../shared/logger.ts";
+import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
+import { logFileOf, type ProgramContext } from "../shared/process/lifecycle.ts";
+import type { Logger } from "../shared/process/logger.ts";
 import { chance } from "../shared/time.ts";
 import { certificatesIn, readGiven, trustedWith } from "./certificates.ts";
 import type { BrokerSettings } from "./fleet/broker.ts";

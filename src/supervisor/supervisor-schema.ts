@@ -1,5 +1,5 @@
-import type { Migration } from "../shared/sqlite.ts";
-import { proofMigration, storeMigration } from "../shared/stores/store.ts";
+import type { Migration } from "../shared/store/sqlite.ts";
+import { proofMigration, storeMigration } from "../shared/store/store.ts";
 
 /** Schema of data/supervisor.db. Append steps, never change one. */
 export const supervisorMigrations: readonly Migration[] = [

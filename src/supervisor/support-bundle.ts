@@ -2,8 +2,8 @@ import type { Config } from "../shared/config/config.ts";
 import { metaOf } from "../shared/config/config-field.ts";
 import { sharedFields } from "../shared/config/schema.ts";
 import { credentialsWithin, holdsCredentials } from "../shared/config/shown-entry.ts";
-import { linesAtEnd } from "../shared/log-end.ts";
-import { maskPansInText } from "../shared/mask.ts";
+import { maskPansInText } from "../shared/masking/mask.ts";
+import { linesAtEnd } from "../shared/process/log-end.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
 import type { HttpTransport } from "./gateway/http-transport.ts";
 

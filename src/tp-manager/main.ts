@@ -1,20 +1,20 @@
 import { join } from "node:path";
+import { TroubleWatch } from "../shared/catalog/trouble-watch.ts";
+import type { Trouble } from "../shared/catalog/troubles.ts";
 import { sharedFields } from "../shared/config/schema.ts";
-import { backupChore, oldLogsChore, startDaily } from "../shared/daily.ts";
-import type { Installation } from "../shared/installation.ts";
 import { createIpcClient } from "../shared/ipc/client.ts";
 import { type ServedPage, supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
-import { logFileOf, type ProgramContext, runProgram } from "../shared/lifecycle.ts";
-import type { Logger } from "../shared/logger.ts";
-import { Probation } from "../shared/probation.ts";
-import { StoreExchange } from "../shared/stores/store-exchange.ts";
+import { backupChore, oldLogsChore, startDaily } from "../shared/process/daily.ts";
+import type { Installation } from "../shared/process/installation.ts";
+import { logFileOf, type ProgramContext, runProgram } from "../shared/process/lifecycle.ts";
+import type { Logger } from "../shared/process/logger.ts";
+import { Probation } from "../shared/process/probation.ts";
+import { StoreExchange } from "../shared/store/store-exchange.ts";
 import type { Clock } from "../shared/time.ts";
-import { TroubleWatch } from "../shared/trouble-watch.ts";
-import type { Trouble } from "../shared/troubles.ts";
-import { ClosingKeeper, type ClosingParts } from "./desk/closing-keeper.ts";
-import type { DeskSettings } from "./desk/desk-parts.ts";
-import { TerminalDesk } from "./desk/terminal-desk.ts";
+import type { ArbiterSettings } from "./arbiter/arbiter-parts.ts";
+import { ClosingKeeper, type ClosingParts } from "./arbiter/closing-keeper.ts";
+import { TerminalArbiter } from "./arbiter/terminal-arbiter.ts";
 import { type ApiOptions, createApi } from "./http/app.ts";
 import { Care } from "./http/care/care.ts";
 import { EventHub } from "./http/events/event-hub.ts";
@@ -32,7 +32,7 @@ import { Listings } from "./orders/listings.ts";
 import { type OrderSettings, Orders } from "./orders/orders.ts";
 import { settleByOperator } from "./orders/settlement.ts";
 import { openPages } from "./served-pages.ts";
-import { GatewayDesk } from "./supervisor/gateway-desk.ts";
+import { GatewayOperations } from "./supervisor/gateway-operations.ts";
 import { HandAgain } from "./supervisor/hand-again.ts";
 import { HandOff } from "./supervisor/hand-off.ts";
 import { alarmPoll, deliveryPoll, returnPoll } from "./supervisor/polls.ts";
@@ -83,42 +83,42 @@ async function start(context: ProgramContext): Promise<void> {
   const own = { settings: settingsOf(context), proof, learned, setup: setupOf(config) };
   const payments = { ...stores, probation, clock, log: areaLog("payments"), ...own };
   const tells = { announce: hub.announce, settled: () => handOff.nudge() };
-  const desk = new TerminalDesk({ ...payments, terminal: driver, ...tells });
-  const orders = new Orders({ ...payments, desk, handOff });
-  const monitor = createMonitor(context, { hub, desk, journal, handOff, guard }, supervisor);
+  const arbiter = new TerminalArbiter({ ...payments, terminal: driver, ...tells });
+  const orders = new Orders({ ...payments, arbiter, handOff });
+  const monitor = createMonitor(context, { hub, arbiter, journal, handOff, guard }, supervisor);
   onStop("monitor", () => monitor.close());
   const atGateway = gatewayParts(context, { link: supervisor, guard }, journal, areaLog("gateway"));
-  const hours = watchHours(context, { days: journal.days, desk, supervisor });
+  const hours = watchHours(context, { days: journal.days, arbiter, supervisor });
   const options = apiOptions(context, {
     monitor,
     orders,
-    listings: new Listings({ ...stores, desk }),
-    desk,
+    listings: new Listings({ ...stores, arbiter }),
+    arbiter,
     supervisor,
     days: hours.days,
     gateway: atGateway.gateway,
-    afterSale: new AfterSale({ attempts, terminalLog, matcher, desk, orders, guard }),
+    afterSale: new AfterSale({ attempts, terminalLog, matcher, arbiter, orders, guard }),
     refused: new RefusedHandOvers(journal.refused, handOff, clock, areaLog("hand-off")),
     acts: journal.acts,
     seen: journal.seen,
     care: new Care({ installation, fields }),
-    settle: (word) => settleByOperator({ orders, desk }, word),
+    settle: (word) => settleByOperator({ orders, arbiter }, word),
   });
   const api = await createApi(options);
   const listening = await listenOnLoopback(api, config.LOCAL_PORT, log);
   onStop("local API", () => listening.close());
   const pages = await openPages(context, options);
-  onStop("payments", () => desk.stop());
+  onStop("payments", () => arbiter.stop());
 
-  await serveMessages(context, journal, { pages, handOff, desk, guard, matcher, monitor });
+  await serveMessages(context, journal, { pages, handOff, arbiter, guard, matcher, monitor });
 
   driver.start();
   guard.start(isDoubted);
-  desk.start();
+  arbiter.start();
   await probation.after(() => {
-    startChores(context, { journal, journalPath, desk, handOff });
+    startChores(context, { journal, journalPath, arbiter, handOff });
     handOff.nudge();
-    startClosing(context, { ...payments, desk });
+    startClosing(context, { ...payments, arbiter });
     deliveries.start();
     startAlarmPoll(context, journal, supervisor);
     startTroubleWatch(context, monitor, areaLog("hand-off"));
@@ -227,7 +227,7 @@ function linkSupervisor(
 interface MessageParts {
   readonly pages: readonly ServedPage[];
   readonly handOff: HandOff;
-  readonly desk: TerminalDesk;
+  readonly arbiter: TerminalArbiter;
   readonly guard: StoreGuard;
   readonly matcher: Matcher;
   readonly monitor: Monitor;
@@ -251,7 +251,7 @@ async function serveMessages(
   onStop("local messages", () => ipc.close());
 }
 
-function settingsOf({ config }: ProgramContext): DeskSettings & OrderSettings {
+function settingsOf({ config }: ProgramContext): ArbiterSettings & OrderSettings {
   return {
     paymentTimeoutMs: config.PAYMENT_TIMEOUT * 1000,
     graceMs: config.PAYMENT_GRACE * 1000,
@@ -267,7 +267,7 @@ function settingsOf({ config }: ProgramContext): DeskSettings & OrderSettings {
 
 function createMonitor(
   { config, installation, clock, log }: ProgramContext,
-  parts: Pick<MonitorParts, "hub" | "desk" | "journal" | "handOff" | "guard">,
+  parts: Pick<MonitorParts, "hub" | "arbiter" | "journal" | "handOff" | "guard">,
   supervisor: SupervisorLink,
 ): Monitor {
   const monitor = new Monitor({
@@ -287,8 +287,8 @@ function gatewayParts(
   { link, guard }: ReturnType<typeof linkSupervisor>,
   { attempts, returns }: Journal,
   log: Logger,
-): { readonly gateway: GatewayDesk; start(): void } {
-  const gateway = new GatewayDesk({ attempts, returns, guard, link, clock, log });
+): { readonly gateway: GatewayOperations; start(): void } {
+  const gateway = new GatewayOperations({ attempts, returns, guard, link, clock, log });
   const poll = returnPoll(returns, link, clock, log);
   onStop("return poll", () => poll.close());
   const start = (): void => {
@@ -352,13 +352,13 @@ function startTroubleWatch({ clock, onStop }: ProgramContext, monitor: Monitor, 
 
 interface HourParts {
   readonly days: Journal["days"];
-  readonly desk: TerminalDesk;
+  readonly arbiter: TerminalArbiter;
   readonly supervisor: SupervisorLink;
 }
 
 function watchHours(
   { config, clock, log, onStop }: ProgramContext,
-  { days, desk, supervisor }: HourParts,
+  { days, arbiter, supervisor }: HourParts,
 ): { readonly days: ApiOptions["days"]; start(): void } {
   const waiting = async (): Promise<number> => {
     const { outbox } = await supervisor.call("status", {});
@@ -366,7 +366,7 @@ function watchHours(
   };
   const area = log.child({ area: "hours" });
   const watch = new HourWatch({
-    desk,
+    arbiter,
     days,
     waiting,
     keptDays: config.JOURNAL_DAYS,
@@ -386,17 +386,17 @@ function watchHours(
 interface ChoreParts {
   readonly journal: Journal;
   readonly journalPath: string;
-  readonly desk: TerminalDesk;
+  readonly arbiter: TerminalArbiter;
   readonly handOff: HandOff;
 }
 
 function startChores(
   { config, installation, clock, log, onStop }: ProgramContext,
-  { journal, journalPath, desk, handOff }: ChoreParts,
+  { journal, journalPath, arbiter, handOff }: ChoreParts,
 ): void {
   const daily = startDaily({
     at: config.UPDATE_TIME,
-    idle: () => desk.turn.current === undefined,
+    idle: () => arbiter.turn.current === undefined,
     chores: [
       backupChore(journalPath, clock, journal.store, journal.proof),
       archiveChore(journal.archive, config.JOURNAL_DAYS, clock, (id) => handOff.delivered(id, 0)),

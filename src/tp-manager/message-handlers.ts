@@ -1,14 +1,14 @@
-import { versionNumber } from "../shared/installation.ts";
 import type {
   Handlers,
   ResponseOf,
   ServedPage,
   tpManagerMessages,
 } from "../shared/ipc/contract.ts";
+import { versionNumber } from "../shared/process/installation.ts";
+import type { TerminalArbiter } from "./arbiter/terminal-arbiter.ts";
 import type { AttemptStore } from "./attempts/attempt-store.ts";
 import type { AgainStore } from "./attempts/hand-off-store.ts";
 import { isInDoubt } from "./attempts/phase-table.ts";
-import type { TerminalDesk } from "./desk/terminal-desk.ts";
 import type { EventSource } from "./http/events/event-hub.ts";
 import type { TerminalWatch } from "./http/events/terminal-watch.ts";
 import { type OwnTroubleParts, ownTroubles } from "./http/status/own-troubles.ts";
@@ -23,8 +23,8 @@ interface HandlerParts extends OwnTroubleParts {
   readonly pages: readonly ServedPage[];
   readonly watch: Pick<TerminalWatch, "now">;
   readonly attempts: Pick<AttemptStore, "unfinished">;
-  readonly desk: OwnTroubleParts["desk"] &
-    Pick<TerminalDesk, "turn" | "terminal" | "isAsking" | "learned">;
+  readonly arbiter: OwnTroubleParts["arbiter"] &
+    Pick<TerminalArbiter, "turn" | "terminal" | "isAsking" | "learned">;
   readonly matcher: {
     takenForGranted(terminal: TerminalState): Pick<Status["terminal"], "assumptions" | "shown">;
   };
@@ -35,15 +35,15 @@ interface HandlerParts extends OwnTroubleParts {
 
 /** The answers of tp-manager to the other programs of its installation (docs/design.md 7.2). */
 export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManagerMessages> {
-  const { port, pages, watch, attempts, handOffs, desk, requestStop } = parts;
+  const { port, pages, watch, attempts, handOffs, arbiter, requestStop } = parts;
   const payments = () => ({
-    running: desk.turn.current === undefined ? 0 : 1,
+    running: arbiter.turn.current === undefined ? 0 : 1,
     inDoubt: attempts.unfinished().filter(({ state }) => isInDoubt(state)).length,
     notHandedOver: handOffs.countPendingHandOffs(),
   });
   return {
     status() {
-      const { state } = desk.terminal;
+      const { state } = arbiter.terminal;
       const { link, linkProblem, identity, status } = state;
       return {
         program: "tp-manager",
@@ -58,10 +58,10 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
           terminalId: identity.terminalId,
           status: status?.detail ?? link,
           sinceMs: Date.parse(watch.now.since),
-          otherRegister: desk.learned.refuted("echoes-register"),
+          otherRegister: arbiter.learned.refuted("echoes-register"),
           ...parts.matcher.takenForGranted(state),
         },
-        payments: { ...payments(), asking: desk.isAsking },
+        payments: { ...payments(), asking: arbiter.isAsking },
         ...ownTroubles(parts),
       };
     },
@@ -97,7 +97,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
       };
     },
     stop() {
-      desk.turn.close();
+      arbiter.turn.close();
       requestStop("local message");
       return { stopping: true };
     },

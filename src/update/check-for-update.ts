@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { updateFolderOf } from "../shared/probation.ts";
-import { syncFolder } from "../shared/stores/store-file.ts";
+import { updateFolderOf } from "../shared/process/probation.ts";
+import { syncFolder } from "../shared/store/store-file.ts";
 import type { Clock } from "../shared/time.ts";
 import { isDiskFull, makeRoom, requireRoom, roomNeeded } from "./disk-room.ts";
 import { makeFolder, removeWhole } from "./durable-files.ts";

@@ -1,6 +1,6 @@
 import { readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { updateFolderOf } from "../shared/probation.ts";
+import { updateFolderOf } from "../shared/process/probation.ts";
 import { removeWhole } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 

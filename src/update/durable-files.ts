@@ -8,7 +8,7 @@ import {
   rmSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { replaceSynced, syncFolder, writeSynced } from "../shared/stores/store-file.ts";
+import { replaceSynced, syncFolder, writeSynced } from "../shared/store/store-file.ts";
 import { type Clock, sleep } from "../shared/time.ts";
 
 function syncFile(path: string): void {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Config } from "../shared/config/config.ts";
-import { exitCodes, ProgramExit } from "../shared/exit-codes.ts";
-import { type Installation, versionNumber } from "../shared/installation.ts";
+import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
+import { type Installation, versionNumber } from "../shared/process/installation.ts";
 import { systemClock } from "../shared/time.ts";
 import { installationRoot } from "../shared/version-files.ts";
 import { type CheckSettings, checkForUpdate, type Found } from "./check-for-update.ts";

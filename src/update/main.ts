@@ -1,8 +1,8 @@
 import { setPriority } from "node:os";
 import { parseArgs } from "node:util";
 import { loadConfig } from "../shared/config/config.ts";
-import { exitCodes } from "../shared/exit-codes.ts";
-import { installationAt } from "../shared/installation.ts";
+import { exitCodes } from "../shared/process/exit-codes.ts";
+import { installationAt } from "../shared/process/installation.ts";
 import { lookNow, wordsOf } from "./look-now.ts";
 
 /**

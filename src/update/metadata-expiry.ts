@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { updateFolderOf } from "../shared/probation.ts";
+import { updateFolderOf } from "../shared/process/probation.ts";
 
 const roles = ["root", "targets", "snapshot", "timestamp"] as const;
 const metadataSchema = z.object({ signed: z.object({ expires: z.iso.datetime() }) });

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { writeSynced } from "../shared/stores/store-file.ts";
+import { writeSynced } from "../shared/store/store-file.ts";
 import type { Clock } from "../shared/time.ts";
 import { makeFolder, removeWhole, renameSynced, syncFlatFolder } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";

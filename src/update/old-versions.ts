@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { syncFolder } from "../shared/stores/store-file.ts";
+import { syncFolder } from "../shared/store/store-file.ts";
 import { removeWhole } from "./durable-files.ts";
 
 /**

@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
-import { updateFolderOf } from "../shared/probation.ts";
-import { openForReading, readableFrom, schemaOf } from "../shared/sqlite.ts";
-import { finishPutBack } from "../shared/stores/put-back.ts";
-import { copySynced, syncFolder } from "../shared/stores/store-file.ts";
+import { updateFolderOf } from "../shared/process/probation.ts";
+import { finishPutBack } from "../shared/store/put-back.ts";
+import { openForReading, readableFrom, schemaOf } from "../shared/store/sqlite.ts";
+import { copySynced, syncFolder } from "../shared/store/store-file.ts";
 import { isDiskFull, makeRoom } from "./disk-room.ts";
 import { removeHeld, removeWhole, replaceHeld } from "./durable-files.ts";
 

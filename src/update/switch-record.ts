@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { updateFolderOf } from "../shared/probation.ts";
-import { syncFolder } from "../shared/stores/store-file.ts";
+import { updateFolderOf } from "../shared/process/probation.ts";
+import { syncFolder } from "../shared/store/store-file.ts";
 import { underWayFileOf } from "../shared/version-files.ts";
 import { removeHeld, replaceHeld } from "./durable-files.ts";
 import type { SwitchState } from "./switch-machine.ts";

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { syncFolder } from "../shared/stores/store-file.ts";
+import { syncFolder } from "../shared/store/store-file.ts";
 import { makeFolder, patiently, removeWhole } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 import type { WebSource } from "./web-source.ts";

@@ -10,7 +10,7 @@ import {
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import { syncFolder, writeSynced } from "../shared/stores/store-file.ts";
+import { syncFolder, writeSynced } from "../shared/store/store-file.ts";
 import type { Clock } from "../shared/time.ts";
 import { makeFolder, removeWhole, renameSynced } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { type ExclusiveLock, takeExclusiveLock } from "../shared/exclusive-lock.ts";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
+import { type ExclusiveLock, takeExclusiveLock } from "../shared/process/exclusive-lock.ts";
 import { type Clock, sleep } from "../shared/time.ts";
 
 /** A look on a slow line sees so soon that somebody waits. */

@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { httpRequest } from "../shared/node-http.ts";
+import { httpRequest } from "../shared/process/node-http.ts";
 import type { Clock, Timer } from "../shared/time.ts";
 import { UpdateError } from "./errors.ts";
 

@@ -1,5 +1,5 @@
 /** The only forms of a message that may be logged: no card data, no password, no PIN. */
-import { maskPansInText } from "../shared/mask.ts";
+import { maskPansInText } from "../shared/masking/mask.ts";
 import { type Apdu, encodeApdu } from "./apdu.ts";
 import { hexByte, toHex } from "./bytes.ts";
 import { ZvtCodecError } from "./errors.ts";

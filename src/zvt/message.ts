@@ -10,7 +10,7 @@
  * simulator and for tests. `log-form.ts` gives the only forms that may be logged.
  */
 
-import { maskPansInText } from "../shared/mask.ts";
+import { maskPansInText } from "../shared/masking/mask.ts";
 import type { Apdu } from "./apdu.ts";
 import {
   concat,

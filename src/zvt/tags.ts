@@ -1,4 +1,4 @@
-import { maskPansInText } from "../shared/mask.ts";
+import { maskPansInText } from "../shared/masking/mask.ts";
 import { decodeBigEndian, encodeBigEndian, fromHex, toHex } from "./bytes.ts";
 import { type Charset, decodeText, encodeText } from "./charset.ts";
 import { ZvtCodecError } from "./errors.ts";

@@ -1,4 +1,4 @@
-import { maskPan, maskPansInText } from "../shared/mask.ts";
+import { maskPan, maskPansInText } from "../shared/masking/mask.ts";
 import { decodeBcd, decodeBigEndian, encodeBcd, encodeBigEndian, fromHex, toHex } from "./bytes.ts";
 import { type Charset, decodeText, encodeText } from "./charset.ts";
 import { ZvtCodecError } from "./errors.ts";

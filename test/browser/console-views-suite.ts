@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { finding, passedOn } from "../../src/shared/doctor/finding.ts";
-import { troubleTable } from "../../src/shared/troubles.ts";
+import { finding, passedOn } from "../../src/shared/catalog/finding.ts";
+import { troubleTable } from "../../src/shared/catalog/troubles.ts";
 import { type House, house, request } from "../support/payment-house.ts";
 import { lost } from "../support/scripted-terminal.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -18,7 +18,7 @@ const hostile = (name: string): string => `<img src=x onerror="stolen='${name}'"
 async function leaveInDoubt(at: House, orderId: string): Promise<void> {
   at.terminal.script = () => Promise.resolve(lost("line broken"));
   const paying = at.orders.pay(request(orderId));
-  await expect.poll(() => at.desk.blockedBy).toBe(orderId);
+  await expect.poll(() => at.arbiter.blockedBy).toBe(orderId);
   at.terminal.last = { kind: "not-told", why: "no such function" };
   await at.clock.advance(300_000);
   at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { BrowserContext } from "playwright-core";
-import { openForReading } from "../../src/shared/sqlite.ts";
+import { openForReading } from "../../src/shared/store/sqlite.ts";
 import { until } from "../support/child-program.ts";
 import { TestInstallation } from "../support/installation.ts";
 

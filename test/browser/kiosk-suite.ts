@@ -8,7 +8,7 @@ import {
   customerMessages,
 } from "../../src/client/customer-messages.ts";
 import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
-import { layTicket } from "../../src/shared/kiosk-ticket.ts";
+import { layTicket } from "../../src/shared/process/kiosk-ticket.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { freePort } from "../support/installation.ts";
 import { axeFaults } from "./axe-faults.ts";

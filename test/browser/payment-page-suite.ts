@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { createLogger } from "../../src/shared/logger.ts";
+import { createLogger } from "../../src/shared/process/logger.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import type { GatewaySandbox, SandboxOptions } from "../../src/simulator/gateway/sandbox.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";

@@ -6,7 +6,7 @@ import {
   customerMessageOfCode,
   customerMessages,
 } from "../../src/client/customer-messages.ts";
-import { type ErrorCode, errorTable } from "../../src/shared/errors.ts";
+import { type ErrorCode, errorTable } from "../../src/shared/catalog/errors.ts";
 import { openApiDocument } from "../../src/tp-manager/http/openapi/document.ts";
 
 const codes = Object.keys(errorTable) as ErrorCode[];

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { openForReading } from "../../src/shared/sqlite.ts";
+import { openForReading } from "../../src/shared/store/sqlite.ts";
 import { sleep, systemClock } from "../../src/shared/time.ts";
 import { ChildProgram, until } from "../support/child-program.ts";
 import {

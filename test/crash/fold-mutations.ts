@@ -8,7 +8,7 @@ const events = "src/tp-manager/attempts/attempt-event.ts";
 const safety = ["test/tp-manager/orders/reversal-safety.test.ts"];
 const ofStaff = ["test/tp-manager/orders/shared-reversal.test.ts"];
 const folds = ["test/tp-manager/attempts/payment-machine.test.ts"];
-const unwritten = "test/tp-manager/desk/unwritten-evidence.test.ts";
+const unwritten = "test/tp-manager/arbiter/unwritten-evidence.test.ts";
 
 /** Whether a receipt number still names its sale. */
 const ofFreshness: readonly Mutation[] = [
@@ -159,7 +159,7 @@ const ofFold: readonly Mutation[] = [
   oneEdit(
     "the look behind a cancel of ours",
     ["3.22", "the terminal's end is believed only after one more read"],
-    [...folds, "test/tp-manager/desk/heard-ends.test.ts"],
+    [...folds, "test/tp-manager/arbiter/heard-ends.test.ts"],
     [machine, "if (!cancelled || after.phase", "if (cancelled || after.phase"],
   ),
   oneEdit(

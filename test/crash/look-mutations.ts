@@ -3,8 +3,8 @@ import { type Mutation, oneEdit } from "./mutation.ts";
 const own = ["test/scenario/matching/own-neighbours.test.ts"];
 const looks = ["test/scenario/matching/looks.test.ts"];
 const granted = ["test/tp-manager/matching/not-granted.test.ts"];
-const late = ["test/tp-manager/desk/late-results.test.ts"];
-const twice = ["test/tp-manager/desk/charged-twice.test.ts"];
+const late = ["test/tp-manager/arbiter/late-results.test.ts"];
+const twice = ["test/tp-manager/arbiter/charged-twice.test.ts"];
 const neverGiven = ["rules", "A verdict whose assumption is off is never given"] as const;
 
 /** What a look shows of other orders, and what is taken for granted. */
@@ -20,7 +20,7 @@ export const lookMutations: readonly Mutation[] = [
     "(each) => facts.holds.size === 0 && each);",
   ]),
   oneEdit("the assumption behind a terminal's own end", neverGiven, granted, [
-    "src/tp-manager/desk/payment-run.ts",
+    "src/tp-manager/arbiter/payment-run.ts",
     "if (assumptions.has(needed)) return end;",
     "if (assumptions.size > 0) return end;",
   ]),
@@ -29,7 +29,7 @@ export const lookMutations: readonly Mutation[] = [
     ["3.19", "The terminal does not show whether it keeps the one that fits"],
     looks,
     [
-      "src/tp-manager/desk/unmatched.ts",
+      "src/tp-manager/arbiter/unmatched.ts",
       'if (finding === "unclear" && conclusion.verdict !== "held" && answer) {',
       'if (finding === "held" && answer) {',
     ],
@@ -38,7 +38,7 @@ export const lookMutations: readonly Mutation[] = [
     "the other orders that a look concerns",
     ["3.19", "and whenever the storage is read"],
     looks,
-    ["src/tp-manager/desk/inquiries.ts", "    this.#parts.looked(look);\n", ""],
+    ["src/tp-manager/arbiter/inquiries.ts", "    this.#parts.looked(look);\n", ""],
   ),
   oneEdit(
     "the sale that was stored over another one",
@@ -50,7 +50,11 @@ export const lookMutations: readonly Mutation[] = [
     "the second sale of an order that a look has shown",
     ["3.19", "when one of them is charged, or may be, the alarm is `order-charged-twice`"],
     looks,
-    ["src/tp-manager/desk/recovery.ts", "if (isTwice) {", "if (isTwice && before.number === 0) {"],
+    [
+      "src/tp-manager/arbiter/recovery.ts",
+      "if (isTwice) {",
+      "if (isTwice && before.number === 0) {",
+    ],
   ),
   oneEdit(
     "the second attempt that can have made the sale itself",
@@ -69,7 +73,7 @@ export const lookMutations: readonly Mutation[] = [
     ["src/tp-manager/matching/one-way.ts", "orders.size === 1 &&", "orders.size > 0 &&"],
   ),
   oneEdit("the approval that a former version has kept", ["3.25", "has kept beside its"], late, [
-    "src/tp-manager/desk/late-results.ts",
+    "src/tp-manager/arbiter/late-results.ts",
     "if (first) this.#askPerson(",
     "if (first?.good === false) this.#askPerson(",
   ]),

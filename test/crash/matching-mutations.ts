@@ -7,8 +7,8 @@ const candidates = "src/tp-manager/matching/candidates.ts";
 const effects = "src/tp-manager/matching/effects.ts";
 const answers = ["test/tp-manager/matching/match.test.ts"];
 const sees = ["test/tp-manager/matching/matcher.test.ts"];
-const late = "test/tp-manager/desk/late-reports.test.ts";
-const recovery = "test/tp-manager/desk/recovery.test.ts";
+const late = "test/tp-manager/arbiter/late-reports.test.ts";
+const recovery = "test/tp-manager/arbiter/recovery.test.ts";
 
 /** Whose a record is, and what follows. */
 export const matchingMutations: readonly Mutation[] = [
@@ -212,7 +212,7 @@ export const matchingMutations: readonly Mutation[] = [
   oneEdit(
     "the order whose own result another payment told again",
     ["rules", "The attempt's own command told it, and nothing of it is charged yet"],
-    ["test/tp-manager/desk/late-repeats.test.ts"],
+    ["test/tp-manager/arbiter/late-repeats.test.ts"],
     [
       match,
       "if (attempt && isCertain && isOpenTo(attempt, found)) return",
@@ -324,7 +324,7 @@ export const matchingMutations: readonly Mutation[] = [
   oneEdit(
     "the other doubts beside a late report",
     ["3.19", "when no other is in doubt at that terminal"],
-    ["test/tp-manager/desk/late-repeats.test.ts"],
+    ["test/tp-manager/arbiter/late-repeats.test.ts"],
     [
       knowledge,
       "if (others.length !== 1) return undefined;",
@@ -334,13 +334,13 @@ export const matchingMutations: readonly Mutation[] = [
   oneEdit(
     "the doubt about which order's an unmatched transaction is",
     ["rules", "proves no charge, disproves none"],
-    ["test/tp-manager/desk/late-repeats.test.ts"],
+    ["test/tp-manager/arbiter/late-repeats.test.ts"],
     [knowledge, 'answer.answer === "known" && answer.isCertain ?', 'answer.answer === "known" ?'],
   ),
   oneEdit(
     "the transaction that an empty storage has shown",
     ["3.2", "no look has shown anything in between"],
-    [recovery, "test/tp-manager/desk/empty-storage.test.ts"],
+    [recovery, "test/tp-manager/arbiter/empty-storage.test.ts"],
     [
       knowledge,
       'return observation?.last.kind === "transaction";',
@@ -362,7 +362,7 @@ export const matchingMutations: readonly Mutation[] = [
   oneEdit(
     "the charge of an attempt behind which another was charged",
     ["3.19", "late whatever became of the others of its order"],
-    ["test/tp-manager/desk/charged-twice.test.ts"],
+    ["test/tp-manager/arbiter/charged-twice.test.ts"],
     [
       effects,
       'if (answer.answer === "one") {',
@@ -372,7 +372,7 @@ export const matchingMutations: readonly Mutation[] = [
   oneEdit(
     "the earlier attempt that stands behind one whose money went back",
     ["3.19", "or their money went back"],
-    ["test/tp-manager/desk/late-repeats.test.ts"],
+    ["test/tp-manager/arbiter/late-repeats.test.ts"],
     [
       "src/tp-manager/journal/attempt-rows.ts",
       'newest.number > 1 && chargedOf(newest) === "no";',
@@ -392,8 +392,8 @@ export const matchingMutations: readonly Mutation[] = [
   oneEdit(
     "the later attempt that charged the order",
     ["3.19", "when one of them is charged, or may be, the alarm is `order-charged-twice`"],
-    ["test/tp-manager/desk/late-repeats.test.ts"],
-    ["src/tp-manager/desk/corrections.ts", "if (!other) return;", "if (other) return;"],
+    ["test/tp-manager/arbiter/late-repeats.test.ts"],
+    ["src/tp-manager/arbiter/corrections.ts", "if (!other) return;", "if (other) return;"],
   ),
   oneEdit(
     "the orders of several that were told as not charged",

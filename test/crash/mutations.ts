@@ -51,12 +51,12 @@ export const mutations: readonly Mutation[] = [
     tests: ["test/tp-manager/orders/orders.test.ts"],
     edits: [
       {
-        file: `${room}/desk/payment-run.ts`,
+        file: `${room}/arbiter/payment-run.ts`,
         from: 'this.#writer.advance({ input: "report",',
         to: 'const late = () => this.#writer.advance({ input: "report",',
       },
       {
-        file: `${room}/desk/payment-run.ts`,
+        file: `${room}/arbiter/payment-run.ts`,
         from: '    if (judgement !== "disagrees") {',
         to: '    queueMicrotask(late);\n    if (judgement !== "disagrees") {',
       },
@@ -89,7 +89,7 @@ export const mutations: readonly Mutation[] = [
   {
     removes: "the comparison of recovery with the baseline",
     breaks: ["3.1", "Recovery compares with the baseline."],
-    tests: ["test/tp-manager/desk/recovery.test.ts"],
+    tests: ["test/tp-manager/arbiter/recovery.test.ts"],
     edits: [
       {
         file: `${room}/matching/facts.ts`,
@@ -101,7 +101,7 @@ export const mutations: readonly Mutation[] = [
   {
     removes: "the watch on a storage that was empty before the payment",
     breaks: ["3.2", "It counts as unchanged only when"],
-    tests: ["test/tp-manager/desk/empty-storage.test.ts"],
+    tests: ["test/tp-manager/arbiter/empty-storage.test.ts"],
     edits: [
       {
         file: `${room}/matching/facts.ts`,
@@ -113,7 +113,7 @@ export const mutations: readonly Mutation[] = [
   {
     removes: "the wait for the lost payment's own time limit",
     breaks: ["3.2", "the lost payment's own time limit is over"],
-    tests: ["test/explore/explore.test.ts", "test/tp-manager/desk/recovery.test.ts"],
+    tests: ["test/explore/explore.test.ts", "test/tp-manager/arbiter/recovery.test.ts"],
     edits: [
       {
         file: `${room}/matching/table.ts`,
@@ -125,7 +125,7 @@ export const mutations: readonly Mutation[] = [
   {
     removes: "the second matching read of a charge that was not acknowledged",
     breaks: ["3.2", "It must be seen twice, with the terminal idle between the two reads"],
-    tests: ["test/tp-manager/desk/recovery.test.ts"],
+    tests: ["test/tp-manager/arbiter/recovery.test.ts"],
     edits: [
       {
         file: `${room}/matching/table.ts`,
@@ -142,10 +142,10 @@ export const mutations: readonly Mutation[] = [
       "3.5",
       "no sale, reversal, end of day or reset begins before one complete recovery run has ended",
     ],
-    tests: ["test/tp-manager/desk/evidence-first.test.ts"],
+    tests: ["test/tp-manager/arbiter/evidence-first.test.ts"],
     edits: [
       {
-        file: `${room}/desk/terminal-turn.ts`,
+        file: `${room}/arbiter/terminal-turn.ts`,
         from: "    if (doubt) throw refusalBy(doubt);",
         to: "    if (doubt && this.#doubts.blockedBy === undefined) throw refusalBy(doubt);",
       },
@@ -189,7 +189,7 @@ export const mutations: readonly Mutation[] = [
       {
         file: `${room}/orders/admission.ts`,
         from: '  // Before anything is refused: "busy" says',
-        to: '  desk.turn.assertFree();\n  // Before anything is refused: "busy" says',
+        to: '  arbiter.turn.assertFree();\n  // Before anything is refused: "busy" says',
       },
     ],
   },
@@ -211,7 +211,7 @@ export const mutations: readonly Mutation[] = [
     tests: ["test/tp-manager/orders/orders.test.ts"],
     edits: [
       {
-        file: `${room}/desk/running-payment.ts`,
+        file: `${room}/arbiter/running-payment.ts`,
         from: "      held.preparing.abort(new CancelledInTime());",
         to: "      void CancelledInTime;",
       },
@@ -220,7 +220,7 @@ export const mutations: readonly Mutation[] = [
   {
     removes: "the second look at a sale that no order asked for",
     breaks: ["3.4", "A single look never calls it `gone`"],
-    tests: ["test/tp-manager/desk/unmatched.test.ts"],
+    tests: ["test/tp-manager/arbiter/unmatched.test.ts"],
     edits: [
       {
         file: `${room}/matching/table.ts`,
@@ -271,10 +271,10 @@ export const mutations: readonly Mutation[] = [
   {
     removes: "the gate's memory of the accepted serial number",
     breaks: ["3.12", "what it once told is never forgotten"],
-    tests: ["test/tp-manager/desk/terminal-gate.test.ts"],
+    tests: ["test/tp-manager/arbiter/terminal-gate.test.ts"],
     edits: [
       {
-        file: `${room}/desk/terminal-gate.ts`,
+        file: `${room}/arbiter/terminal-gate.ts`,
         from: "serialNumber: accepted.serialNumber || told.serialNumber,",
         to: "serialNumber: told.serialNumber,",
       },
@@ -316,7 +316,7 @@ export const mutations: readonly Mutation[] = [
     tests: ["test/tp-manager/http/gateway-routes.test.ts"],
     edits: [
       {
-        file: `${room}/supervisor/gateway-desk.ts`,
+        file: `${room}/supervisor/gateway-operations.ts`,
         from: '    if (state === "unknown" || state === "sending") return;',
         to: '    if (state === "sending") return;',
       },
@@ -328,7 +328,7 @@ export const mutations: readonly Mutation[] = [
     tests: ["test/tp-manager/http/gateway-keys.test.ts"],
     edits: [
       {
-        file: `${room}/supervisor/gateway-desk.ts`,
+        file: `${room}/supervisor/gateway-operations.ts`,
         from: "return before ?? (await begin());",
         to: "return (before && undefined) ?? (await begin());",
       },
@@ -340,7 +340,7 @@ export const mutations: readonly Mutation[] = [
     tests: ["test/tp-manager/http/gateway-keys.test.ts"],
     edits: [
       {
-        file: `${room}/supervisor/gateway-desk.ts`,
+        file: `${room}/supervisor/gateway-operations.ts`,
         from: "if (!mayBeLost || this.#neverAsked(",
         to: "if (true || !mayBeLost || this.#neverAsked(",
       },
@@ -364,7 +364,7 @@ export const mutations: readonly Mutation[] = [
     tests: ["test/tp-manager/http/gateway-keys.test.ts"],
     edits: [
       {
-        file: "src/supervisor/operations/operation-desk.ts",
+        file: "src/supervisor/operations/operation-executor.ts",
         from: "if (!losses.mayLack(owner?.transactionId)) return { operation: null };",
         to: "if (losses) return { operation: null };",
       },

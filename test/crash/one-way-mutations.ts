@@ -4,8 +4,8 @@ const rule = "src/tp-manager/matching/one-way.ts";
 const order = "src/tp-manager/matching/one-way-order.ts";
 const lies = "test/tp-manager/terminal/unasked/one-way-lies.test.ts";
 const kept = "test/tp-manager/terminal/unasked/kept-back.test.ts";
-const late = "test/tp-manager/desk/late-results.test.ts";
-const nameless = "test/tp-manager/desk/nameless-results.test.ts";
+const late = "test/tp-manager/arbiter/late-results.test.ts";
+const nameless = "test/tp-manager/arbiter/nameless-results.test.ts";
 
 const mutation = (
   removes: string,
@@ -73,7 +73,7 @@ export const oneWayMutations: readonly Mutation[] = [
   mutation(
     "the warning alone before our register number came back",
     "is a finding of the doctor",
-    [lies, "test/tp-manager/desk/unasked-payments.test.ts"],
+    [lies, "test/tp-manager/arbiter/unasked-payments.test.ts"],
     [rule, '&& learned.has("echoes-register"));', ");"],
   ),
   mutation(
@@ -159,7 +159,7 @@ export const oneWayMutations: readonly Mutation[] = [
     "until it has come, or until a person settles a later order",
     [kept],
     [
-      "src/tp-manager/desk/late-results.ts",
+      "src/tp-manager/arbiter/late-results.ts",
       '        if ("settled" in state && state.settled) this.#toldSettled(attempt, report);\n',
       "",
     ],
@@ -168,14 +168,14 @@ export const oneWayMutations: readonly Mutation[] = [
     "the result that agrees with a person's word",
     "with a word that a result of its time agrees with",
     [kept],
-    ["src/tp-manager/desk/one-way.ts", "    attempts.addEvent(transactionId, note);\n", ""],
+    ["src/tp-manager/arbiter/one-way.ts", "    attempts.addEvent(transactionId, note);\n", ""],
   ),
   mutation(
     "the attempts that have ended in what a reference names",
     "looked for among all that are not put away",
     [late],
     [
-      "src/tp-manager/desk/one-way.ts",
+      "src/tp-manager/arbiter/one-way.ts",
       "    for (const id of attempts.ids()) {",
       "    for (const { transactionId: id } of attempts.unfinished()) {",
     ],

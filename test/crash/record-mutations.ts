@@ -5,8 +5,8 @@ const candidates = "src/tp-manager/matching/candidates.ts";
 const match = "src/tp-manager/matching/match.ts";
 const answers = ["test/tp-manager/matching/match.test.ts"];
 const records = ["test/tp-manager/matching/comparison.test.ts"];
-const late = "test/tp-manager/desk/late-reports.test.ts";
-const contradicted = ["test/tp-manager/desk/contradicted-words.test.ts"];
+const late = "test/tp-manager/arbiter/late-reports.test.ts";
+const contradicted = ["test/tp-manager/arbiter/contradicted-words.test.ts"];
 const fits = "test/tp-manager/matching/candidates.test.ts";
 
 /** Which two records are one transaction. */
@@ -141,7 +141,7 @@ const ofCandidates: readonly Mutation[] = [
     ["3.16", "that sale was given back, and no earlier one"],
     contradicted,
     [
-      "src/tp-manager/desk/corrections.ts",
+      "src/tp-manager/arbiter/corrections.ts",
       "if (told.some((one) => one.good && givesBack(one, report))) return undefined;",
       "if (told.length < 0) return undefined;",
     ],
@@ -156,13 +156,13 @@ const ofCandidates: readonly Mutation[] = [
     "the look at the first of two transactions",
     ["3.19", "the others are looked at as well"],
     contradicted,
-    ["src/tp-manager/desk/unmatched.ts", "shownIn(look).find(isTold) ?? look", "look"],
+    ["src/tp-manager/arbiter/unmatched.ts", "shownIn(look).find(isTold) ?? look", "look"],
   ),
   oneEdit(
     "the own record of an order where others are paid too",
     ["3.19", "is the order's for certain: it is asked about first"],
     contradicted,
-    ["src/tp-manager/desk/unmatched.ts", '? answer.answer === "one"', "? false"],
+    ["src/tp-manager/arbiter/unmatched.ts", '? answer.answer === "one"', "? false"],
   ),
   oneEdit(
     "the sale within an end of day",
@@ -179,7 +179,7 @@ const ofCandidates: readonly Mutation[] = [
     ["3.4", "Very words that were asked about last are asked about again only when"],
     contradicted,
     [
-      "src/tp-manager/desk/unmatched.ts",
+      "src/tp-manager/arbiter/unmatched.ts",
       "return isUnnamed || (newest.id !== null && !terminalLog.soldSinceUnmatched(newest.id));",
       "return isUnnamed;",
     ],
@@ -189,7 +189,7 @@ const ofCandidates: readonly Mutation[] = [
     ["3.4", "What can be the record of a reversal in doubt is `unclear`"],
     contradicted,
     [
-      "src/tp-manager/desk/unmatched.ts",
+      "src/tp-manager/arbiter/unmatched.ts",
       'if (finding === "unclear" && conclusion.verdict !== "held" && answer) {',
       'if (finding === "unclear" && answer) {',
     ],
@@ -287,7 +287,7 @@ const ofCandidates: readonly Mutation[] = [
   oneEdit(
     "the reversal in doubt as a candidate",
     ["3.4", "What can be the record of a reversal in doubt is `unclear`."],
-    [late, fits, "test/tp-manager/desk/nameless-sale.test.ts"],
+    [late, fits, "test/tp-manager/arbiter/nameless-sale.test.ts"],
     [
       match,
       "|| !isFitOfReversal(attempt, found, events)) continue;",

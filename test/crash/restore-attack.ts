@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { backup } from "node:sqlite";
-import { openForReading } from "../../src/shared/sqlite.ts";
+import { openForReading } from "../../src/shared/store/sqlite.ts";
 import { until } from "../support/child-program.ts";
 import type { Answer } from "../support/installation.ts";
 import type { Attack, AttackResult } from "./attack.ts";

@@ -1,7 +1,7 @@
 import { type Mutation, oneEdit } from "./mutation.ts";
 
 const guard = "src/tp-manager/supervisor/store-guard.ts";
-const desk = "src/supervisor/notifications/notification-desk.ts";
+const arbiter = "src/supervisor/notifications/notification-handler.ts";
 const documents = "src/supervisor/notifications/notification-store.ts";
 const lost = ["test/tp-manager/supervisor/lost-returns.test.ts"];
 const keys = ["test/tp-manager/http/gateway-keys.test.ts"];
@@ -17,7 +17,7 @@ export const returnMutations: readonly Mutation[] = [
     "",
   ]),
   oneEdit("the look at a lost journal before a refund", ["3.17", noReturn], lost, [
-    "src/tp-manager/supervisor/gateway-desk.ts",
+    "src/tp-manager/supervisor/gateway-operations.ts",
     "this.#parts.guard.assertNotReturned(attempt, byWhom);",
     "void byWhom;",
   ]),
@@ -47,7 +47,7 @@ export const returnMutations: readonly Mutation[] = [
     "the notification of a lost order that has to come again",
     ["8.6", "it is put off with 503, not refused"],
     listener,
-    [desk, "if (!this.#parts.losses.isWhole) return this.#putOff();", ""],
+    [arbiter, "if (!this.#parts.losses.isWhole) return this.#putOff();", ""],
   ),
   oneEdit(
     "the notification that agrees when it comes again",
@@ -61,7 +61,7 @@ export const returnMutations: readonly Mutation[] = [
     "returned_minor = max(returned_minor, ?, ?),",
   ]),
   oneEdit("the lost returns of an order in the archive", ["3.7", oneSum], keys, [
-    "src/tp-manager/supervisor/gateway-desk.ts",
+    "src/tp-manager/supervisor/gateway-operations.ts",
     "addedMinor > 0 ? known.returnedMinor + addedMinor : 0;",
     "addedMinor > 0 ? addedMinor : 0;",
   ]),

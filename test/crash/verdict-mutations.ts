@@ -7,7 +7,7 @@ const doubt = "src/tp-manager/matching/doubt.ts";
 const machine = "src/tp-manager/attempts/payment-machine.ts";
 const looks = ["test/tp-manager/matching/table.test.ts"];
 const columns = ["test/tp-manager/matching/table-columns.test.ts"];
-const unwritten = "test/tp-manager/desk/unwritten-evidence.test.ts";
+const unwritten = "test/tp-manager/arbiter/unwritten-evidence.test.ts";
 
 /** What the facts of a look prove. */
 export const verdictMutations: readonly Mutation[] = [
@@ -227,7 +227,7 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the other order that can have made the record",
     ["rules", "| the terminal's last transaction can be that of … as well | unsettled |"],
-    ["test/tp-manager/desk/late-reports.test.ts", "test/tp-manager/matching/candidates.test.ts"],
+    ["test/tp-manager/arbiter/late-reports.test.ts", "test/tp-manager/matching/candidates.test.ts"],
     [table, "holds: ({ rival }) => rival !== null,", 'holds: ({ rival }) => rival === "",'],
   ),
   oneEdit(
@@ -239,7 +239,7 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the sale that the terminal held for two orders",
     ["3.19", "The stored reversal of the sale makes them what they were told as."],
-    ["test/tp-manager/desk/late-reports.test.ts"],
+    ["test/tp-manager/arbiter/late-reports.test.ts"],
     [table, 'held && takesBack !== "ours",', 'held && takesBack === "another",'],
   ),
   oneEdit(
@@ -263,7 +263,7 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the end of day over an unmatched sale",
     ["rules", "| an end of day may have closed it | – | – | unclear |"],
-    [...columns, "test/tp-manager/desk/unmatched.test.ts"],
+    [...columns, "test/tp-manager/arbiter/unmatched.test.ts"],
     [
       table,
       "holds: ({ closedSince }) => closedSince,",
@@ -322,7 +322,7 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the order that was told a word before a sale was found",
     ["3.19", "The stored reversal of the sale makes them what they were told as."],
-    ["test/tp-manager/desk/late-reports.test.ts"],
+    ["test/tp-manager/arbiter/late-reports.test.ts"],
     [machine, "last, told: state.outcome };", "last };"],
   ),
 ];

@@ -1,4 +1,4 @@
-import { AppError } from "../../src/shared/errors.ts";
+import { AppError } from "../../src/shared/catalog/errors.ts";
 import { chargedOf, type PaymentStatus } from "../../src/tp-manager/attempts/phase-table.ts";
 import { answerOf } from "../../src/tp-manager/orders/answer.ts";
 import type { PaymentResult } from "../../src/tp-manager/orders/orders.ts";
@@ -290,7 +290,7 @@ export class World {
     const { device, recorder } = this;
     recorder.known("the operator runs an end of day");
     this.#resets = restarts;
-    const closed = this.#house.desk.upkeep.telecollect().then(
+    const closed = this.#house.arbiter.upkeep.telecollect().then(
       ({ end }) => recorder.known(`end of day: ${end}`),
       (error: unknown) => recorder.known(`no end of day: ${String(error)}`),
     );

@@ -1,9 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { closeDataFolder } from "../../src/launcher/data-access.ts";
 import { checkDataAccess } from "../../src/launcher/doctor/check-surroundings.ts";
-import { installationAt } from "../../src/shared/installation.ts";
+import { closeDataFolder } from "../../src/launcher/processes/data-access.ts";
+import { installationAt } from "../../src/shared/process/installation.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const OWN = "S-1-5-21-1004336348-1177238915-682003330-1001";

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { usage } from "../../src/launcher/arguments.ts";
-import { kioskAddress } from "../../src/launcher/kiosk-address.ts";
+import { kioskAddress } from "../../src/launcher/commands/kiosk.ts";
 import type { Site } from "../../src/launcher/site.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

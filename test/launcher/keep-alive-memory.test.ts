@@ -11,7 +11,7 @@ import {
   pauseMs,
   readMemory,
   writeMemory,
-} from "../../src/launcher/keep-alive-memory.ts";
+} from "../../src/launcher/processes/keep-alive-memory.ts";
 
 let run: string;
 beforeEach(() => {

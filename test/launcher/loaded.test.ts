@@ -28,9 +28,9 @@ test("a look when all is well loads five small files and three cheap modules of 
   // node:http or zod alone would cost more than an empty start of Node (docs/design.md 9.2), and
   // an import of node:fs loads fourteen modules that stand behind its exports.
   const files = [
-    "launcher/deliberate-stop.ts",
-    "launcher/keep-alive.ts",
-    "launcher/probe.ts",
+    "launcher/processes/deliberate-stop.ts",
+    "launcher/commands/keep-alive.ts",
+    "launcher/processes/probe.ts",
     "shared/version-files.ts",
   ];
   expect([...loads("launcher/main.ts")].sort()).toEqual([...files, "node:path"].sort());
@@ -72,7 +72,11 @@ test("the two programs start with few packages, and none that only some installa
 
 test("an operator's command loads what it needs, help and a wrong word next to nothing", () => {
   expect(packages("launcher/launch.ts")).toEqual([]);
-  for (const file of ["launcher/status.ts", "launcher/operate.ts", "launcher/repair.ts"]) {
+  for (const file of [
+    "launcher/commands/status.ts",
+    "launcher/commands/operate.ts",
+    "launcher/commands/repair.ts",
+  ]) {
     expect(packages(file)).toEqual(["zod"]);
     expect([...loads(file)]).not.toContain("shared/config/schema.ts");
   }

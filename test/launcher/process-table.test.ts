@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { smallMemoryOf, spawnPart } from "../../src/launcher/launch-process.ts";
-import type { Part } from "../../src/launcher/part.ts";
-import { findProcesses, isRunning } from "../../src/launcher/process-table.ts";
+import { smallMemoryOf, spawnPart } from "../../src/launcher/processes/launch-process.ts";
+import type { Part } from "../../src/launcher/processes/part.ts";
+import { findProcesses, isRunning } from "../../src/launcher/processes/process-table.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { startProcess } from "../support/own-processes.ts";
 
@@ -96,7 +96,7 @@ test("a part has the settings of memory, and this runtime knows those of a progr
   const script = join(folder, "heap.mjs");
   const told =
     "[process.execArgv, process.env.MALLOC_ARENA_MAX, process.env.MALLOC_MMAP_THRESHOLD_]";
-  const module = pathToFileURL(join(projectRoot, "src/shared/small-heap.ts"));
+  const module = pathToFileURL(join(projectRoot, "src/shared/process/small-heap.ts"));
   const lines = [
     `import { keepHeapSmall } from "${module}";`,
     "keepHeapSmall();",

@@ -11,9 +11,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { restore } from "../../src/launcher/commands/restore.ts";
 import type { Output } from "../../src/launcher/output.ts";
-import { restore } from "../../src/launcher/restore.ts";
-import { installationAt } from "../../src/shared/installation.ts";
+import { installationAt } from "../../src/shared/process/installation.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { until } from "../support/child-program.ts";
 import { TestInstallation } from "../support/installation.ts";

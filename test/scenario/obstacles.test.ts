@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { ErrorCode } from "../../src/shared/errors.ts";
-import { exitCodes } from "../../src/shared/exit-codes.ts";
+import type { ErrorCode } from "../../src/shared/catalog/errors.ts";
+import { exitCodes } from "../../src/shared/process/exit-codes.ts";
 // @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
 import german from "../../src/tp-manager/console/pages/words/codes-de.js";
 // @ts-expect-error: as above
@@ -67,7 +67,7 @@ const situations: Record<
     code: "TERMINAL_CHANGED",
     cr: "2",
     make(at) {
-      at.desk.gate.accept();
+      at.arbiter.gate.accept();
       at.terminal.become({ identity: other });
       at.terminal.baseline = { ...at.terminal.baseline, identity: other };
     },
@@ -78,7 +78,7 @@ const situations: Record<
     async make(at) {
       at.terminal.script = () => Promise.resolve(lost("line broken"));
       void pay(at, request("A-1"));
-      await expect.poll(() => at.desk.blockedBy).toBe("A-1");
+      await expect.poll(() => at.arbiter.blockedBy).toBe("A-1");
     },
   },
   "a sale that no order asked for": {
@@ -131,7 +131,7 @@ const situations: Record<
       await pay(at, request("A-1"));
     },
   },
-  "a stop": { code: "STOPPING", cr: "2", make: (at) => at.desk.turn.close() },
+  "a stop": { code: "STOPPING", cr: "2", make: (at) => at.arbiter.turn.close() },
 };
 
 describe("what a payment would get is what every face shows", () => {
@@ -181,7 +181,7 @@ describe("what a payment would get is what every face shows", () => {
 
   test.each([
     ["a word of the terminal", (at: Faces["at"]) => at.terminal.become({ status: ready })],
-    ["a good answer to /check", (at: Faces["at"]) => at.desk.check(AbortSignal.timeout(9_000))],
+    ["a good answer to /check", (at: Faces["at"]) => at.arbiter.check(AbortSignal.timeout(9_000))],
     ["a minute", (at: Faces["at"]) => at.clock.advance(60_000)],
   ])("that the terminal did not answer is over with %s", async (_name, ends) => {
     const faces = await openFaces();

@@ -131,7 +131,7 @@ function files(folder: string): string[] {
     .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile());
 }
 
-/** Written apart from src/shared/mask.ts on purpose: a mistake there must not hide here. */
+/** Written apart from src/shared/masking/mask.ts on purpose: a mistake there must not hide here. */
 function passesLuhn(digits: string): boolean {
   const sum = [...digits].reverse().reduce((total, digit, index) => {
     const value = Number(digit) * (index % 2 === 1 ? 2 : 1);

@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
+import { printStatus, readStatus } from "../../src/launcher/commands/status.ts";
 import { checkPrograms, readConditions } from "../../src/launcher/doctor/check-programs.ts";
-import { printStatus, readStatus } from "../../src/launcher/status.ts";
+import { LOOK_EVERY_MS, TroubleWatch } from "../../src/shared/catalog/trouble-watch.ts";
+import type { TroubleName } from "../../src/shared/catalog/troubles.ts";
 import { createIpcClient } from "../../src/shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { startIpcServer } from "../../src/shared/ipc/server.ts";
 import { systemClock } from "../../src/shared/time.ts";
-import { LOOK_EVERY_MS, TroubleWatch } from "../../src/shared/trouble-watch.ts";
-import type { TroubleName } from "../../src/shared/troubles.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
 import { supervisorTroubleWatch } from "../../src/supervisor/intake/supervisor-troubles.ts";
 import { TerminalWatch } from "../../src/tp-manager/http/events/terminal-watch.ts";
@@ -52,7 +52,7 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
       answers: at.journal.answers,
       handOffs: at.journal.handOffs,
       seen: at.journal.seen,
-      watch: new TerminalWatch(at.desk.terminal, at.clock, () => {}),
+      watch: new TerminalWatch(at.arbiter.terminal, at.clock, () => {}),
       events: at.journal.events,
     }),
   });

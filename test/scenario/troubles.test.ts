@@ -4,7 +4,7 @@ import { systemClock } from "../../src/shared/time.ts";
 import { selfSignedTls } from "../../src/simulator/gateway/http/self-signed.ts";
 import { type SandboxOptions, startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
 import { raiseAlarm } from "../../src/supervisor/alarms/alarm.ts";
-import { NotificationDesk } from "../../src/supervisor/notifications/notification-desk.ts";
+import { NotificationHandler } from "../../src/supervisor/notifications/notification-handler.ts";
 import * as listening from "../../src/supervisor/notifications/notification-listener.ts";
 import { QUIET_MS } from "../../src/supervisor/notifications/notification-tally.ts";
 import { mapiOf, md5, resultOf } from "../supervisor/notifications/mapi.ts";
@@ -121,7 +121,7 @@ test("a parked order is told until an operator has dealt with it", async () => {
   const health = await expectTroubles(at, ["transactions-parked"]);
   expect(health.troubles[0].count).toBe(1);
   expect(health.alarms).toMatchObject([{ alarm: "transaction-parked", orderId: "A-1" }]);
-  expect(at.rig.desk.requeue(id, at.rig.clock.now())).toBe("queued");
+  expect(at.rig.admin.requeue(id, at.rig.clock.now())).toBe("queued");
   at.rig.requeued(id);
   await at.rig.advanceInSteps(1_000, () => at.rig.store.counts().pending === 0);
   await at.lookFor(MINUTE);
@@ -132,7 +132,7 @@ test("651 notifications with a wrong digest: one alarm with count and since", as
   const at = await openFaces();
   const { rig } = at;
   const listenerClock = new TestClock();
-  const desk = new NotificationDesk({
+  const handler = new NotificationHandler({
     store: rig.notifications,
     operations: rig.operationStore,
     tally: rig.tally,
@@ -146,7 +146,7 @@ test("651 notifications with a wrong digest: one alarm with count and since", as
   const address = { host: "127.0.0.1", port: 0 };
   const listener = await listening.startNotificationListener({
     ...address,
-    desk,
+    handler,
     log: rig.log,
     clock: listenerClock,
   });
@@ -199,7 +199,7 @@ test("651 notifications with a wrong digest: one alarm with count and since", as
 test("the sandbox's own bad digests are counted and told", async () => {
   const at = await openFaces();
   const { rig } = at;
-  const desk = new NotificationDesk({
+  const handler = new NotificationHandler({
     store: rig.notifications,
     operations: rig.operationStore,
     tally: rig.tally,
@@ -210,7 +210,7 @@ test("the sandbox's own bad digests are counted and told", async () => {
     fraudSecret: undefined,
     onAccepted: (id) => rig.operations.notified(id),
   });
-  const parts = { host: "127.0.0.1", port: 0, desk, log: rig.log, clock: new TestClock() };
+  const parts = { host: "127.0.0.1", port: 0, handler, log: rig.log, clock: new TestClock() };
   const listener = await listening.startNotificationListener(parts);
   onTestFinished(() => listener.close());
   const gateway = await sandbox({ autoPay: true, faults: [{ kind: "notification-bad-digest" }] });

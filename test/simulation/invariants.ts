@@ -326,12 +326,12 @@ function lateAnswers({ world }: End): string[] {
 }
 
 function leftWaiting({ world, found }: End): string[] {
-  const { desk, handOff, journal, life } = world.tpManager ?? {};
-  if (!desk || !journal || !life || !handOff) return ["tp-manager does not run"];
+  const { arbiter, handOff, journal, life } = world.tpManager ?? {};
+  if (!arbiter || !journal || !life || !handOff) return ["tp-manager does not run"];
   const wrong: string[] = [];
-  const { current } = desk.turn;
+  const { current } = arbiter.turn;
   if (current) wrong.push(`a ${current.what} still has the terminal`);
-  if (desk.blockedBy) wrong.push("recovery never ended");
+  if (arbiter.blockedBy) wrong.push("recovery never ended");
   if (journal.handOffs.countPendingHandOffs() > 0) wrong.push("something is not handed over");
   for (const { status, code, order } of found.values()) {
     if (code === "PAYMENT_RUNNING") wrong.push(`${order} is ${status} although nothing runs`);

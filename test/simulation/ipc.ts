@@ -1,7 +1,7 @@
 import { type IpcClient, IpcError } from "../../src/shared/ipc/client.ts";
 import { type Handlers, supervisorMessages } from "../../src/shared/ipc/contract.ts";
 import { MessageRefused } from "../../src/shared/ipc/server.ts";
-import type { StoreExchange } from "../../src/shared/stores/store-exchange.ts";
+import type { StoreExchange } from "../../src/shared/store/store-exchange.ts";
 import { sleep } from "../../src/shared/time.ts";
 import { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { TestClock } from "../support/test-clock.ts";

@@ -29,7 +29,7 @@ export async function settleByStatement(world: Statement): Promise<void> {
 
 /** Settles every order that is still unknown as the bank has it (docs/design.md 3.24). */
 function settleUnknown(kiosk: Kiosk, tpManager: TpManager, bank: Bank): void {
-  const { journal, orders, desk } = tpManager;
+  const { journal, orders, arbiter } = tpManager;
   for (const attempt of journal.attempts.unfinished()) {
     const { orderId } = attempt.request;
     const { settle } = rowOf(attempt);
@@ -42,7 +42,7 @@ function settleUnknown(kiosk: Kiosk, tpManager: TpManager, bank: Bank): void {
         : ({ outcome: nothing } as const);
     const note = "as the bank's statement has it";
     kiosk.ask({ order: orderId, call: "settle" }, tpManager, async () =>
-      settleByOperator({ orders, desk }, { orderId, note, ...word }),
+      settleByOperator({ orders, arbiter }, { orderId, note, ...word }),
     );
   }
 }

@@ -1,29 +1,29 @@
 import { join } from "node:path";
-import { createLogger, type Logger } from "../../src/shared/logger.ts";
-import { openDatabase } from "../../src/shared/sqlite.ts";
-import { StoreExchange } from "../../src/shared/stores/store-exchange.ts";
+import { createLogger, type Logger } from "../../src/shared/process/logger.ts";
+import { openDatabase } from "../../src/shared/store/sqlite.ts";
+import { StoreExchange } from "../../src/shared/store/store-exchange.ts";
 import type { Clock } from "../../src/shared/time.ts";
 import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
 import { Intake, type IntakeParts } from "../../src/supervisor/intake/intake.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
-import { NotificationDesk } from "../../src/supervisor/notifications/notification-desk.ts";
+import { NotificationHandler } from "../../src/supervisor/notifications/notification-handler.ts";
 import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
 import { NotificationTally } from "../../src/supervisor/notifications/notification-tally.ts";
-import { OperationDesk } from "../../src/supervisor/operations/operation-desk.ts";
+import { OperationExecutor } from "../../src/supervisor/operations/operation-executor.ts";
 import { OperationStore } from "../../src/supervisor/operations/operation-store.ts";
 import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
 import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";
-import { OutboxDesk } from "../../src/supervisor/outbox/outbox-desk.ts";
+import { OutboxAdmin } from "../../src/supervisor/outbox/outbox-admin.ts";
 import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
 import { openStores, storeMessages } from "../../src/supervisor/stores/supervisor-stores.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
-import { ClosingKeeper } from "../../src/tp-manager/desk/closing-keeper.ts";
-import type { DeskSettings } from "../../src/tp-manager/desk/desk-parts.ts";
-import { TerminalDesk } from "../../src/tp-manager/desk/terminal-desk.ts";
+import type { ArbiterSettings } from "../../src/tp-manager/arbiter/arbiter-parts.ts";
+import { ClosingKeeper } from "../../src/tp-manager/arbiter/closing-keeper.ts";
+import { TerminalArbiter } from "../../src/tp-manager/arbiter/terminal-arbiter.ts";
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
 import { AfterSale } from "../../src/tp-manager/orders/after-sale.ts";
 import { type OrderSettings, Orders } from "../../src/tp-manager/orders/orders.ts";
-import { GatewayDesk } from "../../src/tp-manager/supervisor/gateway-desk.ts";
+import { GatewayOperations } from "../../src/tp-manager/supervisor/gateway-operations.ts";
 import { HandAgain } from "../../src/tp-manager/supervisor/hand-again.ts";
 import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
 import { returnPoll } from "../../src/tp-manager/supervisor/polls.ts";
@@ -37,7 +37,7 @@ import type { Life } from "./life.ts";
 import type { ModelGateway } from "./model-gateway.ts";
 
 /** As in production (config defaults). */
-export const settings: DeskSettings & OrderSettings = {
+export const settings: ArbiterSettings & OrderSettings = {
   paymentTimeoutMs: 180_000,
   graceMs: 30_000,
   repeatMustMatch: "amount",
@@ -95,17 +95,17 @@ export function startTpManager(
   const shared = { ...stores, guard, clock, log, settings };
   const settled = (): void => handOff.nudge();
   const { learned } = journal;
-  const desk = new TerminalDesk({ ...shared, terminal, settled, learned, setup: SETUP });
-  const orders = new Orders({ ...shared, desk, handOff });
-  const afterSale = new AfterSale({ ...shared, desk, orders });
-  const closing = new ClosingKeeper({ ...shared, desk });
+  const arbiter = new TerminalArbiter({ ...shared, terminal, settled, learned, setup: SETUP });
+  const orders = new Orders({ ...shared, arbiter, handOff });
+  const afterSale = new AfterSale({ ...shared, arbiter, orders });
+  const closing = new ClosingKeeper({ ...shared, arbiter });
   const { returns } = journal;
-  const gateway = new GatewayDesk({ attempts, returns, guard, link, clock, log });
+  const gateway = new GatewayOperations({ attempts, returns, guard, link, clock, log });
   const poll = returnPoll(returns, link, clock, log);
   const start = (): void => {
     handAgain.start();
     guard.start(isDoubted);
-    desk.start();
+    arbiter.start();
     handOff.nudge();
     closing.start();
     if (!pollsReturns) return;
@@ -115,7 +115,7 @@ export function startTpManager(
   const stop = async (): Promise<void> => {
     closing.close();
     await poll.close();
-    await desk.stop();
+    await arbiter.stop();
     await handOff.close();
     await guard.close();
     await handAgain.close();
@@ -127,7 +127,7 @@ export function startTpManager(
     matcher,
     handOff,
     guard,
-    desk,
+    arbiter,
     orders,
     afterSale,
     gateway,
@@ -167,7 +167,7 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   const onStored: IntakeParts["onStored"] = (id, taken) => forwarder.tryAtOnce(id, taken);
   const takesAtOnce = (): boolean => forwarder.takesAtOnce;
   const intake = new Intake({ store, losses: stores.losses, clock, log, takesAtOnce, onStored });
-  const desk = new OutboxDesk(database);
+  const admin = new OutboxAdmin(database);
   const aboutStores = storeMessages({
     ...stores,
     database,
@@ -179,7 +179,7 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   });
   const operationStore = new OperationStore(database);
   const notifications = new NotificationStore(database);
-  const operations = new OperationDesk({
+  const operations = new OperationExecutor({
     store: operationStore,
     notifications,
     losses: stores.losses,
@@ -187,7 +187,7 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
     log,
     gateway: gateway.operationsFor(life),
   });
-  const notified = new NotificationDesk({
+  const notified = new NotificationHandler({
     store: notifications,
     operations: operationStore,
     clock,
@@ -202,7 +202,7 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   const handlers = supervisorHandlers({
     intake,
     store,
-    desk,
+    admin,
     operations,
     watch,
     alarmStore,

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AppError } from "../../src/shared/errors.ts";
+import { AppError } from "../../src/shared/catalog/errors.ts";
 import type { PaymentResult } from "../../src/tp-manager/orders/orders.ts";
 import { request } from "../support/payment-house.ts";
 import { TestClock } from "../support/test-clock.ts";
@@ -106,7 +106,7 @@ export class World {
     const life = new Life(this.clock, (error) => this.fell(error));
     const watch = {
       device: () => this.device,
-      order: () => this.tpManager?.desk.turn.current?.orderId ?? "?",
+      order: () => this.tpManager?.arbiter.turn.current?.orderId ?? "?",
       wireMs: () => this.#wireWait(),
       leaves: (what: "payment" | "reversal", order: string) => this.#leaves(what, order),
       closes: () => this.#looked(),
@@ -273,10 +273,10 @@ export class World {
   }
 
   /** Remembers what was taken before the command left. */
-  async #cancel(desk: TpManager["desk"]): Promise<void> {
-    const { current } = desk.turn;
+  async #cancel(arbiter: TpManager["arbiter"]): Promise<void> {
+    const { current } = arbiter.turn;
     const before = current?.what === "payment" && !this.#left.has(current) ? current : undefined;
-    await desk.running.cancel();
+    await arbiter.running.cancel();
     if (before) this.#cancelled.add(before);
   }
 
@@ -315,7 +315,7 @@ export class World {
     }
   }
 
-  #ask(action: Call, { life, desk, orders, guard, afterSale }: TpManager): void {
+  #ask(action: Call, { life, arbiter, orders, guard, afterSale }: TpManager): void {
     const asked = { life, orders, guard };
     const ask = (order: string, work: () => Promise<PaymentResult | undefined>): void =>
       this.kiosk.ask(
@@ -347,13 +347,13 @@ export class World {
         ask(action.order, () => orders.lookUp(action.order));
         return;
       case "cancel":
-        ask("", () => nothing(() => this.#cancel(desk)));
+        ask("", () => nothing(() => this.#cancel(arbiter)));
         return;
       case "end-of-day":
-        ask("", () => nothing(() => desk.upkeep.telecollect()));
+        ask("", () => nothing(() => arbiter.upkeep.telecollect()));
         return;
       case "accept-terminal":
-        ask("", () => nothing(() => desk.gate.accept()));
+        ask("", () => nothing(() => arbiter.gate.accept()));
         return;
     }
   }
@@ -413,7 +413,7 @@ export class World {
   }
 
   #leaves(what: "payment" | "reversal", order: string): void {
-    const turn = this.tpManager?.desk.turn.current;
+    const turn = this.tpManager?.arbiter.turn.current;
     if (turn && this.#cancelled.has(turn)) this.see("a cancel that was taken is not lost", order);
     if (turn) this.#left.add(turn);
     this.#watch.leaves(what, order);

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { troublesOf, wordsOf } from "../../src/shared/troubles.ts";
+import { troublesOf, wordsOf } from "../../src/shared/catalog/troubles.ts";
 import { selfSignedTls } from "../../src/simulator/gateway/http/self-signed.ts";
 import { certificateEnds } from "../../src/supervisor/certificate-ends.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

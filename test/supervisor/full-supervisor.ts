@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { onTestFinished } from "vitest";
-import { openDatabase, transaction } from "../../src/shared/sqlite.ts";
+import { openDatabase, transaction } from "../../src/shared/store/sqlite.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { fullTransaction } from "./sample-transaction.ts";

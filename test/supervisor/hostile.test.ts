@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { createLogger } from "../../src/shared/logger.ts";
+import { createLogger } from "../../src/shared/process/logger.ts";
 import { readXml } from "../../src/simulator/gateway/xml/read-xml.ts";
 import { childNamed } from "../../src/simulator/gateway/xml/xml-element.ts";
 import type { TryClass } from "../../src/supervisor/gateway/fault-table.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
-import { NotificationDesk } from "../../src/supervisor/notifications/notification-desk.ts";
+import { NotificationHandler } from "../../src/supervisor/notifications/notification-handler.ts";
 import {
   NOTIFICATION_BYTES_MAX,
   startNotificationListener,
@@ -39,11 +39,14 @@ async function listening() {
   rig.handOver("A-1");
   const { notifications: store, operationStore: operations, losses, clock, log } = rig;
   const parts = { store, operations, losses, clock, log, secrets, fraudSecret: SECRET };
-  const desk = new NotificationDesk({ ...parts, onAccepted: (id) => rig.operations.notified(id) });
+  const handler = new NotificationHandler({
+    ...parts,
+    onAccepted: (id) => rig.operations.notified(id),
+  });
   const listener = await startNotificationListener({
     host: "127.0.0.1",
     port: 0,
-    desk,
+    handler,
     clock,
     log,
   });

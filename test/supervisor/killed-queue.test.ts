@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { openDatabase, openForReading, transaction } from "../../src/shared/sqlite.ts";
+import { openDatabase, openForReading, transaction } from "../../src/shared/store/sqlite.ts";
 import { insertItem } from "../../src/supervisor/outbox/insert-item.ts";
 import { WINDOW_MAX } from "../../src/supervisor/outbox/queue-gate.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";

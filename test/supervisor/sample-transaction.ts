@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { maskPan } from "../../src/shared/mask.ts";
+import { maskPan } from "../../src/shared/masking/mask.ts";
 import { newId } from "../../src/shared/new-id.ts";
 import { noDetails, type Transaction } from "../../src/shared/transaction.ts";
 

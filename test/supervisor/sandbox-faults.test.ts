@@ -7,7 +7,7 @@ import { selfSignedTls } from "../../src/simulator/gateway/http/self-signed.ts";
 import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
 import { helpText } from "../../src/simulator/gateway/switches.ts";
 import type { TryClass } from "../../src/supervisor/gateway/fault-table.ts";
-import { NotificationDesk } from "../../src/supervisor/notifications/notification-desk.ts";
+import { NotificationHandler } from "../../src/supervisor/notifications/notification-handler.ts";
 import * as listener from "../../src/supervisor/notifications/notification-listener.ts";
 import { ChildProgram } from "../support/child-program.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
@@ -201,12 +201,12 @@ test.each(["wrong-id", "wrong-amount", "wrong-currency", "answer-twice"] as cons
 );
 
 async function openWithListener() {
-  let desk: NotificationDesk | undefined;
+  let handler: NotificationHandler | undefined;
   const listening = await listener.startNotificationListener({
     host: "127.0.0.1",
     port: 0,
-    desk: {
-      takeOperation: (one, mayStore) => desk?.takeOperation(one, mayStore) ?? "refused",
+    handler: {
+      takeOperation: (one, mayStore) => handler?.takeOperation(one, mayStore) ?? "refused",
       takeFraud: () => "refused",
     },
     clock: new TestClock(),
@@ -215,7 +215,7 @@ async function openWithListener() {
   onTestFinished(() => listening.close());
   const callbackUrl = `http://127.0.0.1:${listening.port}/notify`;
   const rig = await openWithSandbox({ autoPay: true, callbackUrl });
-  desk = new NotificationDesk({
+  handler = new NotificationHandler({
     store: rig.notifications,
     operations: rig.operationStore,
     losses: rig.losses,

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { OutboxDesk } from "../../src/supervisor/outbox/outbox-desk.ts";
+import { OutboxAdmin } from "../../src/supervisor/outbox/outbox-admin.ts";
 import { typescriptSources } from "../tidy/sources.ts";
 import { everyStanding, fullSupervisor } from "./full-supervisor.ts";
 import { runAll } from "./ways-to-run.ts";
@@ -37,7 +37,7 @@ test.each(everyStanding)("no statement takes longer with many orders %s", async 
 
 test.each(everyStanding)("with many %s the items in a state are listed in order", (standing) => {
   const database = fullSupervisor(SMALL, standing);
-  const desk = new OutboxDesk(database);
+  const admin = new OutboxAdmin(database);
   for (const state of ["pending", "sent", "parked", "closed"] as const) {
     const all = database
       .prepare("SELECT sequence FROM outbox WHERE state = ? ORDER BY sequence")
@@ -45,7 +45,7 @@ test.each(everyStanding)("with many %s the items in a state are listed in order"
       .map(({ sequence }) => sequence);
     const listed: number[] = [];
     for (let more = true; more; ) {
-      const page = desk.list(state, listed.at(-1) ?? 0, all.length < 10 ? 3 : 400);
+      const page = admin.list(state, listed.at(-1) ?? 0, all.length < 10 ? 3 : 400);
       listed.push(...page.items.map(({ sequence }) => sequence));
       more = page.more;
     }

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { createLogger } from "../../src/shared/logger.ts";
-import { openDatabase } from "../../src/shared/sqlite.ts";
-import { WriteProof } from "../../src/shared/stores/write-proof.ts";
+import { createLogger } from "../../src/shared/process/logger.ts";
+import { openDatabase } from "../../src/shared/store/sqlite.ts";
+import { WriteProof } from "../../src/shared/store/write-proof.ts";
 import type { Transaction } from "../../src/shared/transaction.ts";
 import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
 import type { Gateway, GatewayOperations } from "../../src/supervisor/gateway/gateway.ts";
@@ -10,11 +10,11 @@ import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client
 import { Intake, type IntakeParts } from "../../src/supervisor/intake/intake.ts";
 import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
 import { NotificationTally } from "../../src/supervisor/notifications/notification-tally.ts";
-import { OperationDesk } from "../../src/supervisor/operations/operation-desk.ts";
+import { OperationExecutor } from "../../src/supervisor/operations/operation-executor.ts";
 import { OperationStore } from "../../src/supervisor/operations/operation-store.ts";
 import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
 import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";
-import { OutboxDesk } from "../../src/supervisor/outbox/outbox-desk.ts";
+import { OutboxAdmin } from "../../src/supervisor/outbox/outbox-admin.ts";
 import { type Attempt, OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
 import { openStores, storeMessages } from "../../src/supervisor/stores/supervisor-stores.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
@@ -56,7 +56,7 @@ export async function openRig(options: RigOptions = {}) {
   const log = alarmStore.tap(createLogger({ program: "supervisor", level: "debug", stream }));
   const { losses, exchange, store: ownStore } = openStores(database, path, clock, log);
   const store = new OutboxStore(database, () => exchange.ride());
-  const desk = new OutboxDesk(database);
+  const admin = new OutboxAdmin(database);
   const settings = {
     url: options.url ?? server.url,
     timeoutMs: 30_000,
@@ -98,10 +98,10 @@ export async function openRig(options: RigOptions = {}) {
   const operationStore = new OperationStore(database);
   const notifications = new NotificationStore(database);
   const parts = { store: operationStore, notifications, losses, gateway, clock, log };
-  const operations = new OperationDesk(parts);
+  const operations = new OperationExecutor(parts);
   const tally = new NotificationTally(database, clock);
   const atGateway = { operationStore, notifications, operations, tally };
-  const outbox = { store, desk, watch, forwarder, intake, requeued, alarmStore };
+  const outbox = { store, admin, watch, forwarder, intake, requeued, alarmStore };
   const stores = { storeMessages: aboutStores, losses, exchange, ownStore };
   const proof = new WriteProof(database, path, clock);
   const base = { server, clock, path, database, lines, log, proof };

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { openDatabase, transaction } from "../../src/shared/sqlite.ts";
+import { openDatabase, transaction } from "../../src/shared/store/sqlite.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
 import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";

@@ -1,11 +1,11 @@
 import type { DatabaseSync } from "node:sqlite";
-import { createLogger } from "../../src/shared/logger.ts";
+import { createLogger } from "../../src/shared/process/logger.ts";
 import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
 import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
 import { NotificationTally } from "../../src/supervisor/notifications/notification-tally.ts";
 import { OperationStore } from "../../src/supervisor/operations/operation-store.ts";
 import { noDoubt } from "../../src/supervisor/outbox/doubt-policy.ts";
-import { OutboxDesk } from "../../src/supervisor/outbox/outbox-desk.ts";
+import { OutboxAdmin } from "../../src/supervisor/outbox/outbox-admin.ts";
 import {
   ATTEMPTS_KEPT_FIRST,
   ATTEMPTS_KEPT_LAST,
@@ -45,11 +45,11 @@ export async function runAll(database: DatabaseSync, n: number): Promise<void> {
 
 function readOutbox(database: DatabaseSync, n: number): void {
   const store = new OutboxStore(database);
-  const desk = new OutboxDesk(database);
+  const admin = new OutboxAdmin(database);
   for (const state of states) {
-    for (const cursor of [0, Math.floor(n / 2)]) desk.list(state, cursor, PAGE);
+    for (const cursor of [0, Math.floor(n / 2)]) admin.list(state, cursor, PAGE);
   }
-  desk.doubts();
+  admin.doubts();
   growthOf(database);
   store.counts();
   store.parkedSinceMs();
@@ -138,7 +138,7 @@ function changeStores(database: DatabaseSync, n: number, clock: TestClock): void
 
 function changeOutbox(database: DatabaseSync, n: number): void {
   const store = new OutboxStore(database);
-  const desk = new OutboxDesk(database);
+  const admin = new OutboxAdmin(database);
   const { due, dropped } = special(n);
   store.endInterruptedTries(n, () => 1);
   store.add(sampleTransaction(), n);
@@ -160,9 +160,9 @@ function changeOutbox(database: DatabaseSync, n: number): void {
     store.claimToLook(later);
   }
   store.claim(transactionOf(due), later);
-  desk.requeue(transactionOf(dropped), later);
-  desk.drop(transactionOf(dropped), "test", later);
-  desk.drop(transactionOf(1), "test", later);
+  admin.requeue(transactionOf(dropped), later);
+  admin.drop(transactionOf(dropped), "test", later);
+  admin.drop(transactionOf(1), "test", later);
 }
 
 function end(store: OutboxStore, item: ClaimedItem, number: number): void {

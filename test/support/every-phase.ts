@@ -37,7 +37,7 @@ const withoutEnd =
 const cancelled =
   (at: House): PayScript =>
   async () => {
-    await at.desk.running.cancel();
+    await at.arbiter.running.cancel();
     return { end: "aborted", code: "6C", text: "", reason: "cancelled", ticket: "" };
   };
 
@@ -101,7 +101,7 @@ export async function everyPhase({ house, pay }: Release = now): Promise<string>
   await at.clock.advance(60_000);
   at.terminal.script = issues(at);
   await pay(at, request("goods", { delivery: { withinSeconds: 60 } }));
-  at.desk.running.decide("goods", { goods: "issued" });
+  at.arbiter.running.decide("goods", { goods: "issued" });
   await at.clock.advance(0);
   const note = "seen at the terminal";
   await buy("cancelled", cancelled(at));

@@ -3,12 +3,12 @@ import { onTestFinished } from "vitest";
 import { IpcError } from "../../src/shared/ipc/client.ts";
 import type { DeliveryState } from "../../src/shared/ipc/contract.ts";
 import { type Currency, currencyOf } from "../../src/shared/money.ts";
-import { Probation } from "../../src/shared/probation.ts";
+import { Probation } from "../../src/shared/process/probation.ts";
 import type { Clock } from "../../src/shared/time.ts";
 import { type Transaction, transactionSchema } from "../../src/shared/transaction.ts";
+import { ClosingKeeper } from "../../src/tp-manager/arbiter/closing-keeper.ts";
+import { TerminalArbiter } from "../../src/tp-manager/arbiter/terminal-arbiter.ts";
 import type { PaymentRequest } from "../../src/tp-manager/attempts/payment.ts";
-import { ClosingKeeper } from "../../src/tp-manager/desk/closing-keeper.ts";
-import { TerminalDesk } from "../../src/tp-manager/desk/terminal-desk.ts";
 import { EventHub } from "../../src/tp-manager/http/events/event-hub.ts";
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
 import {
@@ -206,7 +206,7 @@ export function openHouse<T extends Terminal, C extends Clock>(
   const stores = { ...known, matcher, guard };
   const shared = { ...stores, clock, log: tapped, settings };
   const settled = (): void => handOff.nudge();
-  const desk = new TerminalDesk({
+  const arbiter = new TerminalArbiter({
     ...shared,
     terminal,
     announce: hub.announce,
@@ -216,15 +216,15 @@ export function openHouse<T extends Terminal, C extends Clock>(
     learned: journal.learned,
     setup: SETUP,
   });
-  const orders = new Orders({ ...shared, desk, handOff });
-  const listings = new Listings({ ...shared, desk });
-  const afterSale = new AfterSale({ ...shared, desk, orders });
-  const { upkeep } = desk;
+  const orders = new Orders({ ...shared, arbiter, handOff });
+  const listings = new Listings({ ...shared, arbiter });
+  const afterSale = new AfterSale({ ...shared, arbiter, orders });
+  const { upkeep } = arbiter;
   const refused = new RefusedHandOvers(journal.refused, handOff, clock, tapped);
-  const closing = new ClosingKeeper({ ...shared, desk });
-  const settle = (word: SettlementWord) => settleByOperator({ orders, desk }, word);
+  const closing = new ClosingKeeper({ ...shared, arbiter });
+  const settle = (word: SettlementWord) => settleByOperator({ orders, arbiter }, word);
   const start = (): void => {
-    desk.start();
+    arbiter.start();
     handOff.nudge();
   };
   let open = true;
@@ -245,7 +245,7 @@ export function openHouse<T extends Terminal, C extends Clock>(
     probation,
     again,
     start,
-    desk,
+    arbiter,
     orders,
     listings,
     afterSale,

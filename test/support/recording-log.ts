@@ -1,4 +1,4 @@
-import { createLogger, type Logger } from "../../src/shared/logger.ts";
+import { createLogger, type Logger } from "../../src/shared/process/logger.ts";
 
 /** A logger whose lines a test can read. */
 export function recordingLog(): { log: Logger; lines: string[] } {

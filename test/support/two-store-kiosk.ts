@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { AppError, type ErrorCode } from "../../src/shared/errors.ts";
+import { AppError, type ErrorCode } from "../../src/shared/catalog/errors.ts";
 import type { TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { RecordingGateway } from "../supervisor/recording-gateway.ts";
 import { pay, request } from "./payment-house.ts";

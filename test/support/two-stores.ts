@@ -2,10 +2,10 @@ import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { IpcError } from "../../src/shared/ipc/client.ts";
-import { StoreExchange } from "../../src/shared/stores/store-exchange.ts";
+import { StoreExchange } from "../../src/shared/store/store-exchange.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
 import type { Journal } from "../../src/tp-manager/journal/journal.ts";
-import { GatewayDesk } from "../../src/tp-manager/supervisor/gateway-desk.ts";
+import { GatewayOperations } from "../../src/tp-manager/supervisor/gateway-operations.ts";
 import { HandAgain } from "../../src/tp-manager/supervisor/hand-again.ts";
 import { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import { openRig, type RigOptions } from "../supervisor/supervisor-rig.ts";
@@ -80,7 +80,7 @@ export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestCloc
   handAgain = new HandAgain(at.journal.again, link, at.clock, log, () => !at.guard.open);
   handAgain.start();
   const { attempts, returns } = at.journal;
-  const gateway = new GatewayDesk({ attempts, returns, link, ...at });
+  const gateway = new GatewayOperations({ attempts, returns, link, ...at });
   at.guard.start(isDoubted);
   /** A message, as the polls of tp-manager send one every few seconds. */
   const meet = async (): Promise<void> => {

@@ -5,8 +5,8 @@ const together = "test/{concert,shared,simulator,supervisor,tp-manager,update,zv
 
 /** What measures its own heap or its own time has a worker of its own. */
 const measuring = [
-  "test/shared/exclusive-lock.test.ts",
-  "test/shared/mask.test.ts",
+  "test/shared/process/exclusive-lock.test.ts",
+  "test/shared/masking/mask.test.ts",
   "test/simulator/gateway/http/hostile.test.ts",
   "test/simulator/terminal/*/fuzz.test.ts",
   "test/supervisor/hostile.test.ts",

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { errorTable } from "../../src/shared/errors.ts";
-import { exitCodes } from "../../src/shared/exit-codes.ts";
+import { errorTable } from "../../src/shared/catalog/errors.ts";
+import { exitCodes } from "../../src/shared/process/exit-codes.ts";
 import { receiptFields } from "../../src/shared/receipt.ts";
 import { orderFields } from "../../src/supervisor/gateway/order-fields.ts";
 import { phaseTable, variantTable } from "../../src/tp-manager/attempts/phase-table.ts";

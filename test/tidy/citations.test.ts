@@ -196,11 +196,12 @@ describe("this test finds", () => {
   });
 
   test("references, constants, names and files of a book", () => {
-    const text = "`KEPT_FIRST = 6` of `src/shared/mask.ts` (6.2, `docs/zvt.md 9.9`), `LOG_DAYS`";
+    const text =
+      "`KEPT_FIRST = 6` of `src/shared/masking/mask.ts` (6.2, `docs/zvt.md 9.9`), `LOG_DAYS`";
     expect(referencesIn(text)).toEqual(["6.2"]);
     expect(constantsIn(text)).toEqual(["KEPT_FIRST = 6"]);
     expect(namesIn(text)).toEqual(["KEPT_FIRST", "LOG_DAYS"]);
-    expect(pathsIn(text)).toEqual(["src/shared/mask.ts"]);
+    expect(pathsIn(text)).toEqual(["src/shared/masking/mask.ts"]);
     expect(["KEPT_FIRST = 6", "KEPT_FIRST = 7"].map(isInCode)).toEqual([true, false]);
   });
 

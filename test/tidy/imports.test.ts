@@ -53,15 +53,15 @@ const rules: readonly Rule[] = [
     because: "the audit reads a file and knows the rules, no part of a running program",
   },
   {
-    from: /^src\/tp-manager\/desk\//,
-    may: within("shared/", "tp-manager/(desk|attempts|matching)/", driverInterface),
-    because: "the desk knows attempts and the driver interface, not orders",
+    from: /^src\/tp-manager\/arbiter\//,
+    may: within("shared/", "tp-manager/(arbiter|attempts|matching)/", driverInterface),
+    because: "the arbiter knows attempts and the driver interface, not orders",
   },
   {
     from: /^src\/tp-manager\/orders\//,
     may: within(
       "shared/",
-      "tp-manager/(orders|desk|attempts|matching|supervisor)/",
+      "tp-manager/(orders|arbiter|attempts|matching|supervisor)/",
       driverInterface,
     ),
     because: "orders knows no HTTP, no SQL and no driver",
@@ -72,7 +72,7 @@ const rules: readonly Rule[] = [
     may: within(
       "shared/",
       "client/customer-messages\\.ts$",
-      "tp-manager/(http|orders|desk|attempts|supervisor)/",
+      "tp-manager/(http|orders|arbiter|attempts|supervisor)/",
       driverInterface,
     ),
     because: "what answers the outside knows no SQL and no driver",
@@ -116,7 +116,7 @@ const rules: readonly Rule[] = [
   {
     from: /^src\/supervisor\/fleet\//,
     may: within(
-      "shared/(?!ipc/|lifecycle)",
+      "shared/(?!ipc/|process/lifecycle)",
       "shared/ipc/fleet-messages[.]ts$",
       "supervisor/fleet/",
       "supervisor/alarms/alarm[.]ts$",
@@ -191,7 +191,7 @@ const pure = new RegExp(
 );
 const pureMayUse = new RegExp(
   "^(iconv-lite|currency-codes)$|^node:(buffer|crypto|assert)$|" +
-    "^src/shared/(money|errors|invariant|mask|transaction|receipt)\\.ts$",
+    "^src/shared/(money|catalog/errors|invariant|masking/mask|transaction|receipt)\\.ts$",
 );
 
 interface Import extends Use {
@@ -204,12 +204,12 @@ function importsOf(source: Source): Import[] {
 
 const imports = typescriptSources().flatMap(importsOf);
 
-/** What other rooms may name of the desk; everything else of it leads to the driver. */
-const publicOfDesk = new Set(["TerminalDesk", "DeskSettings", "ClosingKeeper", "ClosingParts"]);
+/** What other rooms may name of the arbiter; everything else of it leads to the driver. */
+const nameable = new Set(["TerminalArbiter", "ArbiterSettings", "ClosingKeeper", "ClosingParts"]);
 
-/** Why an import leads past the desk to the wire (docs/design.md 2.2); undefined: it does not. */
+/** Why an import leads past the arbiter to the wire (docs/design.md 2.2), if it does. */
 function wallFault({ path, target, name, passedOn }: Import): string | undefined {
-  const room = /^src\/tp-manager\/(desk|terminal)\//;
+  const room = /^src\/tp-manager\/(arbiter|terminal)\//;
   const [, entered] = room.exec(target) ?? [];
   const [, own] = room.exec(path) ?? [];
   if (!path.startsWith("src/") || entered === undefined) return undefined;
@@ -220,12 +220,12 @@ function wallFault({ path, target, name, passedOn }: Import): string | undefined
     return may ? undefined : "only main.ts and the doctor read the registry";
   }
   if (name === "*") return "a whole file is imported without a name";
-  if (entered === "desk") {
-    return publicOfDesk.has(name) ? undefined : `${name} is the desk's own`;
+  if (entered === "arbiter") {
+    return nameable.has(name) ? undefined : `${name} is the arbiter's own`;
   }
   if (target !== "src/tp-manager/terminal/terminal.ts") return "a driver's own file";
   const isDriver = name === "Terminal" || name === "HeldTerminal";
-  return isDriver && own !== "desk" ? "only the desk knows a whole terminal" : undefined;
+  return isDriver && own !== "arbiter" ? "only the arbiter knows a whole terminal" : undefined;
 }
 
 test("every folder imports only what its place in the design allows", () => {
@@ -263,8 +263,8 @@ test.each([
   'import { createIpcClient } from "../../shared/ipc/client.ts";',
   'import { ipcToken } from "../../shared/ipc/run-directory.ts";',
   'import { Forwarder } from "../outbox/forwarder.ts";',
-  'import type { OperationDesk } from "../operations/operation-desk.ts";',
-  'import { OutboxDesk } from "../outbox/outbox-desk.ts";',
+  'import type { OperationExecutor } from "../operations/operation-executor.ts";',
+  'import { OutboxAdmin } from "../outbox/outbox-admin.ts";',
 ])("the fleet is refused: %s", (text) => {
   const path = "src/supervisor/fleet/fleet-requests.ts";
   const rule = rules.find(({ from }) => from.test(path));
@@ -308,7 +308,7 @@ test("a protocol is found as a part of a name, not inside another word", () => {
   ]);
 });
 
-test("only the desk and what makes a driver know a whole terminal", () => {
+test("only the arbiter and what makes a driver know a whole terminal", () => {
   const wrong = imports.flatMap((one) => {
     const fault = wallFault(one);
     return fault === undefined ? [] : [`${one.path} -> ${one.target}: ${fault}`];
@@ -316,22 +316,22 @@ test("only the desk and what makes a driver know a whole terminal", () => {
   expect(wrong).toEqual([]);
 });
 
-const aroundTheDesk: readonly string[] = [
+const aroundTheArbiter: readonly string[] = [
   'import type { Terminal } from "../terminal/terminal.ts";',
   'import type { HeldTerminal as Facts } from "../terminal/terminal.ts";',
   'import type * as driver from "../terminal/terminal.ts";',
   'export type * from "../terminal/terminal.ts";',
   'type Driver = import("../terminal/terminal.ts").Terminal;',
-  'import type { Held } from "../desk/terminal-turn.ts";',
-  'import { TerminalTurn } from "../desk/terminal-turn.ts";',
-  'import * as desk from "../desk/terminal-desk.ts";',
-  'const { TerminalGate } = await import("../desk/terminal-gate.ts");',
+  'import type { Held } from "../arbiter/terminal-turn.ts";',
+  'import { TerminalTurn } from "../arbiter/terminal-turn.ts";',
+  'import * as arbiter from "../arbiter/terminal-arbiter.ts";',
+  'const { TerminalGate } = await import("../arbiter/terminal-gate.ts");',
   'import { driverFor } from "../terminal/registry.ts";',
   'const { driverFor } = await import("../terminal/registry.ts");',
   'import type { Driver } from "../terminal/driver.ts";',
   'import { createZvtTerminal } from "../terminal/zvt/zvt-terminal.ts";',
 ];
-test.each(aroundTheDesk)("the wall around the driver refuses %s", (text) => {
+test.each(aroundTheArbiter)("the wall around the driver refuses %s", (text) => {
   for (const path of ["src/tp-manager/http/app.ts", "src/tp-manager/orders/orders.ts"]) {
     expect(importsOf({ path, text }).map(wallFault)).toEqual([expect.any(String)]);
   }
@@ -339,12 +339,12 @@ test.each(aroundTheDesk)("the wall around the driver refuses %s", (text) => {
 
 const handedOn: readonly string[] = [
   'export type { Terminal as TerminalView } from "../terminal/terminal.ts";',
-  'export type { TerminalTurn as TurnView } from "../desk/terminal-turn.ts";',
+  'export type { TerminalTurn as TurnView } from "../arbiter/terminal-turn.ts";',
   'export type * from "../terminal/terminal.ts";',
   'import type { Terminal } from "../terminal/terminal.ts"; export type { Terminal as TurnView };',
 ];
 test.each(handedOn)("the wall has no door inside it that hands on: %s", (text) => {
-  for (const path of ["src/tp-manager/desk/door.ts", "src/tp-manager/terminal/door.ts"]) {
+  for (const path of ["src/tp-manager/arbiter/door.ts", "src/tp-manager/terminal/door.ts"]) {
     expect(importsOf({ path, text }).map(wallFault)).toContainEqual(expect.any(String));
   }
 });

@@ -3,7 +3,7 @@ import { dirname, join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";
 import { generatedPages, withGeneratedParts } from "../../scripts/readme.ts";
 import { readArguments } from "../../src/launcher/arguments.ts";
-import { type FindingRow, findingTable } from "../../src/shared/doctor/finding-table.ts";
+import { type FindingRow, findingTable } from "../../src/shared/catalog/finding-table.ts";
 import { blocksOf, handbooks, shellBlocks } from "../support/pages.ts";
 import { repositoryFiles, root } from "./sources.ts";
 

@@ -1,9 +1,9 @@
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openForReading } from "../../src/shared/sqlite.ts";
-import { layBeside, openStore } from "../../src/shared/stores/put-back.ts";
-import { declareRestored } from "../../src/shared/stores/store-file.ts";
+import { layBeside, openStore } from "../../src/shared/store/put-back.ts";
+import { openForReading } from "../../src/shared/store/sqlite.ts";
+import { declareRestored } from "../../src/shared/store/store-file.ts";
 import { copyStores, putStoresBack } from "../../src/update/store-copies.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

@@ -3,12 +3,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { finishUpdate } from "../../src/launcher/operate.ts";
+import { finishUpdate } from "../../src/launcher/commands/operate.ts";
 import { isYoung } from "../../src/launcher/update/back.ts";
 import { leaveToReader } from "../../src/launcher/update/stores-reader.ts";
 import { carrySwitchOut } from "../../src/launcher/update/switch.ts";
 import { namedVersion } from "../../src/launcher/update/versions.ts";
-import { beginProbation, receivedOnProbation } from "../../src/shared/probation.ts";
+import { beginProbation, receivedOnProbation } from "../../src/shared/process/probation.ts";
 import { copyStores } from "../../src/update/store-copies.ts";
 import { switchBegins } from "../../src/update/switch-machine.ts";
 import { readLastSwitch, type SwitchRecord, writeSwitch } from "../../src/update/switch-record.ts";

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { carrySwitchOut, recordNext } from "../../src/launcher/update/switch.ts";
-import { copySynced } from "../../src/shared/stores/store-file.ts";
+import { copySynced } from "../../src/shared/store/store-file.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { checkForUpdate, type Found } from "../../src/update/check-for-update.ts";
 import { removeWhole } from "../../src/update/durable-files.ts";

@@ -1,8 +1,8 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";
 import { defaultDataDirectory } from "../../shared/version-files.ts";
-import { programParts } from "../part.ts";
-import { findProcesses } from "../process-table.ts";
+import { programParts } from "../processes/part.ts";
+import { findProcesses } from "../processes/process-table.ts";
 import { demoParts } from "./demo-parts.ts";
 import { readDemoSetup } from "./demo-settings.ts";
 

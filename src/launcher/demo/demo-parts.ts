@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { programFile } from "../../shared/version-files.ts";
-import type { Part } from "../part.ts";
+import type { Part } from "../processes/part.ts";
 import { demoFiles, readDemoSetup } from "./demo-settings.ts";
 
 /** A simulator: writes its ready file when it can be used, and is stopped by a signal. */

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { join } from "node:path";
 import { z } from "zod";
 import { readEntries } from "../../shared/config/config-file.ts";
-import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { projectRoot } from "../../shared/version-files.ts";
 
 /** The demo's ports on this machine. They are kept from run to run while they are free. */

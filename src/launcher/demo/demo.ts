@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
-import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { sleep } from "../../shared/time.ts";
 import { demoDataDirectory } from "../../shared/version-files.ts";
-import { conditionOf } from "../condition.ts";
-import { startHere, stopHere } from "../operate.ts";
+import { startHere, stopHere } from "../commands/operate.ts";
+import { type InstallationStatus, readStatus } from "../commands/status.ts";
 import type { Output } from "../output.ts";
-import { programPart } from "../part.ts";
+import { conditionOf } from "../processes/condition.ts";
+import { programPart } from "../processes/part.ts";
 import { alone, type Site } from "../site.ts";
-import { type InstallationStatus, readStatus } from "../status.ts";
 import { curlLine, quote } from "./curl-line.ts";
 import {
   type DemoSetup,

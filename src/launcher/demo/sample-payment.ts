@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import type { Clock } from "../../shared/time.ts";
-import { httpCall } from "../http-call.ts";
 import type { Output } from "../output.ts";
+import { httpCall } from "../processes/http-call.ts";
 import { curlLine } from "./curl-line.ts";
 import { API_LOGIN, apiPassword, type DemoPorts, demoFiles } from "./demo-settings.ts";
 

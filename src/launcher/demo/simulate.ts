@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
-import { httpCall } from "../http-call.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
+import { httpCall } from "../processes/http-call.ts";
 import type { Site } from "../site.ts";
 import { terminalControl } from "./demo-parts.ts";
 

@@ -1,8 +1,8 @@
 import { existsSync, rmSync } from "node:fs";
-import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
-import type { Installation } from "../../shared/installation.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
+import type { Installation } from "../../shared/process/installation.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
-import { launchDetached } from "../launch-process.ts";
+import { launchDetached } from "../processes/launch-process.ts";
 import type { SimulatorPart } from "./demo-parts.ts";
 
 const READY_WITHIN_MS = 30_000;

@@ -1,8 +1,8 @@
+import { type Finding, finding, inTwo } from "../../shared/catalog/finding.ts";
 import { type Config, loadConfig } from "../../shared/config/config.ts";
-import { type Finding, finding, inTwo } from "../../shared/doctor/finding.ts";
-import { ProgramExit } from "../../shared/exit-codes.ts";
-import type { Installation } from "../../shared/installation.ts";
 import type { Program } from "../../shared/ipc/contract.ts";
+import { ProgramExit } from "../../shared/process/exit-codes.ts";
+import type { Installation } from "../../shared/process/installation.ts";
 import { protocolPart } from "../../tp-manager/terminal/registry.ts";
 
 export const CONFIG_CHECK = "config";

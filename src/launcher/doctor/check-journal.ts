@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Finding, finding } from "../../shared/doctor/finding.ts";
-import { auditOf, faultCount } from "../audit.ts";
+import { type Finding, finding } from "../../shared/catalog/finding.ts";
+import { auditOf, faultCount } from "../commands/audit.ts";
 
 /** A doctor that takes minutes is not called again; the audit itself has no such limit. */
 const WITHIN_MS = 60_000;

@@ -1,8 +1,8 @@
 import { createServer } from "node:net";
+import { type Finding, finding } from "../../shared/catalog/finding.ts";
 import { consolePortOf } from "../../shared/config/console-port.ts";
 import type { Config } from "../../shared/config/schema.ts";
-import { type Finding, finding } from "../../shared/doctor/finding.ts";
-import type { Condition } from "../condition.ts";
+import type { Condition } from "../processes/condition.ts";
 
 /** Free, or held by our own tp-manager. */
 export async function checkLocalPort(port: number, tpManager: Condition): Promise<Finding> {

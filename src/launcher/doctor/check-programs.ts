@@ -1,16 +1,16 @@
-import { type Finding, finding, passedOn } from "../../shared/doctor/finding.ts";
+import { type Finding, finding, passedOn } from "../../shared/catalog/finding.ts";
+import { KEEPS_PAYMENTS, saysSince } from "../../shared/catalog/troubles.ts";
 import type { Clock } from "../../shared/time.ts";
-import { KEEPS_PAYMENTS, saysSince } from "../../shared/troubles.ts";
+import { duration } from "../output.ts";
 import {
   type Condition,
   conditionOf,
   obstaclesIn,
   type TpManagerStatus,
   troublesToldBy,
-} from "../condition.ts";
-import { deliberateStop } from "../deliberate-stop.ts";
-import { duration } from "../output.ts";
-import { programPart } from "../part.ts";
+} from "../processes/condition.ts";
+import { deliberateStop } from "../processes/deliberate-stop.ts";
+import { programPart } from "../processes/part.ts";
 
 const ANSWER_WITHIN_MS = 3_000;
 

@@ -1,4 +1,4 @@
-import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { protocolPart } from "../../tp-manager/terminal/registry.ts";
 
 /**

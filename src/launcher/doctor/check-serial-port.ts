@@ -1,5 +1,5 @@
 import { accessSync, constants, readFileSync, type Stats, statSync } from "node:fs";
-import { type Finding, finding } from "../../shared/doctor/finding.ts";
+import { type Finding, finding } from "../../shared/catalog/finding.ts";
 import {
   type DeviceRoots,
   isUsbDevice,
@@ -9,8 +9,8 @@ import {
   systemRoots,
   usbAddress,
   usersOfDevice,
-} from "../../shared/serial-ports.ts";
-import { userName } from "../user-name.ts";
+} from "../../shared/config/serial-ports.ts";
+import { userName } from "../processes/user-name.ts";
 
 /** Whether SERIAL_PORT is there, may be opened, and is nobody else's. `ownPid`: tp-manager's. */
 export async function checkSerialPort(

@@ -1,14 +1,14 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from "node:fs";
 import { join } from "node:path";
-import { type Finding, finding, inTwo } from "../../shared/doctor/finding.ts";
-import { ProgramExit } from "../../shared/exit-codes.ts";
-import type { Installation } from "../../shared/installation.ts";
+import { type Finding, finding, inTwo } from "../../shared/catalog/finding.ts";
+import { ProgramExit } from "../../shared/process/exit-codes.ts";
+import type { Installation } from "../../shared/process/installation.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
-import { readDataAccess } from "../data-access.ts";
+import { readDataAccess } from "../processes/data-access.ts";
+import { toolFault } from "../processes/system-tool.ts";
 import { quoted } from "../schedule/crontab.ts";
 import { keepAliveEntry, scriptPath } from "../schedule/entry.ts";
 import { machineSchedule } from "../schedule/schedule.ts";
-import { toolFault } from "../system-tool.ts";
 
 const MEGABYTE = 1024 * 1024;
 const DISK_FAIL_BYTES = 50 * MEGABYTE;

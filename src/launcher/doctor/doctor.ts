@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { Finding } from "../../shared/doctor/finding.ts";
-import type { Verdict } from "../../shared/doctor/finding-table.ts";
-import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
-import { type Installation, versionNumber } from "../../shared/installation.ts";
+import type { Finding } from "../../shared/catalog/finding.ts";
+import type { Verdict } from "../../shared/catalog/finding-table.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
+import { type Installation, versionNumber } from "../../shared/process/installation.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { LauncherArguments } from "../arguments.ts";
 import { forThisSystem, type Mood, type Output } from "../output.ts";

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { defaultDataDirectory, installationRoot } from "../../shared/version-files.ts";
 
 /** The command for the machine's scheduler: always-up with the data folder it watches. */

@@ -1,4 +1,4 @@
-import { exitCodes } from "../../shared/exit-codes.ts";
+import { exitCodes } from "../../shared/process/exit-codes.ts";
 import type { Output } from "../output.ts";
 import { crontab } from "./crontab.ts";
 import { type Change, keepAliveEntry, refuseOtherUser, type Schedule } from "./entry.ts";

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";
 import { win32 } from "node:path";
-import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
-import { runSystemTool, toolFault } from "../system-tool.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
+import { runSystemTool, toolFault } from "../processes/system-tool.ts";
 import { type KeepAliveEntry, refuseControlCharacters, type Schedule } from "./entry.ts";
 
 /** The Task Scheduler of Windows. */

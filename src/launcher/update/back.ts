@@ -1,6 +1,6 @@
-import { exitCodes } from "../../shared/exit-codes.ts";
-import { versionNumber } from "../../shared/installation.ts";
-import { admitPayments } from "../../shared/probation.ts";
+import { exitCodes } from "../../shared/process/exit-codes.ts";
+import { versionNumber } from "../../shared/process/installation.ts";
+import { admitPayments } from "../../shared/process/probation.ts";
 import { areReadableByOlder } from "../../update/store-copies.ts";
 import {
   BY_OPERATOR,

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { type Finding, finding } from "../../shared/catalog/finding.ts";
 import type { Config } from "../../shared/config/config.ts";
-import { type Finding, finding } from "../../shared/doctor/finding.ts";
-import { type Installation, versionNumber } from "../../shared/installation.ts";
+import { type Installation, versionNumber } from "../../shared/process/installation.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
 import { isDelivery, versionFolder } from "../../shared/version-files.ts";
 import { requireRoom, roomNeeded } from "../../update/disk-room.ts";

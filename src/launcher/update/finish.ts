@@ -1,7 +1,7 @@
 import { existsSync, renameSync } from "node:fs";
-import { exitCodes } from "../../shared/exit-codes.ts";
-import { versionNumber } from "../../shared/installation.ts";
-import { endProbation, receivedOnProbation } from "../../shared/probation.ts";
+import { exitCodes } from "../../shared/process/exit-codes.ts";
+import { versionNumber } from "../../shared/process/installation.ts";
+import { endProbation, receivedOnProbation } from "../../shared/process/probation.ts";
 import { underWayFileOf } from "../../shared/version-files.ts";
 import { clearUnfinishedCopies, haveCopies, putStoresBack } from "../../update/store-copies.ts";
 import { readSwitch, type SwitchRecord } from "../../update/switch-record.ts";

@@ -1,8 +1,8 @@
-import { exitCodes } from "../../shared/exit-codes.ts";
+import { exitCodes } from "../../shared/process/exit-codes.ts";
 import { isoTime } from "../../shared/time.ts";
 import { endHold, type Hold, readHold, writeHold } from "../../update/update-state.ts";
+import { userName } from "../processes/user-name.ts";
 import type { Site } from "../site.ts";
-import { userName } from "../user-name.ts";
 
 /** No version is taken by itself until then; what is being switched is brought to its end. */
 export function hold(

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { sleep } from "../../shared/time.ts";
-import { askStatus, type TpManagerStatus } from "../condition.ts";
-import { deliberateStop } from "../deliberate-stop.ts";
-import { programPart } from "../part.ts";
-import { findProcesses } from "../process-table.ts";
+import { askStatus, type TpManagerStatus } from "../processes/condition.ts";
+import { deliberateStop } from "../processes/deliberate-stop.ts";
+import { programPart } from "../processes/part.ts";
+import { findProcesses } from "../processes/process-table.ts";
 import type { Site } from "../site.ts";
 import { refused } from "./versions.ts";
 

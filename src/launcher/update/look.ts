@@ -1,5 +1,5 @@
 import { loadConfig } from "../../shared/config/config.ts";
-import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import type { Site } from "../site.ts";
 
 /**

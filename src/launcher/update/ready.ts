@@ -1,9 +1,9 @@
-import type { Installation } from "../../shared/installation.ts";
+import type { Installation } from "../../shared/process/installation.ts";
 import type { Clock } from "../../shared/time.ts";
 import { isDelivery, programFile } from "../../shared/version-files.ts";
 import { tryUpdateLock } from "../../update/update-lock.ts";
 import { readHold, readReady } from "../../update/update-state.ts";
-import { launchDetached } from "../launch-process.ts";
+import { launchDetached } from "../processes/launch-process.ts";
 
 /** Whether a version waits that may be taken now. */
 export function isToBeTaken({ dataDirectory }: Installation, clock: Clock): boolean {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { exitCodes } from "../../shared/exit-codes.ts";
+import { exitCodes } from "../../shared/process/exit-codes.ts";
 import { compareVersions } from "../../update/offer-policy.ts";
 import { areReadableBy } from "../../update/store-copies.ts";
 import { readLastSwitch } from "../../update/switch-record.ts";

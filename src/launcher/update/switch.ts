@@ -1,6 +1,10 @@
-import { acquireProcessLock } from "../../shared/exclusive-lock.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
-import { beginProbation, endProbation, receivedOnProbation } from "../../shared/probation.ts";
+import { acquireProcessLock } from "../../shared/process/exclusive-lock.ts";
+import {
+  beginProbation,
+  endProbation,
+  receivedOnProbation,
+} from "../../shared/process/probation.ts";
 import { isDiskFull, makeRoom } from "../../update/disk-room.ts";
 import { patiently } from "../../update/durable-files.ts";
 import {

@@ -1,5 +1,5 @@
-import { exitCodes } from "../../shared/exit-codes.ts";
-import { versionNumber } from "../../shared/installation.ts";
+import { exitCodes } from "../../shared/process/exit-codes.ts";
+import { versionNumber } from "../../shared/process/installation.ts";
 import { isoTime } from "../../shared/time.ts";
 import { readLastSwitch, readSwitch } from "../../update/switch-record.ts";
 import { readHold, readReady, readState } from "../../update/update-state.ts";

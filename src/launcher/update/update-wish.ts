@@ -1,6 +1,6 @@
-import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
-import { NAME_CHARACTERS_MAX, plainForm, readableForm } from "../../shared/legible.ts";
-import { containsPan } from "../../shared/mask.ts";
+import { NAME_CHARACTERS_MAX, plainForm, readableForm } from "../../shared/masking/legible.ts";
+import { containsPan } from "../../shared/masking/mask.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 
 /** The meaning of the words behind `launch.sh update`. */
 export type UpdateWish =

@@ -1,5 +1,5 @@
-import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
-import { versionNumber } from "../../shared/installation.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
+import { versionNumber } from "../../shared/process/installation.ts";
 import { installationRoot, isDelivery } from "../../shared/version-files.ts";
 import { requireRoom, roomForSwitch } from "../../update/disk-room.ts";
 import { clearOldVersions } from "../../update/old-versions.ts";

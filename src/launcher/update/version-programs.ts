@@ -1,15 +1,15 @@
-import { isOwnFault } from "../../shared/exit-codes.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
+import { isOwnFault } from "../../shared/process/exit-codes.ts";
 import { sleep } from "../../shared/time.ts";
 import { installationRoot } from "../../shared/version-files.ts";
 import type { SwitchEvent } from "../../update/switch-machine.ts";
 import type { SwitchRecord } from "../../update/switch-record.ts";
-import { askStatus } from "../condition.ts";
-import { forgetTrouble } from "../keep-alive-memory.ts";
-import { programParts } from "../part.ts";
+import { askStatus } from "../processes/condition.ts";
+import { forgetTrouble } from "../processes/keep-alive-memory.ts";
+import { programParts } from "../processes/part.ts";
+import { READY_WITHIN_MS, type Started, startPrograms } from "../processes/start-programs.ts";
+import { stopProgram } from "../processes/stop-program.ts";
 import type { Site } from "../site.ts";
-import { READY_WITHIN_MS, type Started, startPrograms } from "../start.ts";
-import { stopProgram } from "../stop.ts";
 import type { SwitchPlace } from "./switch.ts";
 import { partsOf, refused } from "./versions.ts";
 

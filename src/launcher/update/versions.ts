@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
-import { copySynced, replaceSynced, syncFolder } from "../../shared/stores/store-file.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
+import { copySynced, replaceSynced, syncFolder } from "../../shared/store/store-file.ts";
 import type { Clock } from "../../shared/time.ts";
 import { installationRoot, programFileOf, versionFolder } from "../../shared/version-files.ts";
 import {
@@ -11,7 +11,7 @@ import {
   replacePatiently,
 } from "../../update/durable-files.ts";
 import { isVersion } from "../../update/offer-policy.ts";
-import { type ProgramPart, programParts } from "../part.ts";
+import { type ProgramPart, programParts } from "../processes/part.ts";
 
 const MARK = "complete";
 const NAMES_MODE = 0o644;

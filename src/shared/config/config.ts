@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync, statSync } from "node:fs";
 import type { z } from "zod";
-import { exitCodes, ProgramExit } from "../exit-codes.ts";
 import type { Program } from "../ipc/contract.ts";
+import { exitCodes, ProgramExit } from "../process/exit-codes.ts";
 import { type ConfigFields, type ConfigPart, metaOf, type ValueFault } from "./config-field.ts";
 import { type Entry, type LineFault, nearestName, readEntries } from "./config-file.ts";
 import { fleetFaults } from "./fleet-schema.ts";

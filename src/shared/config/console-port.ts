@@ -1,4 +1,4 @@
-import { PORT_MAX } from "../port-max.ts";
+import { PORT_MAX } from "./port-max.ts";
 import type { Config } from "./schema.ts";
 
 /** The port of the operator's console; undefined: there is none (docs/console.md 1). */

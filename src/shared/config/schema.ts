@@ -1,8 +1,6 @@
 import { isIP } from "node:net";
 import { z } from "zod";
 import { currencyOf } from "../money.ts";
-import { PORT_MAX } from "../port-max.ts";
-import { parseUsbAddress } from "../serial-ports.ts";
 import {
   type ConfigPart,
   described,
@@ -16,6 +14,8 @@ import {
   yesNo,
 } from "./config-field.ts";
 import { fleetFields } from "./fleet-schema.ts";
+import { PORT_MAX } from "./port-max.ts";
+import { parseUsbAddress } from "./serial-ports.ts";
 import { holdsCredentials } from "./shown-entry.ts";
 
 /**

@@ -1,5 +1,5 @@
-import type { StoreExchange } from "../stores/store-exchange.ts";
-import type { StoreWord } from "../stores/store-mark.ts";
+import type { StoreExchange } from "../store/store-exchange.ts";
+import type { StoreWord } from "../store/store-mark.ts";
 import type { Clock } from "../time.ts";
 import {
   IPC_VERSION,

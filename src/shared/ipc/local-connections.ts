@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
-import { HEAD_BYTES_MAX, readChunks, readPlainHead } from "../plain-http.ts";
-import { readInto } from "../read-into.ts";
 import type { Clock, Timer } from "../time.ts";
+import { HEAD_BYTES_MAX, readChunks, readPlainHead } from "./plain-http.ts";
+import { readInto } from "./read-into.ts";
 
 interface LocalMessage {
   readonly socketPath: string;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { isPresent, presentProcesses } from "../presence.ts";
+import { isPresent, presentProcesses } from "../process/presence.ts";
 import type { Program } from "./contract.ts";
 
 /** Where Windows has its named pipes: any user may make one there, and list those of others. */

@@ -1,4 +1,4 @@
-import { exitCodes } from "../../shared/exit-codes.ts";
+import { exitCodes } from "../../shared/process/exit-codes.ts";
 import { tellReady, untellReady } from "../ready-file.ts";
 import { LOGIN_LENGTH_DESCRIBED } from "./account.ts";
 import { type SandboxOptions, startGatewaySandbox } from "./sandbox.ts";

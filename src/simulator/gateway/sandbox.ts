@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
-import { openDatabase, sqlOf } from "../../shared/sqlite.ts";
+import { openDatabase, sqlOf } from "../../shared/store/sqlite.ts";
 import { type Clock, systemClock } from "../../shared/time.ts";
 import { type AccountInput, accountSchema } from "./account.ts";
 import { controlRoutes } from "./control/control-routes.ts";

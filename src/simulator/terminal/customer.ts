@@ -49,7 +49,7 @@ const fitting: Readonly<Record<Wanted, readonly CustomerAction["action"][]>> = {
 };
 
 /** Where the terminal waits for the customer and the control API plays one. */
-export class CustomerDesk {
+export class Cardholder {
   /** "manual": nothing happens until the control API says so. */
   plays: "auto" | "manual";
   #waiting: { readonly wanted: Wanted; act(action: CustomerAction): void } | undefined;

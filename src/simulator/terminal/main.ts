@@ -1,4 +1,4 @@
-import { exitCodes } from "../../shared/exit-codes.ts";
+import { exitCodes } from "../../shared/process/exit-codes.ts";
 import { systemClock } from "../../shared/time.ts";
 import { tellReady, untellReady } from "../ready-file.ts";
 import { readCommandLine, type Start } from "./command-line.ts";

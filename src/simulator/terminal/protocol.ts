@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { SwitchTable } from "../switch-table.ts";
 import type { Ledger } from "./bank/ledger.ts";
-import type { CustomerDesk } from "./customer.ts";
+import type { Cardholder } from "./customer.ts";
 import type { FaultBox } from "./faults/fault-box.ts";
 import type { FaultTable, LineTrait } from "./faults/fault-table.ts";
 import type { Memory } from "./memory/memory.ts";
@@ -85,7 +85,7 @@ export interface Toggle {
 
 /** The parts of a terminal that the control API and the daily restart use. */
 export interface MachineParts {
-  readonly customer: CustomerDesk;
+  readonly customer: Cardholder;
   readonly screen: Screen;
   /** Takes no cards until unlocked. */
   outOfOrder: boolean;

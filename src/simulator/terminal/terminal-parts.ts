@@ -1,6 +1,6 @@
 import { type Clock, sleep } from "../../shared/time.ts";
 import type { Ledger } from "./bank/ledger.ts";
-import { CustomerDesk } from "./customer.ts";
+import { Cardholder } from "./customer.ts";
 import type { FaultBox, PointFault } from "./faults/fault-box.ts";
 import type { FaultArguments } from "./faults/fault-request.ts";
 import type { Memory } from "./memory/memory.ts";
@@ -21,7 +21,7 @@ export class TerminalParts<O extends TerminalOptions> implements MachineParts {
   readonly memory: Memory;
   readonly ledger: Ledger;
   readonly faults: FaultBox;
-  readonly customer: CustomerDesk;
+  readonly customer: Cardholder;
   readonly screen: Screen;
   /** Set by the control API: takes no cards until unlocked. */
   outOfOrder = false;
@@ -50,7 +50,7 @@ export class TerminalParts<O extends TerminalOptions> implements MachineParts {
     this.memory = host.memory;
     this.ledger = host.ledger;
     this.faults = host.faults;
-    this.customer = new CustomerDesk(host.options.behaviour.customer);
+    this.customer = new Cardholder(host.options.behaviour.customer);
     this.screen = new Screen(host.options.clock);
     this.#clockOffsetMs = host.options.device.clockOffsetMs;
     this.#restartAt = host.options.behaviour.restartAt;

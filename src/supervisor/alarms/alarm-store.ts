@@ -1,14 +1,14 @@
 import type { DatabaseSync } from "node:sqlite";
-import { type RaisedAlarm, tapAlarms } from "../../shared/alarm-log.ts";
+import { type RaisedAlarm, tapAlarms } from "../../shared/catalog/alarm-log.ts";
+import { lastingAlarms } from "../../shared/catalog/troubles.ts";
 import {
   FLEET_REQUEST,
   type ResponseOf,
   type supervisorMessages,
 } from "../../shared/ipc/contract.ts";
-import type { Logger } from "../../shared/logger.ts";
-import { transaction } from "../../shared/sqlite.ts";
+import type { Logger } from "../../shared/process/logger.ts";
+import { transaction } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
-import { lastingAlarms } from "../../shared/troubles.ts";
 
 /** Months of a troubled kiosk; tp-manager has taken them long before. */
 const ALARMS_KEPT = 1_000;

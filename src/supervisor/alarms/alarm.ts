@@ -1,4 +1,4 @@
-import type { Logger } from "../../shared/logger.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 
 /**
  * Reasons for an operator to look. An alarm is an error line of the log whose field `alarm` holds

@@ -1,5 +1,5 @@
-import type { Logger } from "../../shared/logger.ts";
 import { newId } from "../../shared/new-id.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import { type Clock, isoTime, type Timer } from "../../shared/time.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
 import type {

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { z } from "zod";
+import { formerAlarms, type Trouble, troubleOf } from "../../shared/catalog/troubles.ts";
 import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
-import { maskPansInText } from "../../shared/mask.ts";
+import { maskPansInText } from "../../shared/masking/mask.ts";
 import { isoTime } from "../../shared/time.ts";
-import { formerAlarms, type Trouble, troubleOf } from "../../shared/troubles.ts";
 import {
   allowed,
   type DocumentOf,

@@ -1,4 +1,4 @@
-import type { Migration } from "../../shared/sqlite.ts";
+import type { Migration } from "../../shared/store/sqlite.ts";
 
 /** Schema of data/fleet.db. Append steps, never change one. */
 export const fleetMigrations: readonly Migration[] = [

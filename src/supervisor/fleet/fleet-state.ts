@@ -1,5 +1,5 @@
+import { type Trouble, troublesOf } from "../../shared/catalog/troubles.ts";
 import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
-import { type Trouble, troublesOf } from "../../shared/troubles.ts";
 import type { SupervisorStatus } from "../intake/supervisor-status.ts";
 import { allowed, fleetDocuments, type StateNow } from "./documents.ts";
 

@@ -1,7 +1,7 @@
 import { renameSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import type { Logger } from "../../shared/logger.ts";
-import { openDatabase, prepared, transaction } from "../../shared/sqlite.ts";
+import type { Logger } from "../../shared/process/logger.ts";
+import { openDatabase, prepared, transaction } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
 import { type FleetName, fleetDocuments } from "./documents.ts";
 import { fleetMigrations } from "./fleet-schema.ts";

@@ -1,5 +1,5 @@
 import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
-import type { Logger } from "../../shared/logger.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import type { SupervisorStatus } from "../intake/supervisor-status.ts";
 import type { BrokerSettings, ConnectToBroker } from "./broker.ts";

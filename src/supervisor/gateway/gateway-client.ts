@@ -1,6 +1,6 @@
-import { versionNumber } from "../../shared/installation.ts";
-import type { Logger } from "../../shared/logger.ts";
-import { maskPansInText } from "../../shared/mask.ts";
+import { maskPansInText } from "../../shared/masking/mask.ts";
+import { versionNumber } from "../../shared/process/installation.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { type Exchange, judge, unsendable, type Verdict } from "./faults.ts";

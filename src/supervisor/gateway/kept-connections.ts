@@ -1,6 +1,6 @@
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectSecurely } from "node:tls";
-import { type PlainHead, readChunks, readPlainHead } from "../../shared/plain-http.ts";
+import { type PlainHead, readChunks, readPlainHead } from "../../shared/ipc/plain-http.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import { readByNode } from "./node-reader.ts";
 import { ANSWER_BYTES_MAX, type OneExchange } from "./one-exchange.ts";

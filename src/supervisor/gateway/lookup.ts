@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { maskPansInText } from "../../shared/mask.ts";
+import { maskPansInText } from "../../shared/masking/mask.ts";
 import { currencyOf, parseAmount } from "../../shared/money.ts";
 import type { TryClass } from "./fault-table.ts";
 import { type Exchange, judgeStatus } from "./faults.ts";

@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
-import { httpRequest } from "../../shared/node-http.ts";
+import { httpRequest } from "../../shared/process/node-http.ts";
 import { ANSWER_BYTES_MAX, type OneExchange } from "./one-exchange.ts";
 
 /** The exchange ends with what Node's HTTP client makes of the answer, or of its absence. */

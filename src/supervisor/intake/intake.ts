@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { MessageRefused } from "../../shared/ipc/server.ts";
-import type { Logger } from "../../shared/logger.ts";
-import { containsPan, maskPan, maskPansInText } from "../../shared/mask.ts";
+import { containsPan, maskPan, maskPansInText } from "../../shared/masking/mask.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";

@@ -1,15 +1,15 @@
 import type { DeliveryState, Handlers, supervisorMessages } from "../../shared/ipc/contract.ts";
-import type { Logger } from "../../shared/logger.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import type { AlarmStore } from "../alarms/alarm-store.ts";
 import type { DeliveryWatch } from "../outbox/delivery-watch.ts";
-import type { OutboxDesk } from "../outbox/outbox-desk.ts";
+import type { OutboxAdmin } from "../outbox/outbox-admin.ts";
 import type { StoreMessages } from "../stores/supervisor-stores.ts";
 import type { Intake } from "./intake.ts";
 import { type StatusParts, statusReader } from "./supervisor-status.ts";
 
 export interface HandlerParts extends StatusParts {
   readonly intake: Intake;
-  readonly desk: OutboxDesk;
+  readonly admin: OutboxAdmin;
   readonly watch: DeliveryWatch;
   readonly alarmStore: AlarmStore;
   readonly storeMessages: StoreMessages;
@@ -78,24 +78,24 @@ async function deliveryOf(
 type OutboxMessage = "outbox-list" | "outbox-requeue" | "outbox-drop";
 
 function outboxHandlers({
-  desk,
+  admin,
   watch,
   clock,
   log,
   requeued,
 }: HandlerParts): Pick<Handlers<typeof supervisorMessages>, OutboxMessage> {
   return {
-    "outbox-list": ({ state, cursor = 0, limit }) => desk.list(state, cursor, limit),
+    "outbox-list": ({ state, cursor = 0, limit }) => admin.list(state, cursor, limit),
 
     "outbox-requeue": ({ transactionId, ...word }) => {
-      const outcome = desk.requeue(transactionId, clock.now(), word);
+      const outcome = admin.requeue(transactionId, clock.now(), word);
       log.info({ transactionId, outcome }, "an operator wants a transaction sent again");
       if (outcome === "queued") requeued(transactionId);
       return { outcome };
     },
 
     "outbox-drop": ({ transactionId, note, by }) => {
-      const outcome = desk.drop(transactionId, note, clock.now(), by);
+      const outcome = admin.drop(transactionId, note, clock.now(), by);
       log.warn({ transactionId, outcome, note }, "an operator drops a transaction");
       watch.tell(transactionId);
       return { outcome };

@@ -1,16 +1,16 @@
 import type { ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
-import type { WriteProof } from "../../shared/stores/write-proof.ts";
+import type { WriteProof } from "../../shared/store/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { NotificationTally } from "../notifications/notification-tally.ts";
-import type { OperationDesk } from "../operations/operation-desk.ts";
+import type { OperationExecutor } from "../operations/operation-executor.ts";
 import type { Forwarder } from "../outbox/forwarder.ts";
-import type { OutboxDesk } from "../outbox/outbox-desk.ts";
+import type { OutboxAdmin } from "../outbox/outbox-admin.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 
 export interface StatusParts {
   readonly store: OutboxStore;
-  readonly desk: Pick<OutboxDesk, "doubts">;
-  readonly operations: OperationDesk;
+  readonly admin: Pick<OutboxAdmin, "doubts">;
+  readonly operations: OperationExecutor;
   readonly forwarder: Pick<Forwarder, "troubles">;
   readonly tally: Pick<NotificationTally, "figures">;
   readonly clock: Clock;
@@ -27,11 +27,11 @@ export interface StatusParts {
 
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
-/** Tells how the supervisor is; its troubles are found in the answer (shared/troubles.ts). */
+/** How the supervisor is; its troubles are found in the answer (shared/catalog/troubles.ts). */
 export function statusReader(parts: StatusParts): () => SupervisorStatus {
   const {
     store,
-    desk,
+    admin,
     operations,
     forwarder,
     tally,
@@ -63,7 +63,7 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
         parkedSinceMs,
         paused: paused(),
         ...forwarder.troubles,
-        ambiguous: desk.doubts(),
+        ambiguous: admin.doubts(),
       },
       operations: operations.unknown,
       notifications: tally.figures,

@@ -1,6 +1,6 @@
-import type { Logger } from "../../shared/logger.ts";
-import { TroubleWatch } from "../../shared/trouble-watch.ts";
-import { troublesOf } from "../../shared/troubles.ts";
+import { TroubleWatch } from "../../shared/catalog/trouble-watch.ts";
+import { troublesOf } from "../../shared/catalog/troubles.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import type { AlarmStore } from "../alarms/alarm-store.ts";
 import type { NotificationTally } from "../notifications/notification-tally.ts";
 import { type StatusParts, statusReader } from "./supervisor-status.ts";

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { Connections, sourceOf } from "../../shared/connections.ts";
-import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
-import type { Logger } from "../../shared/logger.ts";
-import { createServer } from "../../shared/node-http.ts";
+import { Connections, sourceOf } from "../../shared/ipc/connections.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
+import type { Logger } from "../../shared/process/logger.ts";
+import { createServer } from "../../shared/process/node-http.ts";
 import type { Clock } from "../../shared/time.ts";
 import { formField } from "./form-field.ts";
 import { SIGNATURE_HEADER } from "./fraud-event.ts";
-import type { NotificationDesk, Reception } from "./notification-desk.ts";
+import type { NotificationHandler, Reception } from "./notification-handler.ts";
 import { SourceRate } from "./source-rate.ts";
 
 /** A notification is below 4 KB, its form encoding three times that; free data may be long. */
@@ -32,7 +32,7 @@ export const FRAUD_PATH = "/fraud";
 export interface ListenerParts {
   readonly host: string;
   readonly port: number;
-  readonly desk: Pick<NotificationDesk, "takeOperation" | "takeFraud">;
+  readonly handler: Pick<NotificationHandler, "takeOperation" | "takeFraud">;
   readonly clock: Clock;
   readonly log: Logger;
   /** How long a sender may take for one request; in milliseconds, {@link REQUEST_MS_MAX}. */
@@ -129,7 +129,7 @@ function cannotListen(host: string, port: number, error: Error): ProgramExit {
 
 async function respond(
   request: IncomingMessage,
-  { desk }: ListenerParts,
+  { handler }: ListenerParts,
   mayStore: () => boolean,
 ): Promise<number> {
   if (request.method !== "POST") return 405;
@@ -142,11 +142,11 @@ async function respond(
     if (type !== "application/json") return 415;
     const signature = request.headers[SIGNATURE_HEADER];
     const given = typeof signature === "string" ? signature : undefined;
-    return statusOf[desk.takeFraud(body, given, mayStore)];
+    return statusOf[handler.takeFraud(body, given, mayStore)];
   }
   if (type !== "application/x-www-form-urlencoded") return 415;
   const document = formField(body, "xml");
-  return document ? statusOf[desk.takeOperation(document, mayStore)] : 403;
+  return document ? statusOf[handler.takeOperation(document, mayStore)] : 403;
 }
 
 const statusOf = {

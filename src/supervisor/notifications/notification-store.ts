@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
-import { transaction } from "../../shared/sqlite.ts";
+import { transaction } from "../../shared/store/sqlite.ts";
 import type { Notified } from "../operations/gateway-state.ts";
 
 /** A document that was verified, ready to be kept. Texts are masked already. */

@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from "node:sqlite";
 import { invariant } from "../../shared/invariant.ts";
 import type { GatewayOperation, OpenAtGateway, SendingStep } from "../../shared/ipc/contract.ts";
-import { transaction } from "../../shared/sqlite.ts";
+import { transaction } from "../../shared/store/sqlite.ts";
 import { type Transaction, transactionSchema } from "../../shared/transaction.ts";
 import type { Verdict } from "../gateway/faults.ts";
 import type { OperationRequest, OperationState } from "../gateway/operation-request.ts";

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import { prepared } from "../../shared/sqlite.ts";
+import { prepared } from "../../shared/store/sqlite.ts";
 import type { Doubt } from "./doubt-policy.ts";
 import type { ItemHistory } from "./retry-policy.ts";
 

@@ -1,4 +1,4 @@
-import type { Logger } from "../../shared/logger.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
 import { faultTable } from "../gateway/fault-table.ts";

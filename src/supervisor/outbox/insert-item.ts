@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { prepared } from "../../shared/sqlite.ts";
+import { prepared } from "../../shared/store/sqlite.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { itemMaybeSent } from "./doubt-columns.ts";
 

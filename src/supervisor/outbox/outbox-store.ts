@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import { prepared, transaction } from "../../shared/sqlite.ts";
+import { prepared, transaction } from "../../shared/store/sqlite.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { TryClass } from "../gateway/fault-table.ts";
 import { doubtOf, doubtValues, setDoubt } from "./doubt-columns.ts";

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Chore } from "../../shared/daily.ts";
-import { transaction } from "../../shared/sqlite.ts";
+import type { Chore } from "../../shared/process/daily.ts";
+import { transaction } from "../../shared/store/sqlite.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
 
 const DAY_MS = 24 * 3_600_000;

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Logger } from "../../shared/logger.ts";
-import { prepared, transaction } from "../../shared/sqlite.ts";
-import type { Store, StoreFinding } from "../../shared/stores/store.ts";
+import type { Logger } from "../../shared/process/logger.ts";
+import { prepared, transaction } from "../../shared/store/sqlite.ts";
+import type { Store, StoreFinding } from "../../shared/store/store.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";

@@ -1,9 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Handlers, supervisorMessages } from "../../shared/ipc/contract.ts";
-import type { Logger } from "../../shared/logger.ts";
-import { prepared } from "../../shared/sqlite.ts";
-import { Store } from "../../shared/stores/store.ts";
-import { StoreExchange } from "../../shared/stores/store-exchange.ts";
+import type { Logger } from "../../shared/process/logger.ts";
+import { prepared } from "../../shared/store/sqlite.ts";
+import { Store } from "../../shared/store/store.ts";
+import { StoreExchange } from "../../shared/store/store-exchange.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { NotificationStore } from "../notifications/notification-store.ts";

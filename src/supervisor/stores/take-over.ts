@@ -5,8 +5,8 @@ import type {
   ResponseOf,
   supervisorMessages,
 } from "../../shared/ipc/contract.ts";
-import type { Logger } from "../../shared/logger.ts";
-import { transaction } from "../../shared/sqlite.ts";
+import type { Logger } from "../../shared/process/logger.ts";
+import { transaction } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
 import { insertItem } from "../outbox/insert-item.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";

@@ -1,5 +1,5 @@
 import type { Config } from "../../shared/config/config.ts";
-import type { Logger } from "../../shared/logger.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { isDelivery, programFile } from "../../shared/version-files.ts";
 import { endHold, readHold, readReady, writeHold } from "../../update/update-state.ts";

@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { exitCodes } from "../../shared/exit-codes.ts";
-import type { ProgramContext } from "../../shared/lifecycle.ts";
-import type { Logger } from "../../shared/logger.ts";
+import { exitCodes } from "../../shared/process/exit-codes.ts";
+import type { ProgramContext } from "../../shared/process/lifecycle.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import { isDelivery, programFile } from "../../shared/version-files.ts";
 import { installationId, lookTime, readState } from "../../update/update-state.ts";
 import { DailyLook } from "./daily-look.ts";

@@ -1,6 +1,6 @@
 import type { Config } from "../../shared/config/config.ts";
 import type { ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
-import type { Logger } from "../../shared/logger.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { isDelivery } from "../../shared/version-files.ts";
 import { BY_OPERATOR, readLastSwitch } from "../../update/switch-record.ts";

@@ -1,5 +1,5 @@
 import { invariant } from "../../shared/invariant.ts";
-import type { Logger } from "../../shared/logger.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { Prompt } from "../terminal/terminal.ts";

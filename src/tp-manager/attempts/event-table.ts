@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { alarmFindings } from "../../shared/alarm-log.ts";
+import { alarmFindings } from "../../shared/catalog/alarm-log.ts";
 import { deliveryStateSchema } from "../../shared/ipc/contract.ts";
 
 export const promptTexts = z

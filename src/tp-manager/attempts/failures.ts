@@ -1,5 +1,5 @@
-import type { Charged } from "../../shared/error-row.ts";
-import { AppError, type ErrorCode } from "../../shared/errors.ts";
+import type { Charged } from "../../shared/catalog/error-row.ts";
+import { AppError, type ErrorCode } from "../../shared/catalog/errors.ts";
 import { TerminalUnavailable, type UnavailableReason } from "../terminal/terminal.ts";
 
 /** The kiosk cancelled while the terminal was only being prepared. */

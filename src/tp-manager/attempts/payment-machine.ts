@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../shared/errors.ts";
+import type { ErrorCode } from "../../shared/catalog/errors.ts";
 import { namesAnotherSale } from "../matching/comparison.ts";
 import type { AbortReason, PaymentEnd, TransactionReport } from "../terminal/terminal.ts";
 import { type AttemptInput, impossible } from "./attempt-input.ts";

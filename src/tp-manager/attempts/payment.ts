@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../shared/errors.ts";
+import type { ErrorCode } from "../../shared/catalog/errors.ts";
 import type { Currency } from "../../shared/money.ts";
 import type { CartLine } from "../../shared/transaction.ts";
 import type {

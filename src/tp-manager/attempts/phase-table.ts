@@ -1,5 +1,5 @@
-import type { Charged } from "../../shared/error-row.ts";
-import type { ErrorCode } from "../../shared/errors.ts";
+import type { Charged } from "../../shared/catalog/error-row.ts";
+import type { ErrorCode } from "../../shared/catalog/errors.ts";
 import {
   type Attempt,
   type AttemptPhase,

@@ -1,5 +1,5 @@
-import type { Logger } from "../../shared/logger.ts";
 import { formatMajor } from "../../shared/money.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import { type Attempt, isReversed } from "./payment.ts";
 
 /** The alarm about {@link isReturnedTwice}. */

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import { containsPan } from "../../shared/mask.ts";
-import { openForReading } from "../../shared/sqlite.ts";
+import { containsPan } from "../../shared/masking/mask.ts";
+import { openForReading } from "../../shared/store/sqlite.ts";
 import {
   type AuditedSale,
   type AuditFault,

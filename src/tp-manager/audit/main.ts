@@ -3,10 +3,10 @@ import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { backup } from "node:sqlite";
 import { parseArgs } from "node:util";
-import { exitCodes, ProgramExit } from "../../shared/exit-codes.ts";
-import { installationAt } from "../../shared/installation.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
-import { openForReading } from "../../shared/sqlite.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
+import { installationAt } from "../../shared/process/installation.ts";
+import { openForReading } from "../../shared/store/sqlite.ts";
 import { runAudit } from "./run-audit.ts";
 
 /** All pages in one step, so that no write of a running program begins it anew. */

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
-import { NAME_CHARACTERS_MAX } from "../../shared/legible.ts";
-import type { Logger } from "../../shared/logger.ts";
-import { maskPansInText, maskPansInUrl } from "../../shared/mask.ts";
+import { NAME_CHARACTERS_MAX } from "../../shared/masking/legible.ts";
+import { maskPansInText, maskPansInUrl } from "../../shared/masking/mask.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { ActStore } from "../attempts/act-store.ts";
 import { storage } from "../attempts/failures.ts";

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { AppError } from "../../shared/errors.ts";
+import { AppError } from "../../shared/catalog/errors.ts";
 import { refuseLogin } from "../http/access.ts";
 import { type ApiOptions, createInstance, openCalls } from "../http/app.ts";
 import { Credentials } from "../http/credentials.ts";

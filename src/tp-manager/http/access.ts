@@ -1,6 +1,6 @@
 import basicAuth from "@fastify/basic-auth";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { AppError } from "../../shared/errors.ts";
+import { AppError } from "../../shared/catalog/errors.ts";
 import { isActing } from "./call.ts";
 import { Credentials, type Pair, type Role } from "./credentials.ts";
 import type { FailureDelay } from "./failure-delay.ts";

@@ -1,6 +1,6 @@
 import { type FastifyInstance, fastify } from "fastify";
-import { Connections } from "../../shared/connections.ts";
-import { AppError } from "../../shared/errors.ts";
+import { AppError } from "../../shared/catalog/errors.ts";
+import { Connections } from "../../shared/ipc/connections.ts";
 import { type AccessOptions, installAccess, securityHeaders } from "./access.ts";
 import type { CallContext } from "./call-context.ts";
 import type { Role } from "./credentials.ts";

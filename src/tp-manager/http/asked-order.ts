@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
-import type { Charged } from "../../shared/error-row.ts";
-import type { AppError } from "../../shared/errors.ts";
+import type { Charged } from "../../shared/catalog/error-row.ts";
+import type { AppError } from "../../shared/catalog/errors.ts";
 import type { Orders } from "../orders/orders.ts";
 import type { AnyCall } from "./call.ts";
 

@@ -1,14 +1,14 @@
-import type { Logger } from "../../shared/logger.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
+import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
 import type { ActStore } from "../attempts/act-store.ts";
 import type { DayStore } from "../attempts/day-store.ts";
 import type { SeenStore } from "../attempts/seen-store.ts";
-import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { AfterSale } from "../orders/after-sale.ts";
 import type { Listings } from "../orders/listings.ts";
 import type { Orders, PaymentResult } from "../orders/orders.ts";
 import type { SettlementWord } from "../orders/settlement.ts";
-import type { GatewayDesk } from "../supervisor/gateway-desk.ts";
+import type { GatewayOperations } from "../supervisor/gateway-operations.ts";
 import type { RefusedHandOvers } from "../supervisor/refused-hand-overs.ts";
 import type { SupervisorLink } from "../supervisor/supervisor-link.ts";
 import type { Care } from "./care/care.ts";
@@ -22,17 +22,17 @@ export interface CallContext {
     "pay" | "lookUp" | "latest" | "answerRead" | "chargeTold" | "chargedOf" | "orderOfTransaction"
   >;
   readonly listings: Listings;
-  readonly desk: Pick<
-    TerminalDesk,
+  readonly arbiter: Pick<
+    TerminalArbiter,
     "terminal" | "turn" | "gate" | "check" | "checked" | "upkeep" | "obstacles"
-  > & { readonly running: Pick<TerminalDesk["running"], "cancel"> };
+  > & { readonly running: Pick<TerminalArbiter["running"], "cancel"> };
   readonly afterSale: Pick<AfterSale, "deliver" | "reverse">;
   readonly settle: (word: SettlementWord) => Promise<PaymentResult>;
   readonly monitor: Pick<Monitor, "health" | "metrics">;
   readonly supervisor: Pick<SupervisorLink, "ask">;
   readonly refused: Pick<RefusedHandOvers, "list" | "requeue" | "drop">;
   readonly gateway: Pick<
-    GatewayDesk,
+    GatewayOperations,
     "ask" | "publicIdOf" | "reconcile" | "settle" | "settleCopies"
   >;
   readonly care: Pick<

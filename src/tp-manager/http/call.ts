@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { z } from "zod";
-import { AppError, type ErrorCode } from "../../shared/errors.ts";
+import { AppError, type ErrorCode } from "../../shared/catalog/errors.ts";
 import type { CallContext } from "./call-context.ts";
 import { acceptsNothing, checkedBody, checkedParameters } from "./input.ts";
 import { plain } from "./json-body.ts";
@@ -145,7 +145,7 @@ export function carryOut(
     record.params ? checkedParameters(record.params, request.params) : request.params
   ) as Record<string, string>;
   const mayChange = isActing(request.method, record) && !record.whileUpdating;
-  if (mayChange && at.desk.turn.updating) throw new AppError("UPDATING");
+  if (mayChange && at.arbiter.turn.updating) throw new AppError("UPDATING");
   return record.handle({ params, query, headers, body, raw: raw ?? {}, request, reply }, at);
 }
 

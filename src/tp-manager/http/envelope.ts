@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import { type AppError, errorTable } from "../../shared/errors.ts";
+import { type AppError, errorTable } from "../../shared/catalog/errors.ts";
 import { answerOf, errorOfAppError } from "../orders/answer.ts";
 import type { PaymentResult } from "../orders/orders.ts";
 

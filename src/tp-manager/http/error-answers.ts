@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { AppError, type ErrorCode, errorTable } from "../../shared/errors.ts";
-import type { Logger } from "../../shared/logger.ts";
-import { maskPansInUrl } from "../../shared/mask.ts";
+import { AppError, type ErrorCode, errorTable } from "../../shared/catalog/errors.ts";
+import { maskPansInUrl } from "../../shared/masking/mask.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import { emptyReceipt } from "../../shared/receipt.ts";
 import { answerOf, type PaymentAnswer } from "../orders/answer.ts";
 import type { Orders } from "../orders/orders.ts";

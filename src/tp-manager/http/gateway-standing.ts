@@ -1,4 +1,4 @@
-import { AppError } from "../../shared/errors.ts";
+import { AppError } from "../../shared/catalog/errors.ts";
 import type { GatewayHistory } from "../../shared/ipc/contract.ts";
 import { type Currency, majorOf } from "../../shared/money.ts";
 import { isoTime } from "../../shared/time.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "../../shared/errors.ts";
+import { AppError } from "../../shared/catalog/errors.ts";
 import type { GatewayState } from "../../shared/ipc/contract.ts";
 import { isoTime } from "../../shared/time.ts";
 import { answerOf } from "../orders/answer.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { AppError } from "../../shared/errors.ts";
-import { containsPan } from "../../shared/mask.ts";
+import { AppError } from "../../shared/catalog/errors.ts";
+import { containsPan } from "../../shared/masking/mask.ts";
 import { AmountError, type Currency, currencyOf } from "../../shared/money.ts";
 import { newId } from "../../shared/new-id.ts";
 import type { Echo, PaymentRequest } from "../attempts/payment.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "../../shared/errors.ts";
+import { AppError } from "../../shared/catalog/errors.ts";
 import { duplicateKeyIn } from "./duplicate-keys.ts";
 import { parseJsonBody } from "./json-body.ts";
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { AppError } from "../../shared/errors.ts";
+import { AppError } from "../../shared/catalog/errors.ts";
 import { type AnyCall, carryOut, methodsOf, pathsOf } from "./call.ts";
 import type { CallContext } from "./call-context.ts";
 import { calls } from "./calls/calls.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Connections } from "../../shared/connections.ts";
-import { AppError, type ErrorCode, errorTable } from "../../shared/errors.ts";
+import { AppError, type ErrorCode, errorTable } from "../../shared/catalog/errors.ts";
+import type { Connections } from "../../shared/ipc/connections.ts";
 import { PAGE_HEADER_BYTES_MAX } from "../../shared/page-header-bytes.ts";
 import { errorOfAppError } from "../orders/answer.ts";
 import { securityHeaders } from "./access.ts";

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { AppError } from "../../shared/errors.ts";
+import { AppError } from "../../shared/catalog/errors.ts";
 import { checkHost, securityHeaders } from "./access.ts";
 import { hostCheck, isOwnPage } from "./origin-check.ts";
 import type { Session, Sessions } from "./sessions.ts";

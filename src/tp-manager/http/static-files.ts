@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, posix } from "node:path";
 import type { FastifyInstance } from "fastify";
-import { packageFiles, pageFile } from "../../shared/page-packages.ts";
+import { packageFiles, pageFile } from "../../shared/process/page-packages.ts";
 import { assetFile } from "../../shared/version-files.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { SQLInputValue } from "node:sqlite";
-import type { Chore } from "../../shared/daily.ts";
+import type { Chore } from "../../shared/process/daily.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
 import { keptEnd } from "../attempts/kept-end.ts";
 import type { AttemptState, PaymentRequest } from "../attempts/payment.ts";

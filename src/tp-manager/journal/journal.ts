@@ -1,8 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
-import { assertWhole } from "../../shared/sqlite.ts";
-import { openStore } from "../../shared/stores/put-back.ts";
-import { Store } from "../../shared/stores/store.ts";
-import { WriteProof } from "../../shared/stores/write-proof.ts";
+import { openStore } from "../../shared/store/put-back.ts";
+import { assertWhole } from "../../shared/store/sqlite.ts";
+import { Store } from "../../shared/store/store.ts";
+import { WriteProof } from "../../shared/store/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { ActStore } from "../attempts/act-store.ts";
 import type { AnswerStore } from "../attempts/answer-store.ts";

@@ -5,8 +5,8 @@ import type {
   StatementSync,
 } from "node:sqlite";
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import { transaction } from "../../shared/sqlite.ts";
-import type { WriteProof } from "../../shared/stores/write-proof.ts";
+import { transaction } from "../../shared/store/sqlite.ts";
+import type { WriteProof } from "../../shared/store/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
 import { WaitingWrites } from "./waiting-writes.ts";
 

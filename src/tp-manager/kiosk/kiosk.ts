@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { useTicket } from "../../shared/kiosk-ticket.ts";
+import { useTicket } from "../../shared/process/kiosk-ticket.ts";
 import { refuseLogin } from "../http/access.ts";
 import { type ApiOptions, createInstance, openCalls } from "../http/app.ts";
 import { sendOne } from "../http/envelope.ts";

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../shared/errors.ts";
+import type { ErrorCode } from "../../shared/catalog/errors.ts";
 import { type Attempt, type AttemptState, isCharged, isNotCharged } from "../attempts/payment.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { namesOurs } from "../attempts/reference-policy.ts";

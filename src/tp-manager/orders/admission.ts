@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Charged } from "../../shared/error-row.ts";
-import { AppError } from "../../shared/errors.ts";
+import type { Charged } from "../../shared/catalog/error-row.ts";
+import { AppError } from "../../shared/catalog/errors.ts";
+import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
 import type { AnswerStore } from "../attempts/answer-store.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
 import { rowOf } from "../attempts/phase-table.ts";
-import type { TerminalDesk } from "../desk/terminal-desk.ts";
 
 /** REPEAT_MUST_MATCH: what of a repeated order has to be as it was. */
 export type RepeatMustMatch = "amount" | "all";
@@ -15,7 +15,7 @@ interface AdmissionParts {
   readonly settings: { readonly repeatMustMatch: RepeatMustMatch };
   readonly attempts: Pick<AttemptStore, "latest">;
   readonly answers: Pick<AnswerStore, "undeliveredGenerated">;
-  readonly desk: TerminalDesk;
+  readonly arbiter: TerminalArbiter;
 }
 
 /** The way of a request for an order that is not being paid at this moment. */
@@ -33,18 +33,18 @@ type Admission =
  */
 export function admissionOf(
   request: PaymentRequest,
-  { attempts, answers, desk, settings }: AdmissionParts,
+  { attempts, answers, arbiter, settings }: AdmissionParts,
 ): Admission {
   // Before anything is refused: "busy" says that the order is not charged (docs/design.md 3.10).
   const earlier = storage(() => attempts.latest(request.orderId), "unknown");
   const known = earlier && admissionOfKnown(request, earlier, settings.repeatMustMatch);
   if (known) return known;
-  desk.turn.assertFree();
+  arbiter.turn.assertFree();
   assertAnswerRead(request, answers);
-  desk.turn.assertNoDoubt();
-  desk.turn.assertWritable();
-  assertHolds(request, desk.terminal);
-  assertToldApart(request, desk);
+  arbiter.turn.assertNoDoubt();
+  arbiter.turn.assertWritable();
+  assertHolds(request, arbiter.terminal);
+  assertToldApart(request, arbiter);
   return { way: "begin" };
 }
 
@@ -55,7 +55,7 @@ export function admissionOf(
  */
 export function assertHolds(
   { delivery }: PaymentRequest,
-  { capabilities }: TerminalDesk["terminal"],
+  { capabilities }: TerminalArbiter["terminal"],
 ): void {
   if (!delivery || capabilities.vending) return;
   throw new AppError("NOT_SUPPORTED", "The terminal is not in vending mode.");
@@ -65,8 +65,8 @@ export function assertHolds(
  * Where its result could not be told from that of an order in doubt, a sale would end in doubt too,
  * with its customer charged (docs/design.md 3.25). Throws TERMINAL_IN_DOUBT.
  */
-export function assertToldApart({ amountMinor }: PaymentRequest, desk: TerminalDesk): void {
-  const refused = storage(() => desk.refusedBeside, "unknown");
+export function assertToldApart({ amountMinor }: PaymentRequest, arbiter: TerminalArbiter): void {
+  const refused = storage(() => arbiter.refusedBeside, "unknown");
   const same = refused.find(({ request }) => request.amountMinor === amountMinor);
   if (!same) return;
   const { orderId } = same.request;

@@ -1,4 +1,5 @@
-import { AppError } from "../../shared/errors.ts";
+import { AppError } from "../../shared/catalog/errors.ts";
+import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
 import {
   type Attempt,
   isCharged,
@@ -7,7 +8,6 @@ import {
   isReversed,
 } from "../attempts/payment.ts";
 import { chargedOf, rowOf } from "../attempts/phase-table.ts";
-import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { SaleToReverse } from "../matching/fresh-number.ts";
 import type { StoreGuard } from "../supervisor/store-guard.ts";
 import type { Baseline, GoodsDecision } from "../terminal/terminal.ts";
@@ -15,7 +15,7 @@ import type { Orders, PaymentResult } from "./orders.ts";
 import { type JournalParts, reversibleSale } from "./reversible-sale.ts";
 
 interface AfterSaleParts extends JournalParts {
-  readonly desk: TerminalDesk;
+  readonly arbiter: TerminalArbiter;
   readonly orders: Orders;
   readonly guard: Pick<StoreGuard, "assertNotReturned">;
 }
@@ -35,13 +35,13 @@ export class AfterSale {
    * REVERSAL_REFUSED when the terminal says that the sale stands.
    */
   async reverse(orderId: string): Promise<PaymentResult> {
-    const { orders, desk } = this.#parts;
-    const lack = desk.turn.lackOf("reverse");
+    const { orders, arbiter } = this.#parts;
+    const lack = arbiter.turn.lackOf("reverse");
     if (lack && !isReversed(orders.latest(orderId).state)) throw lack;
     const attempt = await orders.latestAsked(orderId);
     if (rowOf(attempt).reversal === "answer") return orders.result(attempt, true);
     this.#assertReversible(attempt);
-    const end = await desk.commands.reverse(orderId, (now) => this.#reversible(orderId, now));
+    const end = await arbiter.commands.reverse(orderId, (now) => this.#reversible(orderId, now));
     if (isCharged(end.state)) {
       throw new AppError("REVERSAL_REFUSED", "The terminal did not reverse the sale.");
     }
@@ -59,10 +59,10 @@ export class AfterSale {
     delivered: boolean,
     amountMinor: number | undefined,
   ): Promise<PaymentResult> {
-    const { orders, desk } = this.#parts;
+    const { orders, arbiter } = this.#parts;
     const attempt = orders.latest(orderId);
     if (!attempt.request.delivery) {
-      const lack = desk.turn.lackOf("decideGoods");
+      const lack = arbiter.turn.lackOf("decideGoods");
       if (lack) throw lack;
       throw new AppError("DELIVERY_DECIDED", "The order was not asked for as a two-phase sale.", {
         charged: chargedOf(attempt),
@@ -70,17 +70,17 @@ export class AfterSale {
     }
     const askedMinor = attempt.request.amountMinor;
     const decision = decisionOf(delivered, amountMinor, askedMinor);
-    if (decision.goods === "partly-issued" && !desk.terminal.capabilities.partialIssue) {
+    if (decision.goods === "partly-issued" && !arbiter.terminal.capabilities.partialIssue) {
       throw new AppError("NOT_SUPPORTED", "This terminal cannot charge a part of an approval.", {
         charged: chargedOf(attempt),
       });
     }
-    const word = desk.running.decide(orderId, decision);
+    const word = arbiter.running.decide(orderId, decision);
     if (word === undefined) return this.#decidedBefore(orderId, decision);
     const isEarly = isPaying(attempt.state) && attempt.state.goods === null;
     if (isEarly) throw decided(attempt);
     // The sale's end shows what the other word, or the terminal's own window, made of the sale.
-    await desk.turn.whenFree();
+    await arbiter.turn.whenFree();
     if (word === "other") throw decided(await orders.latestAsked(orderId));
     const end = orders.latest(orderId);
     const inVain = decision.goods !== "not-issued" && isNotCharged(end.state);

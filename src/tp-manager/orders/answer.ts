@@ -1,5 +1,5 @@
-import type { Charged, Retry } from "../../shared/error-row.ts";
-import { type AppError, type ErrorCode, errorTable } from "../../shared/errors.ts";
+import type { Charged, Retry } from "../../shared/catalog/error-row.ts";
+import { type AppError, type ErrorCode, errorTable } from "../../shared/catalog/errors.ts";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { majorOf } from "../../shared/money.ts";

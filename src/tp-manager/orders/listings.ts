@@ -1,9 +1,9 @@
+import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
 import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import type { Attempt } from "../attempts/payment.ts";
 import type { Reconciliation, ReconciliationStore, Suspect } from "../attempts/reconciliation.ts";
 import type { SettledUnmatched, TerminalLog } from "../attempts/terminal-log.ts";
-import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import { toTell } from "./told-attempt.ts";
 
 /** A comparison, and the attempts that it names as they are now. */
@@ -16,7 +16,7 @@ interface ListingParts {
   readonly attempts: Pick<AttemptStore, "list" | "listArchived" | "read">;
   readonly terminalLog: Pick<TerminalLog, "unmatched">;
   readonly reconciliations: Pick<ReconciliationStore, "list">;
-  readonly desk: Pick<TerminalDesk, "running">;
+  readonly arbiter: Pick<TerminalArbiter, "running">;
 }
 
 /**

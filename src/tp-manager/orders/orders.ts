@@ -1,9 +1,10 @@
-import type { Charged } from "../../shared/error-row.ts";
-import { AppError, errorTable } from "../../shared/errors.ts";
+import type { Charged } from "../../shared/catalog/error-row.ts";
+import { AppError, errorTable } from "../../shared/catalog/errors.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import type { Logger } from "../../shared/logger.ts";
 import { newId } from "../../shared/new-id.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import { type Clock, within } from "../../shared/time.ts";
+import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
 import type { AnswerStore } from "../attempts/answer-store.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
@@ -15,7 +16,6 @@ import {
   type PaymentRequest,
 } from "../attempts/payment.ts";
 import { chargedOf, isInDoubt } from "../attempts/phase-table.ts";
-import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { HandOff } from "../supervisor/hand-off.ts";
 import type { StoreGuard } from "../supervisor/store-guard.ts";
 import {
@@ -31,9 +31,9 @@ import {
 import { toTell } from "./told-attempt.ts";
 
 export interface OrderSettings {
-  /** As at the desk: then the terminal is asked to cancel. */
+  /** As at the arbiter: then the terminal is asked to cancel. */
   readonly paymentTimeoutMs: number;
-  /** As at the desk: how long the terminal may take to get ready. */
+  /** As at the arbiter: how long the terminal may take to get ready. */
   readonly prepareMs: number;
   /** How long the kiosk's request waits beyond that. */
   readonly graceMs: number;
@@ -60,7 +60,7 @@ interface OrderParts {
   readonly attempts: AttemptStore;
   readonly answers: AnswerStore;
   readonly handOffs: Pick<HandOffStore, "handOff" | "archivedDelivery">;
-  readonly desk: TerminalDesk;
+  readonly arbiter: TerminalArbiter;
   readonly handOff: HandOff;
   readonly guard: OrderGuard;
   readonly clock: Clock;
@@ -83,7 +83,7 @@ interface RunningPayment {
 
 /**
  * When a payment begins, what it may wait for, and what an order's repetition gets
- * (docs/design.md 5.11). A payment belongs to the desk, not to the request that asked for it.
+ * (docs/design.md 5.11). A payment belongs to the arbiter, not to the request that asked for it.
  */
 export class Orders {
   readonly #parts: OrderParts;
@@ -105,7 +105,7 @@ export class Orders {
   async #pay(request: PaymentRequest): Promise<PaymentResult> {
     const lookup = this.#find(request.orderId);
     if (lookup !== undefined) await lookup;
-    const late = this.#parts.desk.lateReport(request.orderId);
+    const late = this.#parts.arbiter.lateReport(request.orderId);
     if (late !== undefined) await this.#lateReport(request.orderId, late);
     const first = this.#admit(request);
     if (first.way === "done") return first.result;
@@ -187,7 +187,7 @@ export class Orders {
     if (this.#parts.guard.mayLackNewer(transactionId)) {
       return new AppError("STORES_DISAGREE", undefined, { charged });
     }
-    if (this.#parts.desk.lateReport(orderId) === undefined) return undefined;
+    if (this.#parts.arbiter.lateReport(orderId) === undefined) return undefined;
     return new AppError("TERMINAL_IN_DOUBT", undefined, { charged, details: { orderId } });
   }
 
@@ -269,15 +269,15 @@ export class Orders {
   }
 
   #begin(request: PaymentRequest): Promise<PaymentResult> {
-    const { attempts, desk, clock, guard, handOff, settings } = this.#parts;
+    const { attempts, arbiter, clock, guard, handOff, settings } = this.#parts;
     const transactionId = newId();
     const { promise: approved, resolve: approve } = Promise.withResolvers<Attempt>();
-    const ended = desk.commands
+    const ended = arbiter.commands
       .pay(request.orderId, {
         begin: (baseline) => {
-          assertHolds(request, desk.terminal);
+          assertHolds(request, arbiter.terminal);
           assertStillOpen(request.orderId, attempts);
-          assertToldApart(request, desk);
+          assertToldApart(request, arbiter);
           guard.assertNoSaleFits(request, baseline);
           const attempt = { transactionId, request, baseline, startedAtMs: clock.now() };
           return writing(() => attempts.begin(attempt));
@@ -304,7 +304,7 @@ export class Orders {
     // This request learns no more, and the kiosk need not ask again (docs/design.md 3.11).
     void running.ended.then(
       ({ state, request }) => isCharged(state) && this.#chargeUntold(request.orderId),
-      () => {}, // the desk has told why
+      () => {}, // the arbiter has told why
     );
     const still = reading(() => attempts.latest(running.request.orderId));
     if (!still) throw new AppError("TERMINAL_NO_ANSWER");
@@ -326,7 +326,7 @@ export class Orders {
    */
   async #answerable({ request, approved, ended }: RunningPayment): Promise<Attempt> {
     const first = await Promise.race([approved, ended]);
-    return this.#parts.desk.running.awaitsGoods(request.orderId) ? first : ended;
+    return this.#parts.arbiter.running.awaitsGoods(request.orderId) ? first : ended;
   }
 
   /**
@@ -339,7 +339,7 @@ export class Orders {
     const { orderId, generatedId } = request;
     assertStillOpen(orderId, this.#parts.attempts);
     if (this.#parts.guard.open && !generatedId) throw asUnknown(why);
-    if (this.#parts.desk.lateReport(orderId) === undefined) {
+    if (this.#parts.arbiter.lateReport(orderId) === undefined) {
       return this.#failed(transactionId, request, why);
     }
     const details = { orderId };
@@ -367,10 +367,10 @@ export class Orders {
    * TERMINAL_IN_DOUBT when that is not cleared up within the time of an answer.
    */
   async #lateReport(orderId: string, asked: Promise<void>): Promise<void> {
-    const { clock, settings, desk } = this.#parts;
+    const { clock, settings, arbiter } = this.#parts;
     const limitMs = settings.paymentTimeoutMs + settings.graceMs;
     await within(clock, "late report of a repeated order", limitMs, asked);
-    if (desk.lateReport(orderId) === undefined) return;
+    if (arbiter.lateReport(orderId) === undefined) return;
     throw new AppError("TERMINAL_IN_DOUBT", undefined, {
       charged: "unknown",
       details: { orderId },
@@ -379,9 +379,9 @@ export class Orders {
 
   /** Has the terminal asked about an attempt in doubt, and waits as long as an answer may take. */
   async #ask({ transactionId }: Attempt): Promise<void> {
-    const { clock, settings, desk } = this.#parts;
+    const { clock, settings, arbiter } = this.#parts;
     const limitMs = settings.paymentTimeoutMs + settings.graceMs;
-    await within(clock, "recovery of a repeated order", limitMs, desk.recover(transactionId));
+    await within(clock, "recovery of a repeated order", limitMs, arbiter.recover(transactionId));
   }
 }
 

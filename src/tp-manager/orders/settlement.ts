@@ -1,10 +1,10 @@
-import { AppError } from "../../shared/errors.ts";
+import { AppError } from "../../shared/catalog/errors.ts";
 import { formatMajor } from "../../shared/money.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
+import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
 import { bareReport } from "../attempts/bare-report.ts";
 import type { Attempt, InDoubtState, PaymentRequest } from "../attempts/payment.ts";
 import { rowOf, type Settled } from "../attempts/phase-table.ts";
-import type { TerminalDesk } from "../desk/terminal-desk.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
 
@@ -34,7 +34,10 @@ export interface SettlementWord {
  * doubt, and REQUEST_INVALID when the amount cannot be (docs/design.md 3.24).
  */
 export function settleByOperator(
-  { orders, desk }: { readonly orders: Orders; readonly desk: Pick<TerminalDesk, "settle"> },
+  {
+    orders,
+    arbiter,
+  }: { readonly orders: Orders; readonly arbiter: Pick<TerminalArbiter, "settle"> },
   { orderId, outcome, note, attempt: number, amountMinor }: SettlementWord,
 ): Promise<PaymentResult> {
   const attempt = orders.toSettle(orderId, number);
@@ -48,7 +51,7 @@ export function settleByOperator(
   }
   const report = reportOf(attempt, outcome, amountMinor);
   const amount = amountMinor === undefined ? {} : { amountMinor };
-  desk.settle(attempt, { outcome: found, report, note, ...amount });
+  arbiter.settle(attempt, { outcome: found, report, note, ...amount });
   return orders.result(orders.latest(orderId), false, 0);
 }
 

@@ -1,7 +1,7 @@
+import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import { type Attempt, isApproved, isPaying } from "../attempts/payment.ts";
-import type { TerminalDesk } from "../desk/terminal-desk.ts";
 
 /**
  * An attempt as it may be told: "Approved" is told only while the terminal really holds the sale,
@@ -10,9 +10,12 @@ import type { TerminalDesk } from "../desk/terminal-desk.ts";
  */
 export function toTell(
   read: Attempt,
-  { attempts, desk }: { attempts: Pick<AttemptStore, "read">; desk: Pick<TerminalDesk, "running"> },
+  {
+    attempts,
+    arbiter,
+  }: { attempts: Pick<AttemptStore, "read">; arbiter: Pick<TerminalArbiter, "running"> },
 ): Attempt {
-  if (!isApproved(read.state) || desk.running.awaitsGoods(read.request.orderId)) return read;
+  if (!isApproved(read.state) || arbiter.running.awaitsGoods(read.request.orderId)) return read;
   const attempt = storage(() => attempts.read(read.transactionId), "unknown") ?? read;
   const { state } = attempt;
   return isPaying(state) && isApproved(state)

@@ -1,4 +1,4 @@
-import { AppError } from "../../shared/errors.ts";
+import { AppError } from "../../shared/catalog/errors.ts";
 import { IpcError } from "../../shared/ipc/client.ts";
 import type { GatewayOperation } from "../../shared/ipc/contract.ts";
 import { isoTime } from "../../shared/time.ts";

@@ -1,5 +1,5 @@
 import { STORE_PAGE_MAX } from "../../shared/ipc/contract.ts";
-import type { Logger } from "../../shared/logger.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import type { AgainPage, AgainStore } from "../attempts/hand-off-store.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";

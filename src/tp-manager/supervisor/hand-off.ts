@@ -1,6 +1,6 @@
 import { IpcError } from "../../shared/ipc/client.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import type { Logger } from "../../shared/logger.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import { type Clock, type Timer, within } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { HandOffStore, PendingHandOff } from "../attempts/hand-off-store.ts";

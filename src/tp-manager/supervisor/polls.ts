@@ -1,5 +1,5 @@
 import { ALARMS_PAGE_MAX } from "../../shared/ipc/contract.ts";
-import type { Logger } from "../../shared/logger.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import type { HandOffStore } from "../attempts/hand-off-store.ts";
 import type { NotedAttempt, ReturnStore } from "../attempts/return-store.ts";

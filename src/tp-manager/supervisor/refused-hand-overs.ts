@@ -1,5 +1,5 @@
-import type { Logger } from "../../shared/logger.ts";
-import { maskPansInText } from "../../shared/mask.ts";
+import { maskPansInText } from "../../shared/masking/mask.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { RefusedHandOff, RefusedStore } from "../attempts/hand-off-store.ts";
 import type { HandOff } from "./hand-off.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "../../shared/errors.ts";
+import { AppError } from "../../shared/catalog/errors.ts";
 import { type Attempt, returnableMinorOf } from "../attempts/payment.ts";
 import type { SupervisorAnswer } from "./supervisor-link.ts";
 

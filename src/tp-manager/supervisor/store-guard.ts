@@ -1,8 +1,8 @@
-import { AppError } from "../../shared/errors.ts";
+import { AppError } from "../../shared/catalog/errors.ts";
 import { IpcError } from "../../shared/ipc/client.ts";
 import { STORE_PAGE_MAX } from "../../shared/ipc/contract.ts";
-import type { Logger } from "../../shared/logger.ts";
 import { formatMajor } from "../../shared/money.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import { type Clock, sleep, type Timer, unlessAborted } from "../../shared/time.ts";
 import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "../../shared/errors.ts";
+import { AppError } from "../../shared/catalog/errors.ts";
 import { type IpcClient, IpcError } from "../../shared/ipc/client.ts";
 import type { RequestOf, ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
 

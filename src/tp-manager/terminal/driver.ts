@@ -1,6 +1,6 @@
 import type { Config } from "../../shared/config/config.ts";
 import { type ConfigPart, described, integer } from "../../shared/config/config-field.ts";
-import type { Logger } from "../../shared/logger.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -2,7 +2,7 @@ import type { Receipt } from "../../shared/receipt.ts";
 
 /**
  * The facts and news that every part of tp-manager may know about a card terminal. Reading them
- * puts nothing on the wire. Rooms other than the desk get them as the desk's `terminal`. A
+ * puts nothing on the wire. Rooms other than the arbiter get them as the arbiter's `terminal`. A
  * driver tells facts (what left, what came, how it ended); `attempts/` alone decides what they mean
  * for the money.
  *
@@ -50,7 +50,7 @@ export interface HeldTerminal {
   telecollect?(signal: AbortSignal): Promise<TelecollectionEnd>;
 }
 
-/** A whole driver. Only `desk/` calls one; the registry makes it, main.ts hands it to the desk. */
+/** A whole driver. Only `arbiter/` calls one; the registry makes it, main.ts hands it on. */
 export interface Terminal extends TerminalFacts, HeldTerminal {
   /** Begins to connect, for ever. Returns at once; a missing port is a state. */
   start(): void;

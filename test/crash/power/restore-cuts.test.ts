@@ -2,9 +2,9 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { dirname, join, relative } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { backupChore } from "../../../src/shared/daily.ts";
-import { openStore } from "../../../src/shared/stores/put-back.ts";
-import { Store, type StoreFinding } from "../../../src/shared/stores/store.ts";
+import { backupChore } from "../../../src/shared/process/daily.ts";
+import { openStore } from "../../../src/shared/store/put-back.ts";
+import { Store, type StoreFinding } from "../../../src/shared/store/store.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { growthOf } from "../../../src/supervisor/stores/supervisor-stores.ts";
 import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";

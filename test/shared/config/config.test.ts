@@ -12,7 +12,7 @@ import {
 } from "../../../src/shared/config/config-field.ts";
 import { nearestName } from "../../../src/shared/config/config-file.ts";
 import { sharedFields } from "../../../src/shared/config/schema.ts";
-import { ProgramExit } from "../../../src/shared/exit-codes.ts";
+import { ProgramExit } from "../../../src/shared/process/exit-codes.ts";
 import { readSettings } from "../../../src/tp-manager/http/care/settings.ts";
 import { protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

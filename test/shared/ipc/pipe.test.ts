@@ -2,8 +2,7 @@ import { renameSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { probe } from "../../../src/launcher/probe.ts";
-import { takeExclusiveLock } from "../../../src/shared/exclusive-lock.ts";
+import { probe } from "../../../src/launcher/processes/probe.ts";
 import { createIpcClient } from "../../../src/shared/ipc/client.ts";
 import { supervisorMessages } from "../../../src/shared/ipc/contract.ts";
 import {
@@ -12,6 +11,7 @@ import {
   ipcToken,
   openRunDirectory,
 } from "../../../src/shared/ipc/run-directory.ts";
+import { takeExclusiveLock } from "../../../src/shared/process/exclusive-lock.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { PATIENCE_MS } from "../../support/patience.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import type { Program } from "../../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { startIpcServer } from "../../../src/shared/ipc/server.ts";
-import { createLogger } from "../../../src/shared/logger.ts";
+import { createLogger } from "../../../src/shared/process/logger.ts";
 import { testMessages } from "./test-messages.ts";
 
 const [data = "", program = "supervisor"] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-import type { Logger } from "../../../src/shared/logger.ts";
+import type { Logger } from "../../../src/shared/process/logger.ts";
 import type { Terminal } from "../../../src/tp-manager/terminal/terminal.ts";
 import { UnaskedTerminal } from "../../../src/tp-manager/terminal/unasked/unasked-terminal.ts";
 import type { Life } from "../life.ts";

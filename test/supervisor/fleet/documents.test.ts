@@ -4,7 +4,7 @@ import { z } from "zod";
 import { fleetFiles } from "../../../scripts/fleet-schemas.ts";
 import { projectRoot } from "../../../src/shared/version-files.ts";
 import { fleetDocuments } from "../../../src/supervisor/fleet/documents.ts";
-import { testCards } from "../../shared/test-cards.ts";
+import { testCards } from "../../shared/masking/test-cards.ts";
 
 interface Leaf {
   readonly path: string;

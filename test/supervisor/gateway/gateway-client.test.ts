@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { createLogger } from "../../../src/shared/logger.ts";
+import { createLogger } from "../../../src/shared/process/logger.ts";
 import {
   createGatewayClient,
   type GatewaySettings,

@@ -51,7 +51,7 @@ const rows: ReadonlyArray<{
     async bring(rig) {
       rig.server.behave = () => refusedOrder;
       const id = await tried(rig);
-      rig.desk.drop(id, "a note", rig.clock.now());
+      rig.admin.drop(id, "a note", rig.clock.now());
       return id;
     },
     outcome: "closed",
@@ -71,7 +71,7 @@ const rows: ReadonlyArray<{
     async bring(rig) {
       rig.server.behave = () => "reset";
       const id = await tried(rig);
-      rig.desk.drop(id, "a note", rig.clock.now());
+      rig.admin.drop(id, "a note", rig.clock.now());
       return id;
     },
     outcome: "sent",
@@ -114,7 +114,7 @@ describe("a sale reversed at the terminal (docs/design.md 3.7)", () => {
     withdraw(rig, id);
     rig.server.behave = () => accepted;
     rig.forwarder.start();
-    expect(rig.desk.requeue(id, rig.clock.now())).toBe("closed");
+    expect(rig.admin.requeue(id, rig.clock.now())).toBe("closed");
     await rig.clock.advance(24 * 3_600_000);
     expect(rig.server.requests).toHaveLength(1);
   });
@@ -128,8 +128,8 @@ describe("a sale reversed at the terminal (docs/design.md 3.7)", () => {
     rig.forwarder.start();
     await rig.clock.advance(24 * 3_600_000);
     expect(rig.server.requests).toHaveLength(1);
-    expect(rig.desk.requeue(id, rig.clock.now())).toBe("closed");
-    const { items } = rig.desk.list("closed", 0, 1);
+    expect(rig.admin.requeue(id, rig.clock.now())).toBe("closed");
+    const { items } = rig.admin.list("closed", 0, 1);
     expect(items[0]).toMatchObject({
       ambiguous: true,
       reason: "reversed at the terminal after an answer was lost: the gateway may have the order",
@@ -140,10 +140,10 @@ describe("a sale reversed at the terminal (docs/design.md 3.7)", () => {
     const rig = await openRig();
     rig.server.behave = () => refusedOrder;
     const id = await tried(rig);
-    rig.desk.drop(id, "a note", rig.clock.now());
+    rig.admin.drop(id, "a note", rig.clock.now());
     withdraw(rig, id);
-    expect(rig.desk.requeue(id, rig.clock.now())).toBe("closed");
-    const { items } = rig.desk.list("closed", 0, 1);
+    expect(rig.admin.requeue(id, rig.clock.now())).toBe("closed");
+    const { items } = rig.admin.list("closed", 0, 1);
     expect(items[0]?.reason).toBe("reversed at the terminal");
   });
 

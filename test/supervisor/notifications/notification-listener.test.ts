@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { DigestSecret } from "../../../src/supervisor/notifications/mapi-notification.ts";
-import { NotificationDesk } from "../../../src/supervisor/notifications/notification-desk.ts";
+import { NotificationHandler } from "../../../src/supervisor/notifications/notification-handler.ts";
 import {
   CONNECTIONS_MAX,
   CONNECTIONS_OF_SOURCE_MAX,
@@ -31,7 +31,7 @@ async function listening(
   const rig = await openRig();
   const transactionId = rig.handOver("A-1");
   const { notifications: store, operationStore, operations, losses, clock, log } = rig;
-  const desk = new NotificationDesk({
+  const handler = new NotificationHandler({
     store,
     operations: operationStore,
     losses,
@@ -44,7 +44,7 @@ async function listening(
   const listener = await startNotificationListener({
     host: "127.0.0.1",
     port: 0,
-    desk,
+    handler,
     clock,
     log,
     ...(options.requestMs === undefined ? {} : { requestMs: options.requestMs }),

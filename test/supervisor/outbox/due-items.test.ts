@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
-import { type Migration, openDatabase, sqlOf } from "../../../src/shared/sqlite.ts";
+import { type Migration, openDatabase, sqlOf } from "../../../src/shared/store/sqlite.ts";
 import { itemMaybeSent } from "../../../src/supervisor/outbox/doubt-columns.ts";
 import { noDoubt } from "../../../src/supervisor/outbox/doubt-policy.ts";
-import { OutboxDesk } from "../../../src/supervisor/outbox/outbox-desk.ts";
+import { OutboxAdmin } from "../../../src/supervisor/outbox/outbox-admin.ts";
 import { type ClaimedItem, OutboxStore } from "../../../src/supervisor/outbox/outbox-store.ts";
 import { noHistory } from "../../../src/supervisor/outbox/retry-policy.ts";
 import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
@@ -44,7 +44,7 @@ function outbox(
     if (database.isOpen) database.close();
   });
   database.exec("PRAGMA synchronous = OFF"); // the same steps, without waits for the disk
-  return { database, path, store: new OutboxStore(database), desk: new OutboxDesk(database) };
+  return { database, path, store: new OutboxStore(database), admin: new OutboxAdmin(database) };
 }
 
 function inDoubt(database: DatabaseSync): unknown {
@@ -73,7 +73,7 @@ function end(store: OutboxStore, item: ClaimedItem, random: Random, nowMs: numbe
 
 test.each([1, 2, 3, 4])("whatever waits, the one due longest is taken (seed %i)", (seed) => {
   const random = new Random(seed);
-  const { database, store, desk } = outbox();
+  const { database, store, admin } = outbox();
   const ids: string[] = [];
   for (let step = 0; step < STEPS; step++) {
     // The clock goes forward as a rule, and back at times.
@@ -94,12 +94,12 @@ test.each([1, 2, 3, 4])("whatever waits, the one due longest is taken (seed %i)"
       else expect(item?.sequence).toBe(due[0]?.sequence);
       if (item) end(store, item, random, nowMs);
     }
-    if (random.chance(1 / 6)) desk.requeue(random.pick(ids), nowMs);
-    if (random.chance(1 / 40)) desk.drop(random.pick(ids), "", nowMs);
-    expect(desk.doubts().inDoubt).toBe(inDoubt(database));
+    if (random.chance(1 / 6)) admin.requeue(random.pick(ids), nowMs);
+    if (random.chance(1 / 40)) admin.drop(random.pick(ids), "", nowMs);
+    expect(admin.doubts().inDoubt).toBe(inDoubt(database));
     const queued = [...waiting(database, 0), ...waiting(database, 1)].map((one) => one.queued);
     expect(store.oldestQueuedAtMs()).toBe(queued.length === 0 ? undefined : Math.min(...queued));
-    const listed = desk.list("pending", 0, ITEMS).items.map(({ sequence }) => sequence);
+    const listed = admin.list("pending", 0, ITEMS).items.map(({ sequence }) => sequence);
     const both = [...waiting(database, 0), ...waiting(database, 1)].map((one) => one.sequence);
     expect(listed).toEqual(both.sort((a, b) => a - b));
   }
@@ -116,10 +116,10 @@ test("what waited in doubt is counted in a database of an older version too", ()
     if (isDoubtful) before.prepare(itemMaybeSent).run({ id: transaction.transactionId, now: 1 });
   }
   before.close();
-  const { database, desk, store } = outbox(path);
-  expect([desk.doubts().inDoubt, inDoubt(database)]).toEqual([2, 2]);
+  const { database, admin, store } = outbox(path);
+  expect([admin.doubts().inDoubt, inDoubt(database)]).toEqual([2, 2]);
   const item = store.claimToLook(1);
   const update = { state: "sent", nextTryAtMs: null, doubt: noDoubt, reason: null } as const;
   if (item) store.finishLook(item, { ...update, endedAtMs: 2 });
-  expect(desk.doubts().inDoubt).toBe(1);
+  expect(admin.doubts().inDoubt).toBe(1);
 });

@@ -52,7 +52,7 @@ test.each<[string, Behaviour]>([
   await rig.clock.advance(2 * DAY);
   expect(rig.server.requests).toHaveLength(1);
   expect(rig.alarms()).toEqual([]);
-  expect(rig.desk.doubts()).toEqual({
+  expect(rig.admin.doubts()).toEqual({
     inDoubt: 0,
     possibleCopies: 0,
     sends: 1,
@@ -85,10 +85,10 @@ test.each<[string, object]>([
   await lookedUp(rig, 1);
   await expect.poll(() => rig.store.delivery(id)?.state).toBe("parked");
   expect(rig.alarms()).toEqual(["transaction-parked"]);
-  const [item] = rig.desk.list("parked", 0, 1).items;
+  const [item] = rig.admin.list("parked", 0, 1).items;
   expect(item?.reason).toContain("the gateway has an order of this number");
   rig.server.behave = () => accepted;
-  rig.desk.requeue(id, rig.clock.now());
+  rig.admin.requeue(id, rig.clock.now());
   rig.forwarder.requeued(id);
   expect(await rig.tries(id, 2)).toEqual(["lost-answer", "sent"]);
   expect(rig.operationStore.possibleOrders(id)).toBe(2);
@@ -154,7 +154,7 @@ test("an operator's requeue looks once more, and sends what no lookup tells of",
   rig.server.lookUp = () => ({ status: 405 });
   await lookedUp(rig, 2);
   rig.server.behave = () => accepted;
-  rig.desk.requeue(id, rig.clock.now());
+  rig.admin.requeue(id, rig.clock.now());
   rig.forwarder.requeued(id);
   expect(await rig.tries(id, 2)).toEqual(["lost-answer", "sent"]);
   expect(rig.server.lookups).toHaveLength(4);
@@ -182,7 +182,7 @@ describe("a gateway that loses every answer for an hour", () => {
     const { rig, asked } = await silentHour();
     expect(asked).toBeLessThanOrEqual(2);
     const ids = new Map(
-      rig.desk.list("pending", 0, 9).items.map((i) => [i.orderId, i.transactionId]),
+      rig.admin.list("pending", 0, 9).items.map((i) => [i.orderId, i.transactionId]),
     );
     expect(ids.size).toBe(4);
     rig.server.lookUp = ({ path }) => {

@@ -162,7 +162,7 @@ test.each(ones)("one order whose answers are lost, when %s", async (name, given)
   const { answer = failed("socket"), lookup, counts, state, possibleOrders = 0 } = given;
   const trouble = { answer, takesMs: 10, commits: false, lookup };
   const at = await openTroubled(clock, { trouble, troubledMs: 10 * DAY, orders: 1 });
-  const [item] = at.rig.desk.list(undefined, 0, 1).items;
+  const [item] = at.rig.admin.list(undefined, 0, 1).items;
   const stored = () => at.rig.store.delivery(item?.transactionId ?? "")?.state;
   const counted: number[][] = [];
   for (let day = 1; day <= counts.length; day++) {
@@ -175,7 +175,7 @@ test.each(ones)("one order whose answers are lost, when %s", async (name, given)
   expect(counted).toEqual(counts);
   expect(stored()).toBe(state);
   expect(at.rig.operationStore.possibleOrders(item?.transactionId ?? "")).toBe(possibleOrders);
-  expect(at.rig.desk.doubts().possibleCopies).toBe(possibleOrders > 0 ? 1 : 0);
+  expect(at.rig.admin.doubts().possibleCopies).toBe(possibleOrders > 0 ? 1 : 0);
   // Where nothing is open any more the clock alone changes nothing.
   if (state === "pending") return;
   await clock.advance(3 * DAY);

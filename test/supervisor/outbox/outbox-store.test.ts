@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { openDatabase, transaction } from "../../../src/shared/sqlite.ts";
+import { openDatabase, transaction } from "../../../src/shared/store/sqlite.ts";
 import { noDoubt } from "../../../src/supervisor/outbox/doubt-policy.ts";
 import type { ItemUpdate } from "../../../src/supervisor/outbox/end-try.ts";
 import { insertItem } from "../../../src/supervisor/outbox/insert-item.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { transaction } from "../../../src/shared/sqlite.ts";
+import { transaction } from "../../../src/shared/store/sqlite.ts";
 import { PAYMENT_PAGE_DAYS, retentionChore } from "../../../src/supervisor/outbox/retention.ts";
 import { withoutPauses } from "../clock-without-pauses.ts";
 import { mapiOf, resultOf } from "../notifications/mapi.ts";
@@ -27,7 +27,7 @@ async function settled() {
     await rig.tries(order.transactionId, 1);
   }
   const idOf = (orderId: string): string => ids.get(orderId) ?? "";
-  rig.desk.drop(idOf("dropped"), "booked by hand", rig.clock.now());
+  rig.admin.drop(idOf("dropped"), "booked by hand", rig.clock.now());
   const reversed = orders.at(-1);
   if (reversed) rig.intake.withdraw(reversed);
   const raw = mapiOf(resultOf({ idForMerchant: "sent" }));
@@ -110,7 +110,7 @@ describe("what is kept", () => {
     }
     rig.server.behave = () => accepted;
     const before = rig.server.requests.length;
-    expect(rig.desk.requeue(idOf("dropped"), rig.clock.now())).toBe("queued");
+    expect(rig.admin.requeue(idOf("dropped"), rig.clock.now())).toBe("queued");
     rig.forwarder.requeued(idOf("dropped"));
     await rig.tries(idOf("dropped"), 2);
     expect(rig.server.requests[before]?.body).toContain("ada@shop.example");

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { openDatabase, sqlOf } from "../../../src/shared/sqlite.ts";
-import { OutboxDesk } from "../../../src/supervisor/outbox/outbox-desk.ts";
+import { openDatabase, sqlOf } from "../../../src/shared/store/sqlite.ts";
+import { OutboxAdmin } from "../../../src/supervisor/outbox/outbox-admin.ts";
 import { OutboxStore } from "../../../src/supervisor/outbox/outbox-store.ts";
 import { sendingSteps } from "../../../src/supervisor/outbox/sending-steps.ts";
 import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
@@ -28,15 +28,15 @@ test("tries, parks and people's words are told in the order in which they were",
   const id = rig.handOver("A-1");
   await rig.tries(id, 1);
   await rig.clock.advance(SECOND_MS);
-  expect(rig.desk.requeue(id, rig.clock.now(), { by: "Ada (op)", note: "4111111111111111" })).toBe(
+  expect(rig.admin.requeue(id, rig.clock.now(), { by: "Ada (op)", note: "4111111111111111" })).toBe(
     "queued",
   );
   rig.requeued(id);
   await rig.tries(id, 2);
   await rig.clock.advance(SECOND_MS);
-  rig.desk.drop(id, "booked by hand", rig.clock.now());
+  rig.admin.drop(id, "booked by hand", rig.clock.now());
   await rig.clock.advance(SECOND_MS);
-  rig.desk.requeue(id, rig.clock.now());
+  rig.admin.requeue(id, rig.clock.now());
   rig.server.behave = () => accepted;
   rig.requeued(id);
   await rig.tries(id, 3);
@@ -135,9 +135,9 @@ test.each(olderSchemas)("what schema %i had parked and closed is told too", (ste
     ended: [queued, "closed 1000"],
     ...(hasDropped && { dropped: [queued] }),
   });
-  const desk = new OutboxDesk(database);
-  expect(desk.list("parked", 0, 9).items).toHaveLength(3);
-  expect(desk.doubts().inDoubt).toBe(0);
+  const admin = new OutboxAdmin(database);
+  expect(admin.list("parked", 0, 9).items).toHaveLength(3);
+  expect(admin.doubts().inDoubt).toBe(0);
   expect(new OutboxStore(database).claimNext(3_000)?.orderId).toBe("pending");
 });
 
@@ -152,7 +152,7 @@ test("of an item that people had sent again and again the newest is told", async
   const begin = rig.clock.now();
   for (let i = 1; i <= TIMES; i++) {
     park.run(`reason ${i}`, begin + 2 * i, id);
-    rig.desk.requeue(id, begin + 2 * i + 1);
+    rig.admin.requeue(id, begin + 2 * i + 1);
   }
   const told = sendingSteps(rig.database, "A-1");
   const of = (step: string) => told.filter((one) => one.step === step);

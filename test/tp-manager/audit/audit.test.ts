@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { openForReading } from "../../../src/shared/sqlite.ts";
+import { openForReading } from "../../../src/shared/store/sqlite.ts";
 import { type AuditRule, auditRules } from "../../../src/tp-manager/attempts/audit-rules.ts";
 import { phaseTable } from "../../../src/tp-manager/attempts/phase-table.ts";
 import { audit, everyPhase } from "../../support/every-phase.ts";

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { errorTable } from "../../../src/shared/catalog/errors.ts";
+import { findingTable } from "../../../src/shared/catalog/finding-table.ts";
+import { KEEPS_PAYMENTS, troubleTable } from "../../../src/shared/catalog/troubles.ts";
 import { sharedFields } from "../../../src/shared/config/schema.ts";
-import { findingTable } from "../../../src/shared/doctor/finding-table.ts";
-import { errorTable } from "../../../src/shared/errors.ts";
 import { sendingStepWords } from "../../../src/shared/ipc/contract.ts";
-import { KEEPS_PAYMENTS, troubleTable } from "../../../src/shared/troubles.ts";
 import { projectRoot } from "../../../src/shared/version-files.ts";
 import { seenKinds } from "../../../src/tp-manager/attempts/seen-store.ts";
 // @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json

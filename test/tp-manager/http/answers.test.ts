@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type ErrorCode, errorTable } from "../../../src/shared/errors.ts";
+import { type ErrorCode, errorTable } from "../../../src/shared/catalog/errors.ts";
 import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
 import { known } from "../../../src/tp-manager/http/openapi/known-answers.ts";
 import { type House, house } from "../../support/payment-house.ts";

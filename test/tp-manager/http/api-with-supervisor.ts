@@ -3,12 +3,12 @@ import { createIpcClient } from "../../../src/shared/ipc/client.ts";
 import { supervisorMessages } from "../../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { startIpcServer } from "../../../src/shared/ipc/server.ts";
-import { createLogger } from "../../../src/shared/logger.ts";
+import { createLogger } from "../../../src/shared/process/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { supervisorHandlers } from "../../../src/supervisor/intake/message-handlers.ts";
 import type { Pair } from "../../../src/tp-manager/http/credentials.ts";
 import { FailureDelay } from "../../../src/tp-manager/http/failure-delay.ts";
-import { GatewayDesk } from "../../../src/tp-manager/supervisor/gateway-desk.ts";
+import { GatewayOperations } from "../../../src/tp-manager/supervisor/gateway-operations.ts";
 import { type Poll, returnPoll } from "../../../src/tp-manager/supervisor/polls.ts";
 import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
 import { openRig, type RigOptions } from "../../supervisor/supervisor-rig.ts";
@@ -43,7 +43,7 @@ export async function apiWithSupervisor(
   const supervisor = new SupervisorLink(client, 30_000);
   const { journal, clock } = at;
   const parts = { attempts: journal.attempts, returns: journal.returns, guard: at.guard };
-  const gateway = new GatewayDesk({ ...parts, link: supervisor, clock, log: rig.log });
+  const gateway = new GatewayOperations({ ...parts, link: supervisor, clock, log: rig.log });
   const returns = returnPoll(journal.returns, supervisor, clock, rig.log);
   const app = await createWatchedApi({
     ...at,
@@ -101,7 +101,7 @@ type Call = (
 export interface ApiWithSupervisor {
   readonly rig: Awaited<ReturnType<typeof openRig>>;
   readonly supervisor: SupervisorLink;
-  readonly gateway: GatewayDesk;
+  readonly gateway: GatewayOperations;
   readonly returns: Poll;
   readonly at: ReturnType<typeof house>;
   readonly call: Call;

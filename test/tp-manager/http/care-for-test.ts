@@ -1,5 +1,5 @@
 import { sharedFields } from "../../../src/shared/config/schema.ts";
-import { installationAt } from "../../../src/shared/installation.ts";
+import { installationAt } from "../../../src/shared/process/installation.ts";
 import { Care, type CareParts } from "../../../src/tp-manager/http/care/care.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

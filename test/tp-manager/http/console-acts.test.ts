@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { installationAt } from "../../../src/shared/installation.ts";
+import { installationAt } from "../../../src/shared/process/installation.ts";
 import { createConsole } from "../../../src/tp-manager/console/console.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
 import { readLog } from "../../../src/tp-manager/http/care/log-lines.ts";
@@ -74,7 +74,7 @@ test("how an act ended is kept with the code of its refusal", async () => {
   const { at, post } = await loggedIn();
   expect(await post("/payment/A-1/settle", "Anna")).toBe(400);
   expect(await post("/reset", "Anna")).toBe(200);
-  at.desk.turn.close();
+  at.arbiter.turn.close();
   expect(await post("/reset", "Anna")).toBe(503);
   const ends = at.journal.acts.list(99, 9).map(({ http, code }) => [http, code]);
   expect(ends).toEqual([

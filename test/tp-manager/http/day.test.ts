@@ -69,10 +69,10 @@ test.each(["yesterday", "2026-02-30", "0001-01-01", "2026-01-15T00:00:00Z"])(
 
 test("the running hour is told from the first look on, with what is not written yet", async () => {
   const at = house();
-  const { clock, desk, journal, terminal } = at;
+  const { clock, arbiter, journal, terminal } = at;
   const days = journal.days;
   const watch = new HourWatch({
-    desk,
+    arbiter,
     days,
     clock,
     log: at.log,
@@ -109,10 +109,10 @@ test("the running hour is told from the first look on, with what is not written 
 
 test("an hour is counted as ready, refusing or without a link, and written", async () => {
   const at = house();
-  const { clock, desk, journal, terminal } = at;
+  const { clock, arbiter, journal, terminal } = at;
   let waiting = 4;
   const watch = new HourWatch({
-    desk,
+    arbiter,
     days: journal.days,
     clock,
     log: at.log,

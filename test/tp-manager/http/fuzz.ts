@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import { errorTable } from "../../../src/shared/errors.ts";
+import { errorTable } from "../../../src/shared/catalog/errors.ts";
 import { attackOf, type Chance, type FuzzTarget } from "./fuzz-requests.ts";
 
 export interface FuzzResult {

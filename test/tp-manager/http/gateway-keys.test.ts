@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { IpcError } from "../../../src/shared/ipc/client.ts";
-import { GatewayDesk } from "../../../src/tp-manager/supervisor/gateway-desk.ts";
+import { GatewayOperations } from "../../../src/tp-manager/supervisor/gateway-operations.ts";
 import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
 import { chargedAtGateway, stateOf } from "./charged-at-gateway.ts";
 
@@ -342,9 +342,16 @@ describe("a supervisor of an older version", () => {
     const { guard, clock, journal } = at.at;
     const { attempts, returns } = journal;
     const link = new SupervisorLink({ call }, 30_000);
-    const desk = new GatewayDesk({ attempts, returns, guard, link, clock, log: at.rig.log });
+    const arbiter = new GatewayOperations({
+      attempts,
+      returns,
+      guard,
+      link,
+      clock,
+      log: at.rig.log,
+    });
     const refund = (idempotencyKey: string | undefined, amountMinor: number | undefined) =>
-      desk.ask("refund", { orderId: "A-1" }, () => amountMinor, {
+      arbiter.ask("refund", { orderId: "A-1" }, () => amountMinor, {
         idempotencyKey,
         asked: "this",
         again: false,

@@ -1,10 +1,10 @@
 import { createIpcClient } from "../../../src/shared/ipc/client.ts";
 import { supervisorMessages } from "../../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
-import { createLogger } from "../../../src/shared/logger.ts";
+import { createLogger } from "../../../src/shared/process/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
-import { GatewayDesk } from "../../../src/tp-manager/supervisor/gateway-desk.ts";
+import { GatewayOperations } from "../../../src/tp-manager/supervisor/gateway-operations.ts";
 import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { House } from "../../support/payment-house.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -17,6 +17,6 @@ export function withoutSupervisor(at: House): Pick<ApiOptions, "supervisor" | "g
   const log = createLogger({ program: "test", level: "error" });
   const { attempts, returns } = at.journal;
   const parts = { attempts, returns, guard: at.guard, clock: at.clock, log };
-  const gateway = new GatewayDesk({ ...parts, link: supervisor });
+  const gateway = new GatewayOperations({ ...parts, link: supervisor });
   return { supervisor, gateway };
 }

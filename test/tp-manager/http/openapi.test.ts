@@ -1,6 +1,6 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
-import { errorTable } from "../../../src/shared/errors.ts";
+import { errorTable } from "../../../src/shared/catalog/errors.ts";
 import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
 import { known } from "../../../src/tp-manager/http/openapi/known-answers.ts";
 import { document, faultsOf, placeOf } from "./conformity.ts";

@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
 import { onTestFinished } from "vitest";
-import { createLogger } from "../../../src/shared/logger.ts";
+import { createLogger } from "../../../src/shared/process/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
 import { FailureDelay } from "../../../src/tp-manager/http/failure-delay.ts";
@@ -37,10 +37,10 @@ export function monitorOf(
   at: House,
   supervisor: () => Promise<SupervisorStatus> = () => Promise.resolve(supervisorStatus),
 ): Monitor {
-  const { hub, desk, journal, handOff, guard, clock } = at;
+  const { hub, arbiter, journal, handOff, guard, clock } = at;
   const monitor = new Monitor({
     hub,
-    desk,
+    arbiter,
     journal,
     handOff,
     guard,
@@ -57,11 +57,11 @@ export function monitorOf(
 export const authorization = `Basic ${btoa("kiosk:secret")}`;
 
 export function apiOptions(at: House, change: Partial<ApiOptions> = {}): ApiOptions {
-  const { orders, listings, desk, afterSale, settle, refused } = at;
+  const { orders, listings, arbiter, afterSale, settle, refused } = at;
   return {
     orders,
     listings,
-    desk,
+    arbiter,
     afterSale,
     settle,
     refused,

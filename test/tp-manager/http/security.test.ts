@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { Connections } from "../../../src/shared/connections.ts";
+import { Connections } from "../../../src/shared/ipc/connections.ts";
 import { duplicateKeyIn } from "../../../src/tp-manager/http/duplicate-keys.ts";
 import { FailureDelay } from "../../../src/tp-manager/http/failure-delay.ts";
 import { house } from "../../support/payment-house.ts";
@@ -80,7 +80,7 @@ describe("over a real socket", () => {
     }
     const tunnel = await exchange(api, ["CONNECT evil.test:443 HTTP/1.1", "Host: evil.test:443"]);
     expect([statusOf(tunnel), bodyOf(tunnel).error.code]).toEqual([405, "METHOD_NOT_ALLOWED"]);
-    expect(api.at.desk.turn.closed).toBe(false);
+    expect(api.at.arbiter.turn.closed).toBe(false);
   });
 
   test("a WebSocket is never opened, whoever asks", async () => {

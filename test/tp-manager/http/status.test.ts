@@ -123,11 +123,11 @@ describe("GET /health", () => {
     });
     at.terminal.unavailable = disconnected();
     gate.resolve();
-    await expect.poll(() => at.desk.blockedBy).toBe("A-1");
+    await expect.poll(() => at.arbiter.blockedBy).toBe("A-1");
     const { one: health } = await call("GET", "/health");
     expect(health.reasons).toEqual(["order A-1 is in doubt and asked about"]);
     expect(health.payments).toEqual({ inDoubt: 1, notHandedOver: 0 });
-    const stopped = at.desk.stop();
+    const stopped = at.arbiter.stop();
     await at.clock.advance(0);
     await Promise.all([stopped, answer]);
   });
@@ -136,12 +136,12 @@ describe("GET /health", () => {
     const at = house();
     const silent = monitorOf(at, () => Promise.reject(new Error("nobody listens")));
     const { call } = await api({ monitor: silent }, at);
-    at.desk.gate.accept();
+    at.arbiter.gate.accept();
     const accepted = at.terminal.state.identity;
     expect((await call("GET", "/health")).one.replaced).toBeNull();
     const other = { ...at.terminal.state.identity, serialNumber: "SN-2", terminalId: "99999999" };
     at.terminal.become({ identity: other });
-    at.desk.turn.close();
+    at.arbiter.turn.close();
     const { one: health } = await call("GET", "/health");
     expect(health.replaced).toEqual({ accepted, found: other });
     expect(health.outbox).toBeNull();

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runChores } from "../../../src/shared/daily.ts";
-import { openDatabase } from "../../../src/shared/sqlite.ts";
+import { runChores } from "../../../src/shared/process/daily.ts";
+import { openDatabase } from "../../../src/shared/store/sqlite.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { archiveChore } from "../../../src/tp-manager/journal/archive.ts";
 import { Journal } from "../../../src/tp-manager/journal/journal.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openDatabase } from "../../../src/shared/sqlite.ts";
+import { openDatabase } from "../../../src/shared/store/sqlite.ts";
 import { Journal } from "../../../src/tp-manager/journal/journal.ts";
 import { migrations } from "../../../src/tp-manager/journal/migrations.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

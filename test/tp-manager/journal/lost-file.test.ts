@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { backupChore } from "../../../src/shared/daily.ts";
+import { backupChore } from "../../../src/shared/process/daily.ts";
 import { Journal } from "../../../src/tp-manager/journal/journal.ts";
 import { type House, house, pay, request } from "../../support/payment-house.ts";
 import { baseline } from "../../support/reports.ts";
@@ -55,7 +55,7 @@ test("a payment that runs is paid, answered, handed over and saved", async () =>
   };
   expect((await pay(at, request("A-1"))).body.status).toBe("Success");
   expect(at.supervisor.stored).toMatchObject([{ orderId: "A-1" }]);
-  expect(at.desk.obstacles).toMatchObject([{ code: "STORAGE_FAILED", charged: "no" }]);
+  expect(at.arbiter.obstacles).toMatchObject([{ code: "STORAGE_FAILED", charged: "no" }]);
   expect(savedOf(at).attempts.latest("A-1")?.state.phase).toBe("charged");
 });
 

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from "no
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
-import { layTicket, TICKET_GOOD_MS } from "../../../src/shared/kiosk-ticket.ts";
+import { layTicket, TICKET_GOOD_MS } from "../../../src/shared/process/kiosk-ticket.ts";
 import { createKiosk } from "../../../src/tp-manager/kiosk/kiosk.ts";
 import { house } from "../../support/payment-house.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

@@ -57,7 +57,7 @@ test.each([
   const at = house(before.path, undefined, { clock: before.clock });
   at.terminal.last = refuses;
   at.terminal.baseline = before.terminal.baseline;
-  at.desk.start();
+  at.arbiter.start();
   await at.clock.advance(1_000);
   await isLost(at, "B-1");
   at.terminal.stores(report({ traceNumber: "000077", localTime: timeOf(at) }));

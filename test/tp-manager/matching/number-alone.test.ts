@@ -118,7 +118,7 @@ test("the reversal of A behind sale B stays known", async () => {
   };
   const attempt = at.journal.attempts.latest("A");
   if (!attempt) throw new Error("A is not in the journal");
-  await at.desk.commands.reverse("A", () => ({ attempt, reversedBefore: null }));
+  await at.arbiter.commands.reverse("A", () => ({ attempt, reversedBefore: null }));
   await at.clock.advance(60_000);
   expect(at.journal.attempts.latest("A")?.state.phase).toBe("reversed");
   expect(whose(at, bareOf("0007"))).toBe("known A");

@@ -111,7 +111,7 @@ describe("a payment", () => {
   test("approved after a cancel is charged and raises an alarm", async () => {
     const at = house();
     at.terminal.script = async (order, observer) => {
-      await at.desk.running.cancel();
+      await at.arbiter.running.cancel();
       return approves(order, observer);
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
@@ -289,7 +289,7 @@ describe("another terminal (docs/design.md 3.12)", () => {
     const { body } = await pay(at, request("A-2"));
     expect(body.error?.code).toBe("TERMINAL_CHANGED");
     expect(at.terminal.paid).toHaveLength(1);
-    at.desk.gate.accept();
+    at.arbiter.gate.accept();
     expect(outcome(await pay(at, request("A-2")))).toBe("Success");
   });
 });
@@ -312,7 +312,9 @@ test("a journal that cannot tell the accepted terminal charges nobody, and is na
   at.journal.terminalLog.acceptedTerminal = () => {
     throw new Error("database disk image is malformed");
   };
-  expect(() => at.desk.gate.replaced).toThrow(expect.objectContaining({ code: "STORAGE_FAILED" }));
+  expect(() => at.arbiter.gate.replaced).toThrow(
+    expect.objectContaining({ code: "STORAGE_FAILED" }),
+  );
 });
 
 test("a terminal that first tells nothing of itself is known by what it tells later", async () => {
@@ -328,7 +330,7 @@ test("a terminal that first tells nothing of itself is known by what it tells la
 
 describe("cancel and stop", () => {
   test("with nothing running there is nothing to cancel", async () => {
-    await expect(house().desk.running.cancel()).rejects.toMatchObject({
+    await expect(house().arbiter.running.cancel()).rejects.toMatchObject({
       code: "NOTHING_TO_CANCEL",
     });
   });
@@ -343,7 +345,7 @@ describe("cancel and stop", () => {
     at.terminal.onCancel = () => withdraw();
     const answer = pay(at, request("A-1"));
     await at.clock.advance(0);
-    await at.desk.running.cancel();
+    await at.arbiter.running.cancel();
     const { body } = await answer;
     expect([body.status, body.error]).toMatchObject([
       "Cancelled",
@@ -361,7 +363,7 @@ describe("cancel and stop", () => {
     resolve(baseline);
     // One turn: the driver has answered, the payment has not gone on yet.
     await Promise.resolve();
-    await at.desk.running.cancel();
+    await at.arbiter.running.cancel();
     expect(outcome(await answer)).toBe("Cancelled");
     expect(at.terminal.paid).toEqual([]);
   });
@@ -376,7 +378,7 @@ describe("cancel and stop", () => {
     };
     const answer = pay(at, request("A-1"));
     await at.clock.advance(0);
-    await at.desk.running.cancel();
+    await at.arbiter.running.cancel();
     expect(outcome(await answer)).toBe("Success");
   });
 
@@ -386,7 +388,7 @@ describe("cancel and stop", () => {
     at.terminal.cancelAnswer = { answer: "refused", code: "83", text: "not possible" };
     void pay(at, request("A-1"));
     await at.clock.advance(0);
-    await expect(at.desk.running.cancel()).rejects.toMatchObject({ code: "CANCEL_REFUSED" });
+    await expect(at.arbiter.running.cancel()).rejects.toMatchObject({ code: "CANCEL_REFUSED" });
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("sent");
   });
 
@@ -400,7 +402,7 @@ describe("cancel and stop", () => {
     };
     const answer = pay(at, request("A-1"));
     await at.clock.advance(0);
-    const stopped = at.desk.stop();
+    const stopped = at.arbiter.stop();
     await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "STOPPING" });
     await at.clock.advance(10_000);
     await stopped;

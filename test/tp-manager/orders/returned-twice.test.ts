@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
-import { GatewayDesk } from "../../../src/tp-manager/supervisor/gateway-desk.ts";
+import { GatewayOperations } from "../../../src/tp-manager/supervisor/gateway-operations.ts";
 import { POLL_MS, returnPoll } from "../../../src/tp-manager/supervisor/polls.ts";
 import type { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
 import { NumberingTerminal } from "../../support/numbering-terminal.ts";
@@ -22,11 +22,11 @@ async function notified(at: House, transactionId: string, returnedMinor: number)
   await returnPoll(at.journal.returns, link, at.clock, at.hub.tap(at.log)).ask();
 }
 
-function gatewayDesk(at: House): GatewayDesk {
+function gatewayOperations(at: House): GatewayOperations {
   const { guard, clock } = at;
   const { attempts, returns } = at.journal;
   const link = { call: () => Promise.reject(new Error("down")) } as unknown as SupervisorLink;
-  return new GatewayDesk({ attempts, returns, guard, link, clock, log: at.hub.tap(at.log) });
+  return new GatewayOperations({ attempts, returns, guard, link, clock, log: at.hub.tap(at.log) });
 }
 
 const told = (at: House): string[] =>
@@ -106,7 +106,7 @@ test("a program that ends between a reversal's end and the alarm tells it afterw
   expect(told(at)).toEqual([]);
   at.close();
   const after = house(at.path);
-  const start = (): void => gatewayDesk(after).start();
+  const start = (): void => gatewayOperations(after).start();
   start();
   expect(told(after)).toEqual(both("5[.]00"));
   start();
@@ -130,7 +130,11 @@ test("a return while the end of the reversal is not known is told when it is", a
 });
 
 /** A supervisor that has the order at the gateway, and tells of its return when `answered`. */
-function gatewayOf(at: House, transactionId: string, answered: () => Promise<void>): GatewayDesk {
+function gatewayOf(
+  at: House,
+  transactionId: string,
+  answered: () => Promise<void>,
+): GatewayOperations {
   const { guard, clock } = at;
   const { attempts, returns } = at.journal;
   const transactionPublicId = "T-1";
@@ -143,7 +147,7 @@ function gatewayOf(at: House, transactionId: string, answered: () => Promise<voi
     return { operation, orderReturnedMinor: 500 };
   };
   const link = { call: tell, ask: tell } as unknown as SupervisorLink;
-  return new GatewayDesk({ attempts, returns, guard, link, clock, log: at.hub.tap(at.log) });
+  return new GatewayOperations({ attempts, returns, guard, link, clock, log: at.hub.tap(at.log) });
 }
 
 test("a return of ours whose order was found reversed meanwhile is told", async () => {

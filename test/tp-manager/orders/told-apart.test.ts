@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { errorTable } from "../../../src/shared/errors.ts";
-import { troublesOf } from "../../../src/shared/troubles.ts";
+import { errorTable } from "../../../src/shared/catalog/errors.ts";
+import { troublesOf } from "../../../src/shared/catalog/troubles.ts";
 import { ownTroubles } from "../../../src/tp-manager/http/status/own-troubles.ts";
 import { caisseApMessages } from "../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
 import { concertMessages } from "../../../src/tp-manager/terminal/concert/concert-messages.ts";
@@ -51,9 +51,9 @@ function refusing(reason: AbortReason): Messages {
 }
 
 function troublesAt(at: House) {
-  const { handOff, clock, desk, journal } = at;
+  const { handOff, clock, arbiter, journal } = at;
   const { handOffs, answers, seen } = journal;
-  const tpManager = ownTroubles({ handOff, handOffs, answers, clock, desk, seen });
+  const tpManager = ownTroubles({ handOff, handOffs, answers, clock, arbiter, seen });
   return troublesOf({ supervisor: undefined, tpManager }).map(({ name, says }) => [name, says]);
 }
 
@@ -102,7 +102,7 @@ describe("a kiosk with one price at a terminal whose results name nothing", () =
       ["sales-without-order", "1 unmatched transaction"],
       ["amounts-refused", says],
     ]);
-    const refused = at.desk.refusedBeside.map(({ request }) => request.orderId);
+    const refused = at.arbiter.refusedBeside.map(({ request }) => request.orderId);
     expect(refused).toEqual(["B-1", "A-1"]);
     expect(errorTable.TERMINAL_IN_DOUBT.action).toContain("an operator settles it");
   });

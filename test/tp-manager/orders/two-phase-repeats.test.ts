@@ -107,7 +107,7 @@ describe("a two-phase order that is asked for again", () => {
     ["they came out", "Success", (at) => at.afterSale.deliver("A-1", true, undefined)],
     ["a part came out", "Success", (at) => at.afterSale.deliver("A-1", true, 500)],
     ["nothing in time", "Cancelled", (at) => at.clock.advance(30_000)],
-    ["cancelled", "Cancelled", (at) => at.desk.running.cancel()],
+    ["cancelled", "Cancelled", (at) => at.arbiter.running.cancel()],
   ];
   test.each(words)("after the word (%s) waits for the end: %s", async (_word, end, say) => {
     const at = slow();

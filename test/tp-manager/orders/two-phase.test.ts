@@ -61,7 +61,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     await expect(pay(at, twoPhase)).rejects.toMatchObject({ code: "NOT_SUPPORTED", charged: "no" });
     expect(at.terminal.paid).toEqual([]);
     expect(at.journal.attempts.latest("A-1")).toBeUndefined();
-    expect(at.desk.turn.current).toBeUndefined();
+    expect(at.arbiter.turn.current).toBeUndefined();
   });
 
   test("gives the terminal a longer window than the kiosk", async () => {
@@ -89,7 +89,10 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
   });
 
   test("is reversed by /cancel and by a stop", async () => {
-    for (const end of [(at: House) => at.desk.running.cancel(), (at: House) => at.desk.stop()]) {
+    for (const end of [
+      (at: House) => at.arbiter.running.cancel(),
+      (at: House) => at.arbiter.stop(),
+    ]) {
       const at = vending();
       await pay(at, twoPhase);
       const ended = end(at);

@@ -18,7 +18,7 @@ import { copyStore, removeStore, supervisorIn } from "../../support/two-stores.t
 async function counter(): Promise<Kiosk> {
   const at = await kiosk();
   at.server.lookUp = () => noOrder;
-  at.manager.desk.start();
+  at.manager.arbiter.start();
   return at;
 }
 
@@ -84,7 +84,7 @@ function later({ till, manager }: Kiosk, hours: number): void {
 
 /** Order X is refused, and never told as not charged, whatever the terminal is asked first. */
 async function expectNeverSold(at: Kiosk): Promise<void> {
-  at.manager.desk.start();
+  at.manager.arbiter.start();
   const { sales } = at.till;
   const codes: unknown[] = [];
   for (let tries = 0; tries < 3; tries++) {

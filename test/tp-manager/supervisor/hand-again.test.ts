@@ -48,7 +48,7 @@ async function becomes(at: Kiosk, states: string): Promise<void> {
     .poll(
       async () => {
         await at.clock.advance(1_000);
-        const items = at.seat.rig?.desk.list(undefined, 0, 50).items ?? [];
+        const items = at.seat.rig?.admin.list(undefined, 0, 50).items ?? [];
         return items.map(({ orderId, state }) => `${orderId} ${state}`).join(", ");
       },
       { interval: 5 },
@@ -264,7 +264,7 @@ test("where the handing over stands outlives a restart, and the archive is in it
   seat.rig = await supervisorIn(folder, { server, clock });
   at.manager = managerIn(folder, seat, clock);
   await becomes(at, "A sent");
-  const [item] = seat.rig.desk.list(undefined, 0, 50).items;
+  const [item] = seat.rig.admin.list(undefined, 0, 50).items;
   expect(item).toMatchObject({ orderId: "A", amountMinor: 999, currency: "EUR" });
   expect(sent(at, "A")).toBe(1);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { troublesOf } from "../../../src/shared/catalog/troubles.ts";
 import { IpcError } from "../../../src/shared/ipc/client.ts";
-import { troublesOf } from "../../../src/shared/troubles.ts";
 import { ownTroubles } from "../../../src/tp-manager/http/status/own-troubles.ts";
 import { answeringLink } from "../../support/answering-link.ts";
 import { type House, house, pay, request } from "../../support/payment-house.ts";
@@ -35,8 +35,8 @@ async function sell({ at }: ReturnType<typeof houseWith>, ...orders: string[]): 
   }
 }
 
-const toldBy = ({ handOff, clock, desk, journal }: House) =>
-  ownTroubles({ handOff, clock, desk, ...journal });
+const toldBy = ({ handOff, clock, arbiter, journal }: House) =>
+  ownTroubles({ handOff, clock, arbiter, ...journal });
 
 test("only the first hand-over of a payment says that no former database can have it", async () => {
   const told: Array<readonly [string, boolean | undefined]> = [];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { troublesOf } from "../../../src/shared/catalog/troubles.ts";
 import { IpcError } from "../../../src/shared/ipc/client.ts";
-import { troublesOf } from "../../../src/shared/troubles.ts";
 import { auditPart, joined, partsOf } from "../../../src/tp-manager/audit/audit-journal.ts";
 import { ownTroubles } from "../../../src/tp-manager/http/status/own-troubles.ts";
 import { answeringLink } from "../../support/answering-link.ts";
@@ -46,10 +46,10 @@ async function refusedHouse() {
   return { at, seen, over, id };
 }
 
-const troubles = ({ handOff, clock, desk, journal }: House): string[] =>
+const troubles = ({ handOff, clock, arbiter, journal }: House): string[] =>
   troublesOf({
     supervisor: undefined,
-    tpManager: ownTroubles({ handOff, clock, desk, ...journal }),
+    tpManager: ownTroubles({ handOff, clock, arbiter, ...journal }),
   }).map(({ name }) => name);
 const alarms = ({ lines }: House): unknown[] =>
   lines.flatMap((line) => (JSON.parse(line) as { alarm?: string }).alarm ?? []);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { NotificationDesk } from "../../../src/supervisor/notifications/notification-desk.ts";
+import { NotificationHandler } from "../../../src/supervisor/notifications/notification-handler.ts";
 import { POLL_MS } from "../../../src/tp-manager/supervisor/polls.ts";
 import { type Fields, mapiOf, resultOf, secrets } from "../../supervisor/notifications/mapi.ts";
 import { operationBody, type RecordingGateway } from "../../supervisor/recording-gateway.ts";
@@ -16,7 +16,7 @@ async function charged(behave?: RecordingGateway["behave"]) {
   if (!transaction) throw new Error("the order was not handed over");
   rig.intake.store(transaction);
   await rig.tries(transaction.transactionId, 1);
-  const desk = new NotificationDesk({
+  const arbiter = new NotificationHandler({
     store: rig.notifications,
     operations: rig.operationStore,
     losses: rig.losses,
@@ -28,7 +28,7 @@ async function charged(behave?: RecordingGateway["behave"]) {
   });
   const notify = (fields: Fields): boolean => {
     const result = resultOf({ origAmount: "9.99", ...fields });
-    return desk.takeOperation(Buffer.from(mapiOf(result)), () => true) === "taken";
+    return arbiter.takeOperation(Buffer.from(mapiOf(result)), () => true) === "taken";
   };
   const status = async () => (await api.call("GET", "/payment/A-1")).one.status;
   return { ...api, notify, status, transactionId: transaction.transactionId };

@@ -83,7 +83,7 @@ test("an older journal takes over what was paid, returned and dropped since", as
   await expectSold(at, "C");
   const dropped = at.manager.journal.attempts.latest("C")?.transactionId ?? "";
   await expect
-    .poll(() => at.seat.rig?.desk.drop(dropped, "not wanted", at.clock.now()))
+    .poll(() => at.seat.rig?.admin.drop(dropped, "not wanted", at.clock.now()))
     .toBe("dropped");
   at.manager.close();
   copyStore(copies, at.folder, "journal");

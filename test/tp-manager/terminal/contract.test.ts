@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { SessionLine } from "../../../src/concert/link/session-line.ts";
-import { containsPan } from "../../../src/shared/mask.ts";
+import { containsPan } from "../../../src/shared/masking/mask.ts";
 import {
   caisseApProtocol,
   concertProtocol,
@@ -32,7 +32,7 @@ import { declined } from "../../support/reports.ts";
 import { ScriptedTerminal } from "../../support/scripted-terminal.ts";
 import { steppedClock } from "../../support/stepped-clock.ts";
 
-/** A terminal on its line, as the desk gets it from a driver. */
+/** A terminal on its line, as the arbiter gets it from a driver. */
 interface Made {
   readonly terminal: Terminal;
   /** What the bank has charged, minor units; undefined: there is no bank. */
@@ -174,7 +174,7 @@ const order = (amountMinor: number): PaymentOrder => ({
   reference: "KTESTTEST7",
 });
 
-/** What the desk hears of one payment, in order. */
+/** What the arbiter hears of one payment, in order. */
 class Hearing implements PaymentObserver {
   readonly heard: string[] = [];
   readonly reports: TransactionReport[] = [];
@@ -200,7 +200,7 @@ class Hearing implements PaymentObserver {
 
 const soon = (): AbortSignal => AbortSignal.timeout(8_000);
 
-/** As the desk pays: made ready, then asked once. */
+/** As the arbiter pays: made ready, then asked once. */
 async function paid({ terminal }: Made, amountMinor: number, hearing = new Hearing()) {
   await terminal.prepare(soon());
   const end = await terminal.pay(order(amountMinor), hearing);

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import { transaction } from "../../../shared/sqlite.ts";
+import { transaction } from "../../../shared/store/sqlite.ts";
 import { bodyBytes, jsonBody, RequestRefused } from "../http/request.ts";
 import { parseAmount } from "../orders/amount.ts";
 import { DemandRefused } from "../orders/ledger.ts";

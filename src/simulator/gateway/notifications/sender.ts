@@ -1,5 +1,5 @@
 import { request as httpsRequest } from "node:https";
-import { httpRequest } from "../../../shared/node-http.ts";
+import { httpRequest } from "../../../shared/process/node-http.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
 import type { Mail } from "../mail/mail.ts";
 import { handOver, type MailTarget } from "../mail/mail-target.ts";

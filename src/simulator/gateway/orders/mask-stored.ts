@@ -1,4 +1,4 @@
-import { containsPan, maskPansInText } from "../../../shared/mask.ts";
+import { containsPan, maskPansInText } from "../../../shared/masking/mask.ts";
 import { secretFields } from "../soap/field.ts";
 import type { Value } from "../soap/parameters.ts";
 

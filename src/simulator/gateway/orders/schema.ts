@@ -1,4 +1,4 @@
-import type { Migration } from "../../../shared/sqlite.ts";
+import type { Migration } from "../../../shared/store/sqlite.ts";
 
 export const migrations: readonly Migration[] = [
   `

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { transaction } from "../../../shared/sqlite.ts";
+import { transaction } from "../../../shared/store/sqlite.ts";
 import { bodyBytes } from "../http/request.ts";
 import { maskStored } from "../orders/mask-stored.ts";
 import type { Order } from "../orders/order.ts";

@@ -1,4 +1,4 @@
-import { maskPan } from "../../../shared/mask.ts";
+import { maskPan } from "../../../shared/masking/mask.ts";
 import type { Order, Payment } from "../orders/order.ts";
 
 /** The only cards the payment page takes: nobody shall type a real one into a stand-in. */

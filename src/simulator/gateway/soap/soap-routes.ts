@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { transaction } from "../../../shared/sqlite.ts";
+import { transaction } from "../../../shared/store/sqlite.ts";
 import { sleep } from "../../../shared/time.ts";
 import { strikesAfterCommit } from "../faults/fault.ts";
 import { strike } from "../faults/strike.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { pageFile } from "../../../shared/page-packages.ts";
+import { pageFile } from "../../../shared/process/page-packages.ts";
 
 /** Nothing but the page's own files and calls to this program; no script inside the page. */
 const policy = [

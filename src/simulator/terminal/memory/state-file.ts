@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { openDatabase, transaction } from "../../../shared/sqlite.ts";
+import { openDatabase, transaction } from "../../../shared/store/sqlite.ts";
 import type { LedgerEntry, LedgerKeeper } from "../bank/ledger.ts";
 import type { Counters, MemoryKeeper, StoredTransaction } from "./memory.ts";
 

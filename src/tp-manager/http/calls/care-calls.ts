@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NAME_CHARACTERS_MAX } from "../../../shared/legible.ts";
+import { NAME_CHARACTERS_MAX } from "../../../shared/masking/legible.ts";
 import { type AnyCall, call } from "../call.ts";
 import { logLevels } from "../care/log-lines.ts";
 import { sendList, sendOne } from "../envelope.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError, type ErrorCode } from "../../../shared/errors.ts";
+import { AppError, type ErrorCode } from "../../../shared/catalog/errors.ts";
 import {
   type GatewayOperationKind,
   gatewayOperationKindSchema,
@@ -10,7 +10,7 @@ import {
 } from "../../../shared/ipc/contract.ts";
 import { majorOf } from "../../../shared/money.ts";
 import { isoTime } from "../../../shared/time.ts";
-import type { GatewayTarget } from "../../supervisor/gateway-desk.ts";
+import type { GatewayTarget } from "../../supervisor/gateway-operations.ts";
 import { type AnyCall, call } from "../call.ts";
 import { sendOne } from "../envelope.ts";
 import {

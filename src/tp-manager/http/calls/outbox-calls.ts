@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify";
 import { z } from "zod";
-import { AppError, type ErrorCode } from "../../../shared/errors.ts";
+import { AppError, type ErrorCode } from "../../../shared/catalog/errors.ts";
 import {
   deliveryStateSchema,
   NOTE_CHARACTERS_MAX,

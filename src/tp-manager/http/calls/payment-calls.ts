@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError } from "../../../shared/errors.ts";
+import { AppError } from "../../../shared/catalog/errors.ts";
 import { NOTE_CHARACTERS_MAX } from "../../../shared/ipc/contract.ts";
 import { settlements } from "../../orders/settlement.ts";
 import { followCharge, whenWritten } from "../answer-arrival.ts";
@@ -111,8 +111,8 @@ export const paymentCalls: readonly AnyCall[] = [
       },
       errors: ["NOTHING_TO_CANCEL", "CANCEL_REFUSED", "NOT_SUPPORTED"],
     }),
-    async handle({ reply }, { desk }) {
-      await desk.running.cancel();
+    async handle({ reply }, { arbiter }) {
+      await arbiter.running.cancel();
       return sendOne(reply, 200, {
         status: "Success",
         cancelled: true,

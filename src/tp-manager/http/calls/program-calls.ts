@@ -34,9 +34,9 @@ export const programCalls: readonly AnyCall[] = [
       },
       errors: [],
     }),
-    handle({ reply }, { desk, requestStop }) {
-      const running = desk.turn.current !== undefined;
-      desk.turn.close();
+    handle({ reply }, { arbiter, requestStop }) {
+      const running = arbiter.turn.current !== undefined;
+      arbiter.turn.close();
       reply.raw.once("close", () => requestStop("/stop"));
       return sendOne(reply, 200, {
         status: "Success",

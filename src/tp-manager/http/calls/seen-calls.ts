@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { NOTE_CHARACTERS_MAX } from "../../../shared/ipc/contract.ts";
-import { maskPansInText } from "../../../shared/mask.ts";
+import { maskPansInText } from "../../../shared/masking/mask.ts";
 import { ORDER_ID_CHARACTERS_MAX } from "../../../shared/transaction.ts";
 import { storage } from "../../attempts/failures.ts";
 import { type SeenKind, seenKinds } from "../../attempts/seen-store.ts";

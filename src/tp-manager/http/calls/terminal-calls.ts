@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { osName, versionNumber } from "../../../shared/installation.ts";
 import { currencyOf, formatMajor } from "../../../shared/money.ts";
+import { osName, versionNumber } from "../../../shared/process/installation.ts";
 import { isoTime } from "../../../shared/time.ts";
 import { type TerminalStatus, TerminalUnavailable } from "../../terminal/terminal.ts";
 import { type AnyCall, call } from "../call.ts";
@@ -35,8 +35,8 @@ export const terminalCalls: readonly AnyCall[] = [
       answer: message("The terminal has restarted and is registered."),
       errors: ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "STOPPING", "RESET_FAILED", "NOT_SUPPORTED"],
     }),
-    async handle({ reply }, { desk }) {
-      await desk.upkeep.reset();
+    async handle({ reply }, { arbiter }) {
+      await arbiter.upkeep.reset();
       const message = "The terminal has restarted and is registered.";
       return sendOne(reply, 200, { status: "Success", message });
     },
@@ -78,8 +78,8 @@ export const terminalCalls: readonly AnyCall[] = [
         "NOT_SUPPORTED",
       ],
     }),
-    async handle({ reply }, { desk, listings, seen, defaultCurrency }) {
-      const { applications, ticket, reconciliation } = await desk.upkeep.telecollect();
+    async handle({ reply }, { arbiter, listings, seen, defaultCurrency }) {
+      const { applications, ticket, reconciliation } = await arbiter.upkeep.telecollect();
       const exponent = currencyOf(defaultCurrency)?.exponent ?? 2;
       return sendOne(reply, 200, {
         NbApp: String(applications.length),
@@ -105,8 +105,8 @@ export const terminalCalls: readonly AnyCall[] = [
       answer: message("Terminal 52500001 is accepted."),
       errors: ["TERMINAL_DISCONNECTED"],
     }),
-    handle({ reply }, { desk }) {
-      const identity = desk.gate.accept();
+    handle({ reply }, { arbiter }) {
+      const identity = arbiter.gate.accept();
       const name = identity.terminalId || identity.serialNumber || "without a name";
       return sendOne(reply, 200, { status: "Success", message: `Terminal ${name} is accepted.` });
     },
@@ -183,8 +183,8 @@ export const terminalCalls: readonly AnyCall[] = [
       },
       errors: [],
     }),
-    handle({ reply }, { desk }) {
-      const { version: terminalVersion, ...identity } = desk.terminal.state.identity;
+    handle({ reply }, { arbiter }) {
+      const { version: terminalVersion, ...identity } = arbiter.terminal.state.identity;
       return sendOne(reply, 200, { ...identity, terminalVersion, ...versionBody() });
     },
   }),
@@ -203,19 +203,19 @@ export const terminalCalls: readonly AnyCall[] = [
 ];
 
 /** A terminal that is ready, and of which a payment would be refused all the same, is not. */
-function asAPaymentFinds(status: TerminalStatus, { desk }: CallContext): TerminalStatus {
-  const [obstacle] = desk.obstacles;
+function asAPaymentFinds(status: TerminalStatus, { arbiter }: CallContext): TerminalStatus {
+  const [obstacle] = arbiter.obstacles;
   if (status.cr !== "0" || !obstacle) return status;
   return { ...status, cr: "2", detail: obstacle.says };
 }
 
 /** While a payment runs, and without a link, from what is known: nothing goes on the wire. */
 async function check(
-  { desk, clock }: CallContext,
+  { arbiter, clock }: CallContext,
   isFresh: boolean,
 ): Promise<{ status: TerminalStatus; atMs: number }> {
   const now = (status: TerminalStatus) => ({ status, atMs: clock.now() });
-  const { link, linkProblem, status } = desk.terminal.state;
+  const { link, linkProblem, status } = arbiter.terminal.state;
   const noLink: TerminalStatus = {
     cr: "9",
     card: "0",
@@ -224,12 +224,12 @@ async function check(
     detail: linkProblem ?? link,
   };
   if (link !== "connected") return now(noLink);
-  if (desk.turn.current !== undefined) {
+  if (arbiter.turn.current !== undefined) {
     return now({ ...(status ?? noLink), cr: "1", detail: "a payment is running" });
   }
-  if (!isFresh && desk.checked) return desk.checked;
+  if (!isFresh && arbiter.checked) return arbiter.checked;
   try {
-    return await desk.check(AbortSignal.timeout(CHECK_LIMIT_MS));
+    return await arbiter.check(AbortSignal.timeout(CHECK_LIMIT_MS));
   } catch (error) {
     if (error instanceof TerminalUnavailable && error.reason === "busy") {
       return now({ ...(status ?? noLink), cr: "1", detail: error.message });

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import type { Installation } from "../../../shared/installation.ts";
 import type { Program } from "../../../shared/ipc/contract.ts";
-import { cleanLine } from "../../../shared/log-cleaning.ts";
-import { linesAtEnd } from "../../../shared/log-end.ts";
+import { cleanLine } from "../../../shared/masking/log-cleaning.ts";
+import type { Installation } from "../../../shared/process/installation.ts";
+import { linesAtEnd } from "../../../shared/process/log-end.ts";
 
 export const logLevels = ["debug", "info", "warn", "error", "fatal"] as const;
 type LogLevel = (typeof logLevels)[number];

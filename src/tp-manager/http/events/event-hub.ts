@@ -1,5 +1,5 @@
-import { tapAlarms } from "../../../shared/alarm-log.ts";
-import type { Logger } from "../../../shared/logger.ts";
+import { tapAlarms } from "../../../shared/catalog/alarm-log.ts";
+import type { Logger } from "../../../shared/process/logger.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { EventData, KeptEvent, PassingEvent } from "../../attempts/event-table.ts";
 

@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify";
-import { AppError } from "../../../shared/errors.ts";
-import type { Logger } from "../../../shared/logger.ts";
+import { AppError } from "../../../shared/catalog/errors.ts";
+import type { Logger } from "../../../shared/process/logger.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { EventData } from "../../attempts/event-table.ts";
 import type { EventHub, EventSource } from "./event-hub.ts";

@@ -4,7 +4,7 @@ import {
   customerMessageOfStatus,
   customerMessages,
 } from "../../../client/customer-messages.ts";
-import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
+import { type ErrorCode, errorTable } from "../../../shared/catalog/errors.ts";
 import { eventTable } from "../../attempts/event-table.ts";
 import {
   type AnyCall,

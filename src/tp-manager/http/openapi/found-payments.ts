@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { errorTable } from "../../../shared/errors.ts";
+import { errorTable } from "../../../shared/catalog/errors.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
 import { warningNames } from "../../orders/warnings.ts";
 import { storyActs } from "../story-acts.ts";

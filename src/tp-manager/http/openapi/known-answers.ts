@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ErrorCode } from "../../../shared/errors.ts";
+import type { ErrorCode } from "../../../shared/catalog/errors.ts";
 import { deliveryStateSchema } from "../../../shared/ipc/contract.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
 import { unmatchedFindings } from "../../attempts/terminal-log.ts";

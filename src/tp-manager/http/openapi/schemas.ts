@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
+import { type ErrorCode, errorTable } from "../../../shared/catalog/errors.ts";
+import { troubleNames } from "../../../shared/catalog/troubles.ts";
 import { receiptFields } from "../../../shared/receipt.ts";
-import { troubleNames } from "../../../shared/troubles.ts";
 
 /** Schemas that several answers share. */
 

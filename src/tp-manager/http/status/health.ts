@@ -1,9 +1,5 @@
 import { statfs } from "node:fs/promises";
-import { type ErrorCode, errorTable } from "../../../shared/errors.ts";
-import { osName, versionNumber } from "../../../shared/installation.ts";
-import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
-import { type Clock, isoTime } from "../../../shared/time.ts";
-import { localTimeZone } from "../../../shared/time-zone.ts";
+import { type ErrorCode, errorTable } from "../../../shared/catalog/errors.ts";
 import {
   inDoubtWords,
   KEEPS_PAYMENTS,
@@ -14,12 +10,16 @@ import {
   troublesOf,
   troubleTable,
   wordsOf,
-} from "../../../shared/troubles.ts";
+} from "../../../shared/catalog/troubles.ts";
+import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
+import { osName, versionNumber } from "../../../shared/process/installation.ts";
+import { type Clock, isoTime } from "../../../shared/time.ts";
+import { localTimeZone } from "../../../shared/time-zone.ts";
+import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
 import type { AttemptStore } from "../../attempts/attempt-store.ts";
 import { type EventData, type KeptEvent, PAYMENT_UNKNOWN } from "../../attempts/event-table.ts";
 import { isInDoubt } from "../../attempts/phase-table.ts";
 import type { SeenStore } from "../../attempts/seen-store.ts";
-import type { TerminalDesk } from "../../desk/terminal-desk.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { StoreGuard } from "../../supervisor/store-guard.ts";
 import type { Prompt, TerminalIdentity } from "../../terminal/terminal.ts";
@@ -28,17 +28,17 @@ import { type Updates, updatesOf } from "./updates.ts";
 
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
-/** The desk's facts about the terminal and about open doubts. */
-export type DeskFacts = Pick<
-  TerminalDesk,
+/** The arbiter's facts about the terminal and about open doubts. */
+export type ArbiterFacts = Pick<
+  TerminalArbiter,
   "terminal" | "turn" | "gate" | "obstacles" | "refusedBeside"
 >;
 
-type ReplacedTerminal = NonNullable<TerminalDesk["gate"]["replaced"]>;
+type ReplacedTerminal = NonNullable<TerminalArbiter["gate"]["replaced"]>;
 
 interface HealthParts {
   readonly clock: Clock;
-  readonly desk: DeskFacts;
+  readonly arbiter: ArbiterFacts;
   readonly counts: JournalCounts;
   readonly handOff: Pick<HandOff, "trouble">;
   readonly guard: Pick<StoreGuard, "open">;
@@ -54,7 +54,7 @@ interface HealthParts {
   readonly choresAt: string;
 }
 
-export interface JournalCounts extends Omit<OwnTroubleParts, "handOff" | "clock" | "desk"> {
+export interface JournalCounts extends Omit<OwnTroubleParts, "handOff" | "clock" | "arbiter"> {
   readonly attempts: Pick<AttemptStore, "countInDoubt" | "read">;
   readonly seen: Pick<SeenStore, "seenAtMs" | "waiting" | "newestMs">;
 }
@@ -162,9 +162,9 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
   const journal = readJournal(parts);
   const payments = journal?.counts ?? null;
   const troubles = troublesOf({ supervisor, tpManager: journal?.troubles });
-  const current = parts.desk.turn.current;
+  const current = parts.arbiter.turn.current;
   const full = disk !== null && disk.freeBytes < disk.freeMinBytes;
-  const { obstacles } = parts.desk;
+  const { obstacles } = parts.arbiter;
   const reasons = obstacles.map(({ says }) => says);
   const notes = [
     ...doubtNotes(parts.guard),
@@ -181,7 +181,7 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
     ],
     notes,
     terminal: { ...terminal, version: parts.identity().version },
-    replaced: replacedOf(parts.desk),
+    replaced: replacedOf(parts.arbiter),
     running: current ? runningOf(current, parts) : null,
     payments,
     outbox: supervisor && outboxOf(supervisor),
@@ -204,7 +204,7 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
   };
 }
 
-function replacedOf({ gate }: Pick<DeskFacts, "gate">): ReplacedTerminal | null {
+function replacedOf({ gate }: Pick<ArbiterFacts, "gate">): ReplacedTerminal | null {
   try {
     return gate.replaced ?? null;
   } catch {
@@ -213,7 +213,7 @@ function replacedOf({ gate }: Pick<DeskFacts, "gate">): ReplacedTerminal | null 
 }
 
 function runningOf(
-  { what, orderId, goodsUntilMs }: NonNullable<DeskFacts["turn"]["current"]>,
+  { what, orderId, goodsUntilMs }: NonNullable<ArbiterFacts["turn"]["current"]>,
   { promptOf }: HealthParts,
 ): Running {
   const prompt = orderId === undefined ? null : promptOf(orderId);
@@ -351,14 +351,14 @@ interface JournalFacts {
 }
 
 /** null: the journal cannot be read. */
-function readJournal({ counts, desk, handOff, clock }: HealthParts): JournalFacts | null {
+function readJournal({ counts, arbiter, handOff, clock }: HealthParts): JournalFacts | null {
   try {
     return {
       counts: {
         inDoubt: counts.attempts.countInDoubt(),
         notHandedOver: counts.handOffs.countPendingHandOffs(),
       },
-      troubles: ownTroubles({ handOff, clock, desk, ...counts }),
+      troubles: ownTroubles({ handOff, clock, arbiter, ...counts }),
     };
   } catch {
     return null; // told as a reason for not being ready

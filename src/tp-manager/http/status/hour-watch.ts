@@ -1,7 +1,7 @@
-import type { Logger } from "../../../shared/logger.ts";
+import type { Logger } from "../../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
+import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
 import type { DayStore, HourRow } from "../../attempts/day-store.ts";
-import type { TerminalDesk } from "../../desk/terminal-desk.ts";
 
 /** How often it is looked whether a payment would be taken. */
 const LOOK_MS = 15_000;
@@ -10,7 +10,7 @@ const WRITE_MS = 300_000;
 const DAY_MS = 24 * 3_600_000;
 
 interface HourWatchParts {
-  readonly desk: Pick<TerminalDesk, "obstacles" | "turn">;
+  readonly arbiter: Pick<TerminalArbiter, "obstacles" | "turn">;
   readonly days: Pick<DayStore, "addHour" | "hours">;
   /** Transactions that the gateway does not have. Rejects when the supervisor does not answer. */
   readonly waiting: () => Promise<number>;
@@ -78,22 +78,22 @@ export class HourWatch {
   }
 
   #look(): void {
-    const { clock, desk } = this.#parts;
+    const { clock, arbiter } = this.#parts;
     this.#count();
     const isNewHour = hourOf(clock.now()) !== this.#counted.atMs;
     if (!isNewHour && clock.monotonicMs() - this.#writtenMs < WRITE_MS) return;
-    if (desk.turn.current !== undefined) return;
+    if (arbiter.turn.current !== undefined) return;
     this.#write();
     this.#asked = this.#ask();
   }
 
   /** The time since the last look counts as what is found now; of a sleep only one pause counts. */
   #count(): void {
-    const { clock, desk } = this.#parts;
+    const { clock, arbiter } = this.#parts;
     const nowMs = clock.monotonicMs();
     const passedMs = Math.round(Math.min(nowMs - this.#lookedMs, 2 * LOOK_MS));
     this.#lookedMs = nowMs;
-    const [obstacle] = desk.obstacles;
+    const [obstacle] = arbiter.obstacles;
     const name = !obstacle
       ? "readyMs"
       : obstacle.code === "TERMINAL_DISCONNECTED"

@@ -1,10 +1,10 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { versionNumber } from "../../../shared/installation.ts";
+import { troubleNames, troublesOf, troubleTable } from "../../../shared/catalog/troubles.ts";
+import { versionNumber } from "../../../shared/process/installation.ts";
 import type { Clock } from "../../../shared/time.ts";
-import { troubleNames, troublesOf, troubleTable } from "../../../shared/troubles.ts";
+import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
 import type { Attempt, AttemptStep } from "../../attempts/payment.ts";
 import { paymentEventOf } from "../../attempts/payment-event.ts";
-import type { TerminalDesk } from "../../desk/terminal-desk.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { EventHub } from "../events/event-hub.ts";
 import type { TerminalWatch } from "../events/terminal-watch.ts";
@@ -15,7 +15,7 @@ interface MetricsParts {
   readonly clock: Pick<Clock, "now">;
   readonly hub: EventHub;
   readonly watch: TerminalWatch;
-  readonly desk: Pick<TerminalDesk, "obstacles" | "refusedBeside">;
+  readonly arbiter: Pick<TerminalArbiter, "obstacles" | "refusedBeside">;
   readonly counts: JournalCounts;
   readonly handOff: Pick<HandOff, "trouble">;
   readonly supervisor: () => Promise<SupervisorStatus>;
@@ -212,7 +212,7 @@ export class Metrics {
   };
 
   #addGauges(registers: Registry[]): void {
-    const { counts, watch, desk } = this.#parts;
+    const { counts, watch, arbiter } = this.#parts;
     const gauge = (name: string, help: string, read: () => number): void => {
       new Gauge({
         name: `connector_${name}`,
@@ -241,7 +241,7 @@ export class Metrics {
       counts.attempts.countInDoubt(),
     );
     const ready = "1: nothing keeps a payment from being taken; one that runs does not count.";
-    gauge("terminal_ready", ready, () => Number(desk.obstacles.length === 0));
+    gauge("terminal_ready", ready, () => Number(arbiter.obstacles.length === 0));
     gauge("terminal_link_up", "1: linked.", () => Number(watch.now.link === "connected"));
     counter("terminal_links_lost_total", "Links to the terminal that were lost.", () => {
       return watch.faults.linksLost;
@@ -285,8 +285,8 @@ export class Metrics {
   }
 
   #setTroubles(supervisor: SupervisorStatus | null): void {
-    const { handOff, counts, clock, desk } = this.#parts;
-    const tpManager = readOr(undefined, () => ownTroubles({ handOff, clock, desk, ...counts }));
+    const { handOff, counts, clock, arbiter } = this.#parts;
+    const tpManager = readOr(undefined, () => ownTroubles({ handOff, clock, arbiter, ...counts }));
     const there = troublesOf({ supervisor, tpManager }).map(({ name }) => name);
     for (const trouble of troubleNames) {
       const { by } = troubleTable[trouble];

@@ -1,6 +1,6 @@
-import type { Logger } from "../../../shared/logger.ts";
+import { type Trouble, troublesOf } from "../../../shared/catalog/troubles.ts";
+import type { Logger } from "../../../shared/process/logger.ts";
 import type { Clock } from "../../../shared/time.ts";
-import { type Trouble, troublesOf } from "../../../shared/troubles.ts";
 import type { EventData } from "../../attempts/event-table.ts";
 import type { Attempt, AttemptStep } from "../../attempts/payment.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
@@ -8,7 +8,7 @@ import type { StoreGuard } from "../../supervisor/store-guard.ts";
 import type { EventHub } from "../events/event-hub.ts";
 import { TerminalWatch } from "../events/terminal-watch.ts";
 import {
-  type DeskFacts,
+  type ArbiterFacts,
   type Health,
   healthOf,
   type JournalCounts,
@@ -19,7 +19,7 @@ import { ownTroubles } from "./own-troubles.ts";
 
 export interface MonitorParts {
   readonly hub: EventHub;
-  readonly desk: DeskFacts;
+  readonly arbiter: ArbiterFacts;
   readonly journal: JournalCounts & {
     readonly attempts: { onStep: (attempt: Attempt, step: AttemptStep) => void };
   };
@@ -44,17 +44,17 @@ export class Monitor {
   #prompt: EventData<"prompt"> | undefined;
 
   constructor(parts: MonitorParts) {
-    const { hub, desk, journal, clock, supervisor, handOff } = parts;
+    const { hub, arbiter, journal, clock, supervisor, handOff } = parts;
     this.#parts = parts;
     this.hub = hub;
-    this.watch = new TerminalWatch(desk.terminal, clock, hub.announce);
+    this.watch = new TerminalWatch(arbiter.terminal, clock, hub.announce);
     this.metrics = new Metrics({
       hub,
       watch: this.watch,
       counts: journal,
       supervisor,
       handOff,
-      desk,
+      arbiter,
       clock,
     });
     hub.subscribe(({ name, data }) => {
@@ -76,16 +76,16 @@ export class Monitor {
       // A prompt belongs to one payment: that of an earlier one says nothing.
       promptOf: (orderId) => (this.#prompt?.orderId === orderId ? this.#prompt : null),
       terminal: () => this.watch.now,
-      identity: () => others.desk.terminal.state.identity,
+      identity: () => others.arbiter.terminal.state.identity,
       choresAt,
     });
   }
 
-  /** Troubles between the journal and the gateway (shared/troubles.ts). */
+  /** Troubles between the journal and the gateway (shared/catalog/troubles.ts). */
   async troubles(): Promise<Trouble[]> {
     const supervisor = await this.#parts.supervisor().catch(() => null);
-    const { handOff, journal, clock, desk } = this.#parts;
-    const tpManager = ownTroubles({ handOff, clock, desk, ...journal });
+    const { handOff, journal, clock, arbiter } = this.#parts;
+    const tpManager = ownTroubles({ handOff, clock, arbiter, ...journal });
     return troublesOf({ supervisor, tpManager });
   }
 

@@ -1,12 +1,12 @@
-import { errorTable } from "../../../shared/errors.ts";
+import { errorTable } from "../../../shared/catalog/errors.ts";
+import type { TpManagerTroubles } from "../../../shared/catalog/troubles.ts";
 import { formatMajor } from "../../../shared/money.ts";
 import type { Clock } from "../../../shared/time.ts";
-import type { TpManagerTroubles } from "../../../shared/troubles.ts";
+import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
 import type { AnswerStore } from "../../attempts/answer-store.ts";
 import type { HandOffStore } from "../../attempts/hand-off-store.ts";
 import type { PaymentRequest } from "../../attempts/payment.ts";
 import type { SeenStore } from "../../attempts/seen-store.ts";
-import type { TerminalDesk } from "../../desk/terminal-desk.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
 
 /** More orders than a trouble counts. */
@@ -23,24 +23,24 @@ export interface OwnTroubleParts {
   readonly clock: Pick<Clock, "now">;
   readonly seen: Pick<SeenStore, "waiting">;
   readonly answers: Pick<AnswerStore, "unreadCharges">;
-  readonly desk: Pick<TerminalDesk, "obstacles" | "refusedBeside">;
+  readonly arbiter: Pick<TerminalArbiter, "obstacles" | "refusedBeside">;
 }
 
 /** tp-manager's part of what the table of troubles asks. Throws when the journal cannot be read. */
 export function ownTroubles(parts: OwnTroubleParts): TpManagerTroubles {
-  const { handOff, handOffs, answers, clock, desk, seen } = parts;
+  const { handOff, handOffs, answers, clock, arbiter, seen } = parts;
   return {
     handOver: handOff.trouble,
     refusedHandOffs: handOffs.countSetAside(),
     standingAtGateway: handOffs.standingAtGateway(clock.now() - STANDING_MS, STANDING_MAX),
-    refusedAmounts: desk.refusedBeside.slice(0, STANDING_MAX).map(({ request }) => ({
+    refusedAmounts: arbiter.refusedBeside.slice(0, STANDING_MAX).map(({ request }) => ({
       orderId: request.orderId,
       amount: amountOf(request),
     })),
     unmatched: seen.waiting("unmatched"),
     differences: seen.waiting("difference"),
     unreadCharges: answers.unreadCharges(),
-    obstacles: desk.obstacles.map(({ code, says }) => ({
+    obstacles: arbiter.obstacles.map(({ code, says }) => ({
       code,
       says,
       todo: errorTable[code].action,

@@ -12,7 +12,7 @@ import {
   tagValue,
   textOf,
 } from "../../../concert/index.ts";
-import { maskPan } from "../../../shared/mask.ts";
+import { maskPan } from "../../../shared/masking/mask.ts";
 import type { AbortReason, PaymentOrder } from "../terminal.ts";
 import type { Messages, Reading } from "../unasked/dialogue.ts";
 import { type Result, resultReport } from "../unasked/result-report.ts";

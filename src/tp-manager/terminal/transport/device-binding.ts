@@ -4,7 +4,7 @@ import {
   listSerialPorts,
   parseUsbAddress,
   type UsbIds,
-} from "../../../shared/serial-ports.ts";
+} from "../../../shared/config/serial-ports.ts";
 import { TransportError } from "./byte-transport.ts";
 
 /**

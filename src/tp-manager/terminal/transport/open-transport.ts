@@ -1,4 +1,8 @@
-import { type DeviceRoots, parseUsbAddress, systemRoots } from "../../../shared/serial-ports.ts";
+import {
+  type DeviceRoots,
+  parseUsbAddress,
+  systemRoots,
+} from "../../../shared/config/serial-ports.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { ByteTransport } from "./byte-transport.ts";
 import { createSerialTransport, type SerialOptions } from "./serial-transport.ts";

@@ -1,5 +1,5 @@
 import type { SerialPort } from "serialport";
-import type { DeviceRoots } from "../../../shared/serial-ports.ts";
+import type { DeviceRoots } from "../../../shared/config/serial-ports.ts";
 import {
   type ByteConnection,
   type ByteTransport,

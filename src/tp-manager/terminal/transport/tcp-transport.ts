@@ -1,6 +1,6 @@
 import { createConnection, type Socket } from "node:net";
-import { PORT_MAX } from "../../../shared/port-max.ts";
-import { readInto } from "../../../shared/read-into.ts";
+import { PORT_MAX } from "../../../shared/config/port-max.ts";
+import { readInto } from "../../../shared/ipc/read-into.ts";
 import type { Clock } from "../../../shared/time.ts";
 import {
   type ByteConnection,

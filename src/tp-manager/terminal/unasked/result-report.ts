@@ -1,5 +1,5 @@
+import { ticketOfLines as ticketOf } from "../../../shared/masking/printed-lines.ts";
 import { currencyOf, formatMajor } from "../../../shared/money.ts";
-import { ticketOfLines as ticketOf } from "../../../shared/printed-lines.ts";
 import { emptyReceipt, RECEIPT_AMOUNT_DIGITS, type Receipt } from "../../../shared/receipt.ts";
 import type { AbortReason, PaymentOrder, TransactionReport } from "../terminal.ts";
 

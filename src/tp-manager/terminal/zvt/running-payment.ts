@@ -1,4 +1,4 @@
-import { maskPansInText } from "../../../shared/mask.ts";
+import { maskPansInText } from "../../../shared/masking/mask.ts";
 import { findTags, type Message, tagValue } from "../../../zvt/index.ts";
 import { intermediateTexts } from "../../../zvt/tables/intermediate-statuses.ts";
 import type { Language } from "../../../zvt/tables/result-codes.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { maskPansInText } from "../../../../src/shared/mask.ts";
+import { maskPansInText } from "../../../../src/shared/masking/mask.ts";
 import { FixedReading } from "../../../../src/simulator/terminal/concert/reading/fixed-reading.ts";
 import type { Told } from "../../../../src/simulator/terminal/concert/reading/message-reading.ts";
 import { TaggedReading } from "../../../../src/simulator/terminal/concert/reading/tag-reading.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { listSerialPorts } from "../../../../src/shared/serial-ports.ts";
+import { listSerialPorts } from "../../../../src/shared/config/serial-ports.ts";
 import { systemClock } from "../../../../src/shared/time.ts";
 import { createTransport } from "../../../../src/tp-manager/terminal/transport/open-transport.ts";
 import { fromHex } from "../../../../src/zvt/index.ts";

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { DeviceRoots } from "../../../../src/shared/serial-ports.ts";
+import type { DeviceRoots } from "../../../../src/shared/config/serial-ports.ts";
 
 export interface PluggedDevice {
   readonly vendorId: string;

@@ -9,7 +9,7 @@ import {
 } from "../../../../src/concert/index.ts";
 import { decodeFrame } from "../../../../src/concert/link/frame.ts";
 import { SessionLine } from "../../../../src/concert/link/session-line.ts";
-import { containsPan } from "../../../../src/shared/mask.ts";
+import { containsPan } from "../../../../src/shared/masking/mask.ts";
 import { BareLine } from "../../../../src/tp-manager/terminal/caisse-ap/bare-line.ts";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
 import type { TransactionReport } from "../../../../src/tp-manager/terminal/terminal.ts";

@@ -1,4 +1,4 @@
-import { ticketOfLines } from "../../../../shared/printed-lines.ts";
+import { ticketOfLines } from "../../../../shared/masking/printed-lines.ts";
 import { findTags, type Message, type Tag, tagValue } from "../../../../zvt/index.ts";
 
 /** docs/zvt.md 7.3, tag 1F07. */

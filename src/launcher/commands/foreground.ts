@@ -1,0 +1,195 @@
+import type { ChildProcess } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
+import { sleep, within } from "../../shared/time.ts";
+import { readyFileOf } from "../../shared/version-files.ts";
+import { askStop, conditionOf } from "../processes/condition.ts";
+import { deliberateStop, forgetStop } from "../processes/deliberate-stop.ts";
+import { spawnPart } from "../processes/launch-process.ts";
+import { type ProgramPart, programParts } from "../processes/part.ts";
+import { stopProgram } from "../processes/stop-program.ts";
+import { beatWatchdog } from "../processes/watchdog.ts";
+import { alone, type Site } from "../site.ts";
+import { closeFolder, finishUpdate, stopHere, wasCutOff } from "./operate.ts";
+
+const ANSWER_WITHIN_MS = 3_000;
+const LAST_WORDS_MS = 1_000;
+const READY_LOOK_MS = 5_000;
+/** A program that ends sooner has ended while it started. */
+const STARTING_MS = 10_000;
+const PREFIX_COLUMNS = 10;
+
+interface Child {
+  readonly part: ProgramPart;
+  readonly process: ChildProcess;
+  /** Its exit code, once it has ended. */
+  readonly ended: Promise<number>;
+}
+
+/**
+ * Runs both programs as children of this process, for a terminal or a service manager: their output
+ * mixed line by line, signals passed on, tp-manager stopped first. Ends when one of them does, with
+ * its exit code. Keeping them alive is then the service manager's work. Takes new versions itself,
+ * and ends after it: the launcher of the version that is named has to come (docs/updates.md 4.4).
+ */
+export async function runForeground(site: Site): Promise<number> {
+  const { dataDirectory } = site.installation;
+  const parts = programParts(dataDirectory);
+  // Before anything is started: a signal must never leave a child behind.
+  const { promise: signalled, resolve: onSignal } = Promise.withResolvers<void>();
+  for (const signal of ["SIGTERM", "SIGINT", "SIGBREAK", "SIGHUP"] as const) {
+    process.on(signal, () => onSignal());
+  }
+  const children = await alone(site, async () => {
+    await finishUpdateFirst(site);
+    await refuseSecondCopy(site, parts);
+    forgetStop(dataDirectory);
+    await closeFolder(site);
+    return parts.map(startChild);
+  });
+  const startedMs = site.clock.monotonicMs();
+  let stopping: Promise<void> | undefined;
+  const stopAll = (): void => {
+    stopping ??= stopInOrder(children, site);
+  };
+  void signalled.then(stopAll);
+  const isUp = (): boolean => stopping === undefined && children.every(isRunning);
+  const { first, hasSwitched } = await untilOneEnds(site, children, isUp);
+  if (hasSwitched) return await leaveAfterUpdate(site, stopping !== undefined);
+  // `launch.sh stop` from elsewhere is as good as a signal.
+  const asked = stopping !== undefined || deliberateStop(dataDirectory) !== undefined;
+  // Trouble of one program is often trouble of the other: the other may still tell its own.
+  const all = Promise.all(children.map(({ ended }) => ended));
+  const ranMs = site.clock.monotonicMs() - startedMs;
+  if (!asked) await within(site.clock, "last words", lastWordsMs(ranMs), all);
+  stopAll();
+  await stopping;
+  const codes = await all;
+  // A program that ends unasked is a failure whatever it says: the service manager must restart.
+  if (!asked) return first === exitCodes.ok ? exitCodes.unavailable : first;
+  return codes.find((code) => code !== exitCodes.ok) ?? exitCodes.ok;
+}
+
+/** Resolves when a program has ended, or an update that has ended them is over. */
+async function untilOneEnds(site: Site, children: readonly Child[], isUp: () => boolean) {
+  const [ended, left] = [new AbortController(), new AbortController()];
+  const work = new UpdateWork({ ...site, ownProgramsRun: isUp }, ended.signal);
+  const watched = beatWatchdog(site, () => work.isOn, left.signal);
+  try {
+    const first = await Promise.race(children.map((child) => child.ended));
+    ended.abort();
+    return { first, hasSwitched: await work.hasSwitched };
+  } finally {
+    ended.abort();
+    left.abort();
+    await watched;
+  }
+}
+
+/** Looks for a version that waits, as long as the programs run, and takes it. */
+class UpdateWork {
+  /** Whether a version is being taken now. */
+  isOn = false;
+  /** Whether the programs have ended because of it. */
+  readonly hasSwitched: Promise<boolean>;
+
+  constructor(site: Site, over: AbortSignal) {
+    this.hasSwitched = this.#run(site, over);
+  }
+
+  async #run(site: Site, over: AbortSignal): Promise<boolean> {
+    while (!over.aborted) {
+      await sleep(site.clock, "version", READY_LOOK_MS, over).catch(() => undefined);
+      if (over.aborted || !existsSync(readyFileOf(site.installation.dataDirectory))) continue;
+      this.isOn = true;
+      const { takeReadyHere } = await import("../update/take-here.ts");
+      if (await takeReadyHere(site)) return true;
+      this.isOn = false;
+    }
+    return false;
+  }
+}
+
+/** The programs that the update has started are no children of ours. */
+async function leaveAfterUpdate(site: Site, isAsked: boolean): Promise<number> {
+  const { dataDirectory } = site.installation;
+  const run = openRunDirectory(dataDirectory);
+  await alone(site, async () => {
+    for (const part of programParts(dataDirectory)) {
+      await stopProgram(part, run, site.clock, () => undefined);
+    }
+  });
+  site.output.note("an update was ended: the launcher of the version that is named runs next");
+  return isAsked ? exitCodes.ok : exitCodes.unavailable;
+}
+
+function isRunning({ process: child }: Child): boolean {
+  return child.exitCode === null && child.signalCode === null;
+}
+
+/** Of the other program: on a slow machine it comes to its fault much later than the first. */
+function lastWordsMs(ranMs: number): number {
+  return ranMs < STARTING_MS ? Math.max(LAST_WORDS_MS, ranMs) : LAST_WORDS_MS;
+}
+
+/** An update that was cut off leaves programs of its own: here they have to be children. */
+async function finishUpdateFirst(site: Site): Promise<void> {
+  const isCutOff = wasCutOff(site.installation.dataDirectory);
+  const elsewhere = await finishUpdate(site);
+  if (isCutOff || elsewhere !== undefined) await stopHere(site, true);
+  if (elsewhere === undefined) return;
+  throw new ProgramExit(exitCodes.unavailable, "another version is named: it runs next");
+}
+
+async function refuseSecondCopy(site: Site, parts: readonly ProgramPart[]): Promise<void> {
+  const run = openRunDirectory(site.installation.dataDirectory);
+  for (const part of parts) {
+    const condition = await conditionOf(part, run, site.clock, ANSWER_WITHIN_MS);
+    if (condition.state === "stopped") continue;
+    throw new ProgramExit(
+      exitCodes.alreadyRunning,
+      `${part.name} is already running: stop it first (./launch.sh stop)`,
+    );
+  }
+}
+
+function startChild(part: ProgramPart): Child {
+  const { name, script, args } = part;
+  const child = spawnPart(
+    { name, script, args: [...args, "--foreground"] },
+    { stdio: ["ignore", "pipe", "pipe"] },
+  );
+  if (child.stdout) prefixLines(part.name, child.stdout, process.stdout);
+  if (child.stderr) prefixLines(part.name, child.stderr, process.stderr);
+  return {
+    part,
+    process: child,
+    ended: new Promise((resolve, reject) => {
+      child.once("error", reject);
+      // "close": after the last line of its output.
+      child.once("close", (code) => resolve(code ?? exitCodes.internal));
+    }),
+  };
+}
+
+function prefixLines(name: string, from: NodeJS.ReadableStream, to: NodeJS.WritableStream): void {
+  createInterface({ input: from }).on("line", (line) => {
+    to.write(`${name.padEnd(PREFIX_COLUMNS)} | ${line}\n`);
+  });
+}
+
+async function stopInOrder(children: readonly Child[], site: Site): Promise<void> {
+  const run = openRunDirectory(site.installation.dataDirectory);
+  for (const one of children) {
+    const { part, process: child, ended } = one;
+    if (isRunning(one)) {
+      // Windows knows no SIGTERM for other processes; the message asks for the same.
+      if (process.platform !== "win32") child.kill("SIGTERM");
+      // A program that does not answer must not outlive us: its output would go nowhere.
+      else await askStop(part.name, run, site.clock, ANSWER_WITHIN_MS).catch(() => child.kill());
+    }
+    await ended;
+  }
+}

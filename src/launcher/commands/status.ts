@@ -1,0 +1,175 @@
+import { type TroubleName, wordsOf } from "../../shared/catalog/troubles.ts";
+import { exitCodes } from "../../shared/process/exit-codes.ts";
+import type { Installation } from "../../shared/process/installation.ts";
+import { type Clock, isoTime } from "../../shared/time.ts";
+import { demoParts } from "../demo/demo-parts.ts";
+import { duration, type Mood, type Output } from "../output.ts";
+import {
+  type Condition,
+  conditionOf,
+  obstaclesIn,
+  type SupervisorStatus,
+  type TpManagerStatus,
+  troublesToldBy,
+} from "../processes/condition.ts";
+import { deliberateStop } from "../processes/deliberate-stop.ts";
+import { type PartName, programParts } from "../processes/part.ts";
+import { findProcesses } from "../processes/process-table.ts";
+
+const ANSWER_WITHIN_MS = 2_000;
+
+export interface InstallationStatus {
+  readonly dataDirectory: string;
+  /** Nothing is down: every program answers, and a payment would be taken. */
+  readonly well: boolean;
+  /** When an operator stopped the programs; null when they are meant to run. */
+  readonly stoppedSince: string | null;
+  readonly programs: ReadonlyArray<{ readonly program: PartName } & Condition>;
+  /** Troubles between a charged card and the gateway while payments go on. */
+  readonly troubles: ReadonlyArray<{
+    readonly name: TroubleName;
+    readonly about: string;
+    readonly words: string;
+  }>;
+  /** The demo's simulators; empty for a real installation. */
+  readonly simulators: ReadonlyArray<{ readonly name: PartName; readonly pid: number | null }>;
+}
+
+export async function readStatus(
+  installation: Installation,
+  clock: Clock,
+): Promise<InstallationStatus> {
+  const { dataDirectory } = installation;
+  const run = `${dataDirectory}/run`;
+  const programs = await Promise.all(
+    programParts(dataDirectory).map(async (part) => ({
+      program: part.name,
+      ...(await conditionOf(part, run, clock, ANSWER_WITHIN_MS)),
+    })),
+  );
+  const simulators = demoParts(dataDirectory).map((part) => ({
+    name: part.name,
+    pid: findProcesses(part)[0] ?? null,
+  }));
+  return {
+    dataDirectory,
+    well: programs.every(isWell) && simulators.every(({ pid }) => pid !== null),
+    stoppedSince: deliberateStop(dataDirectory) ?? null,
+    programs,
+    troubles: troublesToldBy(programs).map((trouble) => ({
+      name: trouble.name,
+      about: trouble.row.check,
+      words: wordsOf(trouble),
+    })),
+    simulators,
+  };
+}
+
+function isWell(condition: Condition): boolean {
+  if (condition.state !== "running") return false;
+  const { status } = condition;
+  return status.program === "supervisor" || obstaclesIn(status).length === 0;
+}
+
+/** Prints it for people; answers the exit code. */
+export function printStatus(status: InstallationStatus, output: Output): number {
+  for (const { program, ...condition } of status.programs) printProgram(program, condition, output);
+  for (const { about, words } of status.troubles) output.row(about, "warn", "trouble", words);
+  for (const { name, pid } of status.simulators) {
+    if (pid === null) output.row(name, "bad", "stopped");
+    else output.row(name, "good", "running", `pid ${pid}`);
+  }
+  if (status.stoppedSince !== null && status.programs.some(({ state }) => state === "stopped")) {
+    output.note(
+      `Stopped on purpose since ${status.stoppedSince}: the keep-alive leaves it so until a start.`,
+    );
+  } else if (!status.well) {
+    output.note("./launch.sh doctor says what is wrong and what to do about it.");
+  }
+  return status.well ? exitCodes.ok : exitCodes.unavailable;
+}
+
+function printProgram(name: PartName, condition: Condition, output: Output): void {
+  switch (condition.state) {
+    case "stopped":
+      output.row(name, "bad", "stopped");
+      return;
+    case "silent":
+      output.row(
+        name,
+        "warn",
+        "not answering",
+        `pid ${condition.pids.join(", ")}: ${condition.why}`,
+      );
+      return;
+    case "running": {
+      const { status, pid } = condition;
+      const words = `pid ${pid}, version ${status.version}, up ${duration(status.uptimeMs)}`;
+      output.row(name, "good", "running", words);
+      if (status.program === "tp-manager") printTerminal(status, output);
+      else {
+        printQueue(status, output);
+        printUpdates(status, output);
+      }
+    }
+  }
+}
+
+function printTerminal(status: TpManagerStatus, output: Output): void {
+  const { port, pages, terminal, payments } = status;
+  const { link, problem, terminalId, sinceMs } = terminal;
+  const connected = link === "connected";
+  const busy = payments.running > 0 ? ", a payment is running" : "";
+  output.row("local API", "good", "listening", `port ${port}${busy}`);
+  for (const { name, port, fault } of pages ?? []) {
+    if (fault === null) output.row(name, "good", "listening", `http://localhost:${port}/`);
+    else output.row(name, "warn", "missing", fault);
+  }
+  const since = connected || sinceMs === undefined ? "" : `since ${isoTime(sinceMs)}`;
+  const named = connected ? `${terminalId} ${terminal.status}`.trim() : terminalId;
+  const words = [named, problem ?? "", since];
+  const details = words.filter((text) => text !== "").join(", ");
+  const obstacles = obstaclesIn(status);
+  const isGood = connected && problem === null && obstacles.length === 0;
+  output.row("terminal", isGood ? "good" : "warn", link, details);
+  for (const { says, todo } of obstacles) {
+    output.row("payments", "bad", "refused", `${says} -> ${todo}`);
+  }
+  const open = [
+    ...(payments.inDoubt > 0 ? [`${payments.inDoubt} in doubt`] : []),
+    ...(payments.notHandedOver > 0 ? [`${payments.notHandedOver} not handed over yet`] : []),
+  ];
+  if (open.length > 0) output.row("payments", "warn", "open", open.join(", "));
+}
+
+function printQueue({ outbox }: SupervisorStatus, output: Output): void {
+  const { pending, parked, sent, oldestAgeMs, paused } = outbox;
+  const words = [
+    ...(paused !== null && pending > 0 ? [`${pending} waiting`] : []),
+    ...(oldestAgeMs === null ? [] : [`oldest ${duration(oldestAgeMs)}`]),
+    `${sent} sent`,
+    ...(parked > 0 ? [`${parked} refused by the gateway`] : []),
+    ...(paused === null ? [] : [paused]),
+  ];
+  const state = paused !== null ? "paused" : pending === 0 ? "empty" : `${pending} waiting`;
+  const mood: Mood = paused !== null || parked > 0 ? "warn" : "good";
+  output.row("queue", mood, state, words.join(", "));
+}
+
+/** Nothing of an installation that asks nobody, or is none that is updated. */
+function printUpdates({ updates }: SupervisorStatus, output: Output): void {
+  if (!updates?.asks) return;
+  const { channel, checkedMs, fault, ready, heldBy, heldUntilMs = null } = updates;
+  const looked = checkedMs === null ? "not looked yet" : `last look ${isoTime(checkedMs)}`;
+  const until = heldUntilMs === null ? "" : ` until ${isoTime(heldUntilMs)}`;
+  const words = [
+    `channel ${channel}`,
+    looked,
+    ...(fault === null ? [] : [fault]),
+    ...(ready === null ? [] : [`${ready} is ready`]),
+    ...(heldBy === null ? [] : [`held by ${heldBy}${until}`]),
+  ];
+  const isWell = fault === null && heldBy === null;
+  const state = fault === null ? (heldBy === null ? "looked for" : "held") : "failing";
+  output.row("updates", isWell ? "good" : "warn", state, words.join(", "));
+}

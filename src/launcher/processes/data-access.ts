@@ -1,0 +1,107 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
+import type { Installation } from "../../shared/process/installation.ts";
+import { runSystemTool, toolFault } from "./system-tool.ts";
+
+/**
+ * Who may read and write the data folder on Windows, which has no file modes: the user who runs the
+ * connector, the system and the administrators (docs/design.md 9.4). Accounts are named by their
+ * SIDs: their names are in the machine's language.
+ */
+
+const SYSTEM = "S-1-5-18";
+const ADMINISTRATORS = "S-1-5-32-544";
+/** [MS-DTYP] 2.5.1.1: how a list of rights writes the accounts that every Windows has. */
+const short: Readonly<Record<string, string>> = { SY: SYSTEM, BA: ADMINISTRATORS };
+
+/** The lists of rights that `icacls /save` writes: `D:` flags, and one bracket for each entry. */
+const entryForm = /\(([A-Z]+);[^;]*;[^;]*;[^;]*;[^;]*;([^;)]+)[^)]*\)/g;
+
+/** Everyone, signed in, at the screen, guests, users, anonymous: in short, and as SIDs. */
+const broad = new Set(
+  "WD AU IU BG BU AN S-1-1-0 S-1-5-11 S-1-5-4 S-1-5-32-546 S-1-5-32-545 S-1-5-7".split(" "),
+);
+
+interface DataAccess {
+  /** The command that closes the folder again, for a person to run. */
+  readonly close: string;
+  /** Everybody on this machine is let in. */
+  readonly isOpen: boolean;
+  /** The folder takes over the rights of the folder above it. */
+  readonly inherits: boolean;
+  /** SIDs of those who are let in besides the three, in the short form where they have one. */
+  readonly others: readonly string[];
+  /** The user who runs this is let in. */
+  readonly isOurs: boolean;
+}
+
+/**
+ * At the first start of an installation on Windows: closes the data folder to everybody else. Once,
+ * so that rights which an administrator gives later stay. Answers why it was not done; a payment is
+ * not kept waiting for it, and the next start tries again.
+ */
+export async function closeDataFolder({
+  dataDirectory,
+}: Installation): Promise<string | undefined> {
+  if (process.platform !== "win32") return undefined;
+  const done = join(openRunDirectory(dataDirectory), "access-closed");
+  if (existsSync(done)) return undefined;
+  try {
+    await runSystemTool("icacls", ...closingArguments(dataDirectory, await ownSid()));
+    writeFileSync(done, "");
+    return undefined;
+  } catch (error) {
+    return `${dataDirectory} was not closed to other users: ${toolFault(error)}`;
+  }
+}
+
+/** Throws when Windows does not tell. */
+export async function readDataAccess({ dataDirectory }: Installation): Promise<DataAccess> {
+  const own = await ownSid();
+  const folder = mkdtempSync(join(tmpdir(), "utc-access-"));
+  try {
+    const file = join(folder, "rights");
+    await runSystemTool("icacls", dataDirectory, "/save", file, "/q");
+    const words = closingArguments(dataDirectory, own).map((word) => `"${word}"`);
+    return {
+      close: `icacls ${words.join(" ")}`,
+      ...accessOf(readFileSync(file, "utf16le"), own),
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function accessOf(saved: string, own: string): Omit<DataAccess, "close"> {
+  const list = saved.slice(saved.indexOf("D:"));
+  const flags = /^D:([A-Z]*)/.exec(list)?.[1];
+  if (flags === undefined) throw new Error("icacls has told no rights");
+  const sids = [...list.matchAll(entryForm)]
+    .filter(([, kind]) => kind === "A" || kind === "XA")
+    .map(([, , sid = ""]) => short[sid] ?? sid);
+  const three = new Set([own, SYSTEM, ADMINISTRATORS]);
+  const others = [...new Set(sids.filter((sid) => !three.has(sid)))];
+  // No list at all lets everybody in.
+  const isOpen = flags === "NO" || others.some((sid) => broad.has(sid));
+  return {
+    isOpen,
+    inherits: !flags.includes("P"),
+    others,
+    isOurs: sids.includes(own),
+  };
+}
+
+/** Of icacls. */
+function closingArguments(folder: string, own: string): string[] {
+  const full = [...new Set([own, SYSTEM, ADMINISTRATORS])].map((sid) => `*${sid}:(OI)(CI)F`);
+  return [folder, "/inheritance:r", "/grant:r", ...full, "/q"];
+}
+
+async function ownSid(): Promise<string> {
+  const said = await runSystemTool("whoami", "/user", "/fo", "csv", "/nh");
+  const sid = /"(S-1-[\d-]+)"/.exec(said)?.[1];
+  if (sid === undefined) throw new Error("whoami has not told the user's SID");
+  return sid;
+}

@@ -1,0 +1,129 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { exitCodes, isOwnFault } from "../../shared/process/exit-codes.ts";
+
+/** Notes of one look of the keep-alive for the next, per program; kept in data/run. */
+const troubleSchema = z.object({
+  /** Looks in a row without an answer from a process that is there. */
+  missed: z.int(),
+  /** Failures of the same kind in a row. */
+  failures: z.int(),
+  /** The common cause of the failures: "exit 78", "died", "hung", "full disk"; "" without any. */
+  kind: z.string(),
+  /** Its last launch that succeeded; 0 once it has failed since. */
+  launchedMs: z.number(),
+  /** Not launched again before. */
+  notBeforeMs: z.number(),
+});
+export type Trouble = z.infer<typeof troubleSchema>;
+
+const memorySchema = z.object({
+  /** When the machine was started: a new start is a new chance. */
+  bootMs: z.number(),
+  /** When the setup file was changed: so is a corrected file. */
+  configMs: z.number(),
+  programs: z.partialRecord(z.enum(["tp-manager", "supervisor"]), troubleSchema),
+});
+export type KeepAliveMemory = z.infer<typeof memorySchema>;
+
+const MINUTE_MS = 60_000;
+/** A program that has lived so long since its launch is well again. */
+export const STABLE_MS = 10 * MINUTE_MS;
+/** How exactly two readings of the machine's start agree while nobody sets the clock. */
+const BOOT_TOLERANCE_MS = MINUTE_MS;
+
+/**
+ * How long to wait after `failures` failures of a kind in a row: not at all at first, then twice as
+ * long each time. A wrong configuration does not mend itself (and a changed file ends the pause);
+ * anything else may, so that the kiosk is not kept waiting for long.
+ */
+export function pauseMs(kind: string, failures: number): number {
+  const configuration = kind === `exit ${exitCodes.configuration}`;
+  const doublings = failures - (configuration ? 1 : 3);
+  if (doublings <= 0) return 0;
+  return Math.min(2 ** doublings * 2, configuration ? 30 : 10) * MINUTE_MS;
+}
+
+export const noTrouble: Trouble = {
+  missed: 0,
+  failures: 0,
+  kind: "",
+  launchedMs: 0,
+  notBeforeMs: 0,
+};
+
+/** Counts one more failure; the pause runs from now on. */
+export function failed(before: Trouble, kind: string, nowMs: number): Trouble {
+  const failures = before.kind === kind ? before.failures + 1 : 1;
+  const notBeforeMs = nowMs + pauseMs(kind, failures);
+  return { missed: 0, failures, kind, launchedMs: 0, notBeforeMs };
+}
+
+/** Whether a pause is running. A pause too far ahead comes from a clock that was wrong. */
+export function isPaused(trouble: Trouble, nowMs: number): boolean {
+  const leftMs = trouble.notBeforeMs - nowMs;
+  return leftMs > 0 && leftMs <= pauseMs(trouble.kind, trouble.failures);
+}
+
+const CRASHES = 3;
+
+const FULL_DISK = "full disk";
+
+/** The kind of a failure whose exit code nobody knows: on a full disk, the disk is to blame. */
+export function kindWithoutCode(kind: "died" | "hung" | "silent", isDiskFull: boolean): string {
+  return isDiskFull ? FULL_DISK : kind;
+}
+
+/** Whether a program fails again and again by its own fault (docs/updates.md 4.5). */
+export function isCrashLoop({ failures, kind }: Trouble): boolean {
+  if (kind === FULL_DISK) return false;
+  const [, exitCode] = /^exit (\d+)$/.exec(kind) ?? [];
+  return failures >= CRASHES && (exitCode === undefined || isOwnFault(Number(exitCode)));
+}
+
+/** Forgets everything after a restart of the machine or a change of the setup file. */
+export function readMemory(
+  runDirectory: string,
+  now: { readonly bootMs: number; readonly configMs: number },
+): KeepAliveMemory {
+  const fresh: KeepAliveMemory = { ...now, programs: {} };
+  let text: string;
+  try {
+    text = readFileSync(fileIn(runDirectory), "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return fresh;
+    throw error;
+  }
+  const parsed = memorySchema.safeParse(parseJson(text));
+  if (!parsed.success) return fresh; // of another version, or cut by a power failure
+  const { bootMs, configMs, programs } = parsed.data;
+  const same = Math.abs(bootMs - now.bootMs) < BOOT_TOLERANCE_MS && configMs === now.configMs;
+  return same ? { ...now, programs } : fresh;
+}
+
+export function writeMemory(runDirectory: string, memory: KeepAliveMemory): void {
+  const file = fileIn(runDirectory);
+  if (Object.keys(memory.programs).length === 0) {
+    rmSync(file, { force: true });
+    return;
+  }
+  writeFileSync(`${file}.new`, JSON.stringify(memory));
+  renameSync(`${file}.new`, file);
+}
+
+export function forgetTrouble(runDirectory: string): void {
+  rmSync(fileIn(runDirectory), { force: true });
+}
+
+function fileIn(runDirectory: string): string {
+  return join(runDirectory, "keep-alive.json");
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // the schema refuses it
+  }
+}

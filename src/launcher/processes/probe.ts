@@ -1,0 +1,81 @@
+import { join } from "node:path";
+import type { Program } from "../../shared/ipc/contract.ts";
+
+/*
+ * An `import` of them reads all their exports, and with that Node loads what stands behind each:
+ * seventeen modules more, a tenth of an empty start. None of the look's files does it.
+ */
+const { readFileSync } = process.getBuiltinModule("node:fs");
+const { connect } = process.getBuiltinModule("node:net");
+
+const GOOD = "HTTP/1.1 200 ";
+
+/**
+ * "unreachable": nobody listens. "no-answer": somebody does, but the right answer did not come.
+ */
+type Probe = "answers" | "no-answer" | "unreachable";
+
+/**
+ * The cheapest way to ask a program whether it is well: the `status` message of shared/ipc over a
+ * bare socket. The full client and node:http alone cost more time than an empty Node start, and
+ * the keep-alive runs every two minutes on a small machine (docs/design.md 9.2). Never rejects.
+ */
+export async function probe(
+  runDirectory: string,
+  program: Program,
+  withinMs: number,
+): Promise<Probe> {
+  let address: string;
+  let token: string;
+  try {
+    address = readFileSync(join(runDirectory, `${program}.address`), "utf8");
+    token = readFileSync(join(runDirectory, "token"), "utf8");
+  } catch {
+    return "unreachable"; // it was never started
+  }
+  // Only Windows has something to ask, and only there it is worth its loading.
+  const isRight = address.startsWith("\\\\.\\pipe\\")
+    ? (await import("../../shared/ipc/pipe.ts")).isPipeOfLiving
+    : () => true;
+  return await new Promise((resolve) => {
+    let result: Probe = "unreachable";
+    let received = "";
+    // Straight from the socket: the stream's own reading costs a tenth of the whole look.
+    const onread = {
+      buffer: Buffer.alloc(GOOD.length),
+      callback: (count: number, bytes: Uint8Array): boolean => {
+        received += Buffer.from(bytes).toString("latin1", 0, count);
+        if (received.startsWith(GOOD)) result = "answers";
+        if (received.length < GOOD.length) return true;
+        socket.destroy();
+        return false;
+      },
+    };
+    // The socket's own time limit: silence for so long, while connecting or after.
+    const socket = connect({ path: address, timeout: withinMs, onread }, () => {
+      if (!isRight(runDirectory, program, address)) {
+        socket.destroy();
+        return;
+      }
+      result = "no-answer";
+      socket.write(statusRequest(token));
+    });
+    socket.on("timeout", () => socket.destroy());
+    socket.on("error", () => undefined); // "close" follows and decides
+    socket.on("close", () => resolve(result));
+  });
+}
+
+/** Path and header as in shared/ipc/server.ts; a test asks the real server with it. */
+function statusRequest(token: string): string {
+  return [
+    "POST /v1/status HTTP/1.1",
+    "host: localhost",
+    "connection: close",
+    "content-type: application/json",
+    "content-length: 2",
+    `x-connector-token: ${token}`,
+    "",
+    "{}",
+  ].join("\r\n");
+}

@@ -1,0 +1,69 @@
+import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { isPidInUse, presentProcesses } from "../../shared/process/presence.ts";
+import { defaultDataDirectory, isProgramFile } from "../../shared/version-files.ts";
+import type { Part } from "./part.ts";
+
+/**
+ * Which processes belong to an installation, asked of the operating system each time: no pid is
+ * remembered that could be stale or belong to somebody else by now. A process belongs to a data
+ * folder, whatever version it is of: on Linux it runs the script of that part with that folder,
+ * elsewhere it holds its lock there (presence.ts).
+ */
+
+interface Entry {
+  readonly pid: number;
+  /** The folder that relative arguments are relative to. */
+  readonly directory: string;
+  readonly args: readonly string[];
+}
+
+/** The pids of the processes that run this part of this installation, started by whomever. */
+export function findProcesses(part: Part): number[] {
+  if (process.platform !== "linux") return presentProcesses(part.presence);
+  return listProc()
+    .filter((entry) => isPart(entry, part))
+    .map(({ pid }) => pid);
+}
+
+function isPart({ directory, args }: Entry, part: Part): boolean {
+  const script = args.findIndex(
+    (arg, i) => i > 0 && isProgramFile(resolve(directory, arg), part.name),
+  );
+  if (script < 0) return false;
+  const file = resolve(directory, args[script] ?? "");
+  const given = args.slice(script + 1).map((arg) => arg.replace(/^--[a-z-]+=/, ""));
+  if (given.some((arg) => resolve(directory, arg) === part.mark)) return true;
+  const isDefault = part.mark === defaultDataDirectory && file === part.script;
+  return isDefault && !args.some((arg) => /^--data(=|$)/.test(arg));
+}
+
+/**
+ * Whether a process is still there. A process that has ended and only waits to be reaped is not.
+ */
+export function isRunning(pid: number): boolean {
+  if (!isPidInUse(pid)) return false;
+  if (process.platform !== "linux") return true;
+  try {
+    // proc(5): the state is the first field behind the name, which may itself hold parentheses.
+    return !/\) [ZX] [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+function listProc(): Entry[] {
+  const user = process.getuid?.() ?? 0;
+  return readdirSync("/proc").flatMap((name) => {
+    if (!/^\d+$/.test(name)) return [];
+    try {
+      // Only root may stop what belongs to others.
+      if (user !== 0 && statSync(`/proc/${name}`).uid !== user) return [];
+      const args = readFileSync(`/proc/${name}/cmdline`, "utf8").split("\0").slice(0, -1);
+      if (args.length < 2) return [];
+      return [{ pid: Number(name), directory: readlinkSync(`/proc/${name}/cwd`), args }];
+    } catch {
+      return []; // the process has ended meanwhile, or is none of ours
+    }
+  });
+}

@@ -1,0 +1,165 @@
+import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import type { ScheduledTask } from "node-cron";
+import { dayOf, daysOfCopies } from "../store/copies.ts";
+import { startCopying } from "../store/copy-program.ts";
+import type { Store } from "../store/store.ts";
+import type { WriteProof } from "../store/write-proof.ts";
+import { type Clock, sleep } from "../time.ts";
+import type { Logger } from "./logger.ts";
+
+/** One thing to do each day. */
+export interface Chore {
+  readonly name: string;
+  readonly run: () => void | Promise<void>;
+  /** Takes away what a run of before has left, when it was cut off. */
+  readonly clear?: () => void;
+}
+
+interface DailyOptions {
+  /** UPDATE_TIME, hh:mm local time. */
+  readonly at: string;
+  /** Chores wait while this says no, and are given up for the day after an hour. */
+  readonly idle: () => boolean;
+  readonly chores: readonly Chore[];
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const AFTER_START_MS = 100;
+const IDLE_POLL_MS = 15_000;
+const IDLE_WAIT_MAX_MS = 3_600_000;
+/** Copies of each database that are kept: the newest, and one from before whatever spoilt it. */
+const BACKUPS_KEPT = 2;
+const DAY_MS = 24 * 3_600_000;
+
+/**
+ * Does the daily chores at their time, only while nothing else goes on. The package that times them
+ * reads the calendars of all the world, so it is loaded when the program is ready.
+ */
+export function startDaily(options: DailyOptions): { stop(): Promise<void> } {
+  let task: Promise<ScheduledTask> | undefined;
+  clearLeftovers(options);
+  const timer = options.clock.startTimer("daily chores", AFTER_START_MS, () => {
+    task = scheduled(options);
+  });
+  return {
+    async stop() {
+      timer.clear();
+      await (await task)?.destroy();
+    },
+  };
+}
+
+/** A leftover that cannot be taken away keeps no program from its start. */
+function clearLeftovers({ chores, log }: DailyOptions): void {
+  for (const { name, clear } of chores) {
+    try {
+      clear?.();
+    } catch (error) {
+      log.warn({ chore: name, err: error }, "what a daily chore has left could not be taken away");
+    }
+  }
+}
+
+async function scheduled(options: DailyOptions): Promise<ScheduledTask> {
+  const [hours, minutes] = options.at.split(":").map(Number);
+  const { schedule } = await import("node-cron");
+  return schedule(`${minutes} ${hours} * * *`, () => runChores(options), {
+    name: "daily chores",
+    noOverlap: true,
+  });
+}
+
+/**
+ * A chore that fails keeps no other from being done: the failure is logged, the chore tried again
+ * the next day.
+ */
+export async function runChores({ idle, chores, clock, log }: DailyOptions): Promise<void> {
+  const deadlineMs = clock.monotonicMs() + IDLE_WAIT_MAX_MS;
+  while (!idle()) {
+    if (clock.monotonicMs() > deadlineMs) {
+      log.warn("the daily chores are left out today: there was no idle moment");
+      return;
+    }
+    await sleep(clock, "idle moment for the daily chores", IDLE_POLL_MS);
+  }
+  for (const chore of chores) {
+    try {
+      await chore.run();
+      log.info({ chore: chore.name }, "daily chore done");
+    } catch (error) {
+      log.error({ chore: chore.name, err: error, alarm: "daily-chore" }, "a daily chore failed");
+    }
+  }
+}
+
+/**
+ * Copies a database that is in use into `<data>/backup` and keeps the newest copies. A program of
+ * its own does the work (copy-database.ts), so payments go on meanwhile. The copy appears under its
+ * name only when it is whole and was checked. From then on it is an older one, which
+ * {@link Store.copied} is told.
+ */
+export function backupChore(
+  databasePath: string,
+  clock: Clock,
+  store: Pick<Store, "copied">,
+  proof?: Pick<WriteProof, "assertKept">,
+): Chore {
+  const folder = join(dirname(databasePath), "backup");
+  const name = basename(databasePath, ".db");
+  const unfinished = join(folder, `${name}.unfinished`);
+  // Half a copy takes the room of a whole one, on a disk that may be full by it.
+  const clear = (): void => {
+    for (const ending of ["", "-journal"]) rmSync(`${unfinished}${ending}`, { force: true });
+  };
+  return {
+    name: `backup of ${basename(databasePath)}`,
+    clear,
+    async run() {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      clear();
+      try {
+        // Under the name of a database whose file is gone there may be another one.
+        proof?.assertKept();
+        await copyDatabase(databasePath, unfinished);
+        proof?.assertKept();
+        chmodSync(unfinished, 0o600);
+        store.copied();
+        const nowMs = clock.now();
+        const fileOf = (day: string): string => join(folder, `${name}-${day}.db`);
+        renameSync(unfinished, fileOf(dayOf(nowMs)));
+        const days = daysOfCopies(folder, name, nowMs);
+        for (const old of days.slice(0, -BACKUPS_KEPT)) rmSync(fileOf(old));
+      } finally {
+        clear();
+      }
+    },
+  };
+}
+
+/** Rejects with the words of the copying program, which ends when this process does. */
+async function copyDatabase(from: string, to: string): Promise<void> {
+  const { done, kill } = startCopying(from, to);
+  process.once("exit", kill);
+  try {
+    await done;
+  } finally {
+    process.off("exit", kill);
+  }
+}
+
+/** Removes logs of one program that were put aside more than `days` ago (log-file.ts). */
+export function oldLogsChore(logFile: string, days: number, clock: Clock): Chore {
+  return {
+    name: `old logs of ${basename(logFile)}`,
+    run() {
+      const folder = dirname(logFile);
+      for (const file of readdirSync(folder)) {
+        if (!file.startsWith(`${basename(logFile)}.`)) continue;
+        const path = join(folder, file);
+        if (clock.now() - statSync(path).mtimeMs > days * DAY_MS) rmSync(path);
+      }
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import { readFileSync } from "node:fs";
+import { arch, platform } from "node:os";
+import { join, resolve } from "node:path";
+import { projectRoot } from "../version-files.ts";
+
+/** Where one installation keeps what it writes. */
+export interface Installation {
+  readonly dataDirectory: string;
+  readonly configFile: string;
+  readonly logDirectory: string;
+}
+
+/** The folder is `--data DIR`, else `data` beside package.json. */
+export function installationAt(dataDirectory: string): Installation {
+  const directory = resolve(dataDirectory);
+  return {
+    dataDirectory: directory,
+    configFile: join(directory, "config.txt"),
+    logDirectory: join(directory, "logs"),
+  };
+}
+
+/** The number in package.json. */
+export const versionNumber: string = (
+  JSON.parse(readFileSync(join(projectRoot, "package.json"), "utf8")) as { version: string }
+).version;
+
+/** `linux_x64`, `windows_x64`: as in the version string (docs/design.md 12.8). */
+export function osName(): string {
+  return `${platform() === "win32" ? "windows" : platform()}_${arch()}`;
+}

@@ -1,0 +1,188 @@
+import { flushCompileCache } from "node:module";
+import { join } from "node:path";
+import { inspect, parseArgs } from "node:util";
+import { type Config, loadConfig } from "../config/config.ts";
+import type { ConfigPart } from "../config/config-field.ts";
+import type { Program } from "../ipc/contract.ts";
+import { openRunDirectory } from "../ipc/run-directory.ts";
+import { storageFault } from "../store/storage-fault.ts";
+import { type Clock, systemClock } from "../time.ts";
+import { defaultDataDirectory } from "../version-files.ts";
+import { acquireProcessLock } from "./exclusive-lock.ts";
+import { exitCodes, ProgramExit } from "./exit-codes.ts";
+import { type Installation, installationAt } from "./installation.ts";
+import { createLogger, type RootLogger } from "./logger.ts";
+import { announcePresence } from "./presence.ts";
+import { keepHeapSmall } from "./small-heap.ts";
+
+/** Where a program logs. */
+export function logFileOf({ logDirectory }: Installation, program: Program): string {
+  return join(logDirectory, `${program}.log`);
+}
+
+/** The surroundings a program is given at start; {@link onStop} takes the parts to close. */
+export interface ProgramContext {
+  readonly config: Config;
+  readonly installation: Installation;
+  readonly runDirectory: string;
+  readonly log: RootLogger;
+  readonly clock: Clock;
+  /** Parts are closed in the reverse order of their registration, each to its end. */
+  onStop(name: string, close: () => void | Promise<void>): void;
+  /** Begins the ordered stop, once; later calls change nothing. */
+  requestStop(why: string): void;
+}
+
+interface ProgramExtras {
+  /** Names of the setup file besides the shared ones. */
+  readonly added?: ConfigPart;
+  /** Opens the database, which migrates it, looks whether it is whole, and closes it. */
+  readonly checkStore?: (installation: Installation) => void;
+}
+
+/**
+ * Runs one of the two programs: arguments, configuration, lock, logger, `start`, signals, ordered
+ * stop, exit code (docs/design.md 9.4). A configuration fault ends with 78 and its reason on
+ * standard error and in the log; an unexpected error ends with 70 after it has been logged. A stop
+ * that takes longer than `stopDeadlineMs` is cut: the next start recovers. `--check` only reads
+ * the setup file and checks the database: made for copies (docs/updates.md 4.1).
+ */
+export async function runProgram(
+  program: Program,
+  stopDeadlineMs: number,
+  start: (context: ProgramContext) => Promise<void>,
+  { added, checkStore = () => {} }: ProgramExtras = {},
+): Promise<void> {
+  let log: RootLogger | undefined;
+  let installation: Installation | undefined;
+  try {
+    const { data, foreground, check } = readArguments(program);
+    installation = installationAt(data);
+    log = openLog(program, installation, foreground);
+    const { config, warnings } = loadConfig(installation.configFile, program, added);
+    log.level = config.LOG_LEVEL;
+    for (const warning of warnings) log.warn(warning);
+    if (check) {
+      checkStore(installation);
+      log.info("the setup file and the database are readable for this version");
+      process.exit(exitCodes.ok);
+    }
+    const given = { config, installation, log, clock: systemClock };
+    await runUntilStopped(program, stopDeadlineMs, given, start);
+    process.exit(exitCodes.ok);
+  } catch (fault) {
+    const error = storageExit(fault, installation) ?? fault;
+    const known = error instanceof ProgramExit;
+    if (fault instanceof ProgramExit) log?.fatal(fault.message);
+    else log?.fatal({ err: fault }, known ? error.message : "stopped by a fault");
+    process.stderr.write(`${program}: ${known ? error.message : inspect(error)}\n`);
+    process.exit(known ? error.exitCode : exitCodes.internal);
+  }
+}
+
+/** A disk that is full or closed to us is no fault of the program, and needs no stack. */
+function storageExit(cause: unknown, installation?: Installation): ProgramExit | undefined {
+  const words = installation && storageFault(cause, installation.dataDirectory);
+  return words === undefined ? undefined : new ProgramExit(exitCodes.unavailable, words, { cause });
+}
+
+function readArguments(program: Program) {
+  try {
+    const { values } = parseArgs({
+      options: {
+        data: { type: "string", default: defaultDataDirectory },
+        foreground: { type: "boolean", default: false },
+        check: { type: "boolean", default: false },
+      },
+    });
+    return values;
+  } catch (error) {
+    throw new ProgramExit(
+      exitCodes.usage,
+      `${(error as Error).message}\nusage: ${program} [--data DIR] [--foreground | --check]`,
+    );
+  }
+}
+
+function openLog(program: Program, installation: Installation, foreground: boolean): RootLogger {
+  // A reader that went away must not end a payment; the file still has every line.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+  return createLogger({
+    program,
+    level: "debug",
+    file: logFileOf(installation, program),
+    ...(foreground ? { stream: process.stdout } : {}),
+  });
+}
+
+async function runUntilStopped(
+  program: Program,
+  stopDeadlineMs: number,
+  given: Omit<ProgramContext, "runDirectory" | "onStop" | "requestStop">,
+  start: (context: ProgramContext) => Promise<void>,
+): Promise<void> {
+  const { log, clock, installation } = given;
+  const runDirectory = openRunDirectory(installation.dataDirectory);
+  if (process.platform !== "linux") announcePresence(join(runDirectory, program));
+  const lock = acquireProcessLock(runDirectory, program);
+  const parts: Part[] = [];
+  const { promise: stopRequested, resolve: stop } = Promise.withResolvers<void>();
+  const { promise: broken, reject: fail } = Promise.withResolvers<never>();
+  let stopping = false;
+  // The deadline runs from the request on: a start that hangs is cut as well.
+  const requestStop = (why: string): void => {
+    if (stopping) return;
+    stopping = true;
+    log.info(`stopping: ${why}`);
+    clock.startTimer("stop deadline", stopDeadlineMs, () => {
+      log.error(`not stopped after ${stopDeadlineMs} ms, ending anyway`);
+      process.exit(exitCodes.internal);
+    });
+    stop();
+  };
+  for (const signal of ["SIGTERM", "SIGINT", "SIGBREAK"] as const) process.on(signal, requestStop);
+  process.on("uncaughtException", fail);
+  process.on("unhandledRejection", fail);
+  process.on("SIGHUP", () => log.info("SIGHUP ignored: the program belongs to no terminal window"));
+  const context: ProgramContext = {
+    ...given,
+    runDirectory,
+    onStop: (name, close) => void parts.push({ name, close }),
+    requestStop,
+  };
+  await Promise.race([start(context), broken]);
+  if (!stopping) log.info({ pid: process.pid }, `${program} is ready`);
+  // Node.js writes it at an ordered end only, and a kiosk that loses power has none.
+  flushCompileCache();
+  keepHeapSmall();
+  await Promise.race([stopRequested, broken]);
+  const failed = await Promise.race([closeAll(parts, log), broken]);
+  lock.release();
+  if (failed.length > 0) {
+    throw new ProgramExit(exitCodes.internal, `stopped, but failed to close ${failed.join(", ")}`);
+  }
+  log.info(`${program} has stopped`);
+}
+
+interface Part {
+  readonly name: string;
+  readonly close: () => void | Promise<void>;
+}
+
+/**
+ * Closes the last part first. A part that fails keeps no other open; the names of failed parts are
+ * given.
+ */
+async function closeAll(parts: Part[], log: RootLogger): Promise<string[]> {
+  const failed: string[] = [];
+  for (let part = parts.pop(); part; part = parts.pop()) {
+    log.debug(`closing ${part.name}`);
+    try {
+      await part.close();
+    } catch (error) {
+      log.error({ err: error }, `${part.name} failed to close`);
+      failed.push(part.name);
+    }
+  }
+  return failed;
+}

@@ -1,0 +1,81 @@
+import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import type { DestinationStream } from "pino";
+import { type Clock, systemClock } from "../time.ts";
+
+/** Other users of the file's group may read a log; nobody else may. A log holds no secrets. */
+const LOG_FILE_MODE = 0o640;
+/** A log this large is put aside before its day is over. */
+const LOG_FILE_BYTES_MAX = 20 * 1024 * 1024;
+const DAY_MS = 24 * 3_600_000;
+
+/**
+ * Appends whole lines to a file, each written before the call returns: a crash loses no line. A
+ * line that cannot be written, on a full disk for example, never breaks what is being logged: it is
+ * counted, standard error hears of it once, and the count stands in the file when writing works
+ * again. Each day (UTC), and when it has grown large, the file is put aside under the name
+ * `<path>.<time>` and a new one begun; daily.ts removes the old ones.
+ */
+export function openLogFile(path: string, clock: Clock = systemClock): DestinationStream {
+  mkdirSync(dirname(path), { recursive: true });
+  let file = open(path, clock);
+  let lost = 0;
+  let rest = "";
+  const append = (text: string): void => {
+    const bytes = Buffer.from(text);
+    for (let written = 0; written < bytes.length; ) {
+      const count = writeSync(file.descriptor, bytes, written);
+      written += count;
+      file.bytes += count;
+      // The line after one that was cut begins on a line of its own.
+      rest = written < bytes.length ? "\n" : "";
+    }
+  };
+  return {
+    write(line) {
+      try {
+        if (file.day !== dayOf(clock.now()) || file.bytes > LOG_FILE_BYTES_MAX) {
+          file = putAside(path, file, clock);
+        }
+        if (lost > 0) append(`${rest}{"level":"error","msg":"${lost} log lines lost"}\n`);
+        lost = 0;
+        append(line);
+      } catch (error) {
+        if (lost === 0) {
+          process.stderr.write(`cannot write the log ${path}: ${(error as Error).message}\n`);
+        }
+        lost++;
+      }
+    },
+  };
+}
+
+interface OpenFile {
+  readonly descriptor: number;
+  readonly day: number;
+  bytes: number;
+}
+
+function open(path: string, clock: Clock): OpenFile {
+  const descriptor = openSync(path, "a", LOG_FILE_MODE);
+  const { size, mtimeMs } = fstatSync(descriptor);
+  return { descriptor, day: dayOf(size > 0 ? mtimeMs : clock.now()), bytes: size };
+}
+
+function putAside(path: string, file: OpenFile, clock: Clock): OpenFile {
+  const stamp = new Date(clock.now()).toISOString().replace(/\D/g, "").slice(0, 17);
+  try {
+    renameSync(path, `${path}.${stamp}`);
+  } catch {
+    // Another program holds the file on Windows, or the disk is full: this file goes on for a day.
+    return { descriptor: file.descriptor, day: dayOf(clock.now()), bytes: 0 };
+  }
+  const next = open(path, clock);
+  closeSync(file.descriptor);
+  return { ...next, day: dayOf(clock.now()) };
+}
+
+/** Days since 1970 (UTC). */
+function dayOf(ms: number): number {
+  return Math.floor(ms / DAY_MS);
+}

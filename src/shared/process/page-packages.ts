@@ -1,0 +1,21 @@
+import { extname, join } from "node:path";
+import { assetFile, projectRoot } from "../version-files.ts";
+
+/**
+ * Files of packages that pages load: where a page finds them, below `src`, and where the package
+ * has them, below node_modules. A bundle holds a copy in the page's place.
+ */
+export const packageFiles: Readonly<Record<string, string>> = {
+  "simulator/terminal/page/vendor/htm-preact.js": "htm/preact/standalone.module.js",
+  "tp-manager/console/pages/vendor/htm-preact.js": "htm/preact/standalone.module.js",
+  "tp-manager/console/pages/vendor/uplot.css": "uplot/dist/uPlot.min.css",
+  "tp-manager/console/pages/vendor/uplot.js": "uplot/dist/uPlot.esm.js",
+};
+
+/** The file that a page asks for as `path`, which is below `src`. */
+export function pageFile(path: string): string {
+  const inPackage = packageFiles[path];
+  const isBundled = extname(import.meta.filename) === ".js";
+  if (inPackage === undefined || isBundled) return assetFile(path);
+  return join(projectRoot, "node_modules", inPackage);
+}

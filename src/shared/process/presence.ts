@@ -1,0 +1,85 @@
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import { invariant } from "../invariant.ts";
+import { type ExclusiveLock, takeExclusiveLock } from "./exclusive-lock.ts";
+
+/**
+ * How processes are found where the operating system does not list command lines as Linux does
+ * (Windows has them only through tools that kiosks lock away). Each process holds a lock of the
+ * operating system on a file that is named by its own pid: while the lock is held that process
+ * lives and is ours, and a pid that belongs to somebody else by now is never believed.
+ */
+
+/** Held until the process ends, however that happens. */
+const held: ExclusiveLock[] = [];
+
+/** A process that looks at the file holds its lock for a moment. */
+const CONTENTION_MS = 2_000;
+
+/** `base` is the path that {@link presentProcesses} is asked with; its folder must exist. */
+export function announcePresence(base: string): void {
+  const file = `${base}.${process.pid}.alive`;
+  // Again, should somebody have taken it for a dead process's before it was locked.
+  do {
+    const lock = takeExclusiveLock(file, CONTENTION_MS);
+    invariant(lock !== undefined, `${file} bears the pid of this process alone`);
+    held.push(lock);
+  } while (!existsSync(file));
+}
+
+/** The pids of the living processes that have announced themselves; removes what dead ones left. */
+export function presentProcesses(base: string): number[] {
+  const [folder, name] = [dirname(base), basename(base)];
+  return namesIn(folder).flatMap((file) => {
+    const pid = /^\.(\d+)\.alive$/.exec(file.startsWith(name) ? file.slice(name.length) : "")?.[1];
+    if (pid === undefined) return [];
+    return isHeld(`${folder}/${file}`) ? [Number(pid)] : [];
+  });
+}
+
+/**
+ * Whether the process with this pid is one of them. The pid itself is asked too: somebody else who
+ * looks at a dead one's file holds its lock for a moment.
+ */
+export function isPresent(base: string, pid: number): boolean {
+  const file = `${base}.${pid}.alive`;
+  return existsSync(file) && isHeld(file) && isPidInUse(pid);
+}
+
+/** By whomever. */
+export function isPidInUse(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+function isHeld(file: string): boolean {
+  const lock = takeExclusiveLock(file, 0);
+  if (!lock) return true;
+  const removed = remove(file);
+  lock.release();
+  // Windows removes no file that is open, and so none that a new process has just made.
+  if (!removed) remove(file);
+  return false;
+}
+
+function remove(file: string): boolean {
+  try {
+    rmSync(file, { force: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return []; // never started
+    throw error;
+  }
+}

@@ -1,0 +1,241 @@
+import { chmodSync, mkdirSync, renameSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import {
+  DatabaseSync,
+  type SQLInputValue,
+  type SQLOutputValue,
+  type StatementSync,
+} from "node:sqlite";
+import { invariant } from "../invariant.ts";
+
+/**
+ * One step of a schema; its number is its place in the list, from 1. Never edit, append. One in
+ * `goesOn` leaves everything as programs of the schema before it read and write it, so that they
+ * can go on with the database after an update was taken back (docs/design.md 1.3).
+ */
+export type Migration = string | { readonly goesOn: string };
+
+/** The write-ahead log keeps so much room on the disk, whatever it once needed. */
+const LOG_BYTES_MAX = 16 * 1024 * 1024;
+/** SQLite's own number: a commit that finds more pages in the log copies them back. */
+const LOG_PAGES = 1_000;
+/** How long one process waits for another one's write lock before the statement fails. */
+const BUSY_TIMEOUT_MS = 2_000;
+
+/**
+ * Opens a durable database: WAL, every commit synced to disk (docs/design.md 1.3), foreign keys on,
+ * schema brought up to the last migration. The file can be read by its owner only. Throws when the
+ * file was written by a newer version of this program that has not left it readable for this one,
+ * or cannot be opened or migrated.
+ */
+export function openDatabase(path: string, migrations: readonly Migration[]): DatabaseSync {
+  mkdirSync(dirname(path), { recursive: true });
+  keepOrphan(path);
+  const database = new DatabaseSync(path, {
+    enableForeignKeyConstraints: true,
+    timeout: BUSY_TIMEOUT_MS,
+  });
+  try {
+    chmodSync(path, 0o600);
+    makeDurable(database);
+    migrate(database, migrations);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/**
+ * Opens a database only to read it, beside whoever else has it open. Waits for the lock that the
+ * first reader of a write-ahead log takes, and a program that starts. Throws when the file cannot
+ * be opened; what the file holds shows only when it is read.
+ */
+export function openForReading(path: string): DatabaseSync {
+  return new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+}
+
+/**
+ * A write-ahead log without its database would be deleted by SQLite. The log may be all that is
+ * left of the newest payments, so it is put aside for people.
+ */
+function keepOrphan(path: string): void {
+  const log = `${path}-wal`;
+  if (sizeOf(path) > 0 || sizeOf(log) === 0) return;
+  const changedMs = Math.round(statSync(log).mtimeMs);
+  renameSync(log, `${log}.orphan-${changedMs}`);
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** SQLite answers a journal mode it cannot give (some network drives) with the one it keeps. */
+function makeDurable(database: DatabaseSync): void {
+  const mode = database.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"];
+  database.exec("PRAGMA synchronous = FULL");
+  // A log that grew while a copy was made shrinks again.
+  database.exec(`PRAGMA journal_size_limit = ${LOG_BYTES_MAX}`);
+  // Of one that is opened anew it may have been turned off.
+  database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
+  const synchronous = database.prepare("PRAGMA synchronous").get()?.["synchronous"];
+  if (mode !== "wal" || synchronous !== 2) {
+    throw new Error(
+      `this drive gives no durable database (journal ${mode}, synchronous ${synchronous}): ` +
+        "move the data folder to a local drive",
+    );
+  }
+}
+
+function migrate(database: DatabaseSync, migrations: readonly Migration[]): void {
+  const version = schemaOf(database);
+  const known = migrations.length;
+  if (version > known) {
+    const from = readableFrom(database);
+    if (from !== undefined && from <= known) return;
+    throw new Error(
+      `database has schema ${version}, this program knows ${known}: ` +
+        "start the newer program that wrote it",
+    );
+  }
+  const from = smallestReader(migrations);
+  if (version === known && readableFrom(database) === from) return;
+  // One wait for the disk, not one for each step; a step that fails leaves the file as it was.
+  transaction(database, () => {
+    for (const migration of migrations.slice(version)) database.exec(sqlOf(migration));
+    database.exec(`PRAGMA user_version = ${known}`);
+    database.exec(`PRAGMA ${READABLE_FROM} = ${from}`);
+  });
+}
+
+export function sqlOf(migration: Migration): string {
+  return typeof migration === "string" ? migration : migration.goesOn;
+}
+
+/** A number in the head of the file that SQLite leaves to programs, and copies into backups. */
+const READABLE_FROM = "application_id";
+
+/** The number of the last migration that ran. */
+export function schemaOf(database: DatabaseSync): number {
+  return numberOf(database, "user_version");
+}
+
+/** The smallest schema whose programs can go on with the database; undefined: nobody has said. */
+export function readableFrom(database: DatabaseSync): number | undefined {
+  return numberOf(database, READABLE_FROM) || undefined;
+}
+
+/** The number of the last step that programs of the schema before it cannot go on with. */
+function smallestReader(migrations: readonly Migration[]): number {
+  return migrations.findLastIndex((one) => typeof one === "string") + 1;
+}
+
+/** The answer of SQLite to a PRAGMA. */
+export function numberOf(database: DatabaseSync, name: string, column = name): number {
+  return Number(database.prepare(`PRAGMA ${name}`).get()?.[column] ?? 0);
+}
+
+/** All that was written is in the file itself afterwards. false: somebody still reads it. */
+export function emptyLog(database: DatabaseSync): boolean {
+  const found = database.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
+  return found?.["busy"] === 0 && found["log"] === found["checkpointed"];
+}
+
+/** A commit that finds so many pages in the log copies them back; 0: none. Answers the former. */
+export function copyBackAt(database: DatabaseSync, pages: number): number {
+  const before = numberOf(database, "wal_autocheckpoint");
+  database.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
+  return before;
+}
+
+/**
+ * Begins the write-ahead log in a new file; what was in the former one is in the database then.
+ * Throws at once when another program reads the database, and may be called again.
+ */
+export function renewLog(database: DatabaseSync): void {
+  withoutWaiting(database, () => {
+    const mode = database.prepare("PRAGMA journal_mode = DELETE").get()?.["journal_mode"];
+    if (mode !== "delete") throw new Error(`the database stays in the journal mode ${mode}`);
+    makeDurable(database);
+    schemaOf(database); // the log is opened by the first read
+  });
+}
+
+/** Throws at once when another program has the lock that is needed. */
+export function withoutWaiting(database: DatabaseSync, work: () => void): void {
+  const waitMs = numberOf(database, "busy_timeout", "timeout");
+  database.exec("PRAGMA busy_timeout = 0");
+  try {
+    work();
+  } finally {
+    database.exec(`PRAGMA busy_timeout = ${waitMs}`);
+  }
+}
+
+/** Throws when the database is damaged. Reads all of it. */
+export function assertWhole(database: DatabaseSync): void {
+  const [found] = database.prepare("PRAGMA quick_check(1)").all();
+  if (found?.["quick_check"] !== "ok") throw new Error(`damaged: ${JSON.stringify(found)}`);
+}
+
+type Values = readonly SQLOutputValue[];
+type Row = Record<string, SQLOutputValue>;
+/** Named values come first, in one object. */
+type Given = SQLInputValue | Record<string, SQLInputValue>;
+type Reader<T> = (...values: Given[]) => T;
+
+const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
+
+/** A statement that runs often: prepared when it is first used, kept as long as the database. */
+export function prepared(database: DatabaseSync, sql: string): StatementSync {
+  let kept = statements.get(database);
+  if (!kept) {
+    kept = new Map();
+    statements.set(database, kept);
+  }
+  let statement = kept.get(sql);
+  if (!statement) {
+    statement = lightRows(database.prepare(sql));
+    kept.set(sql, statement);
+  }
+  return statement;
+}
+
+/**
+ * Makes the rows of a statement into objects here. Each object that node:sqlite makes of a row has
+ * a hidden class of its own, 72 bytes that stay until V8 clears its old space, and takes twice as
+ * long to read; a queue that drains reads two rows for each order.
+ */
+function lightRows(statement: StatementSync): StatementSync {
+  const names = statement.columns().map(({ name }) => name);
+  if (names.length === 0) return statement;
+  statement.setReturnArrays(true);
+  const get = statement.get.bind(statement) as unknown as Reader<Values | undefined>;
+  const all = statement.all.bind(statement) as unknown as Reader<Values[]>;
+  const object = (values: Values): Row => {
+    const row: Row = {};
+    for (let i = 0; i < names.length; i++) row[names[i] as string] = values[i] as SQLOutputValue;
+    return row;
+  };
+  statement.get = (...values: Given[]) => {
+    const found = get(...values);
+    return found && object(found);
+  };
+  statement.all = (...values: Given[]) => all(...values).map(object);
+  return statement;
+}
+
+/** Runs `work` in one transaction: all of it is on disk when this returns, or none of it. */
+export function transaction<T>(database: DatabaseSync, work: () => T): T {
+  prepared(database, "BEGIN IMMEDIATE").run();
+  try {
+    const result = work();
+    invariant(!(result instanceof Promise), "the work of a transaction ends before its commit");
+    prepared(database, "COMMIT").run();
+    return result;
+  } catch (error) {
+    // A failed COMMIT may already have rolled back; then there is nothing left to undo.
+    if (database.isTransaction) database.exec("ROLLBACK");
+    throw error;
+  }
+}

@@ -1,0 +1,161 @@
+import { randomBytes } from "node:crypto";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { type Migration, transaction } from "./sqlite.ts";
+import { readStoreFile, writeStoreFile } from "./store-file.ts";
+import type { StoreMark } from "./store-mark.ts";
+
+/** A step of the schema of every database that knows itself (docs/design.md 3.17). */
+export const storeMigration = `
+  CREATE TABLE store_identity (store TEXT NOT NULL) STRICT;
+  INSERT INTO store_identity VALUES (lower(hex(randomblob(16))));
+  -- One row for each start and each nightly copy, with the count at which the session began.
+  CREATE TABLE store_session (
+    id INTEGER PRIMARY KEY,
+    session TEXT NOT NULL UNIQUE,
+    first_count INTEGER NOT NULL
+  ) STRICT;
+  -- The last mark of the other program's database.
+  CREATE TABLE other_store (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    store TEXT NOT NULL,
+    session TEXT NOT NULL,
+    count INTEGER NOT NULL
+  ) STRICT;
+`;
+
+/** A later step of the same: what the file itself is known again by (docs/design.md 1.3). */
+export const proofMigration = {
+  goesOn: `
+  -- One row, of the page of which nothing else is; each proof that can be written counts.
+  CREATE TABLE store_proof (store TEXT NOT NULL, number INTEGER NOT NULL) STRICT;
+  INSERT INTO store_proof SELECT store, 0 FROM store_identity;
+  `,
+} satisfies Migration;
+
+/** Whether a database is the one that was here at the last start, and as complete. */
+export type StoreFinding =
+  | { readonly kind: "whole" }
+  /** The file was missing or empty, and was made anew. */
+  | { readonly kind: "lost"; readonly because: string }
+  /** The file is that of another database. */
+  | { readonly kind: "other"; readonly because: string }
+  /** The file is an older copy, put back by the restore command or by hand. */
+  | { readonly kind: "older"; readonly because: string };
+
+const texts = {
+  identity: "SELECT store FROM store_identity",
+  newest: "SELECT session FROM store_session ORDER BY id DESC LIMIT 1",
+  begin: "INSERT INTO store_session (session, first_count) VALUES (?, ?)",
+  session: "SELECT id FROM store_session WHERE session = ?",
+  next: "SELECT first_count FROM store_session WHERE id > ? ORDER BY id LIMIT 1",
+  other: "SELECT store, session, count FROM other_store",
+  remember: `INSERT INTO other_store VALUES (1, ?1, ?2, ?3)
+    ON CONFLICT DO UPDATE SET store = ?1, session = ?2, count = ?3`,
+  forget: "DELETE FROM other_store",
+};
+
+/**
+ * The knowledge of a database about itself and the other program's one (docs/design.md 3.17). A
+ * database that was put back lacks the session that was current when it was left, whatever was
+ * written into it since; so its loss shows however late the two programs meet.
+ */
+export class Store {
+  readonly identity: string;
+  readonly #database: DatabaseSync;
+  readonly #path: string;
+  readonly #sql: Record<keyof typeof texts, StatementSync>;
+  readonly #count: () => number;
+  #session: string | undefined;
+  /** The count that was read last: it only grows. */
+  #countedLast = 0;
+
+  /** `count`: how much was written so far, all of it on disk. */
+  constructor(database: DatabaseSync, path: string, count: () => number) {
+    this.#database = database;
+    this.#path = path;
+    this.#count = count;
+    const prepared = Object.entries(texts).map(([name, sql]) => [name, database.prepare(sql)]);
+    this.#sql = Object.fromEntries(prepared) as Record<keyof typeof texts, StatementSync>;
+    this.identity = String(this.#sql.identity.get()?.["store"]);
+  }
+
+  /**
+   * Begins the session of this start. `record` writes down what was found, in the same commit and
+   * before the file beside the database is renewed, so that no crash hides a loss.
+   */
+  begin(record: (finding: StoreFinding) => void): void {
+    const finding = this.#compare();
+    this.#session = transaction(this.#database, () => {
+      // Another installation's database remembers another installation's partner.
+      if (finding.kind === "other") this.#sql.forget.run();
+      const session = this.#newSession();
+      record(finding);
+      return session;
+    });
+    this.#writeFile();
+  }
+
+  /** A copy was made: from here on it is an older one. */
+  copied(): void {
+    this.#session = this.#newSession();
+    this.#writeFile();
+  }
+
+  /** Where this database stands, all of it on disk; null before {@link begin}. */
+  get mark(): StoreMark | null {
+    if (this.#session === undefined) return null;
+    return { store: this.identity, session: this.#session, count: this.#counted };
+  }
+
+  /** Whether everything is here that was here when `mark` was told. */
+  contains({ store, session, count }: StoreMark): boolean {
+    if (store !== this.identity) return false;
+    if (session === this.#session) return count <= this.#countedLast || count <= this.#counted;
+    const row = this.#sql.session.get(session);
+    if (!row) return false;
+    const next = this.#sql.next.get(row["id"] as number);
+    return count <= Number(next?.["first_count"] ?? this.#counted);
+  }
+
+  /** The last mark of the other program's database. */
+  get other(): StoreMark | null {
+    const row = this.#sql.other.get();
+    if (!row) return null;
+    const { store, session, count } = row;
+    return { store: String(store), session: String(session), count: Number(count) };
+  }
+
+  rememberOther({ store, session, count }: StoreMark): void {
+    this.#sql.remember.run(store, session, count);
+  }
+
+  get #counted(): number {
+    this.#countedLast = this.#count();
+    return this.#countedLast;
+  }
+
+  /** Told only when it is on disk: one that a full disk did not take would look like a loss. */
+  #newSession(): string {
+    const session = randomBytes(16).toString("hex");
+    this.#sql.begin.run(session, this.#counted);
+    return session;
+  }
+
+  #writeFile(): void {
+    if (this.mark) writeStoreFile(this.#path, this.mark);
+  }
+
+  #compare(): StoreFinding {
+    const file = readStoreFile(this.#path);
+    if (!file) return { kind: "whole" };
+    const isNew = this.#sql.newest.get() === undefined;
+    if (file.restored !== undefined) return { kind: "older", because: file.restored };
+    if (file.store !== this.identity) {
+      return isNew
+        ? { kind: "lost", because: "it was missing or empty and was made anew" }
+        : { kind: "other", because: "it is not the database that was here before" };
+    }
+    if (this.contains(file)) return { kind: "whole" };
+    return { kind: "older", because: "it is an older copy of the database that was here before" };
+  }
+}

@@ -1,0 +1,170 @@
+import { dirname } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import type { Clock } from "../time.ts";
+import { OpenFiles } from "./open-files.ts";
+import { withoutWaiting } from "./sqlite.ts";
+import { fullDisk, isFull, storageFault } from "./storage-fault.ts";
+
+/** So long a database counts as one that can be written; then a write proves it again. */
+const PROVED_FOR_MS = 60_000;
+/** One that could not be written is tried again after so long. */
+const FAILED_FOR_MS = 5_000;
+
+/** Another program that looks into the database has it for less than this. */
+const BUSY_FOR_MS = 10_000;
+/** sqlite.org, BUSY. */
+const BUSY = 5;
+
+/** sqlite.org, TOOBIG, CONSTRAINT, MISMATCH and RANGE: the row was refused, not the disk. */
+const REFUSED_ROWS: readonly number[] = [18, 19, 20, 25];
+
+interface WriteFault {
+  /** For an operator. */
+  readonly says: string;
+  readonly sinceMs: number;
+}
+
+/**
+ * Whether a database can be written, and if not, why: a disk may be full, read-only or fail, or the
+ * files may be gone, long before the next payment. A write that fails tells it at once; without
+ * one, a small commit is made when somebody asks and the last proof is old (docs/design.md 1.3).
+ */
+export class WriteProof {
+  readonly #database: DatabaseSync;
+  readonly #folder: string;
+  readonly #clock: Clock | undefined;
+  readonly #files: OpenFiles;
+  /** Called when a fault of the files was mended, with words for an operator. */
+  onMended: (says: string) => void = () => {};
+  /** Why the last write failed. */
+  #failed: string | undefined;
+  /** On the monotonic clock; undefined: not tried yet, or out of date. */
+  #triedMs: number | undefined;
+  #sinceMs: number | undefined;
+  /** Since then each try has found another program at the write lock; on the monotonic clock. */
+  #busySinceMs: number | undefined;
+
+  /** Without a clock nothing is written to have a proof. */
+  constructor(database: DatabaseSync, path: string, clock: Clock | undefined) {
+    this.#database = database;
+    this.#folder = dirname(path);
+    this.#clock = clock;
+    this.#files = new OpenFiles(database, path, (says) => this.onMended(says));
+  }
+
+  /** Runs a write and keeps why it failed. */
+  watch<T>(write: () => T): T {
+    try {
+      const result = write();
+      // A write may have changed nothing, so a fault is over only when a proof says so.
+      if (!this.#isProved) this.#triedMs = undefined;
+      return result;
+    } catch (error) {
+      if (isBusy(error)) this.#busy();
+      else {
+        const fault = this.#faultOf(error);
+        if (fault !== undefined) this.#tried(fault);
+      }
+      throw error;
+    }
+  }
+
+  /** As last known; writes nothing. */
+  get known(): WriteFault | undefined {
+    return this.#faultWith(this.#files.fault);
+  }
+
+  #faultWith(ofFiles: string | undefined): WriteFault | undefined {
+    const full = isFull(this.#folder) ? fullDisk(this.#folder) : undefined;
+    const says = ofFiles ?? full ?? this.#failed;
+    if (says === undefined) {
+      this.#sinceMs = undefined;
+      return undefined;
+    }
+    this.#sinceMs ??= this.#clock?.now() ?? 0;
+    return { says, sinceMs: this.#sinceMs };
+  }
+
+  /** As it is, or was a short time ago. */
+  get proved(): WriteFault | undefined {
+    const ofFiles = this.#attend();
+    const triedMs = this.#triedMs ?? Number.NEGATIVE_INFINITY;
+    const forMs = this.#isProved ? PROVED_FOR_MS : FAILED_FOR_MS;
+    if (this.#clock && this.#clock.monotonicMs() - triedMs >= forMs) this.#prove();
+    return this.#faultWith(ofFiles);
+  }
+
+  /** For who is about to write, which proves that it can be done: only a fault is tried again. */
+  get standing(): WriteFault | undefined {
+    const ofFiles = this.#attend();
+    if (this.#failed !== undefined) this.#prove();
+    return this.#faultWith(ofFiles);
+  }
+
+  /**
+   * For a write that must be found by the next start, whatever becomes of the process. Throws when
+   * it would not be, because the files of the database are gone.
+   */
+  assertKept(): void {
+    const fault = this.#attend();
+    if (fault !== undefined) throw new Error(fault);
+  }
+
+  /** Closes the database; what would be lost by that is saved before. */
+  close(): void {
+    this.#attend("last");
+    this.#files.close();
+  }
+
+  #attend(occasion: "next" | "last" = "next"): string | undefined {
+    return this.#clock ? this.#files.attend(this.#clock, occasion) : this.#files.fault;
+  }
+
+  /** By the last try, a write or a proof. */
+  get #isProved(): boolean {
+    return this.#failed === undefined && this.#busySinceMs === undefined;
+  }
+
+  #prove(): void {
+    try {
+      if (this.#database.isTransaction) return;
+      withoutWaiting(this.#database, () => this.#files.content.count());
+      this.#tried(undefined);
+    } catch (error) {
+      if (isBusy(error)) this.#busy();
+      else this.#tried(this.#faultOf(error) ?? wordsOf(error));
+    }
+  }
+
+  #tried(fault: string | undefined): void {
+    this.#failed = fault;
+    this.#busySinceMs = undefined;
+    this.#triedMs = this.#clock?.monotonicMs();
+  }
+
+  /** Says nothing about the disk: who has the lock gives it back, unless that lasts. */
+  #busy(): void {
+    this.#triedMs = this.#clock?.monotonicMs();
+    this.#busySinceMs ??= this.#triedMs ?? 0;
+    if ((this.#triedMs ?? 0) - this.#busySinceMs < BUSY_FOR_MS) return;
+    this.#failed =
+      `another program keeps the database in ${this.#folder} locked: end it; ` +
+      "it goes on when it lets go";
+  }
+
+  /** undefined: the database refused what was written, not to write. */
+  #faultOf(error: unknown): string | undefined {
+    const { code, errcode = 0 } = error as { readonly code?: unknown; readonly errcode?: number };
+    if (code !== "ERR_SQLITE_ERROR" || REFUSED_ROWS.includes(errcode % 256)) return undefined;
+    return storageFault(error, this.#folder) ?? wordsOf(error);
+  }
+}
+
+function wordsOf(error: unknown): string {
+  return `the database cannot be written: ${(error as Error).message}`;
+}
+
+function isBusy(error: unknown): boolean {
+  const { code, errcode = 0 } = error as { readonly code?: unknown; readonly errcode?: number };
+  return code === "ERR_SQLITE_ERROR" && errcode % 256 === BUSY;
+}

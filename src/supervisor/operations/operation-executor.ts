@@ -1,0 +1,443 @@
+import type {
+  GatewayOperation,
+  RequestOf,
+  ResponseOf,
+  supervisorMessages,
+} from "../../shared/ipc/contract.ts";
+import { maskPansInText } from "../../shared/masking/mask.ts";
+import type { Logger } from "../../shared/process/logger.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { Transaction } from "../../shared/transaction.ts";
+import { raiseAlarm } from "../alarms/alarm.ts";
+import type { GatewayOperations } from "../gateway/gateway.ts";
+import type { LookedUp, LookupAnswer } from "../gateway/lookup.ts";
+import { operationEnd } from "../gateway/operation-request.ts";
+import type { NotificationStore } from "../notifications/notification-store.ts";
+import { LastDay, type Losses, mayBeLost, repeatedBy } from "./asked-before.ts";
+import { failedOperations } from "./failed-operations.ts";
+import { gatewayHistoryOf, notifiedEnd, refundedBefore } from "./gateway-history.ts";
+import type { HistoryParts } from "./history-parts.ts";
+import { provedByLookup } from "./lookup-proof.ts";
+import { OperationLookups } from "./operation-lookups.ts";
+import type { OperationStore, SettledBy } from "./operation-store.ts";
+import {
+  gatewayReturns,
+  hasOrMayHaveOthers,
+  isAtGatewayOnce,
+  returnedOfCopy,
+  returnedOfKnown,
+  returnedOfOrder,
+} from "./returned-sums.ts";
+
+type Messages = typeof supervisorMessages;
+type Request<K extends keyof Messages> = RequestOf<Messages, K>;
+type Response<K extends keyof Messages> = ResponseOf<Messages, K>;
+
+interface OperationExecutorParts {
+  readonly store: OperationStore;
+  readonly gateway: GatewayOperations;
+  readonly clock: Clock;
+  readonly notifications: NotificationStore;
+  readonly losses: Losses;
+  readonly log: Logger;
+}
+
+/** Ids of the gateway: 13 or 16 hex digits so far, at most 32 characters (docs/gateway.md 2.9). */
+const publicIdForm = /^[0-9A-Za-z]{1,32}$/;
+/** The gateway's own numbers of the v3 interface; they are no ids of the SOAP operations. */
+const numberForm = /^\d{12,15}$/;
+
+/**
+ * Confirm, cancel and refund: each is on disk before it is sent, is sent once, and one whose answer
+ * was lost stays unknown until a notification, a lookup or an operator settles it
+ * (docs/design.md 3.7). There is one open operation per transaction of the gateway.
+ */
+export class OperationExecutor {
+  readonly #parts: OperationExecutorParts;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #abandon = new AbortController();
+  readonly #lookups: OperationLookups;
+  readonly #lastDay: LastDay;
+
+  constructor(parts: OperationExecutorParts) {
+    this.#parts = parts;
+    this.#lastDay = new LastDay(parts.clock);
+    this.#lookups = new OperationLookups(parts.clock, (id) => this.#lookAgain(id));
+  }
+
+  /**
+   * Operations that a former process was sending are unknown, unless a notification that it had
+   * taken says how they ended: the gateway does not repeat that one. Unknown ones are looked up.
+   */
+  start(): void {
+    const { store, clock, log } = this.#parts;
+    const interrupted = store.endInterrupted(clock.now());
+    for (const transactionPublicId of store.unknownOnes()) this.notified(transactionPublicId);
+    for (const operationId of interrupted) {
+      log.warn({ operationId }, "an operation was interrupted");
+      if (store.operation(operationId)?.state === "unknown") this.#alarmUnknown(operationId);
+    }
+    for (const transactionPublicId of store.unknownOnes()) this.#lookups.begin(transactionPublicId);
+  }
+
+  /** Abandons the running requests: one that was written already is recorded as unknown. */
+  async stop(): Promise<void> {
+    this.#abandon.abort(new Error("stopping"));
+    await Promise.all(this.#running.values());
+    await this.#lookups.stop();
+  }
+
+  /** Those whose end is not known, for `status`. */
+  get unknown(): ReturnType<OperationStore["unknown"]> {
+    return this.#parts.store.unknown();
+  }
+
+  async resolve(wanted: Request<"gateway-resolve">): Promise<Response<"gateway-resolve">> {
+    const { store } = this.#parts;
+    if ("orderId" in wanted) {
+      const ids = store.publicIdsOf(wanted.orderId);
+      const [only] = ids;
+      const owner = ids.length === 1 && only ? store.ownerOf(only) : undefined;
+      if (only && owner) return this.#found(only, owner);
+      const why = only
+        ? "the gateway has more than one transaction of this order: name one of them"
+        : "no verified notification and no lookup has named the order's transaction yet";
+      return { found: false, why, candidates: ids };
+    }
+    const id = wanted.transactionPublicId.toUpperCase();
+    const owner = store.ownerOf(id);
+    return owner ? this.#found(id, owner) : await this.#resolveByLookup(id);
+  }
+
+  async operate(request: Request<"gateway-operation">): Promise<Response<"gateway-operation">> {
+    const { store, clock, losses, log } = this.#parts;
+    const { operationId, transactionPublicId, kind, key } = request;
+    if (store.operation(operationId)) return await this.end({ operationId });
+    if (store.isForbidden(operationId)) {
+      throw new Error(`the operation ${operationId} came too late and was closed before`);
+    }
+    const confirmed = kind === "confirm" ? this.#confirmed(transactionPublicId) : undefined;
+    if (confirmed) return this.#answer(confirmed);
+    const repeats = repeatedBy(request, this.#lastDay, store, losses);
+    if (repeats !== undefined) return { operation: null, repeats };
+    const before = key && store.ofKey(key.idempotencyKey)?.operation;
+    const isUsed = before !== undefined && before.state !== "not-sent";
+    if (isUsed || !store.begin(request, clock.now(), key)) return { operation: null };
+    this.#lastDay.add(operationId);
+    log.info({ operationId, transactionPublicId, kind }, "asking the gateway");
+    const sending = this.#send(request).finally(() => this.#running.delete(operationId));
+    this.#running.set(operationId, sending);
+    await sending;
+    return this.#answer(store.operation(operationId));
+  }
+
+  async end({
+    operationId,
+    asked,
+  }: Request<"gateway-operation-end">): Promise<Response<"gateway-operation-end">> {
+    const { store, clock, losses } = this.#parts;
+    await this.#running.get(operationId);
+    const operation = store.operation(operationId);
+    if (operation) return this.#answer(operation);
+    store.forbid(operationId, clock.now());
+    if (!asked) return { operation: null };
+    const owner = store.ownerOf(asked.transactionPublicId);
+    if (!losses.mayLack(owner?.transactionId)) return { operation: null };
+    store.addLost({ operationId, ...asked }, asked.askedAtMs, clock.now());
+    const open = store.openOf(asked.transactionPublicId);
+    if (open?.operationId === operationId) {
+      this.#alarmUnknown(operationId);
+      this.#lookups.begin(open.transactionPublicId);
+    }
+    // Where another one is open, this one waits for its end.
+    return this.#answer(open && { ...open, operationId, state: "unknown" });
+  }
+
+  /** The operation that a caller asked for with its key, after its end. */
+  async ofKey({
+    idempotencyKey,
+    target,
+  }: Request<"gateway-key">): Promise<Response<"gateway-key">> {
+    const { store, losses } = this.#parts;
+    await this.#running.get(store.ofKey(idempotencyKey)?.operation.operationId ?? "");
+    const known = store.ofKey(idempotencyKey);
+    if (!known) return { known: null, mayBeLost: mayBeLost(target, store, losses) };
+    const owner = store.ownerOf(known.operation.transactionPublicId);
+    const { orderId = null, transactionId = null } = owner ?? {};
+    const { orderReturnedMinor } = this.#answer(known.operation);
+    return {
+      known: { ...known, orderId, transactionId, orderReturnedMinor },
+      mayBeLost: false,
+    };
+  }
+
+  settle({
+    transactionPublicId,
+    happened,
+    note,
+  }: Request<"gateway-settle">): Response<"gateway-settle"> {
+    const id = transactionPublicId.toUpperCase();
+    const open = this.#parts.store.openOf(id);
+    if (!open && happened) return { operation: this.#settleCopies(id, note) };
+    if (open?.state !== "unknown") return { operation: null };
+    const words = `an operator: ${maskPansInText(note)}`;
+    return { operation: this.#settle(open, happened ? "done" : "refused", "operator", words) };
+  }
+
+  /** An operator says that the gateway has no copies of an order, returned or not. */
+  settleOrder({ orderId, note }: Request<"gateway-copies">): Response<"gateway-copies"> {
+    const { store } = this.#parts;
+    const transactionPublicIds = store.publicIdsOf(orderId);
+    const open = store
+      .transactionsOf(orderId)
+      .find(({ transactionId }) => store.possibleOrders(transactionId) > 0);
+    if (!open || this.#mayBeSent(open.transactionId)) {
+      return { settled: false, transactionId: null, transactionPublicIds };
+    }
+    const { transactionId } = open;
+    this.#keepNoCopies(open, note);
+    const orderReturnedMinor = returnedOfOrder(transactionId, this.#known);
+    return { settled: true, transactionId, transactionPublicIds, orderReturnedMinor };
+  }
+
+  /** An item that still waits would be sent and make another transaction. */
+  #mayBeSent(transactionId: string): boolean {
+    return this.#parts.store.copiesPossible(transactionId) === Number.POSITIVE_INFINITY;
+  }
+
+  #keepNoCopies({ transactionId, orderId }: Transaction, note: string): void {
+    const { store, clock, log } = this.#parts;
+    store.settleCopies(transactionId, maskPansInText(note), clock.now());
+    log.warn({ transactionId, orderId }, "an operator: the gateway has no copies of the order");
+  }
+
+  /**
+   * Whether the gateway has more transactions of a fully returned order was not known: an operator
+   * says it has none. Returns the operation by which the money went back; null: nothing to settle.
+   */
+  #settleCopies(transactionPublicId: string, note: string): GatewayOperation | null {
+    const { store } = this.#parts;
+    const owner = store.ownerOf(transactionPublicId);
+    const returned = store
+      .operationsOf([transactionPublicId])
+      .findLast(({ kind, state }) => kind !== "confirm" && state === "done");
+    if (!owner || !returned || !hasOrMayHaveOthers(owner.transactionId, this.#known)) return null;
+    if (returnedOfKnown(owner, this.#known) < owner.amountMinor) return null;
+    if (this.#mayBeSent(owner.transactionId)) return null;
+    this.#keepNoCopies(owner, note);
+    return returned;
+  }
+
+  async lookUp(id: string): Promise<Response<"gateway-lookup">> {
+    const answer = await this.#lookUp(id);
+    if (answer.outcome === "found") {
+      const { transaction } = answer.found;
+      return { outcome: "found", description: "", transaction: { ...transaction } };
+    }
+    return { outcome: answer.outcome, description: answer.description, transaction: null };
+  }
+
+  /** A notification about a transaction came in: an unknown operation may be settled by it. */
+  notified(transactionPublicId: string): void {
+    const end = notifiedEnd(transactionPublicId, this.#known);
+    if (end) this.#settle(end.open, end.state, "notification", "a notification says so");
+    this.#alarmFailed(transactionPublicId);
+  }
+
+  /** All that a person has to find out at the gateway. */
+  open({ limit }: Request<"gateway-open">): Response<"gateway-open"> {
+    return this.#parts.store.open(limit);
+  }
+
+  /** The returned money that was notified after the document number `after`. */
+  returns(after: number, limit: number): Response<"gateway-returns"> {
+    return gatewayReturns(after, limit, this.#known);
+  }
+
+  history(orderId: string): Response<"gateway-history"> {
+    return gatewayHistoryOf(orderId, this.#known);
+  }
+
+  get #known(): HistoryParts {
+    const { store, notifications } = this.#parts;
+    return { operations: store, notifications };
+  }
+
+  #found(transactionPublicId: string, owner: Transaction): Response<"gateway-resolve"> {
+    const { orderId, transactionId, currency, exponent } = owner;
+    const returnedMinor = returnedOfCopy(transactionPublicId, owner, this.#known);
+    const where = { orderId, transactionId, currency, exponent, returnedMinor };
+    const left = leftOf(owner.amountMinor - returnedMinor);
+    return { found: true, transactionPublicId, ...where, ...left, remembers: true };
+  }
+
+  #answer(operation: GatewayOperation | undefined): Response<"gateway-operation"> {
+    const owner = operation && this.#parts.store.ownerOf(operation.transactionPublicId);
+    if (!operation || !owner) return { operation: operation ?? null };
+    const { transactionId } = owner;
+    const isThereOnce = isAtGatewayOnce(transactionId, this.#known) || undefined;
+    const orderReturnedMinor = returnedOfOrder(transactionId, this.#known);
+    return { operation, orderReturnedMinor, isThereOnce };
+  }
+
+  async #resolveByLookup(id: string): Promise<Response<"gateway-resolve">> {
+    const { store, losses } = this.#parts;
+    const none = (why: string): Response<"gateway-resolve"> => ({
+      found: false,
+      why,
+      candidates: [],
+    });
+    if (!publicIdForm.test(id) || numberForm.test(id)) {
+      return none("this is no transaction id of the gateway, such as 5CF62325CB217655");
+    }
+    const answer = await this.#lookUp(id);
+    if (answer.outcome !== "found") return none(`the lookup: ${answer.description}`);
+    const owner = store.ownerOf(id);
+    if (owner) return this.#found(id, owner);
+    const { orderId, currency, exponent } = answer.found;
+    if (orderId !== null && store.transactionsOf(orderId).length > 0) {
+      return none("its amount, currency or order does not agree with our order");
+    }
+    // The transaction may be that of our order, and a return of that order under way.
+    if (!losses.isWhole) return none("supervisor.db was lost, and not all orders are back yet");
+    if (currency === null) return none("the lookup tells no currency");
+    const of = { orderId: null, transactionId: null, currency, exponent };
+    const { amountMinor, capturedMinor, refundedMinor } = answer.found;
+    const left = leftOf((capturedMinor ?? amountMinor ?? 0) - (refundedMinor ?? 0));
+    return { found: true, transactionPublicId: id, ...of, ...left, remembers: true };
+  }
+
+  /** Unasked, a lookup says only that an operation was carried out. true: it is still open. */
+  async #lookAgain(publicId: string): Promise<boolean> {
+    const { store, gateway } = this.#parts;
+    if (store.openOf(publicId)?.state !== "unknown") return false;
+    const answer = await gateway.lookUp(publicId, this.#abandon.signal);
+    if (answer.outcome === "found") this.#settleByLookup(publicId, answer.found, "done");
+    return store.openOf(publicId) !== undefined;
+  }
+
+  async #lookUp(id: string): Promise<LookupAnswer> {
+    const { gateway } = this.#parts;
+    const answer = await gateway.lookUp(id, this.#abandon.signal);
+    const publicId = id.toUpperCase();
+    if (answer.outcome === "found" && publicIdForm.test(id) && !numberForm.test(id)) {
+      this.#learn(publicId, answer.found);
+      this.#settleByLookup(publicId, answer.found);
+    }
+    return answer;
+  }
+
+  #learn(publicId: string, looked: LookedUp): void {
+    const { store, clock, log } = this.#parts;
+    if (looked.orderId === null) return;
+    const agreeing = store
+      .transactionsOf(looked.orderId)
+      .filter(
+        ({ transactionId, amountMinor, currency }) =>
+          amountMinor === looked.amountMinor &&
+          currency === looked.currency &&
+          (looked.transactionId === null || looked.transactionId === transactionId),
+      );
+    const [owner] = agreeing;
+    if (!owner || agreeing.length > 1) return;
+    if (store.learnId(publicId, owner.transactionId, "lookup", clock.now())) {
+      const { transactionId, orderId } = owner;
+      log.info({ transactionId, orderId, transactionPublicId: publicId }, "id learnt by a lookup");
+    }
+  }
+
+  #settleByLookup(publicId: string, looked: LookedUp, only?: "done"): void {
+    const { store } = this.#parts;
+    const open = store.openOf(publicId);
+    if (open?.state !== "unknown") return;
+    const owner = store.ownerOf(publicId);
+    const refundedMinor = refundedBefore(open, looked.amountMinor ?? 0, this.#known);
+    const proved = provedByLookup(open, looked, { owner, refundedMinor });
+    if (proved === "done") this.#settle(open, "done", "lookup", "a lookup shows that it was done");
+    if (proved === "refused" && only !== "done") {
+      this.#settle(open, "refused", "lookup", "a lookup shows a capture: it was not cancelled");
+    }
+  }
+
+  #settle(
+    { operationId, transactionPublicId, kind }: GatewayOperation,
+    state: "done" | "refused",
+    by: SettledBy,
+    words: string,
+  ): GatewayOperation | null {
+    const { store, log } = this.#parts;
+    store.settle(operationId, state, by, words);
+    log.warn({ operationId, transactionPublicId, kind, state, by }, "an operation is settled");
+    if (state === "done") this.#alarmFailed(transactionPublicId);
+    return store.operation(operationId) ?? null;
+  }
+
+  #confirmed(publicId: string): GatewayOperation | undefined {
+    return this.#parts.store
+      .operationsOf([publicId])
+      .find(({ kind, state }) => kind === "confirm" && state === "done");
+  }
+
+  async #send(request: Request<"gateway-operation">): Promise<void> {
+    const { store, gateway, clock, log } = this.#parts;
+    const { operationId, transactionPublicId, kind } = request;
+    const verdict = await gateway.operate(request, this.#abandon.signal);
+    const state = operationEnd(verdict);
+    store.finish(operationId, state, verdict, clock.now());
+    const { class: tryClass, httpStatus, code, description } = verdict;
+    const details = { operationId, transactionPublicId, kind, state };
+    log.info({ ...details, class: tryClass, httpStatus, code, description }, "the gateway's word");
+    if (state === "done" && kind !== "confirm") this.#alarmTwice(transactionPublicId);
+    if (state === "unknown") this.#alarmUnknown(operationId);
+    this.notified(transactionPublicId); // a notification may have overtaken the answer
+    if (state !== "unknown") return;
+    if (store.openOf(transactionPublicId)) this.#lookups.begin(transactionPublicId);
+  }
+
+  /**
+   * A returned transaction is not the whole order when the gateway has, or may have, two of the
+   * order.
+   */
+  #alarmTwice(transactionPublicId: string): void {
+    const { store, log } = this.#parts;
+    const { transactionId, orderId } = store.ownerOf(transactionPublicId) ?? {};
+    if (transactionId === undefined || orderId === undefined) return;
+    const ids = store.publicIdsOf(orderId);
+    if (ids.length < 2 && !hasOrMayHaveOthers(transactionId, this.#known)) return;
+    const what =
+      "money went back of one transaction; the gateway has or may have another one of it";
+    raiseAlarm(
+      log,
+      "gateway-order-twice",
+      { transactionId, orderId, transactionPublicId, ids },
+      what,
+    );
+  }
+
+  /** The money of it did not move, whatever the answer was. */
+  #alarmFailed(publicId: string): void {
+    const { store, log } = this.#parts;
+    const { transactionId, orderId } = store.ownerOf(publicId) ?? {};
+    for (const { operationId, kind } of failedOperations(publicId, this.#known)) {
+      const about = { operationId, kind, transactionPublicId: publicId, transactionId, orderId };
+      const what = `the ${kind} was answered as done and then notified as failed: look it up`;
+      raiseAlarm(log, "gateway-operation-failed", about, `${what} at the gateway, do it there`);
+    }
+  }
+
+  #alarmUnknown(operationId: string): void {
+    const { store, log } = this.#parts;
+    const { kind, transactionPublicId = "", description } = store.operation(operationId) ?? {};
+    const { transactionId, orderId } = store.ownerOf(transactionPublicId) ?? {};
+    raiseAlarm(
+      log,
+      "gateway-operation-unknown",
+      { operationId, kind, transactionPublicId, transactionId, orderId, description },
+      "whether the gateway carried it out is not known: it is never sent again",
+    );
+  }
+}
+
+function leftOf(leftMinor: number): { leftMinor?: number } {
+  return leftMinor > 0 ? { leftMinor } : {};
+}

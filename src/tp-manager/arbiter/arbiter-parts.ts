@@ -1,0 +1,73 @@
+import type { Logger } from "../../shared/process/logger.ts";
+import type { Probation } from "../../shared/process/probation.ts";
+import type { WriteProof } from "../../shared/store/write-proof.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
+import type { Announce } from "../attempts/event-table.ts";
+import type { ReconciliationStore } from "../attempts/reconciliation.ts";
+import type { StoreDoubt } from "../attempts/store-doubt.ts";
+import type { TerminalLog } from "../attempts/terminal-log.ts";
+import type { RecordStore } from "../matching/journal-view.ts";
+import type { LearnedStore } from "../matching/learned.ts";
+import type { Matcher } from "../matching/matcher.ts";
+import type { Baseline, Terminal } from "../terminal/terminal.ts";
+
+export interface ArbiterSettings {
+  /** Then the terminal is asked to cancel. */
+  readonly paymentTimeoutMs: number;
+  /** How long the terminal may take to answer before anything financial. */
+  readonly prepareMs: number;
+  /** At a stop: how long a running payment may go on before it is cancelled. */
+  readonly stopPatienceMs: number;
+  /** Time between two looks that prove what the terminal keeps. */
+  readonly confirmAfterMs: number;
+  /** How long a restart may take before the caller is told to wait. */
+  readonly resetLimitMs: number;
+  /** How long an end of day may take. */
+  readonly telecollectionLimitMs: number;
+  /** TERMINAL_SHARED: others are paid at the terminal too, so its totals are not ours. */
+  readonly terminalShared: boolean;
+}
+
+/** All that the arbiter is given but the terminal: each of its parts says what it may do there. */
+interface Given {
+  readonly attempts: AttemptStore;
+  readonly terminalLog: TerminalLog;
+  readonly records: RecordStore;
+  readonly matcher: Matcher;
+  readonly reconciliations: ReconciliationStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** For `GET /events`. */
+  readonly announce?: Announce | undefined;
+  /** An attempt has become charged or reversed: there is something to hand over. */
+  readonly settled: () => void;
+  readonly guard: ArbiterGuard;
+  /** A new version that has not proved itself yet (docs/updates.md 4.3). Missing: there is none. */
+  readonly probation?: Pick<Probation, "isOn" | "over" | "received"> | undefined;
+  /** Whether the next start would find what is written; missing: nobody looks. */
+  readonly proof?: WriteProof | undefined;
+  readonly learned: LearnedStore;
+  /** See {@link LearnedFrom.setup}. */
+  readonly setup: string;
+}
+
+/** For the arbiter's own parts. */
+export type ArbiterTools = Given & ArbiterSettings;
+
+export interface ArbiterParts extends Given {
+  readonly terminal: Terminal;
+  readonly settings: ArbiterSettings;
+}
+
+/** A journal that was lost or restored does not know all sales (docs/design.md 3.17). */
+interface ArbiterGuard {
+  /** Resolves when the journal knows every order that is known anywhere; undefined: it does. */
+  whole(signal: AbortSignal): Promise<void> | undefined;
+  /** Has a sale that no order here has on disk, and doubts the journal when it is a sign. */
+  noteSale(now: Baseline): boolean;
+  /** Has the terminal's last transaction on disk when it returns, unless it is known. */
+  keepLast(now: Pick<Baseline, "last" | "identity">): void;
+  /** The journal's doubt about itself; undefined: none. */
+  readonly open: StoreDoubt | undefined;
+}

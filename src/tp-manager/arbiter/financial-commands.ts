@@ -1,0 +1,218 @@
+import { AppError } from "../../shared/catalog/errors.ts";
+import { invariant } from "../../shared/invariant.ts";
+import { within } from "../../shared/time.ts";
+import { AttemptWriter, type UnwrittenStep, type WriterParts } from "../attempts/attempt-writer.ts";
+import { storage } from "../attempts/failures.ts";
+import { type Attempt, isCharged } from "../attempts/payment.ts";
+import { isInDoubt, phaseTable } from "../attempts/phase-table.ts";
+import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
+import type { SaleToReverse } from "../matching/fresh-number.ts";
+import type {
+  Baseline,
+  HeldTerminal,
+  TerminalFacts,
+  TransactionReport,
+} from "../terminal/terminal.ts";
+import type { ArbiterTools } from "./arbiter-parts.ts";
+import { tellReversedBefore } from "./corrections.ts";
+import type { LateResults } from "./late-results.ts";
+import type { OneWay } from "./one-way.ts";
+import { observe, orderOf, PaymentRun, writeEnd } from "./payment-run.ts";
+import type { Reconciler } from "./reconciler.ts";
+import type { Recovery } from "./recovery.ts";
+import type { TerminalGate } from "./terminal-gate.ts";
+import type { Held, TerminalTurn } from "./terminal-turn.ts";
+
+interface CommandParts extends ArbiterTools {
+  readonly terminal: HeldTerminal & Pick<TerminalFacts, "capabilities">;
+  readonly turn: TerminalTurn;
+  readonly gate: Pick<TerminalGate, "prepare">;
+  readonly recovery: Pick<Recovery, "recover" | "doubted" | "learn">;
+  /** A look at what the terminal has stored, which a sale hides. */
+  readonly seen: (now: Baseline) => void;
+  readonly lateResults: Pick<LateResults, "spokenFor">;
+  readonly oneWay: Pick<OneWay, "isOf" | "shown" | "learn">;
+  readonly reconciler: Pick<Reconciler, "sold">;
+}
+
+/** Calls of the arbiter to the order that is paid, made while the payment has the terminal. */
+interface PaymentWork {
+  /** Writes the write-ahead record. The command leaves at once afterwards. */
+  begin(baseline: Baseline): Attempt;
+  /** A two-phase sale was approved and waits for its goods. */
+  approved(attempt: Attempt): void;
+  /** The end is on disk. Must not throw. */
+  ended(attempt: Attempt): void;
+  /** Nothing financial has left: the attempt is recorded as failed. */
+  refused(why: AppError): Attempt;
+}
+
+/**
+ * The commands that may charge a card or give money back: a payment, the reversal of a sale. Each
+ * takes a turn, leaves once, and ends on disk or in doubt (docs/design.md 3.3, 3.5).
+ */
+export class FinancialCommands {
+  readonly #parts: CommandParts;
+
+  constructor(parts: CommandParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Pays an order, at once or not at all: throws TERMINAL_IN_DOUBT, STOPPING, UPDATING or
+   * TERMINAL_BUSY. Resolves with the attempt as it ended; rejects with STORAGE_FAILED when that is
+   * not on disk.
+   */
+  pay(orderId: string, payment: PaymentWork): Promise<Attempt> {
+    const { log, turn, gate, seen, lateResults, reconciler } = this.#parts;
+    const ended = turn.use("payment", orderId, {
+      needs: "pay",
+      prepare: async (preparing) => {
+        const baseline = await gate.prepare(preparing);
+        seen(baseline);
+        return baseline;
+      },
+      run: async (_terminal, baseline, held) => {
+        const begun = payment.begin(baseline);
+        const { transactionId, number } = begun;
+        const about = { transactionId, orderId, attempt: number };
+        const unwritten: UnwrittenStep[] = [];
+        const run = new PaymentRun(begun, { ...this.#parts, unwritten });
+        held.run = run;
+        void run.approved.then(payment.approved);
+        const finished = run.finish();
+        log.info(about, "payment begins");
+        const end = await this.#ended(begun, unwritten, finished, payment.ended);
+        reconciler.sold(end);
+        log.info(about, `payment ended: ${end.state.phase}`);
+        return lateResults.spokenFor(end);
+      },
+      refused: payment.refused,
+    });
+    return ended.then((attempt) => this.#borneOut(attempt));
+  }
+
+  /**
+   * An end that was heard is answered when the terminal's storage has borne it out, which takes a
+   * look or two (docs/design.md 3.22). A terminal that is away by then is not waited for.
+   */
+  async #borneOut(attempt: Attempt): Promise<Attempt> {
+    const { clock, attempts, recovery, prepareMs, confirmAfterMs } = this.#parts;
+    const { state, transactionId } = attempt;
+    if (!("heard" in state)) return attempt;
+    const limitMs = prepareMs + confirmAfterMs;
+    await within(clock, "heard end", limitMs, recovery.recover(transactionId));
+    return attempts.read(transactionId) ?? attempt;
+  }
+
+  /**
+   * Reverses a sale of an order, at once or not at all: throws as {@link pay}, and NOT_SUPPORTED.
+   * `saleOf` chooses the sale, or throws, when nothing else can have the terminal any more.
+   */
+  reverse(orderId: string, saleOf: (baseline: Baseline) => SaleToReverse): Promise<Attempt> {
+    const { log, turn, gate, proof } = this.#parts;
+    return turn.use("reversal", orderId, {
+      needs: "reverse",
+      // A sale that no order knows makes the reversal unsafe by itself (docs/design.md 3.16).
+      prepare: (preparing) => gate.prepare(preparing),
+      run: async (terminal, baseline) => {
+        const sale = saleOf(baseline);
+        storage(() => proof?.assertKept(), "yes");
+        const { transactionId } = sale.attempt;
+        log.info({ transactionId, orderId }, "reversal begins");
+        const unwritten: UnwrittenStep[] = [];
+        const run = runReversal(sale, baseline, terminal, { ...this.#parts, unwritten });
+        return await this.#ended(sale.attempt, unwritten, run);
+      },
+    });
+  }
+
+  /**
+   * The end of something financial: in doubt it is asked about; not on disk it is not known.
+   * `ended` is called first of all, because what it begins takes others some time.
+   */
+  async #ended(
+    begun: Attempt,
+    unwritten: UnwrittenStep[],
+    run: Promise<Attempt>,
+    ended: PaymentWork["ended"] = () => {},
+  ): Promise<Attempt> {
+    const { log, settled, recovery } = this.#parts;
+    const end = await run.catch((error: unknown) => {
+      const { transactionId } = begun;
+      log.error({ transactionId, err: error, alarm: "journal" }, "an end is not on disk");
+      void recovery.doubted(begun, unwritten);
+      throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
+    });
+    ended(end);
+    if (isInDoubt(end.state)) void recovery.doubted(end);
+    else recovery.learn();
+    if (phaseTable[end.state.phase].archive === "withdrawal") settled();
+    return end;
+  }
+}
+
+/**
+ * Reverses one charged attempt on the terminal: reservation and write-ahead record first, then the
+ * command, once (docs/design.md 3.7). A sale that was reversed before becomes reversed without a
+ * command (docs/design.md 3.16). Resolves with the attempt as it stands afterwards; rejects only
+ * when its end could not be written.
+ */
+async function runReversal(
+  { attempt, reversedBefore }: SaleToReverse,
+  baseline: Baseline,
+  terminal: Held<"reverse">,
+  parts: WriterParts & Pick<ArbiterTools, "matcher">,
+): Promise<Attempt> {
+  const { state, request } = attempt;
+  invariant(isCharged(state), "only a charged attempt is reversed");
+  const sale = state.report;
+  invariant(sale.receiptNumber !== null, "a reversal names a receipt");
+  const writer = new AttemptWriter(attempt, parts);
+  if (reversedBefore) {
+    const because = "the terminal's last transaction is the reversal of this sale";
+    const found = writer.advance({ input: "found-reversed", report: reversedBefore, because });
+    tellReversedBefore(writer, because);
+    return found;
+  }
+  writer.advance({ input: "reverse", baseline });
+  const { goodsWindowSeconds: _, ...order } = orderOf(request);
+  const end = await terminal.reverse(
+    {
+      ...order,
+      amountMinor: sale.amountMinor ?? order.amountMinor,
+      receiptNumber: sale.receiptNumber,
+    },
+    { report: (report) => writeReversal(writer, sale, report, parts.matcher), ...observe(writer) },
+  );
+  const { state: before } = writer.attempt;
+  const ended = writeEnd(writer, end, parts.matcher.assumptions);
+  const said = saysReversedBefore("last" in before ? before.last : null, end);
+  if (said && !isInDoubt(ended.state)) {
+    tellReversedBefore(writer, "the terminal says that it had reversed this sale before");
+  }
+  return ended;
+}
+
+/**
+ * Every report is accepted on the wire, because a refusal could undo a reversal that has happened.
+ * A report that does not agree leaves the reversal in doubt.
+ */
+function writeReversal(
+  writer: AttemptWriter,
+  sale: TransactionReport,
+  report: TransactionReport,
+  matcher: ArbiterTools["matcher"],
+): "accept" {
+  const known = report.good ? matcher.knownInPayment(report, writer.attempt) : undefined;
+  const judgement = known === undefined ? judgeReversal(sale, report) : "disagrees";
+  const because = known === undefined ? {} : { because: known };
+  writer.advance({ input: "report", report, judgement, ...because });
+  if (judgement === "disagrees") {
+    const { amountMinor, originalTrace, maskedPan } = report;
+    const told = { alarm: "reversal-mismatch", amountMinor, originalTrace, maskedPan };
+    const words = "the terminal's answer to a reversal names another sale, card or amount; ";
+    writer.log("error", told, `${words}compare the terminal's receipts, then settle the order`);
+  }
+  return "accept";
+}

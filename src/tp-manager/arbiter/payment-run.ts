@@ -1,0 +1,324 @@
+import { BrokenInvariant } from "../../shared/invariant.ts";
+import type { Timer } from "../../shared/time.ts";
+import { type AttemptStore, newestAttempts } from "../attempts/attempt-store.ts";
+import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
+import {
+  type Attempt,
+  goodsWindowSeconds,
+  isApproved,
+  isCharged,
+  isPaying,
+  type PaymentRequest,
+  saleOf,
+} from "../attempts/payment.ts";
+import { judgeReport } from "../attempts/payment-machine.ts";
+import { referenceOf } from "../attempts/reference-policy.ts";
+import { type Assumptions, finalOf } from "../matching/assumptions.ts";
+import { compareReports, mayBeAnotherSale, namesAnotherSale } from "../matching/comparison.ts";
+import type {
+  CancelAnswer,
+  GoodsDecision,
+  HeldTerminal,
+  PaymentEnd,
+  PaymentObserver,
+  PaymentOrder,
+  Prompt,
+  TerminalFacts,
+  TransactionReport,
+} from "../terminal/terminal.ts";
+import type { ArbiterTools } from "./arbiter-parts.ts";
+import type { OneWay } from "./one-way.ts";
+
+interface RunParts extends ArbiterTools {
+  readonly unwritten: WriterParts["unwritten"];
+  readonly terminal: HeldTerminal & Pick<TerminalFacts, "capabilities">;
+  readonly oneWay: Pick<OneWay, "isOf" | "shown" | "learn">;
+}
+
+/**
+ * One payment on the terminal, from the write-ahead record to its end: feeds what the terminal says
+ * to the payment machine and has every new state on disk before anything goes on.
+ */
+export class PaymentRun {
+  readonly #parts: RunParts;
+  readonly #writer: AttemptWriter;
+  readonly #approved = Promise.withResolvers<Attempt>();
+  #timer: Timer | undefined;
+  #cancelAsked = false;
+  /** The terminal has nothing more to say about this payment. */
+  #isOver = false;
+
+  constructor(attempt: Attempt, parts: RunParts) {
+    this.#parts = parts;
+    this.#writer = new AttemptWriter(attempt, parts);
+  }
+
+  /** Resolves when a two-phase sale has been approved and waits for the goods. */
+  get approved(): Promise<Attempt> {
+    return this.#approved.promise;
+  }
+
+  /**
+   * Resolves with the attempt as it ended. Rejects only when its end could not be written; the
+   * journal then still says "sent", and recovery asks the terminal.
+   */
+  async finish(): Promise<Attempt> {
+    const { terminal, clock, paymentTimeoutMs, matcher, oneWay } = this.#parts;
+    const { request, transactionId } = this.#writer.attempt;
+    this.#timer = clock.startTimer("payment time limit", paymentTimeoutMs, () => {
+      const detail = { paymentTimeoutMs };
+      if (!terminal.cancel) {
+        this.#writer.log("warn", detail, "time limit reached; the terminal cannot be cancelled");
+        return;
+      }
+      this.#writer.log("warn", detail, "time limit reached, asking the terminal to cancel");
+      this.cancel().catch((error: unknown) =>
+        this.#writer.log("error", { err: error }, "the cancel at the time limit failed"),
+      );
+    });
+    try {
+      const end = await terminal.pay(
+        {
+          ...orderOf(request),
+          get reference() {
+            return referenceOf(transactionId); // made for those that send it
+          },
+          inStep: () => this.#isInStep,
+        },
+        {
+          report: (told) => {
+            const report = oneWay.shown(told, this.#writer.attempt);
+            const word = this.#report(report);
+            oneWay.learn(report);
+            return word;
+          },
+          concerns: (told) => oneWay.isOf(this.#writer.attempt, told),
+          ...observe(this.#writer),
+        },
+      );
+      const ended = writeEnd(this.#writer, end, matcher.assumptions, this.#cancelAsked);
+      if (this.#cancelAsked && isCharged(ended.state)) {
+        // docs/design.md 5.13: the approval wins, and the operator has to know.
+        const detail = { alarm: "approved-after-cancel" };
+        this.#writer.log("error", detail, "the terminal approved a payment that was cancelled");
+      }
+      return ended;
+    } finally {
+      this.#isOver = true;
+      this.#timer.clear();
+    }
+  }
+
+  /** false as well when the journal cannot be read, because then nothing is known. */
+  get #isInStep(): boolean {
+    try {
+      return inStep(this.#parts.attempts, this.#writer.attempt);
+    } catch (error) {
+      this.#writer.log("error", { err: error }, "the journal could not be read");
+      return false;
+    }
+  }
+
+  /** Asks the terminal once; its answer decides nothing about the payment. */
+  async cancel(): Promise<CancelAnswer | { readonly answer: "not-able" }> {
+    if (this.#isUndecided) {
+      this.decide({ goods: "not-issued" }, "cancelled before the goods came out");
+      return { answer: "taken" };
+    }
+    const { terminal } = this.#parts;
+    if (!terminal.cancel) return { answer: "not-able" };
+    this.#cancelAsked = true;
+    const answer = await terminal.cancel();
+    this.#writer.note("cancel", answer);
+    return answer;
+  }
+
+  /**
+   * The one decision about the goods of an approved sale: on disk first, then to the terminal.
+   * "decided": this very decision was taken before. "other": another one was, or no goods are
+   * waited for.
+   */
+  decide(decision: GoodsDecision, why: string): "taken" | "decided" | "other" {
+    const { state } = this.#writer.attempt;
+    const goods = isPaying(state) ? state.goods : null;
+    if (!goods) return "other";
+    if (goods.decision) return sameDecision(goods.decision, decision) ? "decided" : "other";
+    if (this.#isOver) return "other";
+    this.#writer.advance({ input: "decide", decision, why });
+    this.#timer?.clear();
+    this.#parts.terminal.decideGoods?.(decision);
+    return "taken";
+  }
+
+  /** Until when it waits for the word about the goods of an approved sale; epoch milliseconds. */
+  get goodsAwaitedUntilMs(): number | undefined {
+    const { state } = this.#writer.attempt;
+    if (!this.#isUndecided || !isPaying(state)) return undefined;
+    // A terminal that gives up says so by a second report, before its end.
+    return state.last?.judgement === "agrees" ? state.goods?.decideByMs : undefined;
+  }
+
+  get #isUndecided(): boolean {
+    return !this.#isOver && isApproved(this.#writer.attempt.state);
+  }
+
+  #report(report: TransactionReport): "accept" | "refuse" | "hold" {
+    const { state, request } = this.#writer.attempt;
+    const { matcher } = this.#parts;
+    const goods = isPaying(state) ? state.goods : null;
+    const second = this.#isSecondSale(report);
+    // A decision about the goods is followed by a report of its own, which may be nameless too.
+    if (second === "named" || (second === "timed" && !goods?.decision)) {
+      this.#tellSecondSale(report);
+    }
+    // Nothing of what was said about the goods may be undone by a refusal.
+    if (second === "named" && !goods?.decision) {
+      this.#writer.advance({ input: "second-sale", report });
+      return "refuse";
+    }
+    const expectedMinor =
+      goods?.decision?.goods === "partly-issued" ? goods.decision.amountMinor : request.amountMinor;
+    const order = { amountMinor: expectedMinor, currencyNumeric: request.currency.numeric };
+    const known = report.good ? matcher.knownInPayment(report, this.#writer.attempt) : undefined;
+    const judgement = known === undefined ? judgeReport(order, report) : "disagrees";
+    if (judgement === "agrees" && request.delivery && !goods) return this.#hold(report);
+    const because = known === undefined ? {} : { because: known };
+    this.#writer.advance({ input: "report", report, judgement, ...because });
+    if (judgement !== "disagrees") {
+      tellDifference(this.#writer, report);
+      return "accept";
+    }
+    const { cannotRefuse } = this.#parts.terminal.capabilities;
+    const fate = cannotRefuse ? "it cannot be refused" : "refused";
+    tellMismatch(this.#writer, report, known === undefined ? fate : `${known}; ${fate}`);
+    return "refuse";
+  }
+
+  /** Another sale than the good result before it, by number or time (docs/design.md 3.20). */
+  #isSecondSale(report: TransactionReport): "named" | "timed" | "no" {
+    const { state } = this.#writer.attempt;
+    const first = isPaying(state) && state.last?.report.good ? state.last.report : undefined;
+    if (!report.good || !first) return "no";
+    if (namesAnotherSale(first, report)) return "named";
+    return mayBeAnotherSale(first, report) ? "timed" : "no";
+  }
+
+  #tellSecondSale({ receiptNumber, traceNumber, amountMinor }: TransactionReport): void {
+    const detail = { alarm: "second-sale-in-payment", receiptNumber, traceNumber, amountMinor };
+    const words =
+      "the terminal reported a second sale in one payment: see in the terminal's journal whether " +
+      "the customer was charged twice, and give one charge back";
+    this.#writer.log("error", detail, words);
+  }
+
+  #hold(report: TransactionReport): "hold" {
+    const { clock } = this.#parts;
+    const windowMs = (this.#writer.attempt.request.delivery?.withinSeconds ?? 0) * 1000;
+    const decideByMs = clock.now() + windowMs;
+    const attempt = this.#writer.advance({ input: "hold", report, decideByMs });
+    this.#timer?.clear();
+    this.#timer = clock.startTimer("goods window", windowMs, () => this.#windowIsOver());
+    this.#approved.resolve(attempt);
+    return "hold";
+  }
+
+  #windowIsOver(): void {
+    try {
+      this.decide({ goods: "not-issued" }, "no word about the goods in time");
+    } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
+      // docs/zvt.md 8.2: without a word the terminal reverses the sale a little later.
+      const detail = { err: error, alarm: "journal" };
+      this.#writer.log("error", detail, "the journal did not take the end of the window for goods");
+    }
+  }
+}
+
+export function tellMismatch(
+  writer: AttemptWriter,
+  { amountMinor }: TransactionReport,
+  fate: string,
+): void {
+  const detail = { alarm: "report-mismatch", amountMinor };
+  writer.log("error", detail, `the terminal approved something else than was asked; ${fate}`);
+}
+
+/** A charge all the same, of which a person has to know (docs/design.md 3.25). */
+export function tellDifference(writer: AttemptWriter, { good, differs }: TransactionReport): void {
+  if (!good || !differs?.length) return;
+  const detail = { alarm: "report-differs", differs };
+  const words = `the terminal approved with another ${differs.join(" and ")} than was sent`;
+  writer.log("error", detail, words);
+}
+
+/** Prompts and acknowledgements are treated alike for every financial command. */
+export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> {
+  return {
+    acknowledged: () => writer.heard({ input: "acknowledged" }),
+    prompt: (prompt: Prompt) => writer.prompted(prompt),
+  };
+}
+
+/** `cancelled`: we had asked the terminal to cancel. */
+export function writeEnd(
+  writer: AttemptWriter,
+  said: PaymentEnd,
+  assumptions: Assumptions,
+  cancelled = false,
+): Attempt {
+  const end = believed(said, writer.attempt.state, assumptions);
+  return writer.advance({ input: "end", end, ...(cancelled ? { cancelled } : {}) });
+}
+
+/** The terminal is asked about an end that rests on what is not taken for granted here. */
+function believed(end: PaymentEnd, state: Attempt["state"], assumptions: Assumptions): PaymentEnd {
+  if (end.end !== "completed" && end.end !== "aborted") return end;
+  const report = "last" in state ? state.last?.report : undefined;
+  const isGood = end.end === "completed" && report?.good !== false;
+  const reason = end.end === "aborted" ? end.reason : (report?.reason ?? null);
+  const needed = isGood ? "own-report" : finalOf(reason);
+  if (assumptions.has(needed)) return end;
+  const code = "code" in end ? ` with ${end.code}` : "";
+  const text = `the terminal ended it${code}, and ${needed} is not taken for granted`;
+  return { end: "lost", code: needed, text, ticket: end.ticket };
+}
+
+export function orderOf(request: PaymentRequest): PaymentOrder {
+  const { amountMinor, currency } = request;
+  const windowSeconds = goodsWindowSeconds(request);
+  return {
+    amountMinor,
+    currencyNumeric: currency.numeric,
+    currencyAlpha: currency.alpha,
+    exponent: currency.exponent,
+    ...(windowSeconds === undefined ? {} : { goodsWindowSeconds: windowSeconds }),
+  };
+}
+
+function sameDecision(a: GoodsDecision, b: GoodsDecision): boolean {
+  const part = (decision: GoodsDecision): number | null =>
+    decision.goods === "partly-issued" ? decision.amountMinor : null;
+  return a.goods === b.goods && part(a) === part(b);
+}
+
+/**
+ * Whether journal and terminal agree on everything before this attempt: nothing else is unsettled,
+ * and the last transaction that the terminal told just before it is the last one that was settled
+ * here. Only then may a terminal be asked to undo what the two do not share (docs/design.md 3.13).
+ */
+function inStep(
+  attempts: Pick<AttemptStore, "unfinished" | "newest">,
+  { transactionId, baseline }: Attempt,
+): boolean {
+  const others = attempts.unfinished().filter((open) => open.transactionId !== transactionId);
+  if (others.length > 0 || !baseline) return false;
+  const last = newestAttempts(attempts)
+    .map(({ state }) => state)
+    .find((state) => saleOf(state) !== undefined);
+  if (!last) return baseline.last.kind === "none";
+  return (
+    isCharged(last) &&
+    baseline.last.kind === "transaction" &&
+    compareReports(last.report, baseline.last.report) === "same"
+  );
+}

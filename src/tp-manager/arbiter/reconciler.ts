@@ -1,0 +1,200 @@
+import { BrokenInvariant } from "../../shared/invariant.ts";
+import { formatMajor } from "../../shared/money.ts";
+import { isoTime } from "../../shared/time.ts";
+import { compareDeliveries } from "../attempts/delivery-policy.ts";
+import { type Attempt, isCharged, type Suspicion } from "../attempts/payment.ts";
+import { judgeJump, LOOKED_BACK } from "../attempts/receipt-jump-policy.ts";
+import { nextReceipt, receiptNumberOf } from "../attempts/receipt-number-policy.ts";
+import type {
+  CardSum,
+  ClosingBody,
+  ClosingPeriod,
+  ClosingVerdict,
+  Difference,
+  LedgerEntry,
+  Reconciliation,
+  Suspect,
+} from "../attempts/reconciliation.ts";
+import { compareClosing } from "../attempts/reconciliation-policy.ts";
+import { isCounted } from "../attempts/suspect-policy.ts";
+import type { TelecollectionEnd } from "../terminal/terminal.ts";
+import type { ArbiterTools } from "./arbiter-parts.ts";
+
+/** More names would be cut off in an alarm. */
+const NAMED_IN_ALARM = 5;
+
+/**
+ * Compares what the terminal and the gateway say with the journal (docs/design.md 3.18): at each
+ * end of day, and whenever a receipt number is missing before a sale. A difference is kept, told
+ * and noted with the orders it could be; no answer changes by it.
+ *
+ * Nothing here may disturb what it is called from: a comparison that fails is told and left out.
+ */
+export class Reconciler {
+  readonly #parts: ArbiterTools;
+
+  constructor(parts: ArbiterTools) {
+    this.#parts = parts;
+  }
+
+  /** At start: ends of day whose comparison a former process did not get to. */
+  begin(): void {
+    this.#safely(() => {
+      for (const id of this.#parts.reconciliations.uncompared()) this.#compare(id);
+    });
+  }
+
+  /** A completed end of day is in the journal. undefined: it could not be compared at all. */
+  closed(closingId: number): Reconciliation | undefined {
+    return this.#safely(() => this.#compare(closingId));
+  }
+
+  /** A sale was charged: is a number missing between the sale before and this one? */
+  sold({ transactionId, state }: Attempt): void {
+    const { terminalShared, reconciliations } = this.#parts;
+    if (!isCharged(state) || terminalShared) return;
+    const { receiptNumber } = state.report;
+    this.#safely(() => {
+      const number = receiptNumberOf(receiptNumber);
+      const former = receiptNumberOf(reconciliations.formerReceipt(transactionId));
+      if (number === null || former === null || nextReceipt(former) === number) return;
+      this.#judgeJump(transactionId);
+    });
+  }
+
+  #judgeJump(transactionId: string): void {
+    const { reconciliations, clock, log } = this.#parts;
+    const body = judgeJump(reconciliations.entriesUpTo(transactionId, LOOKED_BACK));
+    if (!body || reconciliations.hasRefutedJump()) return;
+    const atMs = clock.now();
+    const suspicions = suspicionsOf(body.suspects, "number-missing", atMs);
+    reconciliations.keep({ atMs, closingId: null, result: "jump", body }, suspicions);
+    log.error(
+      { alarm: "receipt-number-missing", ...aboutOne(body.suspects) },
+      `the terminal gave no known sale a number between receipts ${body.from} and ${body.to}: ` +
+        `look there for ${namesOf(body.suspects)}, told as not charged`,
+    );
+  }
+
+  #compare(closingId: number): Reconciliation | undefined {
+    const { reconciliations, clock } = this.#parts;
+    const period = reconciliations.period(closingId);
+    if (!period) return undefined;
+    const { closing, entries } = period;
+    if (closing.end?.end !== "completed") return undefined;
+    const { totals } = closing.end;
+    const terminal = compareClosing(period, totals, this.#parts.terminalShared);
+    const body = bodyOf(period, closing.end, terminal);
+    const atMs = clock.now();
+    const isFaulty = terminal.result === "differs" || body.gateway.faults.length > 0;
+    const record = reconciliations.keep(
+      { atMs, closingId, body, result: isFaulty ? "differs" : terminal.result },
+      terminal.result === "differs" ? doubtsOf(terminal, atMs) : new Map(),
+    );
+    if (terminal.result === "agrees") {
+      reconciliations.refuteJumps(entries.map(({ transactionId }) => transactionId));
+    }
+    this.#tell(record, body);
+    return record;
+  }
+
+  #tell({ id, atMs }: Reconciliation, { terminal, gateway }: ClosingBody): void {
+    const { log } = this.#parts;
+    const about = { reconciliation: id, at: isoTime(atMs) };
+    log.info({ ...about, terminal, gateway: gateway.sums }, `end of day: ${terminal.result}`);
+    if (terminal.result === "differs") {
+      log.error(
+        { alarm: "terminal-difference", ...about, ...aboutOne(terminal.suspects) },
+        differenceWords(terminal),
+      );
+    }
+    for (const { orderId, transactionId, because } of gateway.faults) {
+      log.error(
+        { alarm: "gateway-difference", ...about, orderId, transactionId },
+        `order ${orderId}: ${because}; put it right at the gateway`,
+      );
+    }
+  }
+
+  #safely<T>(work: () => T): T | undefined {
+    try {
+      return work();
+    } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
+      const words = "terminal and journal could not be compared";
+      this.#parts.log.error({ err: error, alarm: "journal" }, words);
+      return undefined;
+    }
+  }
+}
+
+type Completed = Extract<TelecollectionEnd, { end: "completed" }>;
+
+function bodyOf(
+  { entries, earlier }: ClosingPeriod,
+  { totals, applications }: Completed,
+  terminal: ClosingVerdict,
+): ClosingBody {
+  const newest = entries.filter(({ afterClosing }) => afterClosing >= (earlier[0]?.id ?? 0));
+  return {
+    kind: "end-of-day",
+    receiptFrom: totals?.receiptFrom ?? null,
+    receiptTo: totals?.receiptTo ?? null,
+    terminal,
+    gateway: compareDeliveries(newest),
+    cards: {
+      terminal: applications.map(({ name, count, sumMinor }) => ({ name, count, sumMinor })),
+      journal: cardSums(newest),
+    },
+  };
+}
+
+function cardSums(entries: readonly LedgerEntry[]): CardSum[] {
+  const byCard = Map.groupBy(entries.filter(isCounted), ({ cardName }) => cardName ?? "");
+  return [...byCard].map(([name, sales]) => ({
+    name,
+    count: sales.length,
+    sumMinor: sales.reduce((sum, { chargedMinor }) => sum + (chargedMinor ?? 0), 0),
+  }));
+}
+
+function doubtsOf({ suspects, differenceMinor }: Difference, atMs: number) {
+  return suspicionsOf(suspects, differenceMinor > 0 ? "charged" : "not-charged", atMs);
+}
+
+function suspicionsOf(
+  suspects: readonly Suspect[],
+  says: Suspicion["says"],
+  atMs: number,
+): ReadonlyMap<string, Suspicion> {
+  return new Map(
+    suspects.map(({ transactionId, amountMinor }) => [transactionId, { says, amountMinor, atMs }]),
+  );
+}
+
+/** The one order that an alarm is about. */
+function aboutOne(suspects: readonly Suspect[]): { orderId?: string; transactionId?: string } {
+  const [only, ...others] = suspects;
+  if (!only || others.length > 0) return {};
+  return { orderId: only.orderId, transactionId: only.transactionId };
+}
+
+function differenceWords({ terminal, journal, ...difference }: Difference): string {
+  const { currency, exponent, differenceMinor, because, suspects, isSole } = difference;
+  const major = (minor: number): string => `${formatMajor(minor, exponent)} ${currency}`;
+  const sums = `${major(terminal.sumMinor)} there, ${major(journal.sumMinor)} here`;
+  const found = suspects.length === 0 ? "no order explains it" : namesOf(suspects);
+  const sure = isSole || suspects.length === 0 ? "" : "one or some of ";
+  const next = "ask the bank or look at the terminal, then settle the order";
+  const amount = major(Math.abs(differenceMinor));
+  return `${because}: ${amount} (${sums}). ${sure}${found}; ${next}`;
+}
+
+function namesOf(suspects: readonly Suspect[]): string {
+  const names = suspects.slice(0, NAMED_IN_ALARM).map(({ orderId, told, chargedElsewhere }) => {
+    const twice = chargedElsewhere ? ", paid again since" : "";
+    return `order ${orderId} (told as ${told}${twice})`;
+  });
+  const more = suspects.length - names.length;
+  return [...names, ...(more > 0 ? [`${more} more`] : [])].join(", ");
+}

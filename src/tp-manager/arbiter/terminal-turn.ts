@@ -1,0 +1,205 @@
+import { AppError } from "../../shared/catalog/errors.ts";
+import type { Probation } from "../../shared/process/probation.ts";
+import type { WriteProof } from "../../shared/store/write-proof.ts";
+import { failureOf } from "../attempts/failures.ts";
+import type { HeldTerminal } from "../terminal/terminal.ts";
+import type { Inquiries } from "./inquiries.ts";
+import { closedBy, doubtOf, refusalBy, unwritableBy } from "./obstacles.ts";
+import type { PaymentRun } from "./payment-run.ts";
+
+/** The piece of work that has the terminal to itself now. */
+interface Turn {
+  readonly what: "payment" | "reversal" | "reset" | "end of day";
+  /** The order that the work is about; undefined for the terminal's own affairs. */
+  readonly orderId: string | undefined;
+  /** Ends the preparation, with a reason. */
+  readonly preparing: AbortController;
+  /** The payment on the wire; undefined before its write-ahead record, and for other work. */
+  run: PaymentRun | undefined;
+  readonly ended: Promise<unknown>;
+}
+
+interface CurrentTurn extends Pick<Turn, "what" | "orderId"> {
+  /** The terminal has approved the sale and waits so long for the word about its goods. */
+  readonly goodsUntilMs: number | undefined;
+}
+
+/** A terminal that can do what a piece of work needs. */
+export type Held<Needs extends keyof HeldTerminal> = HeldTerminal &
+  Required<Pick<HeldTerminal, Needs>>;
+
+/** One use of the terminal. */
+interface Work<Needs extends keyof HeldTerminal, Ready, Result> {
+  readonly needs: Needs;
+  /** Makes the terminal ready; nothing financial leaves. */
+  prepare(preparing: AbortController): Promise<Ready>;
+  /**
+   * Begins in the moment of the last check, so between the two nothing can arise. The work waits
+   * for nothing before its command leaves.
+   */
+  run(terminal: Held<Needs>, ready: Ready, turn: Turn): Promise<Result>;
+  /** Nothing financial has left. Without this, {@link TerminalTurn.use} rejects with `why`. */
+  refused?(why: AppError): Result;
+}
+
+type Doubts = Pick<Inquiries, "blockedBy" | "unmatchedAsked" | "isLockedOut">;
+
+interface TurnFacts {
+  /** A version on probation leaves the terminal alone (docs/updates.md 4.3). Missing: none is. */
+  readonly probation?: Pick<Probation, "isOn"> | undefined;
+  /** Missing: nobody looks whether the journal can be written. */
+  readonly proof?: Pick<WriteProof, "standing"> | undefined;
+}
+
+/**
+ * The only way to the wire for everything that takes the terminal: one thing at a time, prepared,
+ * and with no doubt open before and after its preparation (docs/design.md 3.5). A turn lasts until
+ * its work has really ended on the wire, whoever is still waiting for it.
+ */
+export class TerminalTurn {
+  readonly #terminal: HeldTerminal;
+  readonly #doubts: Doubts;
+  readonly #facts: TurnFacts;
+  #begun = 0;
+  #current: Turn | undefined;
+  #closed = false;
+
+  constructor(terminal: HeldTerminal, doubts: Doubts, facts: TurnFacts) {
+    this.#terminal = terminal;
+    this.#doubts = doubts;
+    this.#facts = facts;
+  }
+
+  /** With the payment itself, for the arbiter alone. */
+  get held(): Turn | undefined {
+    return this.#current;
+  }
+
+  get current(): CurrentTurn | undefined {
+    if (!this.#current) return undefined;
+    const { what, orderId, run } = this.#current;
+    return { what, orderId, goodsUntilMs: run?.goodsAwaitedUntilMs };
+  }
+
+  /** Turns so far. */
+  get begun(): number {
+    return this.#begun;
+  }
+
+  /** Nothing new gets a turn any more. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** A new version is on probation (docs/updates.md 4.3). */
+  get updating(): boolean {
+    return this.#facts.probation?.isOn === true;
+  }
+
+  /** From now on nothing new gets a turn: 503 `STOPPING`. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Throws STOPPING, UPDATING or TERMINAL_BUSY. */
+  assertFree(): void {
+    const closed = closedBy(this);
+    if (closed) throw refusalBy(closed);
+    const { what, orderId } = this.#current ?? {};
+    if (what === undefined) return;
+    throw new AppError("TERMINAL_BUSY", `The terminal is busy with a ${what}.`, {
+      details: orderId === undefined ? {} : { orderId },
+    });
+  }
+
+  /** docs/design.md 3.5. Throws TERMINAL_IN_DOUBT. */
+  assertNoDoubt(): void {
+    const doubt = doubtOf(this.#doubts);
+    if (doubt) throw refusalBy(doubt);
+  }
+
+  /** Of an order that is to begin. Throws STORAGE_FAILED. */
+  assertWritable(): void {
+    const fault = unwritableBy(this.#facts.proof?.standing);
+    if (fault) throw refusalBy(fault);
+  }
+
+  /** NOT_SUPPORTED where the protocol has nothing of that kind (docs/design.md 3.25). */
+  lackOf(needs: keyof HeldTerminal): AppError | undefined {
+    return isAble(this.#terminal, needs) ? undefined : lackOf(needs);
+  }
+
+  /**
+   * Gives `work` the terminal, at once or not at all: throws NOT_SUPPORTED, TERMINAL_IN_DOUBT,
+   * STOPPING, UPDATING or TERMINAL_BUSY. Resolves when the turn has ended.
+   */
+  use<Needs extends keyof HeldTerminal, Ready, Result>(
+    what: Turn["what"],
+    orderId: string | undefined,
+    work: Work<Needs, Ready, Result>,
+  ): Promise<Result> {
+    const terminal = this.#terminal;
+    if (!isAble(terminal, work.needs)) throw lackOf(work.needs);
+    this.#assertMayDo(what);
+    this.assertFree();
+    const { promise: ended, resolve, reject } = Promise.withResolvers<Result>();
+    const turn: Turn = { what, orderId, preparing: new AbortController(), run: undefined, ended };
+    this.#current = turn;
+    this.#begun += 1;
+    this.#carryOut(turn, work, terminal)
+      .finally(() => {
+        this.#current = undefined;
+      })
+      .then(resolve, reject);
+    return ended;
+  }
+
+  async #carryOut<Needs extends keyof HeldTerminal, Ready, Result>(
+    turn: Turn,
+    work: Work<Needs, Ready, Result>,
+    terminal: Held<Needs>,
+  ): Promise<Result> {
+    let ready: Ready;
+    try {
+      ready = await work.prepare(turn.preparing);
+      // A cancel may come between the last answer of the terminal and this line.
+      turn.preparing.signal.throwIfAborted();
+      // A result that the terminal reported meanwhile would be hidden by the command that follows.
+      this.#assertMayDo(turn.what);
+    } catch (error) {
+      const why = failureOf(error);
+      if (why && work.refused) return work.refused(why);
+      throw why ?? error;
+    }
+    return await work.run(terminal, ready, turn);
+  }
+
+  /** A lock that only an end of day cures answers no question before. */
+  #assertMayDo(what: Turn["what"]): void {
+    if (what === "end of day" && this.#doubts.isLockedOut) return;
+    this.assertNoDoubt();
+  }
+
+  /** Resolves when nothing has the terminal. */
+  async whenFree(): Promise<void> {
+    while (this.#current) await this.#current.ended.then(undefined, () => undefined);
+  }
+}
+
+const lacking: Partial<Record<keyof HeldTerminal, string>> = {
+  reverse: "This terminal cannot reverse a sale.",
+  reset: "This terminal cannot be restarted.",
+  telecollect: "This terminal has no end of day.",
+  decideGoods: "This terminal cannot wait for goods.",
+};
+
+function lackOf(needs: keyof HeldTerminal): AppError {
+  return new AppError("NOT_SUPPORTED", lacking[needs]);
+}
+
+function isAble<Needs extends keyof HeldTerminal>(
+  terminal: HeldTerminal,
+  needs: Needs,
+): terminal is Held<Needs> {
+  return terminal[needs] !== undefined;
+}

@@ -1,0 +1,144 @@
+import { AppError } from "../../shared/catalog/errors.ts";
+import { storage } from "../attempts/failures.ts";
+import type { Reconciliation } from "../attempts/reconciliation.ts";
+import type { TelecollectionAsker } from "../attempts/terminal-log.ts";
+import {
+  type Baseline,
+  type LastTransaction,
+  type TelecollectionEnd,
+  type Terminal,
+  TerminalUnavailable,
+} from "../terminal/terminal.ts";
+import type { ArbiterTools } from "./arbiter-parts.ts";
+import { answerWithin } from "./last-answer.ts";
+import type { Reconciler } from "./reconciler.ts";
+import type { Recovery } from "./recovery.ts";
+import type { TerminalGate } from "./terminal-gate.ts";
+import type { TerminalTurn } from "./terminal-turn.ts";
+
+interface UpkeepParts extends ArbiterTools {
+  readonly terminal: Pick<Terminal, "state" | "lastTransaction">;
+  readonly reconciler: Pick<Reconciler, "closed">;
+  readonly turn: TerminalTurn;
+  readonly gate: TerminalGate;
+  /** A look at what the terminal has stored, which an end of day hides as a sale does. */
+  readonly seen: (now: Baseline) => void;
+  readonly recovery: Pick<Recovery, "closed">;
+}
+
+/** So many unanswered questions keep a locked terminal from its end of day, and no more. */
+const UNANSWERED_MAX = 3;
+
+/** A completed end of day, and what its comparison with the journal said. */
+type ClosedDay = Extract<TelecollectionEnd, { end: "completed" }> & {
+  readonly reconciliation: Reconciliation | null;
+};
+
+/** The care that a terminal needs, never beside a payment: a restart, an end of day. */
+export class Upkeep {
+  readonly #parts: UpkeepParts;
+  /** Questions in a row that a locked terminal did not answer. */
+  #unanswered = 0;
+
+  constructor(parts: UpkeepParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Restarts the terminal and waits until it answers again. Throws {@link AppError}. The terminal
+   * is not asked before, because a restart is also for one that does not answer.
+   */
+  async reset(): Promise<void> {
+    const { turn, clock, resetLimitMs } = this.#parts;
+    await turn.use("reset", undefined, {
+      needs: "reset",
+      prepare: () => Promise.resolve(),
+      run: async (terminal) => {
+        try {
+          await answerWithin(clock, resetLimitMs, (signal) => terminal.reset(signal));
+        } catch (error) {
+          if (!(error instanceof TerminalUnavailable)) throw error;
+          throw new AppError("RESET_FAILED", error.message, { cause: error });
+        }
+      },
+    });
+  }
+
+  /**
+   * Runs the end of day. That it was begun is on disk before the command leaves, because a sale
+   * from before it can no longer be reversed (docs/design.md 3.7).
+   */
+  async telecollect(askedBy: TelecollectionAsker = "operator"): Promise<ClosedDay> {
+    const { turn, gate, clock, log, terminalLog, reconciler } = this.#parts;
+    const { end, id } = await turn.use("end of day", undefined, {
+      needs: "telecollect",
+      prepare: async (preparing) => {
+        const baseline = await gate.prepareToClose(preparing);
+        if (baseline) this.#parts.seen(baseline);
+        await this.#keepLast(baseline);
+      },
+      run: async (terminal) => {
+        const { identity } = this.#parts.terminal.state;
+        const begin = () => terminalLog.beginTelecollection(clock.now(), askedBy, identity);
+        const id = storage(begin, "no");
+        const ended = await answerWithin(clock, this.#parts.telecollectionLimitMs, (signal) =>
+          terminal.telecollect(signal),
+        );
+        storage(() => terminalLog.endTelecollection(id, clock.now(), ended), "no");
+        this.#parts.recovery.closed(ended);
+        return { end: ended, id };
+      },
+    });
+    log.info({ end: end.end, askedBy }, "end of day");
+    switch (end.end) {
+      case "completed":
+        return { ...end, reconciliation: reconciler.closed(id) ?? null };
+      case "open-pre-authorisations":
+        throw new AppError("OPEN_PRE_AUTHORISATIONS", undefined, {
+          details: { receiptNumbers: end.receiptNumbers },
+        });
+      case "refused":
+      case "failed":
+      case "lost":
+        throw new AppError("TELECOLLECTION_FAILED", end.text, {
+          details: { terminalCode: end.code, end: end.end },
+        });
+    }
+  }
+
+  /**
+   * A journal that is in doubt looks at the last sale before an end of day takes it away
+   * (docs/design.md 3.17). Throws {@link TerminalUnavailable}, and {@link AppError}
+   * STORAGE_FAILED; nothing was closed then.
+   */
+  async #keepLast(seen: Baseline | undefined): Promise<void> {
+    const { guard, terminal } = this.#parts;
+    if (!guard.open) return;
+    const last = seen?.last ?? (await this.#lastUnderLock());
+    const { identity } = terminal.state;
+    if (last) storage(() => guard.keepLast({ last, identity }), "no");
+  }
+
+  /**
+   * undefined: the terminal refuses the question until its end of day, or has left it unanswered
+   * so often that it would stay locked for ever.
+   */
+  async #lastUnderLock(): Promise<LastTransaction | undefined> {
+    const { terminal, prepareMs, clock, log } = this.#parts;
+    try {
+      const last = await answerWithin(clock, prepareMs, (signal) =>
+        terminal.lastTransaction(signal),
+      );
+      this.#unanswered = 0;
+      return last;
+    } catch (error) {
+      const reason = error instanceof TerminalUnavailable ? error.reason : undefined;
+      if (reason === "no-answer") this.#unanswered += 1;
+      const isOver = reason === "out-of-order" || this.#unanswered >= UNANSWERED_MAX;
+      if (!isOver) throw error;
+      this.#unanswered = 0;
+      log.warn({ err: error }, "the locked terminal's last sale is closed without a look at it");
+      return undefined;
+    }
+  }
+}

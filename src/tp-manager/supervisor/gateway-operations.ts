@@ -1,0 +1,425 @@
+import { AppError } from "../../shared/catalog/errors.ts";
+import { IpcError } from "../../shared/ipc/client.ts";
+import type { GatewayOperation, GatewayOperationKind } from "../../shared/ipc/contract.ts";
+import { type Currency, currencyOf } from "../../shared/money.ts";
+import { newId } from "../../shared/new-id.ts";
+import type { Logger } from "../../shared/process/logger.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
+import { storage } from "../attempts/failures.ts";
+import { type Attempt, type OpenReturn, returnableMinorOf } from "../attempts/payment.ts";
+import { rowOf } from "../attempts/phase-table.ts";
+import type { ReturnStore } from "../attempts/return-store.ts";
+import { isReturnedTwice, tellReturnedTwice } from "../attempts/returned-twice.ts";
+import { type AskedOnce, rememberedOf, repeated, Turns } from "./asked-once.ts";
+import { addedBy, returnMinorOf } from "./return-amounts.ts";
+import type { StoreGuard } from "./store-guard.ts";
+import {
+  type SupervisorAnswer,
+  type SupervisorLink,
+  type SupervisorRequest,
+  unavailable,
+} from "./supervisor-link.ts";
+
+/** The order, or the gateway's transaction, that is meant. */
+export type GatewayTarget = SupervisorRequest<"gateway-resolve">;
+/** An operation and how much of its order has gone back. */
+type Word = SupervisorAnswer<"gateway-operation">;
+type Resolved = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
+
+interface GatewayOperationsParts {
+  readonly attempts: Pick<AttemptStore, "latest" | "ofOrder" | "read">;
+  readonly returns: ReturnStore;
+  readonly guard: Pick<StoreGuard, "assertNotReturned">;
+  readonly link: SupervisorLink;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+interface GatewayResult {
+  readonly operation: GatewayOperation;
+  readonly orderId: string | null;
+  readonly currency: Currency;
+  readonly amountMinor: number | null;
+  /** The operation was carried out before, and nothing was sent now. */
+  readonly replayed: boolean;
+}
+
+/**
+ * Confirm, cancel and refund at the gateway (docs/design.md 3.7). The reservation of a return is in
+ * this journal, beside the terminal's reversal, so that one of the two can happen and only once:
+ *
+ *   resolve ─ reserve ● ─ supervisor: write ahead ●, send once ─ word of the gateway ─ end ●
+ *
+ * A return whose end is not heard keeps its reservation. The supervisor is asked about it by the
+ * operation's id; it answers what became of it, or makes sure that it never will.
+ */
+export class GatewayOperations {
+  readonly #parts: GatewayOperationsParts;
+  /** By the callers' keys. */
+  readonly #turns = new Turns();
+
+  constructor(parts: GatewayOperationsParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns that a former process left open are asked about. */
+  start(): void {
+    const { returns, log } = this.#parts;
+    for (const attempt of returns.untoldTwice()) tellReturnedTwice(log, attempt);
+    for (const attempt of returns.openReturns()) {
+      this.reconcile(attempt).catch((error: unknown) =>
+        log.warn({ transactionId: attempt.transactionId, err: error }, "a return stays open"),
+      );
+    }
+  }
+
+  /**
+   * `readAmount` gets the currency of the transaction; undefined: all of it. Throws
+   * {@link AppError}; resolves only when the gateway has carried it out, now or, asked with the
+   * same key, before.
+   */
+  async ask(
+    kind: GatewayOperationKind,
+    target: GatewayTarget,
+    readAmount: (currency: Currency) => number | undefined,
+    once: AskedOnce,
+  ): Promise<GatewayResult> {
+    const { idempotencyKey } = once;
+    const begin = async () => {
+      const where = await this.#resolve(target);
+      return await aboutOrder(where, () => this.#ask(kind, where, readAmount, once));
+    };
+    if (idempotencyKey === undefined) return await begin();
+    return await this.#turns.take(idempotencyKey, async () => {
+      const before = await this.#askedBefore(kind, target, { ...once, idempotencyKey });
+      return before ?? (await begin());
+    });
+  }
+
+  /** The end of the operation that was asked for with this key; undefined: none was sent. */
+  async #askedBefore(
+    kind: GatewayOperationKind,
+    target: GatewayTarget,
+    { idempotencyKey, asked }: AskedOnce & { readonly idempotencyKey: string },
+  ): Promise<GatewayResult | undefined> {
+    const { link } = this.#parts;
+    const { known, mayBeLost } = await rememberedOf(link, { idempotencyKey, target });
+    if (!known) {
+      if (!mayBeLost || this.#neverAsked(kind, target, idempotencyKey)) return undefined;
+      const lost = "Supervisor.db was lost, and with it perhaps an operation with this key.";
+      throw new AppError("GATEWAY_OPERATION_UNKNOWN", lost);
+    }
+    if (known.asked !== asked) throw new AppError("IDEMPOTENCY_KEY_REUSED");
+    const { operation, orderId, orderReturnedMinor } = known;
+    const currency = currencyOf(known.currency);
+    if (operation.state === "not-sent" || !currency) return undefined;
+    const { amountMinor } = operation;
+    return await aboutOrder(known, async () => {
+      const found = this.#attemptOf(known);
+      const attempt = found && (await this.reconcile(found));
+      const isNews = attempt && attempt.returnedMinor < (orderReturnedMinor ?? 0);
+      if (isNews) this.#note(attempt, { operation, orderReturnedMinor });
+      return { operation: assertDone(operation), orderId, currency, amountMinor, replayed: true };
+    });
+  }
+
+  /** The journal itself knows that no return of this order was asked for with a key. */
+  #neverAsked(kind: GatewayOperationKind, target: GatewayTarget, idempotencyKey: string): boolean {
+    const { attempts, returns } = this.#parts;
+    if (kind === "confirm" || !("orderId" in target)) return false;
+    return storage(() => {
+      const known = attempts.ofOrder(target.orderId);
+      const isNew = ({ transactionId }: Attempt) =>
+        returns.neverAsked(transactionId, idempotencyKey);
+      return known.length > 0 && known.every(isNew);
+    }, "unknown");
+  }
+
+  async #ask(
+    kind: GatewayOperationKind,
+    where: Resolved,
+    readAmount: (currency: Currency) => number | undefined,
+    { idempotencyKey, asked, again }: AskedOnce,
+  ): Promise<GatewayResult> {
+    const currency = currencyOf(where.currency);
+    if (!currency) throw new AppError("GATEWAY_ID_UNKNOWN", "The currency is not known.");
+    const wanted = readAmount(currency);
+    const found = this.#attemptOf(where);
+    const attempt = found && (await this.reconcile(found));
+    const isPart = wanted !== undefined && !(attempt && wanted >= returnableMinorOf(attempt));
+    const unlessRepeated = kind === "refund" && isPart && !again && idempotencyKey === undefined;
+    if (attempt) assertChargedStill(attempt, unlessRepeated ? wanted : undefined);
+    if (kind !== "confirm") {
+      // No terminal of ours has reversed an order of somebody else.
+      const byWhom = where.orderId === null ? "gateway" : "anybody";
+      this.#parts.guard.assertNotReturned(attempt, byWhom);
+    }
+    if (!where.remembers && (unlessRepeated || idempotencyKey !== undefined)) throw outdated();
+    const operationId = newId();
+    const returnMinor =
+      attempt && kind !== "confirm" ? returnMinorOf(attempt, { kind, where, wanted }) : undefined;
+    const open =
+      attempt && kind !== "confirm" && returnMinor !== undefined
+        ? this.#reserve(attempt, {
+            operationId,
+            kind,
+            where,
+            amountMinor: returnMinor,
+            ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+          })
+        : undefined;
+    const { transactionPublicId, exponent, leftMinor } = where;
+    // A refund names its sum, so that the sum in the answer can be compared (docs/design.md 3.21).
+    const all = kind === "refund" ? leftMinor : undefined;
+    const amountMinor = kind === "cancel" ? null : (returnMinor ?? wanted ?? all ?? null);
+    const request = { operationId, kind, transactionPublicId, amountMinor, exponent };
+    const key = idempotencyKey === undefined ? {} : { key: { idempotencyKey, asked } };
+    const operation = await this.#send(
+      { ...request, currency: currency.alpha, ...key, unlessRepeated },
+      attempt,
+      open,
+    );
+    return { operation, orderId: where.orderId, currency, amountMinor, replayed: false };
+  }
+
+  /**
+   * The gateway's id of an order; undefined when there is no such order. Throws GATEWAY_ID_UNKNOWN.
+   */
+  async publicIdOf(orderId: string): Promise<string | undefined> {
+    const known = storage(() => this.#parts.attempts.latest(orderId), "unknown");
+    return known && (await this.#resolve({ orderId })).transactionPublicId;
+  }
+
+  /** An operator's word about an unknown operation. Throws NOTHING_TO_SETTLE. */
+  async settle(target: GatewayTarget, happened: boolean, note: string): Promise<GatewayOperation> {
+    const where = await this.#resolve(target);
+    return await aboutOrder(where, () => this.#settle(where, happened, note));
+  }
+
+  async #settle(where: Resolved, happened: boolean, note: string): Promise<GatewayOperation> {
+    const { transactionPublicId } = where;
+    const { link } = this.#parts;
+    const word = { transactionPublicId, happened, note };
+    const { operation: settled } = await link.ask("gateway-settle", word);
+    const attempt = this.#attemptOf(where);
+    if (attempt) await this.reconcile(attempt);
+    if (!settled) throw new AppError("NOTHING_TO_SETTLE");
+    const { operationId } = settled;
+    if (attempt) this.#note(attempt, await link.ask("gateway-operation-end", { operationId }));
+    return settled;
+  }
+
+  /**
+   * An operator's word that the gateway has no copies of an order. Returns the gateway's ids of it.
+   * Throws NOTHING_TO_SETTLE.
+   */
+  async settleCopies(orderId: string, note: string): Promise<readonly string[]> {
+    const { attempts, link } = this.#parts;
+    const known = storage(() => attempts.ofOrder(orderId), "unknown");
+    if (known.length === 0) throw new AppError("ORDER_NOT_FOUND");
+    const { settled, transactionId, ...word } = await link.ask("gateway-copies", { orderId, note });
+    if (!settled) throw new AppError("NOTHING_TO_SETTLE");
+    const attempt = known.find((one) => one.transactionId === transactionId);
+    if (attempt) this.#note(attempt, { operation: null, ...word });
+    return word.transactionPublicIds;
+  }
+
+  /** The attempt after its open return, if it has one, was asked about. */
+  async reconcile(attempt: Attempt): Promise<Attempt> {
+    const { openReturn: open, transactionId } = attempt;
+    if (!open) return attempt;
+    const { operationId, kind, amountMinor, transactionPublicId, atMs: askedAtMs } = open;
+    const { alpha: currency, exponent } = attempt.request.currency;
+    const asked = { kind, amountMinor, transactionPublicId, currency, exponent, askedAtMs };
+    const word = await this.#parts.link.ask("gateway-operation-end", { operationId, asked });
+    this.#conclude(attempt, open, word);
+    return this.#parts.attempts.read(transactionId) ?? attempt;
+  }
+
+  async #resolve(target: GatewayTarget): Promise<Resolved> {
+    const { attempts, link } = this.#parts;
+    if ("orderId" in target) {
+      const known = storage(() => attempts.latest(target.orderId), "unknown");
+      if (!known) throw new AppError("ORDER_NOT_FOUND");
+    }
+    const where = await link.ask("gateway-resolve", target);
+    if (where.found) return where;
+    const { why, candidates } = where;
+    throw new AppError("GATEWAY_ID_UNKNOWN", `The gateway's id is not known: ${why}.`, {
+      details: { transactionPublicIds: candidates },
+    });
+  }
+
+  /** Of an order in the archive too. */
+  #attemptOf({
+    transactionId,
+    orderId,
+  }: Pick<Resolved, "transactionId" | "orderId">): Attempt | undefined {
+    if (transactionId === null || orderId === null) return undefined;
+    const { attempts } = this.#parts;
+    return storage(
+      () => attempts.ofOrder(orderId).find((one) => one.transactionId === transactionId),
+      "unknown",
+    );
+  }
+
+  #reserve(
+    attempt: Attempt,
+    {
+      kind,
+      where,
+      amountMinor,
+      ...ids
+    }: {
+      readonly operationId: string;
+      readonly idempotencyKey?: string;
+      readonly kind: "cancel" | "refund";
+      readonly where: Resolved;
+      readonly amountMinor: number;
+    },
+  ): OpenReturn | undefined {
+    const { attempts, returns, clock, log } = this.#parts;
+    const charged = returnableMinorOf(attempt);
+    const { transactionId } = attempt;
+    // Of an order in the archive nothing is reserved: the terminal cannot reverse it any more, and
+    // the supervisor has one open operation of a transaction at a time.
+    if (!storage(() => attempts.read(transactionId), "yes")) return undefined;
+    const { transactionPublicId } = where;
+    const open = { ...ids, kind, amountMinor, transactionPublicId, atMs: clock.now() };
+    if (!storage(() => returns.reserveReturn(transactionId, open, charged), "yes")) {
+      throw new AppError("GATEWAY_OPERATION_OPEN");
+    }
+    log.info({ transactionId, orderId: attempt.request.orderId, ...open }, "return reserved");
+    return open;
+  }
+
+  async #send(
+    request: SupervisorRequest<"gateway-operation">,
+    attempt: Attempt | undefined,
+    open: OpenReturn | undefined,
+  ): Promise<GatewayOperation> {
+    const { link } = this.#parts;
+    let word: Word;
+    try {
+      word = await link.call("gateway-operation", request);
+      if (!word.operation) {
+        if (attempt && open) this.#conclude(attempt, open, word);
+        if (word.repeats !== undefined) throw repeated(word.repeats);
+        throw new AppError("GATEWAY_OPERATION_OPEN");
+      }
+    } catch (error) {
+      if (!(error instanceof IpcError)) throw error;
+      if (error.failure === "unreachable") {
+        if (attempt && open) this.#conclude(attempt, open, { operation: null });
+        throw unavailable(error);
+      }
+      word = await this.#afterLostAnswer(request.operationId);
+    }
+    if (attempt && open) this.#conclude(attempt, open, word);
+    else if (attempt) this.#note(attempt, word, addedBy(word, request.amountMinor ?? 0));
+    return assertDone(word.operation);
+  }
+
+  /** The supervisor may have the operation or not: its own word counts, however late. */
+  async #afterLostAnswer(operationId: string): Promise<Word> {
+    try {
+      return await this.#parts.link.call("gateway-operation-end", { operationId });
+    } catch (error) {
+      if (!(error instanceof IpcError)) throw error;
+      const message = "The supervisor did not tell what became of the operation.";
+      throw new AppError("GATEWAY_OPERATION_UNKNOWN", message, {
+        details: { operationId },
+        cause: error,
+      });
+    }
+  }
+
+  /** No operation: the return was not carried out and never will be. */
+  #conclude(attempt: Attempt, open: OpenReturn, word: Word): void {
+    const { attempts, returns, clock, log } = this.#parts;
+    const { operation, orderReturnedMinor } = word;
+    const state = operation?.state ?? "not-sent";
+    if (state === "unknown" || state === "sending") return;
+    const { transactionId } = attempt;
+    const { operationId } = open;
+    const { code = null, description = "" } = operation ?? {};
+    const detail = { operationId, state, code, description };
+    const event = { atMs: clock.now(), kind: "gateway-return-ended", detail } as const;
+    const addedMinor = addedBy(word, open.amountMinor);
+    const returned = state === "done" ? { sumMinor: orderReturnedMinor ?? 0, addedMinor } : null;
+    const [before, after] = storage(() => {
+      const known = attempts.read(transactionId);
+      returns.endReturn(transactionId, open, returned, event);
+      return [known, attempts.read(transactionId)];
+    }, "unknown");
+    log.info({ transactionId, orderId: attempt.request.orderId, ...detail }, "return ended");
+    // The terminal can be found to have reversed the sale while the gateway was asked.
+    const isNews = before && after && !isReturnedTwice(before) && isReturnedTwice(after);
+    if (isNews) tellReturnedTwice(log, after);
+  }
+
+  /** Takes the supervisor's sum for an order without a reservation, or what a return adds. */
+  #note(known: Attempt, { orderReturnedMinor = 0 }: Word, addedMinor = 0): void {
+    const added = addedMinor > 0 ? known.returnedMinor + addedMinor : 0;
+    const returnedMinor = Math.max(orderReturnedMinor, added);
+    if (returnedMinor === 0) return;
+    const { transactionId } = known;
+    const { returns, clock, log } = this.#parts;
+    const returned = { transactionId, returnedMinor };
+    const noted = storage(() => returns.noteReturns([returned], clock.now()), "unknown");
+    for (const { attempt, isNew } of noted) {
+      if (isNew && isReturnedTwice(attempt)) tellReturnedTwice(log, attempt);
+    }
+  }
+}
+
+/** Errors tell the order that the gateway's id was resolved to. */
+async function aboutOrder<T>(
+  { orderId }: Pick<Resolved, "orderId">,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof AppError && orderId !== null) error.orderId = orderId;
+    throw error;
+  }
+}
+
+/**
+ * Only a charged order has money at the gateway; the refusals are those of a reversal. `partMinor`:
+ * of a part that may repeat the open refund.
+ */
+function assertChargedStill(attempt: Attempt, partMinor: number | undefined): void {
+  const { gateway } = rowOf(attempt);
+  const { openReturn: open } = attempt;
+  if (gateway === "begin") return;
+  if (open?.kind === "refund" && open.amountMinor === partMinor) {
+    throw repeated({ ...open, state: "unknown", askedAtMs: open.atMs });
+  }
+  const { idempotencyKey: _, ...details } = open ?? {};
+  throw new AppError(gateway, undefined, { details });
+}
+
+function outdated(): AppError {
+  const message = "The supervisor is of an older version: try again after it was updated.";
+  return new AppError("SUPERVISOR_UNAVAILABLE", message, { details: { failure: "refused" } });
+}
+
+function assertDone(operation: GatewayOperation | null): GatewayOperation {
+  const { operationId, transactionPublicId, code, description } = operation ?? {};
+  const details = { operationId, transactionPublicId, code, description, class: operation?.class };
+  switch (operation?.state) {
+    case "done":
+      return operation;
+    case "refused":
+      throw new AppError("GATEWAY_REFUSED", `The gateway refused: ${description}`, { details });
+    case "unknown":
+    case "sending":
+      throw new AppError("GATEWAY_OPERATION_UNKNOWN", undefined, { details });
+    case "not-sent":
+    case undefined:
+      throw new AppError("GATEWAY_NOT_SENT", undefined, { details });
+  }
+}

@@ -1,0 +1,112 @@
+import { expect, test } from "vitest";
+import {
+  ALARM_AFTER_MS,
+  LOOK_EVERY_MS,
+  TroubleWatch,
+} from "../../../src/shared/catalog/trouble-watch.ts";
+import {
+  QUEUE_OLD_MS,
+  type TroubleFacts,
+  troublesOf,
+  wordsOf,
+} from "../../../src/shared/catalog/troubles.ts";
+import { supervisorMessages, tpManagerMessages } from "../../../src/shared/ipc/contract.ts";
+import { recordingLog } from "../../support/recording-log.ts";
+import { TestClock } from "../../support/test-clock.ts";
+
+/** As the version before answers: without the members that tell of troubles. */
+const older = {
+  program: "supervisor",
+  version: "0.0.9",
+  pid: 1,
+  uptimeMs: 1,
+  outbox: { pending: 3, parked: 2, sent: 0, oldestAgeMs: QUEUE_OLD_MS + 1, paused: "refused" },
+};
+const names = (facts: TroubleFacts) => troublesOf(facts).map(({ name }) => name);
+
+test("of a supervisor of the version before the troubles are found that it tells", () => {
+  const supervisor = supervisorMessages.status.response.parse(older);
+  const troubles = troublesOf({ supervisor, tpManager: undefined });
+  expect(troubles.map(({ name, sinceMs }) => [name, sinceMs])).toEqual([
+    ["credentials-refused", null],
+    ["queue-old", null],
+    ["transactions-parked", null],
+  ]);
+  expect(wordsOf(troubles[2] as never)).toMatch(/^2 transactions parked: .* -> GET \/outbox/);
+});
+
+test("exactly ten minutes are no trouble, and a program that was not asked is none", () => {
+  const outbox = { pending: 1, parked: 0, sent: 0, oldestAgeMs: QUEUE_OLD_MS, paused: null };
+  const supervisor = supervisorMessages.status.response.parse({ ...older, outbox });
+  expect(names({ supervisor, tpManager: {} })).toEqual([]);
+  expect(names({ supervisor: undefined, tpManager: undefined })).toEqual([]);
+  expect(names({ supervisor: null, tpManager: {} })).toEqual(["supervisor-silent"]);
+});
+
+test("orders that the gateway may have twice are a trouble", () => {
+  const ambiguous = { sends: 7, inDoubt: 1, possibleCopies: 2 };
+  const outbox = { pending: 0, parked: 0, sent: 2, oldestAgeMs: null, paused: null, ambiguous };
+  const supervisor = supervisorMessages.status.response.parse({ ...older, outbox });
+  expect(troublesOf({ supervisor, tpManager: {} })).toMatchObject([
+    { name: "order-copies", count: 2, says: "2 orders the gateway may have more than once" },
+  ]);
+});
+
+test("a tp-manager of the version before tells no troubles", () => {
+  const status = {
+    program: "tp-manager",
+    version: "0.0.9",
+    pid: 1,
+    uptimeMs: 1,
+    port: 8765,
+    terminal: { link: "connected", problem: null, terminalId: "", status: "ready" },
+    payments: { running: 0, inDoubt: 0, notHandedOver: 1 },
+  };
+  const tpManager = tpManagerMessages.status.response.parse(status);
+  expect(names({ supervisor: undefined, tpManager })).toEqual([]);
+});
+
+function watched() {
+  const facts = { silent: true, broken: false };
+  const clock = new TestClock();
+  const { log, lines } = recordingLog();
+  const read = () => {
+    if (facts.broken) throw new Error("the disk");
+    return troublesOf({ supervisor: facts.silent ? null : undefined, tpManager: {} });
+  };
+  const watch = new TroubleWatch({ by: "tp-manager", read, clock, log });
+  const alarms = () => lines.filter((line) => line.includes('"alarm":"supervisor-silent"')).length;
+  return { facts, clock, watch, lines, alarms };
+}
+
+test("a short absence raises no alarm, a long one raises one, a second one another", async () => {
+  const { facts, clock, watch, alarms, lines } = watched();
+  watch.start();
+  await clock.advance(ALARM_AFTER_MS);
+  facts.silent = false;
+  await clock.advance(2 * LOOK_EVERY_MS);
+  expect(alarms()).toBe(0);
+  facts.silent = true;
+  await clock.advance(30 * 3_600_000);
+  expect(alarms()).toBe(1);
+  facts.silent = false;
+  await clock.advance(LOOK_EVERY_MS);
+  expect(lines.filter((line) => line.includes("a trouble is over"))).toHaveLength(2);
+  facts.silent = true;
+  await clock.advance(2 * ALARM_AFTER_MS);
+  expect(alarms()).toBe(2);
+  await watch.close();
+  expect(clock.running).toEqual([]);
+});
+
+test("facts that cannot be read end neither the watch nor a trouble", async () => {
+  const { facts, clock, watch, alarms } = watched();
+  watch.start();
+  await clock.advance(2 * ALARM_AFTER_MS);
+  facts.broken = true;
+  await clock.advance(2 * ALARM_AFTER_MS);
+  facts.broken = false;
+  await clock.advance(2 * ALARM_AFTER_MS);
+  expect(alarms()).toBe(1);
+  await watch.close();
+});

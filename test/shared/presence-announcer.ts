@@ -1,6 +1,0 @@
-/** Announces itself at the path in its argument, and stays until it is killed. */
-import { announcePresence } from "../../src/shared/presence.ts";
-
-announcePresence(process.argv[2] as string);
-console.log("announced");
-process.stdin.resume();

@@ -1,0 +1,292 @@
+import { describe, expect, test } from "vitest";
+import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { declined, report } from "../../support/reports.ts";
+import { aborted, approves, lost } from "../../support/scripted-terminal.ts";
+import { doubtful, nameless, referenceAt, unasked } from "../../support/unasked-house.ts";
+
+const second = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130900" });
+const third = report({ receiptNumber: "0004", traceNumber: "000014" });
+const note = "the terminal's journal";
+
+const phases = (at: House): unknown[] =>
+  at.journal.attempts.ofOrder("A-1").map(({ state }) => state.phase);
+
+/** All of the money of an attempt goes back at the gateway. */
+function refund(at: House, number: number): void {
+  const attempt = at.journal.attempts.ofOrder("A-1").find((one) => one.number === number);
+  if (!attempt) throw new Error("no such attempt");
+  const { transactionId, request: asked } = attempt;
+  const given = { transactionId, returnedMinor: asked.amountMinor };
+  at.journal.returns.noteReturns([given], at.clock.now());
+}
+
+/** Turned away by the terminal, then sold. */
+async function soldAgain(): Promise<House> {
+  const at = house();
+  at.start();
+  at.terminal.script = () => Promise.resolve(aborted);
+  expect(outcome(await pay(at, request("A-1")))).toBe("Cancelled");
+  at.terminal.script = approves;
+  expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  return at;
+}
+
+async function tellsLate(at: House, told: typeof third): Promise<void> {
+  at.terminal.stores(told);
+  at.terminal.tell({ type: "unmatched-report", report: told });
+  await at.clock.advance(30_000);
+}
+
+/** The first sale was told by its command, and is found behind the second one. */
+async function soldTwice(): Promise<House> {
+  const at = house();
+  at.start();
+  at.terminal.script = (_order, observer) => {
+    observer.report(report());
+    return Promise.resolve(lost("the line broke"));
+  };
+  await pay(at, request("A-1"));
+  await at.clock.advance(400_000);
+  at.terminal.script = (_order, observer) => {
+    observer.report(second);
+    return Promise.resolve({ end: "completed", ticket: "" });
+  };
+  await pay(at, request("A-1"));
+  await tellsLate(at, report());
+  expect(phases(at)).toEqual(["charged", "charged"]);
+  return at;
+}
+
+describe("an approval without a name that can be the first attempt's", () => {
+  test("of an order whose second attempt runs, and is declined then", async () => {
+    const at = unasked();
+    at.terminal.script = () => Promise.resolve(aborted);
+    await pay(at, request("A-1"));
+    at.terminal.script = (_order, observer) => {
+      at.told({});
+      observer.report({ ...declined(), ...nameless });
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    const end = outcome(await pay(at, request("A-1")));
+    expect([end, at.orders.chargedOf("A-1")]).toEqual(["Unknown", "unknown"]);
+  });
+
+  test("of an order whose second attempt is in doubt, and is refused by name then", async () => {
+    const at = unasked();
+    at.terminal.script = () => Promise.resolve(aborted);
+    await pay(at, request("A-1"));
+    const { identity } = at.terminal.state;
+    at.journal.learned.of({ setup: "test", identity }).saw("echoes-approvals");
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({});
+    at.told({ ...declined(), ...nameless, reference });
+    expect(at.orders.chargedOf("A-1")).toBe("unknown");
+  });
+});
+
+test("an order whose money went back is unknown while a late sale is asked about", async () => {
+  const at = await soldAgain();
+  refund(at, 2);
+  at.terminal.stores(third);
+  at.terminal.tell({ type: "unmatched-report", report: third });
+  await at.clock.advance(0);
+  expect(at.arbiter.lateReport("A-1")).toBeDefined();
+  expect(at.orders.chargedOf("A-1")).toBe("unknown");
+});
+
+test("an order whose money went back is unknown while its journal may lack a sale", async () => {
+  const at = await soldAgain();
+  at.supervisor.reachable = false;
+  at.guard.doubt("it is an older one");
+  await at.clock.advance(0);
+  refund(at, 2);
+  const charged = at.orders.chargedOf("A-1");
+  const found = await at.orders.lookUp("A-1").catch((error: unknown) => error);
+  await at.guard.close();
+  expect(charged).toBe("unknown");
+  expect(found).toMatchObject({ code: "STORES_DISAGREE" });
+});
+
+test("a sale found late is handed over although the journal cannot be read behind it", async () => {
+  const at = unasked();
+  await doubtful(at);
+  const reference = referenceAt(at);
+  at.told({ ...declined(), ...nameless, reference });
+  at.terminal.script = approves;
+  await pay(at, request("A-1"));
+  const { attempts } = at.journal;
+  const ofOrder = attempts.ofOrder.bind(attempts);
+  attempts.ofOrder = () => {
+    throw new Error("the disk failed");
+  };
+  at.told({ reference });
+  attempts.ofOrder = ofOrder;
+  at.told({ reference });
+  await at.clock.advance(600_000);
+  expect([phases(at), at.supervisor.stored.length]).toEqual([["charged", "charged"], 2]);
+});
+
+describe("an operator's second word", () => {
+  test("names the attempt that speaks, although another is in doubt", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    await doubtful(at);
+    await at.settle({ orderId: "A-1", note, outcome: "charged", amountMinor: 999 });
+    at.told({ reference, amountMinor: 500 });
+    expect(phases(at)).toEqual(["in-doubt", "charged"]);
+    await at.settle({ orderId: "A-1", note, outcome: "not_charged", attempt: 2 });
+    expect(phases(at)).toEqual(["in-doubt", "not-charged"]);
+    const word = { orderId: "A-1", note, outcome: "charged" } as const;
+    expect(() => at.settle({ ...word, attempt: 3 })).toThrow("The order has no attempt 3.");
+  });
+
+  test("corrects the first one although another attempt speaks, or has spoken", async () => {
+    const at = await soldAgain();
+    await tellsLate(at, third);
+    await at.settle({ orderId: "A-1", note, outcome: "not_charged" });
+    refund(at, 2);
+    const word = { orderId: "A-1", note, outcome: "charged", amountMinor: 999 } as const;
+    await at.settle({ ...word, attempt: 1 });
+    expect([phases(at), at.orders.chargedOf("A-1")]).toEqual([["charged", "charged"], "yes"]);
+  });
+});
+
+/** Names the trace of the sale that it takes back, under a number of its own. */
+function reversesByNumber(at: House): void {
+  at.terminal.remembers = true;
+  at.terminal.reversal = (order, observer) => {
+    const sale = order.receiptNumber === "0003" ? second : report();
+    const sent = at.terminal.reversed.length;
+    const own = { receiptNumber: `000${6 + sent}`, traceNumber: `00002${sent}` };
+    observer.report(report({ ...own, originalTrace: sale.traceNumber, localTime: `13200${sent}` }));
+    observer.acknowledged();
+    return Promise.resolve({ end: "completed", ticket: "reversal" });
+  };
+}
+
+const reversedAt = (at: House): unknown[] =>
+  at.terminal.reversed.map(({ receiptNumber }) => receiptNumber);
+
+describe("held: a reversal that was asked for one sale does not leave for the other", () => {
+  test("when the first goes back at the gateway while the terminal is made ready", async () => {
+    const at = await soldTwice();
+    at.terminal.stores(second);
+    reversesByNumber(at);
+    const prepare = at.terminal.prepare.bind(at.terminal);
+    at.terminal.prepare = (signal) => {
+      refund(at, 2);
+      return prepare(signal);
+    };
+    const end = await at.afterSale.reverse("A-1").catch((error: unknown) => error);
+    expect([reversedAt(at), String(end)]).toEqual([[], expect.any(String)]);
+  });
+
+  test("when it is asked again because its answer was lost", async () => {
+    const at = await soldTwice();
+    at.terminal.stores(second);
+    reversesByNumber(at);
+    await at.afterSale.reverse("A-1");
+    await at.afterSale.reverse("A-1").catch(() => undefined);
+    expect(reversedAt(at)).toEqual(["0003"]);
+  });
+});
+
+describe("held", () => {
+  test("the doubt of an attempt outlives a payment and a restart", async () => {
+    const at = await soldAgain();
+    await tellsLate(at, third);
+    at.terminal.remembers = true;
+    expect(outcome(await pay(at, request("B-1", { amountMinor: 500 })))).toBe("Success");
+    refund(at, 2);
+    at.close();
+    const again = house(at.path, at.terminal, { clock: at.clock });
+    again.start();
+    await again.clock.advance(400_000);
+    expect([phases(again), again.orders.chargedOf("A-1")]).toEqual([
+      ["in-doubt", "charged"],
+      "unknown",
+    ]);
+  });
+
+  test("two reversals at once: one is sent, by the number of its sale", async () => {
+    const at = await soldTwice();
+    at.terminal.stores(second);
+    const ends = [at.afterSale.reverse("A-1"), at.afterSale.reverse("A-1")];
+    const settled = Promise.allSettled(ends);
+    await at.clock.advance(60_000);
+    expect((await settled).map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    expect(at.terminal.reversed.map(({ receiptNumber }) => receiptNumber)).toEqual(["0003"]);
+  });
+
+  test("told while the later attempt is made ready: nothing is sent", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    const prepare = at.terminal.prepare.bind(at.terminal);
+    at.terminal.prepare = (signal) => {
+      at.told({ reference });
+      return prepare(signal);
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect([phases(at), at.terminal.paid.length]).toEqual([["charged"], 1]);
+  });
+
+  test("a reversal in doubt of one sale is settled, and the other one stands", async () => {
+    const at = await soldTwice();
+    at.terminal.stores(second);
+    at.terminal.reversal = () => Promise.resolve(lost("the line broke"));
+    at.terminal.last = { kind: "not-told", why: "it does not tell" };
+    const end = at.afterSale.reverse("A-1");
+    await at.clock.advance(60_000);
+    await end;
+    expect([phases(at), at.orders.chargedOf("A-1")]).toEqual([
+      ["charged", "reversal-in-doubt"],
+      "unknown",
+    ]);
+    await at.settle({ orderId: "A-1", note, outcome: "reversed" });
+    expect([phases(at), at.orders.chargedOf("A-1")]).toEqual([["charged", "reversed"], "yes"]);
+  });
+
+  test("an approval that a former version kept makes its attempt unknown", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    at.terminal.script = approves;
+    await pay(at, request("A-1"));
+    const { terminalLog } = at.journal;
+    const { identity } = at.terminal.state;
+    const told = report({ ...nameless, reference });
+    const kept = { atMs: at.clock.now(), report: told, identity, isOfNoOrder: false };
+    const id = terminalLog.keepUnmatched(kept) ?? 0;
+    terminalLog.endUnmatched(id, at.clock.now(), "held", "a former version");
+    at.close();
+    const next = unasked(at.path);
+    refund(next, 2);
+    expect([next.orders.chargedOf("A-1"), alarms(next)[0]]).toEqual([
+      "unknown",
+      "order-charged-twice",
+    ]);
+    await next.settle({ orderId: "A-1", note, outcome: "charged", amountMinor: 999 });
+    next.close();
+    expect(unasked(at.path).orders.chargedOf("A-1")).toBe("yes");
+  });
+
+  test("both are put away, and one goes back afterwards", async () => {
+    const at = await soldTwice();
+    await at.clock.advance(10_000);
+    for (const { transactionId } of at.journal.attempts.ofOrder("A-1")) {
+      await at.handOff.delivered(transactionId, 0);
+    }
+    at.orders.chargeTold("A-1", true);
+    expect(at.journal.archive.putAway(at.clock.now() + 1_000, 20).archived).toBe(1);
+    refund(at, 2);
+    expect(at.orders.chargedOf("A-1")).toBe("yes");
+    refund(at, 1);
+    expect(at.orders.chargedOf("A-1")).toBe("no");
+  });
+});

@@ -1,0 +1,143 @@
+import { describe, expect, test } from "vitest";
+import { type Config, parseConfig } from "../../../src/shared/config/config.ts";
+import { sleep } from "../../../src/shared/time.ts";
+import { driverFor, protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
+import type {
+  LastTransaction,
+  TransactionReport,
+} from "../../../src/tp-manager/terminal/terminal.ts";
+import { setupText } from "../../shared/config/setup-text.ts";
+import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { baseline, declined, report } from "../../support/reports.ts";
+import { aborted, approves, disconnected, lost } from "../../support/scripted-terminal.ts";
+
+const none: LastTransaction = { kind: "none" };
+const bad = declined({ resultCode: "6C", resultText: "aborted", reason: "cancelled" });
+const stored = (told: TransactionReport): LastTransaction => ({
+  kind: "transaction",
+  report: told,
+});
+
+describe("an empty storage before the payment (docs/design.md 3.2)", () => {
+  async function firstPayment(): Promise<House> {
+    const at = house();
+    at.start();
+    at.terminal.baseline = { ...baseline, last: none };
+    at.terminal.last = none;
+    at.terminal.script = () => Promise.resolve(lost("line broken"));
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    return at;
+  }
+
+  test("stays empty: not charged after the terminal's own time limit", async () => {
+    const at = await firstPayment();
+    await at.clock.advance(181_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
+  });
+
+  test("may have been filled and emptied out of sight: stays unknown", async () => {
+    const at = await firstPayment();
+    await at.clock.advance(60_000);
+    at.terminal.unavailable = disconnected();
+    await at.clock.advance(15_000);
+    at.terminal.unavailable = undefined;
+    await at.clock.advance(200_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.arbiter.blockedBy).toBeUndefined();
+  });
+
+  test("is out of sight from a crash until a late start: stays unknown", async () => {
+    const before = house();
+    before.start();
+    before.terminal.baseline = { ...baseline, last: none };
+    before.terminal.script = () => new Promise(() => {});
+    void pay(before, request("A-1")).catch(() => {});
+    await before.clock.advance(0);
+    before.close();
+    const at = house(before.path);
+    at.terminal.last = none;
+    await at.clock.advance(15_000);
+    at.start();
+    await at.clock.advance(200_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+  });
+
+  test("is filled a while after the line broke, and emptied again: charged", async () => {
+    const at = await firstPayment();
+    await at.clock.advance(60_000);
+    at.terminal.last = stored(report({ receiptNumber: "0001", traceNumber: "000001" }));
+    await at.clock.advance(20_000);
+    at.terminal.last = none;
+    await at.clock.advance(200_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+  });
+
+  test("holds the sale: charged after two looks", async () => {
+    const at = await firstPayment();
+    at.terminal.last = stored(report({ receiptNumber: "0001", traceNumber: "000001" }));
+    await at.clock.advance(200_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+  });
+});
+
+/** With the times of a kiosk whose setup file names none, and a terminal that takes its time. */
+describe("a bad end and an empty storage (docs/design.md 3.22)", () => {
+  const setup = parseConfig(setupText(), "tp-manager", protocolPart).config as Config;
+  const confirmAfterMs = driverFor(setup).recoverySilenceMs(setup);
+  const ANSWER_MS = 300;
+
+  function hears(...words: readonly TransactionReport[]): House {
+    const at = house(undefined, undefined, { confirmAfterMs });
+    at.start();
+    at.terminal.baseline = { ...baseline, last: none };
+    at.terminal.last = none;
+    at.terminal.lastTransaction = async (signal) => {
+      at.terminal.looks += 1;
+      await sleep(at.clock, "answer", ANSWER_MS, signal);
+      return at.terminal.last;
+    };
+    at.terminal.script = (_order, observer) => {
+      for (const word of words) observer.report(word);
+      return Promise.resolve(aborted);
+    };
+    return at;
+  }
+
+  test.each([
+    ["good, then aborted", [report()]],
+    ["good, then not good", [report(), bad]],
+    ["another amount, refused", [report({ amountMinor: 1 })]],
+  ])("%s: not charged, and the next customer can pay", async (_name, words) => {
+    const at = hears(...words);
+    const answer = pay(at, request("A-1"));
+    await at.clock.advance(confirmAfterMs + 2_000);
+    expect((await answer).body).toMatchObject({ status: "Cancelled", error: { charged: "no" } });
+    at.terminal.script = approves;
+    expect(outcome(await pay(at, request("B-1")))).toBe("Success");
+  });
+
+  test("is not proved before the whole pause is over, however often it is looked at", async () => {
+    const at = hears(report());
+    void pay(at, request("A-1"));
+    await at.clock.advance(confirmAfterMs - 1_000);
+    expect(at.terminal.looks).toBeGreaterThan(2);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    at.terminal.last = stored(report());
+    await at.clock.advance(2 * confirmAfterMs);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+  });
+
+  test("out of sight for a while may have been filled and emptied: stays unknown", async () => {
+    const at = hears(report());
+    void pay(at, request("A-1"));
+    await at.clock.advance(1_000);
+    at.terminal.state = { ...at.terminal.state, link: "disconnected" };
+    const { lastTransaction } = at.terminal;
+    at.terminal.lastTransaction = () => Promise.reject(disconnected());
+    await at.clock.advance(15_000);
+    at.terminal.lastTransaction = lastTransaction;
+    await at.clock.advance(60_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.arbiter.blockedBy).toBeUndefined();
+  });
+});

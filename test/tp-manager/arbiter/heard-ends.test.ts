@@ -1,0 +1,327 @@
+import { describe, expect, test } from "vitest";
+import type {
+  LastTransaction,
+  PaymentEnd,
+  PaymentObserver,
+  TransactionReport,
+} from "../../../src/tp-manager/terminal/terminal.ts";
+import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
+import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { declined, identity, report } from "../../support/reports.ts";
+import { aborted, approves, disconnected, lost } from "../../support/scripted-terminal.ts";
+
+const completed: PaymentEnd = { end: "completed", ticket: "" };
+const bad = declined({ resultCode: "6C", resultText: "aborted", reason: "cancelled" });
+const second = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130015" });
+const alarms = (at: House): string[] =>
+  at.hub.source.alarms(20).map(({ data }) => ("alarm" in data ? data.alarm : ""));
+const stored = (told: TransactionReport = report()): LastTransaction => ({
+  kind: "transaction",
+  report: told,
+});
+
+/** A terminal that says `words` while it is paid at, each answered, and ends then. */
+function hears(end: PaymentEnd, ...words: (TransactionReport | "printed")[]) {
+  const answers: string[] = [];
+  const at = house();
+  at.start();
+  at.terminal.script = (_order, observer: PaymentObserver) => {
+    for (const word of words) {
+      if (word === "printed") observer.acknowledged();
+      else answers.push(observer.report(word));
+    }
+    return Promise.resolve(end);
+  };
+  return { at, answers };
+}
+
+/** The answer to an order, and how long the terminal stays blocked for others. */
+async function blockedMs(at: House): Promise<number> {
+  const begun = at.clock.monotonicMs();
+  for (let waited = 0; waited < 300; waited++) {
+    if (at.arbiter.blockedBy === undefined) break;
+    await at.clock.advance(1_000);
+  }
+  return at.clock.monotonicMs() - begun;
+}
+
+describe("a heard end (docs/design.md 3.22)", () => {
+  const heard: ReadonlyArray<readonly [string, PaymentEnd, readonly TransactionReport[]]> = [
+    ["good, then not good, then aborted", aborted, [report(), bad]],
+    ["good, then not good, then completed", completed, [report(), bad]],
+    ["good, then aborted", aborted, [report()]],
+    ["another amount, refused, then aborted", aborted, [report({ amountMinor: 1 })]],
+    ["another currency, refused, then aborted", aborted, [report({ currencyNumeric: "756" })]],
+  ];
+  test.each(heard)("%s: not charged after two looks", async (_name, end, words) => {
+    const { at } = hears(end, ...words);
+    const answer = pay(at, request("A-1"));
+    await at.clock.advance(0);
+    expect(await blockedMs(at)).toBeLessThanOrEqual(11_000);
+    expect((await answer).body).toMatchObject({ status: "Cancelled", error: { charged: "no" } });
+    at.terminal.script = approves;
+    expect(outcome(await pay(at, request("B-1")))).toBe("Success");
+  });
+
+  test("after a print proves nothing: the terminal took our acknowledgement", async () => {
+    const { at } = hears(aborted, report(), "printed", bad);
+    const answer = pay(at, request("A-1"));
+    await at.clock.advance(300_000);
+    expect(outcome(await answer)).toBe("Unknown");
+    expect(alarms(at)).toContain("payment-unknown");
+    at.terminal.script = approves;
+    expect(outcome(await pay(at, request("B-1")))).toBe("Success");
+  });
+
+  test("a completion without any report keeps its silence", async () => {
+    const { at } = hears(completed);
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    expect(await blockedMs(at)).toBeGreaterThan(170_000);
+  });
+
+  test("is answered Unknown when the terminal is away, and settled when it is back", async () => {
+    const { at } = hears(aborted, report());
+    at.terminal.unavailable = undefined;
+    const { script } = at.terminal;
+    at.terminal.script = async (order, observer) => {
+      const end = await script(order, observer);
+      at.terminal.unavailable = disconnected();
+      return end;
+    };
+    const answer = pay(at, request("A-1"));
+    await at.clock.advance(30_000);
+    expect(outcome(await answer)).toBe("Unknown");
+    at.terminal.unavailable = undefined;
+    await at.clock.advance(30_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
+  });
+});
+
+describe("an end after our cancel (docs/design.md 3.22)", () => {
+  function cancelled(): { at: House; answer: ReturnType<typeof pay>; end: () => void } {
+    const at = house();
+    at.start();
+    const { promise, resolve } = Promise.withResolvers<PaymentEnd>();
+    at.terminal.script = () => promise;
+    const answer = pay(at, request("A-1"));
+    return { at, answer, end: () => resolve(aborted) };
+  }
+
+  test("is believed after one look that shows nothing new", async () => {
+    const { at, answer, end } = cancelled();
+    await at.clock.advance(1_000);
+    await at.arbiter.running.cancel();
+    end();
+    await at.clock.advance(0);
+    expect(at.terminal.looks).toBe(1);
+    expect((await answer).body).toMatchObject({ status: "Cancelled", error: { charged: "no" } });
+  });
+
+  test("is not believed when the approval had crossed it", async () => {
+    const { at, answer, end } = cancelled();
+    await at.clock.advance(1_000);
+    await at.arbiter.running.cancel();
+    at.terminal.last = stored();
+    end();
+    await at.clock.advance(11_000);
+    expect(outcome(await answer)).toBe("Success");
+  });
+
+  test("without a cancel of ours costs no look", async () => {
+    const { at, answer, end } = cancelled();
+    await at.clock.advance(1_000);
+    end();
+    expect(outcome(await answer)).toBe("Cancelled");
+    expect(at.terminal.looks).toBe(0);
+  });
+});
+
+describe("a second good report in one payment (docs/design.md 3.20)", () => {
+  test("is refused and told, and the acknowledged first one is charged", async () => {
+    const { at, answers } = hears(completed, report(), "printed", second);
+    const { body } = await pay(at, request("A-1"));
+    expect([body.status, body.receipt.transactionFileNumber]).toEqual(["Success", ""]);
+    expect(answers).toEqual(["accept", "refuse"]);
+    expect(alarms(at)).toEqual(["second-sale-in-payment"]);
+    expect(at.supervisor.stored).toMatchObject([{ receiptNumber: "0002" }]);
+  });
+
+  test("leaves a doubt when nothing shows that the first one was acknowledged", async () => {
+    const { at, answers } = hears(completed, report(), second);
+    at.terminal.last = stored();
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    expect(answers).toEqual(["accept", "refuse"]);
+    await at.clock.advance(20_000);
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  });
+
+  test("that the terminal kept leaves it unknown: the first may stand as well", async () => {
+    const { at } = hears(lost("line broken"), report(), second);
+    at.terminal.last = stored(second);
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    await at.clock.advance(300_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+  });
+
+  test("of the same sale is none", async () => {
+    const { at, answers } = hears(completed, report(), report({ receiptNumber: "2" }));
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect(answers).toEqual(["accept", "accept"]);
+    expect(alarms(at)).toEqual([]);
+  });
+
+  test("that names no number cannot be told from the first", async () => {
+    const { at, answers } = hears(
+      completed,
+      report(),
+      report({ receiptNumber: null, traceNumber: null }),
+    );
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect(answers).toEqual(["accept", "accept"]);
+  });
+
+  test("that names no number, of another moment, is taken, and told", async () => {
+    const nameless = { receiptNumber: null, traceNumber: null };
+    const later = report({ ...nameless, localTime: "130015" });
+    const { at, answers } = hears(completed, report(nameless), later);
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect(answers).toEqual(["accept", "accept"]);
+    expect(alarms(at)).toEqual(["second-sale-in-payment"]);
+  });
+
+  test("after a decision about the goods is never refused, and told", async () => {
+    const at = house();
+    at.start();
+    const answers: string[] = [];
+    at.terminal.script = (_order, observer) => {
+      answers.push(observer.report(report()));
+      const { promise, resolve } = Promise.withResolvers<PaymentEnd>();
+      at.terminal.onDecision = () => {
+        answers.push(observer.report(second));
+        observer.acknowledged();
+        resolve(completed);
+      };
+      return promise;
+    };
+    const delivery = { withinSeconds: 30 };
+    expect(outcome(await pay(at, request("A-1", { delivery })))).toBe("Approved");
+    const word = at.afterSale.deliver("A-1", true, undefined);
+    await at.clock.advance(0);
+    expect((await word).attempt.state.phase).toBe("charged");
+    expect(answers).toEqual(["hold", "accept"]);
+    expect(alarms(at)).toEqual(["second-sale-in-payment"]);
+  });
+
+  test("see phone: not good first and good then is an approval", async () => {
+    const { at } = hears(completed, declined({ resultCode: "7A" }), report());
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect(alarms(at)).toEqual([]);
+  });
+});
+
+describe('"not yet" is no answer (docs/design.md 3.15)', () => {
+  const locked = new TerminalUnavailable("out-of-order", "end of day required");
+
+  function chargedUnheard(): House {
+    const at = house();
+    at.start();
+    at.closing.start();
+    at.terminal.last = stored();
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      return Promise.resolve(lost("line broken"));
+    };
+    return at;
+  }
+
+  test("a locked terminal is closed when that is its cure, and asked again then", async () => {
+    const at = chargedUnheard();
+    at.terminal.unavailable = locked;
+    const answer = locksOut(at);
+    await answer;
+    at.terminal.telecollect = () => {
+      at.terminal.unavailable = undefined;
+      at.terminal.become({ demands: [], status: null });
+      return Promise.resolve({ end: "completed", applications: [], ticket: "TOTALS" });
+    };
+    at.terminal.prepare = () => Promise.reject(locked);
+    await at.clock.advance(90_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    const id = at.journal.attempts.latest("A-1")?.transactionId ?? "";
+    const kinds = at.journal.attempts.events(id).map(({ kind }) => kind);
+    expect(kinds).toContain("closed-while-in-doubt");
+    at.closing.close();
+  });
+
+  async function locksOut(at: House): Promise<void> {
+    const status = { cr: "2", card: "0", call: "1", periph: "0", detail: "locked" } as const;
+    at.terminal.unavailable = undefined;
+    const { script } = at.terminal;
+    at.terminal.script = async (order, observer) => {
+      const end = await script(order, observer);
+      at.terminal.unavailable = locked;
+      at.terminal.check = () => Promise.resolve(status);
+      at.terminal.become({ status, demands: ["end-of-day"] });
+      return end;
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+  }
+
+  test("a lock without a cure is waited for, for as long as it takes", async () => {
+    const at = chargedUnheard();
+    at.closing.close();
+    await locksOut(at);
+    await at.clock.advance(3_600_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    await expect(pay(at, request("B-1"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    at.terminal.unavailable = undefined;
+    at.terminal.become({ status: null, demands: [] });
+    await at.clock.advance(10_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+  });
+
+  test("another terminal for a moment is none, and holds nothing up", async () => {
+    const at = chargedUnheard();
+    const { script } = at.terminal;
+    at.terminal.script = async (order, observer) => {
+      const end = await script(order, observer);
+      at.terminal.become({ identity: { ...identity, serialNumber: "SN-2" } });
+      return end;
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    await at.clock.advance(60_000);
+    expect([at.terminal.looks, at.arbiter.blockedBy]).toEqual([0, undefined]);
+    at.terminal.become({ identity });
+    await at.clock.advance(10_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    at.closing.close();
+  });
+
+  test("an operator's word ends the run", async () => {
+    const at = chargedUnheard();
+    await locksOut(at);
+    await at.settle({ orderId: "A-1", outcome: "not_charged", note: "seen" });
+    await at.clock.advance(0);
+    expect(at.arbiter.blockedBy).toBeUndefined();
+    at.closing.close();
+  });
+
+  test("two doubts at one terminal are answered by the same look", async () => {
+    const before = house();
+    before.terminal.last = { kind: "not-told", why: "nothing" };
+    before.terminal.script = () => Promise.resolve(lost("line"));
+    await pay(before, request("A-1"));
+    await before.clock.advance(0);
+    before.terminal.script = () => new Promise(() => {});
+    void pay(before, request("B-1"));
+    await before.clock.advance(0);
+    before.close();
+    const at = house(before.path);
+    at.start();
+    await at.clock.advance(0);
+    expect(at.terminal.looks).toBe(1);
+    await at.clock.advance(181_000);
+    const phases = ["A-1", "B-1"].map((id) => at.journal.attempts.latest(id)?.state.phase);
+    expect(phases).toEqual(["not-charged", "not-charged"]);
+  });
+});

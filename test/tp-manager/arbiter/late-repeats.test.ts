@@ -1,0 +1,138 @@
+import { describe, expect, test } from "vitest";
+import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { report } from "../../support/reports.ts";
+import { aborted, approves, disconnected, lost } from "../../support/scripted-terminal.ts";
+
+const phase = (at: House, orderId = "A-1") => at.journal.attempts.latest(orderId)?.state.phase;
+
+/** Order A-1 was turned away by the terminal, and its repetition never left. */
+async function repeatedInVain(): Promise<House> {
+  const at = house();
+  at.start();
+  at.terminal.script = () => Promise.resolve(aborted);
+  expect(outcome(await pay(at, request("A-1")))).toBe("Cancelled");
+  at.terminal.script = approves;
+  at.terminal.unavailable = disconnected();
+  expect(outcome(await pay(at, request("A-1")))).toBe("Failed");
+  at.terminal.unavailable = undefined;
+  return at;
+}
+
+async function soldLate(at: House, told = report()): Promise<void> {
+  at.terminal.stores(told);
+  at.terminal.tell({ type: "unmatched-report", report: told });
+  await at.clock.advance(30_000);
+}
+
+describe("a late sale of an order that was tried again in vain (docs/design.md 3.19)", () => {
+  test("charges it, and it is not paid again", async () => {
+    const at = await repeatedInVain();
+    await soldLate(at);
+    expect(phase(at)).toBe("charged");
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect(at.terminal.paid).toHaveLength(1);
+    expect(at.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-1"]);
+  });
+
+  test("that can be another order's too makes it unknown, and it is not paid again", async () => {
+    const at = await repeatedInVain();
+    at.terminal.script = () => Promise.resolve(aborted);
+    expect(outcome(await pay(at, request("B-1")))).toBe("Cancelled");
+    at.terminal.script = () => Promise.resolve(lost("nobody is asked to pay"));
+    await soldLate(at);
+    expect([phase(at), phase(at, "B-1")]).toEqual(["in-doubt", "in-doubt"]);
+    const answer = pay(at, request("A-1"));
+    await at.clock.advance(300_000);
+    expect(outcome(await answer)).toBe("Unknown");
+    expect(at.terminal.paid).toHaveLength(2);
+  });
+});
+
+/** The command tells its result, and the line breaks; the terminal shows what it had before. */
+async function lostBehindResult(at: House, orderId: string, amountMinor = 999): Promise<void> {
+  at.terminal.script = (_order, observer) => {
+    observer.report(report());
+    return Promise.resolve(lost("the line broke"));
+  };
+  expect(outcome(await pay(at, request(orderId, { amountMinor })))).toBe("Unknown");
+  await at.clock.advance(400_000);
+  expect(phase(at, orderId)).toBe("not-charged");
+}
+
+test("a late sale of an attempt, when an earlier one was charged late, is told", async () => {
+  const at = house();
+  at.start();
+  await lostBehindResult(at, "A-1");
+  at.terminal.script = () => Promise.resolve(aborted);
+  expect(outcome(await pay(at, request("A-1")))).toBe("Cancelled");
+  await soldLate(at);
+  expect(phase(at)).toBe("charged");
+  await soldLate(at, report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130700" }));
+  expect(alarms(at)).toContain("order-charged-twice");
+  const handed = [{ receiptNumber: "0002" }, { receiptNumber: "0003" }];
+  expect(at.supervisor.stored).toMatchObject(handed);
+});
+
+// Its own command told the result, so no other order can have made it.
+test("a result that another payment told again is found for its order", async () => {
+  const at = house();
+  at.start();
+  await lostBehindResult(at, "A-1");
+  await lostBehindResult(at, "B-1", 500);
+  at.terminal.stores(report());
+  const again = pay(at, request("A-1")).catch((error: unknown) => error);
+  await at.clock.advance(400_000);
+  await again;
+  expect(phase(at)).toBe("charged");
+  expect(at.terminal.paid).toHaveLength(2);
+});
+
+// Only then is it that order's for certain.
+test.each([
+  ["alone is in doubt", [], "not-charged"],
+  ["is in doubt beside another", ["B-1"], "in-doubt"],
+] as const)("the reversal of a late result, when its order %s", async (_when, others, expected) => {
+  const at = house();
+  at.start();
+  at.terminal.last = { kind: "not-told", why: "nothing to repeat" };
+  at.terminal.script = () => Promise.resolve(lost("the line broke"));
+  for (const orderId of others) await pay(at, request(orderId, { amountMinor: 500 }));
+  await at.clock.advance(0);
+  await pay(at, request("A-1"));
+  at.terminal.tell({ type: "unmatched-report", report: report() });
+  const back = { traceNumber: "000013", originalTrace: "000012", localTime: "130030" };
+  at.terminal.last = { kind: "transaction", report: report(back) };
+  await at.clock.advance(20_000);
+  await at.arbiter.recover(at.orders.latest("A-1").transactionId);
+  expect(phase(at)).toBe(expected);
+});
+
+test("a late sale in the second of an order's sale may be another, and is told", async () => {
+  const at = house();
+  at.start();
+  await pay(at, request("A-1"));
+  await soldLate(at, report({ receiptNumber: "0003", traceNumber: "000013" }));
+  expect(at.journal.terminalLog.unmatched(9).map(({ finding }) => finding)).toEqual(["held"]);
+});
+
+test("a late sale of an attempt, when that of a later one went back at the gateway", async () => {
+  const at = house();
+  at.start();
+  at.terminal.script = () => Promise.resolve(aborted);
+  await pay(at, request("A-1"));
+  at.terminal.script = approves;
+  expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  const { transactionId, request: asked } = at.orders.latest("A-1");
+  const given = { transactionId, returnedMinor: asked.amountMinor };
+  at.journal.returns.noteReturns([given], at.clock.now());
+  expect(at.orders.chargedOf("A-1")).toBe("no");
+  await soldLate(at, report({ receiptNumber: "0004", traceNumber: "000014" }));
+  expect([at.orders.chargedOf("A-1"), alarms(at)]).toEqual([
+    "unknown",
+    expect.arrayContaining(["payment-unknown"]),
+  ]);
+  const again = pay(at, request("A-1"));
+  await at.clock.advance(300_000);
+  expect(outcome(await again)).toBe("Unknown");
+  expect(at.terminal.paid).toHaveLength(2);
+});

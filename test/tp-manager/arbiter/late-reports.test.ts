@@ -1,0 +1,446 @@
+import { describe, expect, test } from "vitest";
+import type {
+  LastTransaction,
+  PaymentEnd,
+  TransactionReport,
+} from "../../../src/tp-manager/terminal/terminal.ts";
+import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { baseline, declined, identity, report } from "../../support/reports.ts";
+import { aborted, approves, lost } from "../../support/scripted-terminal.ts";
+
+const late = report();
+const findings = (at: House): string[] =>
+  at.journal.terminalLog.unmatched(9).map(({ finding }) => finding);
+const phases = (at: House, ...orders: string[]): unknown[] =>
+  orders.map((orderId) => at.journal.attempts.latest(orderId)?.state.phase);
+const charges = (at: House): string[] => at.supervisor.stored.map(({ orderId }) => orderId);
+
+function shows(at: House, stored: TransactionReport): void {
+  const last: LastTransaction = { kind: "transaction", report: stored };
+  at.terminal.last = last;
+  at.terminal.baseline = { ...baseline, last };
+}
+
+/** The terminal has ended the payment of an order by its own word. */
+async function turnedAway(orderId = "A-1", change = {}): Promise<House> {
+  const at = house();
+  at.start();
+  at.terminal.script = () => Promise.resolve(aborted);
+  expect(outcome(await pay(at, request(orderId, change)))).toBe("Cancelled");
+  at.terminal.script = approves;
+  return at;
+}
+
+function reportedLate(at: House, told = late, kept: TransactionReport = told): void {
+  shows(at, kept);
+  at.terminal.tell({ type: "unmatched-report", report: told });
+}
+
+/** Order A-1 was sold, and nobody can say whether it was reversed. */
+async function reversalInDoubt(): Promise<House> {
+  const at = house();
+  at.start();
+  expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  shows(at, report());
+  at.terminal.reversal = () => Promise.resolve(lost("line broken"));
+  await at.afterSale.reverse("A-1");
+  // A decline that the terminal has stored says nothing of the reversal before it.
+  shows(at, { ...declined(), receiptNumber: "0043", traceNumber: "000013" });
+  await at.clock.advance(400_000);
+  expect(phases(at, "A-1")).toEqual(["reversal-in-doubt"]);
+  return at;
+}
+
+describe("a good report after the end of a payment (docs/design.md 3.19)", () => {
+  test("is its order's although an old reversal of the amount is in doubt", async () => {
+    const at = await reversalInDoubt();
+    await at.clock.advance(3_600_000);
+    at.terminal.script = () => Promise.resolve(aborted);
+    expect(outcome(await pay(at, request("B-1")))).toBe("Cancelled");
+    const number = { receiptNumber: "0044", traceNumber: "000014" };
+    reportedLate(at, report({ ...number, localTime: "140705" }));
+    await at.clock.advance(20_000);
+    expect(phases(at, "A-1", "B-1")).toEqual(["reversal-in-doubt", "charged"]);
+  });
+
+  test("of no order is told although an old reversal of the amount is in doubt", async () => {
+    const at = await reversalInDoubt();
+    await at.clock.advance(3_600_000);
+    const number = { receiptNumber: "0044", traceNumber: "000014" };
+    shows(at, report({ ...number, localTime: "140705" }));
+    const next = pay(at, request("B-1", { amountMinor: 500 })).catch((error: unknown) => error);
+    await at.clock.advance(20_000);
+    expect(await next).toMatchObject({ body: { error: { code: "TERMINAL_IN_DOUBT" } } });
+    expect(alarms(at)).toEqual(
+      expect.arrayContaining(["unmatched-transaction", "unmatched-transaction held"]),
+    );
+    // The terminal had shown what the journal knows since the start: nothing was lost.
+    expect(alarms(at)).not.toContain("journal-lost");
+  });
+
+  test("is not paid again while another reversal of the amount is in doubt", async () => {
+    const at = await reversalInDoubt();
+    at.terminal.script = () => Promise.resolve(aborted);
+    expect(outcome(await pay(at, request("B-1")))).toBe("Cancelled");
+    at.terminal.script = approves;
+    const number = { receiptNumber: "0044", traceNumber: "000014" };
+    shows(at, report({ ...number, localTime: "130645" }));
+    const again = pay(at, request("B-1")).catch((error: unknown) => error);
+    await at.clock.advance(400_000);
+    await again;
+    expect(at.terminal.paid).toHaveLength(2);
+    expect(phases(at, "B-1")).toEqual(["charged"]);
+    expect(findings(at)).toEqual(["known"]);
+  });
+
+  /** Order A-1 was turned away, and B-1's end was not heard; a sale is stored that nobody told. */
+  async function neverReported(first: PaymentEnd = aborted, report1 = false): Promise<House> {
+    const at = house();
+    at.start();
+    at.terminal.script = (_order, observer) => {
+      if (report1) observer.report(declined());
+      return Promise.resolve(first);
+    };
+    await pay(at, request("A-1"));
+    await at.clock.advance(20_000);
+    at.terminal.script = () => Promise.resolve(lost("line broken"));
+    await pay(at, request("B-1"));
+    shows(at, report());
+    at.terminal.baseline = baseline;
+    await at.clock.advance(200_000);
+    return at;
+  }
+
+  test("that was never reported can be that of an order turned away before", async () => {
+    const at = await neverReported();
+    expect(phases(at, "A-1", "B-1")).toEqual(["in-doubt", "in-doubt"]);
+    shows(at, report());
+    const again = pay(at, request("A-1")).catch((error: unknown) => error);
+    await at.clock.advance(200_000);
+    await again;
+    expect(at.terminal.paid).toHaveLength(2);
+    expect(phases(at, "A-1", "B-1")).toEqual(["in-doubt", "in-doubt"]);
+  });
+
+  test("that was never reported is no declined order's", async () => {
+    const at = await neverReported({ ...aborted, code: "05", reason: "declined" }, true);
+    expect(phases(at, "A-1", "B-1")).toEqual(["not-charged", "charged"]);
+  });
+
+  test("charges the order when the terminal keeps the sale, with warning and alarm", async () => {
+    const at = await turnedAway();
+    await at.clock.advance(400);
+    reportedLate(at);
+    await at.clock.advance(20_000);
+    const again = await pay(at, request("A-1"));
+    expect(again.body).toMatchObject({
+      status: "Success",
+      warnings: [expect.stringContaining("answered as not charged")],
+    });
+    expect(at.terminal.paid).toHaveLength(1);
+    expect([charges(at), findings(at)]).toEqual([["A-1"], ["known"]]);
+    expect(alarms(at)).toEqual(["charged-late", "unmatched-transaction"]);
+  });
+
+  test("keeps a repetition of its order waiting, and then gives the charge's answer", async () => {
+    const at = await turnedAway();
+    reportedLate(at);
+    const again = pay(at, request("A-1"));
+    const other = pay(at, request("B-1"));
+    await expect(other).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT", charged: "no" });
+    await at.clock.advance(20_000);
+    expect(outcome(await again)).toBe("Success");
+    expect(at.terminal.paid).toHaveLength(1);
+  });
+
+  test("says that its order may be charged when it is not cleared up in time", async () => {
+    const at = await turnedAway();
+    reportedLate(at);
+    at.terminal.lastTransaction = () => new Promise(() => {});
+    const again = pay(at, request("A-1"));
+    again.catch(() => undefined);
+    await at.clock.advance(300_000);
+    await expect(again).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT", charged: "unknown" });
+  });
+
+  test("that the terminal takes back leaves the answer as it was", async () => {
+    const at = await turnedAway();
+    const back = { traceNumber: "000013", originalTrace: "000012", localTime: "130030" };
+    reportedLate(at, late, report(back));
+    await at.clock.advance(20_000);
+    expect(findings(at)).toEqual(["reversed"]);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
+    at.terminal.script = (order, observer) => approves(order, observer, 9);
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+  });
+
+  const unfit: ReadonlyArray<readonly [string, Partial<TransactionReport>]> = [
+    ["another amount", { amountMinor: 998 }],
+    ["another currency", { currencyNumeric: "756" }],
+  ];
+  test.each(unfit)("of %s charges nothing and is an alarm", async (_name, change) => {
+    const at = await turnedAway();
+    reportedLate(at, report(change));
+    await at.clock.advance(20_000);
+    expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
+    expect(alarms(at)[0]).toBe("unmatched-transaction held");
+  });
+
+  test("long after the end charges nothing and is an alarm", async () => {
+    const at = await turnedAway();
+    await at.clock.advance(3_600_000);
+    reportedLate(at, report({ localTime: "140005" }));
+    await at.clock.advance(20_000);
+    expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
+  });
+
+  async function twoTurnedAway(): Promise<House> {
+    const at = await turnedAway();
+    at.terminal.script = () => Promise.resolve(aborted);
+    expect(outcome(await pay(at, request("B-1")))).toBe("Cancelled");
+    reportedLate(at);
+    await at.clock.advance(20_000);
+    at.terminal.script = approves;
+    return at;
+  }
+
+  test("of one of two orders charges neither", async () => {
+    const at = await twoTurnedAway();
+    expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
+    expect(alarms(at)).toContain("unmatched-transaction held");
+  });
+
+  test("of one of two orders leaves both unknown, and neither is paid again", async () => {
+    const at = await twoTurnedAway();
+    expect(alarms(at).filter((alarm) => alarm === "payment-unknown")).toHaveLength(2);
+    for (const orderId of ["A-1", "B-1"]) {
+      const again = pay(at, request(orderId));
+      await at.clock.advance(20_000);
+      expect(outcome(await again)).toBe("Unknown");
+    }
+    expect(at.terminal.paid).toHaveLength(2);
+    at.close();
+    const after = house(at.path);
+    shows(after, late);
+    after.start();
+    await after.clock.advance(400_000);
+    expect([phases(after, "A-1", "B-1"), charges(after)]).toEqual([["in-doubt", "in-doubt"], []]);
+    await after.settle({ orderId: "A-1", outcome: "not_charged", note: "the customer went" });
+    await after.settle({ orderId: "B-1", outcome: "charged", note: "receipt 2 is of this card" });
+    await after.clock.advance(0);
+    expect(phases(after, "A-1", "B-1")).toEqual(["not-charged", "charged"]);
+    expect(after.supervisor.stored).toMatchObject([{ orderId: "B-1" }]);
+  });
+
+  test("of one of two orders that goes back leaves them as they were told", async () => {
+    const at = await twoTurnedAway();
+    const back = { traceNumber: "000013", originalTrace: "000012", localTime: "130030" };
+    shows(at, report(back));
+    for (const orderId of ["A-1", "B-1"])
+      await at.arbiter.recover(at.orders.latest(orderId).transactionId);
+    expect(phases(at, "A-1", "B-1")).toEqual(["not-charged", "not-charged"]);
+    expect(at.orders.latest("A-1").state).toMatchObject({ outcome: { status: "cancelled" } });
+  });
+
+  test("of an order that was tried again is told as two charges", async () => {
+    const at = await turnedAway();
+    const second = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130020" });
+    at.terminal.script = (_order, observer) => {
+      observer.report(second);
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    reportedLate(at, report({ receiptNumber: "0004", traceNumber: "000014" }));
+    await at.clock.advance(20_000);
+    expect(alarms(at)).toContain("order-charged-twice");
+    expect(charges(at)).toEqual(["A-1"]);
+  });
+
+  test("does not overturn the word of an operator", async () => {
+    const at = house();
+    at.start();
+    at.terminal.script = () => Promise.resolve({ ...aborted, end: "lost", text: "line" });
+    at.terminal.last = { kind: "not-told", why: "nothing" };
+    await pay(at, request("A-1"));
+    await at.settle({ orderId: "A-1", outcome: "not_charged", note: "seen" });
+    reportedLate(at);
+    await at.clock.advance(20_000);
+    expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
+  });
+
+  test("is taken up again after a crash, and charges once", async () => {
+    const before = await turnedAway();
+    reportedLate(before);
+    before.close();
+    const at = house(before.path);
+    shows(at, late);
+    at.start();
+    await at.clock.advance(20_000);
+    expect([charges(at), findings(at)]).toEqual([["A-1"], ["known"]]);
+    at.close();
+    const after = house(before.path);
+    after.start();
+    await after.clock.advance(20_000);
+    expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+  });
+});
+
+describe("a good report while an order is in doubt (docs/design.md 3.19)", () => {
+  async function lostWith(at: House, orderId: string): Promise<void> {
+    at.terminal.script = () => Promise.resolve(lost("line"));
+    expect(outcome(await pay(at, request(orderId)))).toBe("Unknown");
+  }
+
+  test("charges it when no other order fits", async () => {
+    const at = house();
+    at.start();
+    await lostWith(at, "B-1");
+    reportedLate(at);
+    await at.clock.advance(400_000);
+    expect([phases(at, "B-1"), findings(at)]).toEqual([["charged"], ["known"]]);
+  });
+
+  test("proves nothing when it fits an order that was told as not charged too", async () => {
+    const at = await turnedAway("A-1");
+    await lostWith(at, "B-1");
+    reportedLate(at);
+    await at.clock.advance(400_000);
+    expect(phases(at, "A-1", "B-1")).toEqual(["in-doubt", "in-doubt"]);
+    expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
+    expect(alarms(at)).toEqual(
+      expect.arrayContaining([
+        "payment-unknown",
+        "unmatched-transaction held",
+        "unmatched-transaction",
+      ]),
+    );
+    // Nor does the next sale prove it, which finds the same.
+    const next = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130100" });
+    at.terminal.script = (_order, observer) => {
+      observer.report(next);
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(outcome(await pay(at, request("C-1")))).toBe("Success");
+    await at.clock.advance(200_000);
+    expect(phases(at, "B-1", "C-1")).toEqual(["in-doubt", "charged"]);
+  });
+
+  test("proves nothing when it fits two orders in doubt", async () => {
+    const at = house();
+    at.start();
+    at.terminal.last = { kind: "not-told", why: "nothing to repeat" };
+    await lostWith(at, "A-1");
+    await at.clock.advance(0);
+    at.terminal.last = baseline.last;
+    await lostWith(at, "B-1");
+    reportedLate(at);
+    await at.clock.advance(400_000);
+    expect(phases(at, "A-1", "B-1")).toEqual(["in-doubt", "in-doubt"]);
+    expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
+  });
+});
+
+describe("a sale that the terminal stored and never reported (docs/design.md 3.19)", () => {
+  test("is found before the next command leaves, and charges the order that it fits", async () => {
+    const at = await turnedAway();
+    shows(at, late);
+    await at.clock.advance(5_000);
+    const again = pay(at, request("A-1"));
+    await expect(again).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT", charged: "unknown" });
+    await at.clock.advance(20_000);
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect(at.terminal.paid).toHaveLength(1);
+    expect(alarms(at)).toContain("charged-late");
+  });
+
+  test("keeps another order from hiding it, for one look", async () => {
+    const at = await turnedAway();
+    shows(at, late);
+    expect((await pay(at, request("B-1"))).body).toMatchObject({
+      status: "Failed",
+      error: { code: "TERMINAL_IN_DOUBT", charged: "no" },
+    });
+    await at.clock.advance(20_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    const next = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130100" });
+    at.terminal.script = (_order, observer) => {
+      observer.report(next);
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(outcome(await pay(at, request("B-1")))).toBe("Success");
+    expect(charges(at)).toEqual(["A-1", "B-1"]);
+  });
+
+  test("that fits no order is an alarm, once, and names the order that nearly fits", async () => {
+    const at = await turnedAway();
+    shows(at, report({ amountMinor: 1250 }));
+    expect(outcome(await pay(at, request("B-1")))).toBe("Success");
+    at.terminal.script = (order, observer) => approves(order, observer, 9);
+    expect(outcome(await pay(at, request("B-2")))).toBe("Success");
+    const told = at.hub.source.alarms(20).map(({ data }) => data);
+    expect(told).toMatchObject([
+      { alarm: "unmatched-transaction", finding: "unclear", orderId: "A-1" },
+    ]);
+    expect(findings(at)).toEqual(["unclear"]);
+  });
+
+  test("that fits no order is the sign of a lost journal behind a start", async () => {
+    const before = await turnedAway();
+    before.close();
+    const at = house(before.path);
+    at.start();
+    shows(at, report({ amountMinor: 1250 }));
+    await expect(pay(at, request("B-1"))).rejects.toMatchObject({ code: "STORES_DISAGREE" });
+    expect(alarms(at)).toContain("journal-lost");
+  });
+
+  test("settles an order that had stayed unknown", async () => {
+    const at = house();
+    at.start();
+    at.terminal.last = { kind: "not-told", why: "nothing to repeat" };
+    at.terminal.script = () => Promise.resolve({ ...aborted, end: "lost", text: "line" });
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    await at.clock.advance(0);
+    shows(at, late);
+    await pay(at, request("B-1"));
+    await at.clock.advance(20_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+    expect(findings(at)).toEqual(["known"]);
+  });
+
+  const known: ReadonlyArray<readonly [string, (at: House) => void]> = [
+    ["the last order's own sale", (at) => shows(at, report())],
+    ["its own sale, spelled otherwise", (at) => shows(at, report({ receiptNumber: "2" }))],
+    ["what it had stored before", () => {}],
+    ["a reversal", (at) => shows(at, report({ traceNumber: "000077", originalTrace: "000001" }))],
+    ["nothing that it tells", (at) => notTold(at)],
+  ];
+  test.each(known)("is not %s", async (_name, arrange) => {
+    const at = house();
+    at.start();
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    arrange(at);
+    const next = report({ receiptNumber: "0003", traceNumber: "000099", localTime: "130100" });
+    at.terminal.script = (_order, observer) => {
+      observer.report(next);
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(outcome(await pay(at, request("B-1")))).toBe("Success");
+    expect(findings(at)).toEqual([]);
+  });
+
+  function notTold(at: House): void {
+    at.terminal.baseline = { ...baseline, last: { kind: "not-told", why: "nothing" } };
+  }
+
+  test("at another terminal is none of ours", async () => {
+    const at = await turnedAway();
+    at.terminal.baseline = {
+      ...baseline,
+      identity: { ...identity, serialNumber: "SN-2" },
+      last: { kind: "transaction", report: late },
+    };
+    await pay(at, request("B-1"));
+    expect(findings(at)).toEqual([]);
+  });
+});

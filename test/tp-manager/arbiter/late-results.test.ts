@@ -1,0 +1,404 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { referenceOf } from "../../../src/tp-manager/attempts/reference-policy.ts";
+import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
+import { outcome, pay, request } from "../../support/payment-house.ts";
+import { declined, report } from "../../support/reports.ts";
+import { aborted, approves, lost } from "../../support/scripted-terminal.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+import {
+  alarms,
+  doubtful,
+  nameless,
+  phaseOf,
+  referenceAt,
+  unasked,
+} from "../../support/unasked-house.ts";
+
+/** An order refused, tried again and in doubt, and then an approval of its first attempt. */
+async function refusedThenDoubtful(at: ReturnType<typeof unasked>): Promise<void> {
+  await doubtful(at);
+  const reference = referenceAt(at);
+  at.told({ ...declined(), ...nameless, reference });
+  await doubtful(at);
+  at.told({ reference });
+  expect(phaseOf(at)).toBe("in-doubt");
+}
+
+describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
+  test("charges the order whose reference it carries", async () => {
+    const at = unasked();
+    await doubtful(at, "A-1");
+    await doubtful(at, "B-1");
+    expect(at.told({ reference: referenceAt(at, "B-1") })).toBe(true);
+    expect([phaseOf(at, "A-1"), phaseOf(at, "B-1")]).toEqual(["in-doubt", "charged"]);
+    expect(at.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["B-1"]);
+  });
+
+  test.each([40, -40])("names its order behind a clock that jumps %s days", async (days) => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    at.clock.jumpWallClock(days * 86_400_000);
+    expect([at.told({ reference }), phaseOf(at)]).toEqual([true, "charged"]);
+    expect(alarms(at)).toContain("charged-late");
+  });
+
+  test("ends the order as not charged when the terminal refused it", async () => {
+    const at = unasked();
+    await doubtful(at);
+    at.told({ ...declined(), ...nameless, reference: referenceAt(at) });
+    expect(outcome(await pay(at, request("C-1")))).toBeDefined();
+    expect(at.journal.attempts.latest("A-1")?.state).toMatchObject({
+      phase: "not-charged",
+      outcome: { status: "declined" },
+    });
+  });
+
+  test("needs no amount of its own beside a reference", async () => {
+    const at = unasked();
+    await doubtful(at);
+    at.told({ reference: referenceAt(at), amountMinor: null, currencyNumeric: null });
+    expect(phaseOf(at)).toBe("charged");
+  });
+
+  test.each([
+    ["the same order", "A-1", "charged"],
+    ["another order", "B-1", "in-doubt"],
+  ])("without a reference, behind a refusal of %s", async (_, refused, phase) => {
+    const at = unasked();
+    at.terminal.script = (_order, observer) => {
+      observer.report({ ...declined(), ...nameless, localDate: null });
+      const end = { end: "aborted", code: "05", text: "", reason: "declined", ticket: "" } as const;
+      return Promise.resolve(end);
+    };
+    expect(outcome(await pay(at, request(refused)))).toBe("Declined");
+    await doubtful(at, "A-1");
+    expect([at.told({}), phaseOf(at, "A-1")]).toEqual([true, phase]);
+    expect(alarms(at)).not.toContain("order-charged-twice");
+    expect(phaseOf(at, refused)).toBe(phase);
+  });
+
+  test("without a reference belongs to the only order in doubt of its amount", async () => {
+    const at = unasked();
+    await doubtful(at);
+    at.told({ amountMinor: 998 });
+    expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "unmatched-transaction"]);
+    at.told({ reference: "0123456789" });
+    expect(phaseOf(at)).toBe("charged");
+  });
+
+  test("is no order's when two in doubt have its amount", async () => {
+    const at = unasked();
+    await doubtful(at, "A-1");
+    await doubtful(at, "B-1");
+    expect(at.told({})).toBe(true);
+    expect([phaseOf(at, "A-1"), phaseOf(at, "B-1")]).toEqual(["in-doubt", "in-doubt"]);
+    expect(alarms(at)[0]).toBe("unmatched-transaction");
+    expect(at.journal.terminalLog.unmatched(1)).toMatchObject([{ finding: "held" }]);
+  });
+
+  test("is not the one in doubt's behind a later one that a person has settled", async () => {
+    const at = unasked();
+    await doubtful(at, "A-1");
+    await doubtful(at, "B-1");
+    await at.settle({ orderId: "B-1", outcome: "not_charged", note: "the customer left" });
+    expect([at.told({}), phaseOf(at), phaseOf(at, "B-1")]).toEqual([true, "in-doubt", "in-doubt"]);
+  });
+
+  test("that refuses is not the one in doubt's behind a later one settled as charged", async () => {
+    const at = unasked();
+    await doubtful(at, "A-1");
+    await doubtful(at, "B-1");
+    await at.settle({ orderId: "B-1", outcome: "charged", note: "the customer had a receipt" });
+    expect([at.told({ ...declined(), ...nameless }), phaseOf(at)]).toEqual([true, "in-doubt"]);
+    expect(phaseOf(at, "B-1")).toBe("charged");
+  });
+
+  test("is the one in doubt's although of one that was begun since nothing left", async () => {
+    const at = unasked();
+    await doubtful(at);
+    at.terminal.script = () => Promise.resolve({ end: "not-sent", code: "line", text: "gone" });
+    expect(outcome(await pay(at, request("B-1")))).toBe("Failed");
+    expect([at.told({}), phaseOf(at), phaseOf(at, "B-1")]).toEqual([
+      true,
+      "charged",
+      "not-charged",
+    ]);
+    expect(alarms(at)).not.toContain("unmatched-transaction");
+  });
+
+  test.each([
+    ["a refusal", declined(), "Declined"],
+    ["an approval", report(), "Success"],
+  ])("%s without a reference may be a repeat of a later payment's", async (_, said, status) => {
+    const at = unasked();
+    await doubtful(at);
+    const told = { ...said, ...nameless };
+    at.terminal.script = (_order, observer) => {
+      observer.report(told);
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(outcome(await pay(at, request("B-1")))).toBe(status);
+    expect([at.told(told), phaseOf(at)]).toEqual([true, "in-doubt"]);
+    expect(at.supervisor.stored.map(({ orderId }) => orderId)).not.toContain("A-1");
+  });
+
+  test("without a reference may be that of a later payment that told no result", async () => {
+    const at = unasked();
+    await doubtful(at);
+    at.terminal.script = () => Promise.resolve(aborted);
+    expect(outcome(await pay(at, request("B-1")))).toBe("Cancelled");
+    expect([at.told({ ...declined(), ...nameless }), phaseOf(at)]).toEqual([true, "in-doubt"]);
+  });
+
+  test("of a reference that is not known is no order's, whatever its amount", async () => {
+    const at = unasked();
+    await doubtful(at);
+    at.told({ reference: referenceOf("another kiosk's") });
+    expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "unmatched-transaction"]);
+  });
+
+  test("with another amount is kept and leaves the doubt", async () => {
+    const at = unasked();
+    await doubtful(at);
+    at.told({ reference: referenceAt(at), amountMinor: 1 });
+    expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "report-mismatch"]);
+    at.told({ ...declined(), ...nameless, reference: referenceAt(at) });
+    expect(phaseOf(at)).toBe("in-doubt");
+  });
+
+  test("may come again, because our acknowledgement was lost", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    expect([at.told({ reference }), at.told({ reference })]).toEqual([true, true]);
+    expect([phaseOf(at), at.supervisor.stored.length]).toEqual(["charged", 1]);
+  });
+
+  test("is not acknowledged when the journal does not take it", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    const { update } = at.journal.attempts;
+    at.journal.attempts.update = () => {
+      throw new Error("disk full");
+    };
+    expect(at.told({ reference })).toBe(false);
+    at.journal.attempts.update = update;
+    expect([at.told({ reference }), phaseOf(at)]).toEqual([true, "charged"]);
+  });
+
+  test("with another amount, of an order told as not charged, makes it unknown", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    expect(phaseOf(at)).toBe("not-charged");
+    at.told({ reference, amountMinor: 500 });
+    expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "report-mismatch"]);
+    at.terminal.script = approves;
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    at.told({ reference, amountMinor: 500 });
+    expect(phaseOf(at)).toBe("in-doubt");
+    at.told({ ...declined(), ...nameless, reference });
+    expect(phaseOf(at)).toBe("in-doubt");
+  });
+
+  test.each([
+    ["the amount that was asked", {}, "charged", "Success", "charged-late"],
+    ["another amount", { amountMinor: 500 }, "in-doubt", "Unknown", "report-mismatch"],
+  ])(
+    "of %s for an earlier attempt counts although a later one charged nothing",
+    async (_, change, phase, status, alarm) => {
+      const at = unasked();
+      await doubtful(at);
+      const reference = referenceAt(at);
+      at.told({ ...declined(), ...nameless, reference });
+      at.terminal.script = (_order, observer) => {
+        observer.report(declined());
+        return Promise.resolve({ end: "completed", ticket: "" });
+      };
+      expect(outcome(await pay(at, request("A-1")))).toBe("Declined");
+      at.told({ reference, ...change });
+      expect([phaseOf(at), alarms(at)[0]]).toEqual([phase, alarm]);
+      at.terminal.script = approves;
+      expect(outcome(await pay(at, request("A-1")))).toBe(status);
+      expect(at.terminal.paid).toHaveLength(2);
+    },
+  );
+
+  test("for an earlier attempt of an order whose money went back counts", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    at.terminal.script = approves;
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    const { transactionId, request: asked } = at.orders.latest("A-1");
+    const given = { transactionId, returnedMinor: asked.amountMinor };
+    at.journal.returns.noteReturns([given], at.clock.now());
+    at.told({ reference });
+    expect(at.orders.chargedOf("A-1")).toBe("yes");
+  });
+
+  test("of another amount is told when a later attempt is in doubt, or runs", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    const seen: unknown[] = [];
+    at.terminal.script = () => {
+      at.told({ reference, amountMinor: 500 });
+      seen.push(alarms(at).includes("order-charged-twice"));
+      return Promise.resolve(lost("nothing came"));
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    await at.clock.advance(1_000);
+    at.told({ reference, amountMinor: 501 });
+    const twice = alarms(at).filter((alarm) => alarm === "order-charged-twice");
+    expect([seen, twice.length, phaseOf(at)]).toEqual([[true], 1, "in-doubt"]);
+  });
+
+  test.each([
+    ["the amount that was asked", {}, "charged", "Success"],
+    ["another amount", { amountMinor: 500 }, "in-doubt", "Unknown"],
+  ])(
+    "of %s for an earlier attempt, while a later one runs, counts when that one is in vain",
+    async (_, change, phase, status) => {
+      const at = unasked();
+      await doubtful(at);
+      const reference = referenceAt(at);
+      at.told({ ...declined(), ...nameless, reference });
+      at.terminal.script = (_order, observer) => {
+        at.told({ reference, ...change });
+        observer.report(declined());
+        return Promise.resolve({ end: "completed", ticket: "" });
+      };
+      expect(outcome(await pay(at, request("A-1")))).toBe(status);
+      expect([phaseOf(at), at.journal.terminalLog.unmatched(1)]).toEqual([phase, []]);
+      at.terminal.script = approves;
+      expect(outcome(await pay(at, request("A-1")))).toBe(status);
+      expect(at.terminal.paid).toHaveLength(2);
+    },
+  );
+
+  test.each(["a late refusal", "an operator"])(
+    "for an earlier attempt counts when %s ends the doubt about a later one",
+    async (who) => {
+      const at = unasked();
+      await refusedThenDoubtful(at);
+      if (who === "an operator") {
+        const word = {
+          orderId: "A-1",
+          outcome: "not_charged",
+          note: "nothing was booked",
+        } as const;
+        expect((await at.settle(word)).attempt.number).toBe(1);
+      } else at.told({ ...declined(), ...nameless, reference: referenceAt(at) });
+      expect([phaseOf(at), at.supervisor.stored.length]).toEqual(["charged", 1]);
+    },
+  );
+
+  test("that a former version has kept beside its order is for a person to decide", async () => {
+    const path = join(temporaryFolder(), "journal.db");
+    const at = unasked(path);
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    const { terminalLog } = at.journal;
+    const told = report({ ...nameless, reference });
+    const kept = { atMs: at.clock.now(), report: told, identity: at.terminal.state.identity };
+    const id = terminalLog.keepUnmatched({ ...kept, isOfNoOrder: false });
+    if (id === undefined) throw new Error("it was not kept");
+    terminalLog.endUnmatched(id, at.clock.now(), "held", "no order fits");
+    at.close();
+    const again = unasked(path);
+    expect([phaseOf(again), again.supervisor.stored]).toEqual(["in-doubt", []]);
+    await again.settle({ orderId: "A-1", outcome: "not_charged", note: "given back by hand" });
+    again.close();
+    expect(phaseOf(unasked(path))).toBe("not-charged");
+  });
+
+  test("that comes while the order is begun again is the answer when it cannot begin", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    at.terminal.prepare = () => {
+      at.told({ reference });
+      return Promise.reject(new TerminalUnavailable("busy", "the terminal prints"));
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect(at.journal.attempts.ofOrder("A-1")).toMatchObject([{ state: { phase: "charged" } }]);
+  });
+
+  test("that comes while another amount is begun is told with the refusal", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    at.told({ ...declined(), ...nameless, reference });
+    at.terminal.prepare = () => {
+      at.told({ reference });
+      return Promise.reject(new TerminalUnavailable("busy", "the terminal prints"));
+    };
+    await expect(pay(at, request("A-1", { amountMinor: 500 }))).rejects.toMatchObject({
+      code: "ORDER_MISMATCH",
+      charged: "yes",
+    });
+  });
+
+  test("that turned away what no order asked for ends none of later when told again", async () => {
+    const at = unasked();
+    Object.assign(at.terminal.capabilities, { sharesLine: true });
+    const refused = { ...declined(), ...nameless };
+    expect(at.told(refused)).toBe(true);
+    await doubtful(at);
+    expect([at.told(refused), phaseOf(at)]).toEqual([true, "in-doubt"]);
+  });
+
+  test.each([
+    ["a refusal", declined(), declined({ maskedPan: null }), "Declined"],
+    ["an approval", report(), report({ maskedPan: "541333XXXXXX0000" }), "Success"],
+  ])(
+    "%s that is the last one of before once more says nothing of the order in doubt",
+    async (_, said, other, status) => {
+      const at = unasked();
+      Object.assign(at.terminal.capabilities, { sharesLine: true });
+      at.terminal.script = (_order, observer) => {
+        observer.report({ ...said, ...nameless });
+        return Promise.resolve({ end: "completed", ticket: "" });
+      };
+      expect(outcome(await pay(at, request("G-1")))).toBe(status);
+      await doubtful(at);
+      expect([at.told({ ...said, ...nameless }), phaseOf(at)]).toEqual([true, "in-doubt"]);
+      at.told({ ...other, ...nameless });
+      expect(phaseOf(at)).not.toBe("in-doubt");
+    },
+  );
+
+  test("that was no order's says nothing of a later order when it comes again", async () => {
+    const at = unasked();
+    Object.assign(at.terminal.capabilities, { sharesLine: true });
+    at.told({});
+    await at.clock.advance(60_000);
+    await doubtful(at);
+    expect([at.told({}), phaseOf(at)]).toEqual([true, "in-doubt"]);
+    at.told({ maskedPan: "541333XXXXXX0000" });
+    expect(phaseOf(at)).toBe("charged");
+  });
+
+  test("charges an order that an operator had settled as not charged", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const reference = referenceAt(at);
+    const attempt = at.journal.attempts.latest("A-1");
+    if (!attempt) throw new Error("no attempt");
+    const note = "customer said so";
+    at.arbiter.settle(attempt, { outcome: "not-charged", report: report(), note });
+    at.told({ reference });
+    expect([phaseOf(at), alarms(at)[0]]).toEqual(["charged", "charged-late"]);
+  });
+});

@@ -1,0 +1,358 @@
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
+import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
+import { baseline, report } from "../../support/reports.ts";
+import {
+  approves,
+  disconnected,
+  lost,
+  reversalReport,
+  reverses,
+} from "../../support/scripted-terminal.ts";
+
+/** The journal waits two seconds for the lock of another process, each time. */
+const givesUpSoon = (at: House) => at.journal.database.exec("PRAGMA busy_timeout = 50");
+
+describe("a payment in doubt", () => {
+  async function doubtful(at: House): Promise<void> {
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      return Promise.resolve(lost("line broken"));
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    at.terminal.script = approves;
+  }
+
+  test("becomes charged by two matching reads and is handed over like any other", async () => {
+    const at = house();
+    at.terminal.last = { kind: "transaction", report: report() };
+    await doubtful(at);
+    await at.clock.advance(10_000);
+    expect(at.terminal.looks).toBe(2);
+    const again = await pay(at, request("A-1"));
+    expect([again.body.status, again.body.notificationGatewaySent]).toEqual(["Success", true]);
+    expect(at.supervisor.stored).toMatchObject([{ orderId: "A-1", origin: "recovery" }]);
+    expect(at.terminal.paid).toHaveLength(1);
+  });
+
+  test("that was seen in a storage that is empty again stays unknown", async () => {
+    const at = house();
+    const none = { kind: "none" } as const;
+    at.terminal.baseline = { ...baseline, last: none };
+    at.terminal.script = () => Promise.resolve(lost("line broken"));
+    at.terminal.last = { kind: "transaction", report: report() };
+    await pay(at, request("A-1"));
+    await at.clock.advance(5_000);
+    at.terminal.last = none;
+    await at.clock.advance(400_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(at.arbiter.blockedBy).toBeUndefined();
+  });
+
+  test("whose result named no code stays unknown when the storage was emptied", async () => {
+    const at = house();
+    const none = { kind: "none" } as const;
+    at.terminal.baseline = { ...baseline, last: none };
+    at.terminal.script = (_order, observer) => {
+      observer.report(report({ good: false, resultCode: null }));
+      return Promise.resolve(lost("line broken"));
+    };
+    at.terminal.last = none;
+    await pay(at, request("A-1"));
+    await at.clock.advance(400_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+  });
+
+  test("becomes not charged after the terminal's own time limit; then the order runs", async () => {
+    const at = house();
+    await doubtful(at);
+    await at.clock.advance(180_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect(at.terminal.paid).toHaveLength(2);
+  });
+
+  test("holds up every sale until one recovery run has ended (docs/design.md 3.5)", async () => {
+    const at = house();
+    await doubtful(at);
+    await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    await at.clock.advance(180_000);
+    expect(outcome(await pay(at, request("A-2")))).toBe("Success");
+  });
+
+  test("is asked about although the write-ahead record of a reversal failed before", async () => {
+    const at = house();
+    at.terminal.remembers = true;
+    await pay(at, request("A-0"));
+    const { update } = at.journal.attempts;
+    at.journal.attempts.update = () => {
+      at.journal.attempts.update = update;
+      throw new Error("the disk is full");
+    };
+    await expect(at.afterSale.reverse("A-0")).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+    await at.clock.advance(0);
+    await doubtful(at);
+    await at.clock.advance(180_000);
+    expect(at.terminal.looks).toBeGreaterThan(0);
+    expect(at.arbiter.blockedBy).toBeUndefined();
+  });
+
+  test("holds them up as well when the journal cannot be read at its end", async () => {
+    const at = house();
+    const { events } = at.journal.attempts;
+    at.terminal.script = () => {
+      at.journal.attempts.events = () => {
+        at.journal.attempts.events = events;
+        throw new Error("disk I/O error");
+      };
+      return Promise.resolve(lost("line broken"));
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    at.journal.attempts.events = events;
+    await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    await at.clock.advance(180_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
+  });
+
+  test("a reversal in doubt holds them up, whatever was once unknown of its sale", async () => {
+    const at = house();
+    at.terminal.last = { kind: "not-told", why: "nothing to repeat" };
+    await doubtful(at);
+    await at.clock.advance(0);
+    at.terminal.stores(report());
+    const repeated = pay(at, request("A-1"));
+    await at.clock.advance(10_000);
+    expect(outcome(await repeated)).toBe("Success");
+    at.terminal.reversal = () => new Promise(() => {});
+    void at.afterSale.reverse("A-1");
+    await at.clock.advance(0);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("reversing");
+    at.close();
+
+    const after = house(at.path);
+    after.terminal.last = { kind: "transaction", report: report() };
+    after.start();
+    await expect(pay(after, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    expect(after.terminal.paid).toEqual([]);
+  });
+
+  test("keeps the terminal as it is until the run has ended, also after a restart", async () => {
+    const before = house();
+    before.terminal.script = () => new Promise(() => {});
+    void pay(before, request("A-1"));
+    await before.clock.advance(0);
+    before.close();
+
+    const after = house(before.path);
+    after.start();
+    expect(after.terminal.evidenceKept).toBe(true);
+    await after.clock.advance(0);
+    expect([after.terminal.looks, after.terminal.evidenceKept]).toEqual([1, true]);
+    await after.clock.advance(180_000);
+    expect(after.terminal.evidenceKept).toBe(false);
+  });
+
+  test("that cannot be settled stays unknown, and sales go on", async () => {
+    const at = house();
+    at.terminal.last = { kind: "not-told", why: "bare completion" };
+    await doubtful(at);
+    const { http, body } = await pay(at, request("A-1"));
+    expect([http, body.error?.code]).toEqual([504, "PAYMENT_UNKNOWN"]);
+    expect(outcome(await pay(at, request("A-2")))).toBe("Success");
+    expect(at.terminal.paid).toHaveLength(2);
+  });
+
+  test("does not take the next order's sale of the same amount for its own", async () => {
+    const at = house();
+    at.terminal.last = { kind: "not-told", why: "bare completion" };
+    await doubtful(at);
+    const sold = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130105" });
+    at.terminal.script = (_order, observer) => {
+      observer.report(sold);
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(outcome(await pay(at, request("A-2")))).toBe("Success");
+    at.terminal.last = { kind: "transaction", report: sold };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    expect(at.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-2"]);
+  });
+
+  test("does not take the sale of a later order that is in doubt as well", async () => {
+    const before = house();
+    before.terminal.last = { kind: "not-told", why: "bare completion" };
+    before.terminal.script = () => Promise.resolve(lost("line broken"));
+    expect(outcome(await pay(before, request("A-1")))).toBe("Unknown");
+    await before.clock.advance(400_000);
+    before.terminal.script = () => new Promise(() => {});
+    void pay(before, request("A-2"));
+    await before.clock.advance(0);
+    before.close();
+
+    const after = house(before.path, undefined, { clock: before.clock });
+    after.terminal.last = { kind: "transaction", report: report() };
+    after.start();
+    await after.clock.advance(60_000);
+    expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(after.journal.attempts.latest("A-2")?.state.phase).toBe("charged");
+  });
+
+  test("does not take the sale that an earlier order in doubt had reported", async () => {
+    const at = house();
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      observer.acknowledged();
+      return Promise.resolve(lost("line broken"));
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    await at.clock.advance(200_000);
+    at.terminal.script = () => Promise.resolve(lost("line broken"));
+    expect(outcome(await pay(at, request("A-2")))).toBe("Unknown");
+    // Told only now, although it was acknowledged.
+    at.terminal.last = { kind: "transaction", report: report() };
+    await at.clock.advance(200_000);
+    expect(at.journal.attempts.latest("A-2")?.state.phase).toBe("in-doubt");
+    expect(at.supervisor.stored.map(({ orderId }) => orderId)).not.toContain("A-2");
+  });
+
+  test("waits for a terminal that is away, for as long as it takes", async () => {
+    const at = house();
+    at.terminal.last = { kind: "transaction", report: report() };
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      at.terminal.unavailable = disconnected();
+      return Promise.resolve(lost("line broken"));
+    };
+    await pay(at, request("A-1"));
+    await at.clock.advance(3_600_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    at.terminal.unavailable = undefined;
+    await at.clock.advance(30_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+  });
+
+  test("whose end could not be written holds up other sales and is settled", async () => {
+    const at = house();
+    givesUpSoon(at);
+    const other = new DatabaseSync(at.path);
+    at.terminal.last = { kind: "transaction", report: report() };
+    at.terminal.script = (order, observer) => {
+      const end = approves(order, observer);
+      other.exec("BEGIN IMMEDIATE"); // the journal is locked from here on
+      return end;
+    };
+    await expect(pay(at, request("A-1"))).rejects.toMatchObject({
+      code: "STORAGE_FAILED",
+      charged: "unknown",
+    });
+    await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    other.exec("ROLLBACK");
+    other.close();
+    await at.clock.advance(20_000);
+    expect(outcome(await pay(at, request("A-1")))).toBe("Success");
+    expect(at.terminal.paid).toHaveLength(1);
+  });
+
+  test("an operator's acceptance shortens no wait for the second look", async () => {
+    const at = house();
+    at.terminal.last = { kind: "transaction", report: report() };
+    await doubtful(at);
+    await at.clock.advance(1_000);
+    await at.arbiter.gate.accept();
+    // The terminal takes the sale back, as it does when it never got our acknowledgement.
+    await at.clock.advance(1_000);
+    at.terminal.last = baseline.last;
+    await at.clock.advance(200_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
+  });
+
+  test("a reversal whose end could not be written holds up sales and is settled", async () => {
+    const at = house();
+    at.terminal.remembers = true;
+    await pay(at, request("A-1"));
+    givesUpSoon(at);
+    const other = new DatabaseSync(at.path);
+    at.terminal.reversal = (order, observer) => {
+      const end = reverses(order, observer);
+      other.exec("BEGIN IMMEDIATE");
+      return end;
+    };
+    await expect(at.afterSale.reverse("A-1")).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+    await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    other.exec("ROLLBACK");
+    other.close();
+    const [order] = at.terminal.reversed;
+    if (order) at.terminal.stores(reversalReport(order));
+    await at.clock.advance(20_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("reversed");
+  });
+
+  test("a wall clock that jumps ahead does not end the wait", async () => {
+    const at = house();
+    await doubtful(at);
+    at.clock.jumpWallClock(24 * 3_600_000);
+    await at.clock.advance(60_000);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+  });
+});
+
+describe("after a restart", () => {
+  test("a payment that was running is in doubt and asked about", async () => {
+    const before = house();
+    before.terminal.script = (_order, observer) => {
+      observer.report(report());
+      return new Promise(() => {});
+    };
+    void pay(before, request("A-1"));
+    await before.clock.advance(0);
+    before.close();
+
+    const after = house(before.path);
+    after.terminal.last = { kind: "transaction", report: report() };
+    after.start();
+    expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    await expect(pay(after, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
+    await after.clock.advance(10_000);
+    const found = await after.orders.lookUp("A-1");
+    expect(answerOf(found.attempt, found.delivery).body).toMatchObject({
+      status: "Success",
+      notificationGatewaySent: true,
+    });
+  });
+
+  test("of two orders in doubt only the later one can own a later transaction", async () => {
+    const before = house();
+    before.terminal.last = { kind: "not-told", why: "bare completion" };
+    before.terminal.script = () => Promise.resolve(lost("line broken"));
+    expect(outcome(await pay(before, request("A-1")))).toBe("Unknown");
+    await before.clock.advance(400_000);
+    before.terminal.script = () => new Promise(() => {});
+    void pay(before, request("A-2"));
+    await before.clock.advance(0);
+    expect(before.terminal.paid).toHaveLength(2);
+    before.close();
+
+    const after = house(before.path, undefined, { clock: before.clock });
+    // Same amount and minute: by itself it would fit either of the two.
+    after.terminal.last = { kind: "transaction", report: report() };
+    after.start();
+    await after.clock.advance(60_000);
+    expect(after.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(after.journal.attempts.latest("A-2")?.state.phase).toBe("charged");
+    expect(after.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-2"]);
+  });
+
+  test("what was not handed over is handed over", async () => {
+    const before = house();
+    before.supervisor.reachable = false;
+    void pay(before, request("A-1"));
+    await before.clock.advance(0);
+    await before.handOff.close();
+    before.close();
+
+    const after = house(before.path);
+    after.start();
+    await after.clock.advance(0);
+    expect(after.supervisor.stored).toMatchObject([{ orderId: "A-1" }]);
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, test } from "vitest";
+import { isReference, referenceOf } from "../../../src/tp-manager/attempts/reference-policy.ts";
+import { outcome, pay, request } from "../../support/payment-house.ts";
+import { declined, report } from "../../support/reports.ts";
+import { lost } from "../../support/scripted-terminal.ts";
+import {
+  alarms,
+  doubtful,
+  nameless,
+  referenceAt,
+  toldNow,
+  unasked,
+} from "../../support/unasked-house.ts";
+
+describe("a payment at a terminal that cannot be asked", () => {
+  test("is asked about once, and sales go on while it stays unknown", async () => {
+    const at = unasked();
+    await doubtful(at);
+    const { looks } = at.terminal;
+    await at.clock.advance(600_000);
+    expect([at.terminal.looks, looks]).toEqual([1, 1]);
+  });
+
+  test("is not ended by the result of another attempt", async () => {
+    const at = unasked();
+    await doubtful(at, "A-1");
+    const asked: unknown[] = [];
+    at.terminal.script = (order, observer) => {
+      const other = report({ ...nameless, reference: referenceAt(at, "A-1") });
+      const own = report({ ...nameless, reference: order.reference ?? null });
+      asked.push(...[other, own].map((one) => observer.concerns?.(toldNow(one))));
+      observer.report(own);
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    expect(outcome(await pay(at, request("B-1")))).toBe("Success");
+    expect(asked).toEqual([false, true]);
+  });
+
+  test("is not ended by a refusal that names no order and turns another amount away", async () => {
+    const at = unasked();
+    const asked: unknown[] = [];
+    at.terminal.script = (order, observer) => {
+      const refused = { ...declined(), ...nameless };
+      for (const amountMinor of [500, 999, 0, null]) {
+        asked.push(observer.concerns?.(toldNow({ ...refused, amountMinor })));
+      }
+      const reference = order.reference ?? null;
+      asked.push(observer.concerns?.(toldNow({ ...refused, amountMinor: 500, reference })));
+      asked.push(observer.concerns?.(toldNow(report({ ...nameless, amountMinor: 500 }))));
+      return Promise.resolve(lost("nothing came"));
+    };
+    expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
+    expect(asked).toEqual([false, true, true, true, true, true]);
+  });
+
+  test("is a success with a warning when something besides the amount differs", async () => {
+    const at = unasked();
+    at.terminal.script = (_order, observer) => {
+      observer.report(report({ differs: ["register number"] }));
+      return Promise.resolve({ end: "completed", ticket: "" });
+    };
+    const answer = await pay(at, request("A-1"));
+    expect(answer.body).toMatchObject({
+      status: "Success",
+      warnings: ["the terminal answered with another register number than was sent"],
+    });
+    expect(alarms(at)).toContain("report-differs");
+  });
+
+  test("is not cancelled at its time limit, and /cancel is not supported", async () => {
+    const at = unasked();
+    const end = Promise.withResolvers<ReturnType<typeof lost>>();
+    at.terminal.script = () => end.promise;
+    const answer = pay(at, request("A-1"));
+    await at.clock.advance(400_000);
+    const error: unknown = await at.arbiter.running.cancel().catch((why: unknown) => why);
+    expect(error).toMatchObject({ code: "NOT_SUPPORTED", charged: "unknown" });
+    expect(outcome(await answer)).toBe("Unknown");
+    const looked = Promise.withResolvers<typeof at.terminal.last>();
+    at.terminal.lastTransaction = () => looked.promise;
+    end.resolve(lost("nothing came"));
+    await at.clock.advance(1_000);
+    const behind: unknown = await at.arbiter.running.cancel().catch((why: unknown) => why);
+    expect(behind).toMatchObject({ code: "NOT_SUPPORTED", charged: "unknown" });
+    looked.resolve(at.terminal.last);
+    await at.clock.advance(1_000);
+  });
+});
+
+test("a reference is told from what others write", () => {
+  const own = referenceOf("0b6ff5d2-65c5-4a4b-9a01-2a52ad6a4f55");
+  expect(own).toHaveLength(10);
+  expect([own, "0123456789", "          ", own.toLowerCase(), `${own} `].map(isReference)).toEqual([
+    true,
+    false,
+    false,
+    false,
+    false,
+  ]);
+});

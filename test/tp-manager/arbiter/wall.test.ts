@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { house, pay, request } from "../../support/payment-house.ts";
+
+/** Every name that an object answers to, those of its prototypes too. */
+function namesOf(object: object): string[] {
+  const names = new Set<string>();
+  for (let at = object; at !== Object.prototype; at = Object.getPrototypeOf(at) as object) {
+    for (const name of Reflect.ownKeys(at)) names.add(String(name));
+  }
+  return [...names].filter((name) => name !== "constructor").sort();
+}
+
+test("what other rooms see of the terminal is no driver, whatever it is cast to", () => {
+  const { arbiter } = house();
+  expect(namesOf(arbiter.terminal)).toEqual(["capabilities", "protocol", "state", "subscribe"]);
+  expect(Object.isFrozen(arbiter.terminal)).toBe(true);
+});
+
+test("what other rooms see of the turn gives nobody the terminal", async () => {
+  const at = house();
+  const { turn } = at.arbiter;
+  const asserts = ["assertFree", "assertNoDoubt", "assertWritable"];
+  const asked = [...asserts, "closed", "current", "lackOf", "updating"];
+  expect(namesOf(turn)).toEqual([...asked, "close", "whenFree"].sort());
+  expect(Object.isFrozen(turn)).toBe(true);
+
+  at.terminal.script = () => new Promise(() => {});
+  void pay(at, request("A-1"));
+  await at.clock.advance(0);
+  expect(turn.current).toEqual({ what: "payment", orderId: "A-1", goodsUntilMs: undefined });
+});
+
+test("what other rooms see of the gate asks the terminal nothing", () => {
+  const { gate } = house().arbiter;
+  expect(namesOf(gate)).toEqual(["accept", "replaced"]);
+  expect(Object.isFrozen(gate)).toBe(true);
+});
+
+test("what other rooms may have done at the terminal takes a turn, or goes to what runs", () => {
+  const { commands, running } = house().arbiter;
+  expect(namesOf(commands)).toEqual(["pay", "reverse"]);
+  expect(namesOf(running)).toEqual(["awaitsGoods", "cancel", "decide"]);
+});
