@@ -71,6 +71,7 @@ describe("a reversal (docs/design.md 3.16)", () => {
     await reversalLost(at, next);
     expect(await asked(at, "B-1")).toBe("Unknown");
     expect(phasesOf(at, "A-1")).toEqual(["reversal-in-doubt"]);
+    expect(at.journal.terminalLog.unmatched(1)).toMatchObject([{ finding: "unclear" }]);
   });
 
   test("of a sale whose trace came again gives back no earlier one", async () => {
