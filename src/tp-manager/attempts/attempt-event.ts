@@ -25,13 +25,8 @@ const noteKinds = [
   "gateway-return-notified",
   "hand-over-dropped",
   "hand-over-requeued",
-];
+] as const;
 export type NoteKind = (typeof noteKinds)[number];
-
-/** A step that only tells, as it is written. */
-export interface NoteStep extends AttemptStep {
-  readonly kind: NoteKind;
-}
 
 /** The supervisor knows the sale, and the journal was lost or restored (docs/design.md 3.17). */
 interface TakenOver {

@@ -2,10 +2,10 @@ import { invariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
 import type { Prompt } from "../terminal/terminal.ts";
 import { eventAt, fold, type NoteKind, stepOf, type WrittenEvent } from "./attempt-event.ts";
 import type { AttemptInput } from "./attempt-input.ts";
-import type { AttemptStore } from "./attempt-store.ts";
 import type { Announce } from "./event-table.ts";
 import {
   type Attempt,
@@ -27,7 +27,7 @@ const HEARD_WITHIN_MS = 1_000;
 export type UnwrittenStep = WrittenEvent;
 
 export interface WriterParts {
-  readonly attempts: Pick<AttemptStore, "update" | "addEvent">;
+  readonly attempts: Pick<AttemptRows, "update" | "addEvent">;
   readonly clock: Clock;
   readonly log: Logger;
   /** For `GET /events`. */

@@ -1,7 +1,7 @@
 import type { Charged } from "../../shared/catalog/error-row.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
-import type { NotCharged, Suspicion } from "./payment.ts";
+import type { NotCharged } from "./payment.ts";
 
 /** One attempt as a comparison needs it, also of the archive (docs/design.md 3.18). */
 export interface LedgerEntry {
@@ -164,26 +164,4 @@ export interface ClosingPeriod {
   readonly entries: readonly LedgerEntry[];
   /** Attempts are missing here: too many, or in an archive that does not tell when they were. */
   readonly isCutOff: boolean;
-}
-
-/** Comparisons, and the rows that they are made from. */
-export interface ReconciliationStore {
-  /** Completed ends of day that were not compared yet, oldest first. */
-  uncompared(): number[];
-  period(closingId: number): ClosingPeriod | undefined;
-  /** The number of the last sale that was begun before this attempt. */
-  formerReceipt(transactionId: string): string | null;
-  /** The newest attempts up to this one, in the order they were begun. */
-  entriesUpTo(transactionId: string, limit: number): LedgerEntry[];
-  /** An end of day agreed although numbers were missing: the terminal numbers other things too. */
-  hasRefutedJump(): boolean;
-  /** Keeps a comparison, tells it, and notes its word with the attempts it is about. */
-  keep(
-    record: Omit<Reconciliation, "id"> & { readonly closingId: number | null },
-    suspicions: ReadonlyMap<string, Suspicion>,
-  ): Reconciliation;
-  /** The end of day agreed: what missing numbers said of these attempts was wrong. */
-  refuteJumps(transactionIds: readonly string[]): void;
-  /** Newest first; those before `before`. */
-  list(limit: number, before: number | null): Reconciliation[];
 }
