@@ -14,7 +14,7 @@ export const unmatchedFindings = [
   "gone",
   /** The result is the sale of an order. */
   "known",
-  /** The terminal does not tell, or something was sold or closed since. */
+  /** The terminal does not report it, or something was sold or closed since. */
   "unclear",
 ] as const;
 export type UnmatchedFinding = (typeof unmatchedFindings)[number];
@@ -29,7 +29,7 @@ export interface UnmatchedRow {
   /** The terminal that has it. */
   readonly identity: TerminalIdentity;
   /**
-   * The terminal had it stored and never told of it on the wire, and no order here can have made
+   * The terminal had it stored and never reported it on the wire, and no order here can have made
    * it: it may be of a journal that was lost (docs/design.md 3.17).
    */
   readonly isOfNoOrder: boolean;

@@ -3,12 +3,12 @@ import { noDetails, type Transaction } from "../../shared/transaction.ts";
 import { readJson } from "./attempt-columns.ts";
 import { type Row, rows } from "./statements.ts";
 
-/** A page of everything that was ever handed over, and the place behind it. */
+/** A page of all hand-offs there ever were, and the place after it. */
 export interface AgainPage {
   readonly items: readonly HandedAgain[];
   readonly archivedAfter: number;
   readonly handOffAfter: number;
-  /** Nothing comes behind it. */
+  /** No page comes after this one. */
   readonly last: boolean;
 }
 
@@ -29,11 +29,10 @@ const texts = {
 };
 
 /**
- * Resends to a supervisor whose database was lost (docs/design.md 3.17).
- * Everything the supervisor has ever had or may have had, the archive first: a row whose
- * acknowledgement did not come may have been stored and sent by the database that is lost. A row
- * that an operator dropped was refused, and would be refused again; a sale whose reversal alone is
- * refused was taken.
+ * Resync of a supervisor whose database was lost (docs/design.md 3.17): everything that it has ever
+ * had or may have had, the archive first, since a row without an acknowledgement may have been
+ * stored and sent by the lost database. A row that an operator dropped was refused, and would be
+ * refused again; a sale whose reversal alone is refused was taken.
  */
 export class AgainRows extends rows("again", texts) {
   /** Begins, or begins anew. */

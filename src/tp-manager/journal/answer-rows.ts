@@ -51,7 +51,7 @@ export class AnswerRows extends rows("answers", texts) {
     this.sql.markChargeUnread.run(atMs, orderId);
   }
 
-  /** An answer that tells the charge has arrived whole. */
+  /** An answer that reports the charge has arrived whole. */
   markChargeRead(orderId: string): void {
     // Nearly always there is nothing to change, and a change begins with the lock of writers.
     if (this.sql.isChargeUnread.get(orderId)) this.sql.markChargeRead.run(orderId);

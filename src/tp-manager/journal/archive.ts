@@ -101,7 +101,7 @@ const listed = listings(
 interface ArchiveStep {
   /** Orders that were put away. */
   readonly archived: number;
-  /** Where the next step goes on; undefined when everything that is old enough was looked at. */
+  /** Where the next step begins; undefined: every order that is old enough was checked. */
   readonly next: ArchivePlace | undefined;
 }
 
@@ -123,7 +123,7 @@ export class Archive extends rows("archive", texts) {
   }
 
   /**
-   * Looks at the orders of the next `limit` ended attempts from before the cut-off, behind `after`,
+   * Checks the orders of the next `limit` ended attempts from before the cut-off, after `after`,
    * the oldest first, and puts away those that may be; in one transaction.
    */
   putAway(beforeMs: number, limit: number, after = oldest): ArchiveStep {

@@ -96,7 +96,7 @@ const openStatuses = paymentStatuses.filter((status) => {
     isOpenVariant || phasesWith((row) => row.open !== null && row.status === status).length > 0
   );
 });
-/** The phases that no process may leave behind unasked, by the index of statuses. */
+/** The phases that a process must not leave without asking, by the index of statuses. */
 export const unfinishedSql = `status IN (${quoted(openStatuses)})`;
 /** The statuses of attempts that have ended. */
 export const endedStatuses = paymentStatuses.filter((status) => !openStatuses.includes(status));
@@ -125,7 +125,7 @@ export interface ListedAttempt {
 export type Listings<T> = Readonly<Record<PaymentStatus | "all", T>>;
 
 /**
- * Listings of a table, newest first, behind `(?1, ?2)`, which are a start and a position, since
+ * Listings of a table, newest first, after `(?1, ?2)`, which are a start and a position, since
  * `?3`. Each names its status and its index, so that it reads nothing that it does not give; the
  * one of all merges them.
  */

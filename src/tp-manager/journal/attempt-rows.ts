@@ -8,14 +8,15 @@ import {
   type AttemptStep,
   begun,
   isCharged,
+  isNeverSent,
   isNotCharged,
   type NotCharged,
   notCharged,
+  REVERSAL_BEGINS,
+  reportSteps,
   saleOf,
 } from "../attempts/payment.ts";
-import { paymentEventOf } from "../attempts/payment-event.ts";
-import { chargedOf, phaseTable } from "../attempts/phase-table.ts";
-import { isNeverSent, REVERSAL_BEGINS, reportSteps } from "../attempts/steps.ts";
+import { chargedOf, paymentEventOf, phaseTable } from "../attempts/phase-table.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 import type { Archive } from "./archive.ts";
 import {
@@ -37,7 +38,7 @@ import type { EventRows } from "./event-rows.ts";
 import type { HandOffRows } from "./hand-off-rows.ts";
 import { type Row, rows, type Statement, type Statements } from "./statements.ts";
 
-/** Attempts and steps since a sale that are looked through before its reversal. */
+/** Attempts and steps since a sale that are searched before its reversal. */
 const LATER_MAX = 5_000;
 /** Ids that are read at once, and what every one of them is before. */
 const IDS = 500;
@@ -106,7 +107,7 @@ const listed = listings(
 export interface SinceSale {
   /** Attempts begun after the sale whose command may have left, oldest first. */
   readonly later: readonly Attempt[];
-  /** Attempts of before the sale whose reversal was begun after it. */
+  /** Attempts from before the sale whose reversal was begun after it. */
   readonly earlier: readonly Attempt[];
   /** Results that were reported since, in their order, with the attempt that got each. */
   readonly reports: readonly ReportedResult[];
@@ -151,7 +152,7 @@ interface Known {
   readonly attempt: Attempt;
   /** null: it may not be the newest one. */
   readonly position: number | null;
-  /** Of the write itself: a listener that was told of it may have written more. */
+  /** Of the write itself: a listener that was notified of it may have written more. */
   readonly stamp: number;
 }
 
@@ -166,7 +167,7 @@ export class AttemptRows extends rows("attempts", texts) {
   readonly #handOffs: HandOffRows;
   readonly #archive: Archive;
   #known: Known | undefined;
-  /** Told every step of an attempt once it is on disk. Must not throw. */
+  /** Called with every step of an attempt once it is on disk. Must not throw. */
   onStep: (attempt: Attempt, step: AttemptStep) => void = () => {};
 
   constructor(statements: Statements, events: EventRows, handOffs: HandOffRows, archive: Archive) {
@@ -178,9 +179,9 @@ export class AttemptRows extends rows("attempts", texts) {
   }
 
   /**
-   * The attempt that speaks for an order: the newest one, except that an earlier one which came to
-   * light as charged, or as in doubt, outweighs later ones that charged nothing
-   * (docs/design.md 3.19). undefined: the order was never asked for.
+   * The attempt that decides an order's status: the newest one, or an earlier one that turned out
+   * to be charged or in doubt, if later ones charged nothing (docs/design.md 3.19). undefined: the
+   * order was never asked for.
    */
   latest(orderId: string): Attempt | undefined {
     const recent = this.sql.latest.kept(orderId);
@@ -290,7 +291,7 @@ export class AttemptRows extends rows("attempts", texts) {
   }
 
   /**
-   * Attempts, newest first; `before` continues behind an earlier page. Without a filter in the
+   * Attempts, newest first; `before` continues after an earlier page. Without a filter in the
    * order in which they were begun; with one by their times, which a clock that was set changes.
    */
   list(page: ListPage): ListedAttempt[] {
@@ -333,7 +334,7 @@ export class AttemptRows extends rows("attempts", texts) {
     return this.#archive.list(page);
   }
 
-  /** Attempts that a process cannot leave behind unasked, in the order they were begun. */
+  /** Attempts that a process must not leave without asking, in the order they were begun. */
   unfinished(): Attempt[] {
     return this.sql.unfinished.all().map(readAttempt);
   }
@@ -342,7 +343,7 @@ export class AttemptRows extends rows("attempts", texts) {
     return Number(this.sql.countInDoubt.get()?.["n"]);
   }
 
-  /** Since an attempt was begun (docs/design.md 3.16); undefined: too many to look through. */
+  /** Since an attempt was begun (docs/design.md 3.16); undefined: too many to search. */
   since(transactionId: string): Omit<SinceSale, "unmatched"> | undefined {
     const later = this.sql.later.all(transactionId, LATER_MAX).map(readAttempt);
     const events = this.sql.laterEvents.all(transactionId, LATER_MAX);
@@ -408,20 +409,23 @@ export class AttemptRows extends rows("attempts", texts) {
   }
 }
 
-/** Of the attempts of an order, oldest first: one that stands speaks for it, then a sale. */
+/**
+ * The attempt that decides the order's status, of `attempts`, oldest first: the latest one that
+ * charged or may have, else the latest sale, else the latest.
+ */
 function speaksFor(attempts: readonly Attempt[]): Attempt | undefined {
   const standing = attempts.findLast((attempt) => chargedOf(attempt) !== "no");
   return standing ?? attempts.findLast(({ state }) => !isNotCharged(state)) ?? attempts.at(-1);
 }
 
-/** The terminal's report in a step of an attempt; most steps have none. */
+/** The terminal's report in a step of an attempt; empty: the step has none. */
 function reportedResult(row: Row): ReportedResult[] {
   if (!(reportSteps as readonly string[]).includes(String(row["kind"]))) return [];
   const { report } = readJson<{ readonly report: TransactionReport }>(row["detail"]);
   return [{ transactionId: String(row["transaction_id"]), report }];
 }
 
-/** The terminal was asked, and has charged what the kiosk was not told of (docs/design.md 3.11). */
+/** Whether a probe found a charge that the kiosk has not been answered (docs/design.md 3.11). */
 function isFound(before: AttemptState, now: AttemptState): boolean {
   return isCharged(now) && now.by === "recovery" && !saleOf(before);
 }

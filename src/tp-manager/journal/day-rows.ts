@@ -14,7 +14,7 @@ export interface HourRow {
   /** With a link, and a payment would have been refused. */
   readonly refusingMs: number;
   readonly noLinkMs: number;
-  /** Transactions for the gateway at most; null: the supervisor did not tell. */
+  /** Transactions for the gateway at most; null: the supervisor did not report it. */
   readonly waitingMax: number | null;
 }
 
@@ -23,7 +23,7 @@ export interface ClosingOfDay {
   readonly startedAtMs: number;
   readonly endedAtMs: number | null;
   readonly askedBy: TelecollectionAsker;
-  /** null: its end was not heard. */
+  /** null: its end was not received. */
   readonly end: TelecollectionEnd | null;
   readonly reconciliation: Reconciliation | null;
 }

@@ -1,7 +1,7 @@
 import type { KnownOrder } from "../../shared/ipc/contract.ts";
 import { eventAt, stepOf } from "../attempts/attempt-event.ts";
 import { type Attempt, isCharged, isReversed, saleOf } from "../attempts/payment.ts";
-import { paymentEventOf } from "../attempts/payment-event.ts";
+import { paymentEventOf } from "../attempts/phase-table.ts";
 import { newerState, openReturnOf, requestTakenOver } from "../attempts/taken-over.ts";
 import { compareReports, sameTerminal } from "../matching/comparison.ts";
 import { canHaveBeenTakenBack } from "../matching/doubt.ts";
@@ -38,7 +38,7 @@ interface TakenPage {
  */
 export const DOUBT_MIN_MS = 24 * 3_600_000;
 
-/** The first row of now on. */
+/** The first row that is written from here on. */
 const nextAttempt = "(SELECT coalesce(max(rowid), 0) + 1 FROM attempt)";
 const nextClosing = "(SELECT coalesce(max(id), 0) + 1 FROM telecollection)";
 
@@ -133,7 +133,7 @@ export class DoubtRows extends rows("doubts", texts) {
     }
   }
 
-  /** The program has run so long since it was last told; nothing where no doubt is open. */
+  /** Adds to the running time of the open doubt, if there is one. */
   ran(ms: number): void {
     this.sql.ran.run(ms);
   }
@@ -157,10 +157,10 @@ export class DoubtRows extends rows("doubts", texts) {
 
   /**
    * Whether the journal knows a transaction of the terminal: that of an attempt, one that was
-   * stored before an attempt, an unmatched one, or one that was told as of no order here.
+   * stored before an attempt, an unmatched one, or one that was recorded as of no order here.
    */
   knowsReport(report: TransactionReport): boolean {
-    // Mostly it is the sale of the newest attempt, which need not be looked up.
+    // Mostly it is the sale of the newest attempt, which needs no search.
     const [newest] = this.#records.sent();
     const own = newest && ownWordOf(newest.state);
     if (own && compareReports(own, report) === "same") return true;
@@ -188,7 +188,7 @@ export class DoubtRows extends rows("doubts", texts) {
         continue;
       }
       if (since.some((one) => !isBeside(one, attempt))) return false;
-      // A payment that was not heard as charged, which the terminal took back by itself.
+      // A payment that was not reported as charged, which the terminal reversed by itself.
       const unheard = since.filter((one) => this.#attempts.canHaveLeft(one));
       if (unheard.some((one) => canHaveBeenTakenBack(one, report))) return false;
       // Traces begin again: only a greater one is certainly later.
@@ -206,7 +206,7 @@ export class DoubtRows extends rows("doubts", texts) {
     this.sql.ofNoOrder.run(JSON.stringify([...known, report]));
   }
 
-  /** false: none was open. "end-of-day": nobody asks for an order of before any more. */
+  /** false: none was open. "end-of-day": nobody repeats an earlier order any more. */
   end(by: "end-of-day" | "operator", atMs: number): boolean {
     return this.sql.end.run(atMs, by).changes > 0;
   }
@@ -217,7 +217,7 @@ export class DoubtRows extends rows("doubts", texts) {
     return this.sql.closed.get(Number(row["before_telecollection"])) !== undefined;
   }
 
-  /** Records that are this very one. */
+  /** Records that are the same as `report`. */
   #told(report: TransactionReport): KnownRecord[] {
     const told = this.#records.sharingNumber(report, 0);
     return told.filter(({ record }) => compareReports(record, report) === "same");
@@ -265,12 +265,12 @@ export class DoubtRows extends rows("doubts", texts) {
   }
 }
 
-/** Whether a later attempt was made at the same terminal; one that was taken over tells of none. */
+/** Whether a later attempt can be of the same terminal; an imported one names none. */
 function isBeside({ baseline }: Attempt, { baseline: earlier }: Attempt): boolean {
   return !baseline || !earlier || sameTerminal(baseline.identity, earlier.identity);
 }
 
-/** The terminal's own word that a payment was a charge, or that the charge was taken back. */
+/** The terminal's own report that a payment was a charge, or that it reversed the charge. */
 function ownWordOf(state: Attempt["state"]): TransactionReport | undefined {
   if (isCharged(state)) return state.by === "payment" ? state.report : undefined;
   return isReversed(state) ? state.report : undefined;

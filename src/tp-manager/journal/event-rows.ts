@@ -22,7 +22,7 @@ export class EventRows extends rows("events", texts) {
   readonly #batch: number;
   /** The id of the newest one that is on disk; 0 when there is none. */
   #lastId: number;
-  /** Told every kept event once it is on disk. Must not throw. */
+  /** Called with every kept event once it is on disk. Must not throw. */
   onEvent: (event: KeptEvent) => void = () => {};
 
   constructor(statements: Statements, kept = EVENTS_KEPT) {
@@ -32,7 +32,7 @@ export class EventRows extends rows("events", texts) {
     this.#lastId = Number(this.sql.lastId.get()?.["id"] ?? 0);
   }
 
-  /** One transaction; the events that were written in it are told when it is on disk. */
+  /** One transaction; its events go to `onEvent` once they are on disk. */
   telling<T>(work: (tell: Tell) => T): T {
     const written: KeptEvent[] = [];
     const result = this.statements.transaction(() =>
@@ -60,7 +60,7 @@ export class EventRows extends rows("events", texts) {
     });
   }
 
-  /** Something an operator has to look at, for `GET /events`. */
+  /** Writes an alarm for `GET /events`. */
   raise(alarm: EventData<"alarm">, atMs: number): void {
     this.telling((tell) => tell("alarm", alarm, atMs));
   }
@@ -72,7 +72,7 @@ export class EventRows extends rows("events", texts) {
     return { id, atMs, name, data } as KeptEvent;
   }
 
-  /** Behind `id`, oldest first, at most `limit`. */
+  /** After `id`, oldest first, at most `limit`. */
   after(id: number, limit: number): KeptEvent[] {
     return this.sql.after.all(id, limit).map(eventOf);
   }

@@ -13,7 +13,7 @@ interface HandOffRow {
   readonly acknowledged: boolean;
   /** The supervisor has refused it, and nobody waits for the next try. */
   readonly isSetAside: boolean;
-  /** An operator has given the hand-over up: the supervisor never had it. */
+  /** An operator has dropped the hand-off: the supervisor never had it. */
   readonly dropped: boolean;
   readonly delivery: DeliveryState;
 }
@@ -25,7 +25,7 @@ export interface PendingHandOff {
 }
 
 const texts = {
-  // A sale that was withdrawn by an operator's word is not handed over once more.
+  // A sale that an operator withdrew is not handed off once more.
   add: `INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)
     ON CONFLICT (transaction_id) DO UPDATE SET body = excluded.body`,
   // Of one that an operator dropped the supervisor knows nothing: there is no news for it.
@@ -65,7 +65,7 @@ const texts = {
 export class HandOffRows extends rows("handOffs", texts) {
   readonly #events: EventRows;
   readonly #archive: Archive;
-  /** Acknowledged, as far as told, and in no commit yet. */
+  /** Deliveries of hand-offs whose acknowledgement is in no commit yet. */
   readonly #unwritten = new Map<string, DeliveryState>();
   /** Writes more into the commit that notes an acknowledgement. */
   riding: () => void = () => {};
@@ -89,7 +89,7 @@ export class HandOffRows extends rows("handOffs", texts) {
   handOff(transactionId: string): HandOffRow | undefined {
     const row = this.sql.read.get(transactionId);
     if (!row) return undefined;
-    // Only a disk that takes nothing leaves one: what was told as sent is told so all the same.
+    // Only a full disk leaves one; an answer that said "sent" must not be taken back.
     const told = this.#unwritten.get(transactionId);
     return {
       // Most who ask want to know how it stands.
@@ -109,11 +109,11 @@ export class HandOffRows extends rows("handOffs", texts) {
   }
 
   /**
-   * Not yet acknowledged by the supervisor, oldest first, at most `limit`; without those put aside
+   * Not yet acknowledged by the supervisor, oldest first, at most `limit`; without those parked
    * after `setAsideMs` and up to now, because a wall clock may have been set back since.
    */
   pendingHandOffs(limit: number, setAsideMs: number, nowMs: number): PendingHandOff[] {
-    // A row that was taken and cannot be noted as taken would be handed over again and again.
+    // Without this a row whose acknowledgement cannot be written would be handed off for ever.
     this.statements.settle();
     return this.sql.pending.all(setAsideMs, nowMs, limit).map((row) => ({
       what: row["withdrawn"] === 1 ? "reversed" : "charged",
@@ -131,20 +131,20 @@ export class HandOffRows extends rows("handOffs", texts) {
     return Number(this.sql.countSetAside.get()?.["n"]);
   }
 
-  /** Ended since without a sale while the gateway has them, and seen by nobody; oldest first. */
+  /** Orders that ended uncharged while the gateway has them, unacknowledged; oldest first. */
   standingAtGateway(sinceMs: number, limit: number): string[] {
     return this.sql.standingAtGateway.all(sinceMs, limit).map((row) => String(row["order_id"]));
   }
 
   /**
-   * The supervisor has it, and the gateway so far as told. Written with the journal's next commit,
+   * The supervisor has it; `delivery`: its state at the gateway. Written with the next commit,
    * within a second (docs/design.md 1.3): the supervisor can say so again.
    */
   acknowledgeHandOff(transactionId: string, delivery: DeliveryState, atMs: number): void {
     this.#unwritten.set(transactionId, delivery);
     const write = (tell: Tell): void => {
       // One change of the row: "acknowledged and pending" is in an index. Should the answer come
-      // after an operator's word, the supervisor has the transaction after all.
+      // after an operator dropped it, the supervisor has the transaction after all.
       this.#setDelivery(transactionId, delivery, tell, atMs);
       this.sql.acknowledge.run(transactionId);
       this.riding();
@@ -177,7 +177,7 @@ export class HandOffRows extends rows("handOffs", texts) {
     tell("delivery", { orderId, transactionId, delivery, notificationGatewaySent }, atMs);
   }
 
-  /** As far as the journal knows not yet acknowledged and not put aside; the oldest first. */
+  /** As far as the journal knows not yet acknowledged and not parked; the oldest first. */
   oldestUnacknowledged(limit: number): string[] {
     return this.sql.oldestUnacknowledged.all(limit).map((row) => String(row["transaction_id"]));
   }

@@ -5,13 +5,12 @@ import {
   returnedOfKept,
   stateOfKept,
 } from "../attempts/kept-end.ts";
-import { type Attempt, saleOf } from "../attempts/payment.ts";
+import { type Attempt, isNeverSent, saleOf } from "../attempts/payment.ts";
 import type { KeptLedger, LedgerEntry } from "../attempts/reconciliation.ts";
-import { isNeverSent } from "../attempts/steps.ts";
 import { readAttempt, readJson, returnedOf } from "./attempt-columns.ts";
 import type { Row, Statement } from "./statements.ts";
 
-/** The facts that stay of an attempt beside its order, amount and ids. */
+/** The facts that the archive keeps of an attempt, next to its order, amount and ids. */
 export interface Kept {
   /** Only where an end of day may still be compared with it (docs/design.md 3.18). */
   readonly ledger?: KeptLedger;

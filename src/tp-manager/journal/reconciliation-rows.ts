@@ -12,7 +12,7 @@ import { archivedEntryOf, entryOf, spokenOf } from "./ledger-rows.ts";
 import { type Row, rows, type Statements } from "./statements.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
-/** Ends of day behind which a range is looked for: those between may not have closed anything. */
+/** Ends of day after which a range may begin: later ones may not have closed anything. */
 export const CLOSINGS_LOOKED_AT = 3;
 /** Months of a busy kiosk; more are not read while nothing else runs. */
 const ENTRIES_MAX = 20_000;
@@ -76,7 +76,7 @@ export class ReconciliationRows extends rows("reconciliation", texts) {
     const closing = closingOf(row);
     const earlier = this.sql.earlier.all(closingId, CLOSINGS_LOOKED_AT).map(closingOf);
     const recent = this.#recent(closingId, earlier.at(-1)?.id ?? 0);
-    // Rows of an older version do not tell their end of day, so nothing is known before them.
+    // Rows of an older version do not name their end of day, so nothing is known before them.
     const known = earlier.filter(
       ({ id, startedAtMs }) =>
         id > recent.unknownUpTo && this.sql.archivedUnknown.get(startedAtMs) === undefined,
@@ -111,7 +111,7 @@ export class ReconciliationRows extends rows("reconciliation", texts) {
     return this.sql.refuted.get() !== undefined;
   }
 
-  /** Keeps a comparison, tells it, and notes its word with the attempts it is about. */
+  /** Keeps a comparison with its event, and its suspicions with the attempts they are about. */
   keep(
     { atMs, closingId, result, body }: Omit<Reconciliation, "id"> & { closingId: number | null },
     suspicions: ReadonlyMap<string, Suspicion>,
@@ -127,7 +127,7 @@ export class ReconciliationRows extends rows("reconciliation", texts) {
     });
   }
 
-  /** The end of day agreed: what missing numbers said of these attempts was wrong. */
+  /** An end of day agreed, so the suspicions from missing numbers were wrong. */
   refuteJumps(transactionIds: readonly string[]): void {
     this.#events.telling(() => {
       this.sql.refute.run();

@@ -1,7 +1,6 @@
 import type { SQLInputValue } from "node:sqlite";
 import { lostSince, type NextFound } from "../attempts/next-command.ts";
-import { type Attempt, lastReportOf, saleOf } from "../attempts/payment.ts";
-import { REVERSAL_BEGINS } from "../attempts/steps.ts";
+import { type Attempt, lastReportOf, REVERSAL_BEGINS, saleOf } from "../attempts/payment.ts";
 import { type NamedRecord, sameTerminal } from "../matching/comparison.ts";
 import type { Baseline, TerminalIdentity } from "../terminal/terminal.ts";
 import { attemptColumns, readAttempt, readJson, unfinishedSql } from "./attempt-columns.ts";
@@ -9,10 +8,10 @@ import type { AttemptRows } from "./attempt-rows.ts";
 import { type Row, rows, type Statement, type Statements } from "./statements.ts";
 import { mayHaveClosed } from "./terminal-rows.ts";
 
-/** A record that a terminal told before. */
+/** A record that a terminal reported before. */
 export interface KnownRecord {
   readonly record: NamedRecord;
-  /** null: told when nothing ran, or stored before a command of ours. */
+  /** null: reported when nothing ran, or stored before a command of ours. */
   readonly transactionId: string | null;
   /**
    * "step": in an attempt. "unmatched": of no attempt for certain. "of-no-order": found, and no
@@ -61,7 +60,7 @@ const texts = {
       AND NOT EXISTS (SELECT 1 FROM attempt_event AS earlier
         WHERE earlier.transaction_id = event.transaction_id AND earlier.id < event.id)
     ORDER BY event.id LIMIT 1`,
-  // Of which nothing was heard yet.
+  // Of which nothing was reported yet.
   nextUnheard: `SELECT ${attemptColumns}, rowid AS position
     FROM attempt INDEXED BY attempt_status
     WHERE ${unfinishedSql} AND baseline IS NOT NULL
@@ -90,8 +89,8 @@ export class RecordRows extends rows("records", texts) {
   }
 
   /**
-   * Records that share a name with this one, the oldest first; of a record that tells no moment
-   * only those told since `sinceMs`. The archive is included.
+   * Records that share a name with this one, the oldest first; of a record without a moment
+   * only those reported since `sinceMs`. The archive is included.
    */
   sharingName(record: NamedRecord, sinceMs: number): KnownRecord[] {
     return this.#sharing(record, sinceMs, this.sql.sharingName);
@@ -114,7 +113,7 @@ export class RecordRows extends rows("records", texts) {
     return [...byId.entries()].sort(([a], [b]) => a - b).map(([, row]) => knownRecordOf(row));
   }
 
-  /** The attempts that were told a record with this trace, the oldest first. */
+  /** The attempts that a record with this trace was reported for, the oldest first. */
   sharingTrace(trace: string): string[] {
     const rows = this.sql.sharingTrace.all(lastDigits(trace)).map(knownRecordOf);
     return rows.flatMap(({ transactionId }) => transactionId ?? []);
@@ -206,13 +205,13 @@ export class RecordRows extends rows("records", texts) {
 
 const TRACES = 1_000_000;
 
-/** docs/zvt.md 7.1: a longer trace may be told by its last digits. A text that is no number: 0. */
+/** docs/zvt.md 7.1: a longer trace may be cut to its last digits. A text that is no number: 0. */
 function lastDigits(trace: string): number {
   const number = Number.parseInt(trace, 10);
   return Number.isNaN(number) ? 0 : number % TRACES;
 }
 
-/** By the words that the journal has had from the beginning. */
+/** By the words that the journal stores. */
 const seenAs: Readonly<Record<string, KnownRecord["seenAs"]>> = {
   step: "step",
   stray: "unmatched",
@@ -221,20 +220,19 @@ const seenAs: Readonly<Record<string, KnownRecord["seenAs"]>> = {
 };
 
 function knownRecordOf(row: Row): KnownRecord {
-  const text = (name: string): string | null => (row[name] === null ? null : String(row[name]));
   return {
     record: {
       good: row["good"] === 1,
-      resultCode: text("result_code"),
-      amountMinor: row["amount_minor"] === null ? null : Number(row["amount_minor"]),
-      receiptNumber: text("receipt_number"),
-      traceNumber: text("trace_number"),
-      originalTrace: text("original_trace"),
-      terminalId: text("terminal_id"),
-      localDate: text("local_date"),
-      localTime: text("local_time"),
+      resultCode: row["result_code"] as string | null,
+      amountMinor: row["amount_minor"] as number | null,
+      receiptNumber: row["receipt_number"] as string | null,
+      traceNumber: row["trace_number"] as string | null,
+      originalTrace: row["original_trace"] as string | null,
+      terminalId: row["terminal_id"] as string | null,
+      localDate: row["local_date"] as string | null,
+      localTime: row["local_time"] as string | null,
     },
-    transactionId: text("transaction_id"),
+    transactionId: row["transaction_id"] as string | null,
     seenAs: seenAs[String(row["seen_as"])] ?? "step",
     atMs: Number(row["at_ms"]),
   };

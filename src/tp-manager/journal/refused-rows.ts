@@ -13,7 +13,7 @@ export interface RefusedHandOff {
   readonly refusedAtMs: number;
 }
 
-/** Rows that are put aside. One that was dropped keeps why it was refused, and is none of these. */
+/** Rows that are parked. One that was dropped keeps why it was refused, and is not parked. */
 const isWaiting = "(acknowledged = 0 OR withdrawn = 1) AND set_aside_ms IS NOT NULL";
 
 const texts = {
@@ -32,7 +32,7 @@ const texts = {
     WHERE transaction_id = ? AND refused IS NOT NULL`,
 };
 
-/** Hand-over rows that the supervisor refuses, and an operator's word about them. */
+/** Hand-offs that the supervisor refuses, and an operator's decision about them. */
 export class RefusedRows extends rows("refused", texts) {
   readonly #events: EventRows;
   readonly #attempts: AttemptRows;
@@ -43,7 +43,7 @@ export class RefusedRows extends rows("refused", texts) {
     this.#attempts = attempts;
   }
 
-  /** Behind the place `after`, oldest first. */
+  /** After the place `after`, oldest first. */
   list(after: number, limit: number): RefusedHandOff[] {
     return this.sql.list.all(after, limit).map((row) => ({
       place: Number(row["id"]),
@@ -54,8 +54,8 @@ export class RefusedRows extends rows("refused", texts) {
   }
 
   /**
-   * Never handed over. "reversal": the supervisor may have the sale, and was not told that it does
-   * not stand. undefined: none is refused under this id.
+   * Drops the hand-off. "reversal": the supervisor may have the sale, and not its reversal.
+   * undefined: none is refused under this id.
    */
   drop(transactionId: string, note: string, atMs: number): "closed" | "reversal" | undefined {
     return this.#events.telling((tell) => {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Attempt, AttemptStep, OpenReturn } from "../attempts/payment.ts";
-import { paymentEventOf } from "../attempts/payment-event.ts";
+import { paymentEventOf } from "../attempts/phase-table.ts";
 import { isReturnedTwice, RETURNED_TWICE } from "../attempts/returned-twice.ts";
 import type { Archive } from "./archive.ts";
 import { phaseIn, readAttempt, returnedSql } from "./attempt-columns.ts";
@@ -8,7 +8,7 @@ import type { AttemptRows } from "./attempt-rows.ts";
 import type { EventRows } from "./event-rows.ts";
 import { rows, type Statements } from "./statements.ts";
 
-/** The word of the gateway's notifications about the money of one of our transactions. */
+/** Money of one of our transactions that went back, by the gateway's notifications. */
 interface NotedReturn {
   readonly transactionId: string;
   /** In all, by whomever it was asked for; 0: something, but nothing for certain. */
@@ -99,7 +99,7 @@ export class ReturnRows extends rows("returns", texts) {
     });
   }
 
-  /** The gateway's word: what has gone back of the order; null: nothing happened. */
+  /** Ends a return with the gateway's answer: what has gone back; null: nothing happened. */
   endReturn(
     transactionId: string,
     open: OpenReturn,
@@ -114,7 +114,7 @@ export class ReturnRows extends rows("returns", texts) {
         transactionId,
         open.operationId,
       );
-      // Two who asked at the same time heard the same word; it counts once.
+      // Two callers that asked at the same time got the same answer; it counts once.
       if (changes === 1) this.#attempts.addEvent(transactionId, event);
     });
   }
@@ -154,7 +154,7 @@ export class ReturnRows extends rows("returns", texts) {
     });
   }
 
-  /** The notifications up to `last` are noted, and what follows from them is told. */
+  /** The notifications up to `last` are noted, and their alarms are raised. */
   seeReturns(last: number): void {
     this.sql.see.run(last);
   }
@@ -169,7 +169,7 @@ export class ReturnRows extends rows("returns", texts) {
     return changes === 1;
   }
 
-  /** One transaction, told as an event when the attempt looks different afterwards. */
+  /** One transaction, with an event when the attempt looks different afterwards. */
   #changing<T>(transactionId: string, atMs: number, change: () => T): T {
     return this.#events.telling((tell) => {
       const before = this.#attempts.read(transactionId);

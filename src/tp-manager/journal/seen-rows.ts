@@ -12,7 +12,7 @@ interface Waiting {
   readonly sinceMs: number;
 }
 
-/** More are not counted at each look. */
+/** More are not counted each time. */
 const COUNTED_MAX = 1_000;
 
 const isUnmatched = "finding IN ('held', 'unclear') AND seen_ms IS NULL";
@@ -94,7 +94,7 @@ export class SeenRows extends rows("seen", texts) {
   }
 }
 
-/** The journal keeps the word of before, which the release before reads. */
+/** The journal keeps the former word, which the previous release reads. */
 function storedKind(kind: SeenKind): string {
   return kind === "unmatched" ? "stray" : kind;
 }

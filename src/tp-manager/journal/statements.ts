@@ -10,7 +10,7 @@ import type { WriteProof } from "../../shared/store/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
 import { WaitingWrites } from "./waiting-writes.ts";
 
-/** Only the state of a hand-over waits, so a statement about these rows has it written first. */
+/** Only the state of a hand-off waits, so a statement about these rows has it written first. */
 const mayWait = /\bhand_off\b/;
 
 /**

@@ -20,7 +20,7 @@ export const closings = "telecollection INDEXED BY telecollection_closing";
 export const mayHaveClosed = `(result IS NULL
   OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))`;
 
-/** A payment was begun behind this end of day: it is over, whether its end was told or not. */
+/** A payment was begun after this end of day: it is over, whether its end was reported or not. */
 const begunBehind =
   "ifnull((SELECT after_telecollection FROM attempt ORDER BY rowid DESC LIMIT 1), 0)";
 

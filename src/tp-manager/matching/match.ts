@@ -3,10 +3,12 @@ import {
   type Attempt,
   type AttemptStep,
   endReportOf,
+  isNeverSent,
   isNotCharged,
+  REVERSAL_BEGINS,
+  reversalBeganAtMs,
   saleOf,
 } from "../attempts/payment.ts";
-import { isNeverSent, REVERSAL_BEGINS, reversalBeganAtMs } from "../attempts/steps.ts";
 import type { KnownRecord } from "../journal/record-rows.ts";
 import type { LastTransaction, TransactionReport } from "../terminal/terminal.ts";
 import {

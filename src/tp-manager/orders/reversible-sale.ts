@@ -1,7 +1,6 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import { storage } from "../attempts/failures.ts";
-import { type Attempt, isCharged } from "../attempts/payment.ts";
-import { REVERSAL_BEGINS } from "../attempts/steps.ts";
+import { type Attempt, isCharged, REVERSAL_BEGINS } from "../attempts/payment.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
 import type { TerminalRows } from "../journal/terminal-rows.ts";
 import { sameTerminal } from "../matching/comparison.ts";
