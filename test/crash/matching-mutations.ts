@@ -317,8 +317,8 @@ export const matchingMutations: readonly Mutation[] = [
     sees,
     [
       matcher,
-      "attempts.nextCommand(attempt.transactionId) !== lostSince,",
-      "attempts.nextCommand(attempt.transactionId) !== null,",
+      "records.nextCommand(attempt.transactionId) !== lostSince,",
+      "records.nextCommand(attempt.transactionId) !== null,",
     ],
   ),
   oneEdit(

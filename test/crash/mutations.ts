@@ -69,7 +69,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/tp-manager/journal/event-rows.ts",
-        from: "const result = this.#statements.transaction(() =>",
+        from: "const result = this.statements.transaction(() =>",
         to: "const result = ((all: () => T) => all())(() =>",
       },
     ],

@@ -1,5 +1,4 @@
-import { isReversed } from "../../src/tp-manager/attempts/payment.ts";
-import { REVERSAL_BEGINS } from "../../src/tp-manager/attempts/steps.ts";
+import { isReversed, REVERSAL_BEGINS } from "../../src/tp-manager/attempts/payment.ts";
 import type { End } from "./end.ts";
 import { isStoreHarm } from "./plan.ts";
 import type { World } from "./world.ts";

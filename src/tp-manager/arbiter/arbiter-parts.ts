@@ -2,13 +2,13 @@ import type { Logger } from "../../shared/process/logger.ts";
 import type { Probation } from "../../shared/process/probation.ts";
 import type { WriteProof } from "../../shared/store/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { Announce } from "../attempts/event-table.ts";
-import type { ReconciliationStore } from "../attempts/reconciliation.ts";
-import type { StoreDoubt } from "../attempts/store-doubt.ts";
-import type { TerminalLog } from "../attempts/terminal-log.ts";
-import type { RecordStore } from "../matching/journal-view.ts";
-import type { LearnedStore } from "../matching/learned.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
+import type { StoreDoubt } from "../journal/doubt-rows.ts";
+import type { LearnedRows } from "../journal/learned-rows.ts";
+import type { ReconciliationRows } from "../journal/reconciliation-rows.ts";
+import type { RecordRows } from "../journal/record-rows.ts";
+import type { TerminalRows } from "../journal/terminal-rows.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import type { Baseline, Terminal } from "../terminal/terminal.ts";
 
@@ -31,11 +31,11 @@ export interface ArbiterSettings {
 
 /** All that the arbiter is given but the terminal: each of its parts says what it may do there. */
 interface Given {
-  readonly attempts: AttemptStore;
-  readonly terminalLog: TerminalLog;
-  readonly records: RecordStore;
+  readonly attempts: AttemptRows;
+  readonly terminalLog: TerminalRows;
+  readonly records: RecordRows;
   readonly matcher: Matcher;
-  readonly reconciliations: ReconciliationStore;
+  readonly reconciliations: ReconciliationRows;
   readonly clock: Clock;
   readonly log: Logger;
   /** For `GET /events`. */
@@ -47,7 +47,7 @@ interface Given {
   readonly probation?: Pick<Probation, "isOn" | "over" | "received"> | undefined;
   /** Whether the next start would find what is written; missing: nobody looks. */
   readonly proof?: WriteProof | undefined;
-  readonly learned: LearnedStore;
+  readonly learned: LearnedRows;
   /** See {@link LearnedFrom.setup}. */
   readonly setup: string;
 }

@@ -1,16 +1,16 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Timer } from "../../shared/time.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
-import type { TerminalLog } from "../attempts/terminal-log.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
+import type { TerminalRows } from "../journal/terminal-rows.ts";
 import { TerminalUnavailable } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 import { answerWithin } from "./last-answer.ts";
 import type { TerminalArbiter } from "./terminal-arbiter.ts";
 
 export interface ClosingParts extends Pick<ArbiterTools, "clock" | "log"> {
-  readonly attempts: Pick<AttemptStore, "list">;
-  readonly terminalLog: Pick<TerminalLog, "demandedTelecollections">;
+  readonly attempts: Pick<AttemptRows, "list">;
+  readonly terminalLog: Pick<TerminalRows, "demandedTelecollections">;
   readonly arbiter: TerminalArbiter;
 }
 

@@ -83,7 +83,7 @@ export class Corrections {
 
   /** Under the same condition under which a reversal of ours may leave. */
   #isGivenBack({ state, baseline, startedAtMs, transactionId }: Attempt, now: Baseline): boolean {
-    const { attempts, terminalLog, matcher } = this.#parts;
+    const { attempts, records, terminalLog, matcher } = this.#parts;
     const { isShared } = matcher;
     if (!isCharged(state) || !baseline || !sameTerminal(baseline.identity, now.identity)) {
       return false;
@@ -91,7 +91,7 @@ export class Corrections {
     if (now.last.kind !== "transaction" || !givesBack(state.report, now.last.report)) return false;
     if (terminalLog.wasClosedSince(startedAtMs, transactionId)) return false;
     // In a time that the journal has lost its traces may have begun again.
-    if (attempts.nextCommand(transactionId) === lostSince) return false;
+    if (records.nextCommand(transactionId) === lostSince) return false;
     const since = attempts.since(transactionId);
     const unmatched = terminalLog.wasUnmatchedSince(transactionId);
     const sold = { transactionId, report: state.report };

@@ -2,7 +2,7 @@ import type { Charged } from "../../shared/catalog/error-row.ts";
 import { AppError, type ErrorCode } from "../../shared/catalog/errors.ts";
 import type { WriteProof } from "../../shared/store/write-proof.ts";
 import { unavailableCodes } from "../attempts/failures.ts";
-import type { StoreDoubt } from "../attempts/store-doubt.ts";
+import type { StoreDoubt } from "../journal/doubt-rows.ts";
 import type { TerminalState, TerminalUnavailable } from "../terminal/terminal.ts";
 
 /** A reason for which a payment of a new order is refused now. */

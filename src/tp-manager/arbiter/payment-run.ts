@@ -1,6 +1,5 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Timer } from "../../shared/time.ts";
-import { type AttemptStore, newestAttempts } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
 import {
   type Attempt,
@@ -13,6 +12,7 @@ import {
 } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { referenceOf } from "../attempts/reference-policy.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
 import { type Assumptions, finalOf } from "../matching/assumptions.ts";
 import { compareReports, mayBeAnotherSale, namesAnotherSale } from "../matching/comparison.ts";
 import type {
@@ -307,12 +307,13 @@ function sameDecision(a: GoodsDecision, b: GoodsDecision): boolean {
  * here. Only then may a terminal be asked to undo what the two do not share (docs/design.md 3.13).
  */
 function inStep(
-  attempts: Pick<AttemptStore, "unfinished" | "newest">,
+  attempts: Pick<AttemptRows, "unfinished" | "newest">,
   { transactionId, baseline }: Attempt,
 ): boolean {
   const others = attempts.unfinished().filter((open) => open.transactionId !== transactionId);
   if (others.length > 0 || !baseline) return false;
-  const last = newestAttempts(attempts)
+  const last = attempts
+    .newest()
     .map(({ state }) => state)
     .find((state) => saleOf(state) !== undefined);
   if (!last) return baseline.last.kind === "none";

@@ -6,10 +6,10 @@ import {
   type Attempt,
   type InDoubtState,
   isCharged,
+  REVERSAL_BEGINS,
   type ReversalInDoubtState,
 } from "../attempts/payment.ts";
 import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
-import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import { candidatesIn, type Proof, proofInWords, RULES_VERSION } from "../matching/answer.ts";
 import type { Assumption } from "../matching/assumptions.ts";
 import { compareReports, compareStored } from "../matching/comparison.ts";

@@ -1,8 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import { currencyOf, formatMajor } from "../../shared/money.ts";
-import type { UnmatchedRow } from "../attempts/terminal-log.ts";
-import { type UnmatchedFinding, unmatchedFindings } from "../attempts/terminal-log.ts";
+import {
+  type UnmatchedFinding,
+  type UnmatchedRow,
+  unmatchedFindings,
+} from "../attempts/findings.ts";
 import { type Answer, candidatesIn, nearIn, unproven } from "../matching/answer.ts";
 import { compareReports } from "../matching/comparison.ts";
 import { doubtOfUnmatched } from "../matching/doubt.ts";

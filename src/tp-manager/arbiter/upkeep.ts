@@ -1,7 +1,7 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import { storage } from "../attempts/failures.ts";
 import type { Reconciliation } from "../attempts/reconciliation.ts";
-import type { TelecollectionAsker } from "../attempts/terminal-log.ts";
+import type { TelecollectionAsker } from "../journal/terminal-rows.ts";
 import {
   type Baseline,
   type LastTransaction,

@@ -143,7 +143,7 @@ function toldLate(
   return { ...state, last: { report, judgement: kept, acknowledged: false } };
 }
 
-/** The terminal kept more than the goods were worth: told, because nobody else will see it. */
+/** Keeps the value of the goods where the terminal charged another amount: nobody else sees it. */
 function beyond(
   { goods }: InDoubtState,
   { report }: { readonly report: TransactionReport },
@@ -154,7 +154,7 @@ function beyond(
   return report.amountMinor === goodsMinor ? {} : { goodsMinor };
 }
 
-/** A second word of an operator: the opposite of the first one, once. */
+/** An operator's correction: the opposite of the first finding, once. */
 function corrected(state: ChargedState | NotChargedState, input: AttemptInput): AttemptState {
   const { settled } = state;
   const isOpposite = input.input === "settled" && input.outcome !== state.phase;
@@ -204,7 +204,7 @@ function inDoubt(state: SentState, why: string, heard?: NotCharged): InDoubtStat
   return { phase: "in-doubt", why, ...kept, ...(heard ? { heard } : {}) };
 }
 
-/** Our acknowledgement of a good report is the only thing heard that is not written at once. */
+/** Only the acknowledgement of a good report is received and not written at once. */
 function interrupted(state: SentState, unwritten: boolean): InDoubtState {
   const doubt = inDoubt(state, "the connector stopped while the payment ran");
   const { last, goods } = state;
@@ -272,7 +272,7 @@ function completed(state: SentState): AttemptState {
       return { phase: "not-charged", outcome: withheldOr(goods, last.report.reason, last.report) };
     case "disagrees": {
       const why = "the terminal's reports do not agree with what was asked or with each other";
-      // Its last word, and its end, are that it did not work.
+      // Its last report and its end both say that it did not work.
       const bad = !last.report.good && last.report.resultCode !== null;
       const heard = bad ? notCharged(last.report.reason, last.report) : undefined;
       return inDoubt(state, why, heard);

@@ -1,5 +1,6 @@
 import type { ErrorCode } from "../../shared/catalog/errors.ts";
 import type { Currency } from "../../shared/money.ts";
+import { emptyReceipt } from "../../shared/receipt.ts";
 import type { CartLine } from "../../shared/transaction.ts";
 import type {
   Baseline,
@@ -65,7 +66,7 @@ export interface JudgedReport {
 /** A sale that the terminal has approved and that waits for the goods (docs/design.md 5.12). */
 export interface Goods {
   readonly approved: TransactionReport;
-  /** Epoch milliseconds; no word by then means that the goods did not come out. */
+  /** Epoch milliseconds; without a decision by then the goods did not come out. */
   readonly decideByMs: number;
   /** Committed before it is sent; the same one again is harmless, another one is refused. */
   readonly decision: GoodsDecision | null;
@@ -79,7 +80,7 @@ interface Sale {
   readonly goodsMinor?: number;
   /** Present when an operator settled the payment itself. */
   readonly settled?: Settlement;
-  /** The terminal had ended the payment before, and the order was told so (docs/design.md 3.19). */
+  /** The terminal had ended the payment before, and the kiosk knows that (docs/design.md 3.19). */
   readonly late?: true;
 }
 
@@ -90,7 +91,7 @@ export interface SentState extends Contradictions {
   readonly goods: Goods | null;
 }
 
-/** A terminal's words besides its last report. Missing where nothing contradicted another. */
+/** A terminal's reports before its last one. Missing where none contradicted another. */
 interface Contradictions {
   /** The good report before one that is not good. */
   readonly earlier?: JudgedReport;
@@ -104,10 +105,10 @@ export interface ChargedState extends Sale {
   readonly phase: "charged";
 }
 
-/** The evidence that an operator settled, kept for a second word (docs/design.md 3.24). */
+/** The doubt that an operator settled, kept for a correction (docs/design.md 3.24). */
 interface Settlement {
   readonly doubt: InDoubtState;
-  /** The second word was said. */
+  /** The correction was made. */
   readonly corrected: boolean;
 }
 
@@ -122,9 +123,9 @@ export interface InDoubtState extends Contradictions {
   readonly phase: "in-doubt";
   readonly why: string;
   readonly last: JudgedReport | null;
-  /** The end that was heard: the outcome when the storage bears it out (docs/design.md 3.22). */
+  /** The end that was reported: the outcome if the storage confirms it (docs/design.md 3.22). */
   readonly heard?: NotCharged;
-  /** The order was told so before the terminal was found to hold the sale (docs/design.md 3.19). */
+  /** The outcome answered before the terminal was found to hold the sale (docs/design.md 3.19). */
   readonly told?: NotCharged;
   /** Our acknowledgement may have arrived, and nobody has written that (docs/design.md 1.3). */
   readonly perhapsTaken?: true;
@@ -146,7 +147,7 @@ export interface ReversingState extends Reversal {
 export interface ReversalInDoubtState extends Reversal, Pick<InDoubtState, "perhapsTaken"> {
   readonly phase: "reversal-in-doubt";
   readonly why: string;
-  /** The terminal's end was heard, and was that nothing was reversed. */
+  /** The terminal reported the end that nothing was reversed. */
   readonly heardBad?: true;
 }
 
@@ -199,13 +200,13 @@ export interface Attempt {
   readonly returnedMinor: number;
   /** Something went back, be it only of one of several transactions the gateway made of it. */
   readonly returnedSome: boolean;
-  /** The gateway was asked to return money and its word is not known: nothing else may. */
+  /** The gateway was asked to return money and its answer is not known: nothing else may. */
   readonly openReturn: OpenReturn | null;
-  /** A comparison with the terminal speaks against what was told. */
+  /** A comparison with the terminal contradicts what was answered. */
   readonly suspicion?: Suspicion | null;
 }
 
-/** The word of an end of day or a missing receipt number (docs/design.md 3.18). */
+/** The finding of an end of day or a missing receipt number (docs/design.md 3.18). */
 export interface Suspicion {
   /** The terminal may have charged it, or may not have; or a number after it is missing. */
   readonly says: "charged" | "not-charged" | "number-missing";
@@ -308,7 +309,7 @@ export function saleOf(state: AttemptState): Sale | undefined {
   return isCharged(state) ? state : "sale" in state ? state.sale : undefined;
 }
 
-/** The terminal's last word about an attempt whose money moved: of the sale or of its reversal. */
+/** The terminal's last report about an attempt whose money moved: of the sale or the reversal. */
 export function endReportOf(state: AttemptState): TransactionReport | undefined {
   return "report" in state ? state.report : undefined;
 }
@@ -316,4 +317,48 @@ export function endReportOf(state: AttemptState): TransactionReport | undefined 
 /** As {@link endReportOf}; of a reversal whose end is open, the report of the sale. */
 export function lastReportOf(state: AttemptState): TransactionReport | undefined {
   return endReportOf(state) ?? saleOf(state)?.report;
+}
+
+/** The step that is the write-ahead record of a reversal. */
+export const REVERSAL_BEGINS = "reversal-begins";
+
+/** When the newest reversal of an attempt began; undefined: none did. */
+export const reversalBeganAtMs = (events: readonly AttemptStep[]): number | undefined =>
+  events.findLast(({ kind }) => kind === REVERSAL_BEGINS)?.atMs;
+
+/** Ends of commands of which nothing has left the connector. */
+const neverSent = ["end-not-sent", "end-withdrawn"];
+
+export const isNeverSent = (events: ReadonlyArray<Pick<AttemptStep, "kind">>): boolean =>
+  events.some(({ kind }) => neverSent.includes(kind));
+
+/** Steps of an attempt whose detail holds a report of the terminal. */
+export const reportSteps = ["report", "approved", "reversal-report"] as const;
+
+/** Nothing is known but the amount. Without a receipt number no reversal is ever begun. */
+export function bareReport(currency: Currency, amountMinor: number | null): TransactionReport {
+  return {
+    good: true,
+    resultCode: null,
+    resultText: "",
+    reason: null,
+    amountMinor,
+    currencyNumeric: currency.numeric,
+    receiptNumber: null,
+    traceNumber: null,
+    originalTrace: null,
+    terminalId: null,
+    localDate: null,
+    localTime: null,
+    maskedPan: null,
+    authorisationNumber: null,
+    cardName: null,
+    receipt: {
+      ...emptyReceipt(),
+      currencyNumCode: currency.numeric,
+      currencyAlphaCode: currency.alpha,
+      currencyFractionPart: String(currency.exponent),
+    },
+    fallbackTicket: "",
+  };
 }

@@ -130,7 +130,7 @@ export function judgeReversal(sale: TransactionReport, report: TransactionReport
   return agrees && !isSaleItself(sale, report) ? "agrees" : "disagrees";
 }
 
-/** The sale told once more, to the second: its reversal comes later, or names it. */
+/** The sale reported again, to the second: its reversal comes later, or names it. */
 function isSaleItself(sale: TransactionReport, report: TransactionReport): boolean {
   const isUnnamed = report.originalTrace === null && tellMoments(sale, report);
   return isUnnamed && compareReports(sale, report) === "same";

@@ -3,10 +3,15 @@ import { type Currency, currencyOf, majorOf } from "../../shared/money.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
-import { bareReport } from "./bare-report.ts";
-import { type AttemptState, type OpenReturn, type PaymentRequest, saleOf } from "./payment.ts";
+import {
+  type AttemptState,
+  bareReport,
+  type OpenReturn,
+  type PaymentRequest,
+  saleOf,
+} from "./payment.ts";
 
-/** Stands in the place of what the supervisor does not have; a page tells it by name. */
+/** Warning in place of what the supervisor does not have; a page shows it by name. */
 export const TAKEN_OVER =
   "the order was taken over from the supervisor after the journal was lost: " +
   "ticket, basket and parts of the receipt are gone";

@@ -1,7 +1,7 @@
-import type { ReportedResult, SinceSale } from "../attempts/attempt-store.ts";
 import { type Attempt, type AttemptState, endReportOf, saleOf } from "../attempts/payment.ts";
 import { receiptNumberOf } from "../attempts/receipt-number-policy.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
+import type { ReportedResult, SinceSale } from "../journal/attempt-rows.ts";
 import type { Baseline, LastTransaction, TransactionReport } from "../terminal/terminal.ts";
 import { compareReports, RECEIPT_MAX, sameTerminal, tellMoments } from "./comparison.ts";
 

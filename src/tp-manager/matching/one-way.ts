@@ -1,3 +1,4 @@
+import type { UnmatchedRow } from "../attempts/findings.ts";
 import {
   type Attempt,
   endReportOf,
@@ -7,7 +8,6 @@ import {
 } from "../attempts/payment.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { isReference, namesOurs, referenceOf } from "../attempts/reference-policy.ts";
-import type { UnmatchedRow } from "../attempts/terminal-log.ts";
 import type { ToldResult, TransactionReport } from "../terminal/terminal.ts";
 import { type Answer, type Near, type WhyNotOne, whyInWords } from "./answer.ts";
 import { type Assumption, type Assumptions, finalOf } from "./assumptions.ts";

@@ -1,4 +1,4 @@
-import type { UnmatchedFinding } from "../attempts/terminal-log.ts";
+import type { UnmatchedFinding } from "../attempts/findings.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { Assumption } from "./assumptions.ts";
 import {

@@ -2,19 +2,19 @@ import { isDeepStrictEqual } from "node:util";
 import type { Charged } from "../../shared/catalog/error-row.ts";
 import { AppError } from "../../shared/catalog/errors.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
-import type { AnswerStore } from "../attempts/answer-store.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
 import { rowOf } from "../attempts/phase-table.ts";
+import type { AnswerRows } from "../journal/answer-rows.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
 
 /** REPEAT_MUST_MATCH: what of a repeated order has to be as it was. */
 export type RepeatMustMatch = "amount" | "all";
 
 interface AdmissionParts {
   readonly settings: { readonly repeatMustMatch: RepeatMustMatch };
-  readonly attempts: Pick<AttemptStore, "latest">;
-  readonly answers: Pick<AnswerStore, "undeliveredGenerated">;
+  readonly attempts: Pick<AttemptRows, "latest">;
+  readonly answers: Pick<AnswerRows, "undeliveredGenerated">;
   readonly arbiter: TerminalArbiter;
 }
 
@@ -171,7 +171,7 @@ class SpokenFor extends Error {
  * command would charge the order twice (docs/design.md 5.11). Throws what
  * {@link attemptThatSpeaks} takes; nothing has left then.
  */
-export function assertStillOpen(orderId: string, attempts: Pick<AttemptStore, "latest">): void {
+export function assertStillOpen(orderId: string, attempts: Pick<AttemptRows, "latest">): void {
   const latest = storage(() => attempts.latest(orderId), "unknown");
   if (latest && rowOf(latest).repeat !== "begin") throw new SpokenFor(latest);
 }

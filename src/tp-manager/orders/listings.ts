@@ -1,9 +1,12 @@
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
-import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
+import type { SettledUnmatched } from "../attempts/findings.ts";
 import type { Attempt } from "../attempts/payment.ts";
-import type { Reconciliation, ReconciliationStore, Suspect } from "../attempts/reconciliation.ts";
-import type { SettledUnmatched, TerminalLog } from "../attempts/terminal-log.ts";
+import type { Reconciliation, Suspect } from "../attempts/reconciliation.ts";
+import type { ListedAttempt, ListPage } from "../journal/attempt-columns.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
+import type { ReconciliationRows } from "../journal/reconciliation-rows.ts";
+import type { TerminalRows } from "../journal/terminal-rows.ts";
 import { toTell } from "./told-attempt.ts";
 
 /** A comparison, and the attempts that it names as they are now. */
@@ -13,9 +16,9 @@ export interface ComparedDay extends Reconciliation {
 }
 
 interface ListingParts {
-  readonly attempts: Pick<AttemptStore, "list" | "listArchived" | "read">;
-  readonly terminalLog: Pick<TerminalLog, "unmatched">;
-  readonly reconciliations: Pick<ReconciliationStore, "list">;
+  readonly attempts: Pick<AttemptRows, "list" | "listArchived" | "read">;
+  readonly terminalLog: Pick<TerminalRows, "unmatched">;
+  readonly reconciliations: Pick<ReconciliationRows, "list">;
   readonly arbiter: Pick<TerminalArbiter, "running">;
 }
 

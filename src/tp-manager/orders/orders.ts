@@ -5,10 +5,7 @@ import { newId } from "../../shared/new-id.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { type Clock, within } from "../../shared/time.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
-import type { AnswerStore } from "../attempts/answer-store.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
-import type { HandOffStore } from "../attempts/hand-off-store.ts";
 import {
   type Attempt,
   type AttemptStep,
@@ -16,6 +13,9 @@ import {
   type PaymentRequest,
 } from "../attempts/payment.ts";
 import { chargedOf, isInDoubt } from "../attempts/phase-table.ts";
+import type { AnswerRows } from "../journal/answer-rows.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
+import type { HandOffRows } from "../journal/hand-off-rows.ts";
 import type { HandOff } from "../supervisor/hand-off.ts";
 import type { StoreGuard } from "../supervisor/store-guard.ts";
 import {
@@ -57,9 +57,9 @@ export interface FoundOrder extends PaymentResult {
 }
 
 interface OrderParts {
-  readonly attempts: AttemptStore;
-  readonly answers: AnswerStore;
-  readonly handOffs: Pick<HandOffStore, "handOff" | "archivedDelivery">;
+  readonly attempts: AttemptRows;
+  readonly answers: AnswerRows;
+  readonly handOffs: Pick<HandOffRows, "handOff" | "archivedDelivery">;
   readonly arbiter: TerminalArbiter;
   readonly handOff: HandOff;
   readonly guard: OrderGuard;

@@ -1,9 +1,8 @@
 import { AppError } from "../../shared/catalog/errors.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
-import { type Attempt, isCharged } from "../attempts/payment.ts";
-import { REVERSAL_BEGINS } from "../attempts/steps.ts";
-import type { TerminalLog } from "../attempts/terminal-log.ts";
+import { type Attempt, isCharged, REVERSAL_BEGINS } from "../attempts/payment.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
+import type { TerminalRows } from "../journal/terminal-rows.ts";
 import { sameTerminal } from "../matching/comparison.ts";
 import { freshnessOf, type SaleToReverse } from "../matching/fresh-number.ts";
 import type { Matcher } from "../matching/matcher.ts";
@@ -11,8 +10,8 @@ import type { Baseline } from "../terminal/terminal.ts";
 
 /** The journal since a sale, and whether others are paid at the terminal too. */
 export interface JournalParts {
-  readonly attempts: Pick<AttemptStore, "since" | "events">;
-  readonly terminalLog: Pick<TerminalLog, "wasClosedSince" | "wasUnmatchedSince">;
+  readonly attempts: Pick<AttemptRows, "since" | "events">;
+  readonly terminalLog: Pick<TerminalRows, "wasClosedSince" | "wasUnmatchedSince">;
   readonly matcher: Pick<Matcher, "isShared">;
 }
 

@@ -2,8 +2,12 @@ import { AppError } from "../../shared/catalog/errors.ts";
 import { formatMajor } from "../../shared/money.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
-import { bareReport } from "../attempts/bare-report.ts";
-import type { Attempt, InDoubtState, PaymentRequest } from "../attempts/payment.ts";
+import {
+  type Attempt,
+  bareReport,
+  type InDoubtState,
+  type PaymentRequest,
+} from "../attempts/payment.ts";
 import { rowOf, type Settled } from "../attempts/phase-table.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";

@@ -1,7 +1,7 @@
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import { type Attempt, isApproved, isPaying } from "../attempts/payment.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
 
 /**
  * An attempt as it may be told: "Approved" is told only while the terminal really holds the sale,
@@ -13,7 +13,7 @@ export function toTell(
   {
     attempts,
     arbiter,
-  }: { attempts: Pick<AttemptStore, "read">; arbiter: Pick<TerminalArbiter, "running"> },
+  }: { attempts: Pick<AttemptRows, "read">; arbiter: Pick<TerminalArbiter, "running"> },
 ): Attempt {
   if (!isApproved(read.state) || arbiter.running.awaitsGoods(read.request.orderId)) return read;
   const attempt = storage(() => attempts.read(read.transactionId), "unknown") ?? read;

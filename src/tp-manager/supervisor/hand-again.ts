@@ -1,7 +1,7 @@
 import { STORE_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
-import type { AgainPage, AgainStore } from "../attempts/hand-off-store.ts";
+import type { AgainPage, AgainRows } from "../journal/again-rows.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MS = 5_000;
@@ -14,7 +14,7 @@ const WHOLE_LOOK_MS = 30_000;
  * on disk. Sales go on meanwhile.
  */
 export class HandAgain {
-  readonly #store: AgainStore;
+  readonly #store: AgainRows;
   readonly #link: SupervisorLink;
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -27,7 +27,7 @@ export class HandAgain {
 
   /** `isWhole`: the journal itself lacks nothing. Asked from {@link start} on. */
   constructor(
-    store: AgainStore,
+    store: AgainRows,
     link: SupervisorLink,
     clock: Clock,
     log: Logger,
@@ -105,7 +105,7 @@ export class HandAgain {
     this.#retry = this.#clock.startTimer("hand over again", delayMs, () => this.start());
   }
 
-  #next(): ReturnType<AgainStore["page"]> {
+  #next(): ReturnType<AgainRows["page"]> {
     return this.#store.page(STORE_PAGE_MAX);
   }
 }

@@ -1,9 +1,9 @@
 import { ALARMS_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
-import type { HandOffStore } from "../attempts/hand-off-store.ts";
-import type { NotedAttempt, ReturnStore } from "../attempts/return-store.ts";
 import { isReturnedTwice, tellReturnedTwice } from "../attempts/returned-twice.ts";
+import type { HandOffRows } from "../journal/hand-off-rows.ts";
+import type { NotedAttempt, ReturnRows } from "../journal/return-rows.ts";
 import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
 export const POLL_MS = 5_000;
@@ -66,7 +66,7 @@ export class Poll {
  * so that events and lookups tell it. Costs nothing when all are settled.
  */
 export function deliveryPoll(
-  store: Pick<HandOffStore, "undelivered" | "setDelivery">,
+  store: Pick<HandOffRows, "undelivered" | "setDelivery">,
   link: SupervisorLink,
   clock: Clock,
   log: Logger,
@@ -88,7 +88,7 @@ export function deliveryPoll(
  * its repetition charges nothing.
  */
 export function returnPoll(
-  store: Pick<ReturnStore, "returnsSeen" | "noteReturns" | "seeReturns">,
+  store: Pick<ReturnRows, "returnsSeen" | "noteReturns" | "seeReturns">,
   link: SupervisorLink,
   clock: Clock,
   log: Logger,

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { isoTime } from "../../../shared/time.ts";
-import type { ListedAttempt } from "../../attempts/attempt-store.ts";
 import { storage } from "../../attempts/failures.ts";
+import type { SettledUnmatched } from "../../attempts/findings.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
-import type { SettledUnmatched } from "../../attempts/terminal-log.ts";
+import type { ListedAttempt } from "../../journal/attempt-columns.ts";
 import { answerOf } from "../../orders/answer.ts";
 import { type AnyCall, call } from "../call.ts";
 import { sendList } from "../envelope.ts";
