@@ -24,7 +24,7 @@ export interface Asked {
   readonly answer: string;
   /** Tag 19 of the answer to a menu. */
   readonly chosen?: number;
-  /** How much was typed; what it was is nobody's business. */
+  /** Number of characters; the text itself is not kept. */
   readonly typedCharacters?: number;
 }
 

@@ -1,22 +1,20 @@
 import {
   container,
-  decodeMessage,
   type FieldInputs,
   findTags,
   type Message,
   type MessageName,
   tag,
   tagValue,
-  ZvtCodecError,
 } from "../../../../zvt/index.ts";
 import { type CardName, testCards } from "../../bank/cards.ts";
+import { localTime } from "../machine/local-time.ts";
+import type { Outgoing } from "../machine/parts.ts";
+import { type Answer, type Process, readable } from "../machine/process.ts";
+import { code } from "../machine/sale.ts";
+import { zvtCard } from "../machine/zvt-cards.ts";
 import { type Asked, type AskKind, type AskPlace, askKinds } from "./ask-list.ts";
-import { localTime } from "./local-time.ts";
-import type { Outgoing } from "./parts.ts";
-import type { Answer, Process } from "./process.ts";
-import { code } from "./sale.ts";
 import { signatureImage } from "./signature-image.ts";
-import { zvtCard } from "./zvt-cards.ts";
 
 /** The consequence for the payment: nothing, or its end with that result code. */
 type AskEnd = "go-on" | { readonly stop: number };
@@ -100,25 +98,19 @@ function noted(kind: AskKind, answer: Answer): Asked {
 }
 
 function chosenIn(answer: Answer): number | undefined {
-  return tagValue(readable(answer)?.tags ?? null, "menuReturn");
+  return tagValue(tagsOf(answer), "menuReturn");
 }
 
 /** Number of characters; undefined when the register says that nothing was typed in time. */
 function typedIn(answer: Answer): number | undefined {
-  const found = findTags(readable(answer)?.tags ?? null, "input", "inputText")[0]?.value;
+  const found = findTags(tagsOf(answer), "input", "inputText")[0]?.value;
   return found && typeof found === "object" && "hiddenBytes" in found
     ? found.hiddenBytes
     : undefined;
 }
 
-function readable(answer: Answer): Message | undefined {
-  if (answer.kind === "silent") return undefined;
-  try {
-    return decodeMessage(answer.apdu);
-  } catch (error) {
-    if (error instanceof ZvtCodecError) return undefined;
-    throw error;
-  }
+function tagsOf(answer: Answer): Message["tags"] {
+  return (answer.kind !== "silent" && readable(answer.apdu)?.tags) || null;
 }
 
 /** Tags 16 to 18: one choice of several, for the cardholder, at the register (docs/zvt.md 11.2). */
@@ -148,7 +140,6 @@ const mileageInput: Outgoing = {
   ],
 };
 
-const ASK_AGAIN = 0x9c;
 const ASKS_MAX = 10;
 
 /** docs/zvt.md 7.4: 84 9C asks the terminal to come again. */
@@ -157,7 +148,7 @@ async function askUntilKnown(process: Process, name: CardName): Promise<Answer> 
   const fields: FieldInputs = { pan, expiry, cardSequence, cardType };
   for (let asks = 1; ; asks++) {
     const answer = await process.say("blocked-list-query", { fields });
-    const again = answer.kind === "negative" && answer.code === ASK_AGAIN;
+    const again = answer.kind === "negative" && answer.code === code.askAgain;
     if (!again || asks === ASKS_MAX) return answer;
     await process.pause("blocked list", process.parts.options.pace.goodsPauseMs);
   }
@@ -192,7 +183,8 @@ async function showSignature(process: Process, patienceMs: number): Promise<Answ
   }
 }
 
-function clockOf({ parts }: Process): Outgoing {
+/** 04 01: the terminal's clock for the register. */
+export function clockOf({ parts }: Process): Outgoing {
   const { date, time } = localTime(parts.now);
   return { fields: { dateYYMMDD: date.slice(2), time } };
 }

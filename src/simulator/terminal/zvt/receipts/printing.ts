@@ -11,16 +11,16 @@ import {
   tagValue,
   writeTags,
 } from "../../../../zvt/index.ts";
-import type { Outgoing } from "./parts.ts";
-import type { Process } from "./process.ts";
+import type { Outgoing } from "../machine/parts.ts";
+import type { Process } from "../machine/process.ts";
+import { has } from "../machine/registration.ts";
+import type { Reported } from "../machine/report.ts";
 import {
   type ReceiptContent,
   type ReceiptLine,
   type ReceiptType,
   transactionReceipt,
 } from "./receipt-text.ts";
-import { has } from "./registration.ts";
-import type { Reported } from "./report.ts";
 
 /** Attribute bits (docs/zvt.md 7.3). */
 const CENTRED = 0x40;
@@ -163,7 +163,7 @@ function printLines(
   lines: readonly ReceiptLine[],
   withContainer: boolean,
 ): Outgoing[] {
-  // card complete appends the receipt type behind the text (docs/zvt.md 12.2).
+  // card complete appends the receipt type after the text (docs/zvt.md 12.2).
   const code = Uint8Array.of(receiptTypeCodes[type]);
   const tail = withContainer ? { tail: concat([RECEIPT_TYPE_HEAD, code]) } : {};
   return [
@@ -192,7 +192,7 @@ function blocks(
       bytes = 0;
     }
     const wanted = attribute(line);
-    // Tag 09 holds for the lines behind it (docs/zvt.md 7.3).
+    // Tag 09 holds for the lines after it (docs/zvt.md 7.3).
     const added = wanted === attributeNow ? [text] : [tag("attribute", wanted), text];
     texts.at(-1)?.push(...added);
     bytes += writeTags(added).length;

@@ -14,9 +14,9 @@ export type CustomerAction =
 export interface CardAction {
   readonly action: "insert";
   readonly card?: CardName;
-  /** The bank's word for this card; missing: as the switches have it. */
+  /** The bank's answer for this card; missing: as the switches say. */
   readonly outcome?: OutcomeRule;
-  /** Missing: nobody enters a PIN, and it is right. */
+  /** Missing: no PIN is entered, and the card is accepted. */
   readonly pin?: PinEntry;
 }
 

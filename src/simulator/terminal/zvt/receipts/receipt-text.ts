@@ -1,8 +1,8 @@
 import { number as findCurrency } from "currency-codes";
 import { maskedPan, testCards } from "../../bank/cards.ts";
 import type { Device } from "../../options.ts";
-import { localTime } from "./local-time.ts";
-import type { Reported } from "./report.ts";
+import { localTime } from "../machine/local-time.ts";
+import type { Reported } from "../machine/report.ts";
 
 /** One line of paper. */
 export interface ReceiptLine {

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { pageFile } from "../../../shared/process/page-packages.ts";
 
 /** Nothing but the page's own files and calls to this program; no script inside the page. */
@@ -53,4 +53,33 @@ export function guardAnswers(server: FastifyInstance): void {
     });
     done();
   });
+}
+
+/** Sent by browsers with every request; programs send none of these. */
+const ownSites = new Set(["same-origin", "none"]);
+
+/**
+ * Refuses requests of other web pages, across origins or through another name of this host. A link
+ * on another page may open our own page, and nothing else.
+ */
+export function refuseCrossOriginRequests(server: FastifyInstance): void {
+  server.addHook("onRequest", async (request, reply) => {
+    if (isLocal(request) && (isOwn(request) || opensPage(request))) return;
+    await reply.code(403).send({ error: "only local programs and this page may use this" });
+  });
+}
+
+function isLocal({ headers }: FastifyRequest): boolean {
+  return /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(headers.host ?? "");
+}
+
+function isOwn({ headers }: FastifyRequest): boolean {
+  const { origin, "sec-fetch-site": site } = headers;
+  const from = origin === undefined || origin === `http://${headers.host}`;
+  return from && (site === undefined || ownSites.has(String(site)));
+}
+
+function opensPage({ headers, method, url }: FastifyRequest): boolean {
+  const { "sec-fetch-mode": mode, "sec-fetch-dest": destination } = headers;
+  return method === "GET" && url === "/" && mode === "navigate" && destination === "document";
 }

@@ -1,9 +1,9 @@
 import { type Totals, totalsGroups } from "../../../../zvt/index.ts";
 import type { StoredTransaction } from "../../memory/memory.ts";
-import { localTime } from "./local-time.ts";
-import type { Process } from "./process.ts";
+import { localTime } from "../machine/local-time.ts";
+import type { Process } from "../machine/process.ts";
+import { zvtCard } from "../machine/zvt-cards.ts";
 import { amountText, plain, type ReceiptLine, spread } from "./receipt-text.ts";
-import { zvtCard } from "./zvt-cards.ts";
 
 /** One byte for the count in field 60 (docs/zvt.md 7.1). */
 const COUNT_MAX = 0xff;
@@ -63,7 +63,7 @@ function totalsOf(
       (sum, { kind, amountMinor }) => sum + (kind === "refund" ? -amountMinor : amountMinor),
       0,
     );
-    // The field has no sign: more refunds than sales are told as nothing.
+    // The field has no sign: a negative sum is reported as zero.
     return { group, count: Math.min(mine.length, COUNT_MAX), amount: Math.max(amount, 0) };
   });
   return {
