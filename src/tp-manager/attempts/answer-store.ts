@@ -12,7 +12,7 @@ export interface AnswerStore {
   /** An order with a generated id, charged or unknown, whose answer nobody has read. */
   undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined;
   markAnswerDelivered(orderId: string): void;
-  /** The order is charged, and no answer that says so has arrived (docs/design.md 3.11). */
+  /** The order is charged, and no answer that says so has arrived (docs/rules/11-unread.md). */
   markChargeUnread(orderId: string, atMs: number): void;
   /** An answer that tells the charge has arrived whole. */
   markChargeRead(orderId: string): void;

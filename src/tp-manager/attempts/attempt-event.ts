@@ -33,7 +33,7 @@ export interface NoteStep extends AttemptStep {
   readonly kind: NoteKind;
 }
 
-/** The supervisor knows the sale, and the journal was lost or restored (docs/design.md 3.17). */
+/** The supervisor knows the sale, and the journal was lost or restored (docs/rules/17-loss.md). */
 interface TakenOver {
   readonly input: "taken-over";
   /** null: a step of an older version whose hand-over is gone. */

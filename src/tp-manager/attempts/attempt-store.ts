@@ -34,7 +34,7 @@ export interface AttemptStore {
   /**
    * The attempt that speaks for an order: the newest one, except that an earlier one which came to
    * light as charged, or as in doubt, outweighs later ones that charged nothing
-   * (docs/design.md 3.19). undefined: the order was never asked for.
+   * (docs/rules/19-late.md). undefined: the order was never asked for.
    */
   latest(orderId: string): Attempt | undefined;
   /** Every attempt of an order, oldest first. */
@@ -85,7 +85,7 @@ export interface AttemptStore {
   /** The first sale or reversal that was begun at a terminal after the attempt's last command. */
   nextCommand(transactionId: string): NextFound | undefined;
 
-  /** Since an attempt was begun (docs/design.md 3.16); undefined: too many to look through. */
+  /** Since an attempt was begun (docs/rules/16-fresh.md); undefined: too many to look through. */
   since(transactionId: string): Omit<SinceSale, "unmatched"> | undefined;
 }
 

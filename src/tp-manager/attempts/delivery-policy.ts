@@ -7,7 +7,7 @@ import type {
 } from "./reconciliation.ts";
 
 /**
- * Rules for comparing the journal with what the gateway was sent (docs/design.md 3.18). Pure. A
+ * Rules for comparing the journal with what the gateway was sent (docs/rules/18-totals.md). Pure. A
  * sale that is on its way, refused and waiting, or closed by an operator is no difference.
  */
 export function compareDeliveries(entries: readonly LedgerEntry[]): DeliveryVerdict {

@@ -81,7 +81,7 @@ export interface AgainPage {
   readonly last: boolean;
 }
 
-/** Handing over again after the supervisor's database was lost (docs/design.md 3.17). */
+/** Handing over again after the supervisor's database was lost (docs/rules/17-loss.md). */
 export interface AgainStore {
   /** Begins, or begins anew. */
   begin(): void;

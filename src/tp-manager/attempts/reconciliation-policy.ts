@@ -18,7 +18,7 @@ import type {
 import { explained, isCounted } from "./suspect-policy.ts";
 
 /**
- * Rules for comparing the totals of an end of day with the journal (docs/design.md 3.18). Pure.
+ * Rules for comparing the totals of an end of day with the journal (docs/rules/18-totals.md). Pure.
  * Where the comparison could be wrong for another reason than a sale that was told falsely, nothing
  * is compared: a false alarm about money would soon be read by nobody.
  */

@@ -22,7 +22,7 @@ export interface StoreDoubt {
 export const DOUBT_MIN_MS = 24 * 3_600_000;
 
 /**
- * The journal's doubt about itself (docs/design.md 3.17). The doubt ends when an end of day was
+ * The journal's doubt about itself (docs/rules/17-loss.md). The doubt ends when an end of day was
  * begun after it, the program has run {@link DOUBT_MIN_MS} since its last loss and the supervisor's
  * orders are taken over, or by an operator's word.
  */

@@ -46,7 +46,7 @@ const LATER_MAX = 5_000;
 const IDS = 500;
 const LAST_ID = "~";
 
-/** A command begins on a charged attempt: the terminal's reservation (docs/design.md 3.7). */
+/** A command begins on a charged attempt: the terminal's reservation (docs/rules/07-returns.md). */
 const isReserving = `(${phaseIn(({ charged }) => charged === "yes")}
   AND ${phaseIn(({ open }) => open === "running", "?1")})`;
 
@@ -386,7 +386,7 @@ function reportedResult(row: Row): ReportedResult[] {
   return [{ transactionId: String(row["transaction_id"]), report }];
 }
 
-/** The terminal was asked, and has charged what the kiosk was not told of (docs/design.md 3.11). */
+/** The terminal was asked, and has a charge the kiosk does not know (docs/rules/11-unread.md). */
 function isFound(before: AttemptState, now: AttemptState): boolean {
   return isCharged(now) && now.by === "recovery" && !saleOf(before);
 }

@@ -47,7 +47,10 @@ const texts = {
       AND kind IN ('end-completed', 'end-aborted') LIMIT 1`,
 };
 
-/** The journal's knowledge about transactions that a terminal shows (docs/design.md 3.1, 3.2). */
+/**
+ * The journal's knowledge about transactions that a terminal shows (docs/rules/01-baseline.md,
+ * docs/rules/02-proof.md).
+ */
 export class EvidenceRows {
   readonly #sql: Record<keyof typeof texts, Statement>;
 
