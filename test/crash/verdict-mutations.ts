@@ -198,16 +198,13 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the sale that is another one than it had reported",
-    ["02-proof", "A transaction that is certainly another one than the accepted report"],
+    ["02-proof", "a transaction that is certainly another one than the accepted report"],
     looks,
     [table, 'asReported === "different" && !refused,', 'asReported === "different" && refused,'],
   ),
   oneEdit(
     "the whole of which a part was acknowledged",
-    [
-      "02-proof",
-      "So does a sale of more than the part that was reported and provably acknowledged",
-    ],
+    ["02-proof", "a sale of more than the part that was reported and provably acknowledged"],
     looks,
     [
       table,
