@@ -14,7 +14,7 @@ const unwritten = "test/tp-manager/arbiter/unwritten-evidence.test.ts";
 const ofFreshness: readonly Mutation[] = [
   oneEdit(
     "the later result with the sale's number",
-    ["16-fresh", "In no case may a later result have the sale's number."],
+    ["16-fresh", "a later result has the sale's number | it leaves in no case"],
     safety,
     [
       fresh,
@@ -100,7 +100,7 @@ const ofFreshness: readonly Mutation[] = [
   ),
   oneEdit(
     "the terminal of a later attempt",
-    ["16-fresh", "Attempts on another terminal do not count."],
+    ["16-fresh", "attempts on another terminal | do not count"],
     safety,
     [
       fresh,
@@ -240,7 +240,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the report of a reversal before its refusal",
-    ["16-fresh", '"Already reversed" from the terminal is believed'],
+    ["16-fresh", '"Already reversed" | it is believed'],
     folds,
     [
       reversals,

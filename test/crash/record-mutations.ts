@@ -128,7 +128,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the record of the sale in the answer to its reversal",
-    ["16-fresh", "So does the record of the sale itself, told once more to the second"],
+    ["16-fresh", "the record of the sale itself, told once more to the second"],
     contradicted,
     [
       "src/tp-manager/attempts/reversal-machine.ts",

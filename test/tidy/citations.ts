@@ -58,7 +58,7 @@ const refused: readonly RegExp[] = [
   /\bDESIGN\b/g,
   new RegExp(String.raw`(?<!docs/)\b(${books})\.md\b`, "g"),
   /(?<!docs\/)\brules\/\d\d-[\w-]+\.md\b/g,
-  /\bdocs\/rules\/(?![\w-]+\.md\b)/g,
+  /\bdocs\/rules\/(?=\d)(?![\w-]+\.md\b)/g,
   /\b[Ss]pecifications?\b/g,
   /(?<!\b(RFC \d{4}|(SOAP|XML) 1\.\d) )\b[Cc]hapters? \d/g,
   /\b[Ss]ections? \d/g,
