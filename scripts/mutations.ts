@@ -2,7 +2,7 @@
  * Proves that the tests can fail: takes one safety measure after the other out of a copy of the
  * tree and runs the tests that must notice, each for four minutes at most.
  *   npm run mutations -- [--only TEXT] [--chaos [--runs 5000] [--kills 60]]
- * With --chaos the simulation has to find it, or the kills. Prints the sentence of the design that
+ * With --chaos the simulation has to find it, or the kills. Prints the sentence of the books that
  * is not true without the measure, and what noticed; exits with 1 when nothing did.
  */
 import { execFile, execFileSync } from "node:child_process";

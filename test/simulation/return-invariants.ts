@@ -27,7 +27,7 @@ export function untoldReturns(end: End): string[] {
   });
 }
 
-/** A finished order is finished for ever (docs/design.md 3.8). */
+/** A finished order is finished for ever (docs/rules/08-finished.md). */
 export function chargedAfterReturn({ world, orders }: End): string[] {
   return orders
     .filter((order) => !world.unknowable.has(order) && !world.isHidden(order))

@@ -60,7 +60,7 @@ export interface ArbiterParts extends Given {
   readonly settings: ArbiterSettings;
 }
 
-/** A journal that was lost or restored does not know all sales (docs/design.md 3.17). */
+/** A journal that was lost or restored does not know all sales (docs/rules/17-loss.md). */
 interface ArbiterGuard {
   /** Resolves when the journal knows every order that is known anywhere; undefined: it does. */
   whole(signal: AbortSignal): Promise<void> | undefined;

@@ -40,7 +40,7 @@ const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOP
  * Runs the end of day when the terminal demands it (docs/zvt.md 11.5: F0, B1, tag 1F13) and nothing
  * is going on, because a terminal that waits for it takes no cards. An end of day destroys the
  * evidence about a doubt, so the keeper waits until recovery has asked about every one
- * (docs/design.md 3.5), unless the terminal refuses that very question until its end of day.
+ * (docs/rules/05-evidence.md), unless the terminal refuses that very question until its end of day.
  *
  * The keeper remembers nothing, so a restart changes nothing: the terminal demands for as long as
  * it needs an end of day, and the journal knows when one was tried.

@@ -15,7 +15,8 @@ import type { ArbiterTools } from "./arbiter-parts.ts";
 
 /**
  * Orders that were told otherwise than a record of the terminal shows: what the answer of the
- * matcher makes of each (docs/design.md 3.16, 3.19). Methods throw when the journal fails.
+ * matcher makes of each (docs/rules/16-fresh.md, docs/rules/19-late.md). Methods throw when the
+ * journal fails.
  */
 export class Corrections {
   readonly #parts: ArbiterTools;
@@ -47,7 +48,7 @@ export class Corrections {
   /**
    * The terminal has stored a reversal that no command here waits for: it carried one out after it
    * had refused it, or somebody gave the money back at its keys. The sale that it names is told as
-   * Reversed from now on (docs/design.md 3.16), because told as charged its money would go back
+   * Reversed from now on (docs/rules/16-fresh.md), because told as charged its money would go back
    * once more at the gateway. To be called when two looks have shown that the terminal keeps the
    * reversal. Returns its order; undefined: there is none for certain.
    */

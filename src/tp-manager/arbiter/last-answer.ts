@@ -21,8 +21,8 @@ interface AnswerParts {
 
 /**
  * The terminal's answer to what was asked of it last, or its silence, until anything else is heard
- * of it. For people and kiosks only: rules about money ask the driver itself (docs/design.md 3.3,
- * 3.5).
+ * of it. For people and kiosks only: rules about money ask the driver itself
+ * (docs/rules/03-repeats.md, docs/rules/05-evidence.md).
  */
 export class LastAnswer {
   readonly #parts: AnswerParts;

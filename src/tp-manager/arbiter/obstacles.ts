@@ -39,7 +39,7 @@ interface ObstacleFacts {
 /**
  * Whether a payment can be taken now, and if not, why: the one place that says so. The turn throws
  * by it, and `/health`, `/check`, `/metrics`, `launch.sh status`, the doctor and the page show it
- * (docs/design.md 3.5). A running payment is no obstacle: that ends by itself.
+ * (docs/rules/05-evidence.md). A running payment is no obstacle: that ends by itself.
  */
 export function obstaclesOf(facts: ObstacleFacts): readonly Obstacle[] {
   return [
@@ -59,7 +59,7 @@ export function closedBy(facts: Pick<ObstacleFacts, "closed" | "updating">): Obs
   return undefined;
 }
 
-/** Something is asked about first (docs/design.md 3.5). */
+/** Something is asked about first (docs/rules/05-evidence.md). */
 export function doubtOf({
   blockedBy,
   unmatchedAsked,

@@ -23,7 +23,7 @@ interface OneWayParts extends ArbiterTools {
 
 /**
  * The line to a terminal that cannot be asked: gives the one rule of whose result it is the journal
- * and what the terminal has shown, and keeps what a result shows (docs/design.md 3.25). Every
+ * and what the terminal has shown, and keeps what a result shows (docs/rules/25-one-way.md). Every
  * member throws when the journal fails.
  */
 export class OneWay {

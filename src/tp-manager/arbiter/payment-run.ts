@@ -194,7 +194,7 @@ export class PaymentRun {
     return "refuse";
   }
 
-  /** Another sale than the good result before it, by number or time (docs/design.md 3.20). */
+  /** Another sale than the good result before, by number or time (docs/rules/20-second-sale.md). */
   #isSecondSale(report: TransactionReport): "named" | "timed" | "no" {
     const { state } = this.#writer.attempt;
     const first = isPaying(state) && state.last?.report.good ? state.last.report : undefined;
@@ -243,7 +243,7 @@ export function tellMismatch(
   writer.log("error", detail, `the terminal approved something else than was asked; ${fate}`);
 }
 
-/** A charge all the same, of which a person has to know (docs/design.md 3.25). */
+/** A charge all the same, of which a person has to know (docs/rules/25-one-way.md). */
 export function tellDifference(writer: AttemptWriter, { good, differs }: TransactionReport): void {
   if (!good || !differs?.length) return;
   const detail = { alarm: "report-differs", differs };
@@ -304,7 +304,8 @@ function sameDecision(a: GoodsDecision, b: GoodsDecision): boolean {
 /**
  * Whether journal and terminal agree on everything before this attempt: nothing else is unsettled,
  * and the last transaction that the terminal told just before it is the last one that was settled
- * here. Only then may a terminal be asked to undo what the two do not share (docs/design.md 3.13).
+ * here. Only then may a terminal be asked to undo what the two do not share
+ * (docs/rules/13-receipt.md).
  */
 function inStep(
   attempts: Pick<AttemptRows, "unfinished" | "newest">,

@@ -27,9 +27,9 @@ import type { ArbiterTools } from "./arbiter-parts.ts";
 const NAMED_IN_ALARM = 5;
 
 /**
- * Compares what the terminal and the gateway say with the journal (docs/design.md 3.18): at each
- * end of day, and whenever a receipt number is missing before a sale. A difference is kept, told
- * and noted with the orders it could be; no answer changes by it.
+ * Compares what the terminal and the gateway say with the journal (docs/rules/18-totals.md): at
+ * each end of day, and whenever a receipt number is missing before a sale. A difference is kept,
+ * told and noted with the orders it could be; no answer changes by it.
  *
  * Nothing here may disturb what it is called from: a comparison that fails is told and left out.
  */

@@ -26,7 +26,8 @@ interface ReplacedTerminal {
 
 /**
  * The gate that every financial command passes first: the terminal answers, and it is the one this
- * installation works with (docs/design.md 3.1, 3.3, 3.12).
+ * installation works with (docs/rules/01-baseline.md, docs/rules/03-repeats.md,
+ * docs/rules/12-terminal.md).
  */
 export class TerminalGate {
   readonly #parts: GateParts;
@@ -103,7 +104,7 @@ export class TerminalGate {
   }
 }
 
-/** A terminal may tell more of itself later; what it once told stays (docs/design.md 3.12). */
+/** A terminal may tell more later; what it once told stays (docs/rules/12-terminal.md). */
 function completed(
   accepted: TerminalIdentity | undefined,
   told: TerminalIdentity,

@@ -25,10 +25,11 @@ interface UnmatchedParts extends ArbiterTools {
 }
 
 /**
- * Unmatched transactions, which belong to no attempt for certain (docs/design.md 3.4, 3.19): a
- * result that it reports although nothing runs, which the driver refuses on the wire, and a sale
- * that it has stored and never reported. They are kept and told, and the terminal is asked whether
- * it keeps them. Nothing is sold meanwhile, because the next sale would hide the answer.
+ * Unmatched transactions, which belong to no attempt for certain (docs/rules/04-approval.md,
+ * docs/rules/19-late.md): a result that it reports although nothing runs, which the driver refuses
+ * on the wire, and a sale that it has stored and never reported. They are kept and told, and the
+ * terminal is asked whether it keeps them. Nothing is sold meanwhile, because the next sale would
+ * hide the answer.
  */
 export class Unmatched {
   readonly #parts: UnmatchedParts;
@@ -69,7 +70,7 @@ export class Unmatched {
   /**
    * A payment or an end of day is about to leave, and the terminal has told what it has stored: a
    * sale that no order knows is asked about first, because the command would hide it
-   * (docs/design.md 3.19), and so is the reversal of a sale that is told as charged. Where others
+   * (docs/rules/19-late.md), and so is the reversal of a sale that is told as charged. Where others
    * are paid at the terminal too, the orders that can have made the sale are unknown at once, and
    * nothing waits. Returns whether the command has to wait. Throws for a fault of the program only.
    */
@@ -93,7 +94,7 @@ export class Unmatched {
       const { report } = now.last;
       if (this.#isOpen(report) || this.#wasAsked(report)) return false;
       matcher.learn(now);
-      // The terminal may still take a reversal back that it has stored (docs/design.md 3.16).
+      // The terminal may still take a reversal back that it has stored (docs/rules/16-fresh.md).
       if (corrections.givenBack(now)) return this.#hold(now, report, null);
       const answer = matcher.newSale(now);
       if (!answer || !concerns(answer)) return false;

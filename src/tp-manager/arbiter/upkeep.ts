@@ -66,7 +66,7 @@ export class Upkeep {
 
   /**
    * Runs the end of day. That it was begun is on disk before the command leaves, because a sale
-   * from before it can no longer be reversed (docs/design.md 3.7).
+   * from before it can no longer be reversed (docs/rules/07-returns.md).
    */
   async telecollect(askedBy: TelecollectionAsker = "operator"): Promise<ClosedDay> {
     const { turn, gate, clock, log, terminalLog, reconciler } = this.#parts;
@@ -108,7 +108,7 @@ export class Upkeep {
 
   /**
    * A journal that is in doubt looks at the last sale before an end of day takes it away
-   * (docs/design.md 3.17). Throws {@link TerminalUnavailable}, and {@link AppError}
+   * (docs/rules/17-loss.md). Throws {@link TerminalUnavailable}, and {@link AppError}
    * STORAGE_FAILED; nothing was closed then.
    */
   async #keepLast(seen: Baseline | undefined): Promise<void> {

@@ -34,7 +34,7 @@ const noteKinds = [
 ] as const;
 export type NoteKind = (typeof noteKinds)[number];
 
-/** The supervisor knows the sale, and the journal was lost or restored (docs/design.md 3.17). */
+/** The supervisor knows the sale, and the journal was lost or restored (docs/rules/17-loss.md). */
 interface TakenOver {
   readonly input: "taken-over";
   /** null: a step of an older version whose hand-off is gone. */

@@ -61,7 +61,7 @@ type Verdict =
     }
   /** The terminal holds the reversal of a charged sale, and no command here waits for it. */
   | { readonly input: "found-reversed"; readonly report: TransactionReport }
-  /** A terminal that cannot be asked has reported the result after all (docs/design.md 3.25). */
+  /** A one-way terminal has reported the result after all (docs/rules/25-one-way.md). */
   | {
       readonly input: "told-late";
       readonly report: TransactionReport;

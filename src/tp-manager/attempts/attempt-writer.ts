@@ -66,7 +66,7 @@ export class AttemptWriter {
    * Keeps evidence of the wire that nothing can refuse any more, for the commit of the next step,
    * within `HEARD_WITHIN_MS` in any case (docs/design.md 1.3). A recovery of this process that does
    * not know of it could disprove a charge; one of the next process takes it for possible
-   * (docs/design.md 3.2).
+   * (docs/rules/02-proof.md).
    */
   heard(input: AttemptInput): void {
     const event = this.#now(input);

@@ -30,7 +30,7 @@ export interface UnmatchedRow {
   readonly identity: TerminalIdentity;
   /**
    * The terminal had it stored and never reported it on the wire, and no order here can have made
-   * it: it may be of a journal that was lost (docs/design.md 3.17).
+   * it: it may be of a journal that was lost (docs/rules/17-loss.md).
    */
   readonly isOfNoOrder: boolean;
 }

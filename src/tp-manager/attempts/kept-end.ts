@@ -59,7 +59,7 @@ export function returnedOfKept(end: KeptEnd): number {
   return end.phase === "not-charged" ? 0 : end.returnedMinor;
 }
 
-/** The end of an attempt as a comparison needs it (docs/design.md 3.18). */
+/** The end of an attempt as a comparison needs it (docs/rules/18-totals.md). */
 export function ledgerOutcomeOf(state: AttemptState, askedMinor: number) {
   const sale = saleOf(state)?.report;
   const reversal = isCharged(state) ? undefined : endReportOf(state);

@@ -119,7 +119,7 @@ function advanceInDoubt(state: InDoubtState, input: AttemptInput): AttemptState 
 
 /**
  * The terminal's own word ends the doubt, unless it contradicts an earlier good one or is of
- * something else than was asked: then it is kept, and a person decides (docs/design.md 3.25).
+ * something else than was asked: then it is kept, and a person decides (docs/rules/25-one-way.md).
  */
 function toldLate(
   state: InDoubtState,
@@ -186,7 +186,7 @@ function withReport(state: SentState, report: TransactionReport, judgement: Judg
     const earlier = good ?? before;
     return { ...rest, ...tookBefore(state), last, ...(earlier ? { earlier } : {}) };
   }
-  // After a decision about goods a second sale is not refused (docs/design.md 3.20).
+  // After a decision about goods a second sale is not refused (docs/rules/20-second-sale.md).
   const isSecond = good && namesAnotherSale(good.report, report);
   return { ...rest, ...tookBefore(state), last, ...(isSecond ? { second: good.report } : {}) };
 }
@@ -244,7 +244,8 @@ function refusalOf(reason: AbortReason | "busy" | undefined): ErrorCode {
 
 /**
  * An approval may cross our cancel: the terminal is asked once before its "cancelled" is believed
- * (docs/design.md 3.22). Goods that were withheld are no such case: nothing was left to approve.
+ * (docs/rules/22-heard-end.md). Goods that were withheld are no such case: nothing was left to
+ * approve.
  */
 function asked(before: SentState, after: AttemptState, cancelled: boolean): AttemptState {
   if (!cancelled || after.phase !== "not-charged" || before.goods) return after;
@@ -303,7 +304,8 @@ function aborted(state: SentState, end: Extract<PaymentEnd, { end: "aborted" }>)
       if (goods?.decision?.goods === "not-issued") {
         return { phase: "not-charged", outcome: withheldOr(goods, end.reason, said) };
       }
-      // Whatever came after our acknowledgement, a reversal may be running (docs/design.md 3.2).
+      // Whatever came after our acknowledgement, a reversal may be running
+      // (docs/rules/02-proof.md).
       const why = `the terminal approved and then ended with ${end.code}: ${end.text}`;
       return inDoubt(state, why, heard);
     }
@@ -354,7 +356,7 @@ function outcome(
   return { status, error, message, terminalCode };
 }
 
-/** Judges the worth of a report for an order (docs/design.md 3.4). */
+/** Judges the worth of a report for an order (docs/rules/04-approval.md). */
 export function judgeReport(
   order: { readonly amountMinor: number; readonly currencyNumeric: string },
   report: TransactionReport,

@@ -45,7 +45,7 @@ export interface NotCharged {
   readonly advice?: DeclineAdvice;
 }
 
-/** The worth of the last result report of a running attempt (docs/design.md 3.4). */
+/** The worth of the last result report of a running attempt (docs/rules/04-approval.md). */
 export type Judgement =
   /** Good, amount and currency as asked. */
   | "agrees"
@@ -80,7 +80,7 @@ interface Sale {
   readonly goodsMinor?: number;
   /** Present when an operator settled the payment itself. */
   readonly settled?: Settlement;
-  /** The terminal had ended the payment before, and the kiosk knows that (docs/design.md 3.19). */
+  /** The terminal had ended the payment, and the kiosk knows that (docs/rules/19-late.md). */
   readonly late?: true;
 }
 
@@ -95,7 +95,7 @@ export interface SentState extends Contradictions {
 interface Contradictions {
   /** The good report before one that is not good. */
   readonly earlier?: JudgedReport;
-  /** A second sale within the payment, refused on the wire (docs/design.md 3.20). */
+  /** A second sale within the payment, refused on the wire (docs/rules/20-second-sale.md). */
   readonly second?: TransactionReport;
   /** Our acknowledgement of a good report before the last one has provably arrived. */
   readonly tookBefore?: true;
@@ -105,7 +105,7 @@ export interface ChargedState extends Sale {
   readonly phase: "charged";
 }
 
-/** The doubt that an operator settled, kept for a correction (docs/design.md 3.24). */
+/** The doubt that an operator settled, kept for a correction (docs/rules/24-amount.md). */
 interface Settlement {
   readonly doubt: InDoubtState;
   /** The correction was made. */
@@ -123,9 +123,9 @@ export interface InDoubtState extends Contradictions {
   readonly phase: "in-doubt";
   readonly why: string;
   readonly last: JudgedReport | null;
-  /** The end that was reported: the outcome if the storage confirms it (docs/design.md 3.22). */
+  /** The reported end: the outcome if the storage confirms it (docs/rules/22-heard-end.md). */
   readonly heard?: NotCharged;
-  /** The outcome answered before the terminal was found to hold the sale (docs/design.md 3.19). */
+  /** The outcome answered before the terminal showed the sale (docs/rules/19-late.md). */
   readonly told?: NotCharged;
   /** Our acknowledgement may have arrived, and nobody has written that (docs/design.md 1.3). */
   readonly perhapsTaken?: true;
@@ -206,7 +206,7 @@ export interface Attempt {
   readonly suspicion?: Suspicion | null;
 }
 
-/** The finding of an end of day or a missing receipt number (docs/design.md 3.18). */
+/** The finding of an end of day or a missing receipt number (docs/rules/18-totals.md). */
 export interface Suspicion {
   /** The terminal may have charged it, or may not have; or a number after it is missing. */
   readonly says: "charged" | "not-charged" | "number-missing";
@@ -215,7 +215,7 @@ export interface Suspicion {
   readonly atMs: number;
 }
 
-/** A return of money at the gateway, reserved before anything is sent (docs/design.md 3.7). */
+/** A return at the gateway, reserved before anything is sent (docs/rules/07-returns.md). */
 export interface OpenReturn {
   readonly operationId: string;
   readonly kind: "cancel" | "refund";
@@ -274,7 +274,7 @@ export function tookBefore(
 /**
  * The last report counts (docs/zvt.md 6.2), with one exception: after a good one, whatever it was
  * worth, a later one cannot make the attempt simply not charged. Then the worse judgement stays and
- * the terminal's storage decides (docs/design.md 3.4). `isWithheld`: no goods came out.
+ * the terminal's storage decides (docs/rules/04-approval.md). `isWithheld`: no goods came out.
  */
 export function nextReport(
   last: JudgedReport | null,

@@ -168,7 +168,7 @@ export function chargedOf(attempt: Attempt): Charged {
 
 /**
  * Minor units that the terminal or an operator says were charged, whatever went back since: null
- * while that is not known, 0 when nothing was charged (docs/design.md 3.24).
+ * while that is not known, 0 when nothing was charged (docs/rules/24-amount.md).
  */
 export function chargedMinorOf(attempt: Attempt): number | null {
   const { state } = attempt;

@@ -51,7 +51,7 @@ export function missingBetween(
 }
 
 /**
- * A rule for numbers that are missing between two sales of ours (docs/design.md 3.18). Pure.
+ * A rule for numbers that are missing between two sales of ours (docs/rules/18-totals.md). Pure.
  *
  * Terminals may number declines, cancelled payments and receipts of their own too. So a missing
  * number says something only on a terminal that was seen to number nothing but sales and reversals:

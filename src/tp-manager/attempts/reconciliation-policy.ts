@@ -22,7 +22,7 @@ import type {
 import { explained, isCounted } from "./suspect-policy.ts";
 
 /**
- * Rules for comparing the totals of an end of day with the journal (docs/design.md 3.18). Pure.
+ * Rules for comparing the totals of an end of day with the journal (docs/rules/18-totals.md). Pure.
  * Where the comparison could be wrong for another reason than a sale that was told falsely, nothing
  * is compared: a false alarm about money would soon be read by nobody.
  */
@@ -191,7 +191,7 @@ function lastNumbers(entries: readonly LedgerEntry[], first: number | null): (nu
 }
 
 /**
- * Rules for comparing the journal with what the gateway was sent (docs/design.md 3.18). Pure. A
+ * Rules for comparing the journal with what the gateway was sent (docs/rules/18-totals.md). Pure. A
  * sale that is on its way, refused and waiting, or closed by an operator is no difference.
  */
 export function compareDeliveries(entries: readonly LedgerEntry[]): DeliveryVerdict {

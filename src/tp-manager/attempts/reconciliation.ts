@@ -3,7 +3,7 @@ import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
 import type { NotCharged } from "./payment.ts";
 
-/** One attempt as a comparison needs it, also of the archive (docs/design.md 3.18). */
+/** One attempt as a comparison needs it, also of the archive (docs/rules/18-totals.md). */
 export interface LedgerEntry {
   readonly transactionId: string;
   readonly orderId: string;

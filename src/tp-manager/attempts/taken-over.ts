@@ -18,7 +18,7 @@ export const TAKEN_OVER =
 
 /**
  * Attempts made from what the supervisor knows, for a journal that was lost or restored
- * (docs/design.md 3.17). Nothing is made up: what the supervisor does not have is empty.
+ * (docs/rules/17-loss.md). Nothing is made up: what the supervisor does not have is empty.
  */
 export function requestTakenOver({ transaction }: KnownOrder): PaymentRequest {
   const { orderId, amountMinor, customData, customerEmail } = transaction;

@@ -29,8 +29,8 @@ const texts = {
 };
 
 /**
- * Resync of a supervisor whose database was lost (docs/design.md 3.17): everything that it has ever
- * had or may have had, the archive first, since a row without an acknowledgement may have been
+ * Resync of a supervisor whose database was lost (docs/rules/17-loss.md): everything that it has
+ * ever had or may have had, the archive first, since a row without an acknowledgement may have been
  * stored and sent by the lost database. A row that an operator dropped was refused, and would be
  * refused again; a sale whose reversal alone is refused was taken.
  */

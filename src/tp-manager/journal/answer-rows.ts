@@ -46,7 +46,7 @@ export class AnswerRows extends rows("answers", texts) {
     this.sql.markAnswerDelivered.run(orderId);
   }
 
-  /** The order is charged, and no answer that says so has arrived (docs/design.md 3.11). */
+  /** The order is charged, and no answer that says so has arrived (docs/rules/11-unread.md). */
   markChargeUnread(orderId: string, atMs: number): void {
     this.sql.markChargeUnread.run(atMs, orderId);
   }

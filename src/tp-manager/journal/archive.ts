@@ -43,7 +43,7 @@ const isKnownThere = {
  * An order is put away whole, and only when nothing of it is open: every attempt has ended before
  * the cut-off, what was charged is with the gateway or closed, what was reversed is known to the
  * supervisor, and the answer of a generated order id, or a charge found later, was read
- * (docs/design.md 3.11).
+ * (docs/rules/11-unread.md).
  */
 const isArchivable = `
   SELECT min((

@@ -47,7 +47,7 @@ const LAST_ID = "~";
 const PAGE = 50;
 const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** A command begins on a charged attempt: the terminal's reservation (docs/design.md 3.7). */
+/** A command begins on a charged attempt: the terminal's reservation (docs/rules/07-returns.md). */
 const isReserving = `(${phaseIn(({ charged }) => charged === "yes")}
   AND ${phaseIn(({ open }) => open === "running", "?1")})`;
 
@@ -180,8 +180,8 @@ export class AttemptRows extends rows("attempts", texts) {
 
   /**
    * The attempt that decides an order's status: the newest one, or an earlier one that turned out
-   * to be charged or in doubt, if later ones charged nothing (docs/design.md 3.19). undefined: the
-   * order was never asked for.
+   * to be charged or in doubt, if later ones charged nothing (docs/rules/19-late.md). undefined:
+   * the order was never asked for.
    */
   latest(orderId: string): Attempt | undefined {
     const recent = this.sql.latest.kept(orderId);
@@ -343,7 +343,7 @@ export class AttemptRows extends rows("attempts", texts) {
     return Number(this.sql.countInDoubt.get()?.["n"]);
   }
 
-  /** Since an attempt was begun (docs/design.md 3.16); undefined: too many to search. */
+  /** Since an attempt was begun (docs/rules/16-fresh.md); undefined: too many to search. */
   since(transactionId: string): Omit<SinceSale, "unmatched"> | undefined {
     const later = this.sql.later.all(transactionId, LATER_MAX).map(readAttempt);
     const events = this.sql.laterEvents.all(transactionId, LATER_MAX);
@@ -425,7 +425,7 @@ function reportedResult(row: Row): ReportedResult[] {
   return [{ transactionId: String(row["transaction_id"]), report }];
 }
 
-/** Whether a probe found a charge that the kiosk has not been answered (docs/design.md 3.11). */
+/** Whether a probe found a charge that no answer has told the kiosk (docs/rules/11-unread.md). */
 function isFound(before: AttemptState, now: AttemptState): boolean {
   return isCharged(now) && now.by === "recovery" && !saleOf(before);
 }

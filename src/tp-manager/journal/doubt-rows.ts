@@ -79,10 +79,10 @@ const texts = {
 };
 
 /**
- * The journal's doubt about itself, and orders taken over from the supervisor (docs/design.md
- * 3.17). The doubt ends when an end of day was begun after it, the program has run
- * {@link DOUBT_MIN_MS} since its last loss and the supervisor's orders are taken over, or by an
- * operator's word.
+ * The journal's doubt about itself, and orders taken over from the supervisor
+ * (docs/rules/17-loss.md). The doubt ends when an end of day was begun after it, the program has
+ * run {@link DOUBT_MIN_MS} since its last loss and the supervisor's orders are taken over, or by
+ * an operator's word.
  */
 export class DoubtRows extends rows("doubts", texts) {
   readonly #events: EventRows;

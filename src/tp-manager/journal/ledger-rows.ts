@@ -12,7 +12,7 @@ import type { Row, Statement } from "./statements.ts";
 
 /** The facts that the archive keeps of an attempt, next to its order, amount and ids. */
 export interface Kept {
-  /** Only where an end of day may still be compared with it (docs/design.md 3.18). */
+  /** Only where an end of day may still be compared with it (docs/rules/18-totals.md). */
   readonly ledger?: KeptLedger;
   /** Whole: a currency that is abolished one day must still be readable. */
   readonly currency: Currency;

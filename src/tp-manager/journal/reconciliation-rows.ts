@@ -56,7 +56,7 @@ const texts = {
   list: "SELECT * FROM reconciliation WHERE id < ? ORDER BY id DESC LIMIT ?",
 };
 
-/** Comparisons with the terminal and the gateway (docs/design.md 3.18). */
+/** Comparisons with the terminal and the gateway (docs/rules/18-totals.md). */
 export class ReconciliationRows extends rows("reconciliation", texts) {
   readonly #events: EventRows;
 

@@ -7,8 +7,8 @@ import { compareReports, RECEIPT_MAX, sameTerminal, tellMoments } from "./compar
 
 /**
  * Rules for whether a receipt number still names the sale that it was given to
- * (docs/design.md 3.16). Numbers wrap, begin again after a closing of the terminal's own, and are
- * another terminal's: a reversal by such a number returns the money of another customer. Pure.
+ * (docs/rules/16-fresh.md). Numbers wrap, begin again after a closing of the terminal's own, and
+ * are another terminal's: a reversal by such a number returns the money of another customer. Pure.
  */
 
 export interface SaleToReverse {

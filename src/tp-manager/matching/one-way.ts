@@ -14,7 +14,10 @@ import { type Assumption, type Assumptions, finalOf } from "./assumptions.ts";
 import type { Fact, Learned } from "./learned.ts";
 import { type Recent, recentOf } from "./one-way-order.ts";
 
-/** Whose result a terminal tells that cannot be asked, decided here alone (docs/design.md 3.25). */
+/**
+ * Whose result a terminal tells that cannot be asked, decided here alone
+ * (docs/rules/25-one-way.md).
+ */
 
 /** The journal, read as far as an answer needs it. */
 export interface OneWayJournal {

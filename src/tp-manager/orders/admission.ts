@@ -35,7 +35,8 @@ export function admissionOf(
   request: PaymentRequest,
   { attempts, answers, arbiter, settings }: AdmissionParts,
 ): Admission {
-  // Before anything is refused: "busy" says that the order is not charged (docs/design.md 3.10).
+  // Before anything is refused: "busy" says that the order is not charged
+  // (docs/rules/10-charged.md).
   const earlier = storage(() => attempts.latest(request.orderId), "unknown");
   const known = earlier && admissionOfKnown(request, earlier, settings.repeatMustMatch);
   if (known) return known;
@@ -63,7 +64,7 @@ export function assertHolds(
 
 /**
  * Where its result could not be told from that of an order in doubt, a sale would end in doubt too,
- * with its customer charged (docs/design.md 3.25). Throws TERMINAL_IN_DOUBT.
+ * with its customer charged (docs/rules/25-one-way.md). Throws TERMINAL_IN_DOUBT.
  */
 export function assertToldApart({ amountMinor }: PaymentRequest, arbiter: TerminalArbiter): void {
   const refused = storage(() => arbiter.refusedBeside, "unknown");
@@ -76,7 +77,7 @@ export function assertToldApart({ amountMinor }: PaymentRequest, arbiter: Termin
   throw new AppError("TERMINAL_IN_DOUBT", words, { details: { orderId } });
 }
 
-/** docs/design.md 3.11. */
+/** docs/rules/11-unread.md. */
 function assertAnswerRead(
   { generatedId, amountMinor, currency }: PaymentRequest,
   answers: AdmissionParts["answers"],

@@ -29,10 +29,10 @@ export class AfterSale {
   }
 
   /**
-   * Reverses a charged order on the terminal, once (docs/design.md 3.7). An order that is reversed
-   * already is answered as it stands. Throws {@link AppError} when nothing was sent, NOT_SUPPORTED
-   * before anything is asked where the protocol has no reversal (docs/design.md 3.25), and
-   * REVERSAL_REFUSED when the terminal says that the sale stands.
+   * Reverses a charged order on the terminal, once (docs/rules/07-returns.md). An order that is
+   * reversed already is answered as it stands. Throws {@link AppError} when nothing was sent,
+   * NOT_SUPPORTED before anything is asked where the protocol has no reversal
+   * (docs/rules/25-one-way.md), and REVERSAL_REFUSED when the terminal says that the sale stands.
    */
   async reverse(orderId: string): Promise<PaymentResult> {
     const { orders, arbiter } = this.#parts;
@@ -45,7 +45,7 @@ export class AfterSale {
     if (isCharged(end.state)) {
       throw new AppError("REVERSAL_REFUSED", "The terminal did not reverse the sale.");
     }
-    // Another attempt of the order can be charged too (docs/design.md 3.19).
+    // Another attempt of the order can be charged too (docs/rules/19-late.md).
     const spoken = orders.latest(orderId);
     return orders.result(chargedOf(spoken) === "no" ? end : spoken, false);
   }
@@ -116,9 +116,9 @@ export class AfterSale {
   }
 
   /**
-   * The terminal and the gateway share one reservation per order (docs/design.md 3.7), and a lost
-   * journal keeps out both (docs/design.md 3.17). The terminal is asked for no reversal that it has
-   * made before (docs/design.md 3.16).
+   * The terminal and the gateway share one reservation per order (docs/rules/07-returns.md), and a
+   * lost journal keeps out both (docs/rules/17-loss.md). The terminal is asked for no reversal that
+   * it has made before (docs/rules/16-fresh.md).
    */
   #assertReversible(attempt: Attempt): void {
     assertReversible(attempt);

@@ -68,7 +68,7 @@ interface OrderParts {
   readonly settings: OrderSettings;
 }
 
-/** A journal that was lost or restored does not know all orders (docs/design.md 3.17). */
+/** A journal that was lost or restored does not know all orders (docs/rules/17-loss.md). */
 type OrderGuard = Pick<
   StoreGuard,
   "find" | "open" | "ofUnknown" | "mayLackNewer" | "assertNoSaleFits"
@@ -116,7 +116,7 @@ export class Orders {
 
   /**
    * Every attempt of an order with its events, and the one that speaks for it, which is not always
-   * the last (docs/design.md 3.19), with what the gateway has of it.
+   * the last (docs/rules/19-late.md), with what the gateway has of it.
    */
   async lookUp(orderId: string): Promise<FoundOrder> {
     const { attempts: store } = this.#parts;
@@ -159,7 +159,7 @@ export class Orders {
   /**
    * Whether an order is charged; undefined when it was never asked for. An order that is being paid
    * is not known, whatever an earlier attempt came to; nor is any while the journal cannot be read,
-   * or may lack it (docs/design.md 3.17).
+   * or may lack it (docs/rules/17-loss.md).
    */
   chargedOf(orderId: string): Charged | undefined {
     try {
@@ -177,7 +177,7 @@ export class Orders {
   /**
    * Why an order that is recorded as not charged may be charged all the same: its charge followed
    * on the word of a journal that was put back since, or the terminal is being asked about a sale
-   * that can be the order's (docs/design.md 3.17, 3.19).
+   * that can be the order's (docs/rules/17-loss.md, docs/rules/19-late.md).
    */
   #unsureOf(attempt: Attempt): AppError | undefined {
     const { transactionId, request } = attempt;
@@ -210,12 +210,12 @@ export class Orders {
     return this.latest(orderId);
   }
 
-  /** The kiosk has the whole answer of an order, or has looked it up (docs/design.md 3.11). */
+  /** The kiosk has the whole answer of an order, or has looked it up (docs/rules/11-unread.md). */
   answerRead(orderId: string): void {
     reading(() => this.#parts.answers.markAnswerDelivered(orderId));
   }
 
-  /** An answer that tells the charge has arrived whole, or has not (docs/design.md 3.11). */
+  /** An answer that tells the charge has arrived whole, or has not (docs/rules/11-unread.md). */
   chargeTold(orderId: string, arrived: boolean): void {
     const { answers, clock } = this.#parts;
     reading(() =>
@@ -235,7 +235,7 @@ export class Orders {
       return { attempt, delivery, replayed };
     }
     const delivery = await handOff.delivered(transactionId, waitMs ?? settings.gatewayWaitMs);
-    // A reversal may have been done and answered during the wait (docs/design.md 3.8).
+    // A reversal may have been done and answered during the wait (docs/rules/08-finished.md).
     const now = reading(() => attempts.read(transactionId)) ?? attempt;
     return { attempt: now, delivery, replayed };
   }
@@ -301,7 +301,7 @@ export class Orders {
     const limitMs = settings.prepareMs + settings.paymentTimeoutMs + settings.graceMs;
     const attempt = await within(clock, "payment answer", limitMs, this.#answerable(running));
     if (attempt) return this.result(attempt, false);
-    // This request learns no more, and the kiosk need not ask again (docs/design.md 3.11).
+    // This request learns no more, and the kiosk need not ask again (docs/rules/11-unread.md).
     void running.ended.then(
       ({ state, request }) => isCharged(state) && this.#chargeUntold(request.orderId),
       () => {}, // the arbiter has told why
@@ -332,8 +332,8 @@ export class Orders {
   /**
    * Nothing financial has left. An order for which an earlier attempt speaks by now is answered as
    * it stands. One that may be charged by a sale found just now is not recorded as failed: throws
-   * TERMINAL_IN_DOUBT (docs/design.md 3.19). Neither is an order of which a lost journal may have
-   * known a charge: throws the reason, or STORES_DISAGREE (docs/design.md 3.17).
+   * TERMINAL_IN_DOUBT (docs/rules/19-late.md). Neither is an order of which a lost journal may have
+   * known a charge: throws the reason, or STORES_DISAGREE (docs/rules/17-loss.md).
    */
   #refused(transactionId: string, request: PaymentRequest, why: AppError): Attempt {
     const { orderId, generatedId } = request;
@@ -363,7 +363,7 @@ export class Orders {
   }
 
   /**
-   * A result came after the order's end, and may be its charge (docs/design.md 3.19). Throws
+   * A result came after the order's end, and may be its charge (docs/rules/19-late.md). Throws
    * TERMINAL_IN_DOUBT when that is not cleared up within the time of an answer.
    */
   async #lateReport(orderId: string, asked: Promise<void>): Promise<void> {
@@ -395,7 +395,7 @@ function asUnknown(why: AppError): AppError {
   return new AppError("STORES_DISAGREE", words, { cause: why });
 }
 
-/** If the journal cannot be read, what became of an order is not known (docs/design.md 3.10). */
+/** If the journal cannot be read, an order's end is not known (docs/rules/10-charged.md). */
 function reading<T>(read: () => T): T {
   return storage(read, "unknown");
 }

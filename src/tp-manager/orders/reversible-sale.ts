@@ -17,8 +17,9 @@ export interface JournalParts {
 
 /**
  * The sale to reverse: sold on the terminal that is connected, and named by its receipt number and
- * by that of no other (docs/design.md 3.7, 3.16). `now` is the terminal before the reversal, which
- * is all that is asked of it. Throws {@link AppError}; nothing has left then.
+ * by that of no other (docs/rules/07-returns.md, docs/rules/16-fresh.md). `now` is the terminal
+ * before the reversal, which is all that is asked of it. Throws {@link AppError}; nothing has left
+ * then.
  */
 export function reversibleSale(attempt: Attempt, now: Baseline, journal: JournalParts) {
   const { state, startedAtMs, transactionId } = attempt;

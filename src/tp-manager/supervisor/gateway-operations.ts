@@ -46,8 +46,9 @@ interface GatewayResult {
 }
 
 /**
- * Confirm, cancel and refund at the gateway (docs/design.md 3.7). The reservation of a return is in
- * this journal, beside the terminal's reversal, so that one of the two can happen and only once:
+ * Confirm, cancel and refund at the gateway (docs/rules/07-returns.md). The reservation of a return
+ * is in this journal, beside the terminal's reversal, so that one of the two can happen and only
+ * once:
  *
  *   resolve ─ reserve ● ─ supervisor: write ahead ●, send once ─ word of the gateway ─ end ●
  *
@@ -170,7 +171,8 @@ export class GatewayOperations {
           })
         : undefined;
     const { transactionPublicId, exponent, leftMinor } = where;
-    // A refund names its sum, so that the sum in the answer can be compared (docs/design.md 3.21).
+    // A refund names its sum, so that the sum in the answer can be compared
+    // (docs/rules/21-agree.md).
     const all = kind === "refund" ? leftMinor : undefined;
     const amountMinor = kind === "cancel" ? null : (returnMinor ?? wanted ?? all ?? null);
     const request = { operationId, kind, transactionPublicId, amountMinor, exponent };

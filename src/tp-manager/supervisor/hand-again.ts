@@ -10,8 +10,8 @@ const WHOLE_LOOK_MS = 30_000;
 
 /**
  * Hands everything over again after the supervisor's database was lost or restored, with the
- * delivery state that the journal knows (docs/design.md 3.17). A page at a time; where it stands is
- * on disk. Sales go on meanwhile.
+ * delivery state that the journal knows (docs/rules/17-loss.md). A page at a time; where it stands
+ * is on disk. Sales go on meanwhile.
  */
 export class HandAgain {
   readonly #store: AgainRows;

@@ -300,7 +300,7 @@ export class HandOff {
     return (await this.#link.call("store-transaction", { transaction, isFirst, ...wait })).state;
   }
 
-  /** docs/design.md 3.7: never sent, the item is closed; else somebody has to look. */
+  /** docs/rules/07-returns.md: never sent, the item is closed; else somebody has to look. */
   async #withdraw(transaction: Transaction, isFirst: boolean): Promise<void> {
     const { transactionId, orderId } = transaction;
     const { outcome } = await this.#link.call("withdraw-transaction", { transaction, isFirst });

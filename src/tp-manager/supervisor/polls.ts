@@ -84,8 +84,8 @@ export function deliveryPoll(
 
 /**
  * Learns of money that went back without us: a refund that the merchant made in the gateway's own
- * pages, a chargeback. Such an order is finished (docs/design.md 3.8): it is told as reversed and
- * its repetition charges nothing.
+ * pages, a chargeback. Such an order is finished (docs/rules/08-finished.md): it is told as
+ * reversed and its repetition charges nothing.
  */
 export function returnPoll(
   store: Pick<ReturnRows, "returnsSeen" | "noteReturns" | "seeReturns">,

@@ -4,7 +4,7 @@ import type { Clock } from "../../shared/time.ts";
 import type { RefusedHandOff, RefusedRows } from "../journal/refused-rows.ts";
 import type { HandOff } from "./hand-off.ts";
 
-/** An operator's word about transactions that the supervisor refuses (docs/design.md 3.17). */
+/** An operator's word about transactions that the supervisor refuses (docs/rules/17-loss.md). */
 export class RefusedHandOvers {
   readonly #refused: RefusedRows;
   readonly #handOff: Pick<HandOff, "nudge">;

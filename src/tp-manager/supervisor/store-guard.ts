@@ -44,10 +44,10 @@ interface GuardParts {
 }
 
 /**
- * Keeps a journal that was lost or restored from charging an order again (docs/design.md 3.17). The
- * orders that the supervisor knows are taken over; until a day and an end of day have passed, an
- * order id that is new here is looked up first, and a request that fits a sale of the terminal that
- * nobody knows waits for a person.
+ * Keeps a journal that was lost or restored from charging an order again (docs/rules/17-loss.md).
+ * The orders that the supervisor knows are taken over; until a day and an end of day have passed,
+ * an order id that is new here is looked up first, and a request that fits a sale of the terminal
+ * that nobody knows waits for a person.
  */
 export class StoreGuard {
   readonly #parts: GuardParts;
@@ -71,7 +71,7 @@ export class StoreGuard {
     this.#count();
   }
 
-  /** A day of a doubt is what was seen to pass (docs/design.md 3.17). */
+  /** A day of a doubt is what was seen to pass (docs/rules/17-loss.md). */
   #count(): void {
     const { clock, doubts, log } = this.#parts;
     this.#timer?.clear();

@@ -52,7 +52,7 @@ async function reversalLost(at: House, stored: TransactionReport): Promise<void>
 
 const next = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130140" });
 
-describe("a reversal (docs/design.md 3.16)", () => {
+describe("a reversal (docs/rules/16-fresh.md)", () => {
   test("that is told by the record of the sale itself is in doubt", async () => {
     const at = await sold();
     at.terminal.reversal = (_order, observer) => {
@@ -91,7 +91,7 @@ describe("a reversal (docs/design.md 3.16)", () => {
   });
 });
 
-describe("the terminal's record (docs/design.md 3.19)", () => {
+describe("the terminal's record (docs/rules/19-late.md)", () => {
   test("of a sale told before the last one, in one answer, charges its order", async () => {
     const at = await ended("A-1");
     const last = { kind: "transaction", report: earlierReport, also: [report()] } as const;

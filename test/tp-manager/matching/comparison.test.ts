@@ -12,7 +12,7 @@ import { declined, report } from "../../support/reports.ts";
 type Change = Partial<TransactionReport>;
 const bare: Change = { receiptNumber: null, traceNumber: null, localDate: null, localTime: null };
 
-describe("two reports (docs/design.md 3.1)", () => {
+describe("two reports (docs/rules/01-baseline.md)", () => {
   const table: Array<[string, Comparison, Change, Change?]> = [
     ["the very same", "same", {}],
     ["a receipt number without its zeros", "same", { receiptNumber: "2" }],

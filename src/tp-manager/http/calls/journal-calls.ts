@@ -114,7 +114,7 @@ function entry({ attempt, delivery }: ListedAttempt, archived: boolean): object 
   };
 }
 
-/** An unmatched transaction (docs/design.md 3.4). */
+/** An unmatched transaction (docs/rules/04-approval.md). */
 function told({
   id,
   atMs,

@@ -11,7 +11,7 @@ import type { HandOff } from "../../supervisor/hand-off.ts";
 
 /** More orders than a trouble counts. */
 const STANDING_MAX = 100;
-/** Notifications that go elsewhere would be waited for without end (docs/design.md 3.7). */
+/** Notifications that go elsewhere would be waited for without end (docs/rules/07-returns.md). */
 const STANDING_MS = 30 * 86_400_000;
 
 export interface OwnTroubleParts {
