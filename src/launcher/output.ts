@@ -141,7 +141,7 @@ export function wrap(text: string, columns: number, used: number, indent: number
 }
 
 /** `launch.sh start | head -1` ends its reading early; the start is carried out all the same. */
-export function goOnWithoutReader(): void {
+function goOnWithoutReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code !== "EPIPE") throw error;

@@ -24,6 +24,6 @@ export async function keepAlive(dataDirectory: string, answerWithinMs: number): 
   // A memory of earlier trouble is brought up to date, and goes when it is over.
   const isUpdating = updateFiles.some((file) => existsSync(file(dataDirectory)));
   if (allAnswer && !isUpdating && !existsSync(`${run}/keep-alive.json`)) return 0;
-  const { repair } = await import("./repair.ts");
+  const { repair } = await import("./keep-alive-repair.ts");
   return await repair(dataDirectory, answerWithinMs);
 }

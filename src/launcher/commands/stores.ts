@@ -3,7 +3,7 @@ import { tpManagerMessages } from "../../shared/ipc/contract.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import { isoTime } from "../../shared/time.ts";
-import type { Site } from "../site.ts";
+import type { CommandContext } from "../command-context.ts";
 
 const ANSWER_WITHIN_MS = 5_000;
 
@@ -12,7 +12,7 @@ const ANSWER_WITHIN_MS = 5_000;
  * the doubt by an operator's word.
  */
 export async function stores(
-  { installation, clock, output }: Site,
+  { installation, clock, output }: CommandContext,
   accept: boolean,
 ): Promise<number> {
   const run = openRunDirectory(installation.dataDirectory);

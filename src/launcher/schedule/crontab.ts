@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { defaultDataDirectory } from "../../shared/version-files.ts";
-import { userName } from "../processes/user-name.ts";
+import { userName } from "../processes/system-tool.ts";
 import { type KeepAliveEntry, refuseControlCharacters, type Schedule } from "./entry.ts";
 
 const EVERY_TWO_MINUTES = "*/2 * * * *";
