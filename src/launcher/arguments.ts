@@ -50,7 +50,7 @@ export interface LauncherArguments {
   readonly update: UpdateRequest;
   /** Of restore: the day of the copy; undefined: the newest one. */
   readonly from: string | undefined;
-  /** The word after the command: of restore the database, of stores what to do. */
+  /** The word after the command: the database to restore, or what stores does. */
   readonly subject: Subject | undefined;
   /** Of simulate: the word for the simulated terminal, and what follows it. */
   readonly simulate: readonly string[];
@@ -129,7 +129,7 @@ export function readArguments(args: readonly string[]): LauncherArguments {
   return { ...options(values), command, subject, update };
 }
 
-/** Its words and their options are the simulator's own; only `--data` is ours. */
+/** The words and options of simulate belong to the simulator, except `--data`. */
 function readSimulate(words: readonly string[]): LauncherArguments {
   const simulate = [...words];
   const at = words.indexOf("--data");

@@ -87,7 +87,7 @@ class Writer {
   }
 }
 
-/** A word and, behind two spaces or more, what is said about it. */
+/** A term and, after two spaces or more, its explanation. */
 const entry = /^( *\S.*? {2,})(\S.*)$/;
 /** A line indented so far goes on with what the entry above it says. */
 const SECOND_COLUMN_FROM = 20;

@@ -20,19 +20,19 @@ const stateSchema = z.object({
   offered: z.array(z.string()),
   /** Versions whose programs failed here, or from which an operator went back. */
   barred: z.array(z.object({ version: z.string(), why: z.string(), atMs: z.number() })),
-  /** The last look for an update; null: never. */
+  /** The last check for an update; null: never. */
   checkedMs: z.number().nullable(),
   /** Metadata were verified as fresh for the last time; null: never. */
   freshMs: z.number().nullable(),
   /** The first of them to expire. */
   expiresMs: z.number().nullable(),
-  /** The last look failed, and all since `sinceMs`. */
+  /** The last check failed, and all since `sinceMs`. */
   fault: faultSchema.nullable(),
   /** A version was ready and not taken, each time since `sinceMs`: no fault of its own. */
   putOff: z
     .object({ version: z.string(), why: z.string(), sinceMs: z.number(), lastMs: z.number() })
     .nullable(),
-  /** The signed version that was laid beside last, with its target's hashes; null: none yet. */
+  /** The signed version that was unpacked last, with its target's hashes; null: none yet. */
   laid: z.object({ version: z.string(), hashes: z.string() }).nullable().default(null),
 });
 export type UpdateState = z.infer<typeof stateSchema>;
@@ -87,7 +87,7 @@ export function rememberEnd(dataDirectory: string, record: SwitchRecord): void {
   });
 }
 
-/** The version stays ready to be found again at the next look. */
+/** The version can be found again by the next check. */
 export function putOff(
   { putOff: before }: UpdateState,
   version: string,
@@ -155,8 +155,8 @@ const SPREAD_MINUTES = 30;
 const DAY_MINUTES = 24 * 60;
 
 /**
- * When this installation looks, as hh:mm: up to half an hour before or after `updateTime`, always
- * the same, so that a fleet does not ask all at once (docs/updates.md 4.4).
+ * The daily time of the check for an update, as hh:mm: up to half an hour before or after
+ * `updateTime`, always the same, so that a fleet does not ask all at once (docs/updates.md 4.4).
  */
 export function lookTime(updateTime: string, installation: string): string {
   const [hours = 0, minutes = 0] = updateTime.split(":").map(Number);

@@ -38,7 +38,7 @@ interface Child {
 export async function runForeground(context: CommandContext): Promise<number> {
   const { dataDirectory } = context.installation;
   const specs = programSpecs(dataDirectory);
-  // Before anything is started: a signal must never leave a child behind.
+  // Before anything is started: no signal may leave a child running.
   const { promise: signalled, resolve: onSignal } = Promise.withResolvers<void>();
   for (const signal of ["SIGTERM", "SIGINT", "SIGBREAK", "SIGHUP"] as const) {
     process.on(signal, () => onSignal());
@@ -61,7 +61,7 @@ export async function runForeground(context: CommandContext): Promise<number> {
   if (hasSwitched) return await leaveAfterUpdate(context, stopping !== undefined);
   // `launch.sh stop` from elsewhere is as good as a signal.
   const asked = stopping !== undefined || deliberateStop(dataDirectory) !== undefined;
-  // Trouble of one program is often trouble of the other: the other may still tell its own.
+  // A fault of one program is often a fault of the other, which gets the time to print its own.
   const all = Promise.all(children.map(({ ended }) => ended));
   const ranMs = context.clock.monotonicMs() - startedMs;
   if (!asked) await within(context.clock, "last words", lastWordsMs(ranMs), all);
@@ -97,7 +97,7 @@ async function untilOneEnds(
 class UpdateWork {
   /** Whether a version is being taken now. */
   isOn = false;
-  /** Whether the programs have ended because of it. */
+  /** True if an update has ended the programs. */
   readonly hasSwitched: Promise<boolean>;
 
   constructor(context: CommandContext, over: AbortSignal) {

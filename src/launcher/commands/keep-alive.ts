@@ -13,7 +13,7 @@ const updateFiles = [underWayFileOf, readyFileOf, probationMarkOf];
 const programs: readonly Program[] = ["tp-manager", "supervisor"];
 
 /**
- * One look of the keep-alive: quiet and cheap when all is well. Everything that is needed only when
+ * One run of the keep-alive: quiet and cheap when all is well. Everything that is needed only when
  * something is wrong is loaded only then. Answers the exit code.
  */
 export async function keepAlive(dataDirectory: string, answerWithinMs: number): Promise<number> {

@@ -11,8 +11,8 @@ const refusal = z.object({ error: z.string() });
 const NOT_NOW = 409;
 
 /**
- * Says one word to the demo's simulated terminal, which knows its words itself (`GET /words` of its
- * control API); without a word it lists them. Throws {@link ProgramExit}.
+ * Gives one command to the demo's simulated terminal, which knows its commands itself (`GET /words`
+ * of its control API); without a command it lists them. Throws {@link ProgramExit}.
  */
 export async function simulate(
   { installation, output }: CommandContext,

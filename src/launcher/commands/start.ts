@@ -78,7 +78,7 @@ export async function finishUpdate(context: CommandContext): Promise<number | un
   return await leaveToReader(context, placeOf(context), versionNumber);
 }
 
-/** Troubles that keep nothing from running, and that nobody would look for in a log. */
+/** Reports faults that keep nothing from running, and that nobody would look for in a log. */
 async function reportWarnings(installation: Installation, output: Output): Promise<void> {
   const { checkConfig } = await import("../doctor/check-config.ts");
   for (const { verdict, says } of checkConfig(installation).findings) {

@@ -8,8 +8,8 @@ import type { CommandContext } from "../command-context.ts";
 const ANSWER_WITHIN_MS = 5_000;
 
 /**
- * Shows whether the journal doubts itself after a loss or a restore (docs/design.md 3.17), or ends
- * the doubt by an operator's word.
+ * Shows the journal gap after a loss or a restore (docs/design.md 3.17), or closes it on an
+ * operator's request.
  */
 export async function stores(
   { installation, clock, output }: CommandContext,

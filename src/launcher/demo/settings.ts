@@ -10,9 +10,9 @@ import { listenFault } from "../processes/network.ts";
 /** The demo's ports on this machine. They are kept from run to run while they are free. */
 const portsSchema = z.object({
   localApi: z.int(),
-  /** A folder from before the console has none. */
+  /** Missing in the folder of a version without the console. */
   console: z.int().default(8767),
-  /** A folder from before the kiosk's own pages has none. */
+  /** Missing in the folder of a version without the kiosk's own pages. */
   kiosk: z.int().default(8768),
   terminal: z.int(),
   terminalControl: z.int(),

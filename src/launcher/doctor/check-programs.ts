@@ -83,7 +83,7 @@ function checkTerminal(status: TpManagerStatus | undefined): Finding[] {
   return [...ready, finding("terminal-other-register", { name: nameOf(status) })];
 }
 
-/** The assumptions that verdicts rest on here; an older tp-manager does not tell them. */
+/** The assumptions that verdicts rest on here; an older tp-manager does not report them. */
 function checkAssumptions(status: TpManagerStatus | undefined): Finding[] {
   const { assumptions = [], shown = [] } = status?.terminal ?? {};
   return [
@@ -122,7 +122,7 @@ function checkQueue(condition: ProgramState): Finding[] {
   return [finding("queue-waiting", { ...counts, oldest: duration(oldestAgeMs) })];
 }
 
-/** One finding for each trouble, with the table's words. */
+/** One finding for each trouble, in the text of the table. */
 function checkTroubles({ tpManager, supervisor }: ProgramStates): Finding[] {
   return troublesReported([tpManager, supervisor]).map((trouble) => {
     const { name: code, count, row } = trouble;

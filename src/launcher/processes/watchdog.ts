@@ -7,7 +7,7 @@ import { askStatus } from "./program-state.ts";
 const ANSWER_WITHIN_MS = 5_000;
 /** A store that is brought to a new form keeps a program from answering at its start. */
 const STARTING_MS = 300_000;
-/** sd_watchdog_enabled(3) asks for two beats in the time; a look may take a while itself. */
+/** sd_watchdog_enabled(3) asks for two beats in the time; asking takes a while itself. */
 const BEATS = 4;
 const MICROSECONDS = 1_000;
 

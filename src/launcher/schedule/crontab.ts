@@ -94,7 +94,7 @@ function refused(why: string): ProgramExit {
 }
 
 async function runCrontab(args: readonly string[], input = "") {
-  // Its words are read above: they must not be translated.
+  // The callers read its messages: they must not be translated.
   const child = spawn("crontab", args, { env: { ...process.env, LC_ALL: "C" } });
   child.stdin.on("error", () => undefined); // crontab may end without reading; its exit code counts
   child.stdin.end(Buffer.from(input, "latin1"));

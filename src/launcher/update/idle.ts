@@ -59,7 +59,7 @@ export async function idle(context: CommandContext): Promise<TpManagerStatus | u
 
 /**
  * Runs `work` under the launch lock in the first moment that is right; undefined: none came within
- * `withinMs`. The moment is looked at again when the lock is held.
+ * `withinMs`. The moment is checked again when the lock is held.
  */
 export async function inMoment<M, T>(
   context: CommandContext,

@@ -53,7 +53,7 @@ function wholeVersions(root: string): string[] {
 
 const knownSchema = z.object({ schemas: z.record(z.string(), z.int()) });
 
-/** undefined: the version has not said which stores it knows, or these cannot be looked at. */
+/** undefined: the version does not say which stores it knows, or these cannot be read. */
 function canRead(root: string, version: string, dataDirectory: string): boolean | undefined {
   try {
     const text = readFileSync(join(root, "versions", version, "delivery.json"), "utf8");
