@@ -41,7 +41,7 @@ function held({ who, sinceMs, untilMs }: Hold): Finding {
   return finding("updates-held", { ...told, until: isoTime(untilMs) });
 }
 
-/** Unsigned words, only to tell whether the publisher still renews them. */
+/** Checks by an unsigned file whether the publisher still renews the metadata. */
 export async function checkServer(
   url: string,
   caFile: string | undefined,

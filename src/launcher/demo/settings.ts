@@ -1,17 +1,18 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { readEntries } from "../../shared/config/config-file.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { projectRoot } from "../../shared/version-files.ts";
+import { listenFault } from "../processes/network.ts";
 
 /** The demo's ports on this machine. They are kept from run to run while they are free. */
 const portsSchema = z.object({
   localApi: z.int(),
-  /** A folder from before the console has none. */
+  /** Missing in the folder of a version without the console. */
   console: z.int().default(8767),
-  /** A folder from before the kiosk's own pages has none. */
+  /** Missing in the folder of a version without the kiosk's own pages. */
   kiosk: z.int().default(8768),
   terminal: z.int(),
   terminalControl: z.int(),
@@ -30,16 +31,7 @@ const WEBSITE_ID = 1000;
 /** "Vending machine" in the sandbox's own list. */
 const CATEGORY_ID = 5;
 
-interface DemoFiles {
-  readonly config: string;
-  readonly ports: string;
-  readonly netrc: string;
-  readonly gatewayAccount: string;
-  readonly gatewayDatabase: string;
-  readonly terminalState: string;
-}
-
-export function demoFiles(dataDirectory: string): DemoFiles {
+export function demoFiles(dataDirectory: string) {
   const file = (name: string): string => join(dataDirectory, name);
   return {
     config: file("config.txt"),
@@ -89,14 +81,10 @@ export function apiPassword(dataDirectory: string, login = API_LOGIN): string {
   throw new ProgramExit(exitCodes.configuration, `no passwords in ${dataDirectory}/config.txt`);
 }
 
-interface Passwords {
-  readonly api: string;
-  readonly gateway: string;
-  /** Empty in a setup file that is kept from before the demo had an operator. */
-  readonly operator: string;
-}
+type Passwords = ReturnType<typeof keptPasswords>;
 
-function keptPasswords(configFile: string): Passwords {
+/** Those of a setup file; empty where it has none. */
+function keptPasswords(configFile: string) {
   const text = existsSync(configFile) ? readFileSync(configFile, "utf8") : "";
   const { entries } = readEntries(text);
   const value = (wanted: string) => entries.find(({ name }) => name === wanted)?.value ?? "";
@@ -145,6 +133,42 @@ GATEWAY_CATEGORY_ID=${CATEGORY_ID}
 GATEWAY_CALLBACK_URL=https://shop.example/notify
 UPDATE_TIME=03:30
 `;
+}
+
+/** Asked for on a fresh machine; any free one is taken instead when it is in use. */
+const usualPorts: DemoPorts = {
+  localApi: 8765,
+  console: 8767,
+  kiosk: 8768,
+  terminal: 20_007,
+  terminalControl: 20_008,
+  gateway: 8766,
+};
+
+/** Any port comes from here: no system gives these to a program that asks for a free one. */
+const FIRST_PORT = 20_100;
+const END_OF_PORTS = 32_000;
+
+/** The earlier ports where they are still free, else the usual ones, else any. */
+export async function choosePorts(earlier: DemoPorts | undefined): Promise<DemoPorts> {
+  const chosen = { ...usualPorts };
+  const taken = new Set<number>();
+  for (const name of Object.keys(usualPorts) as Array<keyof DemoPorts>) {
+    let port = (earlier ?? usualPorts)[name];
+    // Any free port, but not one that another part was just given.
+    while (taken.has(port) || !(await isFree(port))) port = randomInt(FIRST_PORT, END_OF_PORTS);
+    taken.add(port);
+    chosen[name] = port;
+  }
+  return chosen;
+}
+
+/** On both addresses of this machine; one that the machine does not have is nobody's. */
+async function isFree(port: number): Promise<boolean> {
+  for (const host of ["127.0.0.1", "::1"]) {
+    if (/EADDRINUSE|EACCES/.test((await listenFault(host, port)) ?? "")) return false;
+  }
+  return true;
 }
 
 /** Complete or not at all, and never readable by others. */

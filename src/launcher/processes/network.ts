@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { createServer } from "node:net";
 import { httpRequest } from "../../shared/process/node-http.ts";
 
 interface HttpCall {
@@ -36,5 +37,16 @@ export function httpCall(url: string, { method = "GET", headers, body, signal }:
       });
     });
     request.end(body);
+  });
+}
+
+/** The code of the error why nobody can listen there; undefined: somebody could. */
+export function listenFault(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ port, host, exclusive: true, ipv6Only: host === "::1" }, () =>
+      server.close(() => resolve(undefined)),
+    );
   });
 }

@@ -7,14 +7,13 @@ import {
 } from "../../shared/catalog/troubles.ts";
 import { createIpcClient, IpcError, type IpcFailure } from "../../shared/ipc/client.ts";
 import {
-  type Program,
   type ResponseOf,
   supervisorMessages,
   tpManagerMessages,
 } from "../../shared/ipc/contract.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import type { Clock } from "../../shared/time.ts";
-import type { ProgramPart } from "./part.ts";
+import type { ProgramSpec } from "./process-spec.ts";
 import { findProcesses } from "./process-table.ts";
 
 export type TpManagerStatus = ResponseOf<typeof tpManagerMessages, "status">;
@@ -22,7 +21,7 @@ export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 type ProgramStatus = TpManagerStatus | SupervisorStatus;
 
 /** The state of a program of this installation, as far as can be told from outside. */
-export type Condition =
+export type ProgramState =
   | { readonly state: "running"; readonly pid: number; readonly status: ProgramStatus }
   /** A process is there, but its socket does not answer as it should: starting, hung, other. */
   | {
@@ -37,19 +36,18 @@ export type Condition =
  * Asks the program; when it does not answer, asks the operating system. Throws {@link ProgramExit}
  * when the user may not look: nothing could be told apart from a program that has stopped.
  */
-export async function conditionOf(
-  part: ProgramPart,
-  runDirectory: string,
+export async function programState(
+  spec: ProgramSpec,
   clock: Clock,
   answerWithinMs: number,
-): Promise<Condition> {
-  mustBeAllowed(runDirectory);
+): Promise<ProgramState> {
+  mustBeAllowed(spec.runDirectory);
   try {
-    const status = await askStatus(part.name, runDirectory, clock, answerWithinMs);
+    const status = await askStatus(spec, clock, answerWithinMs);
     return { state: "running", pid: status.pid, status };
   } catch (error) {
     if (!(error instanceof IpcError)) throw error;
-    const pids = findProcesses(part);
+    const pids = findProcesses(spec);
     if (pids.length === 0) return { state: "stopped" };
     return { state: "silent", pids, failure: error.failure, why: error.message };
   }
@@ -68,13 +66,13 @@ function mustBeAllowed(runDirectory: string): void {
 }
 
 /**
- * The troubles that the programs tell of; that one does not run is told without them, and what
- * keeps payments from being taken by {@link obstaclesIn}.
+ * The troubles that the running programs report. Left out is what keeps payments from being taken:
+ * that comes from {@link obstaclesIn}.
  */
-export function troublesToldBy(conditions: readonly Condition[]): Trouble[] {
-  const told = conditions.flatMap((one) => (one.state === "running" ? [one.status] : []));
-  const supervisor = told.find((one) => one.program === "supervisor");
-  const tpManager = told.find((one) => one.program === "tp-manager");
+export function troublesReported(states: readonly ProgramState[]): Trouble[] {
+  const reports = states.flatMap((one) => (one.state === "running" ? [one.status] : []));
+  const supervisor = reports.find((one) => one.program === "supervisor");
+  const tpManager = reports.find((one) => one.program === "tp-manager");
   return troublesOf({ supervisor, tpManager }).filter(({ row }) => row.check !== KEEPS_PAYMENTS);
 }
 
@@ -85,7 +83,7 @@ interface Obstacle {
   readonly todo: string;
 }
 
-/** Why the arbiter would refuse a payment now. An older tp-manager tells of the link only. */
+/** Why the arbiter would refuse a payment now. An older tp-manager reports the link only. */
 export function obstaclesIn({ obstacles, terminal }: TpManagerStatus): readonly Obstacle[] {
   if (obstacles !== undefined) return obstacles;
   if (terminal.link === "connected") return [];
@@ -94,29 +92,27 @@ export function obstaclesIn({ obstacles, terminal }: TpManagerStatus): readonly 
   return [{ code: "TERMINAL_DISCONNECTED", says, todo }];
 }
 
-/** Rejects with IpcError. */
+/** The program's report of itself. Rejects with IpcError. */
 export async function askStatus(
-  program: Program,
-  runDirectory: string,
+  { name, runDirectory }: ProgramSpec,
   clock: Clock,
   timeoutMs: number,
 ): Promise<ProgramStatus> {
-  if (program === "tp-manager") {
-    const client = createIpcClient(runDirectory, program, tpManagerMessages, clock);
+  if (name === "tp-manager") {
+    const client = createIpcClient(runDirectory, name, tpManagerMessages, clock);
     return await client.call("status", {}, timeoutMs).finally(() => client.close());
   }
-  const client = createIpcClient(runDirectory, program, supervisorMessages, clock);
+  const client = createIpcClient(runDirectory, name, supervisorMessages, clock);
   return await client.call("status", {}, timeoutMs).finally(() => client.close());
 }
 
 /** Asks the program to stop in order. Rejects with IpcError when it did not say that it will. */
 export async function askStop(
-  program: Program,
-  runDirectory: string,
+  { name, runDirectory }: ProgramSpec,
   clock: Clock,
   timeoutMs: number,
 ): Promise<void> {
-  const messages = program === "tp-manager" ? tpManagerMessages : supervisorMessages;
-  const client = createIpcClient(runDirectory, program, { stop: messages.stop }, clock);
+  const messages = name === "tp-manager" ? tpManagerMessages : supervisorMessages;
+  const client = createIpcClient(runDirectory, name, { stop: messages.stop }, clock);
   await client.call("stop", {}, timeoutMs).finally(() => client.close());
 }

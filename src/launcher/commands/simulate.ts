@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
-import { httpCall } from "../processes/http-call.ts";
-import type { Site } from "../site.ts";
-import { terminalControl } from "./demo-parts.ts";
+import type { CommandContext } from "../command-context.ts";
+import { terminalControl } from "../demo/simulators.ts";
+import { httpCall } from "../processes/network.ts";
 
 const wordList = z.array(z.object({ word: z.string(), takes: z.string(), help: z.string() }));
 const refusal = z.object({ error: z.string() });
@@ -11,11 +11,11 @@ const refusal = z.object({ error: z.string() });
 const NOT_NOW = 409;
 
 /**
- * Says one word to the demo's simulated terminal, which knows its words itself (`GET /words` of its
- * control API); without a word it lists them. Throws {@link ProgramExit}.
+ * Gives one command to the demo's simulated terminal, which knows its commands itself (`GET /words`
+ * of its control API); without a command it lists them. Throws {@link ProgramExit}.
  */
 export async function simulate(
-  { installation, output }: Site,
+  { installation, output }: CommandContext,
   words: readonly string[],
 ): Promise<number> {
   const { dataDirectory } = installation;

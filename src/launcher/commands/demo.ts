@@ -1,28 +1,28 @@
 import { existsSync } from "node:fs";
-import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
-import { sleep } from "../../shared/time.ts";
 import { demoDataDirectory } from "../../shared/version-files.ts";
-import { startHere, stopHere } from "../commands/operate.ts";
-import { type InstallationStatus, readStatus } from "../commands/status.ts";
-import type { Output } from "../output.ts";
-import { conditionOf } from "../processes/condition.ts";
-import { programPart } from "../processes/part.ts";
-import { alone, type Site } from "../site.ts";
-import { curlLine, quote } from "./curl-line.ts";
+import type { CommandContext } from "../command-context.ts";
+import { curlLine, paySample, quote } from "../demo/sample-payment.ts";
 import {
+  choosePorts,
   type DemoSetup,
   demoFiles,
   OPERATOR_LOGIN,
   readDemoSetup,
   writeDemoFiles,
-} from "./demo-settings.ts";
-import { choosePorts } from "./free-ports.ts";
-import { paySample } from "./sample-payment.ts";
+} from "../demo/settings.ts";
+import type { Output } from "../output.ts";
+import { withLaunchLock } from "../processes/locks.ts";
+import { poll } from "../processes/poll.ts";
+import { programSpec } from "../processes/process-spec.ts";
+import { programState, type TpManagerStatus } from "../processes/program-state.ts";
 import { sayToTerminal } from "./simulate.ts";
+import { startHere } from "./start.ts";
+import { type InstallationStatus, readStatus } from "./status.ts";
+import { stopHere } from "./stop.ts";
 
 const CONNECTED_WITHIN_MS = 30_000;
-const LOOK_EVERY_MS = 100;
+const ASK_EVERY_MS = 100;
 const ANSWER_WITHIN_MS = 2_000;
 const PORT_TRIES = 5;
 
@@ -31,32 +31,26 @@ const PORT_TRIES = 5;
  * May be repeated: what runs well is left running, anything else is set up again. Without a
  * protocol the terminal speaks the usual one. Throws {@link ProgramExit}.
  */
-export async function runDemo(site: Site, word: string | undefined): Promise<number> {
-  const { dataDirectory } = site.installation;
-  const { output } = site;
-  const protocol = await chosen(word);
+export async function runDemo(context: CommandContext, word: string | undefined): Promise<number> {
+  const { dataDirectory } = context.installation;
+  const { output } = context;
+  // The doctor knows the words of the setup file.
+  const protocol = word && (await import("../doctor/check-config.ts")).readProtocol(word);
   output.text(`Demo in ${dataDirectory}`);
-  const exitCode = await alone(site, () => setUp(site, protocol));
+  const exitCode = await withLaunchLock(context, () => setUp(context, protocol));
   const setup = readDemoSetup(dataDirectory);
   if (exitCode !== exitCodes.ok || setup === undefined) return exitCode;
   // However a person has left it, the sample is paid: with power, cable, paper and a customer.
   await sayToTerminal(dataDirectory, { word: "reset" });
-  await terminalConnected(site);
-  await paySample(dataDirectory, setup, site.clock, output);
-  printNext(dataDirectory, setup, site);
+  await terminalConnected(context);
+  await paySample(dataDirectory, setup, context.clock, output);
+  printNext(dataDirectory, setup, context);
   return exitCodes.ok;
 }
 
-/** The doctor knows the words of the setup file. */
-async function chosen(word: string | undefined): Promise<string | undefined> {
-  if (word === undefined) return undefined;
-  const { readProtocol } = await import("../doctor/check-protocol.ts");
-  return readProtocol(word);
-}
-
 /** Leaves everything running; answers the exit code. */
-async function setUp(site: Site, protocol: string | undefined): Promise<number> {
-  const { installation, clock, output } = site;
+async function setUp(context: CommandContext, protocol: string | undefined): Promise<number> {
+  const { installation, clock, output } = context;
   const { dataDirectory } = installation;
   const files = demoFiles(dataDirectory);
   const earlier = readDemoSetup(dataDirectory);
@@ -78,44 +72,44 @@ async function setUp(site: Site, protocol: string | undefined): Promise<number> 
     }
     if (same) reportIncomplete(status, output);
     else output.note("The terminal is to speak another protocol: all of it is started again.");
-    await stopHere(site, true);
+    await stopHere(context, true);
   }
-  return await startOnFreePorts(site, earlier, protocol);
+  return await startOnFreePorts(context, earlier, protocol);
 }
 
 /** Another program may take a port between the choice and its use: others are chosen then. */
 async function startOnFreePorts(
-  site: Site,
+  context: CommandContext,
   earlier: DemoSetup | undefined,
   protocol: string | undefined,
 ): Promise<number> {
-  const { dataDirectory } = site.installation;
+  const { dataDirectory } = context.installation;
   let ports = await choosePorts(earlier);
   for (let tries = 1; ; tries++) {
     const faults: string[] = [];
-    const held = { ...site.output, fault: (text: string) => void faults.push(text) };
+    const held = { ...context.output, fault: (text: string) => void faults.push(text) };
     const setup = { ...ports, ...(protocol === undefined ? {} : { protocol }) };
     const kept = earlier !== undefined && JSON.stringify(setup) === JSON.stringify(earlier);
     writeDemoFiles(dataDirectory, setup, kept);
-    const started = await startHere({ ...site, output: held }).catch((error: unknown) => {
+    const started = await startHere({ ...context, output: held }).catch((error: unknown) => {
       if (error instanceof ProgramExit) return error;
       throw error;
     });
     if (started === exitCodes.ok) return started;
     // A simulator that did start is no other program.
-    await stopHere(site, true);
+    await stopHere(context, true);
     const next = await choosePorts(ports);
     // Free again by now: the other program had it for a moment, as another demo that starts does.
     const why = started instanceof ProgramExit ? [...faults, started.message] : faults;
     const wasTaken = why.some((text) => text.includes("EADDRINUSE"));
     const isSame = JSON.stringify(next) === JSON.stringify(ports);
     if (tries === PORT_TRIES || (isSame && !wasTaken)) {
-      for (const fault of faults) site.output.fault(fault);
+      for (const fault of faults) context.output.fault(fault);
       if (started instanceof ProgramExit) throw started;
       return started;
     }
     const ways = isSame ? "it starts once more" : "it starts on others";
-    site.output.note(`Another program took a port of the demo meanwhile: ${ways}.`);
+    context.output.note(`Another program took a port of the demo meanwhile: ${ways}.`);
     ports = next;
   }
 }
@@ -131,29 +125,25 @@ function reportIncomplete({ programs, simulators }: InstallationStatus, output: 
   output.note(`Not all of it ran (${why}): all of it is stopped and started again.`);
 }
 
-/** A payment before that would be refused: a kiosk would look at /check first. */
-async function terminalConnected({ installation, clock }: Site): Promise<void> {
-  const part = programPart("tp-manager", installation.dataDirectory);
-  const run = openRunDirectory(installation.dataDirectory);
-  const endMs = clock.monotonicMs() + CONNECTED_WITHIN_MS;
-  for (;;) {
-    const condition = await conditionOf(part, run, clock, ANSWER_WITHIN_MS);
-    const status = condition.state === "running" ? condition.status : undefined;
-    const terminal = status?.program === "tp-manager" ? status.terminal : undefined;
-    if (terminal?.link === "connected") return;
-    if (clock.monotonicMs() >= endMs) {
-      const why = terminal ? `${terminal.link}: ${terminal.problem ?? "no reason"}` : "no answer";
-      throw new ProgramExit(
-        exitCodes.unavailable,
-        `tp-manager has not reached the simulated terminal (${why}); ` +
-          `see ${installation.logDirectory}`,
-      );
-    }
-    await sleep(clock, "terminal connected", LOOK_EVERY_MS);
-  }
+/** A payment before that would be refused: a kiosk would ask /check first. */
+async function terminalConnected({ installation, clock }: CommandContext): Promise<void> {
+  const spec = programSpec("tp-manager", installation.dataDirectory);
+  let terminal: TpManagerStatus["terminal"] | undefined;
+  await poll(clock, "terminal connected", ASK_EVERY_MS, CONNECTED_WITHIN_MS, async () => {
+    const now = await programState(spec, clock, ANSWER_WITHIN_MS);
+    const status = now.state === "running" ? now.status : undefined;
+    terminal = status?.program === "tp-manager" ? status.terminal : undefined;
+    return terminal?.link === "connected" || undefined;
+  });
+  if (terminal?.link === "connected") return;
+  const why = terminal ? `${terminal.link}: ${terminal.problem ?? "no reason"}` : "no answer";
+  throw new ProgramExit(
+    exitCodes.unavailable,
+    `tp-manager has not reached the simulated terminal (${why}); see ${installation.logDirectory}`,
+  );
 }
 
-function printNext(dataDirectory: string, setup: DemoSetup, { output }: Site): void {
+function printNext(dataDirectory: string, setup: DemoSetup, { output }: CommandContext): void {
   const netrcFile = demoFiles(dataDirectory).netrc;
   const api = `http://127.0.0.1:${setup.localApi}`;
   const pay = (json: string): string => curlLine({ url: `${api}/payment`, netrcFile, json });
