@@ -11,7 +11,7 @@ import type { AgainStore } from "./attempts/hand-off-store.ts";
 import { isInDoubt } from "./attempts/phase-table.ts";
 import type { EventSource } from "./http/events/event-hub.ts";
 import type { TerminalWatch } from "./http/events/terminal-watch.ts";
-import { type OwnTroubleParts, ownTroubles } from "./http/status/own-troubles.ts";
+import { type OwnTroubleParts, ownTroubles } from "./http/status/facts.ts";
 import { type StoreGuard, saleInWords } from "./supervisor/store-guard.ts";
 import type { TerminalState } from "./terminal/terminal.ts";
 

@@ -4,7 +4,7 @@ import { createLogger } from "../../../src/shared/process/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
 import { FailureDelay } from "../../../src/tp-manager/http/failure-delay.ts";
-import type { SupervisorStatus } from "../../../src/tp-manager/http/status/health.ts";
+import type { SupervisorStatus } from "../../../src/tp-manager/http/status/facts.ts";
 import { Monitor } from "../../../src/tp-manager/http/status/monitor.ts";
 import { type House, house } from "../../support/payment-house.ts";
 import { careForTest } from "./care-for-test.ts";
