@@ -6,9 +6,9 @@ import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { ActStore } from "../attempts/act-store.ts";
 import { storage } from "../attempts/failures.ts";
+import { checkedParameters, fault, legible } from "../http/body/input.ts";
+import { plain } from "../http/body/json-body.ts";
 import { isActing } from "../http/call.ts";
-import { checkedParameters, fault, legible } from "../http/input.ts";
-import { plain } from "../http/json-body.ts";
 
 const REASON_CHARACTERS_MAX = 500;
 const BODY_CHARACTERS_MAX = 2_000;

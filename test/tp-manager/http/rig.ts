@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import { createLogger } from "../../../src/shared/process/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
-import { FailureDelay } from "../../../src/tp-manager/http/failure-delay.ts";
+import { FailureDelay } from "../../../src/tp-manager/http/door/failure-delay.ts";
 import type { SupervisorStatus } from "../../../src/tp-manager/http/status/facts.ts";
 import { Monitor } from "../../../src/tp-manager/http/status/monitor.ts";
 import { type House, house } from "../../support/payment-house.ts";

@@ -57,7 +57,7 @@ export interface Watched {
   readonly log: Logger;
 }
 
-/** What both programs tell of themselves at one moment. */
+/** The facts that both programs give of themselves at one moment. */
 export interface Facts {
   /** null: the supervisor does not answer. */
   readonly supervisor: SupervisorStatus | null;
@@ -105,7 +105,7 @@ function amountOf({ amountMinor, currency }: PaymentRequest): string {
   return `${formatMajor(amountMinor, currency.exponent)} ${currency.alpha}`;
 }
 
-/** What `read` returns; `otherwise` where it throws: the other facts are told all the same. */
+/** The value of `read`, or `otherwise` where it throws, so that the other facts stay readable. */
 export function readOr<T>(otherwise: T, read: () => T): T {
   try {
     return read();
