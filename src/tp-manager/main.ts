@@ -17,11 +17,12 @@ import { ClosingKeeper, type ClosingParts } from "./arbiter/closing-keeper.ts";
 import { TerminalArbiter } from "./arbiter/terminal-arbiter.ts";
 import { type ApiOptions, createApi } from "./http/app.ts";
 import { Care } from "./http/care/care.ts";
+import { FailureDelay } from "./http/door/failure-delay.ts";
+import { listenOnLoopback } from "./http/door/loopback-server.ts";
 import { EventHub } from "./http/events/event-hub.ts";
-import { FailureDelay } from "./http/failure-delay.ts";
-import { listenOnLoopback } from "./http/loopback-server.ts";
+import type { Watched } from "./http/status/facts.ts";
 import { HourWatch } from "./http/status/hour-watch.ts";
-import { Monitor, type MonitorParts } from "./http/status/monitor.ts";
+import { Monitor } from "./http/status/monitor.ts";
 import { archiveChore } from "./journal/archive.ts";
 import { Journal } from "./journal/journal.ts";
 import { assumptionsOf, familyOf } from "./matching/assumptions.ts";
@@ -267,7 +268,7 @@ function settingsOf({ config }: ProgramContext): ArbiterSettings & OrderSettings
 
 function createMonitor(
   { config, installation, clock, log }: ProgramContext,
-  parts: Pick<MonitorParts, "hub" | "arbiter" | "journal" | "handOff" | "guard">,
+  parts: Pick<Watched, "hub" | "arbiter" | "journal" | "handOff" | "guard">,
   supervisor: SupervisorLink,
 ): Monitor {
   const monitor = new Monitor({

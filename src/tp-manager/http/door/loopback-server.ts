@@ -1,8 +1,8 @@
 import type { Server } from "node:http";
 import type { FastifyInstance } from "fastify";
-import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
-import type { Logger } from "../../shared/process/logger.ts";
-import { createServer } from "../../shared/process/node-http.ts";
+import { exitCodes, ProgramExit } from "../../../shared/process/exit-codes.ts";
+import type { Logger } from "../../../shared/process/logger.ts";
+import { createServer } from "../../../shared/process/node-http.ts";
 import { BACKLOG, harden, refuseUnparsed } from "./server-limits.ts";
 
 interface Listening {

@@ -1,4 +1,4 @@
-import { AppError } from "../../shared/catalog/errors.ts";
+import { AppError } from "../../../shared/catalog/errors.ts";
 
 /**
  * A JSON number together with the text it was written as, so that amounts are never touched by a

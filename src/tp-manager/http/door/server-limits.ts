@@ -1,11 +1,11 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { AppError, type ErrorCode, errorTable } from "../../shared/catalog/errors.ts";
-import type { Connections } from "../../shared/ipc/connections.ts";
-import { PAGE_HEADER_BYTES_MAX } from "../../shared/page-header-bytes.ts";
-import { errorOfAppError } from "../orders/answer.ts";
+import { AppError, type ErrorCode, errorTable } from "../../../shared/catalog/errors.ts";
+import type { Connections } from "../../../shared/ipc/connections.ts";
+import { PAGE_HEADER_BYTES_MAX } from "../../../shared/page-header-bytes.ts";
+import { errorOfAppError } from "../../orders/answer.ts";
+import { jsonText } from "../envelope.ts";
 import { securityHeaders } from "./access.ts";
-import { jsonText } from "./envelope.ts";
 
 /** One kiosk needs a handful. */
 const CONNECTIONS_MAX = 256;

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { Clock, Timer } from "../../shared/time.ts";
+import type { Clock, Timer } from "../../../shared/time.ts";
 import type { Role } from "./credentials.ts";
 
 /** Without a key or a pointer for so long a session is over. */

@@ -1,10 +1,10 @@
 import basicAuth from "@fastify/basic-auth";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { AppError } from "../../shared/catalog/errors.ts";
-import { isActing } from "./call.ts";
+import { AppError } from "../../../shared/catalog/errors.ts";
+import { isActing } from "../call.ts";
 import { Credentials, type Pair, type Role } from "./credentials.ts";
 import type { FailureDelay } from "./failure-delay.ts";
-import { hostCheck, isAllowedOrigin } from "./origin-check.ts";
+import { hostCheck, isAllowedOrigin, placeHeaders } from "./origin-check.ts";
 
 /** Nothing this API answers may be kept, framed, guessed at or read by another site. */
 export const securityHeaders = {
@@ -86,13 +86,8 @@ function checkPlace(
   isOurHost: (host: string | undefined) => boolean,
 ): void {
   checkHost(request, isOurHost);
-  const { host, origin } = request.headers;
-  const headers = {
-    host,
-    origin,
-    secFetchSite: request.headers["sec-fetch-site"]?.toString(),
-    secPurpose: request.headers["sec-purpose"]?.toString(),
-  };
+  const headers = placeHeaders(request);
+  const { origin } = headers;
   const acting = isActing(request.method, request.routeOptions.config.call);
   if (!isAllowedOrigin(headers, options.allowedOrigins, acting)) {
     throw new AppError("ORIGIN_REFUSED");

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { AppError } from "../../shared/catalog/errors.ts";
-import { plainForm, readableForm } from "../../shared/masking/legible.ts";
-import { containsPan, maskPansInText } from "../../shared/masking/mask.ts";
-import { AmountError, type Currency, parseAmount } from "../../shared/money.ts";
-import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
-import { ORDER_ID_CHARACTERS_MAX } from "../../shared/transaction.ts";
+import { AppError } from "../../../shared/catalog/errors.ts";
+import { plainForm, readableForm } from "../../../shared/masking/legible.ts";
+import { containsPan, maskPansInText } from "../../../shared/masking/mask.ts";
+import { AmountError, type Currency, parseAmount } from "../../../shared/money.ts";
+import { RECEIPT_AMOUNT_DIGITS } from "../../../shared/receipt.ts";
+import { ORDER_ID_CHARACTERS_MAX } from "../../../shared/transaction.ts";
 import { JsonNumber } from "./json-body.ts";
 
 /** One fault of a request, as `error.details.faults` lists it. */

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { AppError } from "../../shared/catalog/errors.ts";
+import { AppError } from "../../../shared/catalog/errors.ts";
+import type { Clock } from "../../../shared/time.ts";
 import { checkHost, securityHeaders } from "./access.ts";
-import { hostCheck, isOwnPage } from "./origin-check.ts";
-import type { Session, Sessions } from "./sessions.ts";
+import { hostCheck, isOwnPage, placeHeaders } from "./origin-check.ts";
+import { SESSION_IDLE_MS, type Session, Sessions } from "./sessions.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -18,29 +19,34 @@ declare module "fastify" {
   }
 }
 
-interface SessionDoorOptions {
-  readonly port: number;
-  readonly sessions: Sessions;
-}
-
 /**
  * The door of pages that this program serves (docs/console.md 2): instead of a login each request
  * brings the token of a session, and comes from a page of this very port. A browser adds neither
- * by itself, so no other page can use a session.
+ * by itself, so no other page can use a session. Returns the sessions, which end with the server.
  */
-export function installSessionDoor(app: FastifyInstance, options: SessionDoorOptions): void {
-  const isOurHost = hostCheck(options.port);
+export function installSessionDoor(
+  app: FastifyInstance,
+  { port, clock }: { readonly port: number; readonly clock: Clock },
+  idleMs = SESSION_IDLE_MS,
+): Sessions {
+  const sessions = new Sessions(clock, idleMs);
+  const isOurHost = hostCheck(port);
+  app.addHook("preClose", (done) => {
+    sessions.endAll();
+    done();
+  });
   app.decorateRequest("session", null);
   app.addHook("onRequest", (request, reply, done) => {
     void reply.headers(securityHeaders);
     checkHost(request, isOurHost);
     const { open } = request.routeOptions.config;
-    if (open !== "file" && !isOwnPage(pageHeaders(request), open === "log-in")) {
+    if (open !== "file" && !isOwnPage(placeHeaders(request), open === "log-in")) {
       throw new AppError("ORIGIN_REFUSED");
     }
-    if (open === undefined) letIn(app, options.sessions, request, reply);
+    if (open === undefined) letIn(app, sessions, request, reply);
     done();
   });
+  return sessions;
 }
 
 function letIn(
@@ -65,14 +71,4 @@ function letIn(
 /** The token that a request brings; empty without one. */
 export function tokenOf({ headers }: FastifyRequest): string {
   return /^Bearer ([\w-]{1,100})$/.exec(headers.authorization ?? "")?.[1] ?? "";
-}
-
-function pageHeaders({ headers }: FastifyRequest) {
-  const { host, origin } = headers;
-  return {
-    host,
-    origin,
-    secFetchSite: headers["sec-fetch-site"]?.toString(),
-    secPurpose: headers["sec-purpose"]?.toString(),
-  };
 }

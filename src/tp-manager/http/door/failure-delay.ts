@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Clock, sleep } from "../../shared/time.ts";
+import { type Clock, sleep } from "../../../shared/time.ts";
 
 const DELAY_MIN_MS = 100;
 const DELAY_MAX_MS = 5_000;

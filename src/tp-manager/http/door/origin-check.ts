@@ -1,7 +1,20 @@
+import type { FastifyRequest } from "fastify";
+
 /**
  * Who may call the local API, decided from the request's own headers before authentication
  * (docs/design.md 5.2). Pure.
  */
+
+/** The headers that tell where a request comes from. */
+export function placeHeaders({ headers }: Pick<FastifyRequest, "headers">): RequestHeaders {
+  const { host, origin } = headers;
+  return {
+    host,
+    origin,
+    secFetchSite: headers["sec-fetch-site"]?.toString(),
+    secPurpose: headers["sec-purpose"]?.toString(),
+  };
+}
 
 interface RequestHeaders {
   readonly host: string | undefined;

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { AppError } from "../../shared/catalog/errors.ts";
-import { containsPan } from "../../shared/masking/mask.ts";
-import { AmountError, type Currency, currencyOf } from "../../shared/money.ts";
-import { newId } from "../../shared/new-id.ts";
-import type { Echo, PaymentRequest } from "../attempts/payment.ts";
-import { cartOf } from "../orders/basket-check.ts";
+import { AppError } from "../../../shared/catalog/errors.ts";
+import { containsPan } from "../../../shared/masking/mask.ts";
+import { AmountError, type Currency, currencyOf } from "../../../shared/money.ts";
+import { newId } from "../../../shared/new-id.ts";
+import type { Echo, PaymentRequest } from "../../attempts/payment.ts";
+import { cartOf } from "../../orders/basket-check.ts";
 import { amount, type Fault, faultsOf, judged, minorOf, newOrderId, taken } from "./input.ts";
 import { leaves, plain } from "./json-body.ts";
 
