@@ -220,7 +220,7 @@ function readBody(request: IncomingMessage): Promise<string | undefined> {
 }
 
 /** Of a header; undefined when it is missing or of a form that is not understood. */
-export function storeWordOf(header: string | string[] | undefined): StoreWord | undefined {
+export function storeWordOf(header: string | string[] | null | undefined): StoreWord | undefined {
   if (typeof header !== "string") return undefined;
   return storeWordSchema.safeParse(parseJson(header)).data;
 }

@@ -5,11 +5,7 @@ import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { type Exchange, judge, unsendable, type Verdict } from "./faults.ts";
 import type { Gateway, GatewayOperations, GatewayReply } from "./gateway.ts";
-import {
-  createHttpTransport,
-  type HttpTransport,
-  type TransportSettings,
-} from "./http-transport.ts";
+import { HttpTransport, type TransportSettings } from "./http-transport.ts";
 import { isUnderstood, type LookupAnswer, readLookup } from "./lookup.ts";
 import {
   type OperationRequest,
@@ -43,7 +39,7 @@ export function createGatewayClient(
   clock: Clock,
   log: Logger,
 ): Gateway & GatewayOperations {
-  const transport = createHttpTransport(clock, settings);
+  const transport = new HttpTransport(clock, settings);
   const write = createOrderWriter(settings.url);
   const look = createLook(settings, transport);
 

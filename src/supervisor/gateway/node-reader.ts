@@ -1,11 +1,14 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
+import type { HttpExchange } from "../../shared/ipc/http-connections.ts";
 import { httpRequest } from "../../shared/process/node-http.ts";
-import { ANSWER_BYTES_MAX, type OneExchange } from "./one-exchange.ts";
+
+/** A result is below 2 KB, a page of a web server in between below 100 KB. */
+export const ANSWER_BYTES_MAX = 256 * 1024;
 
 /** The exchange ends with what Node's HTTP client makes of the answer, or of its absence. */
-export function endBy(request: ClientRequest, exchange: OneExchange): void {
+export function endBy(request: ClientRequest, exchange: HttpExchange): void {
   request.on("error", (error) => exchange.failWith(error));
   request.on("upgrade", () =>
     exchange.fail("socket", "the other side goes over to a new protocol"),
@@ -24,7 +27,7 @@ export function endBy(request: ClientRequest, exchange: OneExchange): void {
  * and what follows, and writes into nothing.
  */
 export function readByNode(
-  exchange: OneExchange,
+  exchange: HttpExchange,
   pieces: readonly Buffer[],
   socket: Socket,
   method: "GET" | "POST",

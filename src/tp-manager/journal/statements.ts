@@ -134,7 +134,7 @@ class Tables {
 /**
  * Every statement of the journal goes through here, so that the speed test can run each of them.
  * Not statements in this sense: the schema (migrations.ts), and the few rows that the database has
- * about itself (shared/stores/).
+ * about itself (shared/store/).
  */
 export class Statements {
   readonly #database: DatabaseSync;
