@@ -1,7 +1,6 @@
 import { createServer } from "node:net";
 import { type Finding, finding } from "../../shared/catalog/finding.ts";
-import { consolePortOf } from "../../shared/config/console-port.ts";
-import type { Config } from "../../shared/config/schema.ts";
+import { consolePortOf, type Config } from "../../shared/config/schema.ts";
 import type { Condition } from "../processes/condition.ts";
 
 /** Free, or held by our own tp-manager. */

@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { parseJson } from "../json.ts";
 import type { StoreExchange } from "../store/store-exchange.ts";
 import type { StoreWord } from "../store/store-mark.ts";
 import type { Clock } from "../time.ts";
@@ -83,7 +84,7 @@ export function createIpcClient<M extends Messages>(
     const where = before ?? locate(runDirectory, program);
     known = where;
     try {
-      const posted = await post(message, where);
+      const posted = await post(connections, clock, message, where);
       if (posted.status !== WRONG_TOKEN || !before) return posted;
     } catch (error) {
       known = undefined;
@@ -91,30 +92,7 @@ export function createIpcClient<M extends Messages>(
       if (!isUnsent || !before) throw error;
     }
     known = locate(runDirectory, program);
-    return await post(message, known);
-  }
-
-  async function post(message: Message, { socketPath, token }: Place): Promise<Posted> {
-    const { path, body, timeoutMs, word } = message;
-    const headers = {
-      "content-type": "application/json",
-      [IPC_TOKEN_HEADER]: token,
-      ...(word ? { [IPC_STORES_HEADER]: JSON.stringify(word) } : {}),
-    };
-    const request = { origin: socketPath, host: "localhost", path, headers, body };
-    const end = await new Promise<HttpEnd>((resolve) =>
-      connections.send(
-        request,
-        new HttpExchange({ clock, name: "ipc answer", timeoutMs }, resolve),
-      ),
-    );
-    if (end.kind === "answered" && end.body !== null) {
-      return { status: end.httpStatus, text: end.body, word: storeWordOf(end.header) };
-    }
-    const [written, why] =
-      end.kind === "failed" ? [end.written, end.detail] : [true, "answer too large"];
-    const failure = written ? "no-answer" : "unreachable";
-    throw new IpcError(failure, `no answer on the local socket: ${why}`);
+    return await post(connections, clock, message, known);
   }
 
   return {
@@ -162,14 +140,6 @@ function locate(runDirectory: string, program: Program): Place {
   throw new IpcError("unreachable", `${program} was never started`);
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // no schema accepts it
-  }
-}
-
 interface Message {
   readonly path: string;
   readonly body: string;
@@ -181,4 +151,28 @@ interface Posted {
   readonly status: number;
   readonly text: string;
   readonly word: StoreWord | undefined;
+}
+
+async function post(
+  connections: HttpConnections,
+  clock: Clock,
+  { path, body, timeoutMs, word }: Message,
+  { socketPath, token }: Place,
+): Promise<Posted> {
+  const headers = {
+    "content-type": "application/json",
+    [IPC_TOKEN_HEADER]: token,
+    ...(word ? { [IPC_STORES_HEADER]: JSON.stringify(word) } : {}),
+  };
+  const request = { origin: socketPath, host: "localhost", path, headers, body };
+  const end = await new Promise<HttpEnd>((resolve) =>
+    connections.send(request, new HttpExchange({ clock, name: "ipc answer", timeoutMs }, resolve)),
+  );
+  if (end.kind === "answered" && end.body !== null) {
+    return { status: end.httpStatus, text: end.body, word: storeWordOf(end.header) };
+  }
+  const [written, why] =
+    end.kind === "failed" ? [end.written, end.detail] : [true, "answer too large"];
+  const failure = written ? "no-answer" : "unreachable";
+  throw new IpcError(failure, `no answer on the local socket: ${why}`);
 }

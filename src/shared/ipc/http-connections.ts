@@ -26,7 +26,7 @@ export type HttpEnd =
 
 interface Limits {
   readonly clock: Clock;
-  /** What is waited for, for the name of the timer. */
+  /** Names the timer. */
   readonly name: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;

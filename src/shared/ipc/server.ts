@@ -3,6 +3,7 @@ import { chmodSync } from "node:fs";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { invariant } from "../invariant.ts";
+import { parseJson } from "../json.ts";
 import type { Logger } from "../process/logger.ts";
 import { createServer } from "../process/node-http.ts";
 import type { StoreExchange } from "../store/store-exchange.ts";
@@ -223,14 +224,6 @@ function readBody(request: IncomingMessage): Promise<string | undefined> {
 export function storeWordOf(header: string | string[] | null | undefined): StoreWord | undefined {
   if (typeof header !== "string") return undefined;
   return storeWordSchema.safeParse(parseJson(header)).data;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // the schema refuses it with a message
-  }
 }
 
 function send(response: ServerResponse, { status, text, headers }: Answered, last: boolean): void {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { transactionSchema } from "../transaction.ts";
-import { deliveryStateSchema, gatewayOperationSchema } from "./gateway-words.ts";
+import { deliveryStateSchema, gatewayOperationSchema } from "./gateway-messages.ts";
 
 /** A charged order, for a journal that was lost or restored (docs/design.md 3.17). */
 const knownOrderSchema = z.object({

@@ -1,5 +1,5 @@
 import { code as currencyOfCode, number as currencyOfNumber } from "currency-codes";
-import { PORT_MAX } from "../../shared/config/port-max.ts";
+import { PORT_MAX } from "../../shared/config/config-field.ts";
 import { formed, oneOf, type SwitchTable, ValueError, whole } from "../switch-table.ts";
 import { cardNames } from "./bank/cards.ts";
 import { parseOutcomeRule } from "./bank/outcome.ts";

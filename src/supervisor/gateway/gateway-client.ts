@@ -6,14 +6,19 @@ import type { Transaction } from "../../shared/transaction.ts";
 import { type Exchange, judge, unsendable, type Verdict } from "./faults.ts";
 import type { Gateway, GatewayOperations, GatewayReply } from "./gateway.ts";
 import { HttpTransport, type TransportSettings } from "./http-transport.ts";
-import { isUnderstood, type LookupAnswer, readLookup } from "./lookup.ts";
+import {
+  isUnderstood,
+  type LookupAnswer,
+  type OrderFinding,
+  readLookup,
+  readOrderLookup,
+} from "./lookup.ts";
 import {
   type OperationRequest,
   operationAddresses,
   operationAskedFor,
   operationParameters,
 } from "./operation-request.ts";
-import { type OrderFinding, readOrderLookup } from "./order-lookup.ts";
 import {
   type OrderRequest,
   type OrderSettings,

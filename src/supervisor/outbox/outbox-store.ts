@@ -4,10 +4,16 @@ import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { prepared, transaction } from "../../shared/store/sqlite.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { TryClass } from "../gateway/fault-table.ts";
-import { doubtOf, doubtValues, setDoubt } from "./doubt-columns.ts";
 import { type Doubt, doubtAfterSend, noDoubt } from "./doubt-policy.ts";
-import { endTry, type ItemUpdate } from "./end-try.ts";
-import { type AddedHow, insertItem } from "./insert-item.ts";
+import {
+  type AddedHow,
+  doubtOf,
+  doubtValues,
+  endTry,
+  type ItemUpdate,
+  insertItem,
+  setDoubt,
+} from "./item-rows.ts";
 import { type ItemHistory, noHistory } from "./retry-policy.ts";
 
 /** An item taken for one try; nobody else can take it until the try is recorded. */

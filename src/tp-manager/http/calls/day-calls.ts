@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { type Clock, isoTime, sleep } from "../../../shared/time.ts";
-import { localTimeZone } from "../../../shared/time-zone.ts";
+import { type Clock, isoTime, sleep, localTimeZone } from "../../../shared/time.ts";
 import type { ClosingOfDay } from "../../attempts/day-store.ts";
 import { storage } from "../../attempts/failures.ts";
 import { DayFigures, middleOf, successShareOf } from "../../orders/day-figures.ts";

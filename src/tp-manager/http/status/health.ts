@@ -13,8 +13,7 @@ import {
 } from "../../../shared/catalog/troubles.ts";
 import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
 import { osName, versionNumber } from "../../../shared/process/installation.ts";
-import { type Clock, isoTime } from "../../../shared/time.ts";
-import { localTimeZone } from "../../../shared/time-zone.ts";
+import { type Clock, isoTime, localTimeZone } from "../../../shared/time.ts";
 import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
 import type { AttemptStore } from "../../attempts/attempt-store.ts";
 import { type EventData, type KeptEvent, PAYMENT_UNKNOWN } from "../../attempts/event-table.ts";

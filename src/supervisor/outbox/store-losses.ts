@@ -5,7 +5,7 @@ import type { Store, StoreFinding } from "../../shared/store/store.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
-import { maybeSent } from "../outbox/doubt-columns.ts";
+import { maybeSent } from "./item-rows.ts";
 
 /**
  * After a loss or a restore of this database (docs/design.md 3.17) nobody here knows what was sent
