@@ -137,7 +137,7 @@ function createLook(settings: GatewaySettings, transport: HttpTransport): Look {
   };
 }
 
-/** Such an id is a step in a path, encoded or not: another question would be answered. */
+/** `.` and `..` would change the path of the address even when encoded: answered here as 400. */
 const noAddress: Exchange = { kind: "answered", httpStatus: 400, retryAfter: null, body: null };
 
 /** A refused login is a matter of the setup file: this says of which line. */

@@ -31,28 +31,17 @@ export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
 /** How the supervisor is; its troubles are found in the answer (shared/catalog/troubles.ts). */
 export function statusReader(parts: StatusParts): () => SupervisorStatus {
-  const {
-    store,
-    admin,
-    operations,
-    forwarder,
-    tally,
-    clock,
-    version,
-    updates,
-    certificates,
-    proof,
-  } = parts;
+  const { store, admin, forwarder, clock } = parts;
   const startedMs = clock.monotonicMs();
   return () => {
     const { pending, parked, sent } = store.counts();
     const oldestAtMs = store.oldestQueuedAtMs() ?? null;
     const oldestAgeMs = oldestAtMs === null ? null : Math.max(clock.now() - oldestAtMs, 0);
     const parkedSinceMs = store.parkedSinceMs();
-    const fault = proof?.proved;
+    const fault = parts.proof?.proved;
     return {
       program: "supervisor",
-      version,
+      version: parts.version,
       pid: process.pid,
       uptimeMs: clock.monotonicMs() - startedMs,
       outbox: {
@@ -66,10 +55,10 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
         ...forwarder.troubles,
         ambiguous: admin.doubts(),
       },
-      operations: operations.unknown,
-      notifications: tally.figures,
-      updates: updates?.(),
-      certificates: certificates?.(),
+      operations: parts.operations.unknown,
+      notifications: parts.tally.figures,
+      updates: parts.updates?.(),
+      certificates: parts.certificates?.(),
       unwritable: fault ? { reason: fault.says, sinceMs: fault.sinceMs } : null,
     };
   };

@@ -122,9 +122,8 @@ const oldestPending = `SELECT min(at) AS at FROM (
     UNION ALL SELECT min(queued_at_ms) FROM outbox WHERE ${isClaimed} AND look_next = 0
     UNION ALL SELECT min(queued_at_ms) FROM outbox WHERE ${isClaimed} AND look_next = 1)`;
 /**
- * The gateway has named its transaction of this item, so the gateway has the order, whatever became
- * of our answers: sending the item again would make a second one. Not while a try runs: the end of
- * that try comes here too.
+ * An item whose transaction the gateway has named counts as sent: sending the item again would make
+ * a second order. A try that runs is left to end, and its end runs this statement too.
  */
 export const namedIsSent = `
   UPDATE outbox SET state = 'sent', settled_at_ms = :now,
