@@ -10,7 +10,7 @@ import { FleetLink } from "../../src/supervisor/fleet/fleet-link.ts";
 import { openFleetStore } from "../../src/supervisor/fleet/fleet-store.ts";
 import { type Exchange, judge } from "../../src/supervisor/gateway/faults.ts";
 import type { Gateway } from "../../src/supervisor/gateway/gateway.ts";
-import { readOrderLookup } from "../../src/supervisor/gateway/order-lookup.ts";
+import { readOrderLookup } from "../../src/supervisor/gateway/lookup.ts";
 import { orderAskedFor } from "../../src/supervisor/gateway/order-request.ts";
 import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
 import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";

@@ -97,3 +97,11 @@ export function isoTime(ms: number | null): string | null;
 export function isoTime(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
+
+let zone: string | undefined;
+
+/** The name of the machine's time zone, asked for once: each question takes time and memory. */
+export function localTimeZone(): string {
+  zone ??= Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return zone;
+}

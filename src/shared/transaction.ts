@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseJson } from "./json.ts";
 
 /**
  * A completed, charged transaction as tp-manager hands it to the supervisor. Part of the IPC
@@ -61,3 +62,8 @@ export const noDetails = {
   customData: {},
   cart: [],
 } as const satisfies Partial<Transaction>;
+
+/** The stored transaction; undefined when the file was damaged or written by another program. */
+export function readStored(content: unknown): Transaction | undefined {
+  return transactionSchema.safeParse(parseJson(String(content))).data;
+}

@@ -1,7 +1,10 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { getCACertificates } from "node:tls";
+import type { Config } from "../shared/config/config.ts";
 import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
+import { type Clock, isoTime } from "../shared/time.ts";
+import type { SupervisorStatus } from "./intake/supervisor-status.ts";
 
 /**
  * The certificates of a file that the setup file names. A file without any would only show at the
@@ -35,4 +38,43 @@ export function readGiven(name: string, path: string): string {
 export function trustedWith(certificates: readonly string[]): string[] {
   const known = [...getCACertificates("default"), ...getCACertificates("system")];
   return [...new Set([...known, ...certificates])];
+}
+
+type Settings = Pick<Config, "FLEET_URL" | "FLEET_CERT_FILE" | "FLEET_CA_FILE" | "GATEWAY_CA_FILE">;
+
+/** So long before its end a certificate is told of. */
+const WARN_MS = 30 * 86_400_000;
+
+/**
+ * Tells which file of certificates ends first, once that is near (docs/fleet.md 2.2). The files are
+ * read once, as they are used once: a new one counts from the next start.
+ */
+export function certificateEnds(
+  { FLEET_URL: fleet, FLEET_CERT_FILE: own, ...trusted }: Settings,
+  clock: Clock,
+): () => SupervisorStatus["certificates"] {
+  const ends = [
+    // A chain is as good as the certificate of it that ends first.
+    ...endsOf("FLEET_CERT_FILE", fleet && own, Math.min),
+    // Authorities that are replaced lie beside the new ones: the last one counts.
+    ...endsOf("FLEET_CA_FILE", fleet && trusted.FLEET_CA_FILE, Math.max),
+    ...endsOf("GATEWAY_CA_FILE", trusted.GATEWAY_CA_FILE, Math.max),
+  ];
+  const first = ends.sort((a, b) => a.endMs - b.endMs).at(0);
+  return () => {
+    if (!first || first.endMs - clock.now() > WARN_MS) return null;
+    const verb = first.endMs > clock.now() ? "ends" : "ended";
+    const day = isoTime(first.endMs).slice(0, 10);
+    const reason = `the certificate of ${first.name} ${verb} on ${day}`;
+    return { reason, sinceMs: first.endMs - WARN_MS };
+  };
+}
+
+function endsOf(
+  name: keyof Settings,
+  path: string | undefined,
+  which: (...ends: number[]) => number,
+): { readonly name: string; readonly endMs: number }[] {
+  const ends = certificatesIn(name, path).map((one) => new X509Certificate(one).validToDate);
+  return ends.length === 0 ? [] : [{ name, endMs: which(...ends.map(Number)) }];
 }

@@ -13,15 +13,16 @@ import type { StoreExchange } from "../shared/store/store-exchange.ts";
 import { WriteProof } from "../shared/store/write-proof.ts";
 import { chance } from "../shared/time.ts";
 import { AlarmStore } from "./alarms/alarm-store.ts";
-import { certificateEnds } from "./certificate-ends.ts";
-import { certificatesIn } from "./certificates.ts";
+import { certificateEnds, certificatesIn } from "./certificates.ts";
 import { createGatewayClient, type GatewaySettings } from "./gateway/gateway-client.ts";
 import { Intake, type IntakeParts } from "./intake/intake.ts";
 import { type HandlerParts, supervisorHandlers } from "./intake/message-handlers.ts";
-import { statusReader } from "./intake/supervisor-status.ts";
-import { supervisorTroubleWatch } from "./intake/supervisor-troubles.ts";
+import { statusReader, supervisorTroubleWatch } from "./intake/supervisor-status.ts";
 import type { DigestSecret } from "./notifications/mapi-notification.ts";
-import { NotificationHandler } from "./notifications/notification-handler.ts";
+import {
+  NotificationHandler,
+  type NotificationHandlerParts,
+} from "./notifications/notification-handler.ts";
 import {
   requireListening,
   startNotificationListener,
@@ -35,7 +36,6 @@ import { Forwarder } from "./outbox/forwarder.ts";
 import { OutboxAdmin } from "./outbox/outbox-admin.ts";
 import { OutboxStore } from "./outbox/outbox-store.ts";
 import { retentionChore } from "./outbox/retention.ts";
-import type { StoreLosses } from "./stores/store-losses.ts";
 import { openStores, storeMessages } from "./stores/supervisor-stores.ts";
 import { supervisorMigrations } from "./supervisor-schema.ts";
 import { startUpdateChecks } from "./updates/update-checks.ts";
@@ -71,7 +71,7 @@ async function start(context: ProgramContext): Promise<void> {
   onStop("forwarder", () => forwarder.stop(RUNNING_TRIES_GRACE_MS));
 
   const atGateway = {
-    store: new OperationStore(database),
+    operations: new OperationStore(database),
     notifications: new NotificationStore(database),
   };
   const operations = new OperationExecutor({ ...stores, ...atGateway, gateway, clock, log });
@@ -112,7 +112,7 @@ async function start(context: ProgramContext): Promise<void> {
       log,
     });
     onStop("daily chores", () => daily.stop());
-    startUpdateChecks({ ...context, log });
+    startUpdateChecks(context, log);
   });
   await startMessages(context, messages, stores.exchange, probation);
   onStop("waiting messages", () => watch.close());
@@ -124,33 +124,17 @@ function checkStore({ dataDirectory }: Installation): void {
   database.close();
 }
 
-interface ListeningParts {
-  readonly store: OperationStore;
-  readonly notifications: NotificationStore;
-  readonly tally: NotificationTally;
-  readonly losses: StoreLosses;
-  readonly onAccepted: (transactionPublicId: string) => void;
-}
-
 /** The port of the gateway's notifications, when there is one. */
 async function startListening(
   { config, clock, onStop }: ProgramContext,
   log: Logger,
-  { store, notifications, tally, losses, onAccepted }: ListeningParts,
+  parts: Omit<NotificationHandlerParts, "clock" | "log" | "secrets" | "fraudSecret">,
 ): Promise<void> {
-  const { NOTIFICATION_PORT: port, NOTIFICATION_HOST: host } = config;
+  const { NOTIFICATION_PORT: port, NOTIFICATION_HOST: host, NOTIFICATION_SECRET } = config;
   if (port === undefined) return;
-  const handler = new NotificationHandler({
-    store: notifications,
-    operations: store,
-    losses,
-    clock,
-    log,
-    secrets: digestSecrets(config),
-    fraudSecret: config.NOTIFICATION_SECRET,
-    tally,
-    onAccepted,
-  });
+  const secrets = digestSecrets(config);
+  const common = { clock, log, secrets, fraudSecret: NOTIFICATION_SECRET };
+  const handler = new NotificationHandler({ ...parts, ...common });
   const listener = await startNotificationListener({ host, port, handler, clock, log });
   onStop("notifications", () => listener.close());
 }
@@ -163,10 +147,7 @@ function digestSecrets(config: Config): DigestSecret[] {
   return [{ place: "GATEWAY_PWD", value: config.GATEWAY_PWD }, ...others];
 }
 
-type MessageParts = Omit<HandlerParts, "log" | "paused" | "requeued" | "requestStop"> & {
-  readonly forwarder: Forwarder;
-  readonly tally: NotificationTally;
-};
+type MessageParts = Omit<HandlerParts, "log" | "requestStop">;
 
 async function startMessages(
   { runDirectory, log, onStop, requestStop }: ProgramContext,
@@ -178,13 +159,7 @@ async function startMessages(
     runDirectory,
     program: "supervisor",
     messages: supervisorMessages,
-    handlers: supervisorHandlers({
-      ...parts,
-      log,
-      paused: () => parts.forwarder.paused,
-      requeued: (transactionId) => parts.forwarder.requeued(transactionId),
-      requestStop,
-    }),
+    handlers: supervisorHandlers({ ...parts, log, requestStop }),
     log,
     stores,
     putOff: (name) => (probation.isOn ? puttingOff(name) : undefined),
@@ -200,12 +175,12 @@ function puttingOff(name: keyof typeof supervisorMessages): string | undefined {
 /** Telemetry to a broker; nothing of it is loaded where it is not set up. */
 async function tellFleet(context: ProgramContext, parts: MessageParts, log: Logger): Promise<void> {
   const { startFleet } = await import("./start-fleet.ts");
-  const status = statusReader({ ...parts, paused: () => parts.forwarder.paused });
+  const status = statusReader(parts);
   startFleet(context, log, status, (ask, id) => parts.alarmStore.noteRequest(ask, id));
 }
 
 function startTroubleWatch({ onStop }: ProgramContext, parts: MessageParts, log: Logger): void {
-  const watch = supervisorTroubleWatch({ ...parts, log, paused: () => parts.forwarder.paused });
+  const watch = supervisorTroubleWatch({ ...parts, log });
   onStop("trouble watch", async () => {
     await watch.close();
     parts.tally.save();

@@ -13,7 +13,7 @@ import type { UploadBundle } from "./fleet/fleet-requests.ts";
 import type { TpManagerWord } from "./fleet/fleet-state.ts";
 import { openFleetStore } from "./fleet/fleet-store.ts";
 import { threadedConnector } from "./fleet/threaded-broker.ts";
-import { createHttpTransport } from "./gateway/http-transport.ts";
+import { HttpTransport } from "./gateway/http-transport.ts";
 import type { SupervisorStatus } from "./intake/supervisor-status.ts";
 import { uploadSupportBundle } from "./support-bundle.ts";
 import { fleetUpdates } from "./updates/fleet-updates.ts";
@@ -81,7 +81,7 @@ function uploader(
   const { FLEET_UPLOAD_URL: address, FLEET_ID: kiosk = "" } = config;
   if (address === undefined) return undefined;
   const certificates = certificatesIn("FLEET_CA_FILE", config.FLEET_CA_FILE);
-  const transport = createHttpTransport(clock, { certificates, proxyEnvironment: process.env });
+  const transport = new HttpTransport(clock, { certificates, proxyEnvironment: process.env });
   const stop = new AbortController();
   onStop("fleet uploads", () => {
     stop.abort();

@@ -3,7 +3,7 @@ import { metaOf } from "../shared/config/config-field.ts";
 import { sharedFields } from "../shared/config/schema.ts";
 import { credentialsWithin, holdsCredentials } from "../shared/config/shown-entry.ts";
 import { maskPansInText } from "../shared/masking/mask.ts";
-import { linesAtEnd } from "../shared/process/log-end.ts";
+import { linesAtEnd } from "../shared/process/log-file.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
 import type { HttpTransport } from "./gateway/http-transport.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { consolePortOf } from "../shared/config/console-port.ts";
+import { consolePortOf } from "../shared/config/schema.ts";
 import type { ServedPage } from "../shared/ipc/contract.ts";
 import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import type { ProgramContext } from "../shared/process/lifecycle.ts";

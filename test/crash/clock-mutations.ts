@@ -6,7 +6,7 @@ export const clockMutations: readonly Mutation[] = [
     "the place of an order behind a loss",
     ["17-loss", "Any other one may have been in the lost database"],
     ["test/supervisor/intake/intake.test.ts"],
-    ["src/supervisor/outbox/insert-item.ts", "iif(?4, 0, ifnull(", "iif(?4 AND 0, 0, ifnull("],
+    ["src/supervisor/outbox/item-rows.ts", "iif(?4, 0, ifnull(", "iif(?4 AND 0, 0, ifnull("],
   ),
   oneEdit(
     "the memory of a hand-over that was tried",

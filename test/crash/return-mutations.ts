@@ -70,7 +70,7 @@ export const returnMutations: readonly Mutation[] = [
     ["07-returns", "Where the gateway has or may have the order more than once"],
     ["test/tp-manager/http/gateway-twice.test.ts"],
     [
-      "src/supervisor/operations/returned-sums.ts",
+      "src/supervisor/operations/gateway-history.ts",
       "return known === 1 && !hasOrMayHaveOthers(transactionId, parts);",
       "return known > 0 || !hasOrMayHaveOthers(transactionId, parts);",
     ],

@@ -10,7 +10,7 @@ import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { startIpcServer } from "../../src/shared/ipc/server.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
-import { supervisorTroubleWatch } from "../../src/supervisor/intake/supervisor-troubles.ts";
+import { supervisorTroubleWatch } from "../../src/supervisor/intake/supervisor-status.ts";
 import { TerminalWatch } from "../../src/tp-manager/http/events/terminal-watch.ts";
 import { tpManagerHandlers } from "../../src/tp-manager/message-handlers.ts";
 import { alarmPoll } from "../../src/tp-manager/supervisor/polls.ts";
@@ -31,8 +31,7 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
   const data = temporaryFolder();
   const runDirectory = openRunDirectory(data);
   const common = { runDirectory, log: rig.log };
-  const paused = (): string | null => rig.forwarder.paused;
-  const handlers = supervisorHandlers({ ...rig, version: "1.2.3", paused, requestStop: () => {} });
+  const handlers = supervisorHandlers({ ...rig, version: "1.2.3", requestStop: () => {} });
   const serveSupervisor = () =>
     startIpcServer({ ...common, program: "supervisor", messages: supervisorMessages, handlers });
   let supervisorIpc = await serveSupervisor();
@@ -58,7 +57,7 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
   });
   const local = await api({ monitor }, at);
   const poll = alarmPoll(at.journal.alarms, link, at.clock, at.log);
-  const own = supervisorTroubleWatch({ ...rig, version: "1.2.3", paused });
+  const own = supervisorTroubleWatch({ ...rig, version: "1.2.3" });
   const tapped = at.hub.tap(at.log);
   const read = () => monitor.troubles();
   const theirs = new TroubleWatch({ by: "tp-manager", read, clock: at.clock, log: tapped });

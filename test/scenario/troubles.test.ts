@@ -134,7 +134,7 @@ test("651 notifications with a wrong digest: one alarm with count and since", as
   const { rig } = at;
   const listenerClock = new TestClock();
   const handler = new NotificationHandler({
-    store: rig.notifications,
+    notifications: rig.notifications,
     operations: rig.operationStore,
     tally: rig.tally,
     losses: rig.losses,
@@ -201,7 +201,7 @@ test("the sandbox's own bad digests are counted and told", async () => {
   const at = await openFaces();
   const { rig } = at;
   const handler = new NotificationHandler({
-    store: rig.notifications,
+    notifications: rig.notifications,
     operations: rig.operationStore,
     tally: rig.tally,
     losses: rig.losses,

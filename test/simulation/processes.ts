@@ -180,7 +180,7 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   const operationStore = new OperationStore(database);
   const notifications = new NotificationStore(database);
   const operations = new OperationExecutor({
-    store: operationStore,
+    operations: operationStore,
     notifications,
     losses: stores.losses,
     clock,
@@ -188,7 +188,7 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
     gateway: gateway.operationsFor(life),
   });
   const notified = new NotificationHandler({
-    store: notifications,
+    notifications: notifications,
     operations: operationStore,
     clock,
     log,
@@ -212,8 +212,6 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
     storeMessages: aboutStores,
     forwarder,
     tally: new NotificationTally(database, clock),
-    paused: () => forwarder.paused,
-    requeued: (transactionId) => forwarder.tryAtOnce(transactionId),
     requestStop: () => {},
   });
   return { life, store, stores, handlers, forwarder, notified, close: () => database.close() };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { troublesOf, wordsOf } from "../../src/shared/catalog/troubles.ts";
 import { selfSignedTls } from "../../src/simulator/gateway/http/self-signed.ts";
-import { certificateEnds } from "../../src/supervisor/certificate-ends.ts";
+import { certificateEnds } from "../../src/supervisor/certificates.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestClock } from "../support/test-clock.ts";
 

@@ -216,7 +216,7 @@ async function openWithListener() {
   const callbackUrl = `http://127.0.0.1:${listening.port}/notify`;
   const rig = await openWithSandbox({ autoPay: true, callbackUrl });
   handler = new NotificationHandler({
-    store: rig.notifications,
+    notifications: rig.notifications,
     operations: rig.operationStore,
     losses: rig.losses,
     clock: rig.clock,

@@ -97,7 +97,7 @@ export async function openRig(options: RigOptions = {}) {
   const requeued = (transactionId: string) => forwarder.requeued(transactionId);
   const operationStore = new OperationStore(database);
   const notifications = new NotificationStore(database);
-  const parts = { store: operationStore, notifications, losses, gateway, clock, log };
+  const parts = { operations: operationStore, notifications, losses, gateway, clock, log };
   const operations = new OperationExecutor(parts);
   const tally = new NotificationTally(database, clock);
   const atGateway = { operationStore, notifications, operations, tally };

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Config } from "../../src/shared/config/config.ts";
-import { createHttpTransport } from "../../src/supervisor/gateway/http-transport.ts";
+import { HttpTransport } from "../../src/supervisor/gateway/http-transport.ts";
 import { uploadSupportBundle } from "../../src/supervisor/support-bundle.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestClock } from "../support/test-clock.ts";
@@ -31,7 +31,7 @@ async function uploaded({ secrets = {}, facts = {}, lines = [], redirect }: Give
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const clock = new TestClock();
-  const transport = createHttpTransport(clock, { certificates: [selfSigned.cert] });
+  const transport = new HttpTransport(clock, { certificates: [selfSigned.cert] });
   onTestFinished(async () => {
     transport.close();
     server.closeAllConnections();

@@ -14,10 +14,8 @@ import {
 } from "../../src/supervisor/outbox/outbox-store.ts";
 import { retentionChore } from "../../src/supervisor/outbox/retention.ts";
 import { noHistory } from "../../src/supervisor/outbox/retry-policy.ts";
-import { KnownOrders } from "../../src/supervisor/stores/known-orders.ts";
-import { StoreLosses } from "../../src/supervisor/stores/store-losses.ts";
-import { growthOf } from "../../src/supervisor/stores/supervisor-stores.ts";
-import { TakeOver } from "../../src/supervisor/stores/take-over.ts";
+import { StoreLosses } from "../../src/supervisor/outbox/store-losses.ts";
+import { growthOf, knownOrders, takeOver } from "../../src/supervisor/stores/supervisor-stores.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { withoutPauses } from "./clock-without-pauses.ts";
 import { operationIdOf, orderOf, publicIdOf, special, transactionOf } from "./full-supervisor.ts";
@@ -70,10 +68,11 @@ function readGateway(database: DatabaseSync, n: number): void {
   const notifications = new NotificationStore(database);
   const history = { operations, notifications };
   const losses = new StoreLosses(database, new TestClock(), log);
-  const known = new KnownOrders({ database, history, losses });
+  const list = (request: Parameters<typeof knownOrders>[0]) =>
+    knownOrders(request, database, history, losses);
   const { doubled } = special(n);
   for (const i of [1, n, doubled]) {
-    known.list({ orderId: orderOf(i), after: 0, limit: PAGE });
+    list({ orderId: orderOf(i), after: 0, limit: PAGE });
     operations.transactionsOf(orderOf(i));
     operations.transaction(transactionOf(i));
     operations.ownerOf(publicIdOf(i));
@@ -88,8 +87,8 @@ function readGateway(database: DatabaseSync, n: number): void {
     operations.isForbidden(operationIdOf(i));
     notifications.acceptedOf([transactionOf(i)]);
   }
-  known.list({ after: 0, limit: PAGE });
-  known.list({ after: n / 2, limit: PAGE });
+  list({ after: 0, limit: PAGE });
+  list({ after: n / 2, limit: PAGE });
   operations.unknown();
   operations.unknownOnes();
   operations.open(PAGE);
@@ -116,20 +115,21 @@ function changeStores(database: DatabaseSync, n: number, clock: TestClock): void
   const losses = new StoreLosses(database, clock, log);
   const store = new OutboxStore(database);
   const parts = { database, store, losses, clock, log, onStored: () => {} };
-  const takeOver = new TakeOver(parts);
   const { parked, dropped } = special(n);
   const known = (i: number) =>
     sampleTransaction({ transactionId: transactionOf(i), orderId: orderOf(i) });
   for (const i of [1, dropped]) {
     for (const state of ["sent", "closed"] as const) {
       const item = { transaction: known(i), state, reversed: state === "closed" };
-      takeOver.take({ items: [item], last: true });
+      takeOver({ items: [item], last: true }, parts);
     }
   }
-  takeOver.take({
-    items: [{ transaction: sampleTransaction(), state: "parked", reversed: false }],
-    last: false,
-  });
+  const parkedItem = {
+    transaction: sampleTransaction(),
+    state: "parked",
+    reversed: false,
+  } as const;
+  takeOver({ items: [parkedItem], last: false }, parts);
   losses.note("test");
   losses.mayHaveHad({ origin: "payment" });
   losses.mayLack(transactionOf(1));

@@ -29,7 +29,6 @@ export class SupervisorSeat {
       const handlers = supervisorHandlers({
         ...rig,
         version: "1",
-        paused: () => rig.forwarder.paused,
         requestStop: () => {},
       });
       const handler = handlers[name as keyof typeof handlers] as (given: unknown) => unknown;

@@ -1,6 +1,5 @@
 import { type Finding, finding } from "../../shared/catalog/finding.ts";
-import { consolePortOf } from "../../shared/config/console-port.ts";
-import type { Config } from "../../shared/config/schema.ts";
+import { type Config, consolePortOf } from "../../shared/config/schema.ts";
 import { listenFault } from "../processes/network.ts";
 import type { ProgramState } from "../processes/program-state.ts";
 

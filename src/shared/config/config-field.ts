@@ -90,3 +90,6 @@ export function isWebAddress(value: string): boolean {
 /** Whether the host of an address is this machine. */
 export const isLoopback = (hostname: string): boolean =>
   /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+
+/** The highest port of TCP. */
+export const PORT_MAX = 65_535;

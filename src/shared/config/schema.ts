@@ -8,13 +8,13 @@ import {
   isLoopback,
   isWebAddress,
   oneOf,
+  PORT_MAX,
   text,
   type ValuesOf,
   wholePath,
   yesNo,
 } from "./config-field.ts";
 import { fleetFields } from "./fleet-schema.ts";
-import { PORT_MAX } from "./port-max.ts";
 import { parseUsbAddress } from "./serial-ports.ts";
 import { holdsCredentials } from "./shown-entry.ts";
 
@@ -350,3 +350,15 @@ export const sharedFields = { ...terminalAndApi, ...gateway, ...fleetFields, ...
  * `valuesOf`.
  */
 export type Config = ValuesOf<typeof sharedFields>;
+
+/** The port of the operator's console; undefined: there is none (docs/console.md 1). */
+export function consolePortOf({
+  CONSOLE_PORT: given,
+  LOCAL_PORT: local,
+  NOTIFICATION_PORT: taken,
+}: Pick<Config, "CONSOLE_PORT" | "LOCAL_PORT" | "NOTIFICATION_PORT">): number | undefined {
+  if (given !== undefined) return given === 0 ? undefined : given;
+  // The gateway's notifications are worth more than a page.
+  const port = local + 1 === taken ? local + 2 : local + 1;
+  return port <= PORT_MAX ? port : undefined;
+}

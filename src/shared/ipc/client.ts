@@ -1,3 +1,5 @@
+import { connect } from "node:net";
+import { parseJson } from "../json.ts";
 import type { StoreExchange } from "../store/store-exchange.ts";
 import type { StoreWord } from "../store/store-mark.ts";
 import type { Clock } from "../time.ts";
@@ -8,8 +10,9 @@ import {
   type RequestOf,
   type ResponseOf,
 } from "./contract.ts";
-import { LocalConnections, LocalFailure } from "./local-connections.ts";
+import { HttpConnections, type HttpEnd, HttpExchange } from "./http-connections.ts";
 import { isPipeOfLiving } from "./pipe.ts";
+import { readInto } from "./read-into.ts";
 import { addressOf, ipcToken } from "./run-directory.ts";
 import { IPC_BODY_BYTES_MAX, IPC_STORES_HEADER, IPC_TOKEN_HEADER, storeWordOf } from "./server.ts";
 
@@ -37,6 +40,8 @@ export class IpcError extends Error {
   }
 }
 
+/** More messages at once wait for one of these. */
+const CONNECTIONS_MAX = 8;
 /** Of a refusal's text, which is for people. */
 const REASON_CHARACTERS_MAX = 500;
 
@@ -60,11 +65,13 @@ export function createIpcClient<M extends Messages>(
   clock: Clock,
   stores?: StoreExchange,
 ): IpcClient<M> {
-  const connections = new LocalConnections({
+  const connections = new HttpConnections({
     clock,
+    open: (path, take) => connect({ path, onread: readInto(take) }),
+    isRight: (socketPath) => isPipeOfLiving(runDirectory, program, socketPath),
     answerBytesMax: IPC_BODY_BYTES_MAX,
     header: IPC_STORES_HEADER,
-    isRight: (socketPath) => isPipeOfLiving(runDirectory, program, socketPath),
+    connectionsMax: CONNECTIONS_MAX,
   });
   let known: Place | undefined;
 
@@ -77,7 +84,7 @@ export function createIpcClient<M extends Messages>(
     const where = before ?? locate(runDirectory, program);
     known = where;
     try {
-      const posted = await post(connections, message, where);
+      const posted = await post(connections, clock, message, where);
       if (posted.status !== WRONG_TOKEN || !before) return posted;
     } catch (error) {
       known = undefined;
@@ -85,7 +92,7 @@ export function createIpcClient<M extends Messages>(
       if (!isUnsent || !before) throw error;
     }
     known = locate(runDirectory, program);
-    return await post(connections, message, known);
+    return await post(connections, clock, message, known);
   }
 
   return {
@@ -133,14 +140,6 @@ function locate(runDirectory: string, program: Program): Place {
   throw new IpcError("unreachable", `${program} was never started`);
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // no schema accepts it
-  }
-}
-
 interface Message {
   readonly path: string;
   readonly body: string;
@@ -155,7 +154,8 @@ interface Posted {
 }
 
 async function post(
-  connections: LocalConnections,
+  connections: HttpConnections,
+  clock: Clock,
   { path, body, timeoutMs, word }: Message,
   { socketPath, token }: Place,
 ): Promise<Posted> {
@@ -164,14 +164,15 @@ async function post(
     [IPC_TOKEN_HEADER]: token,
     ...(word ? { [IPC_STORES_HEADER]: JSON.stringify(word) } : {}),
   };
-  try {
-    const answer = await connections.send({ socketPath, path, headers, body, timeoutMs });
-    const { status, text } = answer;
-    return { status, text, word: storeWordOf(answer.headers.get(IPC_STORES_HEADER)) };
-  } catch (error) {
-    if (!(error instanceof LocalFailure)) throw error;
-    const failure = error.connected ? "no-answer" : "unreachable";
-    const words = `no answer on the local socket: ${error.message}`;
-    throw new IpcError(failure, words, { cause: error });
+  const request = { origin: socketPath, host: "localhost", path, headers, body };
+  const end = await new Promise<HttpEnd>((resolve) =>
+    connections.send(request, new HttpExchange({ clock, name: "ipc answer", timeoutMs }, resolve)),
+  );
+  if (end.kind === "answered" && end.body !== null) {
+    return { status: end.httpStatus, text: end.body, word: storeWordOf(end.header) };
   }
+  const [written, why] =
+    end.kind === "failed" ? [end.written, end.detail] : [true, "answer too large"];
+  const failure = written ? "no-answer" : "unreachable";
+  throw new IpcError(failure, `no answer on the local socket: ${why}`);
 }

@@ -20,10 +20,9 @@ interface Connection {
 type Held = readonly [socket: Duplex, connection: Connection];
 
 /**
- * The connections of a server. Their number is limited, and whoever holds many of them cannot keep
- * others out. To make room one is cut over which nothing has been proven: the oldest of the source
- * that holds most of these; else the oldest that waits for nothing. A newcomer has the longest time
- * to prove itself.
+ * The connections of a server, limited in number. A full server closes the oldest unauthenticated
+ * connection of the source that holds most of these, else the oldest idle one: a source with many
+ * connections keeps nobody out, and a newcomer has the longest time to authenticate itself.
  */
 export class Connections {
   readonly #all = new Map<Duplex, Connection>();

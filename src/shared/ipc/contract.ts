@@ -1,14 +1,15 @@
 import { z } from "zod";
 import { transactionSchema } from "../transaction.ts";
 import { fleetMessages } from "./fleet-messages.ts";
-import { operationsOfSupervisor, orderReturnedMinor } from "./gateway-messages.ts";
 import {
   deliveryStateSchema,
   gatewayOperationSchema,
   gatewayStateSchema,
   openAtGatewaySchema,
+  operationsOfSupervisor,
+  orderReturnedMinor,
   sendingStepSchema,
-} from "./gateway-words.ts";
+} from "./gateway-messages.ts";
 import {
   notificationFigures,
   paymentFigures,
@@ -31,7 +32,7 @@ export {
   type OpenAtGateway,
   type SendingStep,
   sendingStepWords,
-} from "./gateway-words.ts";
+} from "./gateway-messages.ts";
 export { type HandedAgain, type KnownOrder, STORE_PAGE_MAX } from "./store-messages.ts";
 
 /**

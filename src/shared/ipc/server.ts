@@ -3,8 +3,9 @@ import { chmodSync } from "node:fs";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { invariant } from "../invariant.ts";
+import { parseJson } from "../json.ts";
 import type { Logger } from "../process/logger.ts";
-import { createServer } from "../process/node-http.ts";
+import { createServer, readText } from "../process/node-http.ts";
 import type { StoreExchange } from "../store/store-exchange.ts";
 import { type StoreWord, storeWordSchema } from "../store/store-mark.ts";
 import { type Handlers, IPC_VERSION, type Messages, type Program } from "./contract.ts";
@@ -41,8 +42,8 @@ interface Answered extends Pick<Answer, "status"> {
 }
 
 type Request = Pick<IncomingMessage, "method" | "url" | "headers">;
-/** undefined: too large. */
-type BodyOf = () => Promise<string | undefined> | string;
+/** null: too large, and read to the end: a sender that is cut off would not hear the answer. */
+type BodyOf = () => Promise<string | null> | string;
 
 interface IpcServerOptions<M extends Messages> {
   readonly runDirectory: string;
@@ -68,7 +69,7 @@ export async function startIpcServer<M extends Messages>(
   // The one place where a message name stops being a type: handlers are keyed by `messages`.
   const handlers = options.handlers as Record<string, (request: unknown) => unknown>;
   const address = claimAddress(runDirectory, program);
-  const connections = trackConnections(() => ipcToken(runDirectory));
+  const connections = new Connections(() => ipcToken(runDirectory));
 
   async function answer(request: Request, socket: Socket, bodyOf: BodyOf): Promise<Answer> {
     if (!connections.isLetIn(socket, request.headers[IPC_TOKEN_HEADER])) {
@@ -83,7 +84,7 @@ export async function startIpcServer<M extends Messages>(
     const why = options.putOff?.(name);
     if (why !== undefined) return { status: 503, body: { error: why } };
     const body = await bodyOf();
-    if (body === undefined) return { status: 413, body: { error: "body too large" } };
+    if (body === null) return { status: 413, body: { error: "body too large" } };
     const parsed = message.request.safeParse(parseJson(body));
     if (!parsed.success) {
       return {
@@ -113,7 +114,8 @@ export async function startIpcServer<M extends Messages>(
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { socket } = request;
     response.once("close", () => connections.end(socket));
-    send(response, await answered(request, socket, () => readBody(request)), connections.closing);
+    const done = await answered(request, socket, () => readText(request, IPC_BODY_BYTES_MAX));
+    send(response, done, connections.closing);
   }
 
   const limits = { requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX };
@@ -123,7 +125,7 @@ export async function startIpcServer<M extends Messages>(
     isLast: connections.closing,
     over: () => connections.end(socket),
   }));
-  server.on("connection", connections.add);
+  server.on("connection", (socket) => connections.add(socket));
   await listen(server, address);
   return { close: () => close(server, connections) };
 }
@@ -151,46 +153,46 @@ function faultOf(
   return { status: 500, body: { error: "failed, see the log" } };
 }
 
-interface Connections {
-  readonly closing: boolean;
-  add(socket: Socket): void;
-  /** Whether a request's token is right. */
-  isLetIn(socket: Socket, token: string | string[] | undefined): boolean;
-  /** A message that came whole is being carried out. */
-  begin(socket: Socket): void;
-  end(socket: Socket): void;
-  closeIdle(): void;
-}
-
 /** Node's own closing waits for keep-alive connections and for requests that never come whole. */
-function trackConnections(readToken: () => string): Connections {
-  const all = new Set<Socket>();
-  const tokens = new WeakMap<Socket, string>();
-  const busy = new Set<Socket>();
-  let closing = false;
-  return {
-    get closing() {
-      return closing;
-    },
-    add(socket) {
-      all.add(socket);
-      socket.once("close", () => all.delete(socket));
-    },
-    isLetIn(socket, given) {
-      const known = tokens.get(socket);
-      if (known !== undefined && isToken(given, known)) return true;
-      // Read for each connection: the other program may have had to replace a damaged one.
-      const token = readToken();
-      tokens.set(socket, token);
-      return isToken(given, token);
-    },
-    begin: (socket) => void busy.add(socket),
-    end: (socket) => void busy.delete(socket),
-    closeIdle() {
-      closing = true;
-      for (const socket of all) if (!busy.has(socket)) socket.destroy();
-    },
-  };
+class Connections {
+  closing = false;
+  readonly #all = new Set<Socket>();
+  readonly #tokens = new WeakMap<Socket, string>();
+  readonly #busy = new Set<Socket>();
+  readonly #readToken: () => string;
+
+  constructor(readToken: () => string) {
+    this.#readToken = readToken;
+  }
+
+  add(socket: Socket): void {
+    this.#all.add(socket);
+    socket.once("close", () => this.#all.delete(socket));
+  }
+
+  /** Whether a request's token is right. */
+  isLetIn(socket: Socket, given: string | string[] | undefined): boolean {
+    const known = this.#tokens.get(socket);
+    if (known !== undefined && isToken(given, known)) return true;
+    // Read for each connection: the other program may have had to replace a damaged one.
+    const token = this.#readToken();
+    this.#tokens.set(socket, token);
+    return isToken(given, token);
+  }
+
+  /** A message that came whole is being carried out. */
+  begin(socket: Socket): void {
+    this.#busy.add(socket);
+  }
+
+  end(socket: Socket): void {
+    this.#busy.delete(socket);
+  }
+
+  closeIdle(): void {
+    this.closing = true;
+    for (const socket of this.#all) if (!this.#busy.has(socket)) socket.destroy();
+  }
 }
 
 function isToken(given: string | string[] | undefined, token: string): boolean {
@@ -199,38 +201,10 @@ function isToken(given: string | string[] | undefined, token: string): boolean {
   return bytes.length === expected.length && timingSafeEqual(bytes, expected);
 }
 
-/** Reads to the end even what is too large: a sender that is cut off would not hear the answer. */
-function readBody(request: IncomingMessage): Promise<string | undefined> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    request.on("data", (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes <= IPC_BODY_BYTES_MAX) chunks.push(chunk);
-    });
-    request.on("end", () => {
-      const isWhole = bytes <= IPC_BODY_BYTES_MAX;
-      resolve(isWhole ? Buffer.concat(chunks).toString("utf8") : undefined);
-    });
-    request.on("error", reject);
-    request.on("close", () => {
-      if (!request.readableEnded) reject(new Error("the message was cut off"));
-    });
-  });
-}
-
 /** Of a header; undefined when it is missing or of a form that is not understood. */
-export function storeWordOf(header: string | string[] | undefined): StoreWord | undefined {
+export function storeWordOf(header: string | string[] | null | undefined): StoreWord | undefined {
   if (typeof header !== "string") return undefined;
   return storeWordSchema.safeParse(parseJson(header)).data;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // the schema refuses it with a message
-  }
 }
 
 function send(response: ServerResponse, { status, text, headers }: Answered, last: boolean): void {

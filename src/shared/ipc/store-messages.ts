@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { transactionSchema } from "../transaction.ts";
-import { deliveryStateSchema, gatewayOperationSchema } from "./gateway-words.ts";
+import { deliveryStateSchema, gatewayOperationSchema } from "./gateway-messages.ts";
 
 /** A charged order, for a journal that was lost or restored (docs/rules/17-loss.md). */
 const knownOrderSchema = z.object({
@@ -66,7 +66,7 @@ export const storesOfSupervisor = {
 
 /** Answered by tp-manager. */
 export const storesOfTpManager = {
-  /** The doubt about the stores: told, or ended by an operator's word. null: there is none. */
+  /** Reads the journal gap, or closes it on an operator's request. null: there is no gap. */
   stores: {
     request: z.object({ accept: z.boolean() }),
     response: z.object({

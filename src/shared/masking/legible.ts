@@ -1,7 +1,4 @@
-/**
- * Nothing that a screen obeys, and nothing that turns the text beside it around: no control, no
- * break of a line, no mark of direction.
- */
+/** Text without control characters, line separators and bidirectional marks. */
 export const plainForm = /^[^\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u;
 
 /** Something that a person can read. */

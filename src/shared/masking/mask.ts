@@ -37,6 +37,23 @@ export function maskPansInUrl(url: string): string {
   return hidden(url, url.replaceAll("+", " "));
 }
 
+/** Deeper than any true answer. */
+const NESTING_MAX = 20;
+
+/** A value of JSON, with the card numbers in its texts masked; also in whole numbers if wanted. */
+export function maskPansInValue(value: unknown, withNumbers = false, depth = 0): unknown {
+  if (depth > NESTING_MAX) return null;
+  if (typeof value === "string") return maskPansInText(value);
+  if (withNumbers && Number.isInteger(value)) {
+    const text = maskPansInText(String(value));
+    return text === String(value) ? value : text;
+  }
+  const inner = (one: unknown): unknown => maskPansInValue(one, withNumbers, depth + 1);
+  if (Array.isArray(value)) return value.map(inner);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, inner(one)]));
+}
+
 /** `read` says, character by character, how the text is to be read. */
 function hidden(text: string, read: string): string {
   const walked = walk(read);

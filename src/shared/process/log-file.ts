@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
+import { open as openToRead } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { DestinationStream } from "pino";
 import { type Clock, systemClock } from "../time.ts";
@@ -78,4 +79,22 @@ function putAside(path: string, file: OpenFile, clock: Clock): OpenFile {
 /** Days since 1970 (UTC). */
 function dayOf(ms: number): number {
   return Math.floor(ms / DAY_MS);
+}
+
+/** The whole lines within the last `bytesMax` bytes of a log; "" when there is no such file. */
+export async function linesAtEnd(path: string, bytesMax: number): Promise<string> {
+  try {
+    const file = await openToRead(path);
+    try {
+      const { size } = await file.stat();
+      const length = Math.min(size, bytesMax);
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
+      const text = buffer.subarray(0, bytesRead).toString("utf8");
+      return size > length ? text.slice(text.indexOf("\n") + 1) : text;
+    } finally {
+      await file.close();
+    }
+  } catch {
+    return "";
+  }
 }

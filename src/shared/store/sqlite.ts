@@ -225,6 +225,11 @@ function lightRows(statement: StatementSync): StatementSync {
   return statement;
 }
 
+/** Runs `work` as a part of the transaction that is running, else in one of its own. */
+export function inTransaction<T>(database: DatabaseSync, work: () => T): T {
+  return database.isTransaction ? work() : transaction(database, work);
+}
+
 /** Runs `work` in one transaction: all of it is on disk when this returns, or none of it. */
 export function transaction<T>(database: DatabaseSync, work: () => T): T {
   prepared(database, "BEGIN IMMEDIATE").run();

@@ -1,14 +1,14 @@
 import type { Store } from "./store.ts";
 import { type StoreMark, type StoreWord, sameMark } from "./store-mark.ts";
 
-/** The own database as the other side remembers it, and the judgement about that. */
+/** The mark of this database in the peer's memory, and whether the database lacks a part of it. */
 type Standing = Pick<StoreWord, "answered" | "lacks">;
 
 interface ExchangeParts {
   readonly store: Store;
-  /** Of the other one's memory this database lacks a part. On disk when it returns. */
+  /** The peer remembers more of this database than it contains. On disk when it returns. */
   readonly onMissing: (mark: StoreMark) => void;
-  /** The other one's database lacks a part of what it had. On disk when it returns. */
+  /** The peer's database lacks a part of what it had. On disk when it returns. */
   readonly onOtherLacks?: () => void;
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { z } from "zod";
-import { PORT_MAX } from "../../shared/config/port-max.ts";
+import { PORT_MAX } from "../../shared/config/config-field.ts";
 import { systemClock } from "../../shared/time.ts";
 import {
   type Asked,

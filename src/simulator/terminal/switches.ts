@@ -1,5 +1,5 @@
 import { code as currencyOfCode, number as currencyOfNumber } from "currency-codes";
-import { PORT_MAX } from "../../shared/config/port-max.ts";
+import { PORT_MAX } from "../../shared/config/config-field.ts";
 import {
   flag,
   formed,

@@ -7,7 +7,7 @@ import {
   type supervisorMessages,
 } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
-import { transaction } from "../../shared/store/sqlite.ts";
+import { inTransaction } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
 
 /** Months of a troubled kiosk; tp-manager has taken them long before. */
@@ -90,10 +90,7 @@ export class AlarmStore {
   #insert(raised: RaisedAlarm, atMs: number, isOfTrouble: boolean): void {
     const { alarm, message, orderId, transactionId, about } = raised;
     // Raised in the middle of a transaction it is part of that one.
-    const within = this.#database.isTransaction
-      ? (work: () => void): void => work()
-      : (work: () => void): void => transaction(this.#database, work);
-    within(() => {
+    inTransaction(this.#database, () => {
       const { lastInsertRowid } = this.#database
         .prepare(
           `INSERT INTO alarms (at_ms, alarm, message, order_id, transaction_id, about)

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../../shared/time.ts";
+import type { FromThread, ThreadTask, ToThread } from "./broker.ts";
 import { mqttConnector } from "./mqtt-broker.ts";
-import type { FromThread, ThreadTask, ToThread } from "./thread-messages.ts";
 
 /** One connection to the broker, in a thread of its own that lives as long (docs/fleet.md 4.3). */
 const { settings, will } = workerData as ThreadTask;

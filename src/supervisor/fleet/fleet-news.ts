@@ -22,21 +22,14 @@ type Head = "version" | "id" | "kiosk" | "at" | "sequence";
 /** The alarm about a payment whose end is open; over when the payment has an end. */
 const PAYMENT_UNKNOWN = "payment-unknown";
 
-interface NewsParts {
-  readonly store: FleetStore;
-  /** FLEET_ID. */
-  readonly kiosk: string;
-  /** FLEET_PAYMENTS. */
-  readonly payments: boolean;
-}
-
 /** Makes documents of the events of tp-manager, each once (docs/fleet.md 4.1). */
 export class FleetNews {
   readonly #store: FleetStore;
   readonly #kiosk: string;
   readonly #payments: boolean;
 
-  constructor({ store, kiosk, payments }: NewsParts) {
+  /** `kiosk`: FLEET_ID; `payments`: FLEET_PAYMENTS. */
+  constructor(store: FleetStore, kiosk: string, payments: boolean) {
     this.#store = store;
     this.#kiosk = kiosk;
     this.#payments = payments;

@@ -1,10 +1,10 @@
+import { parseJson } from "../../shared/json.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
 import type { Incoming } from "./broker.ts";
 import { type DocumentOf, fleetDocuments } from "./documents.ts";
-import type { FleetStore } from "./fleet-store.ts";
-import { ended, held, isHeld, noHold } from "./hold-policy.ts";
+import { ended, type FleetStore, held, isHeld, noHold } from "./fleet-store.ts";
 
 /**
  * The part of updates that the fleet may use; undefined where updates are not set up. Nothing else
@@ -103,7 +103,7 @@ export class FleetRequests {
     const { store, clock } = this.#parts;
     if (retained) return "it was retained";
     if (payload.length > REQUEST_BYTES_MAX) return "it is too large";
-    const parsed = fleetDocuments.request.schema.safeParse(jsonOf(payload));
+    const parsed = fleetDocuments.request.schema.safeParse(parseJson(payload.toString("utf8")));
     if (!parsed.success) return "it is not understood";
     const { id, expires } = parsed.data;
     const nowMs = clock.now();
@@ -183,13 +183,5 @@ export class FleetRequests {
       store.setHold(offered, hold);
     });
     return isOurs ? done : refused;
-  }
-}
-
-function jsonOf(payload: Buffer): unknown {
-  try {
-    return JSON.parse(payload.toString("utf8"));
-  } catch {
-    return undefined; // no schema takes it
   }
 }

@@ -1,11 +1,43 @@
 import { renameSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
+import { parseJson } from "../../shared/json.ts";
 import type { Logger } from "../../shared/process/logger.ts";
-import { openDatabase, prepared, transaction } from "../../shared/store/sqlite.ts";
+import { type Migration, openDatabase, prepared, transaction } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
 import { type FleetName, fleetDocuments } from "./documents.ts";
-import { fleetMigrations } from "./fleet-schema.ts";
-import type { Hold } from "./hold-policy.ts";
+
+/** Schema of data/fleet.db. Append steps, never change one. */
+const fleetMigrations: readonly Migration[] = [
+  `
+  -- Documents that the broker does not have yet, oldest first.
+  CREATE TABLE document (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    at_ms INTEGER NOT NULL,
+    content TEXT NOT NULL -- JSON
+  ) STRICT;
+  -- The last event read, counters.
+  CREATE TABLE figure (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  -- Payments that run.
+  CREATE TABLE begun (transaction_id TEXT PRIMARY KEY, at_ms INTEGER NOT NULL) STRICT;
+  -- Alarms that were told as raised and have an end.
+  CREATE TABLE raised (
+    alarm TEXT NOT NULL,
+    subject TEXT NOT NULL, -- a transaction id, or "" for an alarm of a trouble
+    PRIMARY KEY (alarm, subject)
+  ) STRICT, WITHOUT ROWID;
+  -- Requests that were taken, whatever became of them.
+  CREATE TABLE request (id TEXT PRIMARY KEY, at_ms INTEGER NOT NULL) STRICT;
+  CREATE INDEX request_age ON request (at_ms);
+  -- Holds of an update, by the version that is held back.
+  CREATE TABLE hold (
+    version TEXT PRIMARY KEY,
+    used_ms INTEGER NOT NULL, -- of holds that have ended
+    from_ms INTEGER, -- of the one that runs
+    until_ms INTEGER
+  ) STRICT;
+  `,
+];
 
 /** A busy kiosk's week, some two megabytes; then the oldest make room. */
 const DOCUMENTS_MAX = 5_000;
@@ -95,7 +127,8 @@ export class FleetStore {
     )
       .all(sequence, limit)
       .map((row) => {
-        const content = contentOf(String(row["content"]));
+        // The rest of the queue is worth telling.
+        const content = parseJson(String(row["content"])) as QueuedDocument["content"] | undefined;
         const isKnown = Object.hasOwn(fleetDocuments, String(row["name"]));
         return {
           sequence: Number(row["sequence"]),
@@ -208,15 +241,42 @@ export class FleetStore {
   }
 }
 
-function contentOf(text: string): Record<string, unknown> | undefined {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // the rest of the queue is worth telling
-  }
-}
-
 function holdOf(row: Record<string, unknown>): Hold {
   const { used_ms: usedMs, from_ms: fromMs, until_ms: untilMs } = row;
   return { usedMs, fromMs, untilMs } as Hold;
+}
+
+/** All holds of one version together (docs/fleet.md 6.3): nobody freezes a kiosk from afar. */
+const HOLDS_MS = 14 * 86_400_000;
+const DAY_MS = 86_400_000;
+
+/** The holds of one version. */
+interface Hold {
+  /** Of holds that have ended. */
+  readonly usedMs: number;
+  /** Of the one that runs; null: none. */
+  readonly fromMs: number | null;
+  readonly untilMs: number | null;
+}
+
+export const noHold: Hold = { usedMs: 0, fromMs: null, untilMs: null };
+
+/** Whether it runs. A clock that was set back ends it, because nobody knows how long it was. */
+export function isHeld({ fromMs, untilMs }: Hold, nowMs: number): boolean {
+  return fromMs !== null && untilMs !== null && fromMs <= nowMs && nowMs < untilMs;
+}
+
+/** The hold without the one that ran: as long as it was, or as long as it was meant. */
+export function ended({ usedMs, fromMs, untilMs }: Hold, nowMs: number): Hold {
+  if (fromMs === null || untilMs === null) return { usedMs, fromMs: null, untilMs: null };
+  const lasted = nowMs < fromMs ? untilMs - fromMs : Math.min(nowMs, untilMs) - fromMs;
+  return { usedMs: usedMs + lasted, fromMs: null, untilMs: null };
+}
+
+/** A hold of so many days from now on, as far as there are days left; undefined: none is. */
+export function held(before: Hold, days: number, nowMs: number): Hold | undefined {
+  const { usedMs } = ended(before, nowMs);
+  const leftMs = HOLDS_MS - usedMs;
+  if (leftMs <= 0) return undefined;
+  return { usedMs, fromMs: nowMs, untilMs: nowMs + Math.min(days * DAY_MS, leftMs) };
 }

@@ -55,7 +55,7 @@ export class Fleet {
         if (broker.commands) void this.#requests.take(message);
       },
     });
-    this.#news = new FleetNews({ store, kiosk: broker.kiosk, payments });
+    this.#news = new FleetNews(store, broker.kiosk, payments);
     this.#requests = new FleetRequests({
       store,
       upload,

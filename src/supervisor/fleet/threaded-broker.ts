@@ -7,11 +7,12 @@ import {
   type BrokerListener,
   type BrokerSettings,
   type ConnectToBroker,
+  type FromThread,
   type Outgoing,
   type Sent,
+  type ToThread,
 } from "./broker.ts";
 import type { LostBecause } from "./reconnect-policy.ts";
-import type { FromThread, ToThread } from "./thread-messages.ts";
 
 /** Above the limits that the thread itself has for a connection and its subscription. */
 const CONNECT_LIMIT_MS = 75_000;

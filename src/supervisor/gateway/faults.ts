@@ -1,9 +1,7 @@
+import type { FailureCause, HttpFailure } from "../../shared/ipc/http-connections.ts";
 import { type AskedFor, disagreement } from "./asked-for.ts";
 import type { TryClass } from "./fault-table.ts";
 import { readSoapAnswer, type SoapAnswer } from "./soap-answer.ts";
-
-/** Why an exchange has no answer. "stopped": we gave up because the program ends. */
-export type FailureCause = "socket" | "certificate" | "timeout" | "stopped";
 
 /** One request to the gateway, as the transport saw it. */
 export type Exchange =
@@ -14,13 +12,7 @@ export type Exchange =
       /** null when it was larger than any true answer. */
       readonly body: string | null;
     }
-  | {
-      readonly kind: "failed";
-      readonly cause: FailureCause;
-      /** Bytes of the request may have reached the other side. */
-      readonly written: boolean;
-      readonly detail: string;
-    };
+  | HttpFailure;
 
 /** The result of one try. */
 export interface Verdict {

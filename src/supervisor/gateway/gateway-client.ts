@@ -5,19 +5,20 @@ import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { type Exchange, judge, unsendable, type Verdict } from "./faults.ts";
 import type { Gateway, GatewayOperations, GatewayReply } from "./gateway.ts";
+import { HttpTransport, type TransportSettings } from "./http-transport.ts";
 import {
-  createHttpTransport,
-  type HttpTransport,
-  type TransportSettings,
-} from "./http-transport.ts";
-import { isUnderstood, type LookupAnswer, readLookup } from "./lookup.ts";
+  isUnderstood,
+  type LookupAnswer,
+  type OrderFinding,
+  readLookup,
+  readOrderLookup,
+} from "./lookup.ts";
 import {
   type OperationRequest,
   operationAddresses,
   operationAskedFor,
   operationParameters,
 } from "./operation-request.ts";
-import { type OrderFinding, readOrderLookup } from "./order-lookup.ts";
 import {
   type OrderRequest,
   type OrderSettings,
@@ -43,7 +44,7 @@ export function createGatewayClient(
   clock: Clock,
   log: Logger,
 ): Gateway & GatewayOperations {
-  const transport = createHttpTransport(clock, settings);
+  const transport = new HttpTransport(clock, settings);
   const write = createOrderWriter(settings.url);
   const look = createLook(settings, transport);
 
@@ -136,7 +137,7 @@ function createLook(settings: GatewaySettings, transport: HttpTransport): Look {
   };
 }
 
-/** Such an id is a step in a path, encoded or not: another question would be answered. */
+/** `.` and `..` would change the path of the address even when encoded: answered here as 400. */
 const noAddress: Exchange = { kind: "answered", httpStatus: 400, retryAfter: null, body: null };
 
 /** A refused login is a matter of the setup file: this says of which line. */

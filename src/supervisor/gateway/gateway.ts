@@ -1,8 +1,7 @@
 import type { Transaction } from "../../shared/transaction.ts";
 import type { Verdict } from "./faults.ts";
-import type { LookupAnswer } from "./lookup.ts";
+import type { LookupAnswer, OrderFinding } from "./lookup.ts";
 import type { OperationRequest } from "./operation-request.ts";
-import type { OrderFinding } from "./order-lookup.ts";
 
 /**
  * The payment gateway, as the outbox sees it:

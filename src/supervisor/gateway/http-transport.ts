@@ -1,12 +1,21 @@
 import { request as httpsRequest, Agent as TlsAgent } from "node:https";
-import type { Socket } from "node:net";
-import { TLSSocket } from "node:tls";
+import { connect, isIP, type Socket } from "node:net";
+import { connect as connectSecurely, TLSSocket } from "node:tls";
+import {
+  HttpConnections,
+  HttpExchange,
+  type HttpRequest,
+  IDLE_MS,
+} from "../../shared/ipc/http-connections.ts";
 import type { Clock } from "../../shared/time.ts";
 import { trustedWith } from "../certificates.ts";
 import type { Exchange } from "./faults.ts";
-import { type HttpMessage, IDLE_MS, KeptConnections } from "./kept-connections.ts";
-import { endBy } from "./node-reader.ts";
-import { OneExchange } from "./one-exchange.ts";
+import { ANSWER_BYTES_MAX, endBy, readByNode } from "./node-reader.ts";
+
+/** One request: a POST with its body, or a GET without one. */
+interface HttpMessage extends Pick<HttpRequest, "headers" | "body"> {
+  readonly url: string;
+}
 
 export interface TransportSettings {
   /** Certificates in PEM that are trusted beside the system's (GATEWAY_CA_FILE). */
@@ -15,51 +24,108 @@ export interface TransportSettings {
   readonly proxyEnvironment?: Readonly<Record<string, string | undefined>>;
 }
 
-export interface HttpTransport {
-  /**
-   * Sends one message, once: no redirect is followed, nothing is repeated. Always resolves; a
-   * failure says whether the request may have reached the other side.
-   */
-  send(message: HttpMessage, timeoutMs: number, signal: AbortSignal): Promise<Exchange>;
-  close(): void;
-}
-
 /**
  * Over connections of our own, which cost a queue of orders a third of what Node's client costs;
  * where the environment names a proxy, through Node's client, which knows how to use one.
  */
-export function createHttpTransport(clock: Clock, settings: TransportSettings = {}): HttpTransport {
-  const direct = new KeptConnections(clock, () => trustedWith(settings.certificates ?? []));
-  let tunnelled: TlsAgent | undefined;
-  const begin = (message: HttpMessage, exchange: OneExchange): void => {
-    const proxyEnv = proxyFor(message.url, settings);
-    if (proxyEnv) {
-      tunnelled ??= new TlsAgent({
-        ...tunnelOptions,
-        ca: trustedWith(settings.certificates ?? []),
-        proxyEnv,
+export class HttpTransport {
+  readonly #clock: Clock;
+  readonly #settings: TransportSettings;
+  readonly #direct: HttpConnections;
+  #tunnelled: TlsAgent | undefined;
+  #trusted: string[] | undefined;
+  /** Spares the next connection half of its greeting. */
+  #session: { readonly origin: string; readonly bytes: Buffer } | undefined;
+  /** A queue of orders goes to one address, which is read once. */
+  #known: (Pick<HttpRequest, "origin" | "host" | "path"> & { readonly url: string }) | undefined;
+
+  constructor(clock: Clock, settings: TransportSettings = {}) {
+    this.#clock = clock;
+    this.#settings = settings;
+    this.#direct = new HttpConnections({
+      clock,
+      open: (origin, take) => this.#socketTo(new URL(origin)).on("data", take),
+      answerBytesMax: ANSWER_BYTES_MAX,
+      header: RETRY_AFTER,
+      readOther: readByNode,
+    });
+  }
+
+  /**
+   * Sends one message, once: no redirect is followed, nothing is repeated. Always resolves; a
+   * failure says whether the request may have reached the other side.
+   */
+  send(message: HttpMessage, timeoutMs: number, signal: AbortSignal): Promise<Exchange> {
+    return new Promise((resolve) => {
+      const limits = { clock: this.#clock, name: "gateway answer", timeoutMs, signal };
+      const exchange = new HttpExchange(limits, (end) => {
+        if (end.kind === "failed") return resolve(end);
+        const { kind, httpStatus, header: retryAfter, body } = end;
+        resolve({ kind, httpStatus, retryAfter, body });
       });
-      sendByNode(message, tunnelled, exchange);
-    } else direct.send(message, exchange);
-  };
-  return {
-    send: (message, timeoutMs, signal) =>
-      new Promise((resolve) => {
-        const exchange = new OneExchange({ clock, timeoutMs, signal }, resolve);
-        if (exchange.ended) return;
-        try {
-          begin(message, exchange);
-        } catch (error) {
-          exchange.failWith(error as Error);
-        }
-      }),
-    close() {
-      direct.close();
-      tunnelled?.destroy();
-    },
-  };
+      if (exchange.ended) return;
+      try {
+        this.#begin(message, exchange);
+      } catch (error) {
+        exchange.failWith(error as Error);
+      }
+    });
+  }
+
+  close(): void {
+    this.#direct.close();
+    this.#tunnelled?.destroy();
+  }
+
+  #begin(message: HttpMessage, exchange: HttpExchange): void {
+    const { url, headers, body } = message;
+    const proxyEnv = proxyFor(url, this.#settings);
+    if (!proxyEnv) {
+      const { origin, host, path } = this.#addressOf(url);
+      this.#direct.send({ origin, host, path, headers, body }, exchange);
+      return;
+    }
+    this.#tunnelled ??= new TlsAgent({ ...tunnelOptions, ca: this.#ca, proxyEnv });
+    sendByNode(message, this.#tunnelled, exchange);
+  }
+
+  #addressOf(url: string) {
+    if (this.#known?.url !== url) {
+      const { origin, host, pathname, search } = new URL(url);
+      this.#known = { url, origin, host, path: pathname + search };
+    }
+    return this.#known;
+  }
+
+  get #ca(): string[] {
+    this.#trusted ??= trustedWith(this.#settings.certificates ?? []);
+    return this.#trusted;
+  }
+
+  #socketTo({ protocol, hostname, port, origin }: URL): Socket {
+    const host = hostname.replace(/^\[(.*)\]$/, "$1");
+    const options = { host, noDelay: true, keepAlive: true, keepAliveInitialDelay: 1_000 };
+    if (protocol === "http:") return connect({ ...options, port: Number(port || 80) });
+    const kept = this.#session?.origin === origin ? this.#session.bytes : undefined;
+    const socket = connectSecurely({
+      ...options,
+      port: Number(port || 443),
+      servername: isIP(host) === 0 ? host : "",
+      ca: this.#ca,
+      ALPNProtocols: ["http/1.1"],
+      ...(kept && { session: kept }),
+    });
+    socket.on("session", (bytes) => {
+      this.#session = { origin, bytes };
+    });
+    socket.on("error", () => {
+      this.#session = undefined;
+    });
+    return socket;
+  }
 }
 
+const RETRY_AFTER = "retry-after";
 const tunnelOptions = { keepAlive: true, maxSockets: 16, timeout: IDLE_MS };
 
 /**
@@ -80,7 +146,7 @@ function proxyFor(
 function sendByNode(
   { url, headers, body }: HttpMessage,
   agent: TlsAgent,
-  exchange: OneExchange,
+  exchange: HttpExchange,
 ): void {
   const request = httpsRequest(url, {
     method: body === null ? "GET" : "POST",

@@ -1,8 +1,10 @@
 import { z } from "zod";
-import { maskPansInText } from "../../shared/masking/mask.ts";
-import { currencyOf, parseAmount } from "../../shared/money.ts";
+import { parseJson } from "../../shared/json.ts";
+import { maskPansInValue } from "../../shared/masking/mask.ts";
+import { type Currency, currencyOf, parseAmount } from "../../shared/money.ts";
+import type { Transaction } from "../../shared/transaction.ts";
 import type { TryClass } from "./fault-table.ts";
-import { type Exchange, judgeStatus } from "./faults.ts";
+import { type Exchange, judgeStatus, type Verdict } from "./faults.ts";
 
 /** Fields of the v3 transaction object that this program relies on (docs/gateway.md 4.6). */
 const transactionSchema = z.looseObject({
@@ -40,8 +42,7 @@ export type LookupAnswer =
     };
 
 const TRANSACTION_UNKNOWN = 3_000_002; // docs/gateway.md 4.5
-export const ORDER_UNKNOWN = 3_000_001;
-const NESTING_MAX = 20;
+const ORDER_UNKNOWN = 3_000_001;
 
 /** Reads the answer of the v3 lookup. Pure. */
 export function readLookup(exchange: Exchange): LookupAnswer {
@@ -75,50 +76,102 @@ export function isUnderstood(exchange: Exchange): boolean {
 
 function lookedUp(found: z.infer<typeof transactionSchema>): LookedUp {
   const currency = found.currency ? currencyOf(found.currency) : undefined;
-  const minor = (amount: string | undefined): number | null => {
-    if (!currency || amount === undefined || !/^\d{1,12}(\.\d{1,4})?$/.test(amount)) return null;
-    if (/^0+(\.0+)?$/.test(amount)) return 0;
-    try {
-      return parseAmount(amount, currency, 12);
-    } catch {
-      return null; // more decimals than the currency has: not a figure to rely on
-    }
-  };
   const order = found.order?.id;
   const custom = z
     .object({ custom_data: z.object({ transactionId: z.string() }) })
     .safeParse(found.order);
   return {
-    transaction: masked(found) as Record<string, unknown>,
+    transaction: maskPansInValue(found) as Record<string, unknown>,
     orderId: found.merchant_order_id ?? (order === undefined ? null : String(order)),
     transactionId: custom.data?.custom_data.transactionId ?? null,
     currency: currency?.alpha ?? null,
     exponent: currency?.exponent ?? 2,
-    amountMinor: minor(found.amount),
-    capturedMinor: minor(found.captured_amount),
-    refundedMinor: minor(found.refunded_amount),
+    amountMinor: minorOf(found.amount, currency),
+    capturedMinor: minorOf(found.captured_amount, currency),
+    refundedMinor: minorOf(found.refunded_amount, currency),
   };
-}
-
-function masked(value: unknown, depth = 0): unknown {
-  if (depth > NESTING_MAX) return null;
-  if (typeof value === "string") return maskPansInText(value);
-  if (Array.isArray(value)) return value.map((item) => masked(item, depth + 1));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, masked(member, depth + 1)]),
-  );
 }
 
 function isUnknownTransaction(json: unknown): boolean {
   return z.object({ code: z.literal(TRANSACTION_UNKNOWN) }).safeParse(json).success;
 }
 
-/** undefined when it is none. */
-export function parseJson(text: string | null): unknown {
-  try {
-    return text === null ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
+/** Members of the v3 order object that this program relies on (docs/gateway.md 4.6). */
+const orderSchema = z.looseObject({
+  id: z.union([z.string(), z.int()]).optional(),
+  amount: z.string().optional(),
+  currency: z.string().optional(),
+  custom_data: z.looseObject({ transactionId: z.string().optional() }).nullish(),
+});
+
+/** The answer to the question whether the gateway has the order of one transaction. */
+export type OrderFinding =
+  /** The gateway has it: our transaction id, amount and currency. */
+  | { readonly kind: "ours" }
+  /** The gateway has an order of this number that is not, or not provably, this one. */
+  | { readonly kind: "other"; readonly why: string }
+  | { readonly kind: "absent" }
+  /** Nothing was learnt. */
+  | {
+      readonly kind: "untold";
+      readonly verdict: Verdict;
+      /** The lookup does not exist here, or not for us: asking soon again would not help. */
+      readonly refused: boolean;
+    };
+
+/** Reads the answer of the v3 order lookup about this transaction. Pure. */
+export function readOrderLookup(exchange: Exchange, transaction: Transaction): OrderFinding {
+  const json = exchange.kind === "answered" ? parseJson(exchange.body) : undefined;
+  if (exchange.kind === "answered" && exchange.httpStatus === 404) {
+    const unknown = z.object({ code: z.literal(ORDER_UNKNOWN) }).safeParse(json);
+    if (unknown.success) return { kind: "absent" };
   }
+  const isAnswer = exchange.kind === "answered" && exchange.httpStatus === 200;
+  const order = isAnswer ? orderSchema.safeParse(json).data : undefined;
+  return (order && compared(order, transaction)) ?? untold(judgeStatus(exchange));
+}
+
+/** undefined: the object does not say that it is about our order at all. */
+function compared(
+  { id, amount, currency, custom_data: custom }: z.infer<typeof orderSchema>,
+  transaction: Transaction,
+): OrderFinding | undefined {
+  const { orderId, transactionId } = transaction;
+  if (id !== undefined && String(id) !== orderId) return undefined;
+  const named = custom?.transactionId;
+  if (id === undefined && named !== transactionId) return undefined;
+  if (named === undefined) return other("it does not tell our transaction id");
+  if (named !== transactionId) return other("it is of another transaction");
+  if (currency !== transaction.currency) return other(`its currency is ${currency ?? "not told"}`);
+  if (minorOf(amount, currencyOf(currency)) !== transaction.amountMinor) {
+    return other(`its amount is ${amount ?? "not told"}`);
+  }
+  return { kind: "ours" };
+}
+
+function other(why: string): OrderFinding {
+  return { kind: "other", why: `the gateway has an order of this number, but ${why}` };
+}
+
+/** null: no figure to rely on, as with more decimals than the currency has. */
+function minorOf(amount: string | undefined, currency: Currency | undefined): number | null {
+  if (!currency || amount === undefined || !/^\d{1,12}(\.\d{1,4})?$/.test(amount)) return null;
+  if (/^0+(\.0+)?$/.test(amount)) return 0;
+  try {
+    return parseAmount(amount, currency, 12);
+  } catch {
+    return null;
+  }
+}
+
+function untold(verdict: Verdict): OrderFinding {
+  const { httpStatus } = verdict;
+  const notOffered = httpStatus !== null && (httpStatus < 400 || isRefusal(httpStatus));
+  return { kind: "untold", verdict, refused: notOffered };
+}
+
+/** Of this program's request, for good; 408 and 429 are about the moment. */
+function isRefusal(httpStatus: number): boolean {
+  const momentary = httpStatus === 408 || httpStatus === 429;
+  return (httpStatus >= 400 && httpStatus < 500 && !momentary) || httpStatus === 501;
 }

@@ -1,17 +1,20 @@
-import type { ClientRequest, IncomingMessage } from "node:http";
+import type { ClientRequest } from "node:http";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
-import { httpRequest } from "../../shared/process/node-http.ts";
-import { ANSWER_BYTES_MAX, type OneExchange } from "./one-exchange.ts";
+import type { HttpExchange } from "../../shared/ipc/http-connections.ts";
+import { httpRequest, readText } from "../../shared/process/node-http.ts";
+
+/** A result is below 2 KB, a page of a web server in between below 100 KB. */
+export const ANSWER_BYTES_MAX = 256 * 1024;
 
 /** The exchange ends with what Node's HTTP client makes of the answer, or of its absence. */
-export function endBy(request: ClientRequest, exchange: OneExchange): void {
+export function endBy(request: ClientRequest, exchange: HttpExchange): void {
   request.on("error", (error) => exchange.failWith(error));
   request.on("upgrade", () =>
     exchange.fail("socket", "the other side goes over to a new protocol"),
   );
   request.on("response", (response) => {
-    readBody(response).then(
+    readText(response, ANSWER_BYTES_MAX, () => response.destroy()).then(
       (text) =>
         exchange.answered(response.statusCode ?? 0, response.headers["retry-after"] ?? null, text),
       (error: Error) => exchange.failWith(error),
@@ -24,7 +27,7 @@ export function endBy(request: ClientRequest, exchange: OneExchange): void {
  * and what follows, and writes into nothing.
  */
 export function readByNode(
-  exchange: OneExchange,
+  exchange: HttpExchange,
   pieces: readonly Buffer[],
   socket: Socket,
   method: "GET" | "POST",
@@ -50,31 +53,4 @@ export function readByNode(
   socket.on("close", () => carried.destroy());
   // The end of the answer is the end of what carries it, and of the connection.
   carried.on("close", () => socket.destroy());
-}
-
-/**
- * The whole text, or null when it is larger than any true answer; rejects when it is cut off. By
- * events: an answer that lies in the socket has been read before anything else is done.
- */
-function readBody(response: IncomingMessage): Promise<string | null> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    response.on("data", (chunk: Buffer) => {
-      bytes += chunk.length;
-      chunks.push(chunk);
-      if (bytes <= ANSWER_BYTES_MAX) return;
-      resolve(null);
-      response.destroy();
-    });
-    let whole = false;
-    response.on("end", () => {
-      whole = response.complete;
-      if (whole) resolve(Buffer.concat(chunks).toString("utf8"));
-    });
-    response.on("error", reject);
-    response.on("close", () => {
-      if (!whole) reject(new Error("the answer was cut off"));
-    });
-  });
 }

@@ -6,7 +6,7 @@ import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
 import type { ClaimedItem, OutboxStore } from "../outbox/outbox-store.ts";
-import type { StoreLosses } from "../stores/store-losses.ts";
+import type { StoreLosses } from "../outbox/store-losses.ts";
 
 export interface IntakeParts {
   readonly store: OutboxStore;

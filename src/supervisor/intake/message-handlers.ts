@@ -14,8 +14,6 @@ export interface HandlerParts extends StatusParts {
   readonly alarmStore: AlarmStore;
   readonly storeMessages: StoreMessages;
   readonly log: Logger;
-  /** An operator wants an item tried now. */
-  readonly requeued: (transactionId: string) => void;
   readonly requestStop: (why: string) => void;
 }
 
@@ -61,7 +59,7 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
  * most `waitMs`; null: not known.
  */
 async function deliveryOf(
-  { store, watch, paused }: HandlerParts,
+  { store, watch, forwarder }: HandlerParts,
   transactionId: string,
   waitMs: number,
 ): Promise<DeliveryState | null> {
@@ -70,7 +68,7 @@ async function deliveryOf(
     const delivery = store.delivery(transactionId);
     state = delivery?.state ?? null;
     const over = delivery?.state !== "pending" || delivery.firstTryEnded;
-    return over || paused() !== null; // while it is paused there is no first try
+    return over || forwarder.paused !== null; // while it is paused there is no first try
   });
   return state;
 }
@@ -82,7 +80,7 @@ function outboxHandlers({
   watch,
   clock,
   log,
-  requeued,
+  forwarder,
 }: HandlerParts): Pick<Handlers<typeof supervisorMessages>, OutboxMessage> {
   return {
     "outbox-list": ({ state, cursor = 0, limit }) => admin.list(state, cursor, limit),
@@ -90,7 +88,7 @@ function outboxHandlers({
     "outbox-requeue": ({ transactionId, ...word }) => {
       const outcome = admin.requeue(transactionId, clock.now(), word);
       log.info({ transactionId, outcome }, "an operator wants a transaction sent again");
-      if (outcome === "queued") requeued(transactionId);
+      if (outcome === "queued") forwarder.requeued(transactionId);
       return { outcome };
     },
 

@@ -1,6 +1,10 @@
+import { TroubleWatch } from "../../shared/catalog/trouble-watch.ts";
+import { troublesOf } from "../../shared/catalog/troubles.ts";
 import type { ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import type { WriteProof } from "../../shared/store/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
+import type { AlarmStore } from "../alarms/alarm-store.ts";
 import type { NotificationTally } from "../notifications/notification-tally.ts";
 import type { OperationExecutor } from "../operations/operation-executor.ts";
 import type { Forwarder } from "../outbox/forwarder.ts";
@@ -9,10 +13,10 @@ import type { OutboxStore } from "../outbox/outbox-store.ts";
 
 export interface StatusParts {
   readonly store: OutboxStore;
-  readonly admin: Pick<OutboxAdmin, "doubts">;
+  readonly admin: OutboxAdmin;
   readonly operations: OperationExecutor;
-  readonly forwarder: Pick<Forwarder, "troubles">;
-  readonly tally: Pick<NotificationTally, "figures">;
+  readonly forwarder: Forwarder;
+  readonly tally: NotificationTally;
   readonly clock: Clock;
   readonly version: string;
   /** Missing or undefined: an installation that is not updated. */
@@ -20,38 +24,24 @@ export interface StatusParts {
   /** Missing: nothing is known of certificates. */
   readonly certificates?: () => SupervisorStatus["certificates"];
   /** Whether the database can be written; missing: nobody looks. */
-  readonly proof?: Pick<WriteProof, "proved">;
-  /** Why nothing is being sent; null when it is not paused. */
-  readonly paused: () => string | null;
+  readonly proof?: WriteProof;
 }
 
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
 /** How the supervisor is; its troubles are found in the answer (shared/catalog/troubles.ts). */
 export function statusReader(parts: StatusParts): () => SupervisorStatus {
-  const {
-    store,
-    admin,
-    operations,
-    forwarder,
-    tally,
-    clock,
-    version,
-    paused,
-    updates,
-    certificates,
-    proof,
-  } = parts;
+  const { store, admin, forwarder, clock } = parts;
   const startedMs = clock.monotonicMs();
   return () => {
     const { pending, parked, sent } = store.counts();
     const oldestAtMs = store.oldestQueuedAtMs() ?? null;
     const oldestAgeMs = oldestAtMs === null ? null : Math.max(clock.now() - oldestAtMs, 0);
     const parkedSinceMs = store.parkedSinceMs();
-    const fault = proof?.proved;
+    const fault = parts.proof?.proved;
     return {
       program: "supervisor",
-      version,
+      version: parts.version,
       pid: process.pid,
       uptimeMs: clock.monotonicMs() - startedMs,
       outbox: {
@@ -61,15 +51,37 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
         oldestAgeMs,
         oldestAtMs,
         parkedSinceMs,
-        paused: paused(),
+        paused: forwarder.paused,
         ...forwarder.troubles,
         ambiguous: admin.doubts(),
       },
-      operations: operations.unknown,
-      notifications: tally.figures,
-      updates: updates?.(),
-      certificates: certificates?.(),
+      operations: parts.operations.unknown,
+      notifications: parts.tally.figures,
+      updates: parts.updates?.(),
+      certificates: parts.certificates?.(),
       unwritable: fault ? { reason: fault.says, sinceMs: fault.sinceMs } : null,
     };
   };
+}
+
+interface TroubleParts extends StatusParts {
+  readonly alarmStore: AlarmStore;
+  /** Its alarms are stored. */
+  readonly log: Logger;
+}
+
+/** Raises the alarms of the supervisor's own troubles, and knows when they are over. */
+export function supervisorTroubleWatch(parts: TroubleParts): TroubleWatch {
+  const { alarmStore, tally, clock, log } = parts;
+  const status = statusReader(parts);
+  return new TroubleWatch({
+    by: "supervisor",
+    clock,
+    log,
+    read() {
+      tally.save();
+      return troublesOf({ supervisor: status(), tpManager: undefined });
+    },
+    onLooked: (alarms) => alarmStore.keepLasting(alarms),
+  });
 }

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
+import { parseJson } from "../../shared/json.ts";
 
 /** The header of the platform's signature rule (docs/gateway.md 4.2). */
 export const SIGNATURE_HEADER = "x-allopass-signature";
@@ -72,12 +73,4 @@ function isSigned(body: Buffer, signature: string, secret: string): boolean {
   if (algorithm === undefined || !/^[0-9A-Fa-f]+$/.test(signature)) return false;
   const expected = createHash(algorithm).update(body).update(secret, "utf8").digest();
   return timingSafeEqual(expected, Buffer.from(signature, "hex"));
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

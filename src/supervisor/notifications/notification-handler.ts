@@ -1,22 +1,19 @@
-import { maskPansInText } from "../../shared/masking/mask.ts";
+import { maskPansInText, maskPansInValue } from "../../shared/masking/mask.ts";
 import { type Currency, currencyOf, parseAmount } from "../../shared/money.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
-import type { Losses } from "../operations/asked-before.ts";
+import type { HistoryParts } from "../operations/gateway-history.ts";
 import { effectOf } from "../operations/gateway-state.ts";
-import type { OperationStore } from "../operations/operation-store.ts";
+import type { StoreLosses } from "../outbox/store-losses.ts";
 import { type FraudEvent, readFraudEvent } from "./fraud-event.ts";
 import { type DigestSecret, type MapiNotification, readMapi } from "./mapi-notification.ts";
 import type { NotificationStore } from "./notification-store.ts";
 import type { NotificationTally, NotificationVerdict } from "./notification-tally.ts";
-import { RefusalLog } from "./refusal-log.ts";
 
-interface NotificationHandlerParts {
-  readonly store: NotificationStore;
-  readonly operations: OperationStore;
-  readonly losses: Pick<Losses, "isWhole">;
+export interface NotificationHandlerParts extends HistoryParts {
+  readonly losses: StoreLosses;
   readonly clock: Clock;
   readonly log: Logger;
   /** Each of them may have signed a notification. */
@@ -24,7 +21,7 @@ interface NotificationHandlerParts {
   /** Without one no fraud event is taken. */
   readonly fraudSecret: string | undefined;
   /** Told every verdict, in our own words. */
-  readonly tally?: Pick<NotificationTally, "count">;
+  readonly tally?: NotificationTally;
   /** Something was accepted about a transaction of the gateway. */
   readonly onAccepted: (transactionPublicId: string) => void;
 }
@@ -181,7 +178,7 @@ export class NotificationHandler {
       operation: "fraud",
       status: "reported",
       amountMinor: null,
-      parsed: masked(body) as Record<string, unknown>,
+      parsed: masked(body),
       raw: maskPansInText(raw),
     });
     const details = { orderId, about: fingerprint, operation: "fraud", status: "reported" };
@@ -198,19 +195,11 @@ export class NotificationHandler {
   ): Transaction | undefined {
     const currency = currencyOf(alpha);
     const amountMinor = currency && minorOf(amount, currency);
-    const agreeing = this.#parts.operations
-      .transactionsOf(orderId)
-      .filter(
-        (one) =>
-          one.currency === alpha &&
-          one.amountMinor === amountMinor &&
-          (transactionId === undefined || one.transactionId === transactionId),
-      );
-    return agreeing.length === 1 ? agreeing[0] : undefined;
+    return this.#parts.operations.agreeing(orderId, amountMinor, alpha, transactionId);
   }
 
   #keep(document: Parameters<NotificationStore["add"]>[0]): boolean {
-    const isNew = this.#parts.store.add(document, this.#parts.clock.now());
+    const isNew = this.#parts.notifications.add(document, this.#parts.clock.now());
     if (document.verdict === "accepted") this.#count(isNew ? "accepted" : "repeated", "");
     return isNew;
   }
@@ -248,22 +237,34 @@ function minorOf(amount: string, currency: Currency): number | null {
   }
 }
 
-const NESTING_MAX = 20;
-
 function masked(value: object): Readonly<Record<string, unknown>> {
-  return maskedAt(value, 0) as Record<string, unknown>;
+  return maskPansInValue(value, true) as Record<string, unknown>;
 }
 
-function maskedAt(value: unknown, depth: number): unknown {
-  if (depth > NESTING_MAX) return null;
-  if (typeof value === "string") return maskPansInText(value);
-  if (typeof value === "number" && Number.isInteger(value)) {
-    const text = maskPansInText(String(value));
-    return text === String(value) ? value : text;
+const TOLD_EVERY_MS = 60_000;
+
+/**
+ * How often refusals are told: the first of a reason at once, then once a minute with their number.
+ * Anybody may cause them, and a line for each would fill the disk.
+ */
+class RefusalLog {
+  readonly #clock: Clock;
+  readonly #reasons = new Map<string, { toldMs: number; untold: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
-  if (Array.isArray(value)) return value.map((item) => maskedAt(item, depth + 1));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, maskedAt(member, depth + 1)]),
-  );
+
+  /** How many are to be told now, this one included; 0: none. Reasons are few and fixed. */
+  due(reason: string): number {
+    const nowMs = this.#clock.monotonicMs();
+    const { toldMs, untold } = this.#reasons.get(reason) ?? {
+      toldMs: Number.NEGATIVE_INFINITY,
+      untold: 0,
+    };
+    const isDue = nowMs - toldMs >= TOLD_EVERY_MS;
+    const next = isDue ? { toldMs: nowMs, untold: 0 } : { toldMs, untold: untold + 1 };
+    this.#reasons.set(reason, next);
+    return isDue ? untold + 1 : 0;
+  }
 }

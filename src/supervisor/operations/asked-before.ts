@@ -1,18 +1,11 @@
 import type { RequestOf, ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
 import type { Clock } from "../../shared/time.ts";
+import type { StoreLosses } from "../outbox/store-losses.ts";
 import type { OperationStore } from "./operation-store.ts";
 
 type Messages = typeof supervisorMessages;
 type Repeated = ResponseOf<Messages, "gateway-operation">["repeats"];
 type Target = RequestOf<Messages, "gateway-key">["target"];
-
-/** The losses of this database (docs/rules/17-loss.md). */
-export interface Losses {
-  /** Something about this transaction may be missing here. undefined: about one of any. */
-  mayLack(transactionId: string | undefined): boolean;
-  /** Every transaction that was ever handed over is here. */
-  readonly isWhole: boolean;
-}
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -50,7 +43,7 @@ export function repeatedBy(
   request: RequestOf<Messages, "gateway-operation">,
   lastDay: LastDay,
   store: OperationStore,
-  losses: Losses,
+  losses: StoreLosses,
 ): Repeated {
   if (request.kind !== "refund" || !request.unlessRepeated) return undefined;
   const { transactionPublicId, amountMinor } = request;
@@ -65,7 +58,7 @@ export function repeatedBy(
  * An operation that is not known here may have been asked for all the same: this database was lost
  * after the order was charged.
  */
-export function mayBeLost(target: Target, store: OperationStore, losses: Losses): boolean {
+export function mayBeLost(target: Target, store: OperationStore, losses: StoreLosses): boolean {
   const ours =
     "orderId" in target
       ? store.transactionsOf(target.orderId)

@@ -130,7 +130,7 @@ function sumOf(amounts: readonly number[]): number {
   return amounts.reduce((sum, amount) => sum + amount, 0);
 }
 
-/** `amounts` without one for each equal one of `others`. */
+/** Multiset difference of two lists of amounts. */
 function without(amounts: readonly number[], others: readonly number[]): readonly number[] {
   const left = [...others];
   return amounts.filter((amount) => {

@@ -12,33 +12,32 @@ import { raiseAlarm } from "../alarms/alarm.ts";
 import type { GatewayOperations } from "../gateway/gateway.ts";
 import type { LookedUp, LookupAnswer } from "../gateway/lookup.ts";
 import { operationEnd } from "../gateway/operation-request.ts";
-import type { NotificationStore } from "../notifications/notification-store.ts";
-import { LastDay, type Losses, mayBeLost, repeatedBy } from "./asked-before.ts";
-import { failedOperations } from "./failed-operations.ts";
-import { gatewayHistoryOf, notifiedEnd, refundedBefore } from "./gateway-history.ts";
-import type { HistoryParts } from "./history-parts.ts";
-import { provedByLookup } from "./lookup-proof.ts";
-import { OperationLookups } from "./operation-lookups.ts";
-import type { OperationStore, SettledBy } from "./operation-store.ts";
+import type { StoreLosses } from "../outbox/store-losses.ts";
+import { LastDay, mayBeLost, repeatedBy } from "./asked-before.ts";
 import {
+  failedOperations,
+  gatewayHistoryOf,
   gatewayReturns,
+  type HistoryParts,
   hasOrMayHaveOthers,
   isAtGatewayOnce,
+  notifiedEnd,
+  refundedBefore,
   returnedOfCopy,
   returnedOfKnown,
   returnedOfOrder,
-} from "./returned-sums.ts";
+} from "./gateway-history.ts";
+import { OperationLookups, provedByLookup } from "./operation-lookups.ts";
+import type { OperationStore, SettledBy } from "./operation-store.ts";
 
 type Messages = typeof supervisorMessages;
 type Request<K extends keyof Messages> = RequestOf<Messages, K>;
 type Response<K extends keyof Messages> = ResponseOf<Messages, K>;
 
-interface OperationExecutorParts {
-  readonly store: OperationStore;
+interface OperationExecutorParts extends HistoryParts {
   readonly gateway: GatewayOperations;
   readonly clock: Clock;
-  readonly notifications: NotificationStore;
-  readonly losses: Losses;
+  readonly losses: StoreLosses;
   readonly log: Logger;
 }
 
@@ -70,7 +69,7 @@ export class OperationExecutor {
    * taken says how they ended: the gateway does not repeat that one. Unknown ones are looked up.
    */
   start(): void {
-    const { store, clock, log } = this.#parts;
+    const { operations: store, clock, log } = this.#parts;
     const interrupted = store.endInterrupted(clock.now());
     for (const transactionPublicId of store.unknownOnes()) this.notified(transactionPublicId);
     for (const operationId of interrupted) {
@@ -89,11 +88,11 @@ export class OperationExecutor {
 
   /** Those whose end is not known, for `status`. */
   get unknown(): ReturnType<OperationStore["unknown"]> {
-    return this.#parts.store.unknown();
+    return this.#parts.operations.unknown();
   }
 
   async resolve(wanted: Request<"gateway-resolve">): Promise<Response<"gateway-resolve">> {
-    const { store } = this.#parts;
+    const { operations: store } = this.#parts;
     if ("orderId" in wanted) {
       const ids = store.publicIdsOf(wanted.orderId);
       const [only] = ids;
@@ -110,7 +109,7 @@ export class OperationExecutor {
   }
 
   async operate(request: Request<"gateway-operation">): Promise<Response<"gateway-operation">> {
-    const { store, clock, losses, log } = this.#parts;
+    const { operations: store, clock, losses, log } = this.#parts;
     const { operationId, transactionPublicId, kind, key } = request;
     if (store.operation(operationId)) return await this.end({ operationId });
     if (store.isForbidden(operationId)) {
@@ -135,7 +134,7 @@ export class OperationExecutor {
     operationId,
     asked,
   }: Request<"gateway-operation-end">): Promise<Response<"gateway-operation-end">> {
-    const { store, clock, losses } = this.#parts;
+    const { operations: store, clock, losses } = this.#parts;
     await this.#running.get(operationId);
     const operation = store.operation(operationId);
     if (operation) return this.#answer(operation);
@@ -158,7 +157,7 @@ export class OperationExecutor {
     idempotencyKey,
     target,
   }: Request<"gateway-key">): Promise<Response<"gateway-key">> {
-    const { store, losses } = this.#parts;
+    const { operations: store, losses } = this.#parts;
     await this.#running.get(store.ofKey(idempotencyKey)?.operation.operationId ?? "");
     const known = store.ofKey(idempotencyKey);
     if (!known) return { known: null, mayBeLost: mayBeLost(target, store, losses) };
@@ -177,7 +176,7 @@ export class OperationExecutor {
     note,
   }: Request<"gateway-settle">): Response<"gateway-settle"> {
     const id = transactionPublicId.toUpperCase();
-    const open = this.#parts.store.openOf(id);
+    const open = this.#parts.operations.openOf(id);
     if (!open && happened) return { operation: this.#settleCopies(id, note) };
     if (open?.state !== "unknown") return { operation: null };
     const words = `an operator: ${maskPansInText(note)}`;
@@ -186,7 +185,7 @@ export class OperationExecutor {
 
   /** An operator says that the gateway has no copies of an order, returned or not. */
   settleOrder({ orderId, note }: Request<"gateway-copies">): Response<"gateway-copies"> {
-    const { store } = this.#parts;
+    const { operations: store } = this.#parts;
     const transactionPublicIds = store.publicIdsOf(orderId);
     const open = store
       .transactionsOf(orderId)
@@ -196,17 +195,17 @@ export class OperationExecutor {
     }
     const { transactionId } = open;
     this.#keepNoCopies(open, note);
-    const orderReturnedMinor = returnedOfOrder(transactionId, this.#known);
+    const orderReturnedMinor = returnedOfOrder(transactionId, this.#parts);
     return { settled: true, transactionId, transactionPublicIds, orderReturnedMinor };
   }
 
   /** An item that still waits would be sent and make another transaction. */
   #mayBeSent(transactionId: string): boolean {
-    return this.#parts.store.copiesPossible(transactionId) === Number.POSITIVE_INFINITY;
+    return this.#parts.operations.copiesPossible(transactionId) === Number.POSITIVE_INFINITY;
   }
 
   #keepNoCopies({ transactionId, orderId }: Transaction, note: string): void {
-    const { store, clock, log } = this.#parts;
+    const { operations: store, clock, log } = this.#parts;
     store.settleCopies(transactionId, maskPansInText(note), clock.now());
     log.warn({ transactionId, orderId }, "an operator: the gateway has no copies of the order");
   }
@@ -216,13 +215,13 @@ export class OperationExecutor {
    * says it has none. Returns the operation by which the money went back; null: nothing to settle.
    */
   #settleCopies(transactionPublicId: string, note: string): GatewayOperation | null {
-    const { store } = this.#parts;
+    const { operations: store } = this.#parts;
     const owner = store.ownerOf(transactionPublicId);
     const returned = store
       .operationsOf([transactionPublicId])
       .findLast(({ kind, state }) => kind !== "confirm" && state === "done");
-    if (!owner || !returned || !hasOrMayHaveOthers(owner.transactionId, this.#known)) return null;
-    if (returnedOfKnown(owner, this.#known) < owner.amountMinor) return null;
+    if (!owner || !returned || !hasOrMayHaveOthers(owner.transactionId, this.#parts)) return null;
+    if (returnedOfKnown(owner, this.#parts) < owner.amountMinor) return null;
     if (this.#mayBeSent(owner.transactionId)) return null;
     this.#keepNoCopies(owner, note);
     return returned;
@@ -239,49 +238,44 @@ export class OperationExecutor {
 
   /** A notification about a transaction came in: an unknown operation may be settled by it. */
   notified(transactionPublicId: string): void {
-    const end = notifiedEnd(transactionPublicId, this.#known);
+    const end = notifiedEnd(transactionPublicId, this.#parts);
     if (end) this.#settle(end.open, end.state, "notification", "a notification says so");
     this.#alarmFailed(transactionPublicId);
   }
 
   /** All that a person has to find out at the gateway. */
   open({ limit }: Request<"gateway-open">): Response<"gateway-open"> {
-    return this.#parts.store.open(limit);
+    return this.#parts.operations.open(limit);
   }
 
   /** The returned money that was notified after the document number `after`. */
   returns(after: number, limit: number): Response<"gateway-returns"> {
-    return gatewayReturns(after, limit, this.#known);
+    return gatewayReturns(after, limit, this.#parts);
   }
 
   history(orderId: string): Response<"gateway-history"> {
-    return gatewayHistoryOf(orderId, this.#known);
-  }
-
-  get #known(): HistoryParts {
-    const { store, notifications } = this.#parts;
-    return { operations: store, notifications };
+    return gatewayHistoryOf(orderId, this.#parts);
   }
 
   #found(transactionPublicId: string, owner: Transaction): Response<"gateway-resolve"> {
     const { orderId, transactionId, currency, exponent } = owner;
-    const returnedMinor = returnedOfCopy(transactionPublicId, owner, this.#known);
+    const returnedMinor = returnedOfCopy(transactionPublicId, owner, this.#parts);
     const where = { orderId, transactionId, currency, exponent, returnedMinor };
     const left = leftOf(owner.amountMinor - returnedMinor);
     return { found: true, transactionPublicId, ...where, ...left, remembers: true };
   }
 
   #answer(operation: GatewayOperation | undefined): Response<"gateway-operation"> {
-    const owner = operation && this.#parts.store.ownerOf(operation.transactionPublicId);
+    const owner = operation && this.#parts.operations.ownerOf(operation.transactionPublicId);
     if (!operation || !owner) return { operation: operation ?? null };
     const { transactionId } = owner;
-    const isThereOnce = isAtGatewayOnce(transactionId, this.#known) || undefined;
-    const orderReturnedMinor = returnedOfOrder(transactionId, this.#known);
+    const isThereOnce = isAtGatewayOnce(transactionId, this.#parts) || undefined;
+    const orderReturnedMinor = returnedOfOrder(transactionId, this.#parts);
     return { operation, orderReturnedMinor, isThereOnce };
   }
 
   async #resolveByLookup(id: string): Promise<Response<"gateway-resolve">> {
-    const { store, losses } = this.#parts;
+    const { operations: store, losses } = this.#parts;
     const none = (why: string): Response<"gateway-resolve"> => ({
       found: false,
       why,
@@ -309,7 +303,7 @@ export class OperationExecutor {
 
   /** Unasked, a lookup says only that an operation was carried out. true: it is still open. */
   async #lookAgain(publicId: string): Promise<boolean> {
-    const { store, gateway } = this.#parts;
+    const { operations: store, gateway } = this.#parts;
     if (store.openOf(publicId)?.state !== "unknown") return false;
     const answer = await gateway.lookUp(publicId, this.#abandon.signal);
     if (answer.outcome === "found") this.#settleByLookup(publicId, answer.found, "done");
@@ -328,18 +322,13 @@ export class OperationExecutor {
   }
 
   #learn(publicId: string, looked: LookedUp): void {
-    const { store, clock, log } = this.#parts;
-    if (looked.orderId === null) return;
-    const agreeing = store
-      .transactionsOf(looked.orderId)
-      .filter(
-        ({ transactionId, amountMinor, currency }) =>
-          amountMinor === looked.amountMinor &&
-          currency === looked.currency &&
-          (looked.transactionId === null || looked.transactionId === transactionId),
-      );
-    const [owner] = agreeing;
-    if (!owner || agreeing.length > 1) return;
+    const { operations: store, clock, log } = this.#parts;
+    const { amountMinor, currency } = looked;
+    const owner =
+      looked.orderId === null
+        ? undefined
+        : store.agreeing(looked.orderId, amountMinor, currency, looked.transactionId);
+    if (!owner) return;
     if (store.learnId(publicId, owner.transactionId, "lookup", clock.now())) {
       const { transactionId, orderId } = owner;
       log.info({ transactionId, orderId, transactionPublicId: publicId }, "id learnt by a lookup");
@@ -347,11 +336,11 @@ export class OperationExecutor {
   }
 
   #settleByLookup(publicId: string, looked: LookedUp, only?: "done"): void {
-    const { store } = this.#parts;
+    const { operations: store } = this.#parts;
     const open = store.openOf(publicId);
     if (open?.state !== "unknown") return;
     const owner = store.ownerOf(publicId);
-    const refundedMinor = refundedBefore(open, looked.amountMinor ?? 0, this.#known);
+    const refundedMinor = refundedBefore(open, looked.amountMinor ?? 0, this.#parts);
     const proved = provedByLookup(open, looked, { owner, refundedMinor });
     if (proved === "done") this.#settle(open, "done", "lookup", "a lookup shows that it was done");
     if (proved === "refused" && only !== "done") {
@@ -365,7 +354,7 @@ export class OperationExecutor {
     by: SettledBy,
     words: string,
   ): GatewayOperation | null {
-    const { store, log } = this.#parts;
+    const { operations: store, log } = this.#parts;
     store.settle(operationId, state, by, words);
     log.warn({ operationId, transactionPublicId, kind, state, by }, "an operation is settled");
     if (state === "done") this.#alarmFailed(transactionPublicId);
@@ -373,13 +362,13 @@ export class OperationExecutor {
   }
 
   #confirmed(publicId: string): GatewayOperation | undefined {
-    return this.#parts.store
+    return this.#parts.operations
       .operationsOf([publicId])
       .find(({ kind, state }) => kind === "confirm" && state === "done");
   }
 
   async #send(request: Request<"gateway-operation">): Promise<void> {
-    const { store, gateway, clock, log } = this.#parts;
+    const { operations: store, gateway, clock, log } = this.#parts;
     const { operationId, transactionPublicId, kind } = request;
     const verdict = await gateway.operate(request, this.#abandon.signal);
     const state = operationEnd(verdict);
@@ -399,11 +388,11 @@ export class OperationExecutor {
    * order.
    */
   #alarmTwice(transactionPublicId: string): void {
-    const { store, log } = this.#parts;
+    const { operations: store, log } = this.#parts;
     const { transactionId, orderId } = store.ownerOf(transactionPublicId) ?? {};
     if (transactionId === undefined || orderId === undefined) return;
     const ids = store.publicIdsOf(orderId);
-    if (ids.length < 2 && !hasOrMayHaveOthers(transactionId, this.#known)) return;
+    if (ids.length < 2 && !hasOrMayHaveOthers(transactionId, this.#parts)) return;
     const what =
       "money went back of one transaction; the gateway has or may have another one of it";
     raiseAlarm(
@@ -416,9 +405,9 @@ export class OperationExecutor {
 
   /** The money of it did not move, whatever the answer was. */
   #alarmFailed(publicId: string): void {
-    const { store, log } = this.#parts;
+    const { operations: store, log } = this.#parts;
     const { transactionId, orderId } = store.ownerOf(publicId) ?? {};
-    for (const { operationId, kind } of failedOperations(publicId, this.#known)) {
+    for (const { operationId, kind } of failedOperations(publicId, this.#parts)) {
       const about = { operationId, kind, transactionPublicId: publicId, transactionId, orderId };
       const what = `the ${kind} was answered as done and then notified as failed: look it up`;
       raiseAlarm(log, "gateway-operation-failed", about, `${what} at the gateway, do it there`);
@@ -426,7 +415,7 @@ export class OperationExecutor {
   }
 
   #alarmUnknown(operationId: string): void {
-    const { store, log } = this.#parts;
+    const { operations: store, log } = this.#parts;
     const { kind, transactionPublicId = "", description } = store.operation(operationId) ?? {};
     const { transactionId, orderId } = store.ownerOf(transactionPublicId) ?? {};
     raiseAlarm(

@@ -6,11 +6,9 @@ import { type Transaction, transactionSchema } from "../../shared/transaction.ts
 import type { Verdict } from "../gateway/faults.ts";
 import type { OperationRequest, OperationState } from "../gateway/operation-request.ts";
 import type { StoredNotification } from "../notifications/notification-store.ts";
-import { possibleOrders } from "../outbox/doubt-columns.ts";
+import { copiesOpen, possibleOrders } from "../outbox/item-rows.ts";
 import { namedIsSent } from "../outbox/outbox-store.ts";
 import { sendingSteps } from "../outbox/sending-steps.ts";
-import { openAtGateway } from "./open-at-gateway.ts";
-import { operationOf } from "./operation-row.ts";
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -42,8 +40,24 @@ export class OperationStore {
   /** The charged transactions of an order; more than one only by a fault elsewhere. */
   transactionsOf(orderId: string): Transaction[] {
     return this.#all(`SELECT content FROM transactions WHERE order_id = ?`, orderId).flatMap(
-      (row) => transactionSchema.safeParse(JSON.parse(String(row["content"]))).data ?? [],
+      (row) => transactionOf(row) ?? [],
     );
+  }
+
+  /** Our transaction of that order, amount and currency; undefined when none or several agree. */
+  agreeing(
+    orderId: string,
+    amountMinor: number | null | undefined,
+    currency: string | null,
+    transactionId: string | null | undefined,
+  ): Transaction | undefined {
+    const agreeing = this.transactionsOf(orderId).filter(
+      (one) =>
+        one.currency === currency &&
+        one.amountMinor === amountMinor &&
+        (transactionId ?? one.transactionId) === one.transactionId,
+    );
+    return agreeing.length === 1 ? agreeing[0] : undefined;
   }
 
   transaction(transactionId: string): Transaction | undefined {
@@ -51,7 +65,7 @@ export class OperationStore {
       `SELECT content FROM transactions WHERE transaction_id = ?`,
       transactionId,
     );
-    return row && transactionSchema.safeParse(JSON.parse(String(row["content"]))).data;
+    return row && transactionOf(row);
   }
 
   /** Our transaction behind an id of the gateway. */
@@ -61,7 +75,7 @@ export class OperationStore {
        WHERE transaction_public_id = ?`,
       transactionPublicId,
     );
-    return row && transactionSchema.safeParse(JSON.parse(String(row["content"]))).data;
+    return row && transactionOf(row);
   }
 
   /** The gateway's ids of an order, in the order in which they became known. */
@@ -333,4 +347,72 @@ export class OperationStore {
   #run(sql: string, ...values: SQLInputValue[]): number {
     return Number(this.#database.prepare(sql).run(...values).changes);
   }
+}
+
+/** An operation as its row in `gateway_operations` has it. */
+function operationOf(row: Record<string, SQLOutputValue>): GatewayOperation {
+  return {
+    operationId: String(row["operation_id"]),
+    kind: row["kind"] as GatewayOperation["kind"],
+    transactionPublicId: String(row["transaction_public_id"]),
+    amountMinor: row["amount_minor"] as number | null,
+    state: row["state"] as OperationState,
+    code: row["code"] as number | null,
+    description: String(row["description"]),
+    class: row["class"] as string | null,
+    askedAtMs: Number(row["asked_at_ms"]),
+    endedAtMs: row["ended_at_ms"] as number | null,
+  };
+}
+
+/**
+ * Reads all that a person has to find out at the gateway, of each kind at most `limit`: the
+ * operations whose answer was lost, and the orders that may be there more than once
+ * (docs/rules/07-returns.md). Both are read by the indexes of what is open.
+ */
+function openAtGateway(database: DatabaseSync, limit: number): OpenAtGateway {
+  const operations = database
+    .prepare(
+      `SELECT operation.*, order_id FROM gateway_operations AS operation
+       LEFT JOIN gateway_ids USING (transaction_public_id)
+       LEFT JOIN transactions USING (transaction_id)
+       WHERE state = 'unknown' ORDER BY ended_at_ms LIMIT ?`,
+    )
+    .all(limit + 1);
+  const copies = database
+    .prepare(
+      `SELECT order_id, transaction_id, orders_possible, state IN ('pending', 'parked') AS waits,
+         json_extract(content, '$.amountMinor') AS amount_minor,
+         json_extract(content, '$.currency') AS currency,
+         json_extract(content, '$.exponent') AS exponent,
+         (SELECT json_group_array(transaction_public_id) FROM gateway_ids AS named
+           WHERE named.transaction_id = outbox.transaction_id) AS ids
+       FROM outbox CROSS JOIN transactions USING (transaction_id)
+       WHERE ${copiesOpen} ORDER BY sequence LIMIT ?`,
+    )
+    .all(limit + 1);
+  return {
+    operations: operations.slice(0, limit).map((row) => ({
+      ...operationOf(row),
+      orderId: row["order_id"] as string | null,
+      currency: String(row["currency"]),
+      exponent: Number(row["exponent"]),
+    })),
+    copies: copies.slice(0, limit).map((row) => ({
+      orderId: String(row["order_id"]),
+      transactionId: String(row["transaction_id"]),
+      amountMinor: Number(row["amount_minor"]),
+      currency: String(row["currency"]),
+      exponent: Number(row["exponent"]),
+      possibleOrders: Number(row["orders_possible"]),
+      transactionPublicIds: JSON.parse(String(row["ids"])) as string[],
+      mayBeSent: row["waits"] === 1,
+    })),
+    more: operations.length > limit || copies.length > limit,
+  };
+}
+
+/** undefined: written by another program. Throws when the row is damaged. */
+function transactionOf(row: Row): Transaction | undefined {
+  return transactionSchema.safeParse(JSON.parse(String(row["content"]))).data;
 }

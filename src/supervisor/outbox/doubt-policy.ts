@@ -1,5 +1,5 @@
 import { type FaultRow, faultTable, type TryClass } from "../gateway/fault-table.ts";
-import type { OrderFinding } from "../gateway/order-lookup.ts";
+import type { OrderFinding } from "../gateway/lookup.ts";
 import { DELAY_CAP_MS, delayCeilingMs, untilPlaceMs } from "./retry-policy.ts";
 
 /**

@@ -1,5 +1,6 @@
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
+import { readStored } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
 import { faultTable } from "../gateway/fault-table.ts";
 import { unsendable } from "../gateway/faults.ts";
@@ -10,7 +11,6 @@ import { OrderInquiry } from "./order-inquiry.ts";
 import type { ClaimedItem, EndedTry, OutboxStore } from "./outbox-store.ts";
 import { QueueGate } from "./queue-gate.ts";
 import { type Decision, decide, delayCeilingMs, parseRetryAfter } from "./retry-policy.ts";
-import { readStored } from "./stored-transaction.ts";
 
 /**
  * Tries outside the queue at the same time. More come when tp-manager hands over a backlog; the

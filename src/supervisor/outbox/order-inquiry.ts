@@ -1,13 +1,13 @@
 import type { Logger } from "../../shared/process/logger.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
+import { readStored } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import type { OrderFinding } from "../gateway/order-lookup.ts";
+import type { OrderFinding } from "../gateway/lookup.ts";
 import type { DeliveryWatch } from "./delivery-watch.ts";
 import { decideLook, type LookDecision, lookHoldMs, SENDS_OF_FIRST_DAY } from "./doubt-policy.ts";
 import type { ClaimedItem, OutboxStore } from "./outbox-store.ts";
 import { parseRetryAfter, SHARED_HOLD_CAP_MS } from "./retry-policy.ts";
-import { readStored } from "./stored-transaction.ts";
 
 /** Lookups at the same time; one alone while the gateway does not answer them. */
 const LOOKUPS_MAX = 4;

@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import type { DeliveryState, OutboxItem } from "../../shared/ipc/contract.ts";
 import { maskPansInText } from "../../shared/masking/mask.ts";
 import { transaction } from "../../shared/store/sqlite.ts";
-import { type DoubtCounts, doubtCounts } from "./doubt-columns.ts";
+import { type DoubtCounts, doubtCounts } from "./item-rows.ts";
 
 /** Why an operator's wish is not carried out; see the messages of the IPC contract. */
 type Refusal = "unknown" | "running" | "sent" | "closed";

@@ -4,10 +4,16 @@ import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { prepared, transaction } from "../../shared/store/sqlite.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { TryClass } from "../gateway/fault-table.ts";
-import { doubtOf, doubtValues, setDoubt } from "./doubt-columns.ts";
 import { type Doubt, doubtAfterSend, noDoubt } from "./doubt-policy.ts";
-import { endTry, type ItemUpdate } from "./end-try.ts";
-import { type AddedHow, insertItem } from "./insert-item.ts";
+import {
+  type AddedHow,
+  doubtOf,
+  doubtValues,
+  endTry,
+  type ItemUpdate,
+  insertItem,
+  setDoubt,
+} from "./item-rows.ts";
 import { type ItemHistory, noHistory } from "./retry-policy.ts";
 
 /** An item taken for one try; nobody else can take it until the try is recorded. */
@@ -116,9 +122,8 @@ const oldestPending = `SELECT min(at) AS at FROM (
     UNION ALL SELECT min(queued_at_ms) FROM outbox WHERE ${isClaimed} AND look_next = 0
     UNION ALL SELECT min(queued_at_ms) FROM outbox WHERE ${isClaimed} AND look_next = 1)`;
 /**
- * The gateway has named its transaction of this item, so the gateway has the order, whatever became
- * of our answers: sending the item again would make a second one. Not while a try runs: the end of
- * that try comes here too.
+ * An item whose transaction the gateway has named counts as sent: sending the item again would make
+ * a second order. A try that runs is left to end, and its end runs this statement too.
  */
 export const namedIsSent = `
   UPDATE outbox SET state = 'sent', settled_at_ms = :now,

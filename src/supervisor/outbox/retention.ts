@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Chore } from "../../shared/process/daily.ts";
-import { transaction } from "../../shared/store/sqlite.ts";
+import { prepared, transaction } from "../../shared/store/sqlite.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -56,21 +56,15 @@ const eraseEnds = "DELETE FROM outbox_ends WHERE transaction_id = ?";
 type Eraser = (nowMs: number) => number;
 
 function erasersOf(database: DatabaseSync, days: number): readonly Eraser[] {
-  const pages = database.prepare(erasePages);
-  const documents = database.prepare(eraseDocuments);
-  const items = database.prepare(trimItems);
-  const transactions = database.prepare(trimTransactions);
-  const tries = database.prepare(eraseTries);
-  const ends = database.prepare(eraseEnds);
+  const run = (sql: string, ...values: (string | number)[]): number =>
+    Number(prepared(database, sql).run(...values).changes);
   return [
-    (nowMs) => Number(pages.run(nowMs - PAYMENT_PAGE_DAYS * DAY_MS, BATCH).changes),
-    (nowMs) => Number(documents.run(nowMs - days * DAY_MS, BATCH).changes),
+    (nowMs) => run(erasePages, nowMs - PAYMENT_PAGE_DAYS * DAY_MS, BATCH),
+    (nowMs) => run(eraseDocuments, nowMs - days * DAY_MS, BATCH),
     (nowMs) => {
-      const trimmed = items.all(nowMs - days * DAY_MS, BATCH);
+      const trimmed = prepared(database, trimItems).all(nowMs - days * DAY_MS, BATCH);
       for (const { transaction_id: id } of trimmed) {
-        transactions.run(String(id));
-        tries.run(String(id));
-        ends.run(String(id));
+        for (const sql of [trimTransactions, eraseTries, eraseEnds]) run(sql, String(id));
       }
       return trimmed.length;
     },

@@ -1,17 +1,27 @@
-import type { DatabaseSync } from "node:sqlite";
-import type { Handlers, supervisorMessages } from "../../shared/ipc/contract.ts";
+import { randomUUID } from "node:crypto";
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import type {
+  DeliveryState,
+  HandedAgain,
+  Handlers,
+  KnownOrder,
+  RequestOf,
+  ResponseOf,
+  supervisorMessages,
+} from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
-import { prepared } from "../../shared/store/sqlite.ts";
+import { prepared, transaction } from "../../shared/store/sqlite.ts";
 import { Store } from "../../shared/store/store.ts";
 import { StoreExchange } from "../../shared/store/store-exchange.ts";
 import type { Clock } from "../../shared/time.ts";
+import { noDetails, readStored, type Transaction } from "../../shared/transaction.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { NotificationStore } from "../notifications/notification-store.ts";
+import { type HistoryParts, returnedOfOrder } from "../operations/gateway-history.ts";
 import { OperationStore } from "../operations/operation-store.ts";
+import { insertItem } from "../outbox/item-rows.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
-import { KnownOrders, orderAtGateway } from "./known-orders.ts";
-import { StoreLosses } from "./store-losses.ts";
-import { TakeOver } from "./take-over.ts";
+import { StoreLosses } from "../outbox/store-losses.ts";
 
 const countSql = "SELECT items AS count FROM outbox_counts WHERE state = 'steps'";
 
@@ -51,6 +61,7 @@ interface MessageParts {
   readonly gateway: Pick<Gateway, "findOrder">;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Called after the commit for each transaction that waits for the gateway. */
   readonly onStored: (transactionId: string) => void;
 }
 
@@ -64,11 +75,151 @@ export function storeMessages(parts: MessageParts): StoreMessages {
   const { database, losses, gateway } = parts;
   const operations = new OperationStore(database);
   const history = { operations, notifications: new NotificationStore(database) };
-  const known = new KnownOrders({ database, history, losses });
-  const takeOver = new TakeOver(parts);
   return {
-    "known-orders": (request) => known.list(request),
-    "take-over": (request) => takeOver.take(request),
+    "known-orders": (request) => knownOrders(request, database, history, losses),
+    "take-over": (request) => takeOver(request, parts),
     "order-at-gateway": ({ orderId }) => orderAtGateway(orderId, gateway),
   };
+}
+
+type Messages = typeof supervisorMessages;
+
+/** By places in the queue, or by the order's number: CROSS JOIN keeps the tables in this order. */
+const everyOrder = `
+  SELECT sequence, state, reversed, content
+  FROM outbox CROSS JOIN transactions USING (transaction_id)
+  WHERE sequence > :after ORDER BY sequence LIMIT :limit`;
+const oneOrder = `
+  SELECT sequence, state, reversed, content
+  FROM transactions CROSS JOIN outbox USING (transaction_id)
+  WHERE order_id = :order AND sequence > :after ORDER BY sequence LIMIT :limit`;
+
+/**
+ * The charged orders of this database, for a journal that was lost or restored
+ * (docs/rules/17-loss.md): what was reversed at the terminal, returned at the gateway and dropped
+ * by an operator is kept apart.
+ */
+export function knownOrders(
+  { orderId, after, limit }: RequestOf<Messages, "known-orders">,
+  database: DatabaseSync,
+  history: HistoryParts,
+  losses: StoreLosses,
+): ResponseOf<Messages, "known-orders"> {
+  const rows =
+    orderId === undefined
+      ? database.prepare(everyOrder).all({ after, limit: limit + 1 })
+      : database.prepare(oneOrder).all({ after, order: orderId, limit: limit + 1 });
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    orders: page.flatMap((row) => knownOrder(row, history)),
+    last: last ? Number(last["sequence"]) : after,
+    more: rows.length > limit,
+    whole: losses.isWhole,
+  };
+}
+
+/** Empty for one whose stored form is damaged: its try is parked with an alarm. */
+function knownOrder(row: Record<string, SQLOutputValue>, history: HistoryParts): KnownOrder[] {
+  const stored = readStored(row["content"]);
+  if (!stored) return [];
+  const { transactionId } = stored;
+  const ids = history.operations.copiesOf(transactionId);
+  const [open] = ids.flatMap((id) => history.operations.openOf(id) ?? []);
+  return [
+    {
+      // The journal's copy needs no lines for the gateway, and a page has to fit a message.
+      transaction: { ...stored, cart: [] },
+      state: row["state"] as DeliveryState,
+      reversed: row["reversed"] === 1,
+      returnedMinor: returnedOfOrder(transactionId, history),
+      openReturn: open && open.kind !== "confirm" ? open : null,
+    },
+  ];
+}
+
+/**
+ * Asks the gateway for an order of which nothing is known but its number: whatever it has under
+ * that number is of another transaction than the one that is asked for.
+ */
+async function orderAtGateway(
+  orderId: string,
+  gateway: Pick<Gateway, "findOrder">,
+): Promise<ResponseOf<Messages, "order-at-gateway">> {
+  const nobody = { ...emptyTransaction, transactionId: randomUUID(), orderId };
+  const finding = await gateway.findOrder(nobody, new AbortController().signal);
+  switch (finding.kind) {
+    case "absent":
+      return { found: "absent", why: "the gateway does not have the order" };
+    case "ours":
+    case "other":
+      return { found: "present", why: "the gateway has an order of this number" };
+    case "untold":
+      return { found: "untold", why: `the gateway did not tell: ${finding.verdict.description}` };
+  }
+}
+
+const emptyTransaction: Omit<Transaction, "transactionId" | "orderId"> = {
+  origin: "recovery",
+  amountMinor: 1,
+  currency: "EUR",
+  exponent: 2,
+  approvedAtMs: 0,
+  ...noDetails,
+};
+
+const WORDS = "handed over again by the journal";
+
+/** The journal is surer than an item that waits here. */
+const asSent = `UPDATE outbox SET state = 'sent', settled_at_ms = :now,
+    reason = '${WORDS}, which knows that the gateway has it'
+  WHERE transaction_id = :id AND claimed_at_ms IS NULL AND state IN ('pending', 'parked')`;
+const asClosed = `UPDATE outbox SET state = 'closed', dropped = :dropped, settled_at_ms = :now,
+    reason = '${WORDS}, where it is closed'
+  WHERE transaction_id = :id AND claimed_at_ms IS NULL AND state IN ('pending', 'parked')`;
+const asParked = `UPDATE outbox SET state = 'parked', settled_at_ms = :now, reason = '${WORDS}'
+  WHERE transaction_id = :id`;
+const asReversed = "UPDATE outbox SET reversed = 1 WHERE transaction_id = :id AND reversed = 0";
+
+/**
+ * Takes over again what a journal has, after this database was lost or restored
+ * (docs/rules/17-loss.md). Whatever the journal knows to be sent or closed is never queued again;
+ * what is pending there is in doubt, because a former database may have sent it.
+ */
+export function takeOver(
+  { items, last }: RequestOf<Messages, "take-over">,
+  parts: Omit<MessageParts, "gateway">,
+): ResponseOf<Messages, "take-over"> {
+  const { database, losses, log, onStored } = parts;
+  const added = transaction(database, () => items.filter((item) => takeOne(item, parts)));
+  if (last) losses.end();
+  log.info({ items: items.length, added: added.length, last }, "taken over again");
+  for (const { transaction: one, state } of added) {
+    if (state === "pending") onStored(one.transactionId);
+  }
+  return { added: added.length };
+}
+
+/** true when the transaction was missing here. Throws while a try of it runs. */
+function takeOne(
+  { transaction: given, state, reversed }: HandedAgain,
+  { database, store, clock }: Pick<MessageParts, "database" | "store" | "clock">,
+): boolean {
+  const id = given.transactionId;
+  const now = clock.now();
+  const missing = store.content(id) === undefined;
+  if (missing) {
+    insertItem(database, given, now, { isDoubtful: true });
+    if (state === "parked") database.prepare(asParked).run({ id, now });
+  }
+  if (state === "sent") database.prepare(asSent).run({ id, now });
+  if (state === "closed") {
+    database.prepare(asClosed).run({ id, now, dropped: reversed ? 0 : 1 });
+  }
+  if (reversed) database.prepare(asReversed).run({ id });
+  const settled = state === "sent" || state === "closed";
+  if (settled && store.delivery(id)?.state === "pending") {
+    throw new Error(`${id} is being sent at this moment; ask again`);
+  }
+  return missing;
 }

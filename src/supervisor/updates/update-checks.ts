@@ -10,16 +10,15 @@ import { DailyLook } from "./daily-look.ts";
 /** A large runtime over a slow line; what came is taken up again the next night. */
 const CHECK_LIMIT_MS = 4 * 3_600_000;
 
-type Parts = Pick<ProgramContext, "config" | "installation" | "clock" | "onStop"> & {
-  readonly log: Logger;
-};
-
 /**
  * Looks for an update each day about UPDATE_TIME (docs/updates.md 4.4), in a program of its own,
  * because what verifies signatures needs memory that is given back then. Only the launcher takes
  * what was found.
  */
-export function startUpdateChecks({ config, installation, clock, log, onStop }: Parts): void {
+export function startUpdateChecks(
+  { config, installation, clock, onStop }: ProgramContext,
+  log: Logger,
+): void {
   if (!isDelivery) return;
   if (config.UPDATE_URL === undefined) {
     log.info("no updates are looked for: UPDATE_URL is not set");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { consolePortOf } from "../../../src/shared/config/console-port.ts";
+import { consolePortOf } from "../../../src/shared/config/schema.ts";
 
 test.each([
   ["the port behind LOCAL_PORT", undefined, 8765, 9_000, 8766],

@@ -262,7 +262,7 @@ describe("the client says", () => {
     expect(await server.nextLine()).toBe("holding");
     expect(await held).toMatchObject({
       failure: "no-answer",
-      message: expect.stringContaining("nothing within 300 ms"),
+      message: expect.stringContaining("no complete answer within 300 ms"),
     });
     expect((await client.call("echo", { text: "a" }, PATIENCE_MS)).text).toBe("a");
   });

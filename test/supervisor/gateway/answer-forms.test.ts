@@ -3,13 +3,13 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import type { TLSSocket } from "node:tls";
 import { expect, onTestFinished, test } from "vitest";
 import { readChunks, readPlainHead } from "../../../src/shared/ipc/plain-http.ts";
-import { createHttpTransport } from "../../../src/supervisor/gateway/http-transport.ts";
+import { HttpTransport } from "../../../src/supervisor/gateway/http-transport.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { selfSigned } from "./self-signed.ts";
 
 function openTransport(certificates: readonly string[] = []) {
   const clock = new TestClock();
-  const transport = createHttpTransport(clock, { certificates });
+  const transport = new HttpTransport(clock, { certificates });
   onTestFinished(() => transport.close());
   const { signal } = new AbortController();
   const post = (url: string, headers: Record<string, string> = {}) =>

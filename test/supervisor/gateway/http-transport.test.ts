@@ -1,8 +1,8 @@
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { createHttpTransport } from "../../../src/supervisor/gateway/http-transport.ts";
-import { ANSWER_BYTES_MAX } from "../../../src/supervisor/gateway/one-exchange.ts";
+import { HttpTransport } from "../../../src/supervisor/gateway/http-transport.ts";
+import { ANSWER_BYTES_MAX } from "../../../src/supervisor/gateway/node-reader.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { selfSigned } from "./self-signed.ts";
 
@@ -12,7 +12,7 @@ const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 /** A transport with a clock that stands still, and nothing left over at the end. */
 function openTransport() {
   const clock = new TestClock();
-  const transport = createHttpTransport(clock);
+  const transport = new HttpTransport(clock);
   onTestFinished(() => {
     transport.close();
     expect(clock.running).toEqual([]);

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import type { Exchange, FailureCause } from "../../../src/supervisor/gateway/faults.ts";
-import { readOrderLookup } from "../../../src/supervisor/gateway/order-lookup.ts";
+import type { FailureCause } from "../../../src/shared/ipc/http-connections.ts";
+import type { Exchange } from "../../../src/supervisor/gateway/faults.ts";
+import { readOrderLookup } from "../../../src/supervisor/gateway/lookup.ts";
 import { sampleTransaction } from "../sample-transaction.ts";
 
 const transaction = sampleTransaction({ orderId: "A-1" });

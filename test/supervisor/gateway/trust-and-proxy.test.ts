@@ -5,14 +5,14 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../src/shared/time.ts";
 import { selfSignedTls } from "../../../src/simulator/gateway/http/self-signed.ts";
 import {
-  createHttpTransport,
+  HttpTransport,
   type TransportSettings,
 } from "../../../src/supervisor/gateway/http-transport.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { selfSigned } from "./self-signed.ts";
 
 function openTransport(settings: TransportSettings) {
-  const transport = createHttpTransport(new TestClock(), settings);
+  const transport = new HttpTransport(new TestClock(), settings);
   onTestFinished(() => transport.close());
   const { signal } = new AbortController();
   return (url: string) => transport.send({ url, headers: {}, body: "<a/>" }, 30_000, signal);

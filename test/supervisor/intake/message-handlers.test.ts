@@ -26,7 +26,6 @@ async function openMessages() {
     handlers: supervisorHandlers({
       ...rig,
       version: "1.2.3",
-      paused: () => rig.forwarder.paused,
       requestStop: (why) => stops.push(why),
     }),
     log,

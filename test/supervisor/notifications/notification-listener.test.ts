@@ -30,9 +30,9 @@ async function listening(
 ) {
   const rig = await openRig();
   const transactionId = rig.handOver("A-1");
-  const { notifications: store, operationStore, operations, losses, clock, log } = rig;
+  const { notifications, operationStore, operations, losses, clock, log } = rig;
   const handler = new NotificationHandler({
-    store,
+    notifications,
     operations: operationStore,
     losses,
     clock,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { faultTable, type TryClass } from "../../../src/supervisor/gateway/fault-table.ts";
 import { judgeStatus } from "../../../src/supervisor/gateway/faults.ts";
-import type { OrderFinding } from "../../../src/supervisor/gateway/order-lookup.ts";
+import type { OrderFinding } from "../../../src/supervisor/gateway/lookup.ts";
 import {
   ABSENT_FOR_MS,
   DAILY_MS,

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase, transaction } from "../../../src/shared/store/sqlite.ts";
 import { noDoubt } from "../../../src/supervisor/outbox/doubt-policy.ts";
-import type { ItemUpdate } from "../../../src/supervisor/outbox/end-try.ts";
-import { insertItem } from "../../../src/supervisor/outbox/insert-item.ts";
+import { type ItemUpdate, insertItem } from "../../../src/supervisor/outbox/item-rows.ts";
 import {
   ATTEMPTS_KEPT_FIRST,
   ATTEMPTS_KEPT_LAST,

@@ -34,7 +34,6 @@ export async function apiWithSupervisor(
     handlers: supervisorHandlers({
       ...rig,
       version: "1.2.3",
-      paused: () => rig.forwarder.paused,
       requestStop: () => {},
     }),
     log: rig.log,

@@ -21,7 +21,6 @@ async function answering(rig: Rig, runDirectory: string, without?: string) {
   const handlers = supervisorHandlers({
     ...rig,
     version: "1.2.3",
-    paused: () => rig.forwarder.paused,
     requestStop: () => {},
   });
   const known = Object.entries(supervisorMessages).filter(([name]) => name !== without);

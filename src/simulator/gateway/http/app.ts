@@ -1,7 +1,7 @@
 import { createServer as createTlsServer } from "node:https";
-import fastify, { type FastifyError, type FastifyInstance } from "fastify";
-import { PAGE_HEADER_BYTES_MAX } from "../../../shared/page-header-bytes.ts";
-import { createServer } from "../../../shared/process/node-http.ts";
+import type { FastifyError, FastifyInstance } from "fastify";
+import fastify from "fastify";
+import { createServer, PAGE_HEADER_BYTES_MAX } from "../../../shared/process/node-http.ts";
 import { faultEnvelope } from "../soap/envelope.ts";
 import { RequestRefused } from "./request.ts";
 

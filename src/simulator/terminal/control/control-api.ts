@@ -1,6 +1,7 @@
-import Fastify, { type FastifyInstance } from "fastify";
+import type { FastifyInstance } from "fastify";
+import Fastify from "fastify";
 import { z } from "zod";
-import { PAGE_HEADER_BYTES_MAX } from "../../../shared/page-header-bytes.ts";
+import { PAGE_HEADER_BYTES_MAX } from "../../../shared/process/node-http.ts";
 import { cardNames, testCards } from "../bank/cards.ts";
 import { type CustomerAction, keys } from "../cardholder.ts";
 import { FaultError } from "../faults/fault-request.ts";

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { type Clock, isoTime, sleep } from "../../../shared/time.ts";
-import { localTimeZone } from "../../../shared/time-zone.ts";
+import { type Clock, isoTime, localTimeZone, sleep } from "../../../shared/time.ts";
 import { storage } from "../../attempts/failures.ts";
 import type { ClosingOfDay } from "../../journal/day-rows.ts";
 import { DayFigures, middleOf, successShareOf } from "../../orders/day-figures.ts";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Program } from "../../../shared/ipc/contract.ts";
 import { cleanLine } from "../../../shared/masking/log-cleaning.ts";
 import type { Installation } from "../../../shared/process/installation.ts";
-import { linesAtEnd } from "../../../shared/process/log-end.ts";
+import { linesAtEnd } from "../../../shared/process/log-file.ts";
 
 export const logLevels = ["debug", "info", "warn", "error", "fatal"] as const;
 type LogLevel = (typeof logLevels)[number];

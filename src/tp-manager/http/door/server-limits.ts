@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "nod
 import type { Duplex } from "node:stream";
 import { AppError, type ErrorCode, errorTable } from "../../../shared/catalog/errors.ts";
 import type { Connections } from "../../../shared/ipc/connections.ts";
-import { PAGE_HEADER_BYTES_MAX } from "../../../shared/page-header-bytes.ts";
+import { PAGE_HEADER_BYTES_MAX } from "../../../shared/process/node-http.ts";
 import { errorOfAppError } from "../../orders/answer.ts";
 import { jsonText } from "../envelope.ts";
 import { securityHeaders } from "./access.ts";

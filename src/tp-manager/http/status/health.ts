@@ -12,8 +12,7 @@ import {
   wordsOf,
 } from "../../../shared/catalog/troubles.ts";
 import { osName, versionNumber } from "../../../shared/process/installation.ts";
-import { isoTime } from "../../../shared/time.ts";
-import { localTimeZone } from "../../../shared/time-zone.ts";
+import { isoTime, localTimeZone } from "../../../shared/time.ts";
 import { type EventData, type KeptEvent, PAYMENT_UNKNOWN } from "../../attempts/event-table.ts";
 import { isInDoubt } from "../../attempts/phase-table.ts";
 import type { TerminalWatch } from "../events/terminal-watch.ts";

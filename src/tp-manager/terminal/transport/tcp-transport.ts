@@ -1,5 +1,5 @@
 import { createConnection, type Socket } from "node:net";
-import { PORT_MAX } from "../../../shared/config/port-max.ts";
+import { PORT_MAX } from "../../../shared/config/config-field.ts";
 import { readInto } from "../../../shared/ipc/read-into.ts";
 import type { Clock } from "../../../shared/time.ts";
 import {

@@ -1,9 +1,25 @@
-import { createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { LocalConnections, LocalFailure } from "../../../src/shared/ipc/local-connections.ts";
+import {
+  HttpConnections,
+  type HttpEnd,
+  HttpExchange,
+} from "../../../src/shared/ipc/http-connections.ts";
+import { readInto } from "../../../src/shared/ipc/read-into.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { TestClock } from "../../support/test-clock.ts";
+
+/** No answer came, or none that was understood. */
+class LocalFailure extends Error {
+  /** The message may have arrived. */
+  readonly connected: boolean;
+
+  constructor(connected: boolean) {
+    super("no answer");
+    this.connected = connected;
+  }
+}
 
 /** A server that hears every message and writes what a test says. */
 async function pair() {
@@ -22,7 +38,13 @@ async function pair() {
   const socketPath = process.platform === "win32" ? String.raw`\\.\pipe\${path}` : path;
   await new Promise<void>((resolve) => server.listen(socketPath, resolve));
   const clock = new TestClock();
-  const connections = new LocalConnections({ clock, answerBytesMax: 1_000, header: "x-word" });
+  const connections = new HttpConnections({
+    clock,
+    open: (to, take) => connect({ path: to, onread: readInto(take) }),
+    answerBytesMax: 1_000,
+    header: "x-word",
+    connectionsMax: 8,
+  });
   onTestFinished(() => {
     connections.close();
     for (const socket of sockets) socket.destroy();
@@ -32,8 +54,17 @@ async function pair() {
     clock,
     sockets,
     connections,
-    send: (body: string, timeoutMs = 100) =>
-      connections.send({ socketPath, path: "/v1/a", headers: { a: "b" }, body, timeoutMs }),
+    async send(body: string, timeoutMs = 100) {
+      const to = { origin: socketPath, host: "localhost", path: "/v1/a", headers: { a: "b" } };
+      const end = await new Promise<HttpEnd>((resolve) => {
+        const exchange = new HttpExchange({ clock, name: "answer", timeoutMs }, resolve);
+        connections.send({ ...to, body }, exchange);
+      });
+      if (end.kind === "answered" && end.body !== null) {
+        return { status: end.httpStatus, text: end.body, header: end.header };
+      }
+      throw new LocalFailure(end.kind === "answered" || end.written);
+    },
     async nextHeard() {
       while (heard.length === 0) await new Promise<void>((wake) => wakes.push(wake));
       return heard.shift() as (typeof heard)[number];
@@ -59,7 +90,7 @@ test("a message is written once, and answers follow over one connection", async 
     expect(text).toBe(`POST /v1/a HTTP/1.1\r\nhost: localhost\r\n${rest}`);
     socket.write(`${OK}X-Word: w\r\ncontent-length: ${length}\r\n\r\n${body}`);
     expect(await sent).toMatchObject({ status: 200, text: body });
-    expect((await sent).headers.get("x-word")).toBe("w");
+    expect((await sent).header).toBe("w");
   }
   expect(sockets.size).toBe(1);
 });

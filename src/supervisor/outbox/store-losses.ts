@@ -1,11 +1,11 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../shared/process/logger.ts";
-import { prepared, transaction } from "../../shared/store/sqlite.ts";
+import { inTransaction, prepared } from "../../shared/store/sqlite.ts";
 import type { Store, StoreFinding } from "../../shared/store/store.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
-import { maybeSent } from "../outbox/doubt-columns.ts";
+import { maybeSent } from "./item-rows.ts";
 
 /**
  * After a loss or a restore of this database (docs/rules/17-loss.md) nobody here knows what was
@@ -31,7 +31,8 @@ export class StoreLosses {
 
   /** This database was found to lack something. */
   note(because: string): void {
-    const inDoubt = this.#inOneCommit(() => this.#doubt(because));
+    // At a start it is part of the commit that begins the session.
+    const inDoubt = inTransaction(this.#database, () => this.#doubt(because));
     const words =
       `supervisor.db: ${because}; what tp-manager has is handed over again, and what is not ` +
       "known to be at the gateway is looked up before it is sent";
@@ -47,11 +48,6 @@ export class StoreLosses {
       .prepare(`UPDATE outbox SET ${maybeSent} WHERE state = 'pending' AND look_next = 0`)
       .run({ now: this.#clock.now() });
     return Number(changes);
-  }
-
-  /** At a start it is part of the commit that begins the session. */
-  #inOneCommit<T>(work: () => T): T {
-    return this.#database.isTransaction ? work() : transaction(this.#database, work);
   }
 
   /** A whole journal has handed over everything it has. */

@@ -1,2 +1,0 @@
-/** The highest port of TCP. */
-export const PORT_MAX = 65_535;

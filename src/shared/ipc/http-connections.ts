@@ -1,0 +1,373 @@
+import type { Socket } from "node:net";
+import type { Clock, Timer } from "../time.ts";
+import { HEAD_BYTES_MAX, type PlainHead, readChunks, readPlainHead } from "./plain-http.ts";
+
+/** Why an exchange has no answer. "stopped": the sender gave up because its program ends. */
+export type FailureCause = "socket" | "certificate" | "timeout" | "stopped";
+
+export interface HttpFailure {
+  readonly kind: "failed";
+  readonly cause: FailureCause;
+  /** Bytes of the request may have reached the other side. */
+  readonly written: boolean;
+  readonly detail: string;
+}
+
+export type HttpEnd =
+  | HttpFailure
+  | {
+      readonly kind: "answered";
+      readonly httpStatus: number;
+      /** The one header that the sender wants. */
+      readonly header: string | null;
+      /** null when it was larger than any true answer; then its connection is closed. */
+      readonly body: string | null;
+    };
+
+interface Limits {
+  readonly clock: Clock;
+  /** Names the timer. */
+  readonly name: string;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * One message on its way. Ends once: with an answer, a fault, at the time limit or with the stop of
+ * the program.
+ */
+export class HttpExchange {
+  /** From now on the other side may read bytes of the request. */
+  written = false;
+  /** Closes whatever carries the message, when it has ended without a whole answer. */
+  onGivenUp: () => void = () => undefined;
+  #ended = false;
+  readonly #signal: AbortSignal | undefined;
+  readonly #resolve: (end: HttpEnd) => void;
+  readonly #timer: Timer;
+  readonly #onStop = (): void => this.fail("stopped", "the program was stopped");
+
+  constructor({ clock, name, timeoutMs, signal }: Limits, resolve: (end: HttpEnd) => void) {
+    this.#signal = signal;
+    this.#resolve = resolve;
+    this.#timer = clock.startTimer(name, timeoutMs, () =>
+      this.fail("timeout", `no complete answer within ${timeoutMs} ms`),
+    );
+    if (signal?.aborted) this.#onStop();
+    else signal?.addEventListener("abort", this.#onStop, { once: true });
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  answered(httpStatus: number, header: string | null, body: string | null): void {
+    this.#end({ kind: "answered", httpStatus, header, body });
+    if (body === null) this.onGivenUp();
+  }
+
+  fail(cause: FailureCause, detail: string): void {
+    if (this.#ended) return;
+    this.#end({ kind: "failed", cause, written: this.written, detail });
+    this.onGivenUp();
+  }
+
+  /** A fault of the connection. */
+  failWith(error: Error): void {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    const isCertificate = /CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS/.test(code);
+    this.fail(isCertificate && !this.written ? "certificate" : "socket", wordsOf(error));
+  }
+
+  #end(end: HttpEnd): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#timer.clear();
+    this.#signal?.removeEventListener("abort", this.#onStop);
+    this.#resolve(end);
+  }
+}
+
+function wordsOf(error: Error): string {
+  const { code } = error as NodeJS.ErrnoException;
+  // A host with several addresses fails with one error for each of them.
+  const causes = error instanceof AggregateError ? (error.errors as Error[]) : [];
+  const words = [error, ...causes].map(({ message }) => message).filter((text) => text !== "");
+  return [code, ...new Set(words)].filter((word) => word !== undefined).join(": ");
+}
+
+/** A POST with its body, or a GET without one. */
+export interface HttpRequest {
+  /** Where its connections lead: the origin of an address, or the path of a local socket. */
+  readonly origin: string;
+  readonly host: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+}
+
+interface Settings {
+  readonly clock: Clock;
+  /** A socket that is being connected; it gives what it reads to `take`. */
+  readonly open: (origin: string, take: (piece: Buffer) => void) => Socket;
+  /** Asked once connected, before anything is said: whether it is the right one who listens. */
+  readonly isRight?: (origin: string) => boolean;
+  readonly answerBytesMax: number;
+  /** The header of an answer that is handed on, in lower case. */
+  readonly header: string;
+  /** More messages at once wait for one of so many connections. */
+  readonly connectionsMax?: number;
+  /** Reads an answer that is not plain, of which the pieces have come; missing: it is a fault. */
+  readonly readOther?: (
+    exchange: HttpExchange,
+    pieces: readonly Buffer[],
+    socket: Socket,
+    method: "GET" | "POST",
+  ) => void;
+}
+
+/**
+ * An idle connection is closed before common servers close it (5 s): a message that meets a
+ * connection just closed would be without an answer.
+ */
+export const IDLE_MS = 2_000;
+/** More pieces of a chunked answer are left to the other reader, which keeps its place in them. */
+const CHUNKED_PIECES_MAX = 16;
+
+/**
+ * HTTP over connections that are kept, each with one message at a time. In place of Node's client,
+ * which costs a payment or an order three times as much. A message is written once, in one piece,
+ * to a connection that is open; nothing here ever writes one again (docs/gateway.md 2.11).
+ */
+export class HttpConnections {
+  readonly #settings: Settings;
+  readonly #open = new Set<Connection>();
+  /** The last one used is used first, so that the others may close. */
+  readonly #idle: Connection[] = [];
+  readonly #waiting: (readonly [HttpRequest, Buffer, HttpExchange])[] = [];
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+  }
+
+  /** Throws when a header cannot be written. */
+  send(request: HttpRequest, exchange: HttpExchange): void {
+    const waiting = [request, bytesOf(request), exchange] as const;
+    this.#waiting.push(waiting);
+    exchange.onGivenUp = () => takeOut(this.#waiting, waiting);
+    this.#next();
+  }
+
+  close(): void {
+    for (const [, , exchange] of [...this.#waiting]) exchange.fail("socket", CLOSED);
+    for (const one of this.#open) one.close();
+  }
+
+  #next(): void {
+    const [first] = this.#waiting;
+    if (!first) return;
+    const [{ origin, body }, bytes, exchange] = first;
+    const kept = this.#idle.findLast((one) => one.isFree(origin));
+    if (!kept && this.#open.size >= (this.#settings.connectionsMax ?? Number.POSITIVE_INFINITY)) {
+      this.#idle[0]?.close();
+      return;
+    }
+    this.#waiting.shift();
+    if (kept) takeOut(this.#idle, kept);
+    (kept ?? this.#begin(origin)).carry(bytes, body === null ? "GET" : "POST", exchange);
+  }
+
+  #begin(origin: string): Connection {
+    const one: Connection = new Connection(origin, this.#settings, {
+      idle: () => {
+        this.#idle.push(one);
+        this.#next();
+      },
+      closed: () => {
+        this.#open.delete(one);
+        takeOut(this.#idle, one);
+        this.#next();
+      },
+    });
+    this.#open.add(one);
+    return one;
+  }
+}
+
+interface ConnectionListener {
+  readonly idle: () => void;
+  readonly closed: () => void;
+}
+
+const CLOSED = "the answer did not come: the connection was closed";
+
+/** One connection, and the exchange that it carries. */
+class Connection {
+  readonly #origin: string;
+  readonly #socket: Socket;
+  readonly #settings: Settings;
+  readonly #listener: ConnectionListener;
+  #ready = false;
+  #exchange: HttpExchange | undefined;
+  #method: "GET" | "POST" = "POST";
+  /** The request waits here until the connection is open. */
+  #bytes: Buffer | undefined;
+  #pieces: Buffer[] = [];
+  #received = 0;
+  #head: PlainHead | undefined;
+  #idle: Timer | undefined;
+  #idleEndMs = 0;
+
+  constructor(origin: string, settings: Settings, listener: ConnectionListener) {
+    this.#origin = origin;
+    this.#settings = settings;
+    this.#listener = listener;
+    const socket = settings.open(origin, (piece) => this.#take(piece));
+    this.#socket = socket;
+    socket.once(origin.startsWith("https:") ? "secureConnect" : "connect", () => {
+      this.#ready = settings.isRight?.(origin) ?? true;
+      if (this.#ready) this.#write();
+      else this.#cutOff("the program has ended, and another process listens in its place");
+    });
+    socket.on("error", (error) => this.#exchange?.failWith(error));
+    socket.on("end", () => this.close());
+    socket.on("close", () => {
+      this.close();
+      listener.closed();
+    });
+  }
+
+  /** Whether a message to this place may be written to it. */
+  isFree(origin: string): boolean {
+    const isKept = this.#settings.clock.monotonicMs() <= this.#idleEndMs;
+    return origin === this.#origin && isKept && !this.#socket.destroyed;
+  }
+
+  /** Only when it carries none. */
+  carry(bytes: Buffer, method: "GET" | "POST", exchange: HttpExchange): void {
+    this.#idle?.clear();
+    this.#exchange = exchange;
+    this.#method = method;
+    this.#bytes = bytes;
+    exchange.onGivenUp = () => this.close();
+    this.#socket.ref();
+    if (this.#ready) this.#write();
+  }
+
+  close(): void {
+    this.#cutOff(this.#received > 0 ? "the answer was cut off" : CLOSED);
+  }
+
+  #cutOff(why: string): void {
+    this.#idle?.clear();
+    const exchange = this.#exchange;
+    this.#exchange = undefined;
+    exchange?.fail("socket", why);
+    this.#socket.destroy();
+  }
+
+  #write(): void {
+    const bytes = this.#bytes;
+    this.#bytes = undefined;
+    if (!bytes || !this.#exchange || this.#exchange.ended || this.#socket.destroyed) return;
+    this.#exchange.written = true;
+    this.#socket.write(bytes);
+  }
+
+  #take(piece: Buffer): void {
+    const exchange = this.#exchange;
+    // Words that nobody has asked for could be taken for the next answer.
+    if (!exchange?.written || exchange.ended) {
+      this.close();
+      return;
+    }
+    const { answerBytesMax, header } = this.#settings;
+    this.#received += piece.length;
+    this.#pieces.push(piece);
+    this.#head ??= readPlainHead(this.#all(), header);
+    const head = this.#head;
+    if (!head) this.#withoutHead(exchange);
+    else if (this.#received - head.headBytes > answerBytesMax) {
+      exchange.answered(head.httpStatus, head.headers.get(header) ?? null, null);
+    } else if (head.bodyBytes === null) this.#takeChunks(exchange, head);
+    else {
+      const end = head.headBytes + head.bodyBytes;
+      if (this.#received < end) return;
+      this.#answered(exchange, head, this.#all().toString("utf8", head.headBytes, end), end);
+    }
+  }
+
+  /** Its end may come yet, unless another reader takes what has no whole head in one piece. */
+  #withoutHead(exchange: HttpExchange): void {
+    const isOver = this.#received > HEAD_BYTES_MAX || this.#all().includes("\r\n\r\n");
+    if (isOver || this.#settings.readOther) this.#leave(exchange);
+  }
+
+  #takeChunks(exchange: HttpExchange, head: PlainHead): void {
+    const found = readChunks(this.#all().subarray(head.headBytes));
+    const isLong = this.#pieces.length >= CHUNKED_PIECES_MAX && this.#settings.readOther;
+    if (!found || (found === "more" && isLong)) this.#leave(exchange);
+    else if (found !== "more") {
+      const { body, bytes } = found;
+      this.#answered(exchange, head, body.toString("utf8"), head.headBytes + bytes);
+    }
+  }
+
+  #all(): Buffer {
+    const [first = Buffer.alloc(0), ...more] = this.#pieces;
+    return more.length === 0 ? first : Buffer.concat(this.#pieces);
+  }
+
+  #answered(exchange: HttpExchange, head: PlainHead, body: string, end: number): void {
+    const glued = this.#received > end;
+    this.#exchange = undefined;
+    this.#pieces = [];
+    this.#received = 0;
+    this.#head = undefined;
+    exchange.answered(head.httpStatus, head.headers.get(this.#settings.header) ?? null, body);
+    const idleMs = Math.min(head.keptMs, IDLE_MS);
+    if (glued || idleMs === 0) {
+      this.close();
+      return;
+    }
+    const { clock } = this.#settings;
+    this.#idleEndMs = clock.monotonicMs() + idleMs;
+    this.#idle = clock.startTimer("idle connection", idleMs, () => this.close());
+    // Keeps no program from ending.
+    this.#socket.unref();
+    this.#listener.idle();
+  }
+
+  /** From here on the connection belongs to the other reader, and ends with this answer. */
+  #leave(exchange: HttpExchange): void {
+    const { readOther } = this.#settings;
+    if (!readOther) {
+      this.#cutOff("the answer is not plain");
+      return;
+    }
+    const pieces = this.#pieces;
+    this.#pieces = [];
+    this.#exchange = undefined;
+    this.#socket.removeAllListeners("end");
+    readOther(exchange, pieces, this.#socket, this.#method);
+  }
+}
+
+function takeOut<T>(list: T[], one: T): void {
+  const at = list.indexOf(one);
+  if (at !== -1) list.splice(at, 1);
+}
+
+/** Node lets the same into a header: nothing that would end its line. */
+const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+function bytesOf({ path, host, headers, body }: HttpRequest): Buffer {
+  const method = body === null ? "GET" : "POST";
+  let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`;
+  for (const [name, value] of Object.entries(headers)) {
+    if (!headerValue.test(value)) throw new Error(`the header ${name} cannot be written`);
+    head += `${name}: ${value}\r\n`;
+  }
+  if (body === null) return Buffer.from(`${head}\r\n`, "latin1");
+  return Buffer.from(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+}
