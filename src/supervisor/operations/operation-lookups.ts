@@ -83,7 +83,7 @@ function sumsFit({ amountMinor, capturedMinor, refundedMinor }: LookedUp): boole
   return [capturedMinor, refundedMinor].every((sum) => (sum ?? 0) <= (amountMinor ?? 0));
 }
 
-/** What a lookup names of our order agrees; what it lacks says nothing (docs/rules/21-agree.md). */
+/** Whether all that a lookup names agrees with our order (docs/rules/21-agree.md). */
 function fitsOwner(looked: LookedUp, owner: Transaction): boolean {
   const { orderId, transactionId, currency, amountMinor } = looked;
   return (
