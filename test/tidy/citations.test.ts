@@ -16,7 +16,7 @@ import {
 import { repositoryFiles, root, type Source } from "./sources.ts";
 
 const books = new Map(
-  ["design", "gateway", "zvt", "concert", "updates", "fleet"].map(
+  ["architecture", "design", "gateway", "zvt", "concert", "updates", "fleet"].map(
     (name) => [name, read(`docs/${name}.md`)] as const,
   ),
 );
@@ -40,7 +40,7 @@ const isPage = ({ path }: Source): boolean => /^(README|docs\/[\w-]+)[.]md$/.tes
 const sources = texts.filter((text) => !isPage(text));
 
 /** Books about this program; what names in capitals mean in the other one, its protocol says. */
-const ours = ["design", "gateway"];
+const ours = ["architecture", "design", "gateway"];
 const code = sources.flatMap(({ path, text }) => (path.startsWith("src/") ? [text] : [])).join("");
 
 describe("a citation", () => {

@@ -5,7 +5,7 @@ import { readModule, type Use, withoutComments } from "./modules.ts";
 import { type Source, typescriptSources } from "./sources.ts";
 
 /**
- * docs/design.md 2.2: who may import whom. The first rule that names the importing file decides.
+ * docs/architecture.md 2.2: who may import whom. The first rule that names the importer decides.
  */
 interface Rule {
   readonly from: RegExp;
@@ -207,7 +207,7 @@ const imports = typescriptSources().flatMap(importsOf);
 /** What other rooms may name of the arbiter; everything else of it leads to the driver. */
 const nameable = new Set(["TerminalArbiter", "ArbiterSettings", "ClosingKeeper", "ClosingParts"]);
 
-/** Why an import leads past the arbiter to the wire (docs/design.md 2.2), if it does. */
+/** Why an import leads past the arbiter to the wire (docs/architecture.md 2.2), if it does. */
 function wallFault({ path, target, name, passedOn }: Import): string | undefined {
   const room = /^src\/tp-manager\/(arbiter|terminal)\//;
   const [, entered] = room.exec(target) ?? [];
