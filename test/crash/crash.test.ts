@@ -88,9 +88,9 @@ test.each(mutations.map((mutation) => [mutation.removes, mutation] as const))(
   },
 );
 
-/** A section of the design; "rules": the page of the matcher. */
+/** A section of the design, 1.2 of the architecture; "rules": the page of the matcher. */
 function bookOf(section: string): string {
-  const name = section === "rules" ? "matching" : "design";
+  const name = section === "rules" ? "matching" : section === "1.2" ? "architecture" : "design";
   const book = readFileSync(join(projectRoot, "docs", `${name}.md`), "utf8");
   if (section === "rules") return book;
   const [, text = ""] = book.split(`\n### ${section} `);
