@@ -88,12 +88,13 @@ test.each(mutations.map((mutation) => [mutation.removes, mutation] as const))(
   },
 );
 
-/** A rule as "17-loss", "matching" for the page of the matcher, or a section of the design. */
+/** A rule as "17-loss", "matching" for the page of the matcher, or a section of two books. */
 function bookOf(section: string): string {
   const read = (name: string): string =>
     readFileSync(join(projectRoot, "docs", `${name}.md`), "utf8");
   if (section === "matching") return read(section);
   if (/^\d\d-/.test(section)) return read(`rules/${section}`);
-  const [, text = ""] = read("design").split(`\n### ${section} `);
+  const book = read(section === "1.2" ? "architecture" : "design");
+  const [, text = ""] = book.split(`\n### ${section} `);
   return text.split("\n### ")[0] ?? "";
 }

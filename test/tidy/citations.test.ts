@@ -16,7 +16,7 @@ import {
 import { repositoryFiles, root, type Source } from "./sources.ts";
 
 const books = new Map(
-  ["design", "gateway", "zvt", "concert", "updates", "fleet"].map(
+  ["architecture", "design", "gateway", "zvt", "concert", "updates", "fleet"].map(
     (name) => [name, read(`docs/${name}.md`)] as const,
   ),
 );
@@ -49,7 +49,8 @@ const isPage = ({ path }: Source): boolean => /^(README|docs\/(rules\/)?[\w-]+)[
 const sources = texts.filter((text) => !isPage(text));
 
 /** Books about this program; what names in capitals mean in the other one, its protocol says. */
-const ours = [...[...books].filter(([name]) => name === "design" || name === "gateway"), ...rules];
+const ofThisProgram = ["architecture", "design", "gateway"];
+const ours = [...[...books].filter(([name]) => ofThisProgram.includes(name)), ...rules];
 const code = sources.flatMap(({ path, text }) => (path.startsWith("src/") ? [text] : [])).join("");
 
 describe("a citation", () => {

@@ -5,7 +5,7 @@ import { readModule, type Use, withoutComments } from "./modules.ts";
 import { type Source, typescriptSources } from "./sources.ts";
 
 /**
- * docs/design.md 2.2: who may import whom. The first rule that names the importing file decides.
+ * docs/architecture.md 2.2: who may import whom. The first rule that names the importer decides.
  */
 interface Rule {
   readonly from: RegExp;

@@ -70,8 +70,22 @@ describe("a link", () => {
 
 test("every folder that the folder map lists exists", () => {
   const listed = [...all.matchAll(/^(src|test|scripts|docs)(\/[\w./-]+)?(?= {2,})/gm)];
-  expect(listed.length).toBeGreaterThan(15);
+  expect(listed.length).toBeGreaterThan(5);
   expect(listed.map(([path]) => path).filter((path) => !existsSync(`${root}/${path}`))).toEqual([]);
+});
+
+test("the code map has every folder of src, and of what has rooms each room", () => {
+  const map = textOf(handbooks.find((page) => /architecture[.]md$/.test(page)) ?? "");
+  const listed = [...map.matchAll(/^\| `(src\/[\w/-]+)` \|/gm)].map(([, path = ""]) => path);
+  const folders = repositoryFiles("src")
+    .filter((path) => existsSync(`${root}/${path}`))
+    .map((path) => dirname(path).split("/"));
+  const withRooms = ["launcher", "shared", "simulator", "supervisor", "tp-manager"];
+  const wanted = folders.flatMap(([src, first = "", second]) => [
+    `${src}/${first}`,
+    ...(second && withRooms.includes(first) ? [`${src}/${first}/${second}`] : []),
+  ]);
+  expect(listed).toEqual([...new Set(wanted)].sort());
 });
 
 test("every npm script that a handbook names exists", () => {

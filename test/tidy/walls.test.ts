@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { readModule, type Use } from "./modules.ts";
 import { type Source, typescriptSources } from "./sources.ts";
 
-/** docs/design.md 2.2: the walls around the driver and around the journal. */
+/** docs/architecture.md 2.2: the walls around the driver and around the journal. */
 interface Import extends Use {
   readonly path: string;
 }
@@ -23,7 +23,7 @@ function faultsOf(wall: (one: Import) => string | undefined): string[] {
 /** What other rooms may name of the arbiter; everything else of it leads to the driver. */
 const nameable = new Set(["TerminalArbiter", "ArbiterSettings", "ClosingKeeper", "ClosingParts"]);
 
-/** Why an import leads past the arbiter to the wire (docs/design.md 2.2), if it does. */
+/** Why an import leads past the arbiter to the wire (docs/architecture.md 2.2), if it does. */
 function wallFault({ path, target, name, passedOn }: Import): string | undefined {
   const room = /^src\/tp-manager\/(arbiter|terminal)\//;
   const [, entered] = room.exec(target) ?? [];

@@ -26,7 +26,7 @@ export class TransactionChanged extends MessageRefused {
 
 /**
  * Takes transactions over from tp-manager: on disk before the caller is answered, once per
- * transaction id (docs/design.md 1.2).
+ * transaction id (docs/architecture.md 1.2).
  */
 export class Intake {
   readonly #parts: IntakeParts;

@@ -341,7 +341,7 @@ function unlessReversal(found: Found, answer: Answer): Found {
   return { finding: "unclear", because };
 }
 
-/** Names that the alarm had before, for programs that know no other (docs/choices.md). */
+/** Former names of the alarm, for programs that know no other (docs/decisions/08-names.md). */
 const formerNames = {
   open: "unexpected-report",
   held: "sale-without-order",

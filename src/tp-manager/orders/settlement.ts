@@ -32,10 +32,10 @@ export interface SettlementWord {
 }
 
 /**
- * Settles an order that recovery could not (docs/design.md 1.2, docs/rules/08-finished.md): by an
- * operator's word, with a note, never by itself; a second word corrects a first one. A sale settled
- * as charged is handed to the supervisor like any other. Throws NOTHING_TO_SETTLE when the order is
- * not in that kind of doubt, and REQUEST_INVALID when the amount cannot be
+ * Settles an order that recovery could not (docs/architecture.md 1.2, docs/rules/08-finished.md):
+ * by an operator's word, with a note, never by itself; a second word corrects a first one. A sale
+ * settled as charged is handed to the supervisor like any other. Throws NOTHING_TO_SETTLE when the
+ * order is not in that kind of doubt, and REQUEST_INVALID when the amount cannot be
  * (docs/rules/24-amount.md).
  */
 export function settleByOperator(

@@ -14,7 +14,7 @@ export interface Command {
    */
   readonly ends: "answer" | "completion";
   /**
-   * Whether a 04 0F is stored before it is acknowledged, and may be refused (docs/design.md 1.2).
+   * Whether a 04 0F is stored before its ACK, and may be refused (docs/architecture.md 1.2).
    */
   readonly judged: boolean;
   /** A sale that may wait for its goods (docs/zvt.md 8.1). */

@@ -1,0 +1,241 @@
+import { existsSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import {
+  type Hit,
+  hitsIn,
+  roomOf,
+  rowsOf,
+  storedNamesOf,
+  termsOf,
+  withoutTables,
+} from "./glossary.ts";
+import { publishedNames } from "./published-names.ts";
+import { repositoryFiles, root, type Source } from "./sources.ts";
+
+const GLOSSARY = "docs/glossary.md";
+const glossary = read(GLOSSARY);
+const rows = rowsOf(glossary);
+const stored = storedNamesOf(glossary);
+const names = new Set([...publishedNames(), ...stored]);
+
+/** A step of the journal's schema that has run is never changed, so its texts are not read. */
+const unchanged = "src/tp-manager/journal/migrations.ts";
+
+/**
+ * How many of these words are left in each room: a folder of src, or a book. A room that is not
+ * listed has none. A count is lowered in the commit that removes words, and is never raised.
+ * `GLOSSARY=src/zvt npx vitest run test/tidy/glossary.test.ts` lists the places of a room, and
+ * `GLOSSARY=all` every count.
+ */
+const left: Readonly<Record<string, number>> = {
+  "docs/administrator": 8,
+  "docs/browser-kiosk": 5,
+  "docs/concert": 18,
+  "docs/console": 16,
+  "docs/contributing": 1,
+  "docs/design": 246,
+  "docs/evidence": 100,
+  "docs/fleet": 22,
+  "docs/gateway": 4,
+  "docs/kiosk-developer": 5,
+  "docs/matching": 56,
+  "docs/operator": 35,
+  "docs/performance": 32,
+  "docs/reference": 49,
+  "docs/simulators": 5,
+  "docs/updates": 44,
+  "docs/zvt": 38,
+  "src/client": 22,
+  "src/client/README": 1,
+  "src/concert": 11,
+  "src/concert/link": 102,
+  "src/launcher": 38,
+  "src/launcher/commands": 127,
+  "src/launcher/demo": 41,
+  "src/launcher/doctor": 80,
+  "src/launcher/processes": 66,
+  "src/launcher/schedule": 30,
+  "src/launcher/update": 140,
+  "src/shared": 4,
+  "src/shared/catalog": 199,
+  "src/shared/config": 47,
+  "src/shared/ipc": 101,
+  "src/shared/masking": 72,
+  "src/shared/process": 24,
+  "src/shared/store": 72,
+  "src/simulator": 13,
+  "src/simulator/gateway": 7,
+  "src/simulator/gateway/README": 1,
+  "src/simulator/gateway/faults": 2,
+  "src/simulator/gateway/http": 8,
+  "src/simulator/gateway/mail": 17,
+  "src/simulator/gateway/notifications": 13,
+  "src/simulator/gateway/pages": 6,
+  "src/simulator/gateway/soap": 2,
+  "src/simulator/gateway/xml": 6,
+  "src/simulator/terminal": 42,
+  "src/simulator/terminal/README": 10,
+  "src/simulator/terminal/concert": 16,
+  "src/simulator/terminal/concert/faults": 35,
+  "src/simulator/terminal/concert/link": 163,
+  "src/simulator/terminal/concert/machine": 70,
+  "src/simulator/terminal/concert/reading": 89,
+  "src/simulator/terminal/control": 45,
+  "src/simulator/terminal/faults": 19,
+  "src/simulator/terminal/memory": 6,
+  "src/simulator/terminal/page": 49,
+  "src/simulator/terminal/port": 2,
+  "src/simulator/terminal/zvt": 11,
+  "src/simulator/terminal/zvt/commands": 54,
+  "src/simulator/terminal/zvt/devices": 6,
+  "src/simulator/terminal/zvt/faults": 15,
+  "src/simulator/terminal/zvt/link": 3,
+  "src/simulator/terminal/zvt/machine": 144,
+  "src/supervisor": 34,
+  "src/supervisor/README": 25,
+  "src/supervisor/alarms": 16,
+  "src/supervisor/fleet": 175,
+  "src/supervisor/gateway": 51,
+  "src/supervisor/intake": 26,
+  "src/supervisor/notifications": 28,
+  "src/supervisor/operations": 65,
+  "src/supervisor/outbox": 329,
+  "src/supervisor/stores": 25,
+  "src/supervisor/updates": 49,
+  "src/tp-manager": 53,
+  "src/tp-manager/arbiter": 657,
+  "src/tp-manager/attempts": 241,
+  "src/tp-manager/audit": 13,
+  "src/tp-manager/console": 22,
+  "src/tp-manager/console/pages": 149,
+  "src/tp-manager/console/pages/care": 178,
+  "src/tp-manager/console/pages/doubt": 238,
+  "src/tp-manager/console/pages/views": 577,
+  "src/tp-manager/console/pages/words": 921,
+  "src/tp-manager/http": 105,
+  "src/tp-manager/http/calls": 116,
+  "src/tp-manager/http/care": 62,
+  "src/tp-manager/http/events": 12,
+  "src/tp-manager/http/openapi": 61,
+  "src/tp-manager/http/status": 177,
+  "src/tp-manager/journal": 228,
+  "src/tp-manager/kiosk": 8,
+  "src/tp-manager/matching": 572,
+  "src/tp-manager/orders": 98,
+  "src/tp-manager/supervisor": 255,
+  "src/tp-manager/terminal": 24,
+  "src/tp-manager/terminal/caisse-ap": 37,
+  "src/tp-manager/terminal/caisse-ap/README": 5,
+  "src/tp-manager/terminal/concert": 10,
+  "src/tp-manager/terminal/concert/README": 8,
+  "src/tp-manager/terminal/transport": 10,
+  "src/tp-manager/terminal/unasked": 99,
+  "src/tp-manager/terminal/zvt": 89,
+  "src/tp-manager/terminal/zvt/README": 5,
+  "src/tp-manager/terminal/zvt/commands": 4,
+  "src/tp-manager/terminal/zvt/link": 4,
+  "src/tp-manager/terminal/zvt/report": 7,
+  "src/tp-manager/terminal/zvt/session": 25,
+  "src/update": 117,
+  "src/zvt": 22,
+  "src/zvt/tables": 1,
+};
+
+const sources = repositoryFiles("src", "docs", "README.md")
+  .filter(
+    (path) => /\.(ts|js|md)$/.test(path) && path !== unchanged && existsSync(`${root}/${path}`),
+  )
+  .map(
+    (path): Source => ({ path, text: path === GLOSSARY ? withoutTables(glossary) : read(path) }),
+  );
+const hits = sources.flatMap((source) => hitsIn(source, rows, names));
+
+test("no room uses more words that the glossary refuses than are left in it, and no fewer", () => {
+  const byRoom = Map.groupBy(hits, ({ path }) => roomOf(path));
+  const counts = [...byRoom].map(([room, { length }]) => [room, length] as const);
+  const counted = Object.fromEntries(counts.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  const asked = process.env["GLOSSARY"];
+  if (asked === "all") process.stdout.write(`${JSON.stringify(counted, null, 2)}\n`);
+  else if (asked) process.stdout.write(`${(byRoom.get(asked) ?? []).map(lineOf).join("\n")}\n`);
+  expect(counted).toEqual(left);
+});
+
+function lineOf({ path, line, form }: Hit): string {
+  const { write = "" } = rows.find(({ forms }) => forms.includes(form)) ?? {};
+  return `${path}:${line}: ${form}: write ${write}`;
+}
+
+test("the glossary has its terms once each, and refuses none of them", () => {
+  const terms = termsOf(glossary);
+  expect(terms.length).toBeGreaterThanOrEqual(40);
+  expect(new Set(terms).size).toBe(terms.length);
+  const refused = terms.flatMap((text) => hitsIn({ path: "terms.md", text }, rows, new Set()));
+  expect(refused).toEqual([]);
+});
+
+test("a refused word is refused once, and says what to write", () => {
+  const forms = rows.flatMap((row) => row.forms.map((form) => `${row.where} ${form}`));
+  expect(forms.filter((form, index) => forms.indexOf(form) !== index)).toEqual([]);
+  expect(rows.filter(({ write }) => write === "")).toEqual([]);
+  expect(forms.length).toBeGreaterThan(100);
+});
+
+test("a stored name that stays still stands in the code", () => {
+  const code = sources.filter(({ path }) => path.startsWith("src/")).map(({ text }) => text);
+  expect(stored.filter((name) => !code.some((text) => text.includes(name)))).toEqual([]);
+});
+
+const few = rowsOf(`## Words that are not used
+
+| Not | Where | Write | Right in |
+|---|---|---|---|
+| told, tells | everywhere | reported | |
+| Word | types | reply | |
+| look, care | names | probe | look up |
+| of before, hand over | everywhere | previous | before all |
+`);
+const found = (path: string, text: string, ...published: string[]): string[] =>
+  hitsIn({ path, text }, few, new Set(published)).map(({ line, form }) => `${line} ${form}`);
+
+test.each([
+  ["an identifier", "const lastTold = 1;", ["1 told"]],
+  ["a private member", "class A {\n  #told = 1;\n}", ["2 told"]],
+  ["a phrase in a name", "f(handOver, HAND_OVER);", ["1 hand over", "1 hand over"]],
+  ["a comment", "/** One\n * that it tells. */", ["2 tells"]],
+  ["a phrase across lines of a comment", "// A copy of\n// before.", ["1 of before"]],
+  ["a text", 'throw new Error("it was told");', ["1 told"]],
+  ["a template", "f(`it was told`);", ["1 told"]],
+  ["a type with this very name", "let a: Word; let b: Words; let word = 1;", ["1 Word"]],
+  ["a word that only names may not have", "care(); // with care", ["1 care"]],
+])("a word is found in %s", (_, text, places) => {
+  expect(found("src/a.ts", text)).toEqual(places);
+});
+
+test.each([
+  ["the path of an import", 'import { a } from "./told.ts";'],
+  ["a part of another word", "const retold = foretold; // untold"],
+  ["what the row allows", "lookUp(); // of before all others"],
+])("no word is found in %s", (_, text) => expect(found("src/a.ts", text)).toEqual([]));
+
+test("a file's own path is read like a name", () => {
+  expect(found("src/care/told.ts", "f();")).toEqual(["0 told", "0 care"]);
+});
+
+test("a published name is meant in a member, a whole text, a statement and behind marks", () => {
+  const given = ["told", "toldBefore", "told-late", "/told"];
+  const text =
+    'a.told({ told: 1 }, "told", "SELECT told FROM a"); // `told`, told-late, toldBefore';
+  expect(found("src/a.ts", text, ...given)).toEqual([]);
+  expect(found("src/a.ts", "const told = 1; // is told", ...given)).toEqual(["1 told", "1 told"]);
+  expect(found("docs/a.md", "`GET /told`, `told`, /told; told", ...given)).toEqual(["1 told"]);
+});
+
+test("a room is a folder, or a book", () => {
+  const paths = ["src/a/b/c.ts", "src/a/README.md", "README.md", "docs/a.md", "docs/rules/1.md"];
+  const rooms = ["src/a/b", "src/a/README", "README", "docs/a", "docs/rules"];
+  expect(paths.map(roomOf)).toEqual(rooms);
+});
+
+function read(path: string): string {
+  return readFileSync(`${root}/${path}`, "utf8");
+}
