@@ -5,8 +5,8 @@ import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { TerminalLog } from "../attempts/terminal-log.ts";
 import { TerminalUnavailable } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
-import { answerWithin } from "./last-answer.ts";
 import type { TerminalArbiter } from "./terminal-arbiter.ts";
+import { answerWithin } from "./terminal-gate.ts";
 
 export interface ClosingParts extends Pick<ArbiterTools, "clock" | "log"> {
   readonly attempts: Pick<AttemptStore, "list">;

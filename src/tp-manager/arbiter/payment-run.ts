@@ -18,12 +18,10 @@ import { compareReports, mayBeAnotherSale, namesAnotherSale } from "../matching/
 import type {
   CancelAnswer,
   GoodsDecision,
-  HeldTerminal,
   PaymentEnd,
   PaymentObserver,
   PaymentOrder,
   Prompt,
-  TerminalFacts,
   TransactionReport,
 } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
@@ -31,8 +29,7 @@ import type { OneWay } from "./one-way.ts";
 
 interface RunParts extends ArbiterTools {
   readonly unwritten: WriterParts["unwritten"];
-  readonly terminal: HeldTerminal & Pick<TerminalFacts, "capabilities">;
-  readonly oneWay: Pick<OneWay, "isOf" | "shown" | "learn">;
+  readonly oneWay: OneWay;
 }
 
 /**
