@@ -1,5 +1,7 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
+import type { AttemptStore } from "../attempts/attempt-store.ts";
+import { storage } from "../attempts/failures.ts";
 import {
   type Attempt,
   isCharged,
@@ -8,16 +10,22 @@ import {
   isReversed,
 } from "../attempts/payment.ts";
 import { chargedOf, rowOf } from "../attempts/phase-table.ts";
-import type { SaleToReverse } from "../matching/fresh-number.ts";
+import { REVERSAL_BEGINS } from "../attempts/steps.ts";
+import type { TerminalLog } from "../attempts/terminal-log.ts";
+import { sameTerminal } from "../matching/comparison.ts";
+import { freshnessOf, type SaleToReverse } from "../matching/fresh-number.ts";
+import type { Matcher } from "../matching/matcher.ts";
 import type { StoreGuard } from "../supervisor/store-guard.ts";
 import type { Baseline, GoodsDecision } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
-import { type JournalParts, reversibleSale } from "./reversible-sale.ts";
 
-interface AfterSaleParts extends JournalParts {
+interface AfterSaleParts {
+  readonly attempts: AttemptStore;
+  readonly terminalLog: TerminalLog;
+  readonly matcher: Matcher;
   readonly arbiter: TerminalArbiter;
   readonly orders: Orders;
-  readonly guard: Pick<StoreGuard, "assertNotReturned">;
+  readonly guard: StoreGuard;
 }
 
 /** Delivery and reversal, which can still follow a sale that the terminal has approved. */
@@ -156,4 +164,51 @@ function decisionOf(
     });
   }
   return { goods: "partly-issued", amountMinor };
+}
+
+/**
+ * The sale to reverse: sold on the terminal that is connected, and named by its receipt number and
+ * by that of no other (docs/design.md 3.7, 3.16). `now` is the terminal before the reversal, which
+ * is all that is asked of it. Throws {@link AppError}; nothing has left then.
+ */
+function reversibleSale(attempt: Attempt, now: Baseline, journal: AfterSaleParts) {
+  const { state, startedAtMs, transactionId } = attempt;
+  if (!isCharged(state) || state.report.receiptNumber === null) {
+    throw new AppError("REVERSAL_REFUSED", "The terminal gave no receipt number for this sale.");
+  }
+  if (!attempt.baseline || !sameTerminal(attempt.baseline.identity, now.identity)) {
+    throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
+  }
+  const { terminalLog } = journal;
+  if (storage(() => terminalLog.wasClosedSince(startedAtMs, transactionId), "yes")) {
+    throw new AppError("REVERSAL_REFUSED", "An end of day ran since the sale.");
+  }
+  return fresh(attempt, { transactionId, report: state.report }, now, journal);
+}
+
+function fresh(
+  attempt: Attempt,
+  sold: Parameters<typeof freshnessOf>[0],
+  now: Baseline,
+  { attempts, terminalLog, matcher: { isShared } }: AfterSaleParts,
+): SaleToReverse {
+  const { transactionId } = attempt;
+  const since = storage(() => attempts.since(transactionId), "yes");
+  if (!since) throw notSafe("too much has happened since the sale");
+  const unmatched = storage(() => terminalLog.wasUnmatchedSince(transactionId), "yes");
+  const events = storage(() => attempts.events(transactionId), "yes");
+  const wasTried = events.some(({ kind }) => kind === REVERSAL_BEGINS);
+  const verdict = freshnessOf(sold, now, { ...since, unmatched, wasTried, isShared });
+  switch (verdict.freshness) {
+    case "fresh":
+      return { attempt, reversedBefore: null };
+    case "reversed":
+      return { attempt, reversedBefore: verdict.report };
+    case "stale":
+      throw notSafe(verdict.because);
+  }
+}
+
+function notSafe(because: string): AppError {
+  return new AppError("REVERSAL_NOT_SAFE", undefined, { details: { because } });
 }

@@ -1,10 +1,9 @@
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
 import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
-import type { Attempt } from "../attempts/payment.ts";
+import { type Attempt, isApproved, isPaying } from "../attempts/payment.ts";
 import type { Reconciliation, ReconciliationStore, Suspect } from "../attempts/reconciliation.ts";
 import type { SettledUnmatched, TerminalLog } from "../attempts/terminal-log.ts";
-import { toTell } from "./told-attempt.ts";
 
 /** A comparison, and the attempts that it names as they are now. */
 export interface ComparedDay extends Reconciliation {
@@ -13,10 +12,10 @@ export interface ComparedDay extends Reconciliation {
 }
 
 interface ListingParts {
-  readonly attempts: Pick<AttemptStore, "list" | "listArchived" | "read">;
-  readonly terminalLog: Pick<TerminalLog, "unmatched">;
-  readonly reconciliations: Pick<ReconciliationStore, "list">;
-  readonly arbiter: Pick<TerminalArbiter, "running">;
+  readonly attempts: AttemptStore;
+  readonly terminalLog: TerminalLog;
+  readonly reconciliations: ReconciliationStore;
+  readonly arbiter: TerminalArbiter;
 }
 
 /**
@@ -63,4 +62,20 @@ export class Listings {
 function suspectsOf(body: Reconciliation["body"]): readonly Suspect[] {
   if (body.kind === "receipt-jump") return body.suspects;
   return body.terminal.result === "not-comparable" ? [] : body.terminal.suspects;
+}
+
+/**
+ * Returns an attempt as it may be answered: approved only while the terminal really holds the sale,
+ * because a kiosk hands out its goods on that answer (docs/design.md 5.11). The record on disk says
+ * less when the end could not be written, or was not heard by an earlier process.
+ */
+export function toTell(
+  read: Attempt,
+  { attempts, arbiter }: { readonly attempts: AttemptStore; readonly arbiter: TerminalArbiter },
+): Attempt {
+  if (!isApproved(read.state) || arbiter.running.awaitsGoods(read.request.orderId)) return read;
+  const attempt = storage(() => attempts.read(read.transactionId), "unknown") ?? read;
+  const { state } = attempt;
+  if (!isPaying(state) || !isApproved(state)) return attempt;
+  return { ...attempt, state: { ...state, goods: null } };
 }

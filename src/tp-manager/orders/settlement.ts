@@ -34,10 +34,7 @@ export interface SettlementWord {
  * doubt, and REQUEST_INVALID when the amount cannot be (docs/design.md 3.24).
  */
 export function settleByOperator(
-  {
-    orders,
-    arbiter,
-  }: { readonly orders: Orders; readonly arbiter: Pick<TerminalArbiter, "settle"> },
+  { orders, arbiter }: { readonly orders: Orders; readonly arbiter: TerminalArbiter },
   { orderId, outcome, note, attempt: number, amountMinor }: SettlementWord,
 ): Promise<PaymentResult> {
   const attempt = orders.toSettle(orderId, number);
