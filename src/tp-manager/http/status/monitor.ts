@@ -17,7 +17,7 @@ import {
 import { Metrics } from "./metrics.ts";
 import { ownTroubles } from "./own-troubles.ts";
 
-export interface MonitorParts {
+interface MonitorParts {
   readonly hub: EventHub;
   readonly arbiter: ArbiterFacts;
   readonly journal: JournalCounts & {
