@@ -116,7 +116,10 @@ export class LateResults {
     }
   }
 
-  /** The attempt that speaks for its order behind this end. Throws STORAGE_FAILED. */
+  /**
+   * Returns the attempt that decides the order's status once `end` is written: a result that had to
+   * wait for the end may have changed it. Throws STORAGE_FAILED.
+   */
   spokenFor(end: Attempt): Attempt {
     const { terminal, attempts } = this.#parts;
     if (!terminal.takeLateResults) return end;
@@ -125,7 +128,7 @@ export class LateResults {
     return storage(() => attempts.latest(end.request.orderId) ?? end, "unknown");
   }
 
-  /** false: nothing was made of it, and it is no order's. */
+  /** Returns false where the result changes nothing because it is no order's. */
   #belongs(attempt: Attempt, told: TransactionReport, because: string): boolean {
     const { state, request } = attempt;
     // A result that names its attempt need not repeat what was asked.
@@ -174,7 +177,7 @@ export class LateResults {
     settled();
   }
 
-  /** A person had said so before: nothing more is waited for. */
+  /** An operator had settled the order with the same result: nothing more is waited for. */
   #toldSettled({ transactionId }: Attempt, report: TransactionReport): void {
     const { attempts, clock } = this.#parts;
     const detail = { report };

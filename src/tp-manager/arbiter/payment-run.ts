@@ -240,7 +240,7 @@ export function tellMismatch(
   writer.log("error", detail, `the terminal approved something else than was asked; ${fate}`);
 }
 
-/** A charge all the same, of which a person has to know (docs/design.md 3.25). */
+/** Raises an alarm about a charge that differs from what was sent (docs/design.md 3.25). */
 export function tellDifference(writer: AttemptWriter, { good, differs }: TransactionReport): void {
   if (!good || !differs?.length) return;
   const detail = { alarm: "report-differs", differs };

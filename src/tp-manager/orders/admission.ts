@@ -149,7 +149,7 @@ export function differences(request: PaymentRequest, attempt: Attempt): string[]
   );
 }
 
-/** An earlier attempt of the order speaks for it by now, so no new one is begun. */
+/** Thrown when an earlier attempt decides the order by now, so that no new one is begun. */
 class SpokenFor extends Error {
   readonly attempt: Attempt;
 
@@ -170,7 +170,7 @@ export function assertStillOpen(orderId: string, attempts: AttemptStore): void {
   if (latest && rowOf(latest).repeat !== "begin") throw new SpokenFor(latest);
 }
 
-/** The answer of a payment that met {@link assertStillOpen}; other errors go on. */
+/** Returns the attempt that {@link assertStillOpen} found; throws any other error again. */
 export function attemptThatSpeaks(
   error: unknown,
   request: PaymentRequest,

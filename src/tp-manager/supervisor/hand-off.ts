@@ -11,12 +11,12 @@ import type { SupervisorLink } from "./supervisor-link.ts";
 const RETRY_MIN_MS = 250;
 /** How many rows are read at once; the rest waits on disk. */
 const BATCH = 50;
-/** One that the supervisor refuses is tried again so much later. */
+/** Pause before a transaction that the supervisor refuses is tried again. */
 export const SET_ASIDE_MS = 3_600_000;
-/** So many failures in a row are the supervisor's trouble, not that of a transaction. */
+/** After so many failures in a row the cause is the supervisor, not a transaction. */
 const FAILURES_MAX = 3;
 
-/** An order that a former process may have told as sent is asked about for so long. */
+/** How long the delivery is waited for that the previous process may have answered as sent. */
 const TOLD_WAIT_MS = 3_000;
 
 /** A caller that waits for a hand-over. */
@@ -44,8 +44,8 @@ export class HandOff {
   readonly #log: Logger;
   readonly #waiting = new Map<string, Waiting>();
   /**
-   * Of a former process, which may have told them as sent before the journal had that on disk: all
-   * of its last batch, because the next one is read only when that is written.
+   * Transactions that the previous process may have answered as sent before that was on disk: its
+   * last unacknowledged batch.
    */
   readonly #perhapsTold: ReadonlySet<string>;
   /** Payments of this process: nobody can have handed them over before. */
@@ -92,8 +92,8 @@ export class HandOff {
   }
 
   /**
-   * The gateway's word about a transaction, waiting at most `waitMs` for its hand-over and first
-   * try together. Every new word is kept in the journal.
+   * Returns the delivery state of a transaction, after at most `waitMs` for its hand-over and first
+   * try together. Every new state is kept in the journal.
    */
   async delivered(transactionId: string, waitMs: number): Promise<DeliveryState> {
     if (transactionId === this.#sentLast) return "sent"; // a row that is read is written first
@@ -129,8 +129,8 @@ export class HandOff {
   }
 
   /**
-   * undefined: it is handed over already, or was refused. Else resolves when it is, with the word
-   * about its delivery where the supervisor gave one.
+   * Resolves when the transaction is handed over, with its delivery state where the supervisor gave
+   * one. undefined: it is handed over already, or was refused.
    */
   #acknowledged(
     transactionId: string,
@@ -298,7 +298,7 @@ interface Fault {
   readonly why: string;
 }
 
-/** HTTP statuses that say that the message itself cannot be taken. */
+/** HTTP statuses by which the supervisor refuses the message itself. */
 const ROW_STATUSES: readonly (number | undefined)[] = [400, 413, 422];
 
 function faultOf(error: unknown): Fault {

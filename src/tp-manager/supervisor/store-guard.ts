@@ -24,7 +24,7 @@ import { Retrying } from "./retrying.ts";
 import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 500;
-/** The time of a doubt is written so often; a process that is killed loses the rest. */
+/** How often the time of a doubt is written; a process that is killed loses the rest. */
 const RAN_MS = 600_000;
 
 interface GuardParts {
@@ -143,16 +143,16 @@ export class StoreGuard {
     if (!whole || doubt.both) await this.#askGateway(orderId);
   }
 
-  /** A charge may have followed on an attempt, in a journal that was lost since. */
+  /** A later charge of this attempt may be missing because the journal was lost. */
   mayLackNewer(transactionId: string): boolean {
     return this.open !== undefined && this.#parts.doubts.concerns(transactionId);
   }
 
   /**
-   * The last look before money goes back. That of an order from before the loss may have gone back
-   * already, `byWhom` a journal in doubt cannot tell: what the gateway gave back the supervisor
-   * knows, unless its database lacks something too; what the terminal gave back nobody else does.
-   * `attempt` is undefined of an order that is not here. Throws STORES_DISAGREE.
+   * The last check before money goes back. The money of an order from before the loss may have gone
+   * back already. The supervisor knows what the gateway gave back, unless its database lacks
+   * something too; only the lost journal knew what the terminal gave back. `attempt`: undefined for
+   * an order that is not here. Throws STORES_DISAGREE.
    */
   assertNotReturned(attempt: Attempt | undefined, byWhom: "gateway" | "anybody"): void {
     const { again } = this.#parts;
@@ -178,7 +178,7 @@ export class StoreGuard {
   }
 
   /**
-   * The last look before a sale: a sale of the terminal that no order here has may be this one, of
+   * The last check before a sale: a sale of the terminal that no order here has may be this one, of
    * a former journal. Throws STORES_DISAGREE or TERMINAL_SALE_UNMATCHED; nothing has left then.
    */
   assertNoSaleFits({ amountMinor, currency }: PaymentRequest, baseline: Baseline): void {
@@ -197,9 +197,9 @@ export class StoreGuard {
   }
 
   /**
-   * Keeps a sale of the terminal that no order here has. true: it is the sign that a former journal
-   * had it, and began the doubt. A journal is put back while no program runs, so only what the
-   * terminal shows before it has shown something known is a sign.
+   * Keeps a sale of the terminal that no order here has. Returns true if the sale proves that the
+   * journal lost data; the doubt has begun then. A journal is put back while no program runs, so
+   * only what the terminal shows before it has shown something known is a sign.
    */
   noteSale(baseline: Baseline): boolean {
     const { doubts, isShared } = this.#parts;
