@@ -2,7 +2,7 @@
  * Proves that the tests can fail: takes one safety measure after the other out of a copy of the
  * tree and runs the tests that must notice, each for four minutes at most.
  *   npm run mutations -- [--only TEXT] [--chaos [--runs 5000] [--kills 60]]
- * With --chaos the simulation has to find it, or the kills. Prints the sentence of the design that
+ * With --chaos the simulation has to find it, or the kills. Prints the sentence of the books that
  * is not true without the measure, and what noticed; exits with 1 when nothing did.
  */
 import { execFile, execFileSync } from "node:child_process";
@@ -63,6 +63,7 @@ interface Found {
 
 interface TestResults {
   readonly testResults: ReadonlyArray<{
+    readonly status: string;
     readonly assertionResults: ReadonlyArray<{ readonly status: string; readonly title: string }>;
   }>;
 }
@@ -74,9 +75,13 @@ async function tested(tree: string, { tests }: Mutation): Promise<Found | undefi
   const vitest = join(tree, "node_modules/vitest/vitest.mjs");
   const startedMs = systemClock.monotonicMs();
   const run = [vitest, "run", "--project", "main", "--project", "sharing", ...json, ...tests];
-  await promisify(execFile)(process.execPath, run, { cwd: tree, timeout: TESTS_MS }).catch(
-    // Failing tests are what is looked for; the file of results says which.
-    () => undefined,
+  // Failing tests are what is looked for; the file of results says which.
+  const hasFailed = await promisify(execFile)(process.execPath, run, {
+    cwd: tree,
+    timeout: TESTS_MS,
+  }).then(
+    () => false,
+    ({ killed }) => killed !== true,
   );
   const seconds = Math.ceil((systemClock.monotonicMs() - startedMs) / 1000);
   const { testResults } = readJson<TestResults>(results) ?? { testResults: [] };
@@ -84,6 +89,10 @@ async function tested(tree: string, { tests }: Mutation): Promise<Found | undefi
     .flatMap(({ assertionResults }) => assertionResults)
     .filter(({ status }) => status === "failed");
   const [first, ...more] = failed.map(({ title }) => title);
+  const haveRun = testResults.length > 0 && testResults.every(({ status }) => status === "passed");
+  if (first === undefined && hasFailed && haveRun) {
+    return { after: `${seconds} s`, by: ["an error that no test waits for"] };
+  }
   if (first === undefined) return undefined;
   return { after: `${seconds} s`, by: more.length > 0 ? [first, `${more.length} more`] : [first] };
 }

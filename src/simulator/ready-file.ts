@@ -3,10 +3,13 @@ import { flushCompileCache } from "node:module";
 import { announcePresence } from "../shared/process/presence.ts";
 
 /**
- * Says that a simulator is up: writes `content` to the file that its launcher waits for, complete
- * or not at all. Without a path there is nobody to tell.
+ * Announces that a simulator is up: writes `content` to the file that its launcher waits for,
+ * complete or not at all. Without a path nothing is written.
  */
-export function tellReady(path: string | null, content: Readonly<Record<string, unknown>>): void {
+export function announceReady(
+  path: string | null,
+  content: Readonly<Record<string, unknown>>,
+): void {
   // A simulator that is killed would leave nothing for the next start to be quick with.
   flushCompileCache();
   if (path === null) return;
@@ -16,7 +19,7 @@ export function tellReady(path: string | null, content: Readonly<Record<string, 
   renameSync(unfinished, path);
 }
 
-/** The simulator stops: a launcher that looks now starts another one. */
-export function untellReady(path: string | null): void {
+/** The simulator stops: from now on a launcher starts another one. */
+export function withdrawReady(path: string | null): void {
   if (path !== null) rmSync(path, { force: true });
 }

@@ -1,16 +1,44 @@
 import { parseArgs } from "node:util";
 
 /** One switch of a simulator: the same table parses a command line and explains it. */
-interface Switch<D> {
+export interface Switch<D> {
   /** Name of the value in `--help`; a switch without one is on or off. */
   readonly argument?: string;
   readonly multiple?: boolean;
   readonly description: string;
-  /** Enters the value into the draft. Throws {@link ValueError}. */
-  apply(value: string, draft: D): void;
+  /** Returns the members of the draft that a value sets. Throws {@link ValueError}. */
+  change(value: string, draft: D): Partial<D>;
 }
 
+type Change<D> = Switch<D>["change"];
+
 export type SwitchTable<D> = Readonly<Record<string, Switch<D>>>;
+
+/** A switch with a value. */
+export function option<D>(
+  argument: string,
+  description: string,
+  change: Change<NoInfer<D>>,
+): Switch<D> {
+  return { argument, description, change };
+}
+
+/** A switch with a value that may be given again and again. */
+export function list<D>(
+  argument: string,
+  description: string,
+  change: Change<NoInfer<D>>,
+): Switch<D> {
+  return { argument, description, change, multiple: true };
+}
+
+/** A switch without a value. */
+export function flag<D>(
+  description: string,
+  change: (draft: NoInfer<D>) => Partial<NoInfer<D>>,
+): Switch<D> {
+  return { description, change: (_, draft) => change(draft) };
+}
 
 /** A value that cannot be used; the message says what would be right. */
 export class ValueError extends Error {
@@ -33,7 +61,7 @@ interface CommandLine<D extends { readyFile?: string }, T> {
   help(): string;
 }
 
-/** Reads the arguments behind `main.ts`. Never throws for what somebody may have typed. */
+/** Reads the arguments of `main.ts`. Never throws for a mistyped command line. */
 export function readSwitches<D extends { readyFile?: string }, T>(
   { switches, draft, options, help }: CommandLine<D, T>,
   argv: readonly string[],
@@ -84,9 +112,9 @@ function refusing<R>(work: () => R): R {
   }
 }
 
-function enter<D>(name: string, { argument, apply }: Switch<D>, value: string, draft: D): void {
+function enter<D>(name: string, { argument, change }: Switch<D>, value: string, draft: D): void {
   try {
-    apply(value, draft);
+    Object.assign(draft as object, change(value, draft));
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
     const given = argument ? ` ${value}` : "";

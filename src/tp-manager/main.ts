@@ -215,7 +215,7 @@ function matcherOf(
   });
 }
 
-/** The link, with what the two databases know of each other (docs/design.md 3.17). */
+/** The link, with what the two databases know of each other (docs/rules/17-loss.md). */
 function linkSupervisor(
   context: ProgramContext,
   { store, handOffs, again, attempts, doubts, records }: Journal,

@@ -6,12 +6,12 @@ import type {
 } from "../shared/ipc/contract.ts";
 import { versionNumber } from "../shared/process/installation.ts";
 import type { TerminalArbiter } from "./arbiter/terminal-arbiter.ts";
-import type { AttemptStore } from "./attempts/attempt-store.ts";
-import type { AgainStore } from "./attempts/hand-off-store.ts";
 import { isInDoubt } from "./attempts/phase-table.ts";
 import type { EventSource } from "./http/events/event-hub.ts";
 import type { TerminalWatch } from "./http/events/terminal-watch.ts";
 import { type OwnTroubleParts, ownTroubles } from "./http/status/own-troubles.ts";
+import type { AgainRows } from "./journal/again-rows.ts";
+import type { AttemptRows } from "./journal/attempt-rows.ts";
 import { type StoreGuard, saleInWords } from "./supervisor/store-guard.ts";
 import type { TerminalState } from "./terminal/terminal.ts";
 
@@ -22,14 +22,14 @@ interface HandlerParts extends OwnTroubleParts {
   readonly port: number;
   readonly pages: readonly ServedPage[];
   readonly watch: Pick<TerminalWatch, "now">;
-  readonly attempts: Pick<AttemptStore, "unfinished">;
+  readonly attempts: Pick<AttemptRows, "unfinished">;
   readonly arbiter: OwnTroubleParts["arbiter"] &
     Pick<TerminalArbiter, "turn" | "terminal" | "isAsking" | "learned">;
   readonly matcher: {
     takenForGranted(terminal: TerminalState): Pick<Status["terminal"], "assumptions" | "shown">;
   };
   readonly guard: Pick<StoreGuard, "open" | "accept">;
-  readonly again: Pick<AgainStore, "isUnderWay">;
+  readonly again: Pick<AgainRows, "isUnderWay">;
   readonly requestStop: (why: string) => void;
 }
 

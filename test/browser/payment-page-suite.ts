@@ -4,7 +4,8 @@ import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createLogger } from "../../src/shared/process/logger.ts";
 import { systemClock } from "../../src/shared/time.ts";
-import type { GatewaySandbox, SandboxOptions } from "../../src/simulator/gateway/sandbox.ts";
+import type { SandboxOptions } from "../../src/simulator/gateway/parts.ts";
+import type { GatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
 import { type Merchant, merchantForTest } from "../simulator/gateway/merchant-for-test.ts";
 import {

@@ -4,13 +4,13 @@ import { type Mutation, oneEdit } from "./mutation.ts";
 export const clockMutations: readonly Mutation[] = [
   oneEdit(
     "the place of an order behind a loss",
-    ["3.17", "Any other one may have been in the lost database"],
+    ["17-loss", "Any other one may have been in the lost database"],
     ["test/supervisor/intake/intake.test.ts"],
     ["src/supervisor/outbox/insert-item.ts", "iif(?4, 0, ifnull(", "iif(?4 AND 0, 0, ifnull("],
   ),
   oneEdit(
     "the memory of a hand-over that was tried",
-    ["3.17", "and had not tried to hand it over"],
+    ["17-loss", "and had not tried to hand it over"],
     ["test/tp-manager/supervisor/refused-row.test.ts"],
     [
       "src/tp-manager/supervisor/hand-off.ts",
@@ -20,13 +20,13 @@ export const clockMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the orders that a lost journal took over from those whose keys it knows",
-    ["3.7", "after a loss"],
+    ["07-returns", "after a loss"],
     ["test/tp-manager/supervisor/store-doubt-end.test.ts"],
     ["src/tp-manager/journal/return-rows.ts", "(event.kind = 'taken-over'", "(false"],
   ),
   oneEdit(
     "the start of the process from what is of the last day",
-    ["3.7", "before its start is of the last 24 hours"],
+    ["07-returns", "before its start is of the last 24 hours"],
     ["test/supervisor/operations/operation-keys.test.ts"],
     [
       "src/supervisor/operations/asked-before.ts",
@@ -46,7 +46,7 @@ export const clockMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the hours that a doubt lasts at least",
-    ["3.17", "A clock that is set shortens nothing"],
+    ["17-loss", "A clock that is set shortens nothing"],
     ["test/tp-manager/supervisor/store-doubt-end.test.ts"],
     [
       "src/tp-manager/journal/doubt-rows.ts",

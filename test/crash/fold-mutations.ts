@@ -14,7 +14,7 @@ const unwritten = "test/tp-manager/arbiter/unwritten-evidence.test.ts";
 const ofFreshness: readonly Mutation[] = [
   oneEdit(
     "the later result with the sale's number",
-    ["3.16", "In no case may a later result have the sale's number."],
+    ["16-fresh", "a later result has the sale's number | it leaves in no case"],
     safety,
     [
       fresh,
@@ -24,7 +24,7 @@ const ofFreshness: readonly Mutation[] = [
   ),
   oneEdit(
     "the moment of a sale that is to be reversed",
-    ["3.16", "equal in number, date and time as well"],
+    ["16-fresh", "equal in number, date and time as well"],
     safety,
     [
       fresh,
@@ -34,7 +34,7 @@ const ofFreshness: readonly Mutation[] = [
   ),
   oneEdit(
     "the later sale that a terminal does not show",
-    ["3.16", "no later sale of ours is known to be stored above it"],
+    ["16-fresh", "no later sale of ours is known to be stored above it"],
     safety,
     [
       fresh,
@@ -44,19 +44,19 @@ const ofFreshness: readonly Mutation[] = [
   ),
   oneEdit(
     "the storage that each later command found",
-    ["3.16", "what each later command had found stored must be known here too"],
+    ["16-fresh", "what each later command had found stored must be known here too"],
     safety,
     [fresh, "(baseline ? [baseline.last] : [])), last];", "(baseline ? [] : [])), last];"],
   ),
   oneEdit(
     "the numbers that began again",
-    ["3.16", "the numbers of the sales since must have gone up"],
+    ["16-fresh", "the numbers of the sales since must have gone up"],
     safety,
     [fresh, "return number > before || (", "return number !== before || ("],
   ),
   oneEdit(
     "the greatest number before a wrap",
-    ["3.16", "with or without the step from 9999 to 0001"],
+    ["16-fresh", "with or without the step from 9999 to 0001"],
     safety,
     [
       fresh,
@@ -66,7 +66,7 @@ const ofFreshness: readonly Mutation[] = [
   ),
   oneEdit(
     "the later command of which nobody knows",
-    ["3.16", "nothing may be unknown or unmatched since"],
+    ["16-fresh", "nothing may be unknown or unmatched since"],
     safety,
     [
       fresh,
@@ -76,31 +76,31 @@ const ofFreshness: readonly Mutation[] = [
   ),
   oneEdit(
     "the earlier sale whose reversal nobody knows the end of",
-    ["3.16", "nothing may be unknown or unmatched since"],
+    ["16-fresh", "nothing may be unknown or unmatched since"],
     safety,
     [fresh, "if ([...later, ...given].some(", "if ([...later].some("],
   ),
   oneEdit(
     "the newest command of a terminal that tells nothing",
-    ["3.16", "the sale is the newest command on this terminal"],
+    ["16-fresh", "the sale is the newest command on this terminal"],
     safety,
     [fresh, "if (touched.length > 0) {", "if (touched.length > 1) {"],
   ),
   oneEdit(
     "the sales of staff behind the newest command",
-    ["3.16", "the newest command proves nothing: staff may have closed the day"],
+    ["16-fresh", "the newest command proves nothing: staff may have closed the day"],
     ofStaff,
     [fresh, "  if (isShared) return stale(", "  if (isShared && unmatched) return stale("],
   ),
   oneEdit(
     "the moment of what a later command found where staff sell too",
-    ["3.16", "every look counts only with its date and time"],
+    ["16-fresh", "every look counts only with its date and time"],
     ofStaff,
     [fresh, "(!isShared || tellMoments(one, report)),", "(!isShared || report.good),"],
   ),
   oneEdit(
     "the terminal of a later attempt",
-    ["3.16", "Attempts on another terminal do not count."],
+    ["16-fresh", "attempts on another terminal | do not count"],
     safety,
     [
       fresh,
@@ -110,7 +110,7 @@ const ofFreshness: readonly Mutation[] = [
   ),
   oneEdit(
     "the reversal of the sale at the terminal's own keys",
-    ["3.16", "made at the terminal's own keys: then no command leaves"],
+    ["16-fresh", "made at the terminal's own keys: then no command leaves"],
     safety,
     [fresh, 'if (givesBack(sale.report, report)) return { freshness: "reversed", report };', ""],
   ),
@@ -120,7 +120,7 @@ const ofFreshness: readonly Mutation[] = [
 const ofFold: readonly Mutation[] = [
   oneEdit(
     "the other amount before the right one",
-    ["3.4", "good report with another amount or currency, or with an original trace"],
+    ["04-approval", "good report with another amount or currency, or with an original trace"],
     folds,
     [
       states,
@@ -130,7 +130,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the approval before a refusal",
-    ["3.4", "good report, then another that is not good"],
+    ["04-approval", "good report, then another that is not good"],
     folds,
     [
       states,
@@ -140,31 +140,31 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the part of the goods that came out before a refusal",
-    ["3.4", "in doubt, except before goods were confirmed (5.12)"],
+    ["04-approval", "in doubt, except before goods were confirmed"],
     folds,
     [machine, 'goods.decision.goods === "not-issued");', 'goods.decision.goods !== "issued");'],
   ),
   oneEdit(
     "the approval before two refusals",
-    ["3.4", "good report, then another that is not good"],
+    ["04-approval", "good report, then another that is not good"],
     folds,
     [machine, "const earlier = good ?? before;", "const earlier = good;"],
   ),
   oneEdit(
     "the second sale of which the first was not acknowledged",
-    ["3.20", "The first one is charged when its acknowledgement provably arrived"],
+    ["20-second-sale", "The first one is charged when its acknowledgement provably arrived"],
     folds,
     [machine, "if (second && !last.acknowledged) {", "if (second && last.report.good === false) {"],
   ),
   oneEdit(
     "the look behind a cancel of ours",
-    ["3.22", "the terminal's end is believed only after one more read"],
+    ["22-heard-end", "the terminal's end is believed only after one more read"],
     [...folds, "test/tp-manager/arbiter/heard-ends.test.ts"],
     [machine, "if (!cancelled || after.phase", "if (cancelled || after.phase"],
   ),
   oneEdit(
     "the approvals before a late refusal",
-    ["3.25", "One that contradicts an earlier approval"],
+    ["25-one-way", "One that contradicts an earlier approval"],
     folds,
     [
       machine,
@@ -174,13 +174,13 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the late approval that was contradicted before",
-    ["3.25", "is kept, told by the alarm `report-mismatch`, and leaves the doubt"],
+    ["25-one-way", "is kept, told by the alarm `report-mismatch`, and leaves the doubt"],
     folds,
     [machine, 'const kept = isContradicted ? "disagrees" : judgement;', "const kept = judgement;"],
   ),
   oneEdit(
     "the acknowledgement of an earlier report",
-    ["3.2", "Nor does a further report, good or not, undo that the acknowledgement"],
+    ["02-proof", "Nor does a further report, good or not, undo that the acknowledgement"],
     [...folds, unwritten],
     [
       machine,
@@ -210,7 +210,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the first word of an operator's two",
-    ["3.24", "A second word corrects an operator's first one, once"],
+    ["24-amount", "A second word corrects an operator's first one, once"],
     folds,
     [
       machine,
@@ -220,7 +220,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the reversal that was told before a refusal",
-    ["3.7", "A reversal whose end was not heard makes the order `Unknown`"],
+    ["07-returns", "A reversal whose end was not heard makes the order `Unknown`"],
     folds,
     [
       reversals,
@@ -230,7 +230,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the clear report in the end of a reversal",
-    ["3.16", "leaves the order in doubt"],
+    ["16-fresh", "leaves the order in doubt"],
     ["test/tp-manager/orders/after-sale.test.ts", ...safety],
     [
       reversals,
@@ -240,7 +240,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the report of a reversal before its refusal",
-    ["3.16", '"Already reversed" from the terminal is believed'],
+    ["16-fresh", '"Already reversed" | it is believed'],
     folds,
     [
       reversals,
@@ -270,10 +270,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the sale of an attempt that the supervisor has handed back",
-    [
-      "9.6",
-      "An attempt that was taken over (3.17) is replayed from what the supervisor handed back.",
-    ],
+    ["9.6", "is replayed from what the supervisor handed back."],
     ["test/tp-manager/audit/taken-over.test.ts", "test/tp-manager/attempts/attempt-event.test.ts"],
     [events, "newerState(state ?? undefined, {", "newerState(undefined, {"],
   ),

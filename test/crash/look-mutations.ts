@@ -5,7 +5,7 @@ const looks = ["test/scenario/matching/looks.test.ts"];
 const granted = ["test/tp-manager/matching/not-granted.test.ts"];
 const late = ["test/tp-manager/arbiter/late-results.test.ts"];
 const twice = ["test/tp-manager/arbiter/charged-twice.test.ts"];
-const neverGiven = ["rules", "A verdict whose assumption is off is never given"] as const;
+const neverGiven = ["matching", "A verdict whose assumption is off is never given"] as const;
 
 /** What a look shows of other orders, and what is taken for granted. */
 export const lookMutations: readonly Mutation[] = [
@@ -26,7 +26,7 @@ export const lookMutations: readonly Mutation[] = [
   ]),
   oneEdit(
     "the doubt when the terminal does not show what it keeps",
-    ["3.19", "The terminal does not show whether it keeps the one that fits"],
+    ["19-late", "The terminal does not show whether it keeps the one that fits"],
     looks,
     [
       "src/tp-manager/arbiter/unmatched.ts",
@@ -36,19 +36,19 @@ export const lookMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the other orders that a look concerns",
-    ["3.19", "and whenever the storage is read"],
+    ["19-late", "and whenever the storage is read"],
     looks,
     ["src/tp-manager/arbiter/inquiries.ts", "    this.#parts.looked(look);\n", ""],
   ),
   oneEdit(
     "the sale that was stored over another one",
-    ["rules", "something else was stored since, so it need not be the last one"],
+    ["matching", "something else was stored since, so it need not be the last one"],
     looks,
     ["src/tp-manager/matching/knowledge.ts", "isStoredSince || id === null", "id === null"],
   ),
   oneEdit(
     "the second sale of an order that a look has shown",
-    ["3.19", "when one of them is charged, or may be, the alarm is `order-charged-twice`"],
+    ["19-late", "when one of them is charged, or may be, the alarm is `order-charged-twice`"],
     looks,
     [
       "src/tp-manager/arbiter/recovery.ts",
@@ -58,7 +58,7 @@ export const lookMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the second attempt that can have made the sale itself",
-    ["3.19", "that a charged attempt of the order can have made itself is no second charge"],
+    ["19-late", "that a charged attempt of the order can have made itself is no second charge"],
     looks,
     [
       "src/tp-manager/matching/effects.ts",
@@ -68,18 +68,23 @@ export const lookMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the declined order beside the one in doubt",
-    ["3.25", "well, which was told as not charged"],
+    ["25-one-way", "well, which was told as not charged"],
     late,
     ["src/tp-manager/matching/one-way.ts", "orders.size === 1 &&", "orders.size > 0 &&"],
   ),
-  oneEdit("the approval that a former version has kept", ["3.25", "has kept beside its"], late, [
-    "src/tp-manager/arbiter/late-results.ts",
-    "if (first) this.#askPerson(",
-    "if (first?.good === false) this.#askPerson(",
-  ]),
+  oneEdit(
+    "the approval that a former version has kept",
+    ["25-one-way", "has kept beside its"],
+    late,
+    [
+      "src/tp-manager/arbiter/late-results.ts",
+      "if (first) this.#askPerson(",
+      "if (first?.good === false) this.#askPerson(",
+    ],
+  ),
   oneEdit(
     "the attempt in doubt behind the charged one",
-    ["3.19", "about the attempt that it names, else about the one in doubt"],
+    ["19-late", "about the attempt that it names, else about the one in doubt"],
     twice,
     [
       "src/tp-manager/orders/orders.ts",
@@ -89,7 +94,7 @@ export const lookMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the other charge, when one of an order is reversed",
-    ["3.19", "the answer to the reversal of one tells the other"],
+    ["19-late", "the answer to the reversal of one tells the other"],
     twice,
     [
       "src/tp-manager/orders/after-sale.ts",
@@ -99,7 +104,7 @@ export const lookMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the orders near a sale of a terminal that was never seen",
-    ["rules", "Orders that fit but for one fact are near: an alarm names them"],
+    ["matching", "Orders that fit but for one fact are near: an alarm names them"],
     own,
     [
       "src/tp-manager/matching/matcher.ts",

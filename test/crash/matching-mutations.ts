@@ -14,7 +14,7 @@ const recovery = "test/tp-manager/arbiter/recovery.test.ts";
 export const matchingMutations: readonly Mutation[] = [
   oneEdit(
     "the match of a record that cannot be told from a known one",
-    ["rules", "leaves no alarm out"],
+    ["matching", "leaves no alarm out"],
     answers,
     [
       match,
@@ -24,7 +24,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the belief in a refusal where others are paid",
-    ["rules", "A payment that the bank declined counts only if nobody else is left"],
+    ["matching", "A payment that the bank declined counts only if nobody else is left"],
     answers,
     [
       match,
@@ -34,25 +34,25 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the belief in a refusal where nothing was seen before",
-    ["rules", "A payment that the bank declined counts only if nobody else is left"],
+    ["matching", "A payment that the bank declined counts only if nobody else is left"],
     answers,
     [match, "|| isShared || !isNew ? others", "|| isShared ? others"],
   ),
   oneEdit(
     "the look before an order's payment that was refused",
-    ["rules", "what was stored before is not known"],
+    ["matching", "what was stored before is not known"],
     answers,
     [match, 'if (!isNew) return "never seen";', ""],
   ),
   oneEdit(
     "the doubt about what was seen before an order's payment",
-    ["rules", "what was stored before is not known"],
+    ["matching", "what was stored before is not known"],
     answers,
     [match, 'isNew ||= asStored === "different" ||', 'isNew ||= asStored !== "same" ||'],
   ),
   oneEdit(
     "the retold record of another order",
-    ["rules", "proves no charge, disproves none"],
+    ["matching", "proves no charge, disproves none"],
     answers,
     [
       match,
@@ -62,7 +62,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the record that may have been there before one of several",
-    ["rules", "proves no charge, disproves none"],
+    ["matching", "proves no charge, disproves none"],
     answers,
     [
       match,
@@ -70,19 +70,19 @@ export const matchingMutations: readonly Mutation[] = [
       "left.every(({ attempt }) => mayHaveBeenThere(",
     ],
   ),
-  oneEdit("the second order that fits", ["rules", "| `many` | Several fit;"], answers, [
+  oneEdit("the second order that fits", ["matching", "| `many` | Several fit;"], answers, [
     match,
     ".size > 1) return",
     ".size > 2) return",
   ]),
-  oneEdit("the outsider", ["rules", "nothing proves it: others are paid here"], answers, [
+  oneEdit("the outsider", ["matching", "nothing proves it: others are paid here"], answers, [
     match,
     'if (isShared) return "outsider";',
     "",
   ]),
   oneEdit(
     "the order that was lost with the journal",
-    ["3.17", "no order in doubt is charged by it"],
+    ["17-loss", "no order in doubt is charged by it"],
     answers,
     [
       match,
@@ -90,20 +90,20 @@ export const matchingMutations: readonly Mutation[] = [
       'return view.nextCommand(transactionId) === lostSince && transactionId === "";',
     ],
   ),
-  oneEdit("the doubt about a record without a time", ["rules", "it tells no time"], answers, [
+  oneEdit("the doubt about a record without a time", ["matching", "it tells no time"], answers, [
     match,
     'if (left.some(({ fit }) => fit === "untimed")) return "untimed";',
     "",
   ]),
   oneEdit(
     "the other commands that were sent since",
-    ["rules", "other commands were sent since"],
+    ["matching", "other commands were sent since"],
     answers,
     [match, 'if (first?.attempt.transactionId !== newest?.transactionId) return "later";', ""],
   ),
   oneEdit(
     "the end of day that may have run since",
-    ["rules", "other commands were sent since, an end of day may have run"],
+    ["matching", "other commands were sent since, an end of day may have run"],
     answers,
     [
       match,
@@ -113,13 +113,13 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the command that never left and saw nothing",
-    ["rules", "Once a later command has been charged, has found another record stored"],
+    ["matching", "Once a later command has been charged, has found another record stored"],
     ["test/tp-manager/matching/number-alone.test.ts"],
     [match, "if (!isUnseen) stored.push", "stored.push"],
   ),
   oneEdit(
     "the numbering period of a record without a moment",
-    ["rules", "same, within one numbering period"],
+    ["matching", "same, within one numbering period"],
     answers,
     [
       match,
@@ -129,19 +129,19 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the end of day in a numbering period",
-    ["rules", "same, within one numbering period"],
+    ["matching", "same, within one numbering period"],
     answers,
     [match, "view.closedSince(known.atMs) ||", ""],
   ),
   oneEdit(
     "the storage that does not go back",
-    ["rules", "Once a later command has been charged, has found another record stored"],
+    ["matching", "Once a later command has been charged, has found another record stored"],
     answers,
     [match, 'return isStillThere ? is : "cannot-tell";', "return is;"],
   ),
   oneEdit(
     "the sale that was stored over a record",
-    ["rules", "Once a later command has been charged, has found another record stored"],
+    ["matching", "Once a later command has been charged, has found another record stored"],
     answers,
     [
       match,
@@ -151,13 +151,13 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the command behind a record, when the clock was set back",
-    ["rules", "Once a later command has been charged, has found another record stored"],
+    ["matching", "Once a later command has been charged, has found another record stored"],
     ["test/tp-manager/matching/number-alone.test.ts"],
     [match, "sentAtMs >= atMs || sentAtMs < begunAtMs", "sentAtMs >= atMs"],
   ),
   oneEdit(
     "the number that was stored before a declined order",
-    ["rules", "a record with an older receipt number and no moment can be a new sale"],
+    ["matching", "a record with an older receipt number and no moment can be a new sale"],
     ["test/tp-manager/matching/number-alone.test.ts"],
     [
       match,
@@ -167,7 +167,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the record that stood before the command that told it",
-    ["rules", "The attempt's own command told it, and nothing of it is charged yet"],
+    ["matching", "The attempt's own command told it, and nothing of it is charged yet"],
     answers,
     [
       match,
@@ -177,7 +177,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the unmatched transaction that a terminal has numbered anew",
-    ["rules", "Once a later command has been charged, has found another record stored"],
+    ["matching", "Once a later command has been charged, has found another record stored"],
     ["test/scenario/matching/by-receipt.test.ts"],
     [
       matcher,
@@ -187,7 +187,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the oldest attempt that a record was told for",
-    ["rules", "| payment | known, of another attempt;"],
+    ["matching", "| payment | known, of another attempt;"],
     answers,
     [
       match,
@@ -199,19 +199,19 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the payment's own report once more",
-    ["rules", "it is the payment's own, and is judged by amount and currency"],
+    ["matching", "it is the payment's own, and is judged by amount and currency"],
     answers,
     [match, "? by !== null : by !== running", "? by !== null : true"],
   ),
   oneEdit(
     "the match of a record that was told when nothing ran",
-    ["3.19", "Exactly one order fits: it becomes charged"],
+    ["19-late", "Exactly one order fits: it becomes charged"],
     [late],
     [match, "running === undefined ? by !== null :", "running === undefined ? true :"],
   ),
   oneEdit(
     "the order whose own result another payment told again",
-    ["rules", "The attempt's own command told it, and nothing of it is charged yet"],
+    ["matching", "The attempt's own command told it, and nothing of it is charged yet"],
     ["test/tp-manager/arbiter/late-repeats.test.ts"],
     [
       match,
@@ -221,37 +221,43 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the doubt about an open order's own result told anew",
-    ["rules", "proves no charge, disproves none"],
+    ["matching", "proves no charge, disproves none"],
     answers,
     [match, "if (attempt && isCertain && isOpenTo(", "if (attempt && isOpenTo("],
   ),
   oneEdit(
     "the charge of the attempt that told the record",
-    ["rules", "and nothing of it is charged yet"],
+    ["matching", "and nothing of it is charged yet"],
     answers,
     [match, "return saleOf(state) === undefined && record.good &&", "return record.good &&"],
   ),
   oneEdit(
     "the number that a retold record shares",
-    ["3.1", "One second alone is shared by two sales of a fast terminal"],
+    ["01-baseline", "One second alone is shared by two sales of a fast terminal"],
     answers,
     [match, '(source !== "payment" || sharesNumber(before, record))', "before !== record"],
   ),
   oneEdit(
     "the retold record within a payment",
-    ["3.1", "So is one that shares a number with a known record and cannot be told from it"],
+    [
+      "01-baseline",
+      "So is one that shares a number with a known record and cannot be told from it",
+    ],
     answers,
     [match, '(source !== "payment" || sharesNumber(before, record))', 'source !== "payment"'],
   ),
   oneEdit(
     "the result in what may be retold",
-    ["3.1", "So is one that shares a number with a known record and cannot be told from it"],
+    [
+      "01-baseline",
+      "So is one that shares a number with a known record and cannot be told from it",
+    ],
     answers,
     [match, "return before.good === record.good && (", "return ("],
   ),
   oneEdit(
     "the baseline's own transaction within a payment",
-    ["3.1", "as the baseline's own transaction"],
+    ["01-baseline", "as the baseline's own transaction"],
     answers,
     [
       matcher,
@@ -261,7 +267,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the reversal that is no new sale",
-    ["3.19", "A sale can also be stored and never reported"],
+    ["19-late", "A sale can also be stored and never reported"],
     sees,
     [
       matcher,
@@ -271,7 +277,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the record that stood before an earlier command",
-    ["rules", "| baseline | known | nothing |"],
+    ["matching", "| baseline | known | nothing |"],
     sees,
     [
       matcher,
@@ -281,19 +287,22 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the record of a charge that an operator settled",
-    ["3.19", "so before a payment or an end of day leaves, and whenever the storage is read"],
+    ["19-late", "so before a payment or an end of day leaves, and whenever the storage is read"],
     sees,
     [matcher, 'if (sale?.by === "operator") return "new";', ""],
   ),
   oneEdit(
     "the reversal that a terminal has stored last",
-    ["3.19", "so before a payment or an end of day leaves, and whenever the storage is read"],
+    ["19-late", "so before a payment or an end of day leaves, and whenever the storage is read"],
     sees,
     [matcher, "report: isReversed(state) ? state.report : sale.report", "report: sale.report"],
   ),
   oneEdit(
     "the counterexample of a terminal that stores reversals",
-    ["3.7", "on a terminal that has shown a completed reversal as its last transaction before"],
+    [
+      "07-returns",
+      "on a terminal that has shown a completed reversal as its last transaction before",
+    ],
     sees,
     [
       matcher,
@@ -303,7 +312,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the one charge among those that a new record can be of",
-    ["3.19", "so before a payment or an end of day leaves, and whenever the storage is read"],
+    ["19-late", "so before a payment or an end of day leaves, and whenever the storage is read"],
     sees,
     [
       matcher,
@@ -313,17 +322,17 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the attempt of before a loss that explains nothing",
-    ["3.17", "An attempt that was begun before the loss explains nothing"],
+    ["17-loss", "An attempt that was begun before the loss explains nothing"],
     sees,
     [
       matcher,
-      "attempts.nextCommand(attempt.transactionId) !== lostSince,",
-      "attempts.nextCommand(attempt.transactionId) !== null,",
+      "records.nextCommand(attempt.transactionId) !== lostSince,",
+      "records.nextCommand(attempt.transactionId) !== null,",
     ],
   ),
   oneEdit(
     "the other doubts beside a late report",
-    ["3.19", "when no other is in doubt at that terminal"],
+    ["19-late", "when no other is in doubt at that terminal"],
     ["test/tp-manager/arbiter/late-repeats.test.ts"],
     [
       knowledge,
@@ -333,13 +342,13 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the doubt about which order's an unmatched transaction is",
-    ["rules", "proves no charge, disproves none"],
+    ["matching", "proves no charge, disproves none"],
     ["test/tp-manager/arbiter/late-repeats.test.ts"],
     [knowledge, 'answer.answer === "known" && answer.isCertain ?', 'answer.answer === "known" ?'],
   ),
   oneEdit(
     "the transaction that an empty storage has shown",
-    ["3.2", "no look has shown anything in between"],
+    ["02-proof", "no look has shown anything in between"],
     [recovery, "test/tp-manager/arbiter/empty-storage.test.ts"],
     [
       knowledge,
@@ -349,19 +358,19 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the sale of a wrong clock",
-    ["rules", "is of its time whatever the terminal's clock says"],
+    ["matching", "is of its time whatever the terminal's clock says"],
     answers,
     [candidates, "told === false && isNear && isStoredSince(attempt, record)", "false"],
   ),
   oneEdit(
     "the baseline of a sale of another time",
-    ["rules", "is of its time whatever the terminal's clock says"],
+    ["matching", "is of its time whatever the terminal's clock says"],
     answers,
     [candidates, "told === false && isNear && isStoredSince(attempt, record)", "told === false"],
   ),
   oneEdit(
     "the charge of an attempt behind which another was charged",
-    ["3.19", "late whatever became of the others of its order"],
+    ["19-late", "late whatever became of the others of its order"],
     ["test/tp-manager/arbiter/charged-twice.test.ts"],
     [
       effects,
@@ -371,7 +380,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the earlier attempt that stands behind one whose money went back",
-    ["3.19", "or their money went back"],
+    ["19-late", "or their money went back"],
     ["test/tp-manager/arbiter/late-repeats.test.ts"],
     [
       "src/tp-manager/journal/attempt-rows.ts",
@@ -381,7 +390,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the charged order that a second sale nearly fits",
-    ["rules", "whose own record is another one, is near as well"],
+    ["matching", "whose own record is another one, is near as well"],
     answers,
     [
       candidates,
@@ -391,13 +400,13 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the later attempt that charged the order",
-    ["3.19", "when one of them is charged, or may be, the alarm is `order-charged-twice`"],
+    ["19-late", "when one of them is charged, or may be, the alarm is `order-charged-twice`"],
     ["test/tp-manager/arbiter/late-repeats.test.ts"],
     ["src/tp-manager/arbiter/corrections.ts", "if (!other) return;", "if (other) return;"],
   ),
   oneEdit(
     "the orders of several that were told as not charged",
-    ["rules", "each order that was told as not charged and fits is unknown"],
+    ["matching", "each order that was told as not charged and fits is unknown"],
     [late],
     [
       effects,

@@ -1,7 +1,7 @@
 /** One safety measure taken out of the product; each text must be there exactly once. */
 export interface Mutation {
   readonly removes: string;
-  /** The section of the design, or "rules", and its sentence that is not true any more. */
+  /** A rule as "17-loss", "matching" or a section of the design; its sentence that breaks. */
   readonly breaks: readonly [section: string, sentence: string];
   /** Tests of `npm test` that fail without it, within a minute. */
   readonly tests: readonly string[];

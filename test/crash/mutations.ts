@@ -69,7 +69,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/tp-manager/journal/event-rows.ts",
-        from: "const result = this.#statements.transaction(() =>",
+        from: "const result = this.statements.transaction(() =>",
         to: "const result = ((all: () => T) => all())(() =>",
       },
     ],
@@ -88,7 +88,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the comparison of recovery with the baseline",
-    breaks: ["3.1", "Recovery compares with the baseline."],
+    breaks: ["01-baseline", "Recovery compares with the baseline."],
     tests: ["test/tp-manager/arbiter/recovery.test.ts"],
     edits: [
       {
@@ -100,7 +100,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the watch on a storage that was empty before the payment",
-    breaks: ["3.2", "It counts as unchanged only when"],
+    breaks: ["02-proof", "It counts as unchanged only when"],
     tests: ["test/tp-manager/arbiter/empty-storage.test.ts"],
     edits: [
       {
@@ -112,7 +112,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the wait for the lost payment's own time limit",
-    breaks: ["3.2", "the lost payment's own time limit is over"],
+    breaks: ["02-proof", "the lost payment's own time limit is over"],
     tests: ["test/explore/explore.test.ts", "test/tp-manager/arbiter/recovery.test.ts"],
     edits: [
       {
@@ -124,7 +124,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the second matching read of a charge that was not acknowledged",
-    breaks: ["3.2", "It must be seen twice, with the terminal idle between the two reads"],
+    breaks: ["02-proof", "It must be seen twice, with the terminal idle between the two reads"],
     tests: ["test/tp-manager/arbiter/recovery.test.ts"],
     edits: [
       {
@@ -137,9 +137,9 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    removes: "docs/design.md 3.5: no sale before the doubtful one was asked about",
+    removes: "docs/rules/05-evidence.md: no sale before the doubtful one was asked about",
     breaks: [
-      "3.5",
+      "05-evidence",
       "no sale, reversal, end of day or reset begins before one complete recovery run has ended",
     ],
     tests: ["test/tp-manager/arbiter/evidence-first.test.ts"],
@@ -153,7 +153,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the check that a found sale is not that of a later order",
-    breaks: ["3.2", "or can be that of a later command"],
+    breaks: ["02-proof", "or can be that of a later command"],
     tests: ["test/tp-manager/matching/table-columns.test.ts"],
     edits: [
       {
@@ -183,7 +183,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the truth about an order while another one is paid",
-    breaks: ["3.10", "An earlier attempt of the order is read before any other refusal"],
+    breaks: ["10-charged", "An earlier attempt of the order is read before any other refusal"],
     tests: ["test/tp-manager/orders/orders.test.ts"],
     edits: [
       {
@@ -219,7 +219,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the second look at a sale that no order asked for",
-    breaks: ["3.4", "A single look never calls it `gone`"],
+    breaks: ["04-approval", "A single look never calls it `gone`"],
     tests: ["test/tp-manager/arbiter/unmatched.test.ts"],
     edits: [
       {
@@ -231,7 +231,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "date and time in the comparison of two transactions",
-    breaks: ["rules", "| hours or days apart | else | | different: numbers come again |"],
+    breaks: ["matching", "| hours or days apart | else | | different: numbers come again |"],
     tests: ["test/tp-manager/matching/comparison.test.ts"],
     edits: [
       {
@@ -243,7 +243,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the amount and the original trace in the proof of a reversal",
-    breaks: ["3.7", "by the stored reversal of this trace and amount"],
+    breaks: ["07-returns", "by the stored reversal of this trace and amount"],
     tests: [ladderTests, "test/tp-manager/matching/table-columns.test.ts"],
     edits: [
       {
@@ -256,7 +256,7 @@ export const mutations: readonly Mutation[] = [
   {
     removes: "the amount in the proof that a reported sale went back",
     breaks: [
-      "3.2",
+      "02-proof",
       "A stored reversal of exactly the reported trace and amount proves not charged",
     ],
     tests: [ladderTests, "test/tp-manager/matching/table-columns.test.ts"],
@@ -270,7 +270,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the gate's memory of the accepted serial number",
-    breaks: ["3.12", "what it once told is never forgotten"],
+    breaks: ["12-terminal", "what it once told is never forgotten"],
     tests: ["test/tp-manager/arbiter/terminal-gate.test.ts"],
     edits: [
       {
@@ -282,7 +282,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the check for returns under the turn, and the journal's guard behind it",
-    breaks: ["3.7", "Which of them holds it keeps out the others"],
+    breaks: ["07-returns", "Which of them holds it keeps out the others"],
     tests: ["test/tp-manager/journal/return-reservation.test.ts"],
     edits: [
       {
@@ -300,7 +300,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the phase in the reservation of a return",
-    breaks: ["3.7", "share one reservation for each order"],
+    breaks: ["07-returns", "share one reservation for each order"],
     tests: ["test/tp-manager/journal/return-reservation.test.ts"],
     edits: [
       {
@@ -312,7 +312,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the reservation of a return whose answer was lost",
-    breaks: ["3.7", "One whose answer was lost is `Unknown`, and is never sent again"],
+    breaks: ["07-returns", "One whose answer was lost is `Unknown`, and is never sent again"],
     tests: ["test/tp-manager/http/gateway-routes.test.ts"],
     edits: [
       {
@@ -324,7 +324,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the memory of a caller's key",
-    breaks: ["3.7", "it gets the answer of the operation that it asked for first"],
+    breaks: ["07-returns", "it gets the answer of the operation that it asked for first"],
     tests: ["test/tp-manager/http/gateway-keys.test.ts"],
     edits: [
       {
@@ -336,7 +336,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the look at the loss of a key",
-    breaks: ["3.7", "a key that it does not know is unknown, 504, and nothing is sent"],
+    breaks: ["07-returns", "a key that it does not know is unknown, 504, and nothing is sent"],
     tests: ["test/tp-manager/http/gateway-keys.test.ts"],
     edits: [
       {
@@ -348,7 +348,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the refusal of a repeated part",
-    breaks: ["3.7", "done or unknown, gets 409 `REFUND_REPEATED`"],
+    breaks: ["07-returns", "done or unknown, gets 409 `REFUND_REPEATED`"],
     tests: ["test/tp-manager/http/gateway-keys.test.ts"],
     edits: [
       {
@@ -360,7 +360,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the return under way in a lost supervisor.db",
-    breaks: ["3.7", "A return that was under way is open from then on"],
+    breaks: ["07-returns", "A return that was under way is open from then on"],
     tests: ["test/tp-manager/http/gateway-keys.test.ts"],
     edits: [
       {
@@ -372,7 +372,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the doubt about sums after a loss",
-    breaks: ["3.7", "nothing of it is proved by sums"],
+    breaks: ["07-returns", "nothing of it is proved by sums"],
     tests: ["test/tp-manager/http/gateway-keys.test.ts"],
     edits: [
       {
@@ -384,7 +384,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the archive's look at an open return",
-    breaks: ["3.7", "It is on disk before anything is sent."],
+    breaks: ["07-returns", "It is on disk before anything is sent."],
     tests: ["test/tp-manager/journal/return-reservation.test.ts"],
     edits: [
       {
@@ -397,7 +397,7 @@ export const mutations: readonly Mutation[] = [
   {
     removes: "the writing of an answer before it counts as read",
     breaks: [
-      "3.11",
+      "11-unread",
       "when the answer of a charged or unknown order with a generated id could not be written",
     ],
     tests: ["test/tp-manager/http/answer-read.test.ts"],
@@ -411,7 +411,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the goods window in the limit of a recovery",
-    breaks: ["3.2", "plus the window for goods"],
+    breaks: ["02-proof", "plus the window for goods"],
     tests: ["test/tp-manager/matching/doubt.test.ts"],
     edits: [
       {

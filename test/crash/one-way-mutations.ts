@@ -12,7 +12,7 @@ const mutation = (
   sentence: string,
   tests: readonly string[],
   edit: readonly [file: string, from: string, to: string],
-): Mutation => oneEdit(removes, ["3.25", sentence], tests, edit);
+): Mutation => oneEdit(removes, ["25-one-way", sentence], tests, edit);
 
 /** Whose result a one-way terminal tells. */
 export const oneWayMutations: readonly Mutation[] = [
@@ -60,7 +60,7 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "the action in what a result contradicts",
-    "Another amount, currency or action leaves the order in doubt (3.4)",
+    "Another amount, currency or action leaves the order in doubt",
     [lies],
     [rule, '    member === "action" || (member', '    member === "" || (member'],
   ),

@@ -13,7 +13,7 @@ const fits = "test/tp-manager/matching/candidates.test.ts";
 const ofComparison: readonly Mutation[] = [
   oneEdit(
     "the doubt about one second with other numbers",
-    ["rules", "| equal | both told, and other | equal | cannot tell: a terminal that spells"],
+    ["matching", "| equal | both told, and other | equal | cannot tell: a terminal that spells"],
     records,
     [
       comparison,
@@ -23,37 +23,37 @@ const ofComparison: readonly Mutation[] = [
   ),
   oneEdit(
     "the doubt about an equal trace with another receipt number within an hour",
-    ["rules", "| within an hour | the trace is equal; or the receipt, where no trace is told |"],
+    ["matching", "| within an hour | the trace is equal; or the receipt, where no trace is told |"],
     records,
     [comparison, "content && sharesNumber(a, b) ?", 'content && numbers === "agree" ?'],
   ),
   oneEdit(
     "the trace before the receipt number, which a decline does not use up",
-    ["rules", "or the receipt, where no trace is told"],
+    ["matching", "or the receipt, where no trace is told"],
     records,
     [comparison, '(trace === "silent" && receipt === "agree")', '(receipt === "agree")'],
   ),
   oneEdit(
     "the clock that was set by an hour and a second",
-    ["rules", "| whole hours apart | equal | | cannot tell: a clock that was set |"],
+    ["matching", "| whole hours apart | equal | | cannot tell: a clock that was set |"],
     records,
     [comparison, "    hours >= 1 &&", "    hours > 1 &&"],
   ),
   oneEdit(
     "the doubt about equal numbers whole hours apart",
-    ["rules", "| whole hours apart | equal | | cannot tell: a clock that was set |"],
+    ["matching", "| whole hours apart | equal | | cannot tell: a clock that was set |"],
     records,
     [comparison, 'return moment === "silent" && numbers', "return numbers"],
   ),
   oneEdit(
     "the doubt about one number of two",
-    ["rules", "Receipt number, trace and moment name a transaction together."],
+    ["matching", "Receipt number, trace and moment name a transaction together."],
     records,
     [comparison, '? "mixed" : "differ"', '? "agree" : "differ"'],
   ),
   oneEdit(
     "the reversal that has the receipt number of its sale",
-    ["rules", "Receipt number, trace and moment name a transaction together."],
+    ["matching", "Receipt number, trace and moment name a transaction together."],
     records,
     [
       comparison,
@@ -61,26 +61,26 @@ const ofComparison: readonly Mutation[] = [
       'if (numbers === "differ" && isReversalOfOther(a, b))',
     ],
   ),
-  oneEdit("the leading zeros of numbers", ["rules", "and leading zeros do not count"], records, [
+  oneEdit("the leading zeros of numbers", ["matching", "and leading zeros do not count"], records, [
     comparison,
     "  return bare(a) === bare(b);",
     "  return a === b;",
   ]),
   oneEdit(
     "the number between 9999 and 0001",
-    ["3.2", "0001 behind 9999, because some terminals give 0000 between them"],
+    ["02-proof", "0001 behind 9999, because some terminals give 0000 between them"],
     records,
     [comparison, "return to === 1 ? null : to === 0;", "return to === 1 || to === 0;"],
   ),
   oneEdit(
     "the doubt about two empty storages",
-    ["3.2", "may have been filled and emptied meanwhile"],
+    ["02-proof", "may have been filled and emptied meanwhile"],
     records,
     [comparison, 'a.kind === b.kind ? "cannot-tell"', 'a.kind === b.kind ? "same"'],
   ),
   oneEdit(
     "the one equal number in two results of one sale",
-    ["3.20", "only when both name a receipt or trace and these differ"],
+    ["20-second-sale", "only when both name a receipt or trace and these differ"],
     records,
     [
       comparison,
@@ -94,31 +94,31 @@ const ofComparison: readonly Mutation[] = [
 const ofCandidates: readonly Mutation[] = [
   oneEdit(
     "the attempts of which nothing left, among those sent since",
-    ["rules", "Candidates are attempts of which something left for this terminal"],
+    ["matching", "Candidates are attempts of which something left for this terminal"],
     answers,
     [match, "if (isNeverSent(events)) continue;", "if (isNeverSent([])) continue;"],
   ),
   oneEdit(
     "the operator's word against a late record",
-    ["3.19", "A person had settled the one that fits as not charged"],
+    ["19-late", "A person had settled the one that fits as not charged"],
     contradicted,
     [match, 'if (first.attempt.state.settled) return "settled";', ""],
   ),
   oneEdit(
     "the order that was taken back and whose record comes again",
-    ["3.19", "or it cannot be told from a sale of that order"],
+    ["19-late", "or it cannot be told from a sale of that order"],
     contradicted,
     [match, "|| isNotCharged(only.attempt.state));", ");"],
   ),
   oneEdit(
     "the sale told within a command of another amount",
-    ["rules", "and not as a sale of another amount than its command had asked for"],
+    ["matching", "and not as a sale of another amount than its command had asked for"],
     contradicted,
     [match, "!(attempt && isForeignTo(attempt, found))", "true"],
   ),
   oneEdit(
     "the amount of a report that counts as the own one",
-    ["rules", "and not as a sale of another amount than its command had asked for"],
+    ["matching", "and not as a sale of another amount than its command had asked for"],
     contradicted,
     [
       candidates,
@@ -128,7 +128,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the record of the sale in the answer to its reversal",
-    ["3.16", "So does the record of the sale itself, told once more to the second"],
+    ["16-fresh", "the record of the sale itself, told once more to the second"],
     contradicted,
     [
       "src/tp-manager/attempts/reversal-machine.ts",
@@ -138,7 +138,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the later sale of a trace that came again",
-    ["3.16", "that sale was given back, and no earlier one"],
+    ["16-fresh", "that sale was given back, and no earlier one"],
     contradicted,
     [
       "src/tp-manager/arbiter/corrections.ts",
@@ -148,25 +148,25 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the first of two transactions in one answer",
-    ["3.19", "the others are looked at as well"],
+    ["19-late", "the others are looked at as well"],
     ["test/tp-manager/terminal/zvt/connection.test.ts"],
     ["src/tp-manager/terminal/zvt/introduction.ts", "also.length > 0 ?", "also.length > 9 ?"],
   ),
   oneEdit(
     "the look at the first of two transactions",
-    ["3.19", "the others are looked at as well"],
+    ["19-late", "the others are looked at as well"],
     contradicted,
     ["src/tp-manager/arbiter/unmatched.ts", "shownIn(look).find(isTold) ?? look", "look"],
   ),
   oneEdit(
     "the own record of an order where others are paid too",
-    ["3.19", "is the order's for certain: it is asked about first"],
+    ["19-late", "is the order's for certain: it is asked about first"],
     contradicted,
     ["src/tp-manager/arbiter/unmatched.ts", '? answer.answer === "one"', "? false"],
   ),
   oneEdit(
     "the sale within an end of day",
-    ["3.4", "a receipt or a card within a command that sells nothing"],
+    ["04-approval", "a receipt or a card within a command that sells nothing"],
     ["test/tp-manager/terminal/zvt/upkeep.test.ts"],
     [
       "src/tp-manager/terminal/zvt/session/served-machine.ts",
@@ -176,7 +176,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the place of the last question, whatever the clock says",
-    ["3.4", "Very words that were asked about last are asked about again only when"],
+    ["04-approval", "Very words that were asked about last are asked about again only when"],
     contradicted,
     [
       "src/tp-manager/arbiter/unmatched.ts",
@@ -186,7 +186,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the second effect of what the terminal holds",
-    ["3.4", "What can be the record of a reversal in doubt is `unclear`"],
+    ["04-approval", "What can be the record of a reversal in doubt is `unclear`"],
     contradicted,
     [
       "src/tp-manager/arbiter/unmatched.ts",
@@ -196,7 +196,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the doubtful repeat of an attempt's own report",
-    ["rules", "proves no charge, disproves none"],
+    ["matching", "proves no charge, disproves none"],
     answers,
     [
       candidates,
@@ -206,7 +206,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the sale behind a result that was not good",
-    ["rules", "An attempt is out when its own record is another one"],
+    ["matching", "An attempt is out when its own record is another one"],
     answers,
     [
       candidates,
@@ -216,7 +216,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the other sale of a payment whose report was refused",
-    ["3.2", "because none of it was ours"],
+    ["02-proof", "because none of it was ours"],
     answers,
     [
       candidates,
@@ -226,7 +226,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the record that was found for several orders",
-    ["3.19", "Several fit, or nothing proves the one"],
+    ["19-late", "Several fit, or nothing proves the one"],
     answers,
     [
       candidates,
@@ -236,19 +236,19 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the bank's refusal among those that fit",
-    ["rules", "A payment that the bank declined counts only if nobody else is left"],
+    ["matching", "A payment that the bank declined counts only if nobody else is left"],
     [late],
     [match, 'return as === "sale" && isNotCharged(state) &&', 'return as === "sale" && false &&'],
   ),
   oneEdit(
     "the time of a late report's arrival",
-    ["rules", "a record's moment, or its arrival, lies within the time of its command"],
+    ["matching", "a record's moment, or its arrival, lies within the time of its command"],
     [late],
     [candidates, 'source === "late" && isNear', 'source === "late"'],
   ),
   oneEdit(
     "the orders near a record of another amount",
-    ["rules", "Orders that fit but for one fact are near"],
+    ["matching", "Orders that fit but for one fact are near"],
     [late],
     [
       candidates,
@@ -258,19 +258,19 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the record that was there before a reversal",
-    ["rules", "when the record was stored before it"],
+    ["matching", "when the record was stored before it"],
     answers,
     [candidates, "return !wasThere && fitsReversal(", "return fitsReversal("],
   ),
   oneEdit(
     "the amount of a reversal in doubt",
-    ["rules", "or by amount, currency or time"],
+    ["matching", "or by amount, currency or time"],
     answers,
     [candidates, "if (sale.report.amountMinor !== record.amountMinor) return false;", ""],
   ),
   oneEdit(
     "the own report of a reversal in doubt",
-    ["rules", "An attempt is out when its own record is another one"],
+    ["matching", "An attempt is out when its own record is another one"],
     answers,
     [
       candidates,
@@ -280,13 +280,13 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the charge that only some numbers name",
-    ["rules", "and nothing of it is charged yet"],
+    ["matching", "and nothing of it is charged yet"],
     answers,
     [candidates, "sale.localTime].some(", "sale.localTime].every("],
   ),
   oneEdit(
     "the reversal in doubt as a candidate",
-    ["3.4", "What can be the record of a reversal in doubt is `unclear`."],
+    ["04-approval", "What can be the record of a reversal in doubt is `unclear`."],
     [late, fits, "test/tp-manager/arbiter/nameless-sale.test.ts"],
     [
       match,
@@ -296,43 +296,43 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the time since which a reversal can be there",
-    ["rules", "when the record was stored before it"],
+    ["matching", "when the record was stored before it"],
     answers,
     [match, "if (isBehind || isOver ||", "if (isOver ||"],
   ),
   oneEdit(
     "the old reversal that was over",
-    ["rules", "when it was over before a later command found something else"],
+    ["matching", "when it was over before a later command found something else"],
     [late, fits],
     [match, "if (isBehind || isOver ||", "if (isBehind ||"],
   ),
   oneEdit(
     "the later commands that found the record stored",
-    ["rules", "when the record was stored before it"],
+    ["matching", "when the record was stored before it"],
     answers,
     [match, "      fitting.length = 0;\n", ""],
   ),
   oneEdit(
     "the command that was over before another record was found",
-    ["rules", "when it was over before a later command found something else"],
+    ["matching", "when it was over before a later command found something else"],
     [fits],
     [match, "if (wasThere || isOver) continue;", "if (wasThere) continue;"],
   ),
   oneEdit(
     "the doubt about what a later command found",
-    ["rules", "proves no charge, disproves none"],
+    ["matching", "proves no charge, disproves none"],
     answers,
     [match, 'if (asStored === "different") shownOtherMs', 'if (asStored !== "same") shownOtherMs'],
   ),
   oneEdit(
     "the age of a baseline when its command begins",
-    ["rules", "when it was over before a later command found something else"],
+    ["matching", "when it was over before a later command found something else"],
     [fits],
     [match, "return wasAsked ? atMs : atMs + BASELINE_AGE_MS;", "return atMs;"],
   ),
   oneEdit(
     "the terminal that an attempt was sent to",
-    ["rules", "Candidates are attempts of which something left for this terminal"],
+    ["matching", "Candidates are attempts of which something left for this terminal"],
     answers,
     [
       match,

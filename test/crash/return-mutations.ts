@@ -11,34 +11,34 @@ const oneSum = "at least what the journal knew when a return was reserved, and t
 
 /** Money that goes back once, also where a database was lost. */
 export const returnMutations: readonly Mutation[] = [
-  oneEdit("the look at a lost journal before a reversal", ["3.17", noReturn], lost, [
+  oneEdit("the look at a lost journal before a reversal", ["17-loss", noReturn], lost, [
     "src/tp-manager/orders/after-sale.ts",
     'this.#parts.guard.assertNotReturned(attempt, "gateway");',
     "",
   ]),
-  oneEdit("the look at a lost journal before a refund", ["3.17", noReturn], lost, [
+  oneEdit("the look at a lost journal before a refund", ["17-loss", noReturn], lost, [
     "src/tp-manager/supervisor/gateway-operations.ts",
     "this.#parts.guard.assertNotReturned(attempt, byWhom);",
     "void byWhom;",
   ]),
   oneEdit(
     "the loss of supervisor.db before a reversal",
-    ["3.17", "from a supervisor.db that lacks nothing"],
+    ["17-loss", "from a supervisor.db that lacks nothing"],
     lost,
     [guard, "&& !doubt.both && !again.isUnderWay;", "&& !doubt.both;"],
   ),
-  oneEdit("the taking over before a reversal", ["3.17", "everything is taken over"], lost, [
+  oneEdit("the taking over before a reversal", ["17-loss", "everything is taken over"], lost, [
     guard,
     "const isTold = doubt.isTakenOver && ",
     "const isTold = ",
   ]),
   oneEdit(
     "the reversal that was told to nobody",
-    ["3.17", "because a reversal may have been told to nobody"],
+    ["17-loss", "because a reversal may have been told to nobody"],
     lost,
     [guard, 'return byWhom === "anybody" || !isTold;', "return !isTold;"],
   ),
-  oneEdit("the order that was taken over, before its refund", ["3.17", noReturn], lost, [
+  oneEdit("the order that was taken over, before its refund", ["17-loss", noReturn], lost, [
     guard,
     "return request.warnings.includes(TAKEN_OVER) || ",
     "return ",
@@ -55,19 +55,19 @@ export const returnMutations: readonly Mutation[] = [
     listener,
     [documents, 'if (document.verdict === "accepted") {', 'if (document.operation === "") {'],
   ),
-  oneEdit("the returns that supervisor.db has lost", ["3.7", oneSum], keys, [
+  oneEdit("the returns that supervisor.db has lost", ["07-returns", oneSum], keys, [
     "src/tp-manager/journal/return-rows.ts",
     "returned_minor = max(returned_minor + ?, ?),",
     "returned_minor = max(returned_minor, ?, ?),",
   ]),
-  oneEdit("the lost returns of an order in the archive", ["3.7", oneSum], keys, [
+  oneEdit("the lost returns of an order in the archive", ["07-returns", oneSum], keys, [
     "src/tp-manager/supervisor/gateway-operations.ts",
     "addedMinor > 0 ? known.returnedMinor + addedMinor : 0;",
     "addedMinor > 0 ? addedMinor : 0;",
   ]),
   oneEdit(
     "the other copy of an order whose one copy went back",
-    ["3.7", "Where the gateway has or may have the order more than once"],
+    ["07-returns", "Where the gateway has or may have the order more than once"],
     ["test/tp-manager/http/gateway-twice.test.ts"],
     [
       "src/supervisor/operations/returned-sums.ts",
@@ -77,7 +77,7 @@ export const returnMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the one sum of a return that was told before its end",
-    ["3.7", oneSum],
+    ["07-returns", oneSum],
     ["test/tp-manager/journal/return-reservation.test.ts"],
     [
       "src/tp-manager/journal/doubt-rows.ts",

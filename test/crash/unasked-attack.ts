@@ -11,9 +11,9 @@ const takesResult: readonly Victim[] = ["terminal", "everything"];
 const takesEar: readonly Victim[] = ["tp-manager", "both programs", "the kiosk's power"];
 
 /**
- * A sale at a terminal that cannot be asked (docs/design.md 3.25). An order may stay unknown when
- * nothing can tell its result any more: the terminal has lost its power, the bare connection that
- * would have brought it is gone, or tp-manager died before the terminal had its request. An
+ * A sale at a terminal that cannot be asked (docs/rules/25-one-way.md). An order may stay unknown
+ * when nothing can tell its result any more: the terminal has lost its power, the bare connection
+ * that would have brought it is gone, or tp-manager died before the terminal had its request. An
  * operator settles it then, as the bank's statement has it.
  */
 export class UnaskedSaleAttack extends SaleAttack {

@@ -13,7 +13,7 @@ const unwritten = "test/tp-manager/arbiter/unwritten-evidence.test.ts";
 export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the moment in an unchanged storage",
-    ["rules", "Without a moment equal numbers prove no unchanged storage"],
+    ["matching", "Without a moment equal numbers prove no unchanged storage"],
     looks,
     [
       facts,
@@ -21,38 +21,38 @@ export const verdictMutations: readonly Mutation[] = [
       "return is;",
     ],
   ),
-  oneEdit("the end of day over an empty storage", ["3.2", "no end of day ran since"], looks, [
+  oneEdit("the end of day over an empty storage", ["02-proof", "no end of day ran since"], looks, [
     facts,
     "mayHaveStored || known.closedSince) return",
     "mayHaveStored) return",
   ]),
   oneEdit(
     "the good result before an empty storage",
-    ["3.2", "no good result was heard whose end was not"],
+    ["02-proof", "no good result was heard whose end was not"],
     looks,
     [facts, "heard.unclear || mayHaveStored ||", "heard.unclear ||"],
   ),
   oneEdit(
     "the number that the doubtful command had told itself",
-    ["3.2", "any number where the doubtful command had told one of its own"],
+    ["02-proof", "any number where the doubtful command had told one of its own"],
     columns,
     [facts, "isUnused && heard.good?.receiptNumber != null ? null", "isUnused === null ? null"],
   ),
   oneEdit(
     "the numbers that a new numbering reaches",
-    ["3.2", "that number is too great for one that began anew"],
+    ["02-proof", "that number is too great for one that began anew"],
     columns,
     [facts, "[formerReceipt, number].every(", "[formerReceipt, number].some("],
   ),
   oneEdit(
     "the end of day over a receipt number",
-    ["3.2", "terminals begin anew when they close"],
+    ["02-proof", "terminals begin anew when they close"],
     columns,
     [facts, "if (number === null || closedSince || before", "if (number === null || before"],
   ),
   oneEdit(
     "the prints that make a sale final",
-    ["3.2", "acknowledgement proves less, and the unchanged storage counts"],
+    ["02-proof", "acknowledgement proves less, and the unchanged storage counts"],
     looks,
     [
       facts,
@@ -62,7 +62,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the prints in the proof of a charge",
-    ["3.2", "acknowledgement proves less, and the unchanged storage counts"],
+    ["02-proof", "acknowledgement proves less, and the unchanged storage counts"],
     looks,
     [
       facts,
@@ -72,25 +72,25 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the acknowledgement that another report followed",
-    ["3.2", "Nor does a further report, good or not, undo that the acknowledgement"],
+    ["02-proof", "Nor does a further report, good or not, undo that the acknowledgement"],
     [unwritten],
     [facts, "(heard.acknowledged || heard.tookBefore) &&", "heard.acknowledged &&"],
   ),
   oneEdit(
     "the terminal id of a record",
-    ["3.2", "good, amount, currency, terminal id, and a time within the payment's own"],
+    ["02-proof", "good, amount, currency, terminal id, and a time within the payment's own"],
     looks,
     [facts, "&& found.terminalId !== identity.terminalId) {", '&& found.terminalId === "") {'],
   ),
   oneEdit(
     "the clock that a reported record needs none of",
-    ["3.2", "a record that was reported while the payment ran needs no time"],
+    ["02-proof", "a record that was reported while the payment ran needs no time"],
     looks,
     [facts, 'if (heard.good && compareReports(found, heard.good) === "same") return true;', ""],
   ),
   oneEdit(
     "the original of a stored reversal",
-    ["3.2", "A stored reversal of exactly the reported trace and amount proves not charged"],
+    ["02-proof", "A stored reversal of exactly the reported trace and amount proves not charged"],
     looks,
     [
       facts,
@@ -98,26 +98,26 @@ export const verdictMutations: readonly Mutation[] = [
       "if (heard.good) {",
     ],
   ),
-  oneEdit("the reversal that was not good", ["3.2", "the money went back"], looks, [
+  oneEdit("the reversal that was not good", ["02-proof", "the money went back"], looks, [
     facts,
     'if (!found.good) return "another";',
     "",
   ]),
   oneEdit(
     "the sale behind the terminal's own cancel",
-    ["3.22", "unless a sale is stored that fits the order"],
+    ["22-heard-end", "unless a sale is stored that fits the order"],
     looks,
     [table, 'facts.end === "own-word" && !mayHoldOurs(facts)', 'facts.end === "own-word"'],
   ),
   oneEdit(
     "the sale of no known time behind a cancel",
-    ["3.22", "unless a sale is stored that fits the order"],
+    ["22-heard-end", "unless a sale is stored that fits the order"],
     looks,
     [table, "unfit === null && timely !== false;", "unfit === null && timely === true;"],
   ),
   oneEdit(
     "the doubt about a report where nothing is known of before",
-    ["3.2", "Without a baseline only the very transaction that was reported counts as new."],
+    ["02-proof", "Without a baseline only the very transaction that was reported counts as new."],
     looks,
     [
       table,
@@ -127,7 +127,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the second look behind a bad end",
-    ["3.22", "is proved not charged by two unchanged idle reads"],
+    ["22-heard-end", "is proved not charged by two unchanged idle reads"],
     looks,
     [
       table,
@@ -137,7 +137,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the acknowledgement before a bad end",
-    ["3.22", "unless a good report's acknowledgement provably arrived"],
+    ["22-heard-end", "unless a good report's acknowledgement provably arrived"],
     [...looks, ...columns],
     [
       table,
@@ -147,19 +147,19 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the acknowledgement that may have arrived in the last moment",
-    ["3.2", "It counts as arrived against an unchanged storage"],
+    ["02-proof", "It counts as arrived against an unchanged storage"],
     looks,
     [table, 'asBefore === "same" && perhapsTook,', 'asBefore === "same" && perhapsTook === null,'],
   ),
   oneEdit(
     "the report that says nothing clear",
-    ["rules", "but had reported a result that says nothing clear | unsettled"],
+    ["matching", "but had reported a result that says nothing clear | unsettled"],
     looks,
     [table, 'asBefore === "same" && unclear,', 'asBefore === "same" && unclear === null,'],
   ),
   oneEdit(
     "the terminal that never showed a reversal",
-    ["3.7", "On any other terminal the unchanged storage proves nothing"],
+    ["07-returns", "On any other terminal the unchanged storage proves nothing"],
     ["test/scenario/matching/own-terminal.test.ts"],
     [
       table,
@@ -169,7 +169,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the second sale beside the one that went back",
-    ["3.20", "the terminal is asked about both"],
+    ["20-second-sale", "the terminal is asked about both"],
     looks,
     [
       table,
@@ -179,13 +179,16 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the acknowledgement of the first of two sales",
-    ["3.20", "A stored reversal of the second settles an acknowledged first one as charged."],
+    [
+      "20-second-sale",
+      "A stored reversal of the second settles an acknowledged first one as charged.",
+    ],
     looks,
     [table, 'takesBack === "the-second" && acknowledged,', 'takesBack === "the-second",'],
   ),
   oneEdit(
     "the second look at a stored reversal",
-    ["rules", "| the reversal is stored; it could still be taken back | – | confirm |"],
+    ["matching", "| the reversal is stored; it could still be taken back | – | confirm |"],
     columns,
     [
       table,
@@ -195,13 +198,13 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the sale that is another one than it had reported",
-    ["3.2", "A transaction that is certainly another one than the accepted report"],
+    ["02-proof", "a transaction that is certainly another one than the accepted report"],
     looks,
     [table, 'asReported === "different" && !refused,', 'asReported === "different" && refused,'],
   ),
   oneEdit(
     "the whole of which a part was acknowledged",
-    ["3.2", "So does a sale of more than the part that was reported and provably acknowledged"],
+    ["02-proof", "a sale of more than the part that was reported and provably acknowledged"],
     looks,
     [
       table,
@@ -211,7 +214,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the record that cannot be told from the one of before",
-    ["rules", "cannot be told from the one before the payment | unsettled"],
+    ["matching", "cannot be told from the one before the payment | unsettled"],
     looks,
     [
       table,
@@ -219,50 +222,51 @@ export const verdictMutations: readonly Mutation[] = [
       'asBefore === "cannot-tell" && noBaseline === null,',
     ],
   ),
-  oneEdit("the record that tells no time", ["3.2", "and a time within the payment's own"], looks, [
-    table,
-    "holds: ({ timely }) => timely !== true,",
-    "holds: ({ timely }) => timely === false,",
-  ]),
+  oneEdit(
+    "the record that tells no time",
+    ["02-proof", "and a time within the payment's own"],
+    looks,
+    [table, "holds: ({ timely }) => timely !== true,", "holds: ({ timely }) => timely === false,"],
+  ),
   oneEdit(
     "the other order that can have made the record",
-    ["rules", "| the terminal's last transaction can be that of … as well | unsettled |"],
+    ["matching", "| the terminal's last transaction can be that of … as well | unsettled |"],
     ["test/tp-manager/arbiter/late-reports.test.ts", "test/tp-manager/matching/candidates.test.ts"],
     [table, "holds: ({ rival }) => rival !== null,", 'holds: ({ rival }) => rival === "",'],
   ),
   oneEdit(
     "the order whose record it is",
-    ["3.2", "a transaction that is known as another order's"],
+    ["02-proof", "a transaction that is known as another order's"],
     looks,
     [table, "holds: ({ foundIs }) => foundIs !== null,", 'holds: ({ foundIs }) => foundIs === "",'],
   ),
   oneEdit(
     "the sale that the terminal held for two orders",
-    ["3.19", "The stored reversal of the sale makes them what they were told as."],
+    ["19-late", "The stored reversal of the sale makes them what they were told as."],
     ["test/tp-manager/arbiter/late-reports.test.ts"],
     [table, 'held && takesBack !== "ours",', 'held && takesBack === "another",'],
   ),
   oneEdit(
     "the reversal above an unmatched sale",
-    ["3.4", "Nor is one called so when something may have been stored above it"],
+    ["04-approval", "Nor is one called so when something may have been stored above it"],
     columns,
     [table, "soldSince || (takesBack !== null && !stoodBefore),", "soldSince,"],
   ),
   oneEdit(
     "the reversal that stood before an unmatched sale",
-    ["3.4", "Nor is one called so when something may have been stored above it"],
+    ["04-approval", "Nor is one called so when something may have been stored above it"],
     columns,
     [table, "takesBack !== null && !stoodBefore", "takesBack !== null"],
   ),
   oneEdit(
     "the sale above an unmatched one",
-    ["3.4", "Nor is one called so when something may have been stored above it"],
+    ["04-approval", "Nor is one called so when something may have been stored above it"],
     columns,
     [table, "soldSince || (takesBack !== null", "(takesBack !== null"],
   ),
   oneEdit(
     "the end of day over an unmatched sale",
-    ["rules", "| an end of day may have closed it | – | – | unclear |"],
+    ["matching", "| an end of day may have closed it | – | – | unclear |"],
     [...columns, "test/tp-manager/arbiter/unmatched.test.ts"],
     [
       table,
@@ -272,13 +276,13 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the next command that was not carried out",
-    ["3.2", "when the terminal carried that command out to its end"],
+    ["02-proof", "when the terminal carried that command out to its end"],
     columns,
     [table, "if (!next?.served || doubt", "if (!next || doubt"],
   ),
   oneEdit(
     "the bad end behind an acknowledged sale",
-    ["3.4", "in doubt; a charge then takes two looks"],
+    ["04-approval", "in doubt; a charge then takes two looks"],
     looks,
     [
       table,
@@ -288,30 +292,30 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the window in which a clock may have been set back",
-    ["3.2", "without a gap of more than `EMPTY_GAP_MS = 10_000`"],
+    ["02-proof", "without a gap of more than `EMPTY_GAP_MS = 10_000`"],
     looks,
     [facts, "=> gapMs >= 0 && gapMs <= EMPTY_GAP_MS;", "=> gapMs <= EMPTY_GAP_MS;"],
   ),
   oneEdit(
     "the clock of the terminal",
-    ["3.2", "by the terminal's own clock as it was before the payment"],
+    ["02-proof", "by the terminal's own clock as it was before the payment"],
     looks,
     [time, "saidAtMs - (time.clockOffsetMs ?? 0);", "saidAtMs;"],
   ),
   oneEdit(
     "the days on which a clock may be an hour off",
-    ["3.2", "is allowed within a day of a change to or from summer time"],
+    ["02-proof", "is allowed within a day of a change to or from summer time"],
     looks,
     [time, "return changes ? [0, HOUR_MS, -HOUR_MS] : [0];", "return [0, HOUR_MS, -HOUR_MS];"],
   ),
-  oneEdit("the turn of the year", ["3.2", "and a time within the payment's own"], looks, [
+  oneEdit("the turn of the year", ["02-proof", "and a time within the payment's own"], looks, [
     time,
     "[year - 1, year, year + 1]",
     "[year, year + 1]",
   ]),
   oneEdit(
     "the good result that a contrary one followed",
-    ["3.2", "Nor does a further report, good or not, undo that the acknowledgement"],
+    ["02-proof", "Nor does a further report, good or not, undo that the acknowledgement"],
     ["test/tp-manager/matching/doubt.test.ts"],
     [
       doubt,
@@ -321,7 +325,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the order that was told a word before a sale was found",
-    ["3.19", "The stored reversal of the sale makes them what they were told as."],
+    ["19-late", "The stored reversal of the sale makes them what they were told as."],
     ["test/tp-manager/arbiter/late-reports.test.ts"],
     [machine, "last, told: state.outcome };", "last };"],
   ),

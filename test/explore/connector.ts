@@ -67,7 +67,7 @@ export class Connector {
     else tell(world, request.order, toldOf(state));
   }
 
-  /** The payment that the request waited for has ended, and its end was borne out (3.22). */
+  /** The payment that was waited for has ended, borne out (docs/rules/22-heard-end.md). */
   isAnswerable(world: World): boolean {
     const { ram, kiosk } = world;
     const index = latest(world.disk, kiosk.request?.order ?? "");

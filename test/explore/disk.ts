@@ -1,7 +1,7 @@
 import type { AttemptInput } from "../../src/tp-manager/attempts/attempt-input.ts";
 import { type AttemptState, begun } from "../../src/tp-manager/attempts/payment.ts";
 import { phaseTable } from "../../src/tp-manager/attempts/phase-table.ts";
-import type { KnownRecord } from "../../src/tp-manager/matching/journal-view.ts";
+import type { KnownRecord } from "../../src/tp-manager/journal/record-rows.ts";
 import type { Baseline, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { identityOf } from "./device.ts";
 import { attemptOf, nowMs, type World } from "./world.ts";

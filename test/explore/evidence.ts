@@ -1,6 +1,6 @@
+import type { UnmatchedRow } from "../../src/tp-manager/attempts/findings.ts";
 import type { Attempt } from "../../src/tp-manager/attempts/payment.ts";
 import { isInDoubt } from "../../src/tp-manager/attempts/phase-table.ts";
-import type { UnmatchedRow } from "../../src/tp-manager/attempts/terminal-log.ts";
 import type { Answer } from "../../src/tp-manager/matching/answer.ts";
 import { assumptionsOf } from "../../src/tp-manager/matching/assumptions.ts";
 import { type Effect, toldOtherwise } from "../../src/tp-manager/matching/effects.ts";
@@ -97,7 +97,7 @@ export class Evidence {
       clock: { now: () => nowMs(world) },
       learned: () => nothingLearned,
     });
-    const parts = { attempts: journal, terminalLog: journal, terminal, matcher };
+    const parts = { attempts: journal, records: journal, terminalLog: journal, terminal, matcher };
     return { journal, matcher, knowledge: new Knowledge(parts) };
   }
 }

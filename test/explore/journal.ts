@@ -1,4 +1,4 @@
-import type { AttemptStore } from "../../src/tp-manager/attempts/attempt-store.ts";
+import type { UnmatchedRow } from "../../src/tp-manager/attempts/findings.ts";
 import type { NextFound } from "../../src/tp-manager/attempts/next-command.ts";
 import type {
   Attempt,
@@ -7,19 +7,20 @@ import type {
 } from "../../src/tp-manager/attempts/payment.ts";
 import { saleOf } from "../../src/tp-manager/attempts/payment.ts";
 import { isInDoubt } from "../../src/tp-manager/attempts/phase-table.ts";
-import type { TerminalLog, UnmatchedRow } from "../../src/tp-manager/attempts/terminal-log.ts";
+import type { AttemptRows } from "../../src/tp-manager/journal/attempt-rows.ts";
+import type { KnownRecord, RecordRows } from "../../src/tp-manager/journal/record-rows.ts";
+import type { TerminalRows } from "../../src/tp-manager/journal/terminal-rows.ts";
 import type { NamedRecord } from "../../src/tp-manager/matching/comparison.ts";
-import type { KnownRecord, RecordStore } from "../../src/tp-manager/matching/journal-view.ts";
 import { AMOUNT_MINOR } from "./entry-reports.ts";
 import { latest, type StoredAttempt, type World } from "./world.ts";
 
 type Attempts = Pick<
-  AttemptStore,
-  "events" | "read" | "orderOf" | "nextCommand" | "unfinished" | "latest" | "ofOrder"
+  AttemptRows,
+  "events" | "read" | "orderOf" | "unfinished" | "latest" | "ofOrder"
 >;
-type Records = Omit<RecordStore, "sharingTrace">;
+type Records = Omit<RecordRows, "sharingTrace">;
 type Unmatched = Pick<
-  TerminalLog,
+  TerminalRows,
   "wasClosedSince" | "unmatchedSince" | "soldSinceUnmatched" | "closedSinceUnmatched"
 >;
 

@@ -117,7 +117,7 @@ export function breachOfMove(before: World, { next, waited }: Move, scope: Scope
   const heard = next.disk.attempts[waited.attempt]?.heard;
   if (heard?.end !== "bad" || heard.proved) return null;
   return {
-    law: "a heard end needs no silence (docs/design.md 3.22)",
+    law: "a heard end needs no silence (docs/rules/22-heard-end.md)",
     what: "the kiosk is kept waiting for the payment's time limit although its end was heard",
   };
 }

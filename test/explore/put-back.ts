@@ -159,7 +159,7 @@ export const faultsPutBack: readonly PutBack[] = [
       },
     },
     scope: withQuirk(older, "takes the sale back", { late: 0 }),
-    law: "a heard end needs no silence (docs/design.md 3.22)",
+    law: "a heard end needs no silence (docs/rules/22-heard-end.md)",
   },
 ];
 

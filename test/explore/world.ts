@@ -1,6 +1,6 @@
 import type { AttemptState, AttemptStep } from "../../src/tp-manager/attempts/payment.ts";
+import type { KnownRecord } from "../../src/tp-manager/journal/record-rows.ts";
 import type { Look } from "../../src/tp-manager/matching/facts.ts";
-import type { KnownRecord } from "../../src/tp-manager/matching/journal-view.ts";
 import type {
   Baseline,
   TerminalIdentity,

@@ -66,7 +66,7 @@ export interface Outcome {
   readonly agrees: boolean;
 }
 
-/** A sale that was never reported can be that of an aborted order of the same amount (3.2). */
+/** An unreported sale can be of an aborted order of its amount (docs/rules/02-proof.md). */
 const AMOUNT_STEP_MINOR = 100;
 
 /** One installation that plays faults one after the other. */

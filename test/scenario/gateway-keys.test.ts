@@ -5,9 +5,9 @@ import { removeStore } from "../support/two-stores.ts";
 import { captured, notifiedInstallation } from "./captured-order.ts";
 
 /**
- * A kiosk that lost the answer of a refund asks again (docs/design.md 3.7): with its key it gets
- * the same answer, whatever died meanwhile, and without one a part is not refunded twice unawares.
- * All tests have one installation, each an order of its own.
+ * A kiosk that lost the answer of a refund asks again (docs/rules/07-returns.md): with its key it
+ * gets the same answer, whatever died meanwhile, and without one a part is not refunded twice
+ * unawares. All tests have one installation, each an order of its own.
  */
 
 let at: TestInstallation;

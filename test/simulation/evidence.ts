@@ -41,7 +41,7 @@ function sharesAmount({ steps }: Plan): boolean {
   return new Set(amounts).size < amounts.length;
 }
 
-/** The rows in which an order may end unknown (docs/design.md 3.2). In no other one it may. */
+/** The rows in which an order may end unknown (docs/rules/02-proof.md). In no other one it may. */
 const rows: readonly Row[] = [
   {
     situation: "another terminal is there for good, or an operator has accepted one",
@@ -106,7 +106,7 @@ const rows: readonly Row[] = [
     nextSaleWithinMs: 10 * MINUTE_MS,
   },
   {
-    // It took our acknowledgement and reversed all the same (docs/design.md 3.2).
+    // It took our acknowledgement and reversed all the same (docs/rules/02-proof.md).
     situation: "the terminal contradicts its own approval",
     is: ends("report-then-abort-reversed"),
     nextSaleWithinMs: 10 * MINUTE_MS,

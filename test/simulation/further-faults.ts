@@ -20,7 +20,10 @@ const stores: readonly Store[] = ["journal", "supervisor"];
 const aWhile = (random: Random): number => random.between(MINUTE_MS / 2, 6 * MINUTE_MS);
 const pause = (random: Random): number => random.between(0, 5_000);
 
-/** Habits and mishaps that the first model did not know (docs/design.md 3.15 to 3.19). */
+/**
+ * Habits and mishaps that the first model did not know (docs/rules/15-not-yet.md,
+ * docs/rules/16-fresh.md, docs/rules/17-loss.md, docs/rules/18-totals.md, docs/rules/19-late.md).
+ */
 const furtherFaults: readonly FurtherFault[] = [
   {
     name: "terminal-comes-back",

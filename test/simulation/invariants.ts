@@ -23,7 +23,7 @@ export interface Violation {
 /**
  * Every promise about the money, each a sentence with its check. What only the moment shows is seen
  * by the world itself: write-ahead, evidence before acknowledgement, evidence before the next sale
- * (docs/design.md 3.5), broken invariants.
+ * (docs/rules/05-evidence.md), broken invariants.
  */
 const invariants: ReadonlyArray<{
   readonly sentence: string;
@@ -34,26 +34,26 @@ const invariants: ReadonlyArray<{
   { sentence: "an order answered not-charged is not charged", broken: falseNotCharged },
   { sentence: "an order answered charged is charged", broken: falseCharged },
   {
-    sentence: "an answer never contradicts an earlier one (docs/design.md 3.8)",
+    sentence: "an answer never contradicts an earlier one (docs/rules/08-finished.md)",
     broken: contradictions,
   },
   { sentence: "what the terminal can prove does not stay unknown", broken: needlesslyUnknown },
   { sentence: "a charged order reaches the gateway once faults stop", broken: notAtGateway },
   {
-    sentence: "only charged orders reach the gateway (docs/design.md 3.9)",
+    sentence: "only charged orders reach the gateway (docs/rules/09-handoff.md)",
     broken: wronglyAtGateway,
   },
   { sentence: "an order reaches the gateway twice only after an ambiguous try", broken: sentTwice },
   {
-    sentence: "a sale that no order asked for is told truly (docs/design.md 3.4)",
+    sentence: "a sale that no order asked for is told truly (docs/rules/04-approval.md)",
     broken: falselyUnmatched,
   },
   {
-    sentence: "a sale that a terminal hides is told as a difference (docs/design.md 3.18)",
+    sentence: "a sale that a terminal hides is told as a difference (docs/rules/18-totals.md)",
     broken: untoldHidden,
   },
   {
-    sentence: "money that went back at the gateway is told as returned (docs/design.md 3.8)",
+    sentence: "money that went back at the gateway is told as returned (docs/rules/08-finished.md)",
     broken: untoldReturns,
   },
   {
@@ -61,7 +61,7 @@ const invariants: ReadonlyArray<{
     broken: chargedAfterReturn,
   },
   {
-    sentence: "no reversal begins of what is known to go back at the gateway (docs/design.md 3.7)",
+    sentence: "no reversal begins of what is known to go back (docs/rules/07-returns.md)",
     broken: reversedAfterReturn,
   },
   { sentence: "money that went back both ways raises returned-twice", broken: untoldTwice },
@@ -101,7 +101,7 @@ function falseNotCharged({ world }: End): string[] {
     .map((told) => `${sentence(told)}, but the bank has ${world.bank.balance(told.order)}`);
 }
 
-/** All of it went back at the gateway: that is a finished order (docs/design.md 3.8). */
+/** All of it went back at the gateway: that is a finished order (docs/rules/08-finished.md). */
 function isReturned({ gateway }: World, order: string, atMs: number): boolean {
   return (gateway.account?.whollyReturnedMs(order) ?? Number.POSITIVE_INFINITY) <= atMs;
 }
@@ -113,7 +113,8 @@ function known(world: World, orders: readonly string[]): readonly string[] {
 
 /**
  * The totals or a missing number show it; else the end of day could not be compared, or does not
- * have the sale: the terminal had closed it and told its totals to nobody (docs/design.md 3.18).
+ * have the sale: the terminal had closed it and told its totals to nobody
+ * (docs/rules/18-totals.md).
  */
 function untoldHidden({ world, found }: End): string[] {
   const { hiddenSales, device, bank, tpManager, log } = world;
@@ -152,7 +153,9 @@ const later: Readonly<Record<Told["status"], readonly Told["status"][]>> = {
   Failed: ["Failed"],
 };
 
-/** A finished answer may change when the terminal holds a sale after all (docs/design.md 3.19). */
+/**
+ * A finished answer may change when the terminal holds a sale after all (docs/rules/19-late.md).
+ */
 function isFoundLate({ tpManager }: World, { transactionId, status }: Told): boolean {
   if (transactionId === null) return false;
   const kinds = (tpManager?.journal.attempts.events(transactionId) ?? []).map(({ kind }) => kind);
@@ -199,7 +202,8 @@ function needlesslyUnknown(end: End): string[] {
       const { baseline, state, transactionId = "" } = attempts?.latest(order) ?? {};
       if (world.device instanceof UnaskedDevice) {
         const isTold = world.device.hasTold(order, referenceOf(transactionId));
-        // Turned away, and then approved by a result that names no order (docs/design.md 3.25).
+        // Turned away, and then approved by a result that names no order
+        // (docs/rules/25-one-way.md).
         if (plan.unasked?.echoes === false && state && "told" in state && state.told) return false;
         return isTold && !mayBeAnothers(order, end) && !wasToldBefore(transactionId, end);
       }
@@ -216,7 +220,7 @@ function needlesslyUnknown(end: End): string[] {
 
 /**
  * A result that names no order, and comes when its payment has ended, is of the only order in doubt
- * of its amount; with two of them it is nobody's (docs/design.md 3.25).
+ * of its amount; with two of them it is nobody's (docs/rules/25-one-way.md).
  */
 function mayBeAnothers(order: string, { plan, orders, found }: End): boolean {
   if (plan.unasked?.echoes !== false) return false;
@@ -231,7 +235,7 @@ function mayBeAnothers(order: string, { plan, orders, found }: End): boolean {
 
 /**
  * A result that names no order, word for word the last that came before its payment, may be that
- * one again: it is nobody's (docs/design.md 3.25).
+ * one again: it is nobody's (docs/rules/25-one-way.md).
  */
 function wasToldBefore(transactionId: string, { plan, world, orders }: End): boolean {
   const { attempts, terminalLog } = world.tpManager?.journal ?? {};

@@ -18,7 +18,7 @@ const itemsSql = `SELECT transaction_id AS id, order_id AS of,
 
 /**
  * What was known of the orders before a database was lost or put back, and of which nothing is left
- * in either database or at the gateway. Nobody can know that any more (docs/design.md 3.17).
+ * in either database or at the gateway. Nobody can know that any more (docs/rules/17-loss.md).
  */
 export class LostKnowledge {
   readonly #folder: string;

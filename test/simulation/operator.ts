@@ -27,7 +27,7 @@ export async function settleByStatement(world: Statement): Promise<void> {
   if (world.tpManager) settleUnknown(kiosk, world.tpManager, bank);
 }
 
-/** Settles every order that is still unknown as the bank has it (docs/design.md 3.24). */
+/** Settles every order that is still unknown as the bank has it (docs/rules/24-amount.md). */
 function settleUnknown(kiosk: Kiosk, tpManager: TpManager, bank: Bank): void {
   const { journal, orders, arbiter } = tpManager;
   for (const attempt of journal.attempts.unfinished()) {

@@ -58,7 +58,7 @@ export interface Plan {
   /** How long the wire is busy before each financial command can leave; then it is free. */
   readonly wireMs: readonly number[];
   readonly steps: readonly Step[];
-  /** The terminal is one that cannot be asked (docs/design.md 3.25). */
+  /** The terminal is one that cannot be asked (docs/rules/25-one-way.md). */
   readonly unasked?: UnaskedKind;
 }
 

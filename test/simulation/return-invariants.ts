@@ -1,5 +1,4 @@
-import { isReversed } from "../../src/tp-manager/attempts/payment.ts";
-import { REVERSAL_BEGINS } from "../../src/tp-manager/attempts/steps.ts";
+import { isReversed, REVERSAL_BEGINS } from "../../src/tp-manager/attempts/payment.ts";
 import type { End } from "./end.ts";
 import { isStoreHarm } from "./plan.ts";
 import type { World } from "./world.ts";
@@ -28,7 +27,7 @@ export function untoldReturns(end: End): string[] {
   });
 }
 
-/** A finished order is finished for ever (docs/design.md 3.8). */
+/** A finished order is finished for ever (docs/rules/08-finished.md). */
 export function chargedAfterReturn({ world, orders }: End): string[] {
   return orders
     .filter((order) => !world.unknowable.has(order) && !world.isHidden(order))

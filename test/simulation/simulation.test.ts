@@ -26,7 +26,7 @@ test("no promise about the money is broken in many runs full of faults", async (
   expect(tally.byFault["crash"]?.ends["Success"]).toBeGreaterThan(0);
 });
 
-test("no promise is broken at terminals that cannot be asked (docs/design.md 3.25)", async () => {
+test("no promise is broken at one-way terminals (docs/rules/25-one-way.md)", async () => {
   const given = ["--from", `${UNASKED_SEEDS + 1}`, "--runs", `${UNASKED_RUNS}`];
   const { tally, story } = await simulate(...given);
   expect([tally.violations, story]).toEqual([0, ""]);

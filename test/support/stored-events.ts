@@ -1,13 +1,13 @@
 import { type AttemptEvent, eventOf, fold } from "../../src/tp-manager/attempts/attempt-event.ts";
-import type { AttemptStore } from "../../src/tp-manager/attempts/attempt-store.ts";
 import {
   type Attempt,
   type AttemptState,
   begun,
   isNotCharged,
 } from "../../src/tp-manager/attempts/payment.ts";
+import type { AttemptRows } from "../../src/tp-manager/journal/attempt-rows.ts";
 
-type Store = Pick<AttemptStore, "events">;
+type Store = Pick<AttemptRows, "events">;
 
 /** The events of an attempt as the journal keeps them, each written by this version. */
 export function storedEvents(attempts: Store, attempt: Attempt): AttemptEvent[] {

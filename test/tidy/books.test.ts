@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { errorTable } from "../../src/shared/catalog/errors.ts";
 import { exitCodes } from "../../src/shared/process/exit-codes.ts";
@@ -8,6 +8,9 @@ import { phaseTable, variantTable } from "../../src/tp-manager/attempts/phase-ta
 import { root } from "./sources.ts";
 
 const design = readFileSync(`${root}/docs/design.md`, "utf8");
+const rules = readdirSync(`${root}/docs/rules`).map((file) =>
+  readFileSync(`${root}/docs/rules/${file}`, "utf8"),
+);
 
 test("docs/design.md 1.4 shows the table of phases, cell by cell", () => {
   const ofPhases = Object.entries(phaseTable).map(([phase, row]) => cells(`\`${phase}\``, row));
@@ -61,8 +64,8 @@ test("docs/design.md 12.7 counts the fields of a receipt", () => {
   expect(sectionOf("12.7")).toContain(`${receiptFields.length} fields`);
 });
 
-test("docs/design.md names an error code with the HTTP status that its row has", () => {
-  const told = [...design.matchAll(/\b([45]\d\d)\s+`([A-Z]+_[A-Z_]+)`/g)];
+test("design and rules name an error code with the HTTP status that its row has", () => {
+  const told = [...[design, ...rules].join("\n").matchAll(/\b([45]\d\d)\s+`([A-Z]+_[A-Z_]+)`/g)];
   const wrong = told.filter(([, http, code]) => {
     const row = Object.entries(errorTable).find(([name]) => name === code)?.[1];
     return row?.http !== Number(http);

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {
   citedIn,
@@ -20,7 +20,16 @@ const books = new Map(
     (name) => [name, read(`docs/${name}.md`)] as const,
   ),
 );
-const sections = new Map([...books].map(([name, text]) => [name, sectionsOf(text)] as const));
+/** The pages of the rules about money by their names, as `17-loss`. */
+const rules = new Map(
+  readdirSync(`${root}/docs/rules`)
+    .filter((file) => file !== "README.md")
+    .map((file) => [file.replace(/[.]md$/, ""), read(`docs/rules/${file}`)] as const),
+);
+const sections = new Map([
+  ...[...books].map(([name, text]) => [name, sectionsOf(text)] as const),
+  ["rules", new Map([...rules].map(([name, text]) => [name, headingOf(text)] as const))] as const,
+]);
 
 /** Every text that git knows, except the licence, npm's lock and the tests of the books. */
 const texts = repositoryFiles()
@@ -36,11 +45,11 @@ const texts = repositoryFiles()
   });
 
 /** Pages may speak of the specification, and of chapters of their own. */
-const isPage = ({ path }: Source): boolean => /^(README|docs\/[\w-]+)[.]md$/.test(path);
+const isPage = ({ path }: Source): boolean => /^(README|docs\/(rules\/)?[\w-]+)[.]md$/.test(path);
 const sources = texts.filter((text) => !isPage(text));
 
 /** Books about this program; what names in capitals mean in the other one, its protocol says. */
-const ours = ["design", "gateway"];
+const ours = [...[...books].filter(([name]) => name === "design" || name === "gateway"), ...rules];
 const code = sources.flatMap(({ path, text }) => (path.startsWith("src/") ? [text] : [])).join("");
 
 describe("a citation", () => {
@@ -123,18 +132,18 @@ describe("a book", () => {
     expect(here.filter((cited) => titleOf(cited) === undefined)).toEqual([]);
   });
 
-  test.each(ours)("%s names constants with the values that the code gives them", (name) => {
-    const wrong = constantsIn(books.get(name) ?? "").filter((constant) => !isInCode(constant));
+  test.each(ours)("%s names constants with the values that the code gives them", (_, text) => {
+    const wrong = constantsIn(text).filter((constant) => !isInCode(constant));
     expect(wrong).toEqual([]);
   });
 
-  test.each(ours)("%s names settings and error codes that exist", (name) => {
-    const unknown = namesIn(books.get(name) ?? "").filter((word) => !code.includes(word));
+  test.each(ours)("%s names settings and error codes that exist", (_, text) => {
+    const unknown = namesIn(text).filter((word) => !code.includes(word));
     expect(unknown).toEqual([]);
   });
 
-  test.each([...books.keys()])("%s names only files and folders that exist", (name) => {
-    const paths = pathsIn(books.get(name) ?? "");
+  test.each([...books, ...rules])("%s names only files and folders that exist", (_, text) => {
+    const paths = pathsIn(text);
     expect(paths.filter((path) => !existsSync(`${root}/${path}`))).toEqual([]);
   });
 
@@ -155,9 +164,12 @@ describe("a book", () => {
     expect(ungraded).toEqual([]);
   });
 
-  test("design holds the money rules as 3.1 to 3.25", () => {
-    const rules = [...(sections.get("design")?.keys() ?? [])].filter((n) => n.startsWith("3."));
-    expect(rules).toEqual(Array.from({ length: 25 }, (_, i) => `3.${i + 1}`));
+  test("docs/rules holds the money rules as 01 to 25, and its index each of them once", () => {
+    const numbers = Array.from({ length: 25 }, (_, i) => String(i + 1).padStart(2, "0"));
+    expect([...rules.keys()].map((name) => name.slice(0, 2))).toEqual(numbers);
+    const listed = read("docs/rules/README.md").matchAll(/^- \[[^\]]+\]\(([\w-]+)\.md\): ./gm);
+    expect([...listed].map(([, name]) => name)).toEqual([...rules.keys()]);
+    expect([...(sections.get("design")?.keys() ?? [])].filter((n) => /^3\./.test(n))).toEqual([]);
   });
 });
 
@@ -174,6 +186,10 @@ describe("this test finds", () => {
     ["a section of no document", "/** Section 4.2 */"],
     ["a paragraph sign", "§ 8"],
     ["a number outside the name", "see `docs/zvt.md` 8.1"],
+    ["a rule without its folder", "(rules/17-loss.md)"],
+    ["a rule that is only a number", "(docs/rules/17)"],
+    ["a rule as a section of the design", "(docs/design.md 3.17)"],
+    ["a rule as a number of the design", "(3.17 of the design)"],
   ])("%s", (_, text) => expect(refusedIn(text)).toHaveLength(1));
 
   test.each([
@@ -188,7 +204,17 @@ describe("this test finds", () => {
       "zvt 9.4",
       "design 3.99",
     ]);
-    expect(titleOf("design 3.99")).toBeUndefined();
+    expect(["design 3.99", "design 3.17", "rules 17-lost"].map(titleOf)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(citedIn("(docs/design.md 5.2,\n * docs/rules/17-loss.md, docs/rules/2.md)")).toEqual([
+      "design 5.2",
+      "rules 17-loss",
+      "rules 2",
+    ]);
+    expect(titleOf("rules 17-loss")).toMatch(/\w/);
   });
 
   test("a section of a page that counts none", () => {
@@ -211,14 +237,21 @@ describe("this test finds", () => {
   });
 
   test("nothing in the wordings that are asked for", () => {
-    const good = "/** docs/design.md 3.7, 5.12; RFC 5280 chapter 4.2; SOAP 1.1 chapter 4.4. */";
-    expect([...refusedIn(good), ...withoutSection(good)]).toEqual([]);
+    const good = "/** docs/design.md 5.7, 5.12; RFC 5280 chapter 4.2; SOAP 1.1 chapter 4.4. */";
+    const rule = "docs/rules/17-loss.md, docs/rules/02-proof.md";
+    expect([good, rule].flatMap(refusedIn)).toEqual([]);
+    expect([good, rule].flatMap(withoutSection)).toEqual([]);
   });
 });
 
 /** The constant stands in the code with exactly this value. */
 function isInCode(constant: string): boolean {
   return [";", ",", " as const;"].some((end) => code.includes(constant + end));
+}
+
+/** The title of a rule's page. */
+function headingOf(page: string): string {
+  return /^# (.+)$/m.exec(page)?.[1] ?? "";
 }
 
 function titleOf(cited: string): string | undefined {

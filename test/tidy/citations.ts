@@ -1,4 +1,7 @@
-/** The books of this repository. A citation names one of them and a section: `docs/zvt.md 9.1`. */
+/**
+ * The books of this repository. A citation names one of them and a section, `docs/zvt.md 9.1`, or
+ * the page of a rule about money, `docs/rules/17-loss.md`.
+ */
 const books = "design|gateway|zvt|concert|updates|fleet";
 
 /** Published standards that a comment may cite by name; each of them is cited somewhere. */
@@ -28,6 +31,7 @@ export const standards: readonly string[] = [
 
 const numbers = String.raw`\d+\.\d+(?:(?:,| and| to) \d+\.\d+)*(?![\d.]*\d)`;
 const citation = new RegExp(String.raw`\bdocs/([\w-]+)\.md (${numbers})`, "g");
+const ruleCitation = /\bdocs\/rules\/(?!README)([\w-]+)\.md\b/g;
 const standard = new RegExp(
   String.raw`\b(RFC|ISO(?:/IEC)?|IEEE|OpenAPI|SOAP|WSDL|XML)[ -](\d+(?:\.\d)?)` +
     String.raw`|\b(EMV|PA00P\d+)\b`,
@@ -44,6 +48,8 @@ const strayNumbers: readonly RegExp[] = [
   ),
   /\bissues? #?\d/gi,
   /\bthe brief\b/gi,
+  /\b3\.\d{1,2} of \[?the design\b/g,
+  /\bdesign(?:\.md)? 3\.\d/g,
 ];
 
 /** What a reader cannot follow: it names no file of this repository, or no section of it. */
@@ -51,6 +57,8 @@ const refused: readonly RegExp[] = [
   ...strayNumbers,
   /\bDESIGN\b/g,
   new RegExp(String.raw`(?<!docs/)\b(${books})\.md\b`, "g"),
+  /(?<!docs\/)\brules\/\d\d-[\w-]+\.md\b/g,
+  /\bdocs\/rules\/(?=\d)(?![\w-]+\.md\b)/g,
   /\b[Ss]pecifications?\b/g,
   /(?<!\b(RFC \d{4}|(SOAP|XML) 1\.\d) )\b[Cc]hapters? \d/g,
   /\b[Ss]ections? \d/g,
@@ -58,14 +66,17 @@ const refused: readonly RegExp[] = [
   new RegExp(String.raw`docs/(${books})\.md\W{1,2}\d+\.\d+(?<!docs/\w+\.md \d+\.\d+)`, "g"),
 ];
 
-/** A section that a text cites, as `design 3.7`. */
+/** What a text cites: a section as `design 5.7`, the page of a rule as `rules 17-loss`. */
 export function citedIn(text: string): string[] {
-  return [...unwrapped(text).matchAll(citation)].flatMap(([, book, list = ""]) =>
+  const plain = unwrapped(text);
+  const ofBooks = [...plain.matchAll(citation)].flatMap(([, book, list = ""]) =>
     numbersOf(list).map((number) => `${book} ${number}`),
   );
+  const ofRules = [...plain.matchAll(ruleCitation)].map(([, name]) => `rules ${name}`);
+  return [...ofBooks, ...ofRules];
 }
 
-/** Sections of the same book that a text refers to in brackets: `(3.7, 5.12)`. */
+/** Sections of the same book that a text refers to in brackets: `(5.7, 5.12)`. */
 export function referencesIn(text: string): string[] {
   return [
     ...unwrapped(text)

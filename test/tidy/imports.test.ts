@@ -35,7 +35,7 @@ const rules: readonly Rule[] = [
   {
     from: /^src\/tp-manager\/attempts\//,
     may: within("shared/", "tp-manager/(attempts|matching/(?=comp|answer))", driverInterface),
-    because: "attempts knows only the driver interface and its own store interfaces",
+    because: "attempts knows only the driver interface, and types of the journal",
   },
   {
     from: /^src\/tp-manager\/matching\//,
@@ -43,9 +43,14 @@ const rules: readonly Rule[] = [
     because: "matching decides: it asks no terminal and no disk",
   },
   {
-    from: /^src\/tp-manager\/(supervisor|journal)\//,
+    from: /^src\/tp-manager\/supervisor\//,
+    may: within("shared/", "tp-manager/(supervisor|attempts|matching)/", driverInterface),
+    because: "the link to the supervisor knows attempts, not who pays",
+  },
+  {
+    from: /^src\/tp-manager\/journal\//,
     may: within("shared/", "tp-manager/(supervisor|journal|attempts|matching)/", driverInterface),
-    because: "stores and the link to the supervisor know attempts, not who pays",
+    because: "the journal knows attempts, not who pays",
   },
   {
     from: /^src\/tp-manager\/audit\//,
@@ -204,33 +209,10 @@ function importsOf(source: Source): Import[] {
 
 const imports = typescriptSources().flatMap(importsOf);
 
-/** What other rooms may name of the arbiter; everything else of it leads to the driver. */
-const nameable = new Set(["TerminalArbiter", "ArbiterSettings", "ClosingKeeper", "ClosingParts"]);
-
-/** Why an import leads past the arbiter to the wire (docs/design.md 2.2), if it does. */
-function wallFault({ path, target, name, passedOn }: Import): string | undefined {
-  const room = /^src\/tp-manager\/(arbiter|terminal)\//;
-  const [, entered] = room.exec(target) ?? [];
-  const [, own] = room.exec(path) ?? [];
-  if (!path.startsWith("src/") || entered === undefined) return undefined;
-  if (passedOn) return "a re-export gives another name to what the wall keeps";
-  if (own === entered) return undefined;
-  if (/\/terminal\/registry\.ts$/.test(target)) {
-    const may = /^src\/(tp-manager\/main\.ts$|launcher\/doctor\/)/.test(path);
-    return may ? undefined : "only main.ts and the doctor read the registry";
-  }
-  if (name === "*") return "a whole file is imported without a name";
-  if (entered === "arbiter") {
-    return nameable.has(name) ? undefined : `${name} is the arbiter's own`;
-  }
-  if (target !== "src/tp-manager/terminal/terminal.ts") return "a driver's own file";
-  const isDriver = name === "Terminal" || name === "HeldTerminal";
-  return isDriver && own !== "arbiter" ? "only the arbiter knows a whole terminal" : undefined;
-}
-
 test("every folder imports only what its place in the design allows", () => {
   const wrong = imports.flatMap(({ path, target }) => {
-    if (!target.startsWith("src/")) return [];
+    // Who names the journal is said in walls.test.ts.
+    if (!target.startsWith("src/") || target.startsWith("src/tp-manager/journal/")) return [];
     const rule = rules.find(({ from }) => from.test(path));
     if (!rule) return [];
     const [, protocol = ""] = rule.from.exec(path) ?? [];
@@ -306,47 +288,6 @@ test("a protocol is found as a part of a name, not inside another word", () => {
   expect(["opi", "zvt"].filter((one) => saysProtocol(withoutComments(source), one))).toEqual([
     "opi",
   ]);
-});
-
-test("only the arbiter and what makes a driver know a whole terminal", () => {
-  const wrong = imports.flatMap((one) => {
-    const fault = wallFault(one);
-    return fault === undefined ? [] : [`${one.path} -> ${one.target}: ${fault}`];
-  });
-  expect(wrong).toEqual([]);
-});
-
-const aroundTheArbiter: readonly string[] = [
-  'import type { Terminal } from "../terminal/terminal.ts";',
-  'import type { HeldTerminal as Facts } from "../terminal/terminal.ts";',
-  'import type * as driver from "../terminal/terminal.ts";',
-  'export type * from "../terminal/terminal.ts";',
-  'type Driver = import("../terminal/terminal.ts").Terminal;',
-  'import type { Held } from "../arbiter/terminal-turn.ts";',
-  'import { TerminalTurn } from "../arbiter/terminal-turn.ts";',
-  'import * as arbiter from "../arbiter/terminal-arbiter.ts";',
-  'const { TerminalGate } = await import("../arbiter/terminal-gate.ts");',
-  'import { driverFor } from "../terminal/registry.ts";',
-  'const { driverFor } = await import("../terminal/registry.ts");',
-  'import type { Driver } from "../terminal/driver.ts";',
-  'import { createZvtTerminal } from "../terminal/zvt/zvt-terminal.ts";',
-];
-test.each(aroundTheArbiter)("the wall around the driver refuses %s", (text) => {
-  for (const path of ["src/tp-manager/http/app.ts", "src/tp-manager/orders/orders.ts"]) {
-    expect(importsOf({ path, text }).map(wallFault)).toEqual([expect.any(String)]);
-  }
-});
-
-const handedOn: readonly string[] = [
-  'export type { Terminal as TerminalView } from "../terminal/terminal.ts";',
-  'export type { TerminalTurn as TurnView } from "../arbiter/terminal-turn.ts";',
-  'export type * from "../terminal/terminal.ts";',
-  'import type { Terminal } from "../terminal/terminal.ts"; export type { Terminal as TurnView };',
-];
-test.each(handedOn)("the wall has no door inside it that hands on: %s", (text) => {
-  for (const path of ["src/tp-manager/arbiter/door.ts", "src/tp-manager/terminal/door.ts"]) {
-    expect(importsOf({ path, text }).map(wallFault)).toContainEqual(expect.any(String));
-  }
 });
 
 test("no file imports itself in a circle, types and dynamic imports included", () => {

@@ -27,7 +27,7 @@ interface Copy {
 }
 
 /**
- * Puts copies of the databases back (docs/design.md 3.17). The present files are kept
+ * Puts copies of the databases back (docs/rules/17-loss.md). The present files are kept
  * aside, and the programs are told: they take over from each other what happened since the copy.
  * Throws {@link ProgramExit} when the programs run, or when there is no whole copy; nothing has
  * changed then.

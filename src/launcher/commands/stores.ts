@@ -8,8 +8,8 @@ import type { Site } from "../site.ts";
 const ANSWER_WITHIN_MS = 5_000;
 
 /**
- * Shows whether the journal doubts itself after a loss or a restore (docs/design.md 3.17), or ends
- * the doubt by an operator's word.
+ * Shows whether the journal doubts itself after a loss or a restore (docs/rules/17-loss.md), or
+ * ends the doubt by an operator's word.
  */
 export async function stores(
   { installation, clock, output }: Site,

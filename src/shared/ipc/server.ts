@@ -14,7 +14,7 @@ import { claimAddress, ipcToken } from "./run-directory.ts";
 /** A transaction with a basket of 64 KiB and its echo fit many times over. */
 export const IPC_BODY_BYTES_MAX = 1024 * 1024;
 export const IPC_TOKEN_HEADER = "x-connector-token";
-/** JSON: the marks of the two databases (docs/design.md 3.17). */
+/** JSON: the marks of the two databases (docs/rules/17-loss.md). */
 export const IPC_STORES_HEADER = "x-connector-stores";
 const MESSAGE_PATH = new RegExp(`^/v${IPC_VERSION}/([a-z-]+)$`);
 /** For a whole request to come in; its sender is on this machine. */

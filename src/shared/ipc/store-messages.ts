@@ -2,7 +2,7 @@ import { z } from "zod";
 import { transactionSchema } from "../transaction.ts";
 import { deliveryStateSchema, gatewayOperationSchema } from "./gateway-words.ts";
 
-/** A charged order, for a journal that was lost or restored (docs/design.md 3.17). */
+/** A charged order, for a journal that was lost or restored (docs/rules/17-loss.md). */
 const knownOrderSchema = z.object({
   transaction: transactionSchema,
   state: deliveryStateSchema,

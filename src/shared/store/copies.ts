@@ -7,7 +7,7 @@ const DAY = "\\d{4}-\\d\\d-\\d\\d";
 /**
  * The days of a store's nightly copies, in the order in which they were made. A day that has not
  * come yet is of a clock that was wrong: such a copy counts as older than the others, so that it is
- * neither put back before them nor kept in their place (docs/design.md 3.17).
+ * neither put back before them nor kept in their place (docs/rules/17-loss.md).
  */
 export function daysOfCopies(folder: string, store: string, nowMs: number): string[] {
   return namesOf(new RegExp(`^${store}-(${DAY})\\.db$`), folder, nowMs);

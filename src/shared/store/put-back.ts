@@ -5,7 +5,7 @@ import { type Migration, openDatabase } from "./sqlite.ts";
 import { copySynced, declareRestored, readStoreFile, syncFolder } from "./store-file.ts";
 
 /**
- * How a copy takes the place of a database (docs/design.md 3.17): it is laid beside the database,
+ * How a copy takes the place of a database (docs/rules/17-loss.md): it is laid beside the database,
  * one word in the file of the store decides, and only then files are moved. A power cut before the
  * word leaves everything as it was; one after the word is made good by the next start.
  */

@@ -13,7 +13,7 @@ interface ExchangeParts {
 }
 
 /**
- * The two marks that every message between the programs carries (docs/design.md 3.17). Each side
+ * The two marks that every message between the programs carries (docs/rules/17-loss.md). Each side
  * judges itself by what the other one remembers. The memory of a former session is given up only
  * when the other side has judged itself by it and has that on disk: a crash in between hides no
  * loss.

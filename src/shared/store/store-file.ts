@@ -13,7 +13,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 
-/** Beside the database, so that a database that is gone is noticed (docs/design.md 3.17). */
+/** Beside the database, so that a database that is gone is noticed (docs/rules/17-loss.md). */
 const storeFileSchema = z.object({
   store: z.string(),
   session: z.string(),

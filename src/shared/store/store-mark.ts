@@ -13,7 +13,7 @@ export type StoreMark = z.infer<typeof storeMarkSchema>;
 
 /**
  * The two stores of one exchange between the programs, as one of them sees them
- * (docs/design.md 3.17).
+ * (docs/rules/17-loss.md).
  */
 export const storeWordSchema = z.object({
   /** Of the sender. null: it has not begun. */

@@ -4,7 +4,7 @@ import { type Migration, transaction } from "./sqlite.ts";
 import { readStoreFile, writeStoreFile } from "./store-file.ts";
 import type { StoreMark } from "./store-mark.ts";
 
-/** A step of the schema of every database that knows itself (docs/design.md 3.17). */
+/** A step of the schema of every database that knows itself (docs/rules/17-loss.md). */
 export const storeMigration = `
   CREATE TABLE store_identity (store TEXT NOT NULL) STRICT;
   INSERT INTO store_identity VALUES (lower(hex(randomblob(16))));
@@ -55,7 +55,7 @@ const texts = {
 };
 
 /**
- * The knowledge of a database about itself and the other program's one (docs/design.md 3.17). A
+ * The knowledge of a database about itself and the other program's one (docs/rules/17-loss.md). A
  * database that was put back lacks the session that was current when it was left, whatever was
  * written into it since; so its loss shows however late the two programs meet.
  */

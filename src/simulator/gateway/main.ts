@@ -1,16 +1,17 @@
 import { exitCodes } from "../../shared/process/exit-codes.ts";
-import { tellReady, untellReady } from "../ready-file.ts";
+import { announceReady, withdrawReady } from "../ready-file.ts";
 import { LOGIN_LENGTH_DESCRIBED } from "./account.ts";
-import { type SandboxOptions, startGatewaySandbox } from "./sandbox.ts";
+import type { SandboxOptions } from "./parts.ts";
+import { startGatewaySandbox } from "./sandbox.ts";
 import { readCommandLine } from "./switches.ts";
 
 async function run(options: SandboxOptions, readyFile: string | null): Promise<void> {
   for (const { login } of options.accounts) warnOfLongLogin(login);
   const sandbox = await startGatewaySandbox(options);
   console.log(`listening ${sandbox.url}`);
-  tellReady(readyFile, { url: sandbox.url });
+  announceReady(readyFile, { url: sandbox.url });
   const stop = async (): Promise<void> => {
-    untellReady(readyFile);
+    withdrawReady(readyFile);
     await sandbox.close();
     process.exit(exitCodes.ok);
   };

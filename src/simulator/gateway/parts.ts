@@ -1,26 +1,85 @@
-import type { DatabaseSync } from "node:sqlite";
-import type { Clock } from "../../shared/time.ts";
-import type { Account } from "./account.ts";
-import type { FaultList } from "./faults/fault-list.ts";
-import type { NotificationStore } from "./notifications/notification-store.ts";
-import type { Sender } from "./notifications/sender.ts";
-import type { Ledger } from "./orders/ledger.ts";
-import type { OrderStore } from "./orders/order-store.ts";
+import { DatabaseSync } from "node:sqlite";
+import { openDatabase, sqlOf } from "../../shared/store/sqlite.ts";
+import { type Clock, systemClock } from "../../shared/time.ts";
+import { type AccountInput, accountSchema } from "./account.ts";
+import { type FaultInput, faultSchema } from "./faults/fault.ts";
+import { FaultList } from "./faults/fault-list.ts";
+import type { Tls } from "./http/app.ts";
+import type { MailTarget } from "./mail/mail-target.ts";
+import { NotificationStore } from "./notifications/notification-store.ts";
+import { Notifier } from "./notifications/notifier.ts";
+import { Sender } from "./notifications/sender.ts";
+import { Ledger } from "./orders/ledger.ts";
+import { OrderStore } from "./orders/order-store.ts";
+import { migrations } from "./orders/schema.ts";
 
-/** The parts of the sandbox, as its routes see them. */
-export interface SandboxParts {
-  readonly accounts: readonly Account[];
-  readonly clock: Clock;
-  readonly database: DatabaseSync;
-  readonly orders: OrderStore;
-  readonly ledger: Ledger;
-  readonly notifications: NotificationStore;
-  readonly sender: Sender;
-  readonly faults: FaultList;
-  /** Orders are paid as soon as they are generated. */
-  readonly autoPay: boolean;
-  /** Refunds name the website, as the table says and real types do not. */
-  readonly websiteIdMandatory: boolean;
-  /** Aborts when the sandbox closes: every wait ends. */
-  readonly closing: AbortSignal;
+export interface SandboxOptions {
+  readonly accounts: readonly AccountInput[];
+  /** Path of the database file, or ":memory:" for one that ends with the sandbox. */
+  readonly database: string;
+  readonly host?: string;
+  /** 0, the default, lets the system choose. */
+  readonly port?: number;
+  readonly tls?: Tls;
+  readonly faults?: readonly FaultInput[];
+  /** Pays orders as soon as they are generated; off by default. */
+  readonly autoPay?: boolean;
+  /** Payments wait until an operator pays or declines them; off by default. */
+  readonly paymentsWait?: boolean;
+  /** Refunds without a websiteId are refused; off by default. */
+  readonly websiteIdMandatory?: boolean;
+  /** Where mails to emailCallback go; a file next to the database when left out. */
+  readonly mail?: MailTarget;
+  readonly clock?: Clock;
+  /** Hears of faults of the sandbox itself; without it they go to standard error. */
+  readonly report?: (error: Error) => void;
+}
+
+export type SandboxParts = ReturnType<typeof assemble>;
+
+/** The parts of the sandbox, as its routes see them. `closing` aborts when the sandbox closes. */
+export function assemble(
+  { accounts: given, clock = systemClock, autoPay = false, ...options }: SandboxOptions,
+  closing: AbortSignal,
+  report: (error: Error) => void,
+) {
+  const { paymentsWait = false, websiteIdMandatory = false } = options;
+  const mail = options.mail ?? mailBeside(options.database);
+  const accounts = given.map((account) => accountSchema.parse(account));
+  const faults = new FaultList(options.faults?.map((fault) => faultSchema.parse(fault)));
+  const database = open(options.database);
+  const orders = new OrderStore(database, clock);
+  const notifications = new NotificationStore(database, clock);
+  const notifier = new Notifier({
+    accounts,
+    notifications,
+    faults,
+    clock,
+    mails: mail !== undefined,
+  });
+  return {
+    accounts,
+    clock,
+    database,
+    orders,
+    ledger: new Ledger({ orders, notifier, faults, paymentsWait }),
+    notifications,
+    sender: new Sender({ notifications, clock, mail, closing, report }),
+    faults,
+    autoPay,
+    websiteIdMandatory,
+    closing,
+  };
+}
+
+/** Mails go next to the database file; an in-memory database has no place for them. */
+function mailBeside(database: string): MailTarget | undefined {
+  return database === ":memory:" ? undefined : { file: `${database}.mbox` };
+}
+
+function open(path: string): DatabaseSync {
+  if (path !== ":memory:") return openDatabase(path, migrations);
+  const database = new DatabaseSync(path);
+  for (const migration of migrations) database.exec(sqlOf(migration));
+  return database;
 }

@@ -4,7 +4,10 @@ import { PORT_MAX } from "../../shared/config/port-max.ts";
 import { systemClock } from "../../shared/time.ts";
 import {
   type Asked,
+  flag,
   helpLines,
+  list,
+  option,
   readSwitches,
   type SwitchTable,
   switchLines,
@@ -17,21 +20,21 @@ import type { Tls } from "./http/app.ts";
 import { describeIssues } from "./http/request.ts";
 import { selfSignedTls } from "./http/self-signed.ts";
 import { type MailTarget, parseMailTarget } from "./mail/mail-target.ts";
-import type { SandboxOptions } from "./sandbox.ts";
+import type { SandboxOptions } from "./parts.ts";
 
 /** The options as far as the switches have set them. */
 interface Draft {
   host?: string;
   port: number;
   database?: string;
-  readonly accounts: AccountInput[];
+  accounts: readonly AccountInput[];
   login?: string;
   password?: string;
-  readonly websites: number[];
+  websites: readonly number[];
   currency?: string;
   salt?: string;
-  readonly categories: Category[];
-  readonly faults: FaultInput[];
+  categories: readonly Category[];
+  faults: readonly FaultInput[];
   autoPay: boolean;
   paymentsWait: boolean;
   websiteIdMandatory: boolean;
@@ -46,146 +49,69 @@ const ID_MAX = 99_999_999_999;
 
 /** Every switch of the sandbox, in the order of `--help`. */
 export const switches: SwitchTable<Draft> = {
-  host: {
-    argument: "ADDRESS",
-    description: "address to listen on (default 127.0.0.1)",
-    apply: (value, draft) => {
-      draft.host = value;
-    },
-  },
-  port: {
-    argument: "NUMBER",
-    description: "port to listen on, 0 for any free one (default 8080)",
-    apply: (value, draft) => {
-      draft.port = whole(value, 0, PORT_MAX);
-    },
-  },
-  database: {
-    argument: "FILE",
-    description: "SQLite file for orders; :memory: keeps nothing",
-    apply: (value, draft) => {
-      draft.database = value;
-    },
-  },
-  account: {
-    argument: "FILE",
-    multiple: true,
-    description: "JSON file of one merchant or a list of them, see README.md",
-    apply: (value, draft) => {
-      draft.accounts.push(...accountFile(value));
-    },
-  },
-  login: {
-    argument: "TEXT",
-    description: "wsLogin of an account without a file",
-    apply: (value, draft) => {
-      draft.login = value;
-    },
-  },
-  password: {
-    argument: "TEXT",
-    description: "wsPassword of that account",
-    apply: (value, draft) => {
-      draft.password = value;
-    },
-  },
-  website: {
-    argument: "ID",
-    multiple: true,
-    description: "website of that account",
-    apply: (value, draft) => {
-      draft.websites.push(whole(value, 1, ID_MAX));
-    },
-  },
-  currency: {
-    argument: "CODE",
-    description: "currency of those websites (default EUR)",
-    apply: (value, draft) => {
-      draft.currency = value;
-    },
-  },
-  salt: {
-    argument: "TEXT",
-    description: "signs notifications of those websites in place of the password",
-    apply: (value, draft) => {
-      draft.salt = value;
-    },
-  },
-  category: {
-    argument: "ID[=LABEL]",
-    multiple: true,
-    description: "category of those websites",
-    apply: (value, draft) => {
-      const [id = "", label = `Category ${id}`] = value.split("=", 2);
-      draft.categories.push({ id: whole(id, 1, ID_MAX), label });
-    },
-  },
-  fault: {
-    argument: "KIND[:NAME=VALUE,...]",
-    multiple: true,
-    description: "misbehave, see below",
-    apply: (value, draft) => {
-      draft.faults.push(faultOf(value));
-    },
-  },
-  "auto-pay": {
-    description: "pay every order as soon as it is generated",
-    apply: (_, draft) => {
-      draft.autoPay = true;
-    },
-  },
-  "payments-wait": {
-    description: "payments wait until an operator pays or declines them",
-    apply: (_, draft) => {
-      draft.paymentsWait = true;
-    },
-  },
-  "website-id-mandatory": {
-    description: "refuse refunds without websiteId, as documented; real types do not have it",
-    apply: (_, draft) => {
-      draft.websiteIdMandatory = true;
-    },
-  },
-  mail: {
-    argument: "FILE|smtp://HOST:PORT",
-    description:
-      "where mails to emailCallback go: appended to a file, or to a mail server on this machine " +
+  host: option("ADDRESS", "address to listen on (default 127.0.0.1)", (host) => ({ host })),
+  port: option("NUMBER", "port to listen on, 0 for any free one (default 8080)", (value) => ({
+    port: whole(value, 0, PORT_MAX),
+  })),
+  database: option("FILE", "SQLite file for orders; :memory: keeps nothing", (database) => ({
+    database,
+  })),
+  account: list(
+    "FILE",
+    "JSON file of one merchant or a list of them, see README.md",
+    (value, { accounts }) => ({ accounts: [...accounts, ...accountFile(value)] }),
+  ),
+  login: option("TEXT", "wsLogin of an account without a file", (login) => ({ login })),
+  password: option("TEXT", "wsPassword of that account", (password) => ({ password })),
+  website: list("ID", "website of that account", (value, { websites }) => ({
+    websites: [...websites, whole(value, 1, ID_MAX)],
+  })),
+  currency: option("CODE", "currency of those websites (default EUR)", (currency) => ({
+    currency,
+  })),
+  salt: option(
+    "TEXT",
+    "signs notifications of those websites in place of the password",
+    (salt) => ({ salt }),
+  ),
+  category: list("ID[=LABEL]", "category of those websites", (value, { categories }) => {
+    const [id = "", label = `Category ${id}`] = value.split("=", 2);
+    return { categories: [...categories, { id: whole(id, 1, ID_MAX), label }] };
+  }),
+  fault: list("KIND[:NAME=VALUE,...]", "misbehave, see below", (value, { faults }) => ({
+    faults: [...faults, faultOf(value)],
+  })),
+  "auto-pay": flag("pay every order as soon as it is generated", () => ({ autoPay: true })),
+  "payments-wait": flag("payments wait until an operator pays or declines them", () => ({
+    paymentsWait: true,
+  })),
+  "website-id-mandatory": flag(
+    "refuse refunds without websiteId, as documented; real types do not have it",
+    () => ({ websiteIdMandatory: true }),
+  ),
+  mail: option(
+    "FILE|smtp://HOST:PORT",
+    "where mails to emailCallback go: appended to a file, or to a mail server on this machine " +
       "(default: database file with .mbox; none with :memory:)",
-    apply: (value, draft) => {
-      draft.mail = parseMailTarget(value);
-    },
-  },
-  "tls-key": {
-    argument: "FILE",
-    description: "private key in PEM: serve https",
-    apply: (value, draft) => {
-      draft.tlsKey = readText(value);
-    },
-  },
-  "tls-cert": {
-    argument: "FILE",
-    description: "certificate chain in PEM: serve https",
-    apply: (value, draft) => {
-      draft.tlsCert = readText(value);
-    },
-  },
-  "tls-self-signed": {
-    argument: "FILE",
-    description: "serve https with a certificate made now, written to FILE for clients to trust",
-    apply: (value, draft) => {
-      draft.tlsSelfSigned = value;
-    },
-  },
-  "ready-file": {
-    argument: "FILE",
-    description: 'write {"url": ...} there once requests are taken',
-    apply: (value, draft) => {
-      draft.readyFile = value;
-    },
-  },
+    (value) => ({ mail: parseMailTarget(value) }),
+  ),
+  "tls-key": option("FILE", "private key in PEM: serve https", (value) => ({
+    tlsKey: readText(value),
+  })),
+  "tls-cert": option("FILE", "certificate chain in PEM: serve https", (value) => ({
+    tlsCert: readText(value),
+  })),
+  "tls-self-signed": option(
+    "FILE",
+    "serve https with a certificate made now, written to FILE for clients to trust",
+    (tlsSelfSigned) => ({ tlsSelfSigned }),
+  ),
+  "ready-file": option("FILE", 'write {"url": ...} there once requests are taken', (readyFile) => ({
+    readyFile,
+  })),
 };
 
-/** Reads the command line and the files it names. Never throws for what somebody has typed. */
+/** Reads the command line and the files it names. Never throws for a mistyped command line. */
 export function readCommandLine(argv: readonly string[]): Asked<SandboxOptions> {
   const lists = { accounts: [], websites: [], categories: [], faults: [] };
   const off = { autoPay: false, paymentsWait: false, websiteIdMandatory: false };
@@ -234,7 +160,7 @@ function accountOnCommandLine(
     websites: websites.map((id) => ({
       id,
       currency,
-      ...(categories.length > 0 && { categories }),
+      ...(categories.length > 0 && { categories: [...categories] }),
       ...(salt !== undefined && { salt }),
     })),
   };

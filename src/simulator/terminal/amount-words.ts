@@ -14,7 +14,7 @@ export function amountInWords({ amountMinor, currency }: ShownAmount): string {
   return `${(amountMinor / 10 ** digits).toFixed(digits)} ${known?.code ?? ""}`.trimEnd();
 }
 
-/** The letters of a currency; undefined: nobody has such a number. */
+/** The letters of a currency; undefined: no currency has this number. */
 export function currencyInWords(currency: string): string | undefined {
   return currencyOfNumber(currency.slice(-3))?.code;
 }

@@ -2,6 +2,7 @@ import {
   type Asked,
   helpLines,
   oneOf,
+  option,
   readSwitches,
   type SwitchTable,
   switchLines,
@@ -17,7 +18,7 @@ export interface Start {
   readonly options: StartOptions<TerminalOptions>;
 }
 
-/** Reads the arguments behind `main.ts`. Never throws for what somebody may have typed. */
+/** Reads the arguments of `main.ts`. Never throws for a mistyped command line. */
 export function readCommandLine(argv: readonly string[]): Asked<Start> {
   const protocol = protocolIn(argv);
   const switches = allSwitches(protocol);
@@ -49,15 +50,15 @@ function protocolIn(argv: readonly string[]): TerminalProtocol {
 export function allSwitches(protocol: TerminalProtocol): SwitchTable<Draft<TerminalOptions>> {
   const names = protocols.map(({ name }) => name);
   return {
-    protocol: {
-      argument: "NAME",
-      description:
-        `what the terminal speaks: ${names.join(", ")}; default ${names[0]}; ` +
+    protocol: option(
+      "NAME",
+      `what the terminal speaks: ${names.join(", ")}; default ${names[0]}; ` +
         "--protocol NAME --help tells the switches of another one",
-      apply: (value) => {
+      (value) => {
         oneOf(value, names);
+        return {};
       },
-    },
+    ),
     ...protocol.switches,
     ...terminalSwitches(protocol),
   };

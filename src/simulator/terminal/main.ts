@@ -1,6 +1,6 @@
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import { systemClock } from "../../shared/time.ts";
-import { tellReady, untellReady } from "../ready-file.ts";
+import { announceReady, withdrawReady } from "../ready-file.ts";
 import { readCommandLine, type Start } from "./command-line.ts";
 import { completed } from "./options.ts";
 import { openTerminal, type TerminalSimulator } from "./terminal-simulator.ts";
@@ -23,8 +23,8 @@ async function run({ protocol, options }: Start, readyFile: string | null): Prom
   let simulator: TerminalSimulator | undefined;
   try {
     simulator = await openTerminal(protocol, completed(protocol.defaults, systemClock, options));
-    announce(simulator);
-    tellReady(readyFile, waysIn(simulator));
+    announce(waysIn(simulator));
+    announceReady(readyFile, waysIn(simulator));
   } catch (error) {
     process.stderr.write(`cannot start: ${(error as Error).message}\n`);
     process.exitCode = exitCodes.unavailable;
@@ -33,26 +33,14 @@ async function run({ protocol, options }: Start, readyFile: string | null): Prom
   }
   for (const signal of ["SIGINT", "SIGTERM", "SIGBREAK"] as const) {
     process.once(signal, () => {
-      untellReady(readyFile);
+      withdrawReady(readyFile);
       void simulator.close();
     });
   }
 }
 
-/** One line for each way in. */
-function announce({ endpoints, controlUrl }: TerminalSimulator): void {
-  const { tcp, pty, serial } = endpoints;
-  const lines = [
-    ...(tcp ? [`listening tcp://${tcp.host}:${tcp.port}`] : []),
-    ...(pty ? [`pty ${pty}`] : []),
-    ...(serial ? [`serial ${serial}`] : []),
-    ...(controlUrl ? [`control ${controlUrl}`] : []),
-  ];
-  process.stdout.write(`${lines.join("\n")}\n`);
-}
-
 /** Where a launcher finds each way in. */
-function waysIn({ endpoints, controlUrl }: TerminalSimulator): Readonly<Record<string, unknown>> {
+function waysIn({ endpoints, controlUrl }: TerminalSimulator) {
   const { tcp, pty, serial } = endpoints;
   return {
     pid: process.pid,
@@ -62,4 +50,11 @@ function waysIn({ endpoints, controlUrl }: TerminalSimulator): Readonly<Record<s
     serial,
     control: controlUrl ?? null,
   };
+}
+
+/** One line for each way in. */
+function announce({ tcp, pty, serial, control }: ReturnType<typeof waysIn>): void {
+  const places = Object.entries({ listening: tcp, pty, serial, control });
+  const lines = places.flatMap(([word, place]) => (place ? [`${word} ${place}`] : []));
+  process.stdout.write(`${lines.join("\n")}\n`);
 }

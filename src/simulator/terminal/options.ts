@@ -140,7 +140,7 @@ export const defaultOptions: Omit<TerminalOptions, "clock"> = {
 };
 
 /** Groups of options, of which some may be set and the others stay as they are. */
-type Group = "timers" | "pace" | "device" | "behaviour";
+export type Group = "timers" | "pace" | "device" | "behaviour";
 
 /** Options to start a terminal with; a missing one is as on the command line without switches. */
 export type StartOptions<O extends TerminalOptions> = {
@@ -150,7 +150,7 @@ export type StartOptions<O extends TerminalOptions> = {
 /** Options as switches fill them in. */
 export type Draft<O extends TerminalOptions> = {
   -readonly [K in keyof O]?: K extends Group ? { -readonly [V in keyof O[K]]?: O[K][V] } : O[K];
-} & { readonly faults: FaultRequest[] } & {
+} & { faults: readonly FaultRequest[] } & {
   [K in Group & keyof O]: { -readonly [V in keyof O[K]]?: O[K][V] };
 } & { readyFile?: string };
 

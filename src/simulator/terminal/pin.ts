@@ -1,6 +1,4 @@
-import type { CardAction } from "./customer.ts";
-import { customerActs } from "./customer-acts.ts";
-import type { TerminalOptions } from "./options.ts";
+import type { CardAction } from "./cardholder.ts";
 import type { TerminalParts } from "./terminal-parts.ts";
 
 /** The one PIN that no simulated card has. */
@@ -16,12 +14,12 @@ export interface CardPin {
 }
 
 /** A card's PIN as often as the terminal asks for it. */
-export class PinPad<O extends TerminalOptions> {
-  readonly #parts: TerminalParts<O>;
+export class PinPad {
+  readonly #parts: TerminalParts;
   readonly #entry: CardAction["pin"];
   #asked = 0;
 
-  constructor(parts: TerminalParts<O>, { pin }: CardAction) {
+  constructor(parts: TerminalParts, { pin }: CardAction) {
     this.#parts = parts;
     this.#entry = pin;
   }
@@ -33,7 +31,7 @@ export class PinPad<O extends TerminalOptions> {
     if (this.#entry !== "asked") return "right";
     this.#parts.screen.show("pin");
     for (;;) {
-      const act = await customerActs(this.#parts, { wanted: "digits", waitMs, signal });
+      const act = await this.#parts.customerActs({ wanted: "digits", waitMs, signal });
       if (act.action === "time-out") return "time-out";
       if (act.action === "digits") return act.digits === WRONG ? "wrong" : "right";
       // The green key without digits is no PIN, and no end either.

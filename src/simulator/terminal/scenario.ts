@@ -20,11 +20,6 @@ interface Scenario {
   readonly payments: readonly PaymentScript[];
 }
 
-/** A scenario file that cannot be used; the message says where and why. */
-class ScenarioError extends ValueError {
-  override readonly name = "ScenarioError";
-}
-
 /** `"mute:at=report"`, or `{"name": "mute", "at": "report"}`. */
 const faultOf = (table: FaultTable) =>
   z.union([z.string(), z.looseObject({ name: z.string() })]).transform((given, context) => {
@@ -65,15 +60,15 @@ const scenarioOf = (fault: ReturnType<typeof faultOf>) =>
       .default([]),
   });
 
-/** Reads the JSON file of `--scenario`. Throws {@link ScenarioError}. */
+/** Reads the JSON file of `--scenario`. Throws {@link ValueError}. */
 export function readScenario(table: FaultTable, path: string): Scenario {
   let json: unknown;
   try {
     json = JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
-    throw new ScenarioError(`cannot read ${path}: ${(error as Error).message}`, { cause: error });
+    throw new ValueError(`cannot read ${path}: ${(error as Error).message}`, { cause: error });
   }
   const parsed = scenarioOf(faultOf(table)).safeParse(json);
-  if (!parsed.success) throw new ScenarioError(`${path}: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw new ValueError(`${path}: ${z.prettifyError(parsed.error)}`);
   return parsed.data as Scenario;
 }

@@ -1,21 +1,41 @@
 import { type Clock, sleep } from "../../shared/time.ts";
 import type { Ledger } from "./bank/ledger.ts";
-import { Cardholder } from "./customer.ts";
+import type { Outcome } from "./bank/outcome.ts";
+import { Cardholder, type CustomerAction, type Wanted } from "./cardholder.ts";
 import type { FaultBox, PointFault } from "./faults/fault-box.ts";
 import type { FaultArguments } from "./faults/fault-request.ts";
 import type { Memory } from "./memory/memory.ts";
 import type { TerminalOptions } from "./options.ts";
-import type { Host, MachineParts } from "./protocol.ts";
 import type { PaymentScript } from "./scenario.ts";
 import { Screen } from "./screen.ts";
 
-/** The command ends here without another word: power gone, or told to fall silent. */
+/** The command ends here without another word: power gone, or silenced by a fault. */
 export class ProcessOver extends Error {
   override readonly name = "ProcessOver";
 }
 
+/** The surroundings of a terminal: the simulator supplies them. */
+export interface Host<O extends TerminalOptions = TerminalOptions> {
+  readonly options: O;
+  readonly memory: Memory;
+  readonly ledger: Ledger;
+  readonly faults: FaultBox;
+  /** Takes all lines away and brings them back after `awayMs`. */
+  drop(awayMs: number): Promise<void>;
+  reboot(): void;
+}
+
+interface CustomerWait {
+  readonly wanted: Wanted;
+  /** How long the terminal waits; null: for ever. */
+  readonly waitMs: number | null;
+  readonly signal: AbortSignal;
+  readonly outcome?: Outcome;
+  readonly script?: PaymentScript;
+}
+
 /** The parts that all commands of a terminal share, whatever protocol it speaks. */
-export class TerminalParts<O extends TerminalOptions> implements MachineParts {
+export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   readonly options: O;
   readonly clock: Clock;
   readonly memory: Memory;
@@ -25,15 +45,15 @@ export class TerminalParts<O extends TerminalOptions> implements MachineParts {
   readonly screen: Screen;
   /** Set by the control API: takes no cards until unlocked. */
   outOfOrder = false;
-  /** Set by the control API: somebody is in the terminal's own menu, no register is served. */
+  /** Set by the control API: the terminal's own menu is open, no register is served. */
   busy = false;
   /** Set by the control API: the printer is empty, payments are refused. */
   paperOut = false;
   /** Set by the control API: another one of its kind stands in its place. */
   swapped = false;
-  /** Told when the clock or the time of the daily restart has changed. */
+  /** Called when the clock or the time of the daily restart has changed. */
   onSchedule: () => void = () => {};
-  /** Told about every moment that a command reaches, for the trace. */
+  /** Called at every moment that a command reaches, for the trace. */
   onPhase: (line: string) => void = () => {};
   /** Terminal clock minus ours; a command may set it. */
   #clockOffsetMs: number;
@@ -105,6 +125,38 @@ export class TerminalParts<O extends TerminalOptions> implements MachineParts {
     return script;
   }
 
+  /** The customer's act, by hand or by itself; "time-out" when the terminal has waited in vain. */
+  async customerActs({
+    wanted,
+    waitMs,
+    signal,
+    outcome,
+    script = {},
+  }: CustomerWait): Promise<CustomerAction> {
+    const { clock, customer } = this;
+    const { pace } = this.options;
+    const over = new AbortController();
+    const either = AbortSignal.any([signal, over.signal]);
+    const byHand = customer.wait(wanted, either);
+    const timeOut = async (limitMs: number): Promise<CustomerAction> => {
+      await sleep(clock, "card wait", Math.min(limitMs, waitMs ?? limitMs), either);
+      return { action: "time-out" };
+    };
+    const itself = async (): Promise<CustomerAction> => {
+      if (customer.plays === "manual") return await (waitMs === null ? byHand : timeOut(waitMs));
+      if (outcome?.kind === "customer-timeout") return await timeOut(pace.walkAwayMs);
+      const delayMs = script.customerMs ?? pace.customerMs;
+      if (waitMs !== null && delayMs >= waitMs) return await timeOut(waitMs);
+      if (delayMs > 0) await sleep(clock, "customer", delayMs, either);
+      return byThemselves[wanted];
+    };
+    try {
+      return await Promise.race([byHand, itself()]);
+    } finally {
+      over.abort();
+    }
+  }
+
   /** Carries out a fault that strikes at a moment of a command, which `signal` ends. */
   async strike(
     fault: { name: PointFault; arguments: FaultArguments },
@@ -157,6 +209,14 @@ export class TerminalParts<O extends TerminalOptions> implements MachineParts {
     }
   }
 }
+
+/** The acts of a customer who acts alone. */
+const byThemselves: Readonly<Record<Wanted, CustomerAction>> = {
+  card: { action: "insert" },
+  key: { action: "key", key: "ok" },
+  "key-or-card": { action: "key", key: "ok" },
+  digits: { action: "digits", digits: "1234567890" },
+};
 
 /** The next HH:MM of the daily restart, on the terminal's own clock. */
 function nextRestart(now: Date, restartAt: string | null): Date | undefined {

@@ -1,13 +1,15 @@
 import { sleep } from "../../shared/time.ts";
 import { Ledger } from "./bank/ledger.ts";
-import { type ControlApi, startControlApi } from "./control/control-api.ts";
+import { startControlApi } from "./control/control-api.ts";
+import type { Controlled } from "./control/controlled.ts";
 import { type ArmedFault, FaultBox } from "./faults/fault-box.ts";
 import { parseFault } from "./faults/fault-request.ts";
+import type { Machine } from "./machine.ts";
 import { Memory } from "./memory/memory.ts";
 import { StateFile } from "./memory/state-file.ts";
 import type { TerminalOptions } from "./options.ts";
 import { Connections, type Endpoints } from "./port/connections.ts";
-import type { Machine, Supply, TerminalProtocol } from "./protocol.ts";
+import type { TerminalProtocol } from "./protocol.ts";
 
 /** Makes a terminal that speaks `protocol`, and opens its ports. */
 export async function openTerminal<O extends TerminalOptions, M extends Machine>(
@@ -27,7 +29,7 @@ export async function openTerminal<O extends TerminalOptions, M extends Machine>
 /**
  * A card terminal with a bank behind it:
  *
- *   port/ (bytes) -> the protocol's machine (messages, commands) -> bank/, memory/, customer.ts
+ *   port/ (bytes) -> the protocol's machine (messages, commands) -> bank/, memory/, cardholder.ts
  *
  * with faults/ asked by the machine, and control/ as a way in for people and test harnesses.
  */
@@ -46,7 +48,7 @@ export class TerminalSimulator<
   readonly #over = new AbortController();
   #cableIn = true;
   #powered = true;
-  #control: ControlApi | undefined;
+  #control: Awaited<ReturnType<typeof startControlApi>> | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(protocol: TerminalProtocol<O, M>, options: O) {
@@ -54,9 +56,9 @@ export class TerminalSimulator<
     this.options = options;
     this.#stateFile = options.stateFile ? new StateFile(options.stateFile) : undefined;
     for (const fault of options.faults) this.faults.arm(fault);
-    this.ledger = new Ledger(options.clock, this.#stateFile?.ledger);
+    this.ledger = new Ledger(options.clock, this.#stateFile);
     const { firstReceiptNumber: receiptNumber, firstTrace: trace } = options.behaviour;
-    this.memory = new Memory({ receiptNumber, trace }, this.#stateFile?.memory);
+    this.memory = new Memory({ receiptNumber, trace }, this.#stateFile);
     this.terminal = protocol.machine({
       options,
       faults: this.faults,
@@ -65,11 +67,13 @@ export class TerminalSimulator<
       drop: (awayMs) => this.unplug(awayMs),
       reboot: () => this.reboot(),
     });
-    this.faults.onStrike = (name) => this.trace.fault("fault", name);
+    const noted = (line: string, note: string): void =>
+      this.trace.add(line, { what: "fault", direction: "out", note });
+    this.faults.onStrike = (name) => noted("fault", name);
     this.#connections = new Connections({
       options,
       connect: (port, transport) => this.terminal.connect(port, transport),
-      note: (text) => this.trace.fault("all lines", text),
+      note: (text) => noted("all lines", text),
     });
   }
 
@@ -119,7 +123,7 @@ export class TerminalSimulator<
     return this.#connections.drop(this.#cableIn && this.#powered ? awayMs : null);
   }
 
-  get supply(): Supply {
+  get supply(): Controlled["supply"] {
     return { cableIn: this.#cableIn, powered: this.#powered };
   }
 

@@ -41,10 +41,10 @@ export interface TraceField {
   readonly means?: string;
 }
 
-/** Where the terminal is when something happens on a wire. */
-export type Whereabouts = Pick<TraceEvent, "command" | "phase">;
+/** The running command, and how far it is. */
+type Whereabouts = Pick<TraceEvent, "command" | "phase">;
 
-/** Keeps the last wire events and tells each one to whoever listens. */
+/** Keeps the last wire events and passes each one to every listener. */
 export class TraceLog {
   readonly #clock: Clock;
   readonly #eventsMax: number;
@@ -69,15 +69,6 @@ export class TraceLog {
   subscribe(listener: (event: TraceEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
-  }
-
-  /** A command reached a moment (see the fault table), so that a harness can act there. */
-  phase(line: string): void {
-    this.add(line, { what: "phase" });
-  }
-
-  fault(line: string, note: string): void {
-    this.add(line, { what: "fault", direction: "out", note });
   }
 
   add(line: string, entry: TraceEntry): void {

@@ -1,6 +1,6 @@
 import { formatMajor } from "../../shared/money.ts";
 
-/** The order and money that an answer has to be about (docs/design.md 3.21); undefined: any. */
+/** The order and money an answer has to be about (docs/rules/21-agree.md); undefined: any. */
 export interface AskedFor {
   readonly transactionPublicId?: string;
   readonly merchantReference?: string;

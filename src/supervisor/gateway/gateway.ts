@@ -31,8 +31,8 @@ export interface GatewayReply {
 /** The operations on an order that the gateway has. */
 export interface GatewayOperations {
   /**
-   * Sends confirm, cancel or card, once, and never again by itself (docs/design.md 3.7). Resolves
-   * with what became of it, as {@link Gateway.generate} does.
+   * Sends confirm, cancel or card, once, and never again by itself (docs/rules/07-returns.md).
+   * Resolves with what became of it, as {@link Gateway.generate} does.
    */
   operate(request: OperationRequest, signal: AbortSignal): Promise<Verdict>;
   /** The v3 lookup, by the id of a notification or by the gateway's own number. */

@@ -33,7 +33,7 @@ const neededFields: Readonly<Record<OperationKind, readonly AnswerField[]>> = {
   refund: ["transactionPublicId", "amount", "currency"],
 };
 
-/** The order and money that the answer to an operation has to be about (docs/design.md 3.21). */
+/** The order and money an operation's answer has to be about (docs/rules/21-agree.md). */
 export function operationAskedFor(request: OperationRequest): AskedFor {
   const { kind, transactionPublicId, amountMinor, currency, exponent } = request;
   return { transactionPublicId, amountMinor, currency, exponent, needed: neededFields[kind] };
@@ -66,7 +66,7 @@ export function operationParameters(
 
 /**
  * How an operation stands. "sending": on disk, its answer is awaited. "unknown": the answer was
- * lost, and the request is never sent again (docs/design.md 3.7).
+ * lost, and the request is never sent again (docs/rules/07-returns.md).
  */
 export type OperationState = "sending" | "done" | "refused" | "not-sent" | "unknown";
 

@@ -38,7 +38,7 @@ export class Intake {
   /**
    * Stores a transaction durably with its place in the outbox. Storing an unchanged transaction
    * again changes nothing; a known id with another content throws {@link TransactionChanged}. One
-   * that a lost database may have sent is looked up before it is sent (docs/design.md 3.17);
+   * that a lost database may have sent is looked up before it is sent (docs/rules/17-loss.md);
    * `isFirst`: nobody has handed it over before.
    */
   store(given: Transaction, isFirst?: boolean): void {
@@ -65,9 +65,9 @@ export class Intake {
   }
 
   /**
-   * The sale was reversed at the terminal (docs/design.md 3.7). A transaction that is not with the
-   * gateway is not sent any more; one that is, or may be, has to be put right there by an operator.
-   * So has one that a lost database may have sent (docs/design.md 3.17).
+   * The sale was reversed at the terminal (docs/rules/07-returns.md). A transaction that is not
+   * with the gateway is not sent any more; one that is, or may be, has to be put right there by an
+   * operator. So has one that a lost database may have sent (docs/rules/17-loss.md).
    */
   withdraw(given: Transaction, isFirst?: boolean): "closed" | "sent" {
     const { store, losses, clock, log } = this.#parts;

@@ -6,7 +6,7 @@ type Messages = typeof supervisorMessages;
 type Repeated = ResponseOf<Messages, "gateway-operation">["repeats"];
 type Target = RequestOf<Messages, "gateway-key">["target"];
 
-/** The losses of this database (docs/design.md 3.17). */
+/** The losses of this database (docs/rules/17-loss.md). */
 export interface Losses {
   /** Something about this transaction may be missing here. undefined: about one of any. */
   mayLack(transactionId: string | undefined): boolean;
@@ -44,7 +44,7 @@ export class LastDay {
 
 /**
  * The refund of the last day that a refund repeats; null: of that day not everything is known here.
- * undefined: none, or the caller means another one (docs/design.md 3.7).
+ * undefined: none, or the caller means another one (docs/rules/07-returns.md).
  */
 export function repeatedBy(
   request: RequestOf<Messages, "gateway-operation">,

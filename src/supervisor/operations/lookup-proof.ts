@@ -34,7 +34,7 @@ function sumsFit({ amountMinor, capturedMinor, refundedMinor }: LookedUp): boole
   return [capturedMinor, refundedMinor].every((sum) => (sum ?? 0) <= (amountMinor ?? 0));
 }
 
-/** docs/design.md 3.21: what a lookup names of our order must agree; what it lacks is not said. */
+/** docs/rules/21-agree.md: what a lookup names of our order must agree; the rest is not said. */
 function fitsOwner(looked: LookedUp, owner: Transaction): boolean {
   const { orderId, transactionId, currency, amountMinor } = looked;
   return (

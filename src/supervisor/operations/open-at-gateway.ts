@@ -6,7 +6,7 @@ import { operationOf } from "./operation-row.ts";
 /**
  * Reads all that a person has to find out at the gateway, of each kind at most `limit`: the
  * operations whose answer was lost, and the orders that may be there more than once
- * (docs/design.md 3.7). Both are read by the indexes of what is open.
+ * (docs/rules/07-returns.md). Both are read by the indexes of what is open.
  */
 export function openAtGateway(database: DatabaseSync, limit: number): OpenAtGateway {
   const operations = database

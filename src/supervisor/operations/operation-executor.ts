@@ -50,7 +50,7 @@ const numberForm = /^\d{12,15}$/;
 /**
  * Confirm, cancel and refund: each is on disk before it is sent, is sent once, and one whose answer
  * was lost stays unknown until a notification, a lookup or an operator settles it
- * (docs/design.md 3.7). There is one open operation per transaction of the gateway.
+ * (docs/rules/07-returns.md). There is one open operation per transaction of the gateway.
  */
 export class OperationExecutor {
   readonly #parts: OperationExecutorParts;

@@ -32,9 +32,9 @@ const oneOrder = `
   WHERE order_id = :order AND sequence > :after ORDER BY sequence LIMIT :limit`;
 
 /**
- * The charged orders of this database, for a journal that was lost or restored (docs/design.md
- * 3.17): what was reversed at the terminal, returned at the gateway and dropped by an operator is
- * kept apart.
+ * The charged orders of this database, for a journal that was lost or restored
+ * (docs/rules/17-loss.md): what was reversed at the terminal, returned at the gateway and dropped
+ * by an operator is kept apart.
  */
 export class KnownOrders {
   readonly #parts: KnownOrdersParts;

@@ -8,8 +8,8 @@ import { raiseAlarm } from "../alarms/alarm.ts";
 import { maybeSent } from "../outbox/doubt-columns.ts";
 
 /**
- * After a loss or a restore of this database (docs/design.md 3.17) nobody here knows what was sent
- * meanwhile: an item that waits is in doubt, and is looked up before it is sent.
+ * After a loss or a restore of this database (docs/rules/17-loss.md) nobody here knows what was
+ * sent meanwhile: an item that waits is in doubt, and is looked up before it is sent.
  */
 export class StoreLosses {
   readonly #database: DatabaseSync;

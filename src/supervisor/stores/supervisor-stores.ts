@@ -27,7 +27,7 @@ interface SupervisorStores {
 }
 
 /**
- * The knowledge of supervisor.db about itself and the journal (docs/design.md 3.17). Its session
+ * The knowledge of supervisor.db about itself and the journal (docs/rules/17-loss.md). Its session
  * begins before anything is sent: a database that was put back must not send its old items again.
  */
 export function openStores(

@@ -38,9 +38,9 @@ const asParked = `UPDATE outbox SET state = 'parked', settled_at_ms = :now, reas
 const asReversed = "UPDATE outbox SET reversed = 1 WHERE transaction_id = :id AND reversed = 0";
 
 /**
- * Takes over again what a journal has, after this database was lost or restored (docs/design.md
- * 3.17). Whatever the journal knows to be sent or closed is never queued again; what is pending
- * there is in doubt, because a former database may have sent it.
+ * Takes over again what a journal has, after this database was lost or restored
+ * (docs/rules/17-loss.md). Whatever the journal knows to be sent or closed is never queued again;
+ * what is pending there is in doubt, because a former database may have sent it.
  */
 export class TakeOver {
   readonly #parts: TakeOverParts;

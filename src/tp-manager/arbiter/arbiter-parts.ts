@@ -2,13 +2,13 @@ import type { Logger } from "../../shared/process/logger.ts";
 import type { Probation } from "../../shared/process/probation.ts";
 import type { WriteProof } from "../../shared/store/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
 import type { Announce } from "../attempts/event-table.ts";
-import type { ReconciliationStore } from "../attempts/reconciliation.ts";
-import type { StoreDoubt } from "../attempts/store-doubt.ts";
-import type { TerminalLog } from "../attempts/terminal-log.ts";
-import type { RecordStore } from "../matching/journal-view.ts";
-import type { LearnedStore } from "../matching/learned.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
+import type { StoreDoubt } from "../journal/doubt-rows.ts";
+import type { LearnedRows } from "../journal/learned-rows.ts";
+import type { ReconciliationRows } from "../journal/reconciliation-rows.ts";
+import type { RecordRows } from "../journal/record-rows.ts";
+import type { TerminalRows } from "../journal/terminal-rows.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import type { Baseline, Terminal } from "../terminal/terminal.ts";
 import type { Inquiries } from "./inquiries.ts";
@@ -33,11 +33,11 @@ export interface ArbiterSettings {
 export interface ArbiterParts {
   readonly terminal: Terminal;
   readonly settings: ArbiterSettings;
-  readonly attempts: AttemptStore;
-  readonly terminalLog: TerminalLog;
-  readonly records: RecordStore;
+  readonly attempts: AttemptRows;
+  readonly terminalLog: TerminalRows;
+  readonly records: RecordRows;
   readonly matcher: Matcher;
-  readonly reconciliations: ReconciliationStore;
+  readonly reconciliations: ReconciliationRows;
   readonly clock: Clock;
   readonly log: Logger;
   /** For `GET /events`. */
@@ -49,7 +49,7 @@ export interface ArbiterParts {
   readonly probation?: Pick<Probation, "isOn" | "over" | "received"> | undefined;
   /** Whether the next start would find what is written; missing: nobody looks. */
   readonly proof?: WriteProof | undefined;
-  readonly learned: LearnedStore;
+  readonly learned: LearnedRows;
   /** See {@link LearnedFrom.setup}. */
   readonly setup: string;
 }
@@ -59,7 +59,7 @@ export interface ArbiterTools extends ArbiterParts, ArbiterSettings {
   readonly inquiries: Inquiries;
 }
 
-/** A journal that was lost or restored does not know all sales (docs/design.md 3.17). */
+/** A journal that was lost or restored does not know all sales (docs/rules/17-loss.md). */
 interface ArbiterGuard {
   /** Resolves when the journal knows every order that is known anywhere; undefined: it does. */
   whole(signal: AbortSignal): Promise<void> | undefined;

@@ -1,16 +1,16 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Timer } from "../../shared/time.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
-import type { TerminalLog } from "../attempts/terminal-log.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
+import type { TerminalRows } from "../journal/terminal-rows.ts";
 import { TerminalUnavailable } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 import type { TerminalArbiter } from "./terminal-arbiter.ts";
 import { answerWithin } from "./terminal-gate.ts";
 
 export interface ClosingParts extends Pick<ArbiterTools, "clock" | "log"> {
-  readonly attempts: Pick<AttemptStore, "list">;
-  readonly terminalLog: Pick<TerminalLog, "demandedTelecollections">;
+  readonly attempts: Pick<AttemptRows, "list">;
+  readonly terminalLog: Pick<TerminalRows, "demandedTelecollections">;
   readonly arbiter: TerminalArbiter;
 }
 
@@ -40,7 +40,7 @@ const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOP
  * Runs the end of day when the terminal demands it (docs/zvt.md 11.5: F0, B1, tag 1F13) and nothing
  * is going on, because a terminal that waits for it takes no cards. An end of day destroys the
  * evidence about a doubt, so the keeper waits until recovery has asked about every one
- * (docs/design.md 3.5), unless the terminal refuses that very question until its end of day.
+ * (docs/rules/05-evidence.md), unless the terminal refuses that very question until its end of day.
  *
  * The keeper remembers nothing, so a restart changes nothing: the terminal demands for as long as
  * it needs an end of day, and the journal knows when one was tried.

@@ -15,8 +15,8 @@ import type { ArbiterTools } from "./arbiter-parts.ts";
 
 /**
  * Has the orders changed that were answered otherwise than a record shows which the terminal keeps
- * (docs/design.md 3.16, 3.19), by the matcher's answer. Returns the order that is charged with the
- * record now, if one is. Throws when the journal fails.
+ * (docs/rules/16-fresh.md, docs/rules/19-late.md), by the matcher's answer. Returns the order that
+ * is charged with the record now, if one is. Throws when the journal fails.
  */
 export function applyAnswer(
   answer: Answer,
@@ -44,9 +44,9 @@ export function applyAnswer(
 /**
  * Has a sale reversed whose reversal the terminal has stored without a command from here that waits
  * for it: the terminal carried one out after it had refused it, or somebody gave the money back at
- * its keys (docs/design.md 3.16). A sale that stayed charged would be given back once more at the
- * gateway. To be called when two looks have shown that the terminal keeps the reversal. Returns the
- * sale's order; undefined: there is none for certain. Throws when the journal fails.
+ * its keys (docs/rules/16-fresh.md). A sale that stayed charged would be given back once more at
+ * the gateway. To be called when two looks have shown that the terminal keeps the reversal. Returns
+ * the sale's order; undefined: there is none for certain. Throws when the journal fails.
  */
 export function giveBack(now: Baseline, parts: ArbiterTools): string | undefined {
   const attempt = givenBack(now, parts);
@@ -81,7 +81,7 @@ function isGivenBack(
   { state, baseline, startedAtMs, transactionId }: Attempt,
   now: Baseline,
   reversal: TransactionReport,
-  { attempts, terminalLog, matcher: { isShared } }: ArbiterTools,
+  { attempts, records, terminalLog, matcher: { isShared } }: ArbiterTools,
 ): boolean {
   if (!isCharged(state) || !baseline || !sameTerminal(baseline.identity, now.identity)) {
     return false;
@@ -89,7 +89,7 @@ function isGivenBack(
   if (!givesBack(state.report, reversal)) return false;
   if (terminalLog.wasClosedSince(startedAtMs, transactionId)) return false;
   // In a time that the journal has lost its traces may have begun again.
-  if (attempts.nextCommand(transactionId) === lostSince) return false;
+  if (records.nextCommand(transactionId) === lostSince) return false;
   const since = attempts.since(transactionId);
   const unmatched = terminalLog.wasUnmatchedSince(transactionId);
   const sold = { transactionId, report: state.report };

@@ -44,7 +44,8 @@ interface PaymentWork {
 
 /**
  * The commands that may charge a card or give money back: a payment, the reversal of a sale. Each
- * takes a turn, leaves once, and ends on disk or in doubt (docs/design.md 3.3, 3.5).
+ * takes a turn, leaves once, and ends on disk or in doubt (docs/rules/03-repeats.md,
+ * docs/rules/05-evidence.md).
  */
 export class FinancialCommands {
   readonly #parts: CommandParts;
@@ -89,7 +90,7 @@ export class FinancialCommands {
 
   /**
    * An end that was heard is answered when the terminal's storage has borne it out, which takes a
-   * look or two (docs/design.md 3.22). A terminal that is away by then is not waited for.
+   * look or two (docs/rules/22-heard-end.md). A terminal that is away by then is not waited for.
    */
   async #borneOut(attempt: Attempt): Promise<Attempt> {
     const { clock, attempts, recovery, prepareMs, confirmAfterMs } = this.#parts;
@@ -108,7 +109,7 @@ export class FinancialCommands {
     const { log, turn, gate, proof } = this.#parts;
     return turn.use("reversal", orderId, {
       needs: "reverse",
-      // A sale that no order knows makes the reversal unsafe by itself (docs/design.md 3.16).
+      // A sale that no order knows makes the reversal unsafe by itself (docs/rules/16-fresh.md).
       prepare: (preparing) => gate.prepare(preparing),
       run: async (terminal, baseline) => {
         const sale = saleOf(baseline);
@@ -149,9 +150,9 @@ export class FinancialCommands {
 
 /**
  * Reverses one charged attempt on the terminal: reservation and write-ahead record first, then the
- * command, once (docs/design.md 3.7). A sale that was reversed before becomes reversed without a
- * command (docs/design.md 3.16). Resolves with the attempt as it stands afterwards; rejects only
- * when its end could not be written.
+ * command, once (docs/rules/07-returns.md). A sale that was reversed before becomes reversed
+ * without a command (docs/rules/16-fresh.md). Resolves with the attempt as it stands afterwards;
+ * rejects only when its end could not be written.
  */
 async function runReversal(
   { attempt, reversedBefore }: SaleToReverse,

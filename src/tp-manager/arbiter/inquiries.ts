@@ -15,7 +15,7 @@ export interface Question {
   readonly about: object;
   /** The terminal that has to be asked; another one's answer is none. */
   readonly identity: TerminalIdentity;
-  /** No command may leave for that terminal before the run has ended (docs/design.md 3.5). */
+  /** No command may leave for that terminal before the run ended (docs/rules/05-evidence.md). */
   readonly blocks: boolean;
   /** false: cleared up meanwhile in another way. */
   isOpen(): boolean;
@@ -62,9 +62,9 @@ interface Open {
 
 /**
  * Asks the terminal about everything that is in doubt, with one look for all that is due
- * (docs/design.md 3.15). A terminal that is away, busy, locked, out of order or another one has not
- * answered: the questions wait, and are asked again when that changes and at growing pauses.
- * Between two looks nothing is held up but what {@link Question.blocks}.
+ * (docs/rules/15-not-yet.md). A terminal that is away, busy, locked, out of order or another one
+ * has not answered: the questions wait, and are asked again when that changes and at growing
+ * pauses. Between two looks nothing is held up but what {@link Question.blocks}.
  */
 export class Inquiries {
   readonly #parts: InquiryParts;

@@ -41,7 +41,7 @@ type Follow =
 
 /**
  * Results that a terminal which cannot be asked tells after the end of their payment: what follows
- * of them is written (docs/design.md 3.25). Each is on disk before the driver acknowledges it.
+ * of them is written (docs/rules/25-one-way.md). Each is on disk before the driver acknowledges it.
  */
 export class LateResults {
   readonly #parts: LateParts;

@@ -2,7 +2,7 @@ import type { Charged } from "../../shared/catalog/error-row.ts";
 import { AppError, type ErrorCode } from "../../shared/catalog/errors.ts";
 import type { WriteProof } from "../../shared/store/write-proof.ts";
 import { unavailableCodes } from "../attempts/failures.ts";
-import type { StoreDoubt } from "../attempts/store-doubt.ts";
+import type { StoreDoubt } from "../journal/doubt-rows.ts";
 import type { TerminalState, TerminalUnavailable } from "../terminal/terminal.ts";
 
 /** A reason for which a payment of a new order is refused now. */
@@ -39,7 +39,7 @@ interface ObstacleFacts {
 /**
  * Whether a payment can be taken now, and if not, why: the one place that says so. The turn throws
  * by it, and `/health`, `/check`, `/metrics`, `launch.sh status`, the doctor and the page show it
- * (docs/design.md 3.5). A running payment is no obstacle: that ends by itself.
+ * (docs/rules/05-evidence.md). A running payment is no obstacle: that ends by itself.
  */
 export function obstaclesOf(facts: ObstacleFacts): readonly Obstacle[] {
   return [
@@ -59,7 +59,7 @@ export function closedBy(facts: Pick<ObstacleFacts, "closed" | "updating">): Obs
   return undefined;
 }
 
-/** Something is asked about first (docs/design.md 3.5). */
+/** Something is asked about first (docs/rules/05-evidence.md). */
 export function doubtOf({
   blockedBy,
   unmatchedAsked,

@@ -1,7 +1,7 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import { type AttemptStore, canHaveLeft, newestAttempts } from "../attempts/attempt-store.ts";
 import { type Attempt, type AttemptStep, isCharged } from "../attempts/payment.ts";
 import { namesOurs, referenceOf } from "../attempts/reference-policy.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
 import type { Answer } from "../matching/answer.ts";
 import type { Learned } from "../matching/learned.ts";
 import {
@@ -19,7 +19,7 @@ import type { ArbiterTools } from "./arbiter-parts.ts";
 
 /**
  * The line to a terminal that cannot be asked: gives the one rule of whose result it is the journal
- * and what the terminal has shown, and keeps what a result shows (docs/design.md 3.25). Every
+ * and what the terminal has shown, and keeps what a result shows (docs/rules/25-one-way.md). Every
  * member throws when the journal fails.
  */
 export class OneWay {
@@ -148,8 +148,8 @@ export class OneWay {
       get kept() {
         return terminalLog.unmatched(1)[0];
       },
-      newest: () => newestAttempts(attempts),
-      hasLeft: (attempt) => canHaveLeft(attempts, attempt),
+      newest: () => attempts.newest(),
+      hasLeft: (attempt) => attempts.canHaveLeft(attempt),
       told: ({ transactionId }) => toldIn(attempts, transactionId),
       wasToldSettled: ({ state, transactionId }) =>
         "settled" in state && attempts.events(transactionId).some(isToldSettled),
@@ -165,7 +165,7 @@ const isToldSettled = ({ kind }: AttemptStep): boolean =>
   kind === TOLD_SETTLED || kind === "told-after-charge";
 
 /** The last result that an attempt was told. */
-function toldIn(attempts: Pick<AttemptStore, "events">, transactionId: string): Told | undefined {
+function toldIn(attempts: Pick<AttemptRows, "events">, transactionId: string): Told | undefined {
   for (const { atMs, detail } of attempts.events(transactionId).toReversed()) {
     const { report } = detail as { readonly report?: TransactionReport };
     if (report?.resultCode != null) return { atMs, report };

@@ -1,6 +1,5 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Timer } from "../../shared/time.ts";
-import { type AttemptStore, newestAttempts } from "../attempts/attempt-store.ts";
 import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
 import {
   type Attempt,
@@ -13,6 +12,7 @@ import {
 } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { referenceOf } from "../attempts/reference-policy.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
 import { type Assumptions, finalOf } from "../matching/assumptions.ts";
 import { compareReports, mayBeAnotherSale, namesAnotherSale } from "../matching/comparison.ts";
 import type {
@@ -191,7 +191,7 @@ export class PaymentRun {
     return "refuse";
   }
 
-  /** Another sale than the good result before it, by number or time (docs/design.md 3.20). */
+  /** Another sale than the good result before, by number or time (docs/rules/20-second-sale.md). */
   #isSecondSale(report: TransactionReport): "named" | "timed" | "no" {
     const { state } = this.#writer.attempt;
     const first = isPaying(state) && state.last?.report.good ? state.last.report : undefined;
@@ -240,7 +240,7 @@ export function tellMismatch(
   writer.log("error", detail, `the terminal approved something else than was asked; ${fate}`);
 }
 
-/** Raises an alarm about a charge that differs from what was sent (docs/design.md 3.25). */
+/** Raises an alarm about a charge that differs from what was sent (docs/rules/25-one-way.md). */
 export function tellDifference(writer: AttemptWriter, { good, differs }: TransactionReport): void {
   if (!good || !differs?.length) return;
   const detail = { alarm: "report-differs", differs };
@@ -301,15 +301,17 @@ function sameDecision(a: GoodsDecision, b: GoodsDecision): boolean {
 /**
  * Whether journal and terminal agree on everything before this attempt: nothing else is unsettled,
  * and the last transaction that the terminal told just before it is the last one that was settled
- * here. Only then may a terminal be asked to undo what the two do not share (docs/design.md 3.13).
+ * here. Only then may a terminal be asked to undo what the two do not share
+ * (docs/rules/13-receipt.md).
  */
 function inStep(
-  attempts: Pick<AttemptStore, "unfinished" | "newest">,
+  attempts: Pick<AttemptRows, "unfinished" | "newest">,
   { transactionId, baseline }: Attempt,
 ): boolean {
   const others = attempts.unfinished().filter((open) => open.transactionId !== transactionId);
   if (others.length > 0 || !baseline) return false;
-  const last = newestAttempts(attempts)
+  const last = attempts
+    .newest()
     .map(({ state }) => state)
     .find((state) => saleOf(state) !== undefined);
   if (!last) return baseline.last.kind === "none";

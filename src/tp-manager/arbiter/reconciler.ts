@@ -1,10 +1,13 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import { formatMajor } from "../../shared/money.ts";
 import { isoTime } from "../../shared/time.ts";
-import { compareDeliveries } from "../attempts/delivery-policy.ts";
 import { type Attempt, isCharged, type Suspicion } from "../attempts/payment.ts";
-import { judgeJump, LOOKED_BACK } from "../attempts/receipt-jump-policy.ts";
-import { nextReceipt, receiptNumberOf } from "../attempts/receipt-number-policy.ts";
+import {
+  judgeJump,
+  LOOKED_BACK,
+  nextReceipt,
+  receiptNumberOf,
+} from "../attempts/receipt-number-policy.ts";
 import type {
   CardSum,
   ClosingBody,
@@ -15,7 +18,7 @@ import type {
   Reconciliation,
   Suspect,
 } from "../attempts/reconciliation.ts";
-import { compareClosing } from "../attempts/reconciliation-policy.ts";
+import { compareClosing, compareDeliveries } from "../attempts/reconciliation-policy.ts";
 import { isCounted } from "../attempts/suspect-policy.ts";
 import type { TelecollectionEnd } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
@@ -24,9 +27,9 @@ import type { ArbiterTools } from "./arbiter-parts.ts";
 const NAMED_IN_ALARM = 5;
 
 /**
- * Compares what the terminal and the gateway say with the journal (docs/design.md 3.18): at each
- * end of day, and whenever a receipt number is missing before a sale. A difference is kept, told
- * and noted with the orders it could be; no answer changes by it.
+ * Compares what the terminal and the gateway say with the journal (docs/rules/18-totals.md): at
+ * each end of day, and whenever a receipt number is missing before a sale. A difference is kept,
+ * told and noted with the orders it could be; no answer changes by it.
  *
  * Nothing here may disturb what it is called from: a comparison that fails is told and left out.
  */

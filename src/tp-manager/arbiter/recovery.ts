@@ -6,10 +6,10 @@ import {
   type Attempt,
   type InDoubtState,
   isCharged,
+  REVERSAL_BEGINS,
   type ReversalInDoubtState,
 } from "../attempts/payment.ts";
 import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
-import { REVERSAL_BEGINS } from "../attempts/steps.ts";
 import { candidatesIn, type Proof, proofInWords, RULES_VERSION } from "../matching/answer.ts";
 import type { Assumption } from "../matching/assumptions.ts";
 import { compareReports, compareStored } from "../matching/comparison.ts";
@@ -22,7 +22,7 @@ import { tellTwice } from "./corrections.ts";
 import type { Question } from "./inquiries.ts";
 import type { LateResults } from "./late-results.ts";
 
-/** The event of an attempt whose first complete run ended without proof (docs/design.md 3.5). */
+/** The attempt's first complete run ended without proof (docs/rules/05-evidence.md). */
 const UNSETTLED = "recovery-unsettled";
 const LOOK = "recovery-look";
 /** Ends that the terminal said; what came before them is past. */
@@ -34,7 +34,7 @@ interface RecoveryParts extends ArbiterTools {
 
 /**
  * Finds out what became of attempts in doubt by asking the terminal, never by repeating anything
- * financial (docs/design.md 3.1, 3.2, 3.5).
+ * financial (docs/rules/01-baseline.md, docs/rules/02-proof.md, docs/rules/05-evidence.md).
  */
 export class Recovery {
   readonly #parts: RecoveryParts;
@@ -84,8 +84,8 @@ export class Recovery {
   /**
    * A command has just ended in doubt, or its end could not be written, so that the journal still
    * says "sent". The attempt blocks sales even while the journal cannot be read
-   * (docs/design.md 3.5); the journal is told as soon as it takes a record again, first of all what
-   * was heard and is not written yet. Resolves as {@link recover} does.
+   * (docs/rules/05-evidence.md); the journal is told as soon as it takes a record again, first of
+   * all what was heard and is not written yet. Resolves as {@link recover} does.
    */
   doubted(attempt: Attempt, unwritten: UnwrittenStep[] = []): Promise<void> {
     return this.#parts.inquiries.ask(this.#questionOf(attempt, true, unwritten));

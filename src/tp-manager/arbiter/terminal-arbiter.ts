@@ -34,7 +34,7 @@ const ofTurn = [
 /**
  * Who has the terminal. Every use of the driver passes here: payments, reversals and upkeep in
  * turns, the questions of recovery and about unmatched transactions between them
- * (docs/design.md 3.5).
+ * (docs/rules/05-evidence.md).
  */
 export class TerminalArbiter {
   readonly #parts: CommandParts & {
@@ -45,7 +45,7 @@ export class TerminalArbiter {
   readonly terminal: TerminalFacts;
   /** Who has the terminal now. */
   readonly turn: Pick<TerminalTurn, (typeof ofTurn)[number]>;
-  /** Whether the terminal is the one that this installation works with (docs/design.md 3.12). */
+  /** Whether this installation works with the terminal (docs/rules/12-terminal.md). */
   readonly gate: Pick<TerminalGate, "accept" | "replaced">;
   /** A payment, or the reversal of a sale. */
   readonly commands: FinancialCommands;
@@ -180,7 +180,7 @@ export class TerminalArbiter {
 
   /**
    * The order may be charged by a result that came after its end, and the terminal is asked
-   * (docs/design.md 3.19): resolves when that has ended. undefined: nothing of the kind is open.
+   * (docs/rules/19-late.md): resolves when that has ended. undefined: nothing of the kind is open.
    */
   lateReport(orderId: string): Promise<void> | undefined {
     return this.#parts.unmatched.lateReport(orderId);

@@ -29,7 +29,8 @@ interface ReplacedTerminal {
 
 /**
  * The gate that every financial command passes first: the terminal answers, and it is the one this
- * installation works with (docs/design.md 3.1, 3.3, 3.12).
+ * installation works with (docs/rules/01-baseline.md, docs/rules/03-repeats.md,
+ * docs/rules/12-terminal.md).
  */
 export class TerminalGate {
   readonly #parts: GateParts;
@@ -106,7 +107,7 @@ export class TerminalGate {
   }
 }
 
-/** A terminal may tell more of itself later; what it once told stays (docs/design.md 3.12). */
+/** A terminal may tell more later; what it once told stays (docs/rules/12-terminal.md). */
 function completed(
   accepted: TerminalIdentity | undefined,
   told: TerminalIdentity,
@@ -132,8 +133,8 @@ interface AnswerParts extends ArbiterParts {
 
 /**
  * The terminal's answer to what was asked of it last, or its silence, until anything else is heard
- * of it. For people and kiosks only: rules about money ask the driver itself (docs/design.md 3.3,
- * 3.5).
+ * of it. For people and kiosks only: rules about money ask the driver itself
+ * (docs/rules/03-repeats.md, docs/rules/05-evidence.md).
  */
 export class LastAnswer {
   readonly #parts: AnswerParts;

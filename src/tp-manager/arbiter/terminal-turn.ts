@@ -43,8 +43,8 @@ interface Work<Needs extends keyof HeldTerminal, Ready, Result> {
 
 /**
  * The only way to the wire for everything that takes the terminal: one thing at a time, prepared,
- * and with no doubt open before and after its preparation (docs/design.md 3.5). A turn lasts until
- * its work has really ended on the wire, whoever is still waiting for it.
+ * and with no doubt open before and after its preparation (docs/rules/05-evidence.md). A turn lasts
+ * until its work has really ended on the wire, whoever is still waiting for it.
  */
 export class TerminalTurn {
   readonly #terminal: HeldTerminal;
@@ -102,7 +102,7 @@ export class TerminalTurn {
     });
   }
 
-  /** docs/design.md 3.5. Throws TERMINAL_IN_DOUBT. */
+  /** docs/rules/05-evidence.md. Throws TERMINAL_IN_DOUBT. */
   assertNoDoubt(): void {
     const doubt = doubtOf(this.#doubts);
     if (doubt) throw refusalBy(doubt);
@@ -114,7 +114,7 @@ export class TerminalTurn {
     if (fault) throw refusalBy(fault);
   }
 
-  /** NOT_SUPPORTED where the protocol has nothing of that kind (docs/design.md 3.25). */
+  /** NOT_SUPPORTED where the protocol has nothing of that kind (docs/rules/25-one-way.md). */
   lackOf(needs: keyof HeldTerminal): AppError | undefined {
     return isAble(this.#terminal, needs) ? undefined : lackOf(needs);
   }

@@ -5,7 +5,7 @@ import {
   type UnmatchedFinding,
   type UnmatchedRow,
   unmatchedFindings,
-} from "../attempts/terminal-log.ts";
+} from "../attempts/findings.ts";
 import { type Answer, candidatesIn, nearIn, unproven } from "../matching/answer.ts";
 import { compareReports } from "../matching/comparison.ts";
 import { doubtOfUnmatched } from "../matching/doubt.ts";
@@ -19,11 +19,11 @@ import { applyAnswer, giveBack, givenBack } from "./corrections.ts";
 import type { Question } from "./inquiries.ts";
 
 /**
- * Unmatched transactions, which belong to no attempt for certain (docs/design.md 3.4, 3.19): a
- * result that the terminal reports although nothing runs, which the driver refuses on the wire, and
- * a sale that the terminal has stored and never reported. Each is kept and raises an alarm, and the
- * terminal is asked whether it keeps the transaction. Nothing is sold meanwhile, because the next
- * sale would hide the answer.
+ * Unmatched transactions, which belong to no attempt for certain (docs/rules/04-approval.md,
+ * docs/rules/19-late.md): a result that the terminal reports although nothing runs, which the
+ * driver refuses on the wire, and a sale that the terminal has stored and never reported. Each is
+ * kept and raises an alarm, and the terminal is asked whether it keeps the transaction. Nothing is
+ * sold meanwhile, because the next sale would hide the answer.
  */
 export class Unmatched {
   readonly #parts: ArbiterTools;
@@ -61,9 +61,9 @@ export class Unmatched {
   /**
    * Returns whether a payment or an end of day has to wait: the terminal has stored a sale that no
    * order knows, or the reversal of a sale that is answered as charged. The terminal is asked about
-   * it first, because the command would hide it (docs/design.md 3.19). Where others are paid at the
-   * terminal too, the orders that can have made the sale are unknown at once, and nothing waits.
-   * Throws for a fault of the program only.
+   * it first, because the command would hide it (docs/rules/19-late.md). Where others are paid at
+   * the terminal too, the orders that can have made the sale are unknown at once, and nothing
+   * waits. Throws for a fault of the program only.
    */
   found(now: Baseline): boolean {
     return shownIn(now).filter((each) => this.#shown(each, () => true)).length > 0;
@@ -85,7 +85,7 @@ export class Unmatched {
       const { report } = now.last;
       if (this.#isOpen(report) || this.#wasAsked(report)) return false;
       matcher.learn(now);
-      // The terminal may still take a reversal back that it has stored (docs/design.md 3.16).
+      // The terminal may still take a reversal back that it has stored (docs/rules/16-fresh.md).
       if (givenBack(now, this.#parts)) return this.#hold(now, report, null);
       const answer = matcher.newSale(now);
       if (!answer || !concerns(answer)) return false;

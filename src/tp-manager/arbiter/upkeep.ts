@@ -1,7 +1,7 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import { storage } from "../attempts/failures.ts";
 import type { Reconciliation } from "../attempts/reconciliation.ts";
-import type { TelecollectionAsker } from "../attempts/terminal-log.ts";
+import type { TelecollectionAsker } from "../journal/terminal-rows.ts";
 import {
   type Baseline,
   type LastTransaction,
@@ -51,7 +51,7 @@ export class Upkeep {
 
   /**
    * Runs the end of day. That it was begun is on disk before the command leaves, because a sale
-   * from before it can no longer be reversed (docs/design.md 3.7).
+   * from before it can no longer be reversed (docs/rules/07-returns.md).
    */
   async telecollect(askedBy: TelecollectionAsker = "operator"): Promise<ClosedDay> {
     const { turn, gate, clock, log, terminalLog, reconciler } = this.#parts;
@@ -93,7 +93,7 @@ export class Upkeep {
 
   /**
    * A journal that is in doubt looks at the last sale before an end of day takes it away
-   * (docs/design.md 3.17). Throws {@link TerminalUnavailable}, and {@link AppError}
+   * (docs/rules/17-loss.md). Throws {@link TerminalUnavailable}, and {@link AppError}
    * STORAGE_FAILED; nothing was closed then.
    */
   async #keepLast(seen: Baseline | undefined): Promise<void> {

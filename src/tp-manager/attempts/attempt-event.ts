@@ -3,16 +3,22 @@ import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { isoTime } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { AttemptInput } from "./attempt-input.ts";
-import { type AttemptState, type AttemptStep, begun, type Detail, saleOf } from "./payment.ts";
+import {
+  type AttemptState,
+  type AttemptStep,
+  begun,
+  type Detail,
+  REVERSAL_BEGINS,
+  saleOf,
+} from "./payment.ts";
 import { advance } from "./payment-machine.ts";
 import { restOfOld, type StepPlace } from "./step-inputs.ts";
-import { REVERSAL_BEGINS } from "./steps.ts";
 import { newerState } from "./taken-over.ts";
 
 /** The version of the events that this program writes. */
 const VERSION = 1;
 
-/** The kinds of steps that only tell: no state follows from them. */
+/** The kinds of steps that are notes: no state follows from them. */
 const noteKinds = [
   "cancel",
   "told-after-charge",
@@ -25,18 +31,13 @@ const noteKinds = [
   "gateway-return-notified",
   "hand-over-dropped",
   "hand-over-requeued",
-];
+] as const;
 export type NoteKind = (typeof noteKinds)[number];
 
-/** A step that only tells, as it is written. */
-export interface NoteStep extends AttemptStep {
-  readonly kind: NoteKind;
-}
-
-/** The supervisor knows the sale, and the journal was lost or restored (docs/design.md 3.17). */
+/** The supervisor knows the sale, and the journal was lost or restored (docs/rules/17-loss.md). */
 interface TakenOver {
   readonly input: "taken-over";
-  /** null: a step of an older version whose hand-over is gone. */
+  /** null: a step of an older version whose hand-off is gone. */
   readonly transaction: Transaction | null;
   readonly reversed: boolean;
   readonly delivery: DeliveryState;
@@ -60,7 +61,7 @@ interface Head {
   readonly atMs: number;
 }
 
-/** An event of now. */
+/** An event in the present version. */
 export function eventAt<I extends Written>(atMs: number, input: I) {
   return { v: VERSION, atMs, ...input } as const;
 }
@@ -90,7 +91,7 @@ function takenOver(state: AttemptState | null, { transaction, reversed }: TakenO
 
 const grounds = ["because", "observation", "proof"] as const;
 
-/** The kind of step of each input, and the members that its detail tells as they are. */
+/** The kind of step of each input, and the members that its detail has unchanged. */
 const forms: {
   readonly [I in Written["input"]]: readonly [
     kind: string,
@@ -150,7 +151,7 @@ function kindOf(event: Written, before: AttemptState | undefined): string | unde
   return event.input === "report" && before && saleOf(before) ? "reversal-report" : undefined;
 }
 
-/** Members of a detail that the event has in other words, or that its state has. */
+/** Members of a detail that the event has under another name, or that its state has. */
 function wordsOf(event: Written, before: AttemptState | undefined): Detail {
   switch (event.input) {
     case "hold":

@@ -34,7 +34,7 @@ export type AttemptInput =
   | { readonly input: "interrupted"; readonly unwritten?: boolean }
   | { readonly input: "reverse"; readonly baseline: Baseline }
   | (Verdict & Grounds)
-  /** The operator's word about an attempt in doubt. `report`: what a charge is recorded with. */
+  /** An operator settled an attempt in doubt. `report`: what a charge is recorded with. */
   | {
       readonly input: "settled";
       readonly outcome: "charged" | "not-charged" | "reversed";
@@ -44,7 +44,7 @@ export type AttemptInput =
       readonly amountMinor?: number;
     };
 
-/** A word about the money that rests on evidence. */
+/** A decision about the money that rests on evidence. */
 type Verdict =
   | { readonly input: "proved-charged"; readonly report: TransactionReport }
   | { readonly input: "proved-not-charged" }
@@ -61,7 +61,7 @@ type Verdict =
     }
   /** The terminal holds the reversal of a charged sale, and no command here waits for it. */
   | { readonly input: "found-reversed"; readonly report: TransactionReport }
-  /** A terminal that cannot be asked has told the result after all (docs/design.md 3.25). */
+  /** A one-way terminal has reported the result after all (docs/rules/25-one-way.md). */
   | {
       readonly input: "told-late";
       readonly report: TransactionReport;
@@ -76,7 +76,7 @@ interface Grounds {
   readonly because: string;
   /** `rules`: the version of the rules that gave the verdict. */
   readonly proof?: Proof & { readonly rules: number };
-  /** A look at the terminal; null: none was made for this. */
+  /** A probe of the terminal; null: none was made for this. */
   readonly observation?: {
     readonly identity: TerminalIdentity;
     readonly last: LastTransaction;

@@ -2,10 +2,10 @@ import { invariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
 import type { Prompt } from "../terminal/terminal.ts";
 import { eventAt, fold, type NoteKind, stepOf, type WrittenEvent } from "./attempt-event.ts";
 import type { AttemptInput } from "./attempt-input.ts";
-import type { AttemptStore } from "./attempt-store.ts";
 import type { Announce } from "./event-table.ts";
 import {
   type Attempt,
@@ -20,14 +20,14 @@ import {
 import { phaseTable } from "./phase-table.ts";
 import { isReturnedTwice, tellReturnedTwice } from "./returned-twice.ts";
 
-/** A word of the wire is on disk so much later at most. */
+/** An event that was received on the wire is on disk so much later at most. */
 const HEARD_WITHIN_MS = 1_000;
 
-/** Something that was heard on the wire and is not on disk yet. */
+/** An event that was received on the wire and is not on disk yet. */
 export type UnwrittenStep = WrittenEvent;
 
 export interface WriterParts {
-  readonly attempts: Pick<AttemptStore, "update" | "addEvent">;
+  readonly attempts: Pick<AttemptRows, "update" | "addEvent">;
   readonly clock: Clock;
   readonly log: Logger;
   /** For `GET /events`. */
@@ -66,7 +66,7 @@ export class AttemptWriter {
    * Keeps evidence of the wire that nothing can refuse any more, for the commit of the next step,
    * within `HEARD_WITHIN_MS` in any case (docs/design.md 1.3). A recovery of this process that does
    * not know of it could disprove a charge; one of the next process takes it for possible
-   * (docs/design.md 3.2).
+   * (docs/rules/02-proof.md).
    */
   heard(input: AttemptInput): void {
     const event = this.#now(input);
@@ -86,7 +86,7 @@ export class AttemptWriter {
     return eventAt(this.#parts.clock.now(), input);
   }
 
-  /** Has what was heard on disk when it returns, or keeps it for the next step. */
+  /** Has what {@link heard} kept on disk when it returns, or keeps it for the next step. */
   settle(): void {
     this.#timer?.clear();
     this.#timer = undefined;
@@ -135,7 +135,7 @@ export class AttemptWriter {
     }
   }
 
-  /** Tells the prompt that the customer sees now; the prompt is kept nowhere. */
+  /** Announces the prompt that the customer sees now; the prompt is kept nowhere. */
   prompted(prompt: Prompt): void {
     const { transactionId, request } = this.#attempt;
     this.log("info", { prompt: prompt.code }, prompt.text);
@@ -149,7 +149,7 @@ export class AttemptWriter {
   }
 }
 
-/** The sale of an attempt does not stand any more: reversed, or an operator's second word. */
+/** The sale of an attempt is over: reversed, or an operator corrected the first finding. */
 function endsSale(before: AttemptState, after: AttemptState): boolean {
   return saleOf(before) !== undefined && phaseTable[after.phase].charged === "no";
 }

@@ -19,11 +19,11 @@ import { nothingKnown } from "./step-inputs.ts";
 
 /**
  * Checks what the journal says about one attempt against the machines and the money rules
- * (docs/design.md 9.6). Pure. Older versions may have been more careful than the machines of now:
+ * (docs/design.md 9.6). Pure. Older versions may have been more careful than the present machines:
  * a doubt where these see none is no fault.
  */
 
-/** The rules, each with the sentence that a fault is told with. */
+/** The rules, each with the sentence that describes a fault. */
 export const auditRules = {
   "illegal-step": "a step that its phase does not have",
   "other-end": "the steps lead to another end than the journal has",
@@ -60,9 +60,9 @@ interface AuditedAttempt {
   readonly wasBegun: boolean;
   /** null: no row hands it over. */
   readonly handedMinor: number | null;
-  /** The supervisor was told, or will be, that it is not to be sent. */
+  /** The supervisor knows, or will, that it is not to be sent. */
   readonly isWithdrawn: boolean;
-  /** The transaction that was handed over or taken over, read only when a step needs it. */
+  /** The transaction that was handed off or imported, read only when a step needs it. */
   readonly handedOver: () => Transaction | null;
   readonly steps: readonly AttemptStep[];
 }
@@ -85,7 +85,7 @@ export function auditAttempt(attempt: AuditedAttempt) {
 
 type Tell = (rule: AuditRule, says?: string) => void;
 
-/** Facts that the steps tell. */
+/** Facts that follow from the steps. */
 interface Facts {
   /** The last report that was good for exactly what was asked for. */
   agreed: TransactionReport | null;

@@ -177,7 +177,7 @@ export type KeptEvent = {
   };
 }[KeptName];
 
-/** An event that is told to those who listen now, and then forgotten. */
+/** An event that goes to the present listeners and is not kept. */
 export type PassingEvent = {
   [N in PassingName]: { readonly name: N; readonly data: EventData<N> };
 }[PassingName];

@@ -27,7 +27,10 @@ export function failureOf(error: unknown): AppError | undefined {
   return undefined;
 }
 
-/** A failing journal is told as such, with what that means for the money (docs/design.md 3.10). */
+/**
+ * Throws STORAGE_FAILED when `work` throws, with what that means for the money
+ * (docs/rules/10-charged.md).
+ */
 export function storage<T>(work: () => T, charged: Charged): T {
   try {
     return work();

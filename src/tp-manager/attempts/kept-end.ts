@@ -1,8 +1,8 @@
 import { invariant } from "../../shared/invariant.ts";
 import type { Currency } from "../../shared/money.ts";
-import { bareReport } from "./bare-report.ts";
 import {
   type AttemptState,
+  bareReport,
   type ChargedBy,
   endReportOf,
   isCharged,
@@ -13,7 +13,7 @@ import {
 } from "./payment.ts";
 import { phaseTable } from "./phase-table.ts";
 
-/** Stands in the place of what the archive does not keep; a page tells it by name. */
+/** Warning in place of what the archive does not keep; a page shows it by name. */
 export const ARCHIVED =
   "the order is in the archive: receipt, ticket, basket and customer are gone";
 
@@ -31,7 +31,7 @@ export type KeptEnd =
 
 /** Throws {@link BrokenInvariant} for an attempt that has not ended. */
 export function keptEnd(state: AttemptState, returnedMinor: number): KeptEnd {
-  // The evidence of an operator's word is not kept.
+  // The evidence behind an operator's finding is not kept.
   if (isNotCharged(state)) return notCharged(state.outcome);
   const sale = saleOf(state);
   const report = endReportOf(state);
@@ -59,7 +59,7 @@ export function returnedOfKept(end: KeptEnd): number {
   return end.phase === "not-charged" ? 0 : end.returnedMinor;
 }
 
-/** The end of an attempt as a comparison needs it (docs/design.md 3.18). */
+/** The end of an attempt as a comparison needs it (docs/rules/18-totals.md). */
 export function ledgerOutcomeOf(state: AttemptState, askedMinor: number) {
   const sale = saleOf(state)?.report;
   const reversal = isCharged(state) ? undefined : endReportOf(state);

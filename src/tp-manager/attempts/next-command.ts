@@ -10,7 +10,7 @@ export interface NextCommand {
   /** See `rival` of matching/facts.ts. */
   readonly rival: string | null;
   readonly isCandidate?: boolean;
-  /** The terminal carried it out to its end, so nothing of before was running any more. */
+  /** The terminal carried it out to its end, so nothing earlier was running any more. */
   readonly served: boolean;
   /** The receipt number of the sale it made; null when it made none. */
   readonly receiptNumber: string | null;
@@ -18,7 +18,7 @@ export interface NextCommand {
   readonly formerReceipt: string | null;
 }
 
-/** A next command without what is looked up about the transaction that it found. */
+/** A next command without what the matcher says of the transaction that it found. */
 export type NextFound = Omit<NextCommand, "foundIs" | "rival" | "isCandidate">;
 
 /** Commands that nobody here knows of may lie between an attempt and the loss of the journal. */

@@ -119,7 +119,7 @@ function advanceInDoubt(state: InDoubtState, input: AttemptInput): AttemptState 
 
 /**
  * The terminal's own word ends the doubt, unless it contradicts an earlier good one or is of
- * something else than was asked: then it is kept, and a person decides (docs/design.md 3.25).
+ * something else than was asked: then it is kept, and a person decides (docs/rules/25-one-way.md).
  */
 function toldLate(
   state: InDoubtState,
@@ -143,7 +143,7 @@ function toldLate(
   return { ...state, last: { report, judgement: kept, acknowledged: false } };
 }
 
-/** The terminal kept more than the goods were worth: told, because nobody else will see it. */
+/** Keeps the value of the goods where the terminal charged another amount: nobody else sees it. */
 function beyond(
   { goods }: InDoubtState,
   { report }: { readonly report: TransactionReport },
@@ -154,7 +154,7 @@ function beyond(
   return report.amountMinor === goodsMinor ? {} : { goodsMinor };
 }
 
-/** A second word of an operator: the opposite of the first one, once. */
+/** An operator's correction: the opposite of the first finding, once. */
 function corrected(state: ChargedState | NotChargedState, input: AttemptInput): AttemptState {
   const { settled } = state;
   const isOpposite = input.input === "settled" && input.outcome !== state.phase;
@@ -186,7 +186,7 @@ function withReport(state: SentState, report: TransactionReport, judgement: Judg
     const earlier = good ?? before;
     return { ...rest, ...tookBefore(state), last, ...(earlier ? { earlier } : {}) };
   }
-  // After a decision about goods a second sale is not refused (docs/design.md 3.20).
+  // After a decision about goods a second sale is not refused (docs/rules/20-second-sale.md).
   const isSecond = good && namesAnotherSale(good.report, report);
   return { ...rest, ...tookBefore(state), last, ...(isSecond ? { second: good.report } : {}) };
 }
@@ -204,7 +204,7 @@ function inDoubt(state: SentState, why: string, heard?: NotCharged): InDoubtStat
   return { phase: "in-doubt", why, ...kept, ...(heard ? { heard } : {}) };
 }
 
-/** Our acknowledgement of a good report is the only thing heard that is not written at once. */
+/** Only the acknowledgement of a good report is received and not written at once. */
 function interrupted(state: SentState, unwritten: boolean): InDoubtState {
   const doubt = inDoubt(state, "the connector stopped while the payment ran");
   const { last, goods } = state;
@@ -244,7 +244,8 @@ function refusalOf(reason: AbortReason | "busy" | undefined): ErrorCode {
 
 /**
  * An approval may cross our cancel: the terminal is asked once before its "cancelled" is believed
- * (docs/design.md 3.22). Goods that were withheld are no such case: nothing was left to approve.
+ * (docs/rules/22-heard-end.md). Goods that were withheld are no such case: nothing was left to
+ * approve.
  */
 function asked(before: SentState, after: AttemptState, cancelled: boolean): AttemptState {
   if (!cancelled || after.phase !== "not-charged" || before.goods) return after;
@@ -272,7 +273,7 @@ function completed(state: SentState): AttemptState {
       return { phase: "not-charged", outcome: withheldOr(goods, last.report.reason, last.report) };
     case "disagrees": {
       const why = "the terminal's reports do not agree with what was asked or with each other";
-      // Its last word, and its end, are that it did not work.
+      // Its last report and its end both say that it did not work.
       const bad = !last.report.good && last.report.resultCode !== null;
       const heard = bad ? notCharged(last.report.reason, last.report) : undefined;
       return inDoubt(state, why, heard);
@@ -303,7 +304,8 @@ function aborted(state: SentState, end: Extract<PaymentEnd, { end: "aborted" }>)
       if (goods?.decision?.goods === "not-issued") {
         return { phase: "not-charged", outcome: withheldOr(goods, end.reason, said) };
       }
-      // Whatever came after our acknowledgement, a reversal may be running (docs/design.md 3.2).
+      // Whatever came after our acknowledgement, a reversal may be running
+      // (docs/rules/02-proof.md).
       const why = `the terminal approved and then ended with ${end.code}: ${end.text}`;
       return inDoubt(state, why, heard);
     }
@@ -354,7 +356,7 @@ function outcome(
   return { status, error, message, terminalCode };
 }
 
-/** Judges the worth of a report for an order (docs/design.md 3.4). */
+/** Judges the worth of a report for an order (docs/rules/04-approval.md). */
 export function judgeReport(
   order: { readonly amountMinor: number; readonly currencyNumeric: string },
   report: TransactionReport,

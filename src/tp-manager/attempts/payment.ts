@@ -1,5 +1,6 @@
 import type { ErrorCode } from "../../shared/catalog/errors.ts";
 import type { Currency } from "../../shared/money.ts";
+import { emptyReceipt } from "../../shared/receipt.ts";
 import type { CartLine } from "../../shared/transaction.ts";
 import type {
   Baseline,
@@ -44,7 +45,7 @@ export interface NotCharged {
   readonly advice?: DeclineAdvice;
 }
 
-/** The worth of the last result report of a running attempt (docs/design.md 3.4). */
+/** The worth of the last result report of a running attempt (docs/rules/04-approval.md). */
 export type Judgement =
   /** Good, amount and currency as asked. */
   | "agrees"
@@ -65,7 +66,7 @@ export interface JudgedReport {
 /** A sale that the terminal has approved and that waits for the goods (docs/design.md 5.12). */
 export interface Goods {
   readonly approved: TransactionReport;
-  /** Epoch milliseconds; no word by then means that the goods did not come out. */
+  /** Epoch milliseconds; without a decision by then the goods did not come out. */
   readonly decideByMs: number;
   /** Committed before it is sent; the same one again is harmless, another one is refused. */
   readonly decision: GoodsDecision | null;
@@ -79,7 +80,7 @@ interface Sale {
   readonly goodsMinor?: number;
   /** Present when an operator settled the payment itself. */
   readonly settled?: Settlement;
-  /** The terminal had ended the payment before, and the order was told so (docs/design.md 3.19). */
+  /** The terminal had ended the payment, and the kiosk knows that (docs/rules/19-late.md). */
   readonly late?: true;
 }
 
@@ -90,11 +91,11 @@ export interface SentState extends Contradictions {
   readonly goods: Goods | null;
 }
 
-/** A terminal's words besides its last report. Missing where nothing contradicted another. */
+/** A terminal's reports before its last one. Missing where none contradicted another. */
 interface Contradictions {
   /** The good report before one that is not good. */
   readonly earlier?: JudgedReport;
-  /** A second sale within the payment, refused on the wire (docs/design.md 3.20). */
+  /** A second sale within the payment, refused on the wire (docs/rules/20-second-sale.md). */
   readonly second?: TransactionReport;
   /** Our acknowledgement of a good report before the last one has provably arrived. */
   readonly tookBefore?: true;
@@ -104,10 +105,10 @@ export interface ChargedState extends Sale {
   readonly phase: "charged";
 }
 
-/** The evidence that an operator settled, kept for a second word (docs/design.md 3.24). */
+/** The doubt that an operator settled, kept for a correction (docs/rules/24-amount.md). */
 interface Settlement {
   readonly doubt: InDoubtState;
-  /** The second word was said. */
+  /** The correction was made. */
   readonly corrected: boolean;
 }
 
@@ -122,9 +123,9 @@ export interface InDoubtState extends Contradictions {
   readonly phase: "in-doubt";
   readonly why: string;
   readonly last: JudgedReport | null;
-  /** The end that was heard: the outcome when the storage bears it out (docs/design.md 3.22). */
+  /** The reported end: the outcome if the storage confirms it (docs/rules/22-heard-end.md). */
   readonly heard?: NotCharged;
-  /** The order was told so before the terminal was found to hold the sale (docs/design.md 3.19). */
+  /** The outcome answered before the terminal showed the sale (docs/rules/19-late.md). */
   readonly told?: NotCharged;
   /** Our acknowledgement may have arrived, and nobody has written that (docs/design.md 1.3). */
   readonly perhapsTaken?: true;
@@ -146,7 +147,7 @@ export interface ReversingState extends Reversal {
 export interface ReversalInDoubtState extends Reversal, Pick<InDoubtState, "perhapsTaken"> {
   readonly phase: "reversal-in-doubt";
   readonly why: string;
-  /** The terminal's end was heard, and was that nothing was reversed. */
+  /** The terminal reported the end that nothing was reversed. */
   readonly heardBad?: true;
 }
 
@@ -199,13 +200,13 @@ export interface Attempt {
   readonly returnedMinor: number;
   /** Something went back, be it only of one of several transactions the gateway made of it. */
   readonly returnedSome: boolean;
-  /** The gateway was asked to return money and its word is not known: nothing else may. */
+  /** The gateway was asked to return money and its answer is not known: nothing else may. */
   readonly openReturn: OpenReturn | null;
-  /** A comparison with the terminal speaks against what was told. */
+  /** A comparison with the terminal contradicts what was answered. */
   readonly suspicion?: Suspicion | null;
 }
 
-/** The word of an end of day or a missing receipt number (docs/design.md 3.18). */
+/** The finding of an end of day or a missing receipt number (docs/rules/18-totals.md). */
 export interface Suspicion {
   /** The terminal may have charged it, or may not have; or a number after it is missing. */
   readonly says: "charged" | "not-charged" | "number-missing";
@@ -214,7 +215,7 @@ export interface Suspicion {
   readonly atMs: number;
 }
 
-/** A return of money at the gateway, reserved before anything is sent (docs/design.md 3.7). */
+/** A return at the gateway, reserved before anything is sent (docs/rules/07-returns.md). */
 export interface OpenReturn {
   readonly operationId: string;
   readonly kind: "cancel" | "refund";
@@ -273,7 +274,7 @@ export function tookBefore(
 /**
  * The last report counts (docs/zvt.md 6.2), with one exception: after a good one, whatever it was
  * worth, a later one cannot make the attempt simply not charged. Then the worse judgement stays and
- * the terminal's storage decides (docs/design.md 3.4). `isWithheld`: no goods came out.
+ * the terminal's storage decides (docs/rules/04-approval.md). `isWithheld`: no goods came out.
  */
 export function nextReport(
   last: JudgedReport | null,
@@ -308,7 +309,7 @@ export function saleOf(state: AttemptState): Sale | undefined {
   return isCharged(state) ? state : "sale" in state ? state.sale : undefined;
 }
 
-/** The terminal's last word about an attempt whose money moved: of the sale or of its reversal. */
+/** The terminal's last report about an attempt whose money moved: of the sale or the reversal. */
 export function endReportOf(state: AttemptState): TransactionReport | undefined {
   return "report" in state ? state.report : undefined;
 }
@@ -316,4 +317,48 @@ export function endReportOf(state: AttemptState): TransactionReport | undefined 
 /** As {@link endReportOf}; of a reversal whose end is open, the report of the sale. */
 export function lastReportOf(state: AttemptState): TransactionReport | undefined {
   return endReportOf(state) ?? saleOf(state)?.report;
+}
+
+/** The step that is the write-ahead record of a reversal. */
+export const REVERSAL_BEGINS = "reversal-begins";
+
+/** When the newest reversal of an attempt began; undefined: none did. */
+export const reversalBeganAtMs = (events: readonly AttemptStep[]): number | undefined =>
+  events.findLast(({ kind }) => kind === REVERSAL_BEGINS)?.atMs;
+
+/** Ends of commands of which nothing has left the connector. */
+const neverSent = ["end-not-sent", "end-withdrawn"];
+
+export const isNeverSent = (events: ReadonlyArray<Pick<AttemptStep, "kind">>): boolean =>
+  events.some(({ kind }) => neverSent.includes(kind));
+
+/** Steps of an attempt whose detail holds a report of the terminal. */
+export const reportSteps = ["report", "approved", "reversal-report"] as const;
+
+/** Nothing is known but the amount. Without a receipt number no reversal is ever begun. */
+export function bareReport(currency: Currency, amountMinor: number | null): TransactionReport {
+  return {
+    good: true,
+    resultCode: null,
+    resultText: "",
+    reason: null,
+    amountMinor,
+    currencyNumeric: currency.numeric,
+    receiptNumber: null,
+    traceNumber: null,
+    originalTrace: null,
+    terminalId: null,
+    localDate: null,
+    localTime: null,
+    maskedPan: null,
+    authorisationNumber: null,
+    cardName: null,
+    receipt: {
+      ...emptyReceipt(),
+      currencyNumCode: currency.numeric,
+      currencyAlphaCode: currency.alpha,
+      currencyFractionPart: String(currency.exponent),
+    },
+    fallbackTicket: "",
+  };
 }

@@ -1,5 +1,6 @@
 import type { Charged } from "../../shared/catalog/error-row.ts";
 import type { ErrorCode } from "../../shared/catalog/errors.ts";
+import type { EventData } from "./event-table.ts";
 import {
   type Attempt,
   type AttemptPhase,
@@ -8,6 +9,7 @@ import {
   isApproved,
   isCharged,
   isNotCharged,
+  isPaying,
   type ReversalInDoubtState,
   type ReversingState,
   returnOf,
@@ -120,7 +122,7 @@ export const variantTable = {
     gateway: "GATEWAY_OPERATION_OPEN",
     archive: "never",
   },
-  /** An operator's word that a second one may correct. */
+  /** An operator's finding that a second one may correct. */
   "settled charged": { of: "charged", settle: ["not-charged"] },
   "settled not-charged": { of: "not-charged", settle: ["charged"] },
   /** A part of the money went back. */
@@ -166,7 +168,7 @@ export function chargedOf(attempt: Attempt): Charged {
 
 /**
  * Minor units that the terminal or an operator says were charged, whatever went back since: null
- * while that is not known, 0 when nothing was charged (docs/design.md 3.24).
+ * while that is not known, 0 when nothing was charged (docs/rules/24-amount.md).
  */
 export function chargedMinorOf(attempt: Attempt): number | null {
   const { state } = attempt;
@@ -188,4 +190,26 @@ export function isInDoubt(state: AttemptState): state is InDoubtState | Reversal
 export function phasesWith(fits: (row: PhaseRow) => boolean): AttemptPhase[] {
   const phases = Object.keys(phaseTable) as AttemptPhase[];
   return phases.filter((phase) => fits(phaseTable[phase]));
+}
+
+/** An attempt as `GET /events` shows it. Two attempts with equal events look the same outside. */
+export function paymentEventOf(attempt: Attempt): EventData<"payment"> {
+  const { request, state } = attempt;
+  const { charged, status } = rowOf(attempt);
+  return {
+    orderId: request.orderId,
+    transactionId: attempt.transactionId,
+    attempt: attempt.number,
+    state: status === "Reversed" ? "reversed" : stateOf(state),
+    charged,
+    error: isNotCharged(state) ? state.outcome.error : null,
+    amountMinor: request.amountMinor,
+    chargedAmountMinor: chargedMinorOf(attempt),
+    currency: request.currency.alpha,
+  };
+}
+
+function stateOf(state: AttemptState): EventData<"payment">["state"] {
+  if (isPaying(state)) return isApproved(state) ? "approved" : "running";
+  return isNotCharged(state) ? state.outcome.status : state.phase;
 }

@@ -12,18 +12,22 @@ import type {
   ClosingPeriod,
   ClosingRow,
   ClosingVerdict,
+  CountAndSum,
+  DeliveredSums,
+  DeliveryFault,
+  DeliveryVerdict,
   LedgerEntry,
   PlacedEntry,
 } from "./reconciliation.ts";
 import { explained, isCounted } from "./suspect-policy.ts";
 
 /**
- * Rules for comparing the totals of an end of day with the journal (docs/design.md 3.18). Pure.
+ * Rules for comparing the totals of an end of day with the journal (docs/rules/18-totals.md). Pure.
  * Where the comparison could be wrong for another reason than a sale that was told falsely, nothing
  * is compared: a false alarm about money would soon be read by nobody.
  */
 
-/** `totals`: those that the period's end of day told. `isShared`: TERMINAL_SHARED. */
+/** `totals`: those that the period's end of day reported. `isShared`: TERMINAL_SHARED. */
 export function compareClosing(
   period: ClosingPeriod,
   totals: ClosingTotals | undefined,
@@ -76,7 +80,7 @@ function verdict(
   return { result: "differs", because, ...facts, suspects, isSole };
 }
 
-/** The attempts that the totals are about; in words, why that cannot be said. */
+/** The attempts that the totals are about; a text: why that cannot be said. */
 function comparedEntries(
   { earlier, entries }: ClosingPeriod,
   identity: TerminalIdentity,
@@ -145,7 +149,7 @@ function areInside(entries: readonly LedgerEntry[], from: number, to: number): b
 
 /**
  * The attempts from the sale that has the range's first number, when all after it are inside. Sales
- * from before were closed by an end of day that nobody here has heard of.
+ * from before were closed by an end of day that is not known here.
  */
 function beginningWith(
   since: readonly LedgerEntry[],
@@ -184,4 +188,55 @@ function lastNumbers(entries: readonly LedgerEntry[], first: number | null): (nu
     last = receiptNumberOf(receiptNumber) ?? last;
     return before;
   });
+}
+
+/**
+ * Rules for comparing the journal with what the gateway was sent (docs/rules/18-totals.md). Pure. A
+ * sale that is on its way, refused and waiting, or closed by an operator is no difference.
+ */
+export function compareDeliveries(entries: readonly LedgerEntry[]): DeliveryVerdict {
+  const sales = entries.filter(({ charged }) => charged === "yes");
+  const currencies = [...new Set(sales.map(({ currency }) => currency))];
+  return {
+    sums: currencies.map((currency) => sumsOf(sales, currency)),
+    faults: entries.flatMap(faultOf),
+  };
+}
+
+function sumsOf(sales: readonly LedgerEntry[], currency: string): DeliveredSums {
+  const mine = sales.filter((entry) => entry.currency === currency);
+  const those = (...states: readonly LedgerEntry["delivery"][]): CountAndSum =>
+    countAndSum(mine.filter(({ delivery }) => states.includes(delivery)));
+  return {
+    currency,
+    charged: countAndSum(mine),
+    sent: those("sent"),
+    waiting: those("pending", "parked"),
+    closed: those("closed"),
+  };
+}
+
+function countAndSum(entries: readonly LedgerEntry[]): CountAndSum {
+  const sumMinor = entries.reduce((sum, { chargedMinor }) => sum + (chargedMinor ?? 0), 0);
+  return { count: entries.length, sumMinor };
+}
+
+function faultOf(entry: LedgerEntry): DeliveryFault[] {
+  const because = whyWrong(entry);
+  if (because === undefined) return [];
+  const { orderId, transactionId, currency, chargedMinor, amountMinor } = entry;
+  return [{ orderId, transactionId, currency, because, amountMinor: chargedMinor ?? amountMinor }];
+}
+
+function whyWrong(entry: LedgerEntry): string | undefined {
+  const { charged, delivery, handedMinor, chargedMinor, returnedMinor } = entry;
+  if (charged === "yes") {
+    if (delivery === null) return "charged, and never handed over";
+    const isOther = handedMinor !== null && chargedMinor !== null && handedMinor !== chargedMinor;
+    return isOther ? "handed over with another amount than was charged" : undefined;
+  }
+  if (charged === "unknown" || delivery !== "sent") return undefined;
+  if (chargedMinor === null) return "not charged, and the gateway has it";
+  const isLeft = returnedMinor < chargedMinor;
+  return isLeft ? "reversed at the terminal, and the gateway has it" : undefined;
 }

@@ -1,17 +1,17 @@
 import type { Charged } from "../../shared/catalog/error-row.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
-import type { NotCharged, Suspicion } from "./payment.ts";
+import type { NotCharged } from "./payment.ts";
 
-/** One attempt as a comparison needs it, also of the archive (docs/design.md 3.18). */
+/** One attempt as a comparison needs it, also of the archive (docs/rules/18-totals.md). */
 export interface LedgerEntry {
   readonly transactionId: string;
   readonly orderId: string;
   /** The newest end of day that had been begun before this attempt; 0 before the first one. */
   readonly afterClosing: number;
-  /** Of its phase: returns at the gateway are told apart. */
+  /** Of its phase: returns at the gateway are in `returnedMinor`. */
   readonly charged: Charged;
-  /** As it was told when nothing was charged. */
+  /** The status that was answered when nothing was charged. */
   readonly told: NotCharged["status"] | null;
   /** The command may have left. */
   readonly wasSent: boolean;
@@ -28,9 +28,9 @@ export interface LedgerEntry {
   readonly reversalReceipt: string | null;
   /** null where it is not known any more. */
   readonly identity: TerminalIdentity | null;
-  /** null: it was never handed over. */
+  /** null: it was never handed off. */
   readonly delivery: DeliveryState | null;
-  /** The amount that was handed over; null when it was not, or is in the archive. */
+  /** The amount that was handed off; null when it was not, or is in the archive. */
   readonly handedMinor: number | null;
   /** Minor units that went back by way of the gateway. */
   readonly returnedMinor: number;
@@ -53,19 +53,19 @@ export interface Suspect {
   readonly transactionId: string;
   /** Minor units that the terminal has more, or less, when it is this one. */
   readonly amountMinor: number;
-  /** The last word about this attempt when it was compared. */
+  /** The status of this attempt when it was compared. */
   readonly told: "charged" | "reversed" | NotCharged["status"] | "unknown";
   /** Another attempt of the order was charged: the customer may have paid twice. */
   readonly chargedElsewhere: boolean;
 }
 
 export interface CountAndSum {
-  /** null: not told. */
+  /** null: not reported. */
   readonly count: number | null;
   readonly sumMinor: number;
 }
 
-/** The totals of one end of day beside the journal. */
+/** The totals of one end of day next to the journal. */
 export type ClosingVerdict =
   | { readonly result: "not-comparable"; readonly because: string }
   | Difference;
@@ -149,7 +149,7 @@ export interface Reconciliation {
 export interface ClosingRow {
   readonly id: number;
   readonly startedAtMs: number;
-  /** null: its end was not heard. */
+  /** null: its end was not received. */
   readonly end: TelecollectionEnd | null;
   /** null in rows of older versions. */
   readonly identity: TerminalIdentity | null;
@@ -158,32 +158,10 @@ export interface ClosingRow {
 /** One end of day with everything that it is compared with. */
 export interface ClosingPeriod {
   readonly closing: ClosingRow;
-  /** Earlier ones behind which its range may begin, newest first. */
+  /** Earlier ones after which its range may begin, newest first. */
   readonly earlier: readonly ClosingRow[];
   /** Attempts since the oldest of these, in the order they were begun. */
   readonly entries: readonly LedgerEntry[];
-  /** Attempts are missing here: too many, or in an archive that does not tell when they were. */
+  /** Attempts are missing here: too many, or in an archive without their times. */
   readonly isCutOff: boolean;
-}
-
-/** Comparisons, and the rows that they are made from. */
-export interface ReconciliationStore {
-  /** Completed ends of day that were not compared yet, oldest first. */
-  uncompared(): number[];
-  period(closingId: number): ClosingPeriod | undefined;
-  /** The number of the last sale that was begun before this attempt. */
-  formerReceipt(transactionId: string): string | null;
-  /** The newest attempts up to this one, in the order they were begun. */
-  entriesUpTo(transactionId: string, limit: number): LedgerEntry[];
-  /** An end of day agreed although numbers were missing: the terminal numbers other things too. */
-  hasRefutedJump(): boolean;
-  /** Keeps a comparison, tells it, and notes its word with the attempts it is about. */
-  keep(
-    record: Omit<Reconciliation, "id"> & { readonly closingId: number | null },
-    suspicions: ReadonlyMap<string, Suspicion>,
-  ): Reconciliation;
-  /** The end of day agreed: what missing numbers said of these attempts was wrong. */
-  refuteJumps(transactionIds: readonly string[]): void;
-  /** Newest first; those before `before`. */
-  list(limit: number, before: number | null): Reconciliation[];
 }

@@ -4,7 +4,7 @@ import type { TransactionReport } from "../terminal/terminal.ts";
 /**
  * The word by which a terminal that gives the register's own data back names an attempt: ten
  * characters, the last two a check, so that another register's data are not taken for ours
- * (docs/design.md 3.25). Pure.
+ * (docs/rules/25-one-way.md). Pure.
  */
 const LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const NAME_CHARACTERS = 8;

@@ -5,7 +5,7 @@ import { type Attempt, isReversed } from "./payment.ts";
 /** The alarm about {@link isReturnedTwice}. */
 export const RETURNED_TWICE = "returned-twice";
 
-/** Reversed at the terminal, and returned at the gateway or the bank too (docs/design.md 3.7). */
+/** Reversed at the terminal, and returned at gateway or bank too (docs/rules/07-returns.md). */
 export function isReturnedTwice({ state, returnedSome }: Attempt): boolean {
   return isReversed(state) && returnedSome;
 }

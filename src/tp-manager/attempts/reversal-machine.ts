@@ -13,7 +13,7 @@ import {
 } from "./payment.ts";
 
 /**
- * The return of a charged sale (docs/design.md 3.7). Pure.
+ * The return of a charged sale (docs/rules/07-returns.md). Pure.
  *
  * A *charged* attempt becomes *reversing*: that is the reservation and the write-ahead record in
  * one, on disk before the command leaves. A good report for the sale's amount followed by a good
@@ -110,7 +110,7 @@ function endOf(state: ReversingState, end: PaymentEnd): AttemptState {
 
 /**
  * The terminal's word that the sale had been reversed before. A reversal leaves only while its
- * number names this sale and no other (docs/design.md 3.16), so the word is about this sale: the
+ * number names this sale and no other (docs/rules/16-fresh.md), so the word is about this sale: the
  * money went back once, and told as charged it would go back again at the gateway.
  */
 export function saysReversedBefore(last: JudgedReport | null, end: PaymentEnd): boolean {
@@ -122,7 +122,7 @@ function inDoubt({ phase: _, ...kept }: ReversingState, why: string): ReversalIn
   return { phase: "reversal-in-doubt", ...kept, why };
 }
 
-/** Judges the worth of a report for the reversal of a sale (docs/design.md 3.16). */
+/** Judges the worth of a report for the reversal of a sale (docs/rules/16-fresh.md). */
 export function judgeReversal(sale: TransactionReport, report: TransactionReport): Judgement {
   if (report.resultCode === null) return "no-result";
   if (!report.good) return "not-good";
@@ -130,7 +130,7 @@ export function judgeReversal(sale: TransactionReport, report: TransactionReport
   return agrees && !isSaleItself(sale, report) ? "agrees" : "disagrees";
 }
 
-/** The sale told once more, to the second: its reversal comes later, or names it. */
+/** The sale reported again, to the second: its reversal comes later, or names it. */
 function isSaleItself(sale: TransactionReport, report: TransactionReport): boolean {
   const isUnnamed = report.originalTrace === null && tellMoments(sale, report);
   return isUnnamed && compareReports(sale, report) === "same";

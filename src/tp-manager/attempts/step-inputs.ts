@@ -1,9 +1,9 @@
 import type { Transaction } from "../../shared/transaction.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
-import { bareReport } from "./bare-report.ts";
 import {
   type AttemptState,
   type AttemptStep,
+  bareReport,
   type Detail,
   lastReportOf,
   type PaymentRequest,
@@ -12,9 +12,9 @@ import {
 /** The attempt that a step belongs to. */
 export interface StepPlace {
   readonly request: PaymentRequest;
-  /** The journal's state of now: what a step of an older version did not keep stands there. */
+  /** The journal's present state: it has what a step of an older version did not keep. */
   readonly final: AttemptState;
-  /** The transaction that was handed over or taken over. */
+  /** The transaction that was handed off or imported. */
   readonly handedOver: () => Transaction | null;
 }
 
@@ -49,7 +49,7 @@ export function restOfOld({ kind, detail }: AttemptStep, at: StepPlace): Detail 
   }
 }
 
-/** The transaction that was found; where the step does not keep it, the journal's of now. */
+/** The transaction that was found; where the step did not keep it, that of the final state. */
 function foundIn({ observation }: Detail, at: StepPlace): TransactionReport {
   const look = observation as { readonly last?: { readonly report?: TransactionReport } } | null;
   return look?.last?.report ?? finalReport(at);

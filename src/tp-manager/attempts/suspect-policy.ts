@@ -1,6 +1,6 @@
 import type { Difference, LedgerEntry, PlacedEntry, Suspect } from "./reconciliation.ts";
 
-/** Orders that a difference between terminal and journal could be (docs/design.md 3.18). Pure. */
+/** Orders that can explain a difference to the terminal (docs/rules/18-totals.md). Pure. */
 
 /** More than three orders together explain a difference only by chance. */
 const sizes = [1, 2, 3];
@@ -61,7 +61,7 @@ function sets(candidates: readonly Candidate[], sumMinor: number, size: number):
   });
 }
 
-/** Those where numbers are missing; among them those of which nothing certain was told. */
+/** Those where numbers are missing; among them those without a certain answer. */
 function mostLikely(found: readonly Candidate[][]): readonly Candidate[][] {
   const signs: ReadonlyArray<(entry: PlacedEntry) => boolean> = [
     ({ isInGap }) => isInGap,

@@ -3,17 +3,22 @@ import { type Currency, currencyOf, majorOf } from "../../shared/money.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
-import { bareReport } from "./bare-report.ts";
-import { type AttemptState, type OpenReturn, type PaymentRequest, saleOf } from "./payment.ts";
+import {
+  type AttemptState,
+  bareReport,
+  type OpenReturn,
+  type PaymentRequest,
+  saleOf,
+} from "./payment.ts";
 
-/** Stands in the place of what the supervisor does not have; a page tells it by name. */
+/** Warning in place of what the supervisor does not have; a page shows it by name. */
 export const TAKEN_OVER =
   "the order was taken over from the supervisor after the journal was lost: " +
   "ticket, basket and parts of the receipt are gone";
 
 /**
  * Attempts made from what the supervisor knows, for a journal that was lost or restored
- * (docs/design.md 3.17). Nothing is made up: what the supervisor does not have is empty.
+ * (docs/rules/17-loss.md). Nothing is made up: what the supervisor does not have is empty.
  */
 export function requestTakenOver({ transaction }: KnownOrder): PaymentRequest {
   const { orderId, amountMinor, customData, customerEmail } = transaction;

@@ -15,7 +15,7 @@ import type { AttemptStep } from "../attempts/payment.ts";
 
 type Row = Record<string, SQLInputValue>;
 
-/** Faults that are told one by one; all are counted. */
+/** Faults that are listed; all are counted. */
 const TOLD_MAX = 1_000;
 
 /** The findings of an audit. */
@@ -46,6 +46,7 @@ const texts = {
          WHERE attempt_event.transaction_id = attempt.transaction_id ORDER BY id)) AS steps
     FROM attempt LEFT JOIN hand_off USING (transaction_id)
     WHERE attempt.rowid > ? AND attempt.rowid <= ? ORDER BY attempt.rowid`,
+  hasTable: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
   lastRow: "SELECT ifnull(max(rowid), 0) AS last FROM attempt",
   ordersAgain: "SELECT DISTINCT order_id FROM attempt WHERE number > 1",
   ofOrder: `SELECT order_id, transaction_id, state FROM attempt WHERE order_id = ?
@@ -56,13 +57,13 @@ const texts = {
     WHERE receipt_number = ? AND trace_number IS ? ORDER BY rowid`,
 };
 
-/** Tables beside the attempts whose texts are searched for card numbers. */
+/** Further tables whose texts are searched for card numbers. */
 const searched = ["archived_order", "event", "unexpected_report", "telecollection"];
 
 /** A part of an audit: the attempts with these row numbers, or everything else. */
 export type AuditPart = { readonly after: number; readonly upTo: number } | "others";
 
-/** Rows that one part looks at: some seconds of work. */
+/** Rows of one part: some seconds of work. */
 const PART_ROWS = 20_000;
 
 /** The parts that an audit of this file has; they can be done in any order, also side by side. */
@@ -118,36 +119,27 @@ export function joined(reports: readonly AuditReport[]): AuditReport {
 
 class Audit {
   readonly #database: DatabaseSync;
-  readonly #counts = Object.fromEntries(Object.keys(auditRules).map((rule) => [rule, 0])) as Record<
-    AuditRule,
-    number
-  >;
-  readonly #faults: AuditFault[] = [];
-  readonly #unknown: Record<string, number> = {};
-  #attempts = 0;
-  #steps = 0;
-  #archived = 0;
+  readonly report = {
+    attempts: 0,
+    steps: 0,
+    archived: 0,
+    counts: Object.fromEntries(Object.keys(auditRules).map((rule) => [rule, 0])) as Record<
+      AuditRule,
+      number
+    >,
+    faults: [] as AuditFault[],
+    unknown: {} as Record<string, number>,
+  } satisfies AuditReport;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
-  }
-
-  get report(): AuditReport {
-    return {
-      attempts: this.#attempts,
-      steps: this.#steps,
-      archived: this.#archived,
-      counts: this.#counts,
-      faults: this.#faults,
-      unknown: this.#unknown,
-    };
   }
 
   readAttempts(after: number, upTo: number): void {
     const isKept = this.#database.prepare(hasInput).get() !== undefined;
     const attempts = this.#database.prepare(texts.attempts(isKept ? "ifnull(input, '')" : "''"));
     for (const row of attempts.iterate(after, upTo)) {
-      this.#attempts += 1;
+      this.report.attempts += 1;
       this.#readAttempt(row as Row);
     }
   }
@@ -179,25 +171,21 @@ class Audit {
   }
 
   #searchTables(): void {
+    const hasTable = this.#database.prepare(texts.hasTable);
     for (const table of searched) {
-      if (!this.#has(table)) continue;
+      if (!hasTable.get(table)) continue;
       for (const row of this.#database.prepare(`SELECT * FROM ${table}`).iterate()) {
-        if (table === "archived_order") this.#archived += 1;
+        if (table === "archived_order") this.report.archived += 1;
         this.#search(row as Row, table);
       }
     }
-  }
-
-  #has(table: string): boolean {
-    const sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?";
-    return this.#database.prepare(sql).get(table) !== undefined;
   }
 
   #readAttempt(row: Row): void {
     this.#search(row, "attempt");
     const faults = this.#safely(row, () => {
       const steps = stepsOf(row["steps"]);
-      this.#steps += steps.length;
+      this.report.steps += steps.length;
       const { faults: found, unknown } = auditAttempt({
         transactionId: String(row["transaction_id"]),
         orderId: String(row["order_id"]),
@@ -210,7 +198,8 @@ class Audit {
         handedOver: () => (row["body"] === null ? null : parsed(row["body"])),
         steps,
       });
-      for (const kind of new Set(unknown)) this.#unknown[kind] = (this.#unknown[kind] ?? 0) + 1;
+      const { unknown: kinds } = this.report;
+      for (const kind of new Set(unknown)) kinds[kind] = (kinds[kind] ?? 0) + 1;
       return found;
     });
     this.#tell(faults);
@@ -224,7 +213,7 @@ class Audit {
     }
   }
 
-  /** Card numbers are looked for in the texts of every column. */
+  /** Searches the texts of every column for card numbers. */
   #search(row: Row, table: string): void {
     for (const column of Object.keys(row)) {
       const value = row[column];
@@ -235,8 +224,8 @@ class Audit {
 
   #tell(faults: readonly AuditFault[]): void {
     for (const fault of faults) {
-      this.#counts[fault.rule] += 1;
-      if (this.#faults.length < TOLD_MAX) this.#faults.push(fault);
+      this.report.counts[fault.rule] += 1;
+      if (this.report.faults.length < TOLD_MAX) this.report.faults.push(fault);
     }
   }
 }
@@ -255,7 +244,7 @@ function stepsOf(value: SQLInputValue | undefined): AttemptStep[] {
   return value.split(STEP).map((step) => new KeptStep(step.split(FIELD)));
 }
 
-/** A step whose detail is read only when somebody looks at it: most are long and say nothing. */
+/** A step whose detail is parsed only when it is read: most are long and not needed. */
 class KeptStep implements AttemptStep {
   readonly atMs = 0;
   readonly kind: string;

@@ -1,16 +1,22 @@
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { backup } from "node:sqlite";
 import { parseArgs } from "node:util";
+import { Worker } from "node:worker_threads";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { installationAt } from "../../shared/process/installation.ts";
 import { openForReading } from "../../shared/store/sqlite.ts";
-import { runAudit } from "./run-audit.ts";
+import { programFile } from "../../shared/version-files.ts";
+import { type AuditPart, type AuditReport, joined, partsOf } from "./audit-journal.ts";
 
 /** All pages in one step, so that no write of a running program begins it anew. */
 const ALL_PAGES = 2 ** 30;
+
+/** More threads only wait for the disk. */
+const THREADS_MAX = 4;
 
 /**
  * The audit of a journal as a process of its own (docs/design.md 9.6): `--journal FILE` reads that
@@ -88,4 +94,31 @@ async function mustFit(journal: string, folder: string): Promise<void> {
     exitCodes.unavailable,
     `the disk has no room for a copy of ${journal}: audit a backup of it with --journal`,
   );
+}
+
+/** Audits a journal file with as many threads as the machine has for it. */
+async function runAudit(path: string): Promise<AuditReport> {
+  const parts = partsOf(path);
+  const threads = Math.min(availableParallelism(), THREADS_MAX, parts.length);
+  const done = Array.from({ length: threads }, () => work(path, parts));
+  return joined((await Promise.all(done)).flat());
+}
+
+/** One thread: takes parts until none is left. */
+function work(path: string, parts: AuditPart[]): Promise<AuditReport[]> {
+  const worker = new Worker(programFile("audit-worker"), { workerData: { path } });
+  const reports: AuditReport[] = [];
+  return new Promise<AuditReport[]>((resolve, reject) => {
+    const next = (): void => {
+      const part = parts.shift();
+      if (part === undefined) resolve(reports);
+      else worker.postMessage(part);
+    };
+    worker.on("message", (report: AuditReport) => {
+      reports.push(report);
+      next();
+    });
+    worker.once("error", reject);
+    next();
+  }).finally(() => worker.terminate());
 }

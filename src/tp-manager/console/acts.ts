@@ -4,11 +4,11 @@ import { NAME_CHARACTERS_MAX } from "../../shared/masking/legible.ts";
 import { maskPansInText, maskPansInUrl } from "../../shared/masking/mask.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import type { ActStore } from "../attempts/act-store.ts";
 import { storage } from "../attempts/failures.ts";
 import { isActing } from "../http/call.ts";
 import { checkedParameters, fault, legible } from "../http/input.ts";
 import { plain } from "../http/json-body.ts";
+import type { ActRows } from "../journal/act-rows.ts";
 
 const REASON_CHARACTERS_MAX = 500;
 const BODY_CHARACTERS_MAX = 2_000;
@@ -33,7 +33,7 @@ declare module "fastify" {
  * and reason in the headers `act-name` and `act-reason`, encoded like a part of an address; without
  * them, and when they cannot be kept, nothing is done.
  */
-export function keepActs(app: FastifyInstance, acts: ActStore, clock: Clock, log: Logger): void {
+export function keepActs(app: FastifyInstance, acts: ActRows, clock: Clock, log: Logger): void {
   app.decorateRequest("act", null);
   app.decorateRequest("person", null);
   app.addHook("preHandler", (request, _reply, done) => {

@@ -6,8 +6,8 @@ import type { CallContext } from "./call-context.ts";
 type At = Pick<CallContext, "orders" | "log">;
 
 /**
- * docs/design.md 3.11: an answer that was not written completely blocks a second one of its kind.
- * An answer to HEAD has no body, so nobody has read anything.
+ * docs/rules/11-unread.md: an answer that was not written completely blocks a second one of its
+ * kind. An answer to HEAD has no body, so nobody has read anything.
  */
 export function whenWritten(
   { method }: FastifyRequest,
@@ -26,8 +26,8 @@ export function whenWritten(
 }
 
 /**
- * docs/design.md 3.11: an answer that tells a charge is followed until it has arrived, or not. A
- * repetition that does not arrive takes nothing from what the kiosk knows.
+ * docs/rules/11-unread.md: an answer that tells a charge is followed until it has arrived, or not.
+ * A repetition that does not arrive takes nothing from what the kiosk knows.
  */
 export function followCharge(
   { method }: FastifyRequest,

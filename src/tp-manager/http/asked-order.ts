@@ -7,10 +7,10 @@ import type { AnyCall } from "./call.ts";
 type Known = Pick<Orders, "chargedOf" | "orderOfTransaction">;
 
 /**
- * `charged` of the order that a request is about, whatever it was that failed (docs/design.md
- * 3.23). undefined: the request names no order that was ever asked for, so the row of the error
- * holds. Before authentication nothing is told: a call about orders is `unknown` then, because a
- * charged customer's kiosk may have lost its session.
+ * `charged` of the order that a request is about, whatever it was that failed
+ * (docs/rules/23-asked.md). undefined: the request names no order that was ever asked for, so the
+ * row of the error holds. Before authentication nothing is told: a call about orders is `unknown`
+ * then, because a charged customer's kiosk may have lost its session.
  */
 export function chargedOfAsked(
   request: FastifyRequest,

@@ -1,9 +1,9 @@
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
-import type { ActStore } from "../attempts/act-store.ts";
-import type { DayStore } from "../attempts/day-store.ts";
-import type { SeenStore } from "../attempts/seen-store.ts";
+import type { ActRows } from "../journal/act-rows.ts";
+import type { DayRows } from "../journal/day-rows.ts";
+import type { SeenRows } from "../journal/seen-rows.ts";
 import type { AfterSale } from "../orders/after-sale.ts";
 import type { Listings } from "../orders/listings.ts";
 import type { Orders, PaymentResult } from "../orders/orders.ts";
@@ -40,9 +40,9 @@ export interface CallContext {
     | ("settings" | "logs" | "doctor" | "supportBundle")
     | ("checkForUpdate" | "holdUpdates" | "endHold")
   >;
-  readonly acts: ActStore;
-  readonly seen: SeenStore;
-  readonly days: Pick<DayStore, "hours" | "closings">;
+  readonly acts: ActRows;
+  readonly seen: SeenRows;
+  readonly days: Pick<DayRows, "hours" | "closings">;
   readonly defaultCurrency: string;
   /** OPERATOR_LOGIN is set. */
   readonly hasOperator: boolean;

@@ -16,7 +16,7 @@ const returnedStates: readonly GatewayHistory["state"][] = [
 
 /**
  * Money that went back at the gateway without us (a merchant's own refund, a chargeback) is told
- * only by its notifications: the terminal must not return it again (docs/design.md 3.7). A
+ * only by its notifications: the terminal must not return it again (docs/rules/07-returns.md). A
  * supervisor that does not answer keeps nobody from a reversal.
  */
 export async function assertNotReturnedElsewhere(

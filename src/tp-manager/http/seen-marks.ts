@@ -1,5 +1,5 @@
 import { isoTime } from "../../shared/time.ts";
-import type { SeenKind } from "../attempts/seen-store.ts";
+import type { SeenKind } from "../attempts/findings.ts";
 import type { CallContext } from "./call-context.ts";
 import { oneOf } from "./input.ts";
 

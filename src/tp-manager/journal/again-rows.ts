@@ -1,8 +1,16 @@
 import type { DeliveryState, HandedAgain } from "../../shared/ipc/contract.ts";
 import { noDetails, type Transaction } from "../../shared/transaction.ts";
-import type { AgainPage, AgainStore } from "../attempts/hand-off-store.ts";
 import { readJson } from "./attempt-columns.ts";
-import type { Row, Statement, Statements } from "./statements.ts";
+import { type Row, rows } from "./statements.ts";
+
+/** A page of all hand-offs there ever were, and the place after it. */
+export interface AgainPage {
+  readonly items: readonly HandedAgain[];
+  readonly archivedAfter: number;
+  readonly handOffAfter: number;
+  /** No page comes after this one. */
+  readonly last: boolean;
+}
 
 const texts = {
   begin: `INSERT INTO hand_over_again VALUES (1, 0, 0)
@@ -21,34 +29,30 @@ const texts = {
 };
 
 /**
- * Everything the supervisor has ever had or may have had, the archive first: a row whose
- * acknowledgement did not come may have been stored and sent by the database that is lost. A row
- * that an operator dropped was refused, and would be refused again; a sale whose reversal alone is
- * refused was taken.
+ * Resync of a supervisor whose database was lost (docs/rules/17-loss.md): everything that it has
+ * ever had or may have had, the archive first, since a row without an acknowledgement may have been
+ * stored and sent by the lost database. A row that an operator dropped was refused, and would be
+ * refused again; a sale whose reversal alone is refused was taken.
  */
-export class AgainRows implements AgainStore {
-  readonly #sql: Record<keyof typeof texts, Statement>;
-
-  constructor(statements: Statements) {
-    this.#sql = statements.prepare("again", texts);
-  }
-
+export class AgainRows extends rows("again", texts) {
+  /** Begins, or begins anew. */
   begin(): void {
-    this.#sql.begin.run();
+    this.sql.begin.run();
   }
 
   get isUnderWay(): boolean {
-    return this.#sql.where.get() !== undefined;
+    return this.sql.where.get() !== undefined;
   }
 
+  /** The next page; undefined when nothing is under way. */
   page(limit: number): AgainPage | undefined {
-    const where = this.#sql.where.get();
+    const where = this.sql.where.get();
     if (!where) return undefined;
     const archivedAfter = Number(where["archived_after"]);
     const handOffAfter = Number(where["hand_off_after"]);
-    const archived = this.#sql.archived.all(archivedAfter, limit);
+    const archived = this.sql.archived.all(archivedAfter, limit);
     const left = limit - archived.length;
-    const handOffs = left === 0 ? [] : this.#sql.handOffs.all(handOffAfter, left);
+    const handOffs = left === 0 ? [] : this.sql.handOffs.all(handOffAfter, left);
     return {
       items: [...archived.map(archivedItem), ...handOffs.map(handedItem)],
       archivedAfter: placeOf(archived, archivedAfter),
@@ -57,9 +61,10 @@ export class AgainRows implements AgainStore {
     };
   }
 
+  /** The supervisor has the page. */
   taken({ archivedAfter, handOffAfter, last }: AgainPage): void {
-    if (last) this.#sql.end.run();
-    else this.#sql.move.run(archivedAfter, handOffAfter);
+    if (last) this.sql.end.run();
+    else this.sql.move.run(archivedAfter, handOffAfter);
   }
 }
 

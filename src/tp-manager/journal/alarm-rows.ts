@@ -2,7 +2,7 @@ import { FLEET_REQUEST } from "../../shared/ipc/contract.ts";
 import type { EventData } from "../attempts/event-table.ts";
 import type { AlarmTaker, SupervisorAlarms } from "../supervisor/polls.ts";
 import type { EventRows } from "./event-rows.ts";
-import type { Statement, Statements } from "./statements.ts";
+import { rows, type Statements } from "./statements.ts";
 
 const texts = {
   last: "SELECT * FROM alarm_taken ORDER BY taken DESC LIMIT 1",
@@ -16,17 +16,16 @@ const texts = {
 };
 
 /** Which alarms of the supervisor, and requests of the fleet, are events of the journal. */
-export class AlarmRows implements AlarmTaker {
-  readonly #sql: Record<keyof typeof texts, Statement>;
+export class AlarmRows extends rows("alarms", texts) implements AlarmTaker {
   readonly #events: EventRows;
 
   constructor(statements: Statements, events: EventRows) {
-    this.#sql = statements.prepare("alarms", texts);
+    super(statements);
     this.#events = events;
   }
 
   get last(): AlarmTaker["last"] {
-    const row = this.#sql.last.get();
+    const row = this.sql.last.get();
     return row && { origin: String(row["origin"]), id: Number(row["last_id"]) };
   }
 
@@ -34,7 +33,7 @@ export class AlarmRows implements AlarmTaker {
     // Mostly nothing is new; then nothing is written to the disk.
     if (alarms.length === 0 && this.last?.origin === origin) return;
     this.#events.telling((tell) => {
-      let lastId = Number(this.#sql.lastOf.get(origin)?.["last_id"] ?? 0);
+      let lastId = Number(this.sql.lastOf.get(origin)?.["last_id"] ?? 0);
       for (const { id, atMs, about = null, ...alarm } of alarms) {
         if (id <= lastId) continue;
         lastId = id;
@@ -45,12 +44,12 @@ export class AlarmRows implements AlarmTaker {
         if (this.#isTold(alarm)) continue;
         tell("alarm", { ...alarm, source: "supervisor" }, atMs);
       }
-      this.#sql.remember.run(origin, lastId);
+      this.sql.remember.run(origin, lastId);
     });
   }
 
   /** This program raised it too, about the same transaction. */
   #isTold({ alarm, transactionId }: EventData<"alarm">): boolean {
-    return transactionId !== null && this.#sql.told.get(alarm, transactionId) !== undefined;
+    return transactionId !== null && this.sql.told.get(alarm, transactionId) !== undefined;
   }
 }

@@ -1,6 +1,14 @@
-import type { AnswerStore, UnreadCharges } from "../attempts/answer-store.ts";
 import { mayBeSold, phaseIn } from "./attempt-columns.ts";
-import type { Statement, Statements } from "./statements.ts";
+import { rows } from "./statements.ts";
+
+/** Charges that the kiosk does not know of. */
+interface UnreadCharges {
+  readonly count: number;
+  /** Of the one that has waited longest; epoch milliseconds. */
+  readonly sinceMs: number;
+  /** The oldest of them. */
+  readonly orderIds: readonly string[];
+}
 
 /** Orders that an alarm names; the count says how many there are. */
 const NAMED_MAX = 5;
@@ -26,37 +34,35 @@ const texts = {
   unread: `SELECT order_id FROM attempt WHERE ${isUnread} ORDER BY unread_since_ms LIMIT ?`,
 };
 
-/** The columns of the attempts that say what the kiosk has been told. */
-export class AnswerRows implements AnswerStore {
-  readonly #sql: Record<keyof typeof texts, Statement>;
-
-  constructor(statements: Statements) {
-    this.#sql = statements.prepare("answers", texts);
-  }
-
+/** The kiosk's knowledge of answers, in columns of the attempts. */
+export class AnswerRows extends rows("answers", texts) {
+  /** An order with a generated id, charged or unknown, whose answer nobody has read. */
   undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined {
-    const row = this.#sql.undeliveredGenerated.get(amountMinor, currencyAlpha);
+    const row = this.sql.undeliveredGenerated.get(amountMinor, currencyAlpha);
     return row && String(row["order_id"]);
   }
 
   markAnswerDelivered(orderId: string): void {
-    this.#sql.markAnswerDelivered.run(orderId);
+    this.sql.markAnswerDelivered.run(orderId);
   }
 
+  /** The order is charged, and no answer that says so has arrived (docs/rules/11-unread.md). */
   markChargeUnread(orderId: string, atMs: number): void {
-    this.#sql.markChargeUnread.run(atMs, orderId);
+    this.sql.markChargeUnread.run(atMs, orderId);
   }
 
+  /** An answer that reports the charge has arrived whole. */
   markChargeRead(orderId: string): void {
     // Nearly always there is nothing to change, and a change begins with the lock of writers.
-    if (this.#sql.isChargeUnread.get(orderId)) this.#sql.markChargeRead.run(orderId);
+    if (this.sql.isChargeUnread.get(orderId)) this.sql.markChargeRead.run(orderId);
   }
 
+  /** null: the kiosk knows every charge. */
   unreadCharges(): UnreadCharges | null {
-    const row = this.#sql.countUnread.get();
+    const row = this.sql.countUnread.get();
     const count = Number(row?.["n"]);
     if (count === 0) return null;
-    const orderIds = this.#sql.unread.all(NAMED_MAX).map((one) => String(one["order_id"]));
+    const orderIds = this.sql.unread.all(NAMED_MAX).map((one) => String(one["order_id"]));
     return { count, sinceMs: Number(row?.["since"]), orderIds };
   }
 }

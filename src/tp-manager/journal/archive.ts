@@ -1,16 +1,29 @@
 import type { SQLInputValue } from "node:sqlite";
+import type { DeliveryState } from "../../shared/ipc/contract.ts";
+import { majorOf } from "../../shared/money.ts";
 import type { Chore } from "../../shared/process/daily.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
-import { keptEnd } from "../attempts/kept-end.ts";
-import type { AttemptState, PaymentRequest } from "../attempts/payment.ts";
+import { ARCHIVED, keptEnd, returnedOfKept, stateOfKept } from "../attempts/kept-end.ts";
+import type { Attempt, AttemptState, PaymentRequest } from "../attempts/payment.ts";
 import { phasesWith, phaseTable } from "../attempts/phase-table.ts";
 import type { LedgerEntry } from "../attempts/reconciliation.ts";
 import { isUnread } from "./answer-rows.ts";
-import type { Kept } from "./archived-rows.ts";
-import { endedStatuses, merged, neverSold, phaseIn, returnedOf } from "./attempt-columns.ts";
-import { entryOf, keptLedgerOf, spokenOf, spokenOfRow } from "./ledger-rows.ts";
+import {
+  endedStatuses,
+  type ListedAttempt,
+  type Listings,
+  type ListPage,
+  listedIn,
+  listedOf,
+  listings,
+  merged,
+  neverSold,
+  phaseIn,
+  returnedOf,
+} from "./attempt-columns.ts";
+import { entryOf, type Kept, keptLedgerOf, spokenOf } from "./ledger-rows.ts";
 import { CLOSINGS_LOOKED_AT } from "./reconciliation-rows.ts";
-import type { Row, Statement, Statements } from "./statements.ts";
+import { type Row, rows, type Statement, type Statements } from "./statements.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -30,7 +43,7 @@ const isKnownThere = {
  * An order is put away whole, and only when nothing of it is open: every attempt has ended before
  * the cut-off, what was charged is with the gateway or closed, what was reversed is known to the
  * supervisor, and the answer of a generated order id, or a charge found later, was read
- * (docs/design.md 3.11).
+ * (docs/rules/11-unread.md).
  */
 const isArchivable = `
   SELECT min((
@@ -61,6 +74,14 @@ const texts = {
   keep: `INSERT INTO archived_order (transaction_id, order_id, number, amount_minor, currency,
       generated_id, delivery, started_at_ms, ended_at_ms, kept, after_telecollection)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  holds: "SELECT 1 FROM archived_order WHERE order_id = ? LIMIT 1",
+  ofOrder: "SELECT * FROM archived_order WHERE order_id = ? ORDER BY number",
+  startOf: "SELECT started_at_ms FROM archived_order WHERE rowid = ?",
+  delivery: "SELECT delivery FROM archived_order WHERE transaction_id = ?",
+  noteReturn: `UPDATE archived_order SET kept = json_set(kept, '$.end.returnedMinor', ?1)
+    WHERE transaction_id = ?2
+      AND ${phaseIn(({ gateway }) => gateway === "begin", "json_extract(kept, '$.end.phase')")}
+      AND json_extract(kept, '$.end.returnedMinor') < ?1`,
   dropHandOff: "DELETE FROM hand_off WHERE transaction_id = ?",
   dropEvents: "DELETE FROM attempt_event WHERE transaction_id = ?",
   dropAttempt: "DELETE FROM attempt WHERE transaction_id = ?",
@@ -69,10 +90,18 @@ const texts = {
       AND delivery = 'pending' AND withdrawn = 0`,
 };
 
+/** `position` is the order in which they were put away. */
+const listed = listings(
+  "archived_order",
+  "archived_status",
+  (page) => `SELECT archived_order.*, page.position AS position
+    FROM (${page}) AS page CROSS JOIN archived_order ON archived_order.rowid = page.position`,
+);
+
 interface ArchiveStep {
   /** Orders that were put away. */
   readonly archived: number;
-  /** Where the next step goes on; undefined when everything that is old enough was looked at. */
+  /** Where the next step begins; undefined: every order that is old enough was checked. */
   readonly next: ArchivePlace | undefined;
 }
 
@@ -84,25 +113,24 @@ interface ArchivePlace {
 
 const oldest: ArchivePlace = { startedAtMs: -1, position: -1 };
 
-/** Puts old orders away. */
-export class Archive {
-  readonly #statements: Statements;
-  readonly #sql: Record<keyof typeof texts, Statement>;
+/** Orders that were put away: the truth about them, without its details. */
+export class Archive extends rows("archive", texts) {
+  readonly #listed: Listings<Statement>;
 
   constructor(statements: Statements) {
-    this.#statements = statements;
-    this.#sql = statements.prepare("archive", texts);
+    super(statements);
+    this.#listed = statements.prepare("archived listed", listed);
   }
 
   /**
-   * Looks at the orders of the next `limit` ended attempts from before the cut-off, behind `after`,
+   * Checks the orders of the next `limit` ended attempts from before the cut-off, after `after`,
    * the oldest first, and puts away those that may be; in one transaction.
    */
   putAway(beforeMs: number, limit: number, after = oldest): ArchiveStep {
-    return this.#statements.transaction(() => {
-      const seen = this.#sql.next.all(beforeMs, after.startedAtMs, after.position, limit);
+    return this.statements.transaction(() => {
+      const seen = this.sql.next.all(beforeMs, after.startedAtMs, after.position, limit);
       const orders = [...new Set(seen.map((row) => String(row["order_id"])))].filter(
-        (orderId) => this.#sql.isArchivable.get(beforeMs, orderId)?.["archivable"] === 1,
+        (orderId) => this.sql.isArchivable.get(beforeMs, orderId)?.["archivable"] === 1,
       );
       for (const orderId of orders) this.#putAwayOrder(orderId);
       const last = seen.length === limit ? seen.at(-1) : undefined;
@@ -112,25 +140,47 @@ export class Archive {
 
   /** Charged long ago, not known here to be with the gateway: the supervisor may know better. */
   unsentBefore(beforeMs: number): string[] {
-    return this.#sql.unsent.all(beforeMs).map((row) => String(row["transaction_id"]));
+    return this.sql.unsent.all(beforeMs).map((row) => String(row["transaction_id"]));
+  }
+
+  ofOrder(orderId: string): Attempt[] {
+    // Asked twice for each new order, of which hardly any is here.
+    if (!this.sql.holds.kept(orderId)) return [];
+    return this.sql.ofOrder.all(orderId).map(attemptOf);
+  }
+
+  delivery(transactionId: string): DeliveryState | null {
+    return (this.sql.delivery.get(transactionId)?.["delivery"] ?? null) as DeliveryState | null;
+  }
+
+  list(page: ListPage): ListedAttempt[] {
+    // A page that is full of newer ones: to begin a listing costs as much as ten of its rows.
+    if (page.limit === 0) return [];
+    const rows = listedIn(this.#listed, this.sql.startOf, page);
+    return rows.map((row) => listedOf(row, attemptOf(row)));
+  }
+
+  /** Money of an archived order went back; sums never shrink. */
+  noteReturn(transactionId: string, returnedMinor: number): void {
+    this.sql.noteReturn.run(returnedMinor, transactionId);
   }
 
   #putAwayOrder(orderId: string): void {
-    for (const row of this.#sql.attempts.all(orderId)) {
-      this.#sql.keep.run(...keptColumns(row, this.#ledgerOf(row)));
+    for (const row of this.sql.attempts.all(orderId)) {
+      this.sql.keep.run(...keptColumns(row, this.#ledgerOf(row)));
       const transactionId = String(row["transaction_id"]);
-      this.#sql.dropHandOff.run(transactionId);
-      this.#sql.dropEvents.run(transactionId);
-      this.#sql.dropAttempt.run(transactionId);
+      this.sql.dropHandOff.run(transactionId);
+      this.sql.dropEvents.run(transactionId);
+      this.sql.dropAttempt.run(transactionId);
     }
   }
 
   /** The facts for the next end of day, as long as it can still ask for this attempt. */
   #ledgerOf(row: Row): LedgerEntry | undefined {
     const after = row["after_telecollection"];
-    const since = Number(this.#sql.comparable.get()?.["id"] ?? 0);
+    const since = Number(this.sql.comparable.get()?.["id"] ?? 0);
     if (typeof after !== "number" || after < since) return undefined;
-    return entryOf(row, (transactionId) => this.#sql.spokenOf.all(transactionId).map(spokenOfRow));
+    return entryOf(row, this.sql.spokenOf);
   }
 }
 
@@ -147,6 +197,37 @@ function keptColumns(row: Row, ledger: LedgerEntry | undefined): SQLInputValue[]
   const after = ["generated_id", "delivery", "started_at_ms", "ended_at_ms"];
   const columns = [...before, ...after].map((name) => row[name] as SQLInputValue);
   return [...columns, JSON.stringify(kept), ledger?.afterClosing ?? null];
+}
+
+function attemptOf(row: Row): Attempt {
+  const { currency, end } = JSON.parse(String(row["kept"])) as Kept;
+  const amountMinor = Number(row["amount_minor"]);
+  const returnedMinor = returnedOfKept(end);
+  const request: PaymentRequest = {
+    orderId: String(row["order_id"]),
+    generatedId: row["generated_id"] === 1,
+    amountMinor,
+    currency,
+    echo: { amount: majorOf(amountMinor, currency) },
+    cart: [],
+    customerEmail: null,
+    customData: {},
+    delivery: null,
+    warnings: [ARCHIVED],
+  };
+  return {
+    transactionId: String(row["transaction_id"]),
+    number: Number(row["number"]),
+    request,
+    state: stateOfKept(end, currency),
+    startedAtMs: Number(row["started_at_ms"]),
+    endedAtMs: Number(row["ended_at_ms"]),
+    baseline: null,
+    ticket: "",
+    returnedMinor,
+    returnedSome: returnedMinor > 0,
+    openReturn: null,
+  };
 }
 
 /** Puts away what is older than JOURNAL_DAYS. `learn` asks the supervisor what became of one. */

@@ -1,4 +1,5 @@
 import type { SQLInputValue } from "node:sqlite";
+import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Attempt } from "../attempts/payment.ts";
 import {
   type PaymentStatus,
@@ -6,29 +7,16 @@ import {
   phasesWith,
   variantTable,
 } from "../attempts/phase-table.ts";
-import type { Row } from "./statements.ts";
+import type { Row, Statement } from "./statements.ts";
 
 /**
  * The columns that {@link readAttempt} reads. Not the status, which SQLite would compute from the
  * whole state each time.
  */
-export const attemptColumns = [
-  "transaction_id",
-  "number",
-  "request",
-  "state",
-  "started_at_ms",
-  "ended_at_ms",
-  "baseline",
-  "ticket",
-  "returned_minor",
-  "notified_return_minor",
-  "returned_some",
-  "open_return",
-  "suspicion",
-]
-  .map((name) => `attempt.${name}`)
-  .join(", ");
+export const attemptColumns = `attempt.transaction_id, attempt.number, attempt.request,
+  attempt.state, attempt.started_at_ms, attempt.ended_at_ms, attempt.baseline, attempt.ticket,
+  attempt.returned_minor, attempt.notified_return_minor, attempt.returned_some,
+  attempt.open_return, attempt.suspicion`;
 
 /** One row of the table `attempt`, with {@link attemptColumns}. */
 export function readAttempt(row: Row): Attempt {
@@ -38,13 +26,13 @@ export function readAttempt(row: Row): Attempt {
     request: readKept(row["request"]),
     state: readKept(row["state"]),
     startedAtMs: Number(row["started_at_ms"]),
-    endedAtMs: row["ended_at_ms"] === null ? null : Number(row["ended_at_ms"]),
-    baseline: row["baseline"] === null ? null : readKept(row["baseline"]),
+    endedAtMs: row["ended_at_ms"] as number | null,
+    baseline: readKept(row["baseline"]),
     ticket: String(row["ticket"]),
     returnedMinor: returnedOf(row),
     returnedSome: row["returned_some"] === 1 || returnedOf(row) > 0,
-    openReturn: row["open_return"] === null ? null : readJson(row["open_return"]),
-    suspicion: row["suspicion"] === null ? null : readJson(row["suspicion"]),
+    openReturn: readJson(row["open_return"]),
+    suspicion: readJson(row["suspicion"]),
   };
 }
 
@@ -64,7 +52,7 @@ export const nextNumber = (order: string): string => `(SELECT coalesce(max(numbe
   (SELECT number, order_id FROM attempt UNION ALL
    SELECT number, order_id FROM archived_order) WHERE order_id = ${order})`;
 
-/** The journal reads only what it wrote itself; a newer schema is refused at opening. */
+/** JSON that the journal wrote itself: a newer schema is refused at opening. NULL is null. */
 export function readJson<T>(value: SQLInputValue | undefined): T {
   return JSON.parse(String(value)) as T;
 }
@@ -108,7 +96,7 @@ const openStatuses = paymentStatuses.filter((status) => {
     isOpenVariant || phasesWith((row) => row.open !== null && row.status === status).length > 0
   );
 });
-/** The phases that no process may leave behind unasked, by the index of statuses. */
+/** The phases that a process must not leave without asking, by the index of statuses. */
 export const unfinishedSql = `status IN (${quoted(openStatuses)})`;
 /** The statuses of attempts that have ended. */
 export const endedStatuses = paymentStatuses.filter((status) => !openStatuses.includes(status));
@@ -117,11 +105,27 @@ function quoted(words: readonly string[]): string {
   return words.map((word) => `'${word}'`).join(", ");
 }
 
+export interface ListPage {
+  readonly sinceMs: number;
+  /** Only what began before. */
+  readonly untilMs?: number;
+  readonly status: PaymentStatus | null;
+  readonly limit: number;
+  /** The {@link ListedAttempt.position} of the last one seen. */
+  readonly before: number | null;
+}
+
+export interface ListedAttempt {
+  readonly attempt: Attempt;
+  readonly delivery: DeliveryState | null;
+  readonly position: number;
+}
+
 /** A listing of all attempts, and of those with each status. */
 export type Listings<T> = Readonly<Record<PaymentStatus | "all", T>>;
 
 /**
- * Listings of a table, newest first, behind `(?1, ?2)`, which are a start and a position, since
+ * Listings of a table, newest first, after `(?1, ?2)`, which are a start and a position, since
  * `?3`. Each names its status and its index, so that it reads nothing that it does not give; the
  * one of all merges them.
  */
@@ -136,6 +140,24 @@ export function listings(
       ORDER BY started_at_ms DESC, position DESC LIMIT ?4`);
   const named = paymentStatuses.map((status) => [status, page([status])]);
   return { all: page(paymentStatuses), ...Object.fromEntries(named) };
+}
+
+/** A page of listings. `startOf`: the statement for the start of the attempt at a position. */
+export function listedIn(
+  all: Listings<Statement>,
+  startOf: Statement,
+  { sinceMs, untilMs, status, limit, before }: ListPage,
+): Row[] {
+  const end = before ?? Number.MAX_SAFE_INTEGER;
+  const start = startOf.get(end)?.["started_at_ms"];
+  const sql = all[status ?? "all"];
+  if (start !== undefined) return sql.all(start, end, sinceMs, limit);
+  return sql.all(untilMs ?? Number.MAX_SAFE_INTEGER, 0, sinceMs, limit);
+}
+
+export function listedOf(row: Row, attempt: Attempt): ListedAttempt {
+  const delivery = row["delivery"] as DeliveryState | null;
+  return { attempt, delivery, position: Number(row["position"]) };
 }
 
 /** Positions of several statuses, for an ORDER BY that SQLite merges without sorting. */

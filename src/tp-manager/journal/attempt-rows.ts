@@ -1,32 +1,31 @@
 import { isDeepStrictEqual } from "node:util";
 import { invariant } from "../../shared/invariant.ts";
-import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import type { NoteStep } from "../attempts/attempt-event.ts";
-import type {
-  AttemptStore,
-  ListedAttempt,
-  ListPage,
-  ReportedResult,
-  SinceSale,
-} from "../attempts/attempt-store.ts";
+import type { Transaction } from "../../shared/transaction.ts";
 import {
   type Attempt,
+  type AttemptPhase,
   type AttemptState,
   type AttemptStep,
   begun,
   isCharged,
+  isNeverSent,
   isNotCharged,
+  type NotCharged,
   notCharged,
+  REVERSAL_BEGINS,
+  reportSteps,
   saleOf,
 } from "../attempts/payment.ts";
-import { paymentEventOf } from "../attempts/payment-event.ts";
-import { chargedOf, phaseTable } from "../attempts/phase-table.ts";
-import { REVERSAL_BEGINS, reportSteps } from "../attempts/steps.ts";
-import type { TransactionReport } from "../terminal/terminal.ts";
-import type { ArchivedRows } from "./archived-rows.ts";
+import { chargedOf, paymentEventOf, phaseTable } from "../attempts/phase-table.ts";
+import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
+import type { Archive } from "./archive.ts";
 import {
   attemptColumns,
+  type ListedAttempt,
   type Listings,
+  type ListPage,
+  listedIn,
+  listedOf,
   listings,
   nextNumber,
   phaseIn,
@@ -36,17 +35,19 @@ import {
   unfinishedSql,
 } from "./attempt-columns.ts";
 import type { EventRows } from "./event-rows.ts";
-import { EvidenceRows } from "./evidence-rows.ts";
 import type { HandOffRows } from "./hand-off-rows.ts";
-import type { Row, Statement, Statements } from "./statements.ts";
+import { type Row, rows, type Statement, type Statements } from "./statements.ts";
 
-/** Attempts and steps since a sale that are looked through before its reversal. */
+/** Attempts and steps since a sale that are searched before its reversal. */
 const LATER_MAX = 5_000;
 /** Ids that are read at once, and what every one of them is before. */
 const IDS = 500;
 const LAST_ID = "~";
+/** Attempts that are read at once. */
+const PAGE = 50;
+const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** A command begins on a charged attempt: the terminal's reservation (docs/design.md 3.7). */
+/** A command begins on a charged attempt: the terminal's reservation (docs/rules/07-returns.md). */
 const isReserving = `(${phaseIn(({ charged }) => charged === "yes")}
   AND ${phaseIn(({ open }) => open === "running", "?1")})`;
 
@@ -102,76 +103,120 @@ const listed = listings(
       LEFT JOIN hand_off USING (transaction_id)`,
 );
 
-type Change = Parameters<AttemptStore["update"]>[1];
+/** The journal's record of what happened on terminals since a sale, its own results included. */
+export interface SinceSale {
+  /** Attempts begun after the sale whose command may have left, oldest first. */
+  readonly later: readonly Attempt[];
+  /** Attempts from before the sale whose reversal was begun after it. */
+  readonly earlier: readonly Attempt[];
+  /** Results that were reported since, in their order, with the attempt that got each. */
+  readonly reports: readonly ReportedResult[];
+  /** An unmatched transaction was kept since. */
+  readonly unmatched: boolean;
+  /** A reversal of the sale has left before; left out: none has. */
+  readonly wasTried?: boolean;
+  /** Others are paid at this terminal too; left out: nobody. */
+  readonly isShared?: boolean;
+}
+
+export interface ReportedResult {
+  readonly transactionId: string;
+  readonly report: TransactionReport;
+}
+
+type Begun = Pick<Attempt, "transactionId" | "request" | "startedAtMs">;
+
+/** A new state, and what is written with it in one transaction. */
+interface Change {
+  /** The phase that the attempt must be in now; any other is a fault of this program. */
+  readonly from: AttemptPhase;
+  readonly state: AttemptState;
+  readonly event: AttemptStep;
+  /** Steps before it that were not written yet; `state` comes of them as well. */
+  readonly earlier?: readonly AttemptStep[];
+  /** Kept when given. */
+  readonly ticket?: string;
+  /** Of an attempt that has become charged. */
+  readonly handOff?: Transaction;
+  /** The attempt was reversed. */
+  readonly withdraw?: boolean;
+}
 
 type NewAttempt = Omit<
   Attempt,
   "number" | "ticket" | "returnedMinor" | "returnedSome" | "openReturn"
 >;
 
-/** The attempt that was written last, as it is on disk. */
+/** The attempt that was written last, as it is on disk: a payment reads it at each step. */
 interface Known {
   readonly attempt: Attempt;
   /** null: it may not be the newest one. */
   readonly position: number | null;
+  /** Of the write itself: a listener that was notified of it may have written more. */
   readonly stamp: number;
 }
 
-/** Attempts and their events. Every change is one commit, on disk when the method returns. */
-export class AttemptRows implements AttemptStore {
-  readonly #sql: Record<keyof typeof texts, Statement>;
+/**
+ * Attempts and their events. As in every part of the journal a change is one commit, on disk when
+ * the method returns, and the method throws when the change could not be written. Methods are
+ * synchronous on purpose: between a decision and its record nothing else can run.
+ */
+export class AttemptRows extends rows("attempts", texts) {
   readonly #listed: Listings<Statement>;
   readonly #events: EventRows;
   readonly #handOffs: HandOffRows;
-  readonly #archived: ArchivedRows;
-  readonly #evidence: EvidenceRows;
-  readonly #statements: Statements;
+  readonly #archive: Archive;
   #known: Known | undefined;
-  /** Told every step of an attempt once it is on disk. Must not throw. */
+  /** Called with every step of an attempt once it is on disk. Must not throw. */
   onStep: (attempt: Attempt, step: AttemptStep) => void = () => {};
 
-  constructor(
-    statements: Statements,
-    events: EventRows,
-    handOffs: HandOffRows,
-    archived: ArchivedRows,
-  ) {
-    this.#statements = statements;
-    this.#sql = statements.prepare("attempts", texts);
+  constructor(statements: Statements, events: EventRows, handOffs: HandOffRows, archive: Archive) {
+    super(statements);
     this.#listed = statements.prepare("attempts listed", listed);
     this.#events = events;
     this.#handOffs = handOffs;
-    this.#archived = archived;
-    this.#evidence = new EvidenceRows(statements);
+    this.#archive = archive;
   }
 
+  /**
+   * The attempt that decides an order's status: the newest one, or an earlier one that turned out
+   * to be charged or in doubt, if later ones charged nothing (docs/rules/19-late.md). undefined:
+   * the order was never asked for.
+   */
   latest(orderId: string): Attempt | undefined {
-    const recent = this.#sql.latest.kept(orderId);
-    if (!recent) return speaksFor(this.#archived.ofOrder(orderId));
+    const recent = this.sql.latest.kept(orderId);
+    if (!recent) return speaksFor(this.#archive.ofOrder(orderId));
     const newest = readAttempt(recent);
     const isRepeated = newest.number > 1 && chargedOf(newest) === "no";
     return isRepeated ? speaksFor(this.ofOrder(orderId)) : newest;
   }
 
+  /** Every attempt of an order, oldest first. */
   ofOrder(orderId: string): Attempt[] {
-    const recent = this.#sql.ofOrder.all(orderId);
-    return [...this.#archived.ofOrder(orderId), ...recent.map(readAttempt)];
+    const recent = this.sql.ofOrder.all(orderId);
+    return [...this.#archive.ofOrder(orderId), ...recent.map(readAttempt)];
   }
 
   read(transactionId: string): Attempt | undefined {
     const known = this.#knownNow();
     if (known?.attempt.transactionId === transactionId) return known.attempt;
-    const row = this.#sql.read.get(transactionId);
+    const row = this.sql.read.get(transactionId);
     return row && readAttempt(row);
   }
 
+  /** Whether the terminal can have a command of this attempt. */
+  canHaveLeft({ transactionId, baseline }: Attempt): boolean {
+    return baseline !== null && !isNeverSent(this.events(transactionId));
+  }
+
+  /** The order of an attempt, in the archive too. */
   orderOf(transactionId: string): string | undefined {
-    const row = this.#sql.orderOf.get(transactionId);
+    const row = this.sql.orderOf.get(transactionId);
     return row && String(row["order_id"]);
   }
 
   events(transactionId: string): AttemptStep[] {
-    return this.#sql.events.all(transactionId).map((row) => ({
+    return this.sql.events.all(transactionId).map((row) => ({
       atMs: Number(row["at_ms"]),
       kind: String(row["kind"]),
       detail: readJson(row["detail"]),
@@ -179,16 +224,22 @@ export class AttemptRows implements AttemptStore {
     }));
   }
 
-  begin({ baseline, ...attempt }: Parameters<AttemptStore["begin"]>[0]): Attempt {
-    this.#statements.assertKept();
+  /** The write-ahead record: an attempt in phase "sent". */
+  begin({ baseline, ...attempt }: Begun & { baseline: Baseline }): Attempt {
+    this.statements.assertKept();
     return this.#insert({ ...attempt, state: begun, baseline, endedAtMs: null });
   }
 
-  recordFailure({ outcome, ...attempt }: Parameters<AttemptStore["recordFailure"]>[0]): Attempt {
+  /** An attempt that ended before anything financial could leave. */
+  recordFailure({ outcome, ...attempt }: Begun & { outcome: NotCharged }): Attempt {
     const state = notCharged(outcome);
     return this.#insert({ ...attempt, state, baseline: null, endedAtMs: attempt.startedAtMs });
   }
 
+  /**
+   * A new state with the event that led to it; in the same transaction `handOff` when the attempt
+   * has become charged, or its withdrawal when it was reversed. `ticket` is kept when given.
+   */
   update(transactionId: string, change: Change): Attempt {
     const { state, event, earlier = [], ticket, handOff, withdraw } = change;
     const steps = [...earlier, event];
@@ -197,17 +248,17 @@ export class AttemptRows implements AttemptStore {
       const before = this.#mustRead(transactionId);
       const changes = this.#updateRow(before, change);
       invariant(changes === 1, `attempt ${transactionId} is not ${change.from} in the journal`);
-      for (const step of steps) this.addStep(transactionId, step);
+      for (const step of steps) this.addEvent(transactionId, step);
       if (handOff) this.#handOffs.add(transactionId, handOff);
       if (withdraw) this.#handOffs.withdraw(transactionId);
       const endedAtMs = phaseTable[state.phase].open === null ? event.atMs : null;
       const after = { ...before, state, endedAtMs, ticket: ticket ?? before.ticket };
       const data = paymentEventOf(after);
       if (!isDeepStrictEqual(data, paymentEventOf(before))) tell("payment", data, event.atMs);
-      return [after, this.#sql.read.stamp] as const;
+      return [after, this.sql.read.stamp] as const;
     });
     const isNewest = known?.attempt.transactionId === transactionId;
-    this.#keep(attempt, isNewest ? known.position : null, stamp);
+    this.#known = { attempt, position: isNewest ? known.position : null, stamp };
     for (const step of steps) this.onStep(attempt, step);
     return attempt;
   }
@@ -219,9 +270,9 @@ export class AttemptRows implements AttemptStore {
     const text = JSON.stringify(state);
     const isOpen = phaseTable[state.phase].open !== null;
     if (isOpen && state.phase === from && !sale) {
-      return this.#sql.updateInPhase.run(text, ticket, transactionId, from).changes;
+      return this.sql.updateInPhase.run(text, ticket, transactionId, from).changes;
     }
-    return this.#sql.update.run(
+    return this.sql.update.run(
       state.phase,
       text,
       ticket,
@@ -234,75 +285,68 @@ export class AttemptRows implements AttemptStore {
     ).changes;
   }
 
-  addEvent(transactionId: string, note: NoteStep): void {
-    this.addStep(transactionId, note);
-  }
-
-  addStep(transactionId: string, { atMs, kind, detail, input }: AttemptStep): void {
+  addEvent(transactionId: string, { atMs, kind, detail, input }: AttemptStep): void {
     const kept = input === undefined ? null : JSON.stringify(input);
-    this.#sql.addEvent.run(transactionId, atMs, kind, JSON.stringify(detail), kept);
+    this.sql.addEvent.run(transactionId, atMs, kind, JSON.stringify(detail), kept);
   }
 
+  /**
+   * Attempts, newest first; `before` continues after an earlier page. Without a filter in the
+   * order in which they were begun; with one by their times, which a clock that was set changes.
+   */
   list(page: ListPage): ListedAttempt[] {
-    return this.#rowsOf(page).map((row) => ({
-      attempt: readAttempt(row),
-      delivery: row["delivery"] as DeliveryState | null,
-      position: Number(row["position"]),
-    }));
-  }
-
-  #rowsOf({ sinceMs, untilMs, status, limit, before }: ListPage): Row[] {
-    const end = before ?? Number.MAX_SAFE_INTEGER;
-    if (status === null && sinceMs === 0 && untilMs === undefined) {
-      return this.#sql.newest.all(end, limit);
-    }
+    const { sinceMs, untilMs, status, limit, before } = page;
+    const isAll = status === null && sinceMs === 0 && untilMs === undefined;
     // For a row that was put away meanwhile the next newer one stands in.
-    const start = this.#sql.startOf.get(end)?.["started_at_ms"];
-    const sql = this.#listed[status ?? "all"];
-    if (start !== undefined) return sql.all(start, end, sinceMs, limit);
-    return sql.all(untilMs ?? Number.MAX_SAFE_INTEGER, 0, sinceMs, limit);
+    const rows = isAll
+      ? this.sql.newest.all(before ?? NEVER, limit)
+      : listedIn(this.#listed, this.sql.startOf, page);
+    return rows.map((row) => listedOf(row, readAttempt(row)));
   }
 
-  newest(
-    limit: number,
-    before: number | null,
-  ): Array<{ readonly attempt: Attempt; readonly position: number }> {
+  /** The attempt that was begun last. */
+  newestRow(): { readonly attempt: Attempt; readonly position: number } | undefined {
     const known = this.#knownNow();
-    if (known?.position && limit === 1 && before === null) {
-      return [{ attempt: known.attempt, position: known.position }];
-    }
-    const rows = this.#sql.newestAlone.all(before ?? Number.MAX_SAFE_INTEGER, limit);
-    return rows.map((row) => ({ attempt: readAttempt(row), position: Number(row["position"]) }));
+    if (known?.position) return { attempt: known.attempt, position: known.position };
+    const [row] = this.sql.newestAlone.all(NEVER, 1);
+    return row && { attempt: readAttempt(row), position: Number(row["position"]) };
   }
 
+  /** All attempts, the newest first, read as far as they are asked for: mostly one is enough. */
+  *newest(): Generator<Attempt, void> {
+    const newest = this.newestRow();
+    if (!newest) return;
+    yield newest.attempt;
+    for (const row of this.sql.newestAlone.pages("position", newest.position, PAGE)) {
+      yield readAttempt(row);
+    }
+  }
+
+  /** The ids of all attempts, the newest first, read as far as they are asked for. */
   *ids(): Generator<string, void> {
-    for (let before: string | undefined = LAST_ID; before !== undefined; ) {
-      const rows: Row[] = this.#sql.ids.all(before, IDS);
-      const page = rows.map((row) => String(row["transaction_id"]));
-      yield* page;
-      before = page[IDS - 1];
+    for (const row of this.sql.ids.pages("transaction_id", LAST_ID, IDS)) {
+      yield String(row["transaction_id"]);
     }
   }
 
+  /** Attempts of the orders in the archive, by their times; the archive has its own positions. */
   listArchived(page: ListPage): ListedAttempt[] {
-    return this.#archived.list(page);
+    return this.#archive.list(page);
   }
 
+  /** Attempts that a process must not leave without asking, in the order they were begun. */
   unfinished(): Attempt[] {
-    return this.#sql.unfinished.all().map(readAttempt);
+    return this.sql.unfinished.all().map(readAttempt);
   }
 
   countInDoubt(): number {
-    return Number(this.#sql.countInDoubt.get()?.["n"]);
+    return Number(this.sql.countInDoubt.get()?.["n"]);
   }
 
-  nextCommand(transactionId: string): ReturnType<AttemptStore["nextCommand"]> {
-    return this.#evidence.nextCommand(transactionId);
-  }
-
+  /** Since an attempt was begun (docs/rules/16-fresh.md); undefined: too many to search. */
   since(transactionId: string): Omit<SinceSale, "unmatched"> | undefined {
-    const later = this.#sql.later.all(transactionId, LATER_MAX).map(readAttempt);
-    const events = this.#sql.laterEvents.all(transactionId, LATER_MAX);
+    const later = this.sql.later.all(transactionId, LATER_MAX).map(readAttempt);
+    const events = this.sql.laterEvents.all(transactionId, LATER_MAX);
     if (later.length === LATER_MAX || events.length === LATER_MAX) return undefined;
     const sinceThen = new Set([transactionId, ...later.map((one) => one.transactionId)]);
     const reversed = events
@@ -320,15 +364,15 @@ export class AttemptRows implements AttemptStore {
     const { inserted, position, stamp } = this.#events.telling((tell) => {
       const row = this.#insertRow(attempt);
       tell("payment", paymentEventOf(row.inserted), attempt.startedAtMs);
-      return { ...row, stamp: this.#sql.read.stamp };
+      return { ...row, stamp: this.sql.read.stamp };
     });
-    this.#keep(inserted, position, stamp);
+    this.#known = { attempt: inserted, position, stamp };
     return inserted;
   }
 
   #insertRow(attempt: NewAttempt): { readonly inserted: Attempt; readonly position: number } {
     const { request, state } = attempt;
-    const row = this.#sql.insert.get(
+    const row = this.sql.insert.get(
       attempt.transactionId,
       request.orderId,
       request.amountMinor,
@@ -355,15 +399,7 @@ export class AttemptRows implements AttemptStore {
 
   /** The last write; undefined when anything else was written to the table since. */
   #knownNow(): Known | undefined {
-    return this.#known?.stamp === this.#sql.read.stamp ? this.#known : undefined;
-  }
-
-  /**
-   * After the commit: a payment reads its attempt again at each step. `stamp` is that of the write,
-   * because a listener that was told of it may have written more.
-   */
-  #keep(attempt: Attempt, position: number | null, stamp: number): void {
-    this.#known = { attempt, position, stamp };
+    return this.#known?.stamp === this.sql.read.stamp ? this.#known : undefined;
   }
 
   #mustRead(transactionId: string): Attempt {
@@ -373,20 +409,23 @@ export class AttemptRows implements AttemptStore {
   }
 }
 
-/** Of the attempts of an order, oldest first: one that stands speaks for it, then a sale. */
+/**
+ * The attempt that decides the order's status, of `attempts`, oldest first: the latest one that
+ * charged or may have, else the latest sale, else the latest.
+ */
 function speaksFor(attempts: readonly Attempt[]): Attempt | undefined {
   const standing = attempts.findLast((attempt) => chargedOf(attempt) !== "no");
   return standing ?? attempts.findLast(({ state }) => !isNotCharged(state)) ?? attempts.at(-1);
 }
 
-/** The terminal's report in a step of an attempt; most steps have none. */
+/** The terminal's report in a step of an attempt; empty: the step has none. */
 function reportedResult(row: Row): ReportedResult[] {
   if (!(reportSteps as readonly string[]).includes(String(row["kind"]))) return [];
   const { report } = readJson<{ readonly report: TransactionReport }>(row["detail"]);
   return [{ transactionId: String(row["transaction_id"]), report }];
 }
 
-/** The terminal was asked, and has charged what the kiosk was not told of (docs/design.md 3.11). */
+/** Whether a probe found a charge that no answer has told the kiosk (docs/rules/11-unread.md). */
 function isFound(before: AttemptState, now: AttemptState): boolean {
   return isCharged(now) && now.by === "recovery" && !saleOf(before);
 }

@@ -1,5 +1,5 @@
 import type { EventData, KeptEvent, KeptName } from "../attempts/event-table.ts";
-import type { Row, Statement, Statements } from "./statements.ts";
+import { type Row, rows, type Statements } from "./statements.ts";
 
 /** Some weeks of a busy kiosk, a few megabytes; who was away for longer reads `GET /payments`. */
 const EVENTS_KEPT = 10_000;
@@ -17,28 +17,25 @@ const texts = {
 export type Tell = <N extends KeptName>(name: N, data: EventData<N>, atMs: number) => void;
 
 /** The kept events of the journal. Ids only grow and are never given twice. */
-export class EventRows {
-  readonly #statements: Statements;
-  readonly #sql: Record<keyof typeof texts, Statement>;
+export class EventRows extends rows("events", texts) {
   readonly #kept: number;
   readonly #batch: number;
   /** The id of the newest one that is on disk; 0 when there is none. */
   #lastId: number;
-  /** Told every kept event once it is on disk. Must not throw. */
+  /** Called with every kept event once it is on disk. Must not throw. */
   onEvent: (event: KeptEvent) => void = () => {};
 
   constructor(statements: Statements, kept = EVENTS_KEPT) {
-    this.#statements = statements;
-    this.#sql = statements.prepare("events", texts);
+    super(statements);
     this.#kept = kept;
     this.#batch = Math.ceil(kept / BATCHES);
-    this.#lastId = Number(this.#sql.lastId.get()?.["id"] ?? 0);
+    this.#lastId = Number(this.sql.lastId.get()?.["id"] ?? 0);
   }
 
-  /** One transaction; the events that were written in it are told when it is on disk. */
+  /** One transaction; its events go to `onEvent` once they are on disk. */
   telling<T>(work: (tell: Tell) => T): T {
     const written: KeptEvent[] = [];
-    const result = this.#statements.transaction(() =>
+    const result = this.statements.transaction(() =>
       work((name, data, atMs) => written.push(this.append(name, data, atMs))),
     );
     this.#onDisk(written);
@@ -57,32 +54,32 @@ export class EventRows {
       told = [];
       work((name, data, atMs) => told.push(this.append(name, data, atMs)));
     };
-    this.#statements.later(write, () => {
+    this.statements.later(write, () => {
       written();
       this.#onDisk(told);
     });
   }
 
-  /** Something an operator has to look at, for `GET /events`. */
+  /** Writes an alarm for `GET /events`. */
   raise(alarm: EventData<"alarm">, atMs: number): void {
     this.telling((tell) => tell("alarm", alarm, atMs));
   }
 
   append<N extends KeptName>(name: N, data: EventData<N>, atMs: number): KeptEvent {
-    const { lastInsertRowid } = this.#sql.append.run(atMs, name, JSON.stringify(data));
+    const { lastInsertRowid } = this.sql.append.run(atMs, name, JSON.stringify(data));
     const id = Number(lastInsertRowid);
-    if (id % this.#batch === 0) this.#sql.drop.run(id - this.#kept);
+    if (id % this.#batch === 0) this.sql.drop.run(id - this.#kept);
     return { id, atMs, name, data } as KeptEvent;
   }
 
-  /** Behind `id`, oldest first, at most `limit`. */
+  /** After `id`, oldest first, at most `limit`. */
   after(id: number, limit: number): KeptEvent[] {
-    return this.#sql.after.all(id, limit).map(eventOf);
+    return this.sql.after.all(id, limit).map(eventOf);
   }
 
   /** The newest alarms, newest first. */
   alarms(limit: number): KeptEvent[] {
-    return this.#sql.alarms.all(limit).map(eventOf);
+    return this.sql.alarms.all(limit).map(eventOf);
   }
 
   /** The id of the newest one that is on disk; 0 when there is none. */

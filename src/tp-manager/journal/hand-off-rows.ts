@@ -1,14 +1,31 @@
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { HandOffRow, HandOffStore, PendingHandOff } from "../attempts/hand-off-store.ts";
-import type { ArchivedRows } from "./archived-rows.ts";
+import type { Archive } from "./archive.ts";
 import { readJson } from "./attempt-columns.ts";
 import type { EventRows, Tell } from "./event-rows.ts";
-import type { Row, Statement, Statements } from "./statements.ts";
+import { type Row, rows, type Statements } from "./statements.ts";
+
+/** A charged transaction on its way to the supervisor. */
+interface HandOffRow {
+  readonly transaction: Transaction;
+  /** The supervisor has stored it. */
+  readonly acknowledged: boolean;
+  /** The supervisor has refused it, and nobody waits for the next try. */
+  readonly isSetAside: boolean;
+  /** An operator has dropped the hand-off: the supervisor never had it. */
+  readonly dropped: boolean;
+  readonly delivery: DeliveryState;
+}
+
+/** News for the supervisor: a transaction was charged, or a charged transaction was reversed. */
+export interface PendingHandOff {
+  readonly what: "charged" | "reversed";
+  readonly transaction: Transaction;
+}
 
 const texts = {
-  // A sale that was withdrawn by an operator's word is not handed over once more.
+  // A sale that an operator withdrew is not handed off once more.
   add: `INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)
     ON CONFLICT (transaction_id) DO UPDATE SET body = excluded.body`,
   // Of one that an operator dropped the supervisor knows nothing: there is no news for it.
@@ -41,38 +58,38 @@ const texts = {
     ORDER BY id DESC LIMIT ?`,
 };
 
-/** Charged transactions, and what the supervisor and the gateway have of them. */
-export class HandOffRows implements HandOffStore {
-  readonly #sql: Record<keyof typeof texts, Statement>;
+/**
+ * Charged transactions, and what the supervisor and the gateway have of them. A row begins in the
+ * commit that makes its attempt charged.
+ */
+export class HandOffRows extends rows("handOffs", texts) {
   readonly #events: EventRows;
-  readonly #archived: ArchivedRows;
-  readonly #statements: Statements;
-  /** Acknowledged, as far as told, and in no commit yet. */
+  readonly #archive: Archive;
+  /** Deliveries of hand-offs whose acknowledgement is in no commit yet. */
   readonly #unwritten = new Map<string, DeliveryState>();
   /** Writes more into the commit that notes an acknowledgement. */
   riding: () => void = () => {};
 
-  constructor(statements: Statements, events: EventRows, archived: ArchivedRows) {
-    this.#sql = statements.prepare("handOffs", texts);
-    this.#statements = statements;
+  constructor(statements: Statements, events: EventRows, archive: Archive) {
+    super(statements);
     this.#events = events;
-    this.#archived = archived;
+    this.#archive = archive;
   }
 
   /** Inside the transaction that makes the attempt charged. */
   add(transactionId: string, handOff: Transaction): void {
-    this.#sql.add.run(transactionId, JSON.stringify(handOff));
+    this.sql.add.run(transactionId, JSON.stringify(handOff));
   }
 
   /** Inside the transaction that makes the attempt reversed. */
   withdraw(transactionId: string): void {
-    this.#sql.withdraw.run(transactionId);
+    this.sql.withdraw.run(transactionId);
   }
 
   handOff(transactionId: string): HandOffRow | undefined {
-    const row = this.#sql.read.get(transactionId);
+    const row = this.sql.read.get(transactionId);
     if (!row) return undefined;
-    // Only a disk that takes nothing leaves one: what was told as sent is told so all the same.
+    // Only a full disk leaves one; an answer that said "sent" must not be taken back.
     const told = this.#unwritten.get(transactionId);
     return {
       // Most who ask want to know how it stands.
@@ -86,50 +103,63 @@ export class HandOffRows implements HandOffStore {
     };
   }
 
+  /** The delivery state of an order in the archive; null when the order is not there. */
   archivedDelivery(transactionId: string): DeliveryState | null {
-    return this.#archived.delivery(transactionId);
+    return this.#archive.delivery(transactionId);
   }
 
+  /**
+   * Not yet acknowledged by the supervisor, oldest first, at most `limit`; without those parked
+   * after `setAsideMs` and up to now, because a wall clock may have been set back since.
+   */
   pendingHandOffs(limit: number, setAsideMs: number, nowMs: number): PendingHandOff[] {
-    // A row that was taken and cannot be noted as taken would be handed over again and again.
-    this.#statements.settle();
-    return this.#sql.pending.all(setAsideMs, nowMs, limit).map((row) => ({
+    // Without this a row whose acknowledgement cannot be written would be handed off for ever.
+    this.statements.settle();
+    return this.sql.pending.all(setAsideMs, nowMs, limit).map((row) => ({
       what: row["withdrawn"] === 1 ? "reversed" : "charged",
       transaction: readJson<Transaction>(row["body"]),
     }));
   }
 
+  /** For the status line. */
   countPendingHandOffs(): number {
-    return Number(this.#sql.countPending.get()?.["n"]);
+    return Number(this.sql.countPending.get()?.["n"]);
   }
 
+  /** Of these, how many the supervisor refuses. */
   countSetAside(): number {
-    return Number(this.#sql.countSetAside.get()?.["n"]);
+    return Number(this.sql.countSetAside.get()?.["n"]);
   }
 
+  /** Orders that ended uncharged while the gateway has them, unacknowledged; oldest first. */
   standingAtGateway(sinceMs: number, limit: number): string[] {
-    return this.#sql.standingAtGateway.all(sinceMs, limit).map((row) => String(row["order_id"]));
+    return this.sql.standingAtGateway.all(sinceMs, limit).map((row) => String(row["order_id"]));
   }
 
+  /**
+   * The supervisor has it; `delivery`: its state at the gateway. Written with the next commit,
+   * within a second (docs/design.md 1.3): the supervisor can say so again.
+   */
   acknowledgeHandOff(transactionId: string, delivery: DeliveryState, atMs: number): void {
     this.#unwritten.set(transactionId, delivery);
     const write = (tell: Tell): void => {
       // One change of the row: "acknowledged and pending" is in an index. Should the answer come
-      // after an operator's word, the supervisor has the transaction after all.
+      // after an operator dropped it, the supervisor has the transaction after all.
       this.#setDelivery(transactionId, delivery, tell, atMs);
-      this.#sql.acknowledge.run(transactionId);
+      this.sql.acknowledge.run(transactionId);
       this.riding();
     };
     this.#events.tellingLater(write, () => this.#unwritten.delete(transactionId));
   }
 
   acknowledgeWithdrawal(transactionId: string): void {
-    this.#sql.acknowledgeWithdrawal.run(transactionId);
+    this.sql.acknowledgeWithdrawal.run(transactionId);
   }
 
+  /** The supervisor refuses this one, so the others go first. true: for the first time. */
   setAside(transactionId: string, why: string, atMs: number): boolean {
-    const before = this.#sql.refused.get(transactionId)?.["refused"];
-    this.#sql.setAside.run(atMs, why, transactionId);
+    const before = this.sql.refused.get(transactionId)?.["refused"];
+    this.sql.setAside.run(atMs, why, transactionId);
     return before === null;
   }
 
@@ -138,22 +168,24 @@ export class HandOffRows implements HandOffStore {
   }
 
   #setDelivery(transactionId: string, delivery: DeliveryState, tell: Tell, atMs: number): void {
-    const { changes } = this.#sql.setDelivery.run(delivery, transactionId);
+    const { changes } = this.sql.setDelivery.run(delivery, transactionId);
     if (changes === 0) return;
-    const row = this.#sql.orderOf.get(transactionId);
+    const row = this.sql.orderOf.get(transactionId);
     invariant(row, `attempt ${transactionId} is not in the journal`);
     const orderId = String(row["order_id"]);
     const notificationGatewaySent = delivery === "sent";
     tell("delivery", { orderId, transactionId, delivery, notificationGatewaySent }, atMs);
   }
 
+  /** As far as the journal knows not yet acknowledged and not parked; the oldest first. */
   oldestUnacknowledged(limit: number): string[] {
-    return this.#sql.oldestUnacknowledged.all(limit).map((row) => String(row["transaction_id"]));
+    return this.sql.oldestUnacknowledged.all(limit).map((row) => String(row["transaction_id"]));
   }
 
+  /** Handed over, but not at the gateway as far as is known; pending first, newest first. */
   undelivered(limit: number): string[] {
-    const waiting = this.#sql.undelivered.all("pending", limit);
-    const parked = this.#sql.undelivered.all("parked", limit - waiting.length);
+    const waiting = this.sql.undelivered.all("pending", limit);
+    const parked = this.sql.undelivered.all("parked", limit - waiting.length);
     return [...waiting, ...parked].map((row) => String(row["transaction_id"]));
   }
 }

@@ -1,11 +1,5 @@
-import {
-  type Fact,
-  factTable,
-  type Learned,
-  type LearnedFrom,
-  type LearnedStore,
-} from "../matching/learned.ts";
-import type { Statement, Statements } from "./statements.ts";
+import { type Fact, factTable, type Learned, type LearnedFrom } from "../matching/learned.ts";
+import { rows } from "./statements.ts";
 
 /** Changes with each terminal that is accepted, and with each loss of the journal. */
 const era = `(SELECT ifnull((SELECT max(id) FROM accepted_terminal), 0) || ' ' ||
@@ -18,19 +12,15 @@ const texts = {
   keep: `INSERT OR REPLACE INTO learned (terminal, fact, holds, era) VALUES (?, ?, ?, ${era})`,
 };
 
-/** One row for each fact of the terminal of now. */
-export class LearnedRows implements LearnedStore {
-  readonly #statements: Statements;
-  readonly #sql: Record<keyof typeof texts, Statement>;
-
-  constructor(statements: Statements) {
-    this.#statements = statements;
-    this.#sql = statements.prepare("learned", texts);
-  }
-
+/**
+ * Facts that the present terminal has shown, a row for each. A change of the setup or of the
+ * identity forgets them, and so does a terminal that an operator accepts, and a journal that was
+ * lost or put back.
+ */
+export class LearnedRows extends rows("learned", texts) {
   of({ setup, identity: { deviceId, serialNumber, version } }: LearnedFrom): Learned {
     const terminal = JSON.stringify([setup, deviceId, serialNumber, version]);
-    const holds = (fact: Fact) => this.#sql.read.kept(terminal, fact)?.["holds"];
+    const holds = (fact: Fact) => this.sql.read.kept(terminal, fact)?.["holds"];
     return {
       has: (fact) => holds(fact) === 1,
       refuted: (fact) => holds(fact) === 0,
@@ -47,9 +37,9 @@ export class LearnedRows implements LearnedStore {
   }
 
   #keep(terminal: string, fact: Fact, holds: 0 | 1): void {
-    this.#statements.transaction(() => {
-      this.#sql.forget.run(terminal);
-      this.#sql.keep.run(terminal, fact, holds);
+    this.statements.transaction(() => {
+      this.sql.forget.run(terminal);
+      this.sql.keep.run(terminal, fact, holds);
     });
   }
 }

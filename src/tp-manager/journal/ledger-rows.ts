@@ -1,31 +1,40 @@
-import { ledgerOutcomeOf, returnedOfKept, stateOfKept } from "../attempts/kept-end.ts";
-import { type Attempt, saleOf } from "../attempts/payment.ts";
+import type { Currency } from "../../shared/money.ts";
+import {
+  type KeptEnd,
+  ledgerOutcomeOf,
+  returnedOfKept,
+  stateOfKept,
+} from "../attempts/kept-end.ts";
+import { type Attempt, isNeverSent, saleOf } from "../attempts/payment.ts";
 import type { KeptLedger, LedgerEntry } from "../attempts/reconciliation.ts";
-import { isNeverSent } from "../attempts/steps.ts";
-import type { Kept } from "./archived-rows.ts";
 import { readAttempt, readJson, returnedOf } from "./attempt-columns.ts";
-import type { Row } from "./statements.ts";
+import type { Row, Statement } from "./statements.ts";
 
-/** One step of an attempt that nothing was charged for: amounts that were spoken of. */
+/** The facts that the archive keeps of an attempt, next to its order, amount and ids. */
+export interface Kept {
+  /** Only where an end of day may still be compared with it (docs/rules/18-totals.md). */
+  readonly ledger?: KeptLedger;
+  /** Whole: a currency that is abolished one day must still be readable. */
+  readonly currency: Currency;
+  readonly end: KeptEnd;
+}
+
+/** A step of an attempt that nothing was charged for; `minor`: the amount that it speaks of. */
 interface SpokenOf {
   readonly kind: string;
-  readonly amountMinor: number | null;
+  readonly minor: unknown;
 }
 
 export const spokenOf = `SELECT kind, ifnull(json_extract(detail, '$.report.amountMinor'),
     json_extract(detail, '$.amountMinor')) AS minor
   FROM attempt_event WHERE transaction_id = ?`;
 
-export function spokenOfRow({ kind, minor }: Row): SpokenOf {
-  return { kind: String(kind), amountMinor: typeof minor === "number" ? minor : null };
-}
-
 /** A row of `attempt` joined with its `hand_off`, as a comparison needs it. */
-export function entryOf(row: Row, spokenOf: (transactionId: string) => SpokenOf[]): LedgerEntry {
+export function entryOf(row: Row, spoken: Statement): LedgerEntry {
   const attempt = readAttempt(row);
   const { state, request } = attempt;
   const sale = saleOf(state);
-  const steps = sale ? [] : spokenOf(attempt.transactionId);
+  const steps = sale ? [] : spoken.all<SpokenOf>(attempt.transactionId);
   return {
     transactionId: attempt.transactionId,
     orderId: request.orderId,
@@ -45,7 +54,7 @@ export function entryOf(row: Row, spokenOf: (transactionId: string) => SpokenOf[
 }
 
 function amountsOf({ request }: Attempt, steps: readonly SpokenOf[]): number[] {
-  const spoken = steps.flatMap(({ amountMinor }) => amountMinor ?? []);
+  const spoken = steps.flatMap(({ minor }) => (typeof minor === "number" ? minor : []));
   return [...new Set([request.amountMinor, ...spoken])].filter((minor) => minor > 0);
 }
 

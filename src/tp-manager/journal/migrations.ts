@@ -213,7 +213,7 @@ export const migrations: readonly Migration[] = [
     WHERE name = 'alarm';
   CREATE INDEX alarm_taken_newest ON alarm_taken (taken);
   `,
-  // Ends of day beside the journal, and missing receipt numbers (docs/design.md 3.18).
+  // Ends of day beside the journal, and missing receipt numbers (docs/rules/18-totals.md).
   `
   CREATE TABLE reconciliation (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -274,7 +274,7 @@ export const migrations: readonly Migration[] = [
   `
   ALTER TABLE unexpected_report ADD COLUMN unmatched INTEGER NOT NULL DEFAULT 0;
   `,
-  // Since when an order is charged that the kiosk was not told of (docs/design.md 3.11).
+  // Since when an order is charged that the kiosk was not told of (docs/rules/11-unread.md).
   `
   ALTER TABLE attempt ADD COLUMN unread_since_ms INTEGER;
   CREATE INDEX attempt_unread ON attempt (unread_since_ms) WHERE unread_since_ms IS NOT NULL;

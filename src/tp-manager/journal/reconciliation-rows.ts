@@ -5,15 +5,14 @@ import type {
   ClosingRow,
   LedgerEntry,
   Reconciliation,
-  ReconciliationStore,
 } from "../attempts/reconciliation.ts";
 import { readJson } from "./attempt-columns.ts";
 import type { EventRows } from "./event-rows.ts";
-import { archivedEntryOf, entryOf, spokenOf, spokenOfRow } from "./ledger-rows.ts";
-import type { Row, Statement, Statements } from "./statements.ts";
+import { archivedEntryOf, entryOf, spokenOf } from "./ledger-rows.ts";
+import { type Row, rows, type Statements } from "./statements.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
-/** Ends of day behind which a range is looked for: those between may not have closed anything. */
+/** Ends of day after which a range may begin: later ones may not have closed anything. */
 export const CLOSINGS_LOOKED_AT = 3;
 /** Months of a busy kiosk; more are not read while nothing else runs. */
 const ENTRIES_MAX = 20_000;
@@ -57,33 +56,33 @@ const texts = {
   list: "SELECT * FROM reconciliation WHERE id < ? ORDER BY id DESC LIMIT ?",
 };
 
-/** Comparisons with the terminal and the gateway (docs/design.md 3.18). */
-export class ReconciliationRows implements ReconciliationStore {
-  readonly #sql: Record<keyof typeof texts, Statement>;
+/** Comparisons with the terminal and the gateway (docs/rules/18-totals.md). */
+export class ReconciliationRows extends rows("reconciliation", texts) {
   readonly #events: EventRows;
 
   constructor(statements: Statements, events: EventRows) {
-    this.#sql = statements.prepare("reconciliation", texts);
+    super(statements);
     this.#events = events;
   }
 
+  /** Completed ends of day that were not compared yet, oldest first. */
   uncompared(): number[] {
-    return this.#sql.uncompared.all(CLOSINGS_LOOKED_AT).map(({ id }) => Number(id));
+    return this.sql.uncompared.all(CLOSINGS_LOOKED_AT).map(({ id }) => Number(id));
   }
 
   period(closingId: number): ClosingPeriod | undefined {
-    const row = this.#sql.closing.get(closingId);
+    const row = this.sql.closing.get(closingId);
     if (!row) return undefined;
     const closing = closingOf(row);
-    const earlier = this.#sql.earlier.all(closingId, CLOSINGS_LOOKED_AT).map(closingOf);
+    const earlier = this.sql.earlier.all(closingId, CLOSINGS_LOOKED_AT).map(closingOf);
     const recent = this.#recent(closingId, earlier.at(-1)?.id ?? 0);
-    // Rows of an older version do not tell their end of day, so nothing is known before them.
+    // Rows of an older version do not name their end of day, so nothing is known before them.
     const known = earlier.filter(
       ({ id, startedAtMs }) =>
-        id > recent.unknownUpTo && this.#sql.archivedUnknown.get(startedAtMs) === undefined,
+        id > recent.unknownUpTo && this.sql.archivedUnknown.get(startedAtMs) === undefined,
     );
     const sinceId = known.at(-1)?.id ?? 0;
-    const archived = this.#sql.archived.all(sinceId).map(archivedEntryOf);
+    const archived = this.sql.archived.all(sinceId).map(archivedEntryOf);
     const isCutOff = known.length === 0 && (earlier.length > 0 || recent.unknownUpTo >= 0);
     const since = ({ afterClosing }: LedgerEntry): boolean =>
       afterClosing >= sinceId && afterClosing < closingId;
@@ -95,28 +94,32 @@ export class ReconciliationRows implements ReconciliationStore {
     };
   }
 
+  /** The number of the last sale that was begun before this attempt. */
   formerReceipt(transactionId: string): string | null {
-    const row = this.#sql.formerReceipt.get(transactionId);
+    const row = this.sql.formerReceipt.get(transactionId);
     return row ? String(row["receipt_number"]) : null;
   }
 
+  /** The newest attempts up to this one, in the order they were begun. */
   entriesUpTo(transactionId: string, limit: number): LedgerEntry[] {
-    const rows = this.#sql.upTo.all(transactionId, limit);
-    return rows.map((row) => this.#entryOf(row)).reverse();
+    const rows = this.sql.upTo.all(transactionId, limit);
+    return rows.map((row) => entryOf(row, this.sql.spokenOf)).reverse();
   }
 
+  /** An end of day agreed although numbers were missing: the terminal numbers other things too. */
   hasRefutedJump(): boolean {
-    return this.#sql.refuted.get() !== undefined;
+    return this.sql.refuted.get() !== undefined;
   }
 
+  /** Keeps a comparison with its event, and its suspicions with the attempts they are about. */
   keep(
-    { atMs, closingId, result, body }: Parameters<ReconciliationStore["keep"]>[0],
+    { atMs, closingId, result, body }: Omit<Reconciliation, "id"> & { closingId: number | null },
     suspicions: ReadonlyMap<string, Suspicion>,
   ): Reconciliation {
     return this.#events.telling((tell) => {
-      const kept = this.#sql.keep.run(atMs, closingId, result, JSON.stringify(body));
+      const kept = this.sql.keep.run(atMs, closingId, result, JSON.stringify(body));
       for (const [transactionId, suspicion] of suspicions) {
-        this.#sql.suspect.run(JSON.stringify(suspicion), transactionId);
+        this.sql.suspect.run(JSON.stringify(suspicion), transactionId);
       }
       const record = { id: Number(kept.lastInsertRowid), atMs, result, body };
       tell("reconciliation", reconciliationEventOf(record), atMs);
@@ -124,15 +127,17 @@ export class ReconciliationRows implements ReconciliationStore {
     });
   }
 
+  /** An end of day agreed, so the suspicions from missing numbers were wrong. */
   refuteJumps(transactionIds: readonly string[]): void {
     this.#events.telling(() => {
-      this.#sql.refute.run();
-      for (const transactionId of transactionIds) this.#sql.unsuspect.run(transactionId);
+      this.sql.refute.run();
+      for (const transactionId of transactionIds) this.sql.unsuspect.run(transactionId);
     });
   }
 
+  /** Newest first; those before `before`. */
   list(limit: number, before: number | null): Reconciliation[] {
-    return this.#sql.list.all(before ?? Number.MAX_SAFE_INTEGER, limit).map(reconciliationOf);
+    return this.sql.list.all(before ?? Number.MAX_SAFE_INTEGER, limit).map(reconciliationOf);
   }
 
   /**
@@ -141,24 +146,16 @@ export class ReconciliationRows implements ReconciliationStore {
    */
   #recent(closingId: number, sinceId: number): { entries: LedgerEntry[]; unknownUpTo: number } {
     const entries: LedgerEntry[] = [];
-    let position = Number.MAX_SAFE_INTEGER;
-    for (;;) {
-      const rows = this.#sql.newest.all(position, PAGE);
-      for (const row of rows) {
-        const after = row["after_telecollection"];
+    for (const row of this.sql.newest.pages("position", Number.MAX_SAFE_INTEGER, PAGE)) {
+      const after = row["after_telecollection"];
+      if (typeof after !== "number" || entries.length >= ENTRIES_MAX) {
         const unknownUpTo = entries.at(-1)?.afterClosing ?? closingId;
-        const isKnown = typeof after === "number" && entries.length < ENTRIES_MAX;
-        if (!isKnown) return { entries: entries.reverse(), unknownUpTo };
-        if (after < sinceId) return { entries: entries.reverse(), unknownUpTo: -1 };
-        if (after < closingId) entries.push(this.#entryOf(row));
+        return { entries: entries.reverse(), unknownUpTo };
       }
-      if (rows.length < PAGE) return { entries: entries.reverse(), unknownUpTo: -1 };
-      position = Number(rows.at(-1)?.["position"]);
+      if (after < sinceId) break;
+      if (after < closingId) entries.push(entryOf(row, this.sql.spokenOf));
     }
-  }
-
-  #entryOf(row: Row): LedgerEntry {
-    return entryOf(row, (transactionId) => this.#sql.spokenOf.all(transactionId).map(spokenOfRow));
+    return { entries: entries.reverse(), unknownUpTo: -1 };
   }
 }
 
@@ -176,8 +173,8 @@ function closingOf(row: Row): ClosingRow {
   return {
     id: Number(row["id"]),
     startedAtMs: Number(row["started_at_ms"]),
-    end: row["result"] === null ? null : readJson(row["result"]),
-    identity: row["identity"] === null ? null : readJson(row["identity"]),
+    end: readJson(row["result"]),
+    identity: readJson(row["identity"]),
   };
 }
 

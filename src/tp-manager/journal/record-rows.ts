@@ -1,10 +1,32 @@
-import type { AttemptStore } from "../attempts/attempt-store.ts";
-import type { Attempt } from "../attempts/payment.ts";
-import type { NamedRecord } from "../matching/comparison.ts";
-import type { KnownRecord, RecordStore } from "../matching/journal-view.ts";
-import { attemptColumns, readAttempt } from "./attempt-columns.ts";
-import type { Row, Statement, Statements } from "./statements.ts";
+import type { SQLInputValue } from "node:sqlite";
+import { lostSince, type NextFound } from "../attempts/next-command.ts";
+import { type Attempt, lastReportOf, REVERSAL_BEGINS, saleOf } from "../attempts/payment.ts";
+import { type NamedRecord, sameTerminal } from "../matching/comparison.ts";
+import type { Baseline, TerminalIdentity } from "../terminal/terminal.ts";
+import { attemptColumns, readAttempt, readJson, unfinishedSql } from "./attempt-columns.ts";
+import type { AttemptRows } from "./attempt-rows.ts";
+import { type Row, rows, type Statement, type Statements } from "./statements.ts";
 import { mayHaveClosed } from "./terminal-rows.ts";
+
+/** A record that a terminal reported before. */
+export interface KnownRecord {
+  readonly record: NamedRecord;
+  /** null: reported when nothing ran, or stored before a command of ours. */
+  readonly transactionId: string | null;
+  /**
+   * "step": in an attempt. "unmatched": of no attempt for certain. "of-no-order": found, and no
+   * order here can have made it. "baseline": stored before a command of ours.
+   */
+  readonly seenAs: "step" | "unmatched" | "of-no-order" | "baseline";
+  /** Epoch milliseconds. */
+  readonly atMs: number;
+}
+
+/** No row of the journal has a number above it. */
+const NEVER = Number.MAX_SAFE_INTEGER;
+
+/** The index of reversals is named: left to itself, SQLite reads every event. */
+const reversals = "attempt_event INDEXED BY attempt_event_reversal";
 
 const ofTrace = `SELECT * FROM record INDEXED BY record_trace
   WHERE CAST(trace_number AS INTEGER) % 1000000 = ?1 AND trace_number IS NOT NULL`;
@@ -26,26 +48,57 @@ const texts = {
   sentBefore: `SELECT ${attemptColumns}, rowid AS position FROM attempt INDEXED BY attempt_sent
     WHERE (baseline IS NOT NULL) = 1 AND baseline IS NOT NULL AND rowid < ?
     ORDER BY rowid DESC LIMIT ?`,
+  // In the order of insertion: a wall clock can jump.
+  begun: `SELECT min(id) AS first,
+      max(CASE WHEN kind = '${REVERSAL_BEGINS}' THEN id END) AS reversal
+    FROM attempt_event WHERE transaction_id = ?`,
+  nextAttempt: `SELECT ${attemptColumns}, attempt.rowid AS position, event.id AS first
+    FROM attempt_event AS event CROSS JOIN attempt USING (transaction_id)
+    WHERE event.id > ifnull((SELECT ?2 FROM attempt WHERE transaction_id = ?1), ${NEVER})
+      AND baseline IS NOT NULL
+      AND attempt.rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?1)
+      AND NOT EXISTS (SELECT 1 FROM attempt_event AS earlier
+        WHERE earlier.transaction_id = event.transaction_id AND earlier.id < event.id)
+    ORDER BY event.id LIMIT 1`,
+  // Of which nothing was reported yet.
+  nextUnheard: `SELECT ${attemptColumns}, rowid AS position
+    FROM attempt INDEXED BY attempt_status
+    WHERE ${unfinishedSql} AND baseline IS NOT NULL
+      AND rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?1)
+      AND NOT EXISTS (SELECT 1 FROM attempt_event
+        WHERE attempt_event.transaction_id = attempt.transaction_id)
+    ORDER BY rowid LIMIT 1`,
+  nextReversal: `SELECT * FROM ${reversals} WHERE kind = '${REVERSAL_BEGINS}' AND id > ?
+    ORDER BY id LIMIT 1`,
+  position: "SELECT rowid AS position FROM attempt WHERE transaction_id = ?",
+  doubted: `SELECT 1 FROM store_doubt
+    WHERE before_attempt > (SELECT rowid FROM attempt WHERE transaction_id = ?) LIMIT 1`,
+  served: `SELECT 1 FROM attempt_event WHERE transaction_id = ? AND id > ?
+      AND kind IN ('end-completed', 'end-aborted') LIMIT 1`,
 };
 
 const PAGE = 50;
 
 /** The names of every record, and the attempts that can have made one. */
-export class RecordRows implements RecordStore {
-  readonly #attempts: Pick<AttemptStore, "newest">;
-  readonly #sql: Record<keyof typeof texts, Statement>;
+export class RecordRows extends rows("records", texts) {
+  readonly #attempts: AttemptRows;
 
-  constructor(statements: Statements, attempts: Pick<AttemptStore, "newest">) {
+  constructor(statements: Statements, attempts: AttemptRows) {
+    super(statements);
     this.#attempts = attempts;
-    this.#sql = statements.prepare("records", texts);
   }
 
+  /**
+   * Records that share a name with this one, the oldest first; of a record without a moment
+   * only those reported since `sinceMs`. The archive is included.
+   */
   sharingName(record: NamedRecord, sinceMs: number): KnownRecord[] {
-    return this.#sharing(record, sinceMs, this.#sql.sharingName);
+    return this.#sharing(record, sinceMs, this.sql.sharingName);
   }
 
+  /** As {@link sharingName}, without those of the same second that name another trace. */
   sharingNumber(record: NamedRecord, sinceMs: number): KnownRecord[] {
-    const { sharingName, sharingNumber } = this.#sql;
+    const { sharingName, sharingNumber } = this.sql;
     // An empty trace says nothing, as none does.
     return this.#sharing(record, sinceMs, record.traceNumber ? sharingNumber : sharingName);
   }
@@ -60,33 +113,91 @@ export class RecordRows implements RecordStore {
     return [...byId.entries()].sort(([a], [b]) => a - b).map(([, row]) => knownRecordOf(row));
   }
 
+  /** The attempts that a record with this trace was reported for, the oldest first. */
   sharingTrace(trace: string): string[] {
-    const rows = this.#sql.sharingTrace.all(lastDigits(trace)).map(knownRecordOf);
+    const rows = this.sql.sharingTrace.all(lastDigits(trace)).map(knownRecordOf);
     return rows.flatMap(({ transactionId }) => transactionId ?? []);
   }
 
+  /** An end of day may have run since, by the clock. */
   closedSince(atMs: number): boolean {
-    return this.#sql.closedSince.get(atMs) !== undefined;
+    return this.sql.closedSince.get(atMs) !== undefined;
   }
 
+  /** Attempts with a write-ahead record, the newest first, read as far as they are asked for. */
   *sent(): Generator<Attempt, void> {
     // Most questions end at the newest attempt, which need not be read.
-    const [newest] = this.#attempts.newest(1, null);
+    const newest = this.#attempts.newestRow();
     if (newest?.attempt.baseline) yield newest.attempt;
-    for (let before = newest?.position; before !== undefined; ) {
-      const page = this.#sql.sentBefore.all(before, PAGE);
-      for (const row of page) yield readAttempt(row);
-      before = page.length < PAGE ? undefined : Number(page.at(-1)?.["position"]);
+    if (newest) yield* this.#sentBefore(newest.position);
+  }
+
+  *#sentBefore(position: SQLInputValue): Generator<Attempt, void> {
+    for (const row of this.sql.sentBefore.pages("position", position, PAGE)) yield readAttempt(row);
+  }
+
+  /** The first sale or reversal that was begun at a terminal after the attempt's last command. */
+  nextCommand(transactionId: string): NextFound | undefined {
+    if (this.sql.doubted.get(transactionId)) return lostSince;
+    const begun = this.sql.begun.get(transactionId);
+    const after = Number(begun?.["reversal"] ?? begun?.["first"] ?? NEVER - 1);
+    const heard = this.sql.nextAttempt.get(transactionId, after);
+    const unheard = this.sql.nextUnheard.get(transactionId);
+    const [attempt] = [heard, unheard].filter((row) => row !== undefined).sort(byPosition);
+    const reversal = this.sql.nextReversal.get(after);
+    const first = Number(attempt?.["first"] ?? NEVER);
+    if (reversal && Number(reversal["id"]) < first) return this.#reversal(reversal);
+    return attempt && this.#attempt(attempt, first, transactionId);
+  }
+
+  #attempt(row: Row, first: number, doubtful: string): NextFound | undefined {
+    const { transactionId, baseline, state } = readAttempt(row);
+    if (!baseline) return undefined;
+    const sale = saleOf(state);
+    return {
+      identity: baseline.identity,
+      found: baseline.last,
+      served: this.#served(transactionId, first - 1),
+      receiptNumber: sale?.by === "payment" ? sale.report.receiptNumber : null,
+      formerReceipt: this.#receiptBefore(doubtful, baseline.identity),
+    };
+  }
+
+  /** Of a decline or a reversal too: it is a number that the terminal gave. */
+  #receiptBefore(transactionId: string, identity: TerminalIdentity): string | null {
+    const position = this.sql.position.get(transactionId)?.["position"] ?? 0;
+    for (const { baseline, state } of this.#sentBefore(position)) {
+      if (!baseline || !sameTerminal(baseline.identity, identity)) continue;
+      const number = lastReportOf(state)?.receiptNumber;
+      if (number != null) return number;
     }
+    return null;
+  }
+
+  #reversal(event: Row): NextFound | undefined {
+    // Reversals of older versions did not keep what the terminal showed before them.
+    const { baseline } = readJson<{ readonly baseline?: Baseline }>(event["detail"]);
+    if (!baseline) return nothingTold;
+    return {
+      identity: baseline.identity,
+      found: baseline.last,
+      served: this.#served(String(event["transaction_id"]), Number(event["id"])),
+      receiptNumber: null,
+      formerReceipt: null,
+    };
+  }
+
+  #served(transactionId: string, after: number): boolean {
+    return this.sql.served.get(transactionId, after) !== undefined;
   }
 
   #since(sinceMs: number): Row[] {
-    const rows: Row[] = [];
-    for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-      const page = this.#sql.newest.all(before, PAGE);
-      rows.push(...page.filter((row) => Number(row["at_ms"]) >= sinceMs));
+    const found: Row[] = [];
+    for (let before = NEVER; ; ) {
+      const page = this.sql.newest.all(before, PAGE);
+      found.push(...page.filter((row) => Number(row["at_ms"]) >= sinceMs));
       const last = page.at(-1);
-      if (!last || page.length < PAGE || Number(last["at_ms"]) < sinceMs) return rows;
+      if (!last || page.length < PAGE || Number(last["at_ms"]) < sinceMs) return found;
       before = Number(last["id"]);
     }
   }
@@ -94,13 +205,13 @@ export class RecordRows implements RecordStore {
 
 const TRACES = 1_000_000;
 
-/** docs/zvt.md 7.1: a longer trace may be told by its last digits. A text that is no number: 0. */
+/** docs/zvt.md 7.1: a longer trace may be cut to its last digits. A text that is no number: 0. */
 function lastDigits(trace: string): number {
   const number = Number.parseInt(trace, 10);
   return Number.isNaN(number) ? 0 : number % TRACES;
 }
 
-/** By the words that the journal has had from the beginning. */
+/** By the words that the journal stores. */
 const seenAs: Readonly<Record<string, KnownRecord["seenAs"]>> = {
   step: "step",
   stray: "unmatched",
@@ -109,21 +220,29 @@ const seenAs: Readonly<Record<string, KnownRecord["seenAs"]>> = {
 };
 
 function knownRecordOf(row: Row): KnownRecord {
-  const text = (name: string): string | null => (row[name] === null ? null : String(row[name]));
   return {
     record: {
       good: row["good"] === 1,
-      resultCode: text("result_code"),
-      amountMinor: row["amount_minor"] === null ? null : Number(row["amount_minor"]),
-      receiptNumber: text("receipt_number"),
-      traceNumber: text("trace_number"),
-      originalTrace: text("original_trace"),
-      terminalId: text("terminal_id"),
-      localDate: text("local_date"),
-      localTime: text("local_time"),
+      resultCode: row["result_code"] as string | null,
+      amountMinor: row["amount_minor"] as number | null,
+      receiptNumber: row["receipt_number"] as string | null,
+      traceNumber: row["trace_number"] as string | null,
+      originalTrace: row["original_trace"] as string | null,
+      terminalId: row["terminal_id"] as string | null,
+      localDate: row["local_date"] as string | null,
+      localTime: row["local_time"] as string | null,
     },
-    transactionId: text("transaction_id"),
+    transactionId: row["transaction_id"] as string | null,
     seenAs: seenAs[String(row["seen_as"])] ?? "step",
     atMs: Number(row["at_ms"]),
   };
 }
+
+function byPosition(a: Row, b: Row): number {
+  return Number(a["position"]) - Number(b["position"]);
+}
+
+const nothingTold: NextFound = {
+  ...lostSince,
+  found: { kind: "not-told", why: "an older version did not keep it" },
+};

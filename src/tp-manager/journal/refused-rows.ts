@@ -1,10 +1,19 @@
-import type { RefusedHandOff, RefusedStore } from "../attempts/hand-off-store.ts";
+import type { Transaction } from "../../shared/transaction.ts";
 import { readJson } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
 import type { EventRows } from "./event-rows.ts";
-import type { Statement, Statements } from "./statements.ts";
+import { rows, type Statements } from "./statements.ts";
 
-/** Rows that are put aside. One that was dropped keeps why it was refused, and is none of these. */
+/** A hand-off that the supervisor refuses while it takes others. */
+export interface RefusedHandOff {
+  /** Grows with each hand-off. */
+  readonly place: number;
+  readonly transaction: Transaction;
+  readonly why: string;
+  readonly refusedAtMs: number;
+}
+
+/** Rows that are parked. One that was dropped keeps why it was refused, and is not parked. */
 const isWaiting = "(acknowledged = 0 OR withdrawn = 1) AND set_aside_ms IS NOT NULL";
 
 const texts = {
@@ -23,20 +32,20 @@ const texts = {
     WHERE transaction_id = ? AND refused IS NOT NULL`,
 };
 
-/** Hand-over rows that the supervisor refuses, and an operator's word about them. */
-export class RefusedRows implements RefusedStore {
-  readonly #sql: Record<keyof typeof texts, Statement>;
+/** Hand-offs that the supervisor refuses, and an operator's decision about them. */
+export class RefusedRows extends rows("refused", texts) {
   readonly #events: EventRows;
   readonly #attempts: AttemptRows;
 
   constructor(statements: Statements, events: EventRows, attempts: AttemptRows) {
-    this.#sql = statements.prepare("refused", texts);
+    super(statements);
     this.#events = events;
     this.#attempts = attempts;
   }
 
+  /** After the place `after`, oldest first. */
   list(after: number, limit: number): RefusedHandOff[] {
-    return this.#sql.list.all(after, limit).map((row) => ({
+    return this.sql.list.all(after, limit).map((row) => ({
       place: Number(row["id"]),
       transaction: readJson(row["body"]),
       why: String(row["refused"]),
@@ -44,9 +53,13 @@ export class RefusedRows implements RefusedStore {
     }));
   }
 
+  /**
+   * Drops the hand-off. "reversal": the supervisor may have the sale, and not its reversal.
+   * undefined: none is refused under this id.
+   */
   drop(transactionId: string, note: string, atMs: number): "closed" | "reversal" | undefined {
     return this.#events.telling((tell) => {
-      const [row] = this.#sql.drop.all(transactionId);
+      const [row] = this.sql.drop.all(transactionId);
       if (!row) return undefined;
       this.#attempts.addEvent(transactionId, { atMs, kind: "hand-over-dropped", detail: { note } });
       if (row["closed"] !== 1) return "reversal";
@@ -57,9 +70,10 @@ export class RefusedRows implements RefusedStore {
     });
   }
 
+  /** Due at once; one that was dropped too. false: none is refused under this id. */
   requeue(transactionId: string, atMs: number): boolean {
     return this.#events.telling(() => {
-      if (this.#sql.requeue.run(transactionId).changes === 0) return false;
+      if (this.sql.requeue.run(transactionId).changes === 0) return false;
       this.#attempts.addEvent(transactionId, { atMs, kind: "hand-over-requeued", detail: {} });
       return true;
     });

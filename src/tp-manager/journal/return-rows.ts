@@ -1,14 +1,34 @@
 import { isDeepStrictEqual } from "node:util";
-import type { NoteStep } from "../attempts/attempt-event.ts";
-import type { Attempt, OpenReturn } from "../attempts/payment.ts";
-import { paymentEventOf } from "../attempts/payment-event.ts";
-import type { NotedAttempt, NotedReturn, ReturnStore } from "../attempts/return-store.ts";
+import type { Attempt, AttemptStep, OpenReturn } from "../attempts/payment.ts";
+import { paymentEventOf } from "../attempts/phase-table.ts";
 import { isReturnedTwice, RETURNED_TWICE } from "../attempts/returned-twice.ts";
-import type { ArchivedRows } from "./archived-rows.ts";
+import type { Archive } from "./archive.ts";
 import { phaseIn, readAttempt, returnedSql } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
 import type { EventRows } from "./event-rows.ts";
-import type { Statement, Statements } from "./statements.ts";
+import { rows, type Statements } from "./statements.ts";
+
+/** Money of one of our transactions that went back, by the gateway's notifications. */
+interface NotedReturn {
+  readonly transactionId: string;
+  /** In all, by whomever it was asked for; 0: something, but nothing for certain. */
+  readonly returnedMinor: number;
+}
+
+/** The money of an order after a return of our own. */
+interface ReturnedSum {
+  /** In all, as far as the supervisor knows. */
+  readonly sumMinor: number;
+  /** Adds to what had gone back when the return was reserved; 0: of the sum alone it is known. */
+  readonly addedMinor: number;
+}
+
+/** An attempt after a return was noted. */
+export interface NotedAttempt {
+  readonly attempt: Attempt;
+  /** false: it was noted before. */
+  readonly isNew: boolean;
+}
 
 /** The last step of a program that ended is among these, also after some vain starts. */
 const EVENTS_LOOKED_AT = 100;
@@ -46,30 +66,27 @@ const texts = {
 };
 
 /** The journal's record of money that went back by way of the gateway. */
-export class ReturnRows implements ReturnStore {
-  readonly #statements: Statements;
-  readonly #sql: Record<keyof typeof texts, Statement>;
+export class ReturnRows extends rows("returns", texts) {
   readonly #events: EventRows;
   readonly #attempts: AttemptRows;
-  readonly #archived: ArchivedRows;
+  readonly #archive: Archive;
 
-  constructor(
-    statements: Statements,
-    events: EventRows,
-    attempts: AttemptRows,
-    archived: ArchivedRows,
-  ) {
-    this.#statements = statements;
-    this.#sql = statements.prepare("returns", texts);
+  constructor(statements: Statements, events: EventRows, attempts: AttemptRows, archive: Archive) {
+    super(statements);
     this.#events = events;
     this.#attempts = attempts;
-    this.#archived = archived;
+    this.#archive = archive;
   }
 
+  /**
+   * Reserves a return at the gateway: only for a charged attempt without another return under way,
+   * and never of more than is left. false: it is not reserved. An attempt with one, or of which a
+   * part was returned, can no longer become "reversing".
+   */
   reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean {
-    this.#statements.assertKept();
-    return this.#statements.transaction(() => {
-      const { changes } = this.#sql.reserve.run(
+    this.statements.assertKept();
+    return this.statements.transaction(() => {
+      const { changes } = this.sql.reserve.run(
         JSON.stringify(open),
         transactionId,
         open.amountMinor,
@@ -82,41 +99,53 @@ export class ReturnRows implements ReturnStore {
     });
   }
 
+  /** Ends a return with the gateway's answer: what has gone back; null: nothing happened. */
   endReturn(
     transactionId: string,
     open: OpenReturn,
-    returned: Parameters<ReturnStore["endReturn"]>[2],
-    event: NoteStep,
+    returned: ReturnedSum | null,
+    event: AttemptStep,
   ): void {
     this.#changing(transactionId, event.atMs, () => {
-      const { changes } = this.#sql.end.run(
+      const { changes } = this.sql.end.run(
         returned?.addedMinor ?? 0,
         returned?.sumMinor ?? 0,
         returned ? 1 : 0,
         transactionId,
         open.operationId,
       );
-      // Two who asked at the same time heard the same word; it counts once.
+      // Two callers that asked at the same time got the same answer; it counts once.
       if (changes === 1) this.#attempts.addEvent(transactionId, event);
     });
   }
 
+  /**
+   * The journal, which lacks nothing since the attempt was begun, knows of no return that was
+   * reserved with a caller's key. false of an attempt in the archive.
+   */
   neverAsked(transactionId: string, idempotencyKey: string): boolean {
-    return this.#sql.neverAsked.get(transactionId, idempotencyKey) !== undefined;
+    return this.sql.neverAsked.get(transactionId, idempotencyKey) !== undefined;
   }
 
+  /** Attempts with a reserved return whose end is not known, oldest first. */
   openReturns(): Attempt[] {
-    return this.#sql.open.all().map(readAttempt);
+    return this.sql.open.all().map(readAttempt);
   }
 
+  /** Orders whose money went back both ways, when the alarm about it did not get to the disk. */
   untoldTwice(): Attempt[] {
-    return this.#sql.untold.all(EVENTS_LOOKED_AT).map(readAttempt).filter(isReturnedTwice);
+    return this.sql.untold.all(EVENTS_LOOKED_AT).map(readAttempt).filter(isReturnedTwice);
   }
 
+  /** How far the gateway's notifications of returned money are known here; 0: none. */
   returnsSeen(): number {
-    return Number(this.#sql.seen.get()?.["last"] ?? 0);
+    return Number(this.sql.seen.get()?.["last"] ?? 0);
   }
 
+  /**
+   * Notes the notified returns, each on disk when this returns. A return noted again changes
+   * nothing; sums never shrink. Gives back the attempts that are meant.
+   */
   noteReturns(returns: readonly NotedReturn[], atMs: number): NotedAttempt[] {
     return returns.flatMap((one) => {
       const isNew = this.#changing(one.transactionId, atMs, () => this.#note(one, atMs));
@@ -125,21 +154,22 @@ export class ReturnRows implements ReturnStore {
     });
   }
 
+  /** The notifications up to `last` are noted, and their alarms are raised. */
   seeReturns(last: number): void {
-    this.#sql.see.run(last);
+    this.sql.see.run(last);
   }
 
   #note({ transactionId, returnedMinor }: NotedReturn, atMs: number): boolean {
-    const { changes } = this.#sql.note.run(returnedMinor, transactionId);
+    const { changes } = this.sql.note.run(returnedMinor, transactionId);
     if (changes === 1) {
       const detail = { returnedMinor };
       this.#attempts.addEvent(transactionId, { atMs, kind: "gateway-return-notified", detail });
     }
-    this.#archived.noteReturn(transactionId, returnedMinor);
+    this.#archive.noteReturn(transactionId, returnedMinor);
     return changes === 1;
   }
 
-  /** One transaction, told as an event when the attempt looks different afterwards. */
+  /** One transaction, with an event when the attempt looks different afterwards. */
   #changing<T>(transactionId: string, atMs: number, change: () => T): T {
     return this.#events.telling((tell) => {
       const before = this.#attempts.read(transactionId);

@@ -1,11 +1,18 @@
-import type { SeenKind, SeenStore, Waiting } from "../attempts/seen-store.ts";
-import type { SettledUnmatched } from "../attempts/terminal-log.ts";
+import type { SeenKind, SettledUnmatched } from "../attempts/findings.ts";
+import type { Reconciliation } from "../attempts/reconciliation.ts";
 import { isUnread } from "./answer-rows.ts";
 import { reconciliationOf } from "./reconciliation-rows.ts";
-import type { Row, Statement, Statements } from "./statements.ts";
+import { type Row, rows } from "./statements.ts";
 import { unmatchedOf } from "./terminal-rows.ts";
 
-/** More are not counted at each look. */
+/** Things of one kind that wait for a person. */
+interface Waiting {
+  readonly count: number;
+  /** Of the oldest one. */
+  readonly sinceMs: number;
+}
+
+/** More are not counted each time. */
 const COUNTED_MAX = 1_000;
 
 const isUnmatched = "finding IN ('held', 'unclear') AND seen_ms IS NULL";
@@ -36,48 +43,49 @@ const texts = {
   differences: `SELECT * FROM ${differences} ORDER BY id DESC LIMIT ?`,
 };
 
-/** Things that people have seen; kept for ever. */
-export class SeenRows implements SeenStore {
-  readonly #statements: Statements;
-  readonly #sql: Record<keyof typeof texts, Statement>;
-
-  constructor(statements: Statements) {
-    this.#statements = statements;
-    this.#sql = statements.prepare("seen", texts);
-  }
-
+/**
+ * Marks of things that a person has dealt with (docs/design.md 8.8), kept for ever. A mark changes
+ * what waits for a person and nothing else: no order, no sum, no row of what was found.
+ */
+export class SeenRows extends rows("seen", texts) {
+  /** false: no such thing waits. On disk when this returns. `item`: a number or an order's id. */
   mark(kind: SeenKind, item: string, note: string, atMs: number): boolean {
     if (numbered.has(kind) && !/^[1-9]\d{0,15}$/.test(item)) return false;
-    return this.#statements.transaction(() => {
+    return this.statements.transaction(() => {
       const waits =
         kind === "unmatched" || kind === "difference"
-          ? Number(this.#sql[kind].run(item, atMs).changes) > 0
-          : this.#sql[kind].get(item) !== undefined && this.#isNews(kind, item);
-      if (waits) this.#sql.keep.run(storedKind(kind), item, atMs, note);
+          ? Number(this.sql[kind].run(item, atMs).changes) > 0
+          : this.sql[kind].get(item) !== undefined && this.#isNews(kind, item);
+      if (waits) this.sql.keep.run(storedKind(kind), item, atMs, note);
       return waits;
     });
   }
 
+  /** When it was marked; null: it was not. */
   seenAtMs(kind: SeenKind, item: string): number | null {
-    return timeOf(this.#sql.at.get(storedKind(kind), item));
+    return timeOf(this.sql.at.get(storedKind(kind), item));
   }
 
+  /** The newest mark of the kind; null: there is none. */
   newestMs(kind: SeenKind): number | null {
-    return timeOf(this.#sql.newest.get(storedKind(kind)));
+    return timeOf(this.sql.newest.get(storedKind(kind)));
   }
 
+  /** null: none waits. */
   waiting(kind: "unmatched" | "difference"): Waiting | null {
-    const row = this.#sql[kind === "unmatched" ? "countUnmatched" : "countDifferences"].get();
+    const row = this.sql[kind === "unmatched" ? "countUnmatched" : "countDifferences"].get();
     const count = Number(row?.["n"]);
     return count === 0 ? null : { count, sinceMs: Number(row?.["since"]) };
   }
 
+  /** Newest first. */
   waitingUnmatched(limit: number): SettledUnmatched[] {
-    return this.#sql.allUnmatched.all(limit).map(unmatchedOf);
+    return this.sql.allUnmatched.all(limit).map(unmatchedOf);
   }
 
-  waitingDifferences(limit: number): ReturnType<SeenStore["waitingDifferences"]> {
-    return this.#sql.differences.all(limit).map(reconciliationOf);
+  /** Newest first. */
+  waitingDifferences(limit: number): Reconciliation[] {
+    return this.sql.differences.all(limit).map(reconciliationOf);
   }
 
   /** A charge can be unread again; all others stay seen. */
@@ -86,7 +94,7 @@ export class SeenRows implements SeenStore {
   }
 }
 
-/** The journal keeps the word of before, which the release before reads. */
+/** The journal keeps the former word, which the previous release reads. */
 function storedKind(kind: SeenKind): string {
   return kind === "unmatched" ? "stray" : kind;
 }

@@ -10,7 +10,7 @@ import type { WriteProof } from "../../shared/store/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
 import { WaitingWrites } from "./waiting-writes.ts";
 
-/** Only the state of a hand-over waits, so a statement about these rows has it written first. */
+/** Only the state of a hand-off waits, so a statement about these rows has it written first. */
 const mayWait = /\bhand_off\b/;
 
 /**
@@ -31,48 +31,56 @@ interface Before {
 
 const nothing: Before = { read: () => {}, write: () => {} };
 
-interface StatementParts {
-  readonly name: string;
-  readonly sql: string;
-  readonly prepared: StatementSync;
-  readonly before: Before;
-  /** Counted at each use of a statement that writes it. */
-  readonly tables: Tables;
-  readonly isInTransaction: () => boolean;
+interface Table {
+  writes: number;
+}
+
+/** The database as its statements use it. */
+interface Home {
+  readonly database: DatabaseSync;
   readonly proof: WriteProof;
+  /** The tables of the journal, and how often each was written to. */
+  readonly tables: ReadonlyMap<string, Table>;
+  /** Has on disk what waits. */
+  readonly settled: Before;
 }
 
 /** One statement of the journal, prepared when the journal is opened. */
 export class Statement {
   readonly name: string;
   readonly sql: string;
-  readonly #parts: StatementParts;
+  readonly #home: Home;
   readonly #prepared: StatementSync;
+  readonly #before: Before;
   readonly #written: Table | undefined;
   readonly #read: readonly Table[];
   #kept: { stamp: number; values: readonly SQLInputValue[]; row: Row | undefined } | undefined;
 
-  constructor(parts: StatementParts) {
-    this.name = parts.name;
-    this.sql = parts.sql;
-    this.#parts = parts;
-    this.#prepared = parts.prepared;
-    this.#written = parts.tables.writtenBy(parts.sql);
-    this.#read = parts.tables.namedIn(parts.sql);
+  constructor(name: string, text: string, home: Home) {
+    const sql = plannedOnce(text);
+    const written = /^\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM)\s+(\w+)/.exec(sql)?.[1];
+    this.name = name;
+    this.sql = sql;
+    this.#home = home;
+    this.#prepared = home.database.prepare(sql);
+    this.#before = mayWait.test(sql) ? home.settled : nothing;
+    this.#written = home.tables.get(written ?? "");
+    this.#read = [...new Set(sql.match(/\w+/g))].flatMap((word) => home.tables.get(word) ?? []);
   }
 
   get(...values: SQLInputValue[]): Row | undefined {
-    this.#parts.before.read();
+    this.#before.read();
     return this.#watched(() => this.#prepared.get(...values)) as Row | undefined;
   }
 
-  all(...values: SQLInputValue[]): Row[] {
-    this.#parts.before.read();
-    return this.#watched(() => this.#prepared.all(...values)) as Row[];
+  /** `T`: of columns that are named as its members, and read as they are. */
+  all<T = Row>(...values: SQLInputValue[]): T[] {
+    this.#before.read();
+    return this.#watched(() => this.#prepared.all(...values)) as T[];
   }
 
   run(...values: SQLInputValue[]): StatementResultingChanges {
-    this.#parts.before.write();
+    this.#before.write();
     return this.#watched(() => this.#prepared.run(...values));
   }
 
@@ -80,8 +88,8 @@ export class Statement {
   #watched<T>(use: () => T): T {
     if (!this.#written) return use();
     this.#written.writes += 1;
-    const { isInTransaction, proof } = this.#parts;
-    return isInTransaction() ? use() : proof.watch(use);
+    const { database, proof } = this.#home;
+    return database.isTransaction ? use() : proof.watch(use);
   }
 
   /** Changes whenever a statement has written to a table that this one reads. */
@@ -103,53 +111,40 @@ export class Statement {
     }
     const row = this.get(...values);
     // An open transaction may take back the row that it reads.
-    if (!this.#parts.isInTransaction()) this.#kept = { stamp, values, row };
+    if (!this.#home.database.isTransaction) this.#kept = { stamp, values, row };
     return row;
   }
-}
 
-interface Table {
-  writes: number;
-}
-
-/** The tables of the journal, and how often each was written to. */
-class Tables {
-  readonly #all: ReadonlyMap<string, Table>;
-
-  constructor(database: DatabaseSync) {
-    const names = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-    this.#all = new Map(names.map(({ name }) => [String(name), { writes: 0 }]));
-  }
-
-  writtenBy(sql: string): Table | undefined {
-    const name = /^\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM)\s+(\w+)/.exec(sql)?.[1];
-    return name === undefined ? undefined : this.#all.get(name);
-  }
-
-  namedIn(sql: string): Table[] {
-    return [...new Set(sql.match(/\w+/g))].flatMap((word) => this.#all.get(word) ?? []);
+  /**
+   * All rows of a statement that ends in `< ? ... DESC LIMIT ?`, read a page of `size` at a time as
+   * far as they are asked for. `by`: the column that is compared; `before`: its first value.
+   */
+  *pages(by: string, before: SQLInputValue, size: number): Generator<Row, void> {
+    for (let from = before; ; ) {
+      const page = this.all(from, size);
+      yield* page;
+      if (page.length < size) return;
+      from = page.at(-1)?.[by] ?? null;
+    }
   }
 }
 
 /**
  * Every statement of the journal goes through here, so that the speed test can run each of them.
  * Not statements in this sense: the schema (migrations.ts), and the few rows that the database has
- * about itself (shared/stores/).
+ * about itself (shared/store/).
  */
 export class Statements {
-  readonly #database: DatabaseSync;
-  readonly #tables: Tables;
+  readonly #home: Home;
   readonly waiting: WaitingWrites;
   readonly list: Statement[] = [];
-  readonly #settled: Before = { read: () => this.#settleForReading(), write: () => this.settle() };
-
-  readonly #proof: WriteProof;
 
   /** Without a clock nothing waits: what could be written later is written at once. */
   constructor(database: DatabaseSync, proof: WriteProof, clock?: Clock) {
-    this.#database = database;
-    this.#proof = proof;
-    this.#tables = new Tables(database);
+    const names = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+    const tables = new Map(names.map(({ name }) => [String(name), { writes: 0 }]));
+    const settled = { read: () => this.#settleForReading(), write: () => this.settle() };
+    this.#home = { database, proof, tables, settled };
     this.waiting = new WaitingWrites(clock, () => this.settle());
   }
 
@@ -157,17 +152,7 @@ export class Statements {
   prepare<K extends string>(part: string, texts: Readonly<Record<K, string>>) {
     const prepared = {} as Record<K, Statement>;
     for (const name of Object.keys(texts) as K[]) {
-      const sql = plannedOnce(texts[name]);
-      const before = mayWait.test(sql) ? this.#settled : nothing;
-      prepared[name] = new Statement({
-        name: `${part} ${name}`,
-        sql,
-        before,
-        prepared: this.#database.prepare(sql),
-        tables: this.#tables,
-        isInTransaction: () => this.#database.isTransaction,
-        proof: this.#proof,
-      });
+      prepared[name] = new Statement(`${part} ${name}`, texts[name], this.#home);
       this.list.push(prepared[name]);
     }
     return prepared;
@@ -178,8 +163,8 @@ export class Statements {
    * wait come first, in the same commit.
    */
   transaction<T>(work: () => T): T {
-    const result = this.#proof.watch(() =>
-      transaction(this.#database, () => {
+    const result = this.#home.proof.watch(() =>
+      transaction(this.#home.database, () => {
         this.waiting.write();
         return work();
       }),
@@ -190,7 +175,7 @@ export class Statements {
 
   /** For a write-ahead record: throws when the next start would not find it. */
   assertKept(): void {
-    this.#proof.assertKept();
+    this.#home.proof.assertKept();
   }
 
   /**
@@ -205,7 +190,7 @@ export class Statements {
 
   /** Has what waits on disk when it returns. */
   settle(): void {
-    if (this.waiting.isEmpty || this.#database.isTransaction) return;
+    if (this.waiting.isEmpty || this.#home.database.isTransaction) return;
     this.transaction(() => {});
   }
 
@@ -217,4 +202,17 @@ export class Statements {
       if (error instanceof BrokenInvariant) throw error;
     }
   }
+}
+
+/** The class of a part of the journal: its statements, by the names of their texts. */
+export function rows<K extends string>(part: string, texts: Readonly<Record<K, string>>) {
+  return class {
+    protected readonly statements: Statements;
+    protected readonly sql: Record<K, Statement>;
+
+    constructor(statements: Statements) {
+      this.statements = statements;
+      this.sql = statements.prepare(part, texts);
+    }
+  };
 }

@@ -1,16 +1,13 @@
 import type { EventData } from "../attempts/event-table.ts";
-import type {
-  SettledUnmatched,
-  TelecollectionAsker,
-  TerminalLog,
-  UnmatchedFinding,
-  UnmatchedRow,
-} from "../attempts/terminal-log.ts";
+import type { SettledUnmatched, UnmatchedFinding, UnmatchedRow } from "../attempts/findings.ts";
 import { compareReports } from "../matching/comparison.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
 import { mayBeSold, phaseIn, readJson, unfinishedSql } from "./attempt-columns.ts";
 import type { EventRows } from "./event-rows.ts";
-import type { Row, Statement, Statements } from "./statements.ts";
+import { type Row, rows, type Statements } from "./statements.ts";
+
+/** Who wanted an end of day: somebody by `/tlc`, or the terminal itself. */
+export type TelecollectionAsker = "operator" | "terminal";
 
 /** A terminal that does nothing else must not fill the disk; what it kept stays for ever. */
 const UNMATCHED_KEPT = 1_000;
@@ -23,7 +20,7 @@ export const closings = "telecollection INDEXED BY telecollection_closing";
 export const mayHaveClosed = `(result IS NULL
   OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))`;
 
-/** A payment was begun behind this end of day: it is over, whether its end was told or not. */
+/** A payment was begun after this end of day: it is over, whether its end was reported or not. */
 const begunBehind =
   "ifnull((SELECT after_telecollection FROM attempt ORDER BY rowid DESC LIMIT 1), 0)";
 
@@ -81,46 +78,47 @@ const texts = {
 };
 
 /** The accepted terminal, its ends of day, and what it reported although nothing ran. */
-export class TerminalRows implements TerminalLog {
-  readonly #statements: Statements;
-  readonly #sql: Record<keyof typeof texts, Statement>;
+export class TerminalRows extends rows("terminalLog", texts) {
   readonly #events: EventRows;
 
   constructor(statements: Statements, events: EventRows) {
-    this.#statements = statements;
-    this.#sql = statements.prepare("terminalLog", texts);
+    super(statements);
     this.#events = events;
   }
 
+  /** Before the command leaves. */
   beginTelecollection(
     atMs: number,
     askedBy: TelecollectionAsker,
     identity?: TerminalIdentity,
   ): number {
     const told = identity === undefined ? null : JSON.stringify(identity);
-    return Number(this.#sql.beginTelecollection.run(atMs, askedBy, told).lastInsertRowid);
+    return Number(this.sql.beginTelecollection.run(atMs, askedBy, told).lastInsertRowid);
   }
 
   endTelecollection(id: number, atMs: number, result: TelecollectionEnd): void {
     this.#events.telling((tell) => {
-      const row = this.#sql.endTelecollection.get(atMs, JSON.stringify(result), id);
+      const row = this.sql.endTelecollection.get(atMs, JSON.stringify(result), id);
       const askedBy = row?.["asked_by"] as TelecollectionAsker;
       tell("end-of-day", endOfDayEventOf(result, askedBy), atMs);
     });
   }
 
+  /** When ends of day were begun that the terminal demanded, oldest first, epoch milliseconds. */
   demandedTelecollections(sinceMs: number): number[] {
-    return this.#sql.demanded.all(sinceMs).map((row) => Number(row["started_at_ms"]));
+    return this.sql.demanded.all(sinceMs).map((row) => Number(row["started_at_ms"]));
   }
 
+  /** An end of day may have run since the attempt; by `atMs` where their order is not known. */
   wasClosedSince(atMs: number, transactionId: string): boolean {
     // By number where the attempt has one, otherwise by the clock.
-    const after = this.#sql.afterTelecollection.get(transactionId)?.["closed"] ?? null;
-    const { telecollectionSince, telecollectionAfter } = this.#sql;
+    const after = this.sql.afterTelecollection.get(transactionId)?.["closed"] ?? null;
+    const { telecollectionSince, telecollectionAfter } = this.sql;
     const row = after === null ? telecollectionSince.get(atMs) : telecollectionAfter.get(after);
     return row !== undefined;
   }
 
+  /** Before anything is made of it. undefined: the newest is the same, and open or held. */
   keepUnmatched(
     seen: Omit<UnmatchedRow, "id">,
     isSame = ({ report }: UnmatchedRow) => compareReports(report, seen.report) === "same",
@@ -128,56 +126,65 @@ export class TerminalRows implements TerminalLog {
     const [newest] = this.unmatched(1);
     const isKnown = newest?.finding === "open" || newest?.finding === "held";
     if (isKnown && isSame(newest)) return undefined;
-    return this.#statements.transaction(() => this.#insertUnmatched(seen));
+    return this.statements.transaction(() => this.#insertUnmatched(seen));
   }
 
+  /** Not yet asked about, oldest first. */
   openUnmatched(): UnmatchedRow[] {
-    return this.#sql.openUnmatched.all().map(unmatchedOf);
+    return this.sql.openUnmatched.all().map(unmatchedOf);
   }
 
+  /** Something may have been sold after it was kept. */
   soldSinceUnmatched(id: number): boolean {
-    return this.#sql.soldSince.get(id)?.["sold"] === 1;
+    return this.sql.soldSince.get(id)?.["sold"] === 1;
   }
 
+  /** An end of day may have run after it was kept, one that had been begun before included. */
   closedSinceUnmatched(id: number): boolean {
-    return this.#sql.closedSince.get(id)?.["closed"] === 1;
+    return this.sql.closedSince.get(id)?.["closed"] === 1;
   }
 
+  /** The first unmatched transactions that were kept since the attempt was begun. */
   unmatchedSince(transactionId: string): UnmatchedRow[] {
-    return this.#sql.unmatchedSince.all(transactionId).map(unmatchedOf);
+    return this.sql.unmatchedSince.all(transactionId).map(unmatchedOf);
   }
 
+  /** An unmatched transaction was kept since the attempt was begun. */
   wasUnmatchedSince(transactionId: string): boolean {
-    return this.#sql.wasUnmatchedSince.get(transactionId)?.["seen"] === 1;
+    return this.sql.wasUnmatchedSince.get(transactionId)?.["seen"] === 1;
   }
 
   endUnmatched(id: number, atMs: number, finding: UnmatchedFinding, because: string): void {
-    this.#sql.endUnmatched.run(finding, because, atMs, id);
+    this.sql.endUnmatched.run(finding, because, atMs, id);
   }
 
+  /** Newest first. */
   unmatched(limit: number): SettledUnmatched[] {
-    return this.#sql.unmatched.all(limit).map(unmatchedOf);
+    return this.sql.unmatched.all(limit).map(unmatchedOf);
   }
 
+  /** Held results that carry this reference, the oldest first. */
   heldAs(text: string): SettledUnmatched[] {
-    return this.#sql.heldAs.all(text).map(unmatchedOf);
+    return this.sql.heldAs.all(text).map(unmatchedOf);
   }
 
+  /** The references that held results carry. */
   heldReferences(): string[] {
-    return this.#sql.heldReferences.all().map((row) => String(row["reference"]));
+    return this.sql.heldReferences.all().map((row) => String(row["reference"]));
   }
 
+  /** The terminal this installation works with; undefined before the first one. */
   acceptedTerminal(): TerminalIdentity | undefined {
-    const row = this.#sql.accepted.kept();
+    const row = this.sql.accepted.kept();
     return row && readJson(row["identity"]);
   }
 
   acceptTerminal(identity: TerminalIdentity, atMs: number): void {
-    this.#sql.accept.run(JSON.stringify(identity), atMs);
+    this.sql.accept.run(JSON.stringify(identity), atMs);
   }
 
   #insertUnmatched({ atMs, report, identity, isOfNoOrder }: Omit<UnmatchedRow, "id">): number {
-    const { lastInsertRowid } = this.#sql.keepUnmatched.run(
+    const { lastInsertRowid } = this.sql.keepUnmatched.run(
       atMs,
       JSON.stringify(report),
       JSON.stringify(identity),
@@ -185,7 +192,7 @@ export class TerminalRows implements TerminalLog {
       isOfNoOrder ? 1 : 0,
     );
     const id = Number(lastInsertRowid);
-    this.#sql.dropUnmatched.run(id - UNMATCHED_KEPT);
+    this.sql.dropUnmatched.run(id - UNMATCHED_KEPT);
     return id;
   }
 }
@@ -200,8 +207,8 @@ export function unmatchedOf(row: Row): SettledUnmatched {
     isOfNoOrder: row["unmatched"] === 1,
     finding: row["finding"] as SettledUnmatched["finding"],
     because: String(row["because"]),
-    endedAtMs: row["ended_at_ms"] === null ? null : Number(row["ended_at_ms"]),
-    seenAtMs: row["seen_ms"] === null ? null : Number(row["seen_ms"]),
+    endedAtMs: row["ended_at_ms"] as number | null,
+    seenAtMs: row["seen_ms"] as number | null,
   };
 }
 

@@ -3,10 +3,10 @@ import {
   type AttemptStep,
   isNotCharged,
   type ReversalInDoubtState,
+  reversalBeganAtMs,
   saleOf,
 } from "../attempts/payment.ts";
 import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
-import { reversalBeganAtMs } from "../attempts/steps.ts";
 import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 import type { Source } from "./answer.ts";
 import { type Comparison, compareReports, compareStored, sameTerminal } from "./comparison.ts";

@@ -65,7 +65,7 @@ export function compareStored(a: LastTransaction, b: LastTransaction): Compariso
 
 /**
  * Whether two good results name two sales: both name a receipt or trace, and these differ
- * (docs/design.md 3.20).
+ * (docs/rules/20-second-sale.md).
  */
 export function namesAnotherSale(a: TransactionReport, b: TransactionReport): boolean {
   return compareNumbers(a, b) === "differ";
@@ -73,7 +73,7 @@ export function namesAnotherSale(a: TransactionReport, b: TransactionReport): bo
 
 /**
  * Whether two good results may be of two sales although no number says so: they name none, and are
- * of different moments (docs/design.md 3.20).
+ * of different moments (docs/rules/20-second-sale.md).
  */
 export function mayBeAnotherSale(a: TransactionReport, b: TransactionReport): boolean {
   return (

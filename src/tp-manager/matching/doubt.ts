@@ -1,4 +1,5 @@
 import { invariant } from "../../shared/invariant.ts";
+import type { UnmatchedRow } from "../attempts/findings.ts";
 import {
   type Attempt,
   goodsWindowSeconds,
@@ -8,7 +9,6 @@ import {
   type ReversalInDoubtState,
 } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
-import type { UnmatchedRow } from "../attempts/terminal-log.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { Asked, Doubt, DoubtTimes, Heard } from "./facts.ts";
 

@@ -16,8 +16,8 @@ import { isFromPayment, type PaymentTime } from "./own-time.ts";
 
 /**
  * The facts about a doubt that one look at the terminal shows, together with what was heard on the
- * wire and what the journal knows (docs/design.md 3.1, 3.2; docs/zvt.md 9.2). Pure. Only
- * table.ts says what the facts prove.
+ * wire and what the journal knows (docs/rules/01-baseline.md, docs/rules/02-proof.md; docs/zvt.md
+ * 9.2). Pure. Only table.ts says what the facts prove.
  */
 
 /** Facts about the terminal and this process that belong to a doubt. */
@@ -77,7 +77,7 @@ export interface Heard {
   readonly perhapsTook: boolean;
   /** The terminal's last report was neither good nor bad: a card may have been charged. */
   readonly unclear: boolean;
-  /** A second sale reported in the same payment, and refused (docs/design.md 3.20). */
+  /** A second sale reported in the same payment, and refused (docs/rules/20-second-sale.md). */
   readonly second: TransactionReport | null;
   /**
    * "unheard": link lost, process gone, or an end that says nothing. "bad": the terminal said that

@@ -1,14 +1,14 @@
-import type { ReportedResult, SinceSale } from "../attempts/attempt-store.ts";
 import { type Attempt, type AttemptState, endReportOf, saleOf } from "../attempts/payment.ts";
 import { receiptNumberOf } from "../attempts/receipt-number-policy.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
+import type { ReportedResult, SinceSale } from "../journal/attempt-rows.ts";
 import type { Baseline, LastTransaction, TransactionReport } from "../terminal/terminal.ts";
 import { compareReports, RECEIPT_MAX, sameTerminal, tellMoments } from "./comparison.ts";
 
 /**
  * Rules for whether a receipt number still names the sale that it was given to
- * (docs/design.md 3.16). Numbers wrap, begin again after a closing of the terminal's own, and are
- * another terminal's: a reversal by such a number returns the money of another customer. Pure.
+ * (docs/rules/16-fresh.md). Numbers wrap, begin again after a closing of the terminal's own, and
+ * are another terminal's: a reversal by such a number returns the money of another customer. Pure.
  */
 
 export interface SaleToReverse {

@@ -1,6 +1,8 @@
-import type { AttemptStore } from "../attempts/attempt-store.ts";
+import type { UnmatchedRow } from "../attempts/findings.ts";
 import type { Attempt, InDoubtState, ReversalInDoubtState } from "../attempts/payment.ts";
-import type { TerminalLog, UnmatchedRow } from "../attempts/terminal-log.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
+import type { RecordRows } from "../journal/record-rows.ts";
+import type { TerminalRows } from "../journal/terminal-rows.ts";
 import type {
   LastTransaction,
   TerminalFacts,
@@ -14,9 +16,10 @@ import type { Doubt, Known, Look } from "./facts.ts";
 import type { Matcher } from "./matcher.ts";
 
 interface KnowledgeParts {
-  readonly attempts: Pick<AttemptStore, "events" | "unfinished" | "nextCommand">;
+  readonly attempts: Pick<AttemptRows, "events" | "unfinished">;
+  readonly records: Pick<RecordRows, "nextCommand">;
   readonly terminalLog: Pick<
-    TerminalLog,
+    TerminalRows,
     "wasClosedSince" | "unmatchedSince" | "soldSinceUnmatched" | "closedSinceUnmatched"
   >;
   readonly terminal: Pick<TerminalFacts, "capabilities">;
@@ -42,9 +45,9 @@ export class Knowledge {
 
   /** `look`: null: only what was found since counts. */
   ofAttempt(attempt: Attempt, look: Look | null): Known {
-    const { attempts, terminalLog, matcher } = this.#parts;
+    const { records, terminalLog, matcher } = this.#parts;
     const { transactionId, startedAtMs } = attempt;
-    const next = attempts.nextCommand(transactionId);
+    const next = records.nextCommand(transactionId);
     return {
       ...this.#whose(attempt, look),
       unmatchedIs: null,

@@ -48,11 +48,3 @@ export interface LearnedFrom {
   readonly setup: string;
   readonly identity: Pick<TerminalIdentity, "deviceId" | "serialNumber" | "version">;
 }
-
-/**
- * Keeps what terminals have shown. A change of the setup or of the identity forgets it, and so does
- * a terminal that an operator accepts, and a journal that was lost or put back.
- */
-export interface LearnedStore {
-  of(from: LearnedFrom): Learned;
-}

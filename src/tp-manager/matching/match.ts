@@ -3,10 +3,13 @@ import {
   type Attempt,
   type AttemptStep,
   endReportOf,
+  isNeverSent,
   isNotCharged,
+  REVERSAL_BEGINS,
+  reversalBeganAtMs,
   saleOf,
 } from "../attempts/payment.ts";
-import { isNeverSent, REVERSAL_BEGINS, reversalBeganAtMs } from "../attempts/steps.ts";
+import type { KnownRecord } from "../journal/record-rows.ts";
 import type { LastTransaction, TransactionReport } from "../terminal/terminal.ts";
 import {
   type Answer,
@@ -30,7 +33,7 @@ import {
 } from "./comparison.ts";
 import { askedOf } from "./doubt.ts";
 import { unfitFor } from "./facts.ts";
-import type { JournalView, KnownRecord } from "./journal-view.ts";
+import type { JournalView } from "./journal-view.ts";
 import { nearestLocalTime } from "./own-time.ts";
 
 /**

@@ -1,7 +1,9 @@
-import type { AttemptStore } from "../attempts/attempt-store.ts";
+import type { UnmatchedRow } from "../attempts/findings.ts";
 import { lostSince } from "../attempts/next-command.ts";
 import { type Attempt, isCharged, isReversed, saleOf } from "../attempts/payment.ts";
-import type { TerminalLog, UnmatchedRow } from "../attempts/terminal-log.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
+import type { RecordRows } from "../journal/record-rows.ts";
+import type { TerminalRows } from "../journal/terminal-rows.ts";
 import type {
   Baseline,
   LastTransaction,
@@ -14,18 +16,15 @@ import { type Answer, candidatesIn, type Source } from "./answer.ts";
 import type { Assumptions } from "./assumptions.ts";
 import { compareReports, compareStored, sameTerminal, tellMoments } from "./comparison.ts";
 import { concernsTold } from "./effects.ts";
-import type { JournalView, RecordStore } from "./journal-view.ts";
+import type { JournalView } from "./journal-view.ts";
 import type { Learned } from "./learned.ts";
 import { compareKnown, knownAs, match } from "./match.ts";
 import { type TakenForGranted, takenForGranted } from "./taken-for-granted.ts";
 
 interface MatcherParts {
-  readonly attempts: Pick<
-    AttemptStore,
-    "events" | "read" | "orderOf" | "nextCommand" | "unfinished"
-  >;
-  readonly records: Omit<RecordStore, "sharingTrace">;
-  readonly terminalLog: Pick<TerminalLog, "wasClosedSince">;
+  readonly attempts: Pick<AttemptRows, "events" | "read" | "orderOf" | "unfinished">;
+  readonly records: Omit<RecordRows, "sharingTrace">;
+  readonly terminalLog: Pick<TerminalRows, "wasClosedSince">;
   readonly terminal: Pick<TerminalFacts, "capabilities">;
   readonly clock: { now(): number };
   readonly assumptions: Assumptions;
@@ -48,7 +47,7 @@ export class Matcher {
       events: (transactionId) => attempts.events(transactionId),
       read: (transactionId) => attempts.read(transactionId),
       orderOf: (transactionId) => attempts.orderOf(transactionId),
-      nextCommand: (transactionId) => attempts.nextCommand(transactionId),
+      nextCommand: (transactionId) => records.nextCommand(transactionId),
       unfinished: () => attempts.unfinished(),
       wasClosedAfter: ({ startedAtMs, transactionId }) =>
         terminalLog.wasClosedSince(startedAtMs, transactionId),
@@ -129,9 +128,9 @@ export class Matcher {
     const answer = this.whose(record, "baseline", identity);
     if (answer.answer === "known" || answer.answer === "none") return answer.answer === "known";
     const candidates = answer.answer === "one" ? [answer.candidate] : answer.candidates;
-    const { attempts } = this.#parts;
+    const { records } = this.#parts;
     return candidates.some(
-      ({ attempt }) => attempts.nextCommand(attempt.transactionId) !== lostSince,
+      ({ attempt }) => records.nextCommand(attempt.transactionId) !== lostSince,
     );
   }
 

@@ -1,3 +1,4 @@
+import type { UnmatchedRow } from "../attempts/findings.ts";
 import {
   type Attempt,
   endReportOf,
@@ -7,14 +8,16 @@ import {
 } from "../attempts/payment.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { isReference, namesOurs, referenceOf } from "../attempts/reference-policy.ts";
-import type { UnmatchedRow } from "../attempts/terminal-log.ts";
 import type { ToldResult, TransactionReport } from "../terminal/terminal.ts";
 import { type Answer, type Near, type WhyNotOne, whyInWords } from "./answer.ts";
 import { type Assumption, type Assumptions, finalOf } from "./assumptions.ts";
 import type { Fact, Learned } from "./learned.ts";
 import { type Recent, recentOf } from "./one-way-order.ts";
 
-/** Whose result a terminal tells that cannot be asked, decided here alone (docs/design.md 3.25). */
+/**
+ * Whose result a terminal tells that cannot be asked, decided here alone
+ * (docs/rules/25-one-way.md).
+ */
 
 /** The journal, read as far as an answer needs it. */
 export interface OneWayJournal {

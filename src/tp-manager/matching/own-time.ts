@@ -1,6 +1,6 @@
 import type { TransactionReport } from "../terminal/terminal.ts";
 
-/** Whether a record is from a payment's time, without year and zone (docs/design.md 3.2). */
+/** Whether a record is from a payment's time, without year and zone (docs/rules/02-proof.md). */
 
 /** Terminal clocks drift and the customer takes time. */
 const CLOCK_TOLERANCE_MS = 10 * 60_000;

@@ -1,4 +1,4 @@
-import type { UnmatchedFinding } from "../attempts/terminal-log.ts";
+import type { UnmatchedFinding } from "../attempts/findings.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { Assumption } from "./assumptions.ts";
 import {
@@ -43,7 +43,7 @@ export type Verdict =
   | Conclusion
   /** Not yet: look again after `waitMs`. */
   | (Grounds & { readonly verdict: "look-again"; readonly waitMs: number })
-  /** The terminal that was asked is another one: no answer (docs/design.md 3.15). */
+  /** The terminal that was asked is another one: no answer (docs/rules/15-not-yet.md). */
   | (Grounds & { readonly verdict: "no-answer" });
 
 type SaleWord =

@@ -2,19 +2,19 @@ import { isDeepStrictEqual } from "node:util";
 import type { Charged } from "../../shared/catalog/error-row.ts";
 import { AppError } from "../../shared/catalog/errors.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
-import type { AnswerStore } from "../attempts/answer-store.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
 import { rowOf } from "../attempts/phase-table.ts";
+import type { AnswerRows } from "../journal/answer-rows.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
 
 /** REPEAT_MUST_MATCH: what of a repeated order has to be as it was. */
 export type RepeatMustMatch = "amount" | "all";
 
 interface AdmissionParts {
   readonly settings: { readonly repeatMustMatch: RepeatMustMatch };
-  readonly attempts: AttemptStore;
-  readonly answers: AnswerStore;
+  readonly attempts: AttemptRows;
+  readonly answers: AnswerRows;
   readonly arbiter: TerminalArbiter;
 }
 
@@ -32,7 +32,8 @@ export function admissionOf(
   request: PaymentRequest,
   { attempts, answers, arbiter, settings }: AdmissionParts,
 ): Known | { readonly way: "begin" } {
-  // Before anything is refused: "busy" says that the order is not charged (docs/design.md 3.10).
+  // Before anything is refused: "busy" says that the order is not charged
+  // (docs/rules/10-charged.md).
   const earlier = storage(() => attempts.latest(request.orderId), "unknown");
   const known = earlier && admissionOfKnown(request, earlier, settings.repeatMustMatch);
   if (known) return known;
@@ -60,7 +61,7 @@ export function assertHolds(
 
 /**
  * Where its result could not be told from that of an order in doubt, a sale would end in doubt too,
- * with its customer charged (docs/design.md 3.25). Throws TERMINAL_IN_DOUBT.
+ * with its customer charged (docs/rules/25-one-way.md). Throws TERMINAL_IN_DOUBT.
  */
 export function assertToldApart({ amountMinor }: PaymentRequest, arbiter: TerminalArbiter): void {
   const refused = storage(() => arbiter.refusedBeside, "unknown");
@@ -73,10 +74,10 @@ export function assertToldApart({ amountMinor }: PaymentRequest, arbiter: Termin
   throw new AppError("TERMINAL_IN_DOUBT", words, { details: { orderId } });
 }
 
-/** docs/design.md 3.11. */
+/** docs/rules/11-unread.md. */
 function assertAnswerRead(
   { generatedId, amountMinor, currency }: PaymentRequest,
-  answers: AnswerStore,
+  answers: AnswerRows,
 ): void {
   if (!generatedId) return;
   const unread = () => answers.undeliveredGenerated(amountMinor, currency.alpha);
@@ -165,7 +166,7 @@ class SpokenFor extends Error {
  * command would charge the order twice (docs/design.md 5.11). Throws what
  * {@link attemptThatSpeaks} takes; nothing has left then.
  */
-export function assertStillOpen(orderId: string, attempts: AttemptStore): void {
+export function assertStillOpen(orderId: string, attempts: AttemptRows): void {
   const latest = storage(() => attempts.latest(orderId), "unknown");
   if (latest && rowOf(latest).repeat !== "begin") throw new SpokenFor(latest);
 }

@@ -1,6 +1,5 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import {
   type Attempt,
@@ -8,10 +7,11 @@ import {
   isNotCharged,
   isPaying,
   isReversed,
+  REVERSAL_BEGINS,
 } from "../attempts/payment.ts";
 import { chargedOf, rowOf } from "../attempts/phase-table.ts";
-import { REVERSAL_BEGINS } from "../attempts/steps.ts";
-import type { TerminalLog } from "../attempts/terminal-log.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
+import type { TerminalRows } from "../journal/terminal-rows.ts";
 import { sameTerminal } from "../matching/comparison.ts";
 import { freshnessOf, type SaleToReverse } from "../matching/fresh-number.ts";
 import type { Matcher } from "../matching/matcher.ts";
@@ -20,8 +20,8 @@ import type { Baseline, GoodsDecision } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
 
 interface AfterSaleParts {
-  readonly attempts: AttemptStore;
-  readonly terminalLog: TerminalLog;
+  readonly attempts: AttemptRows;
+  readonly terminalLog: TerminalRows;
   readonly matcher: Matcher;
   readonly arbiter: TerminalArbiter;
   readonly orders: Orders;
@@ -37,10 +37,10 @@ export class AfterSale {
   }
 
   /**
-   * Reverses a charged order on the terminal, once (docs/design.md 3.7). An order that is reversed
-   * already is answered as it stands. Throws {@link AppError} when nothing was sent, NOT_SUPPORTED
-   * before anything is asked where the protocol has no reversal (docs/design.md 3.25), and
-   * REVERSAL_REFUSED when the terminal says that the sale stands.
+   * Reverses a charged order on the terminal, once (docs/rules/07-returns.md). An order that is
+   * reversed already is answered as it stands. Throws {@link AppError} when nothing was sent,
+   * NOT_SUPPORTED before anything is asked where the protocol has no reversal
+   * (docs/rules/25-one-way.md), and REVERSAL_REFUSED when the terminal says that the sale stands.
    */
   async reverse(orderId: string): Promise<PaymentResult> {
     const { orders, arbiter } = this.#parts;
@@ -53,7 +53,7 @@ export class AfterSale {
     if (isCharged(end.state)) {
       throw new AppError("REVERSAL_REFUSED", "The terminal did not reverse the sale.");
     }
-    // Another attempt of the order can be charged too (docs/design.md 3.19).
+    // Another attempt of the order can be charged too (docs/rules/19-late.md).
     const spoken = orders.latest(orderId);
     return orders.result(chargedOf(spoken) === "no" ? end : spoken, false);
   }
@@ -124,9 +124,9 @@ export class AfterSale {
   }
 
   /**
-   * The terminal and the gateway share one reservation per order (docs/design.md 3.7), and a lost
-   * journal keeps out both (docs/design.md 3.17). The terminal is asked for no reversal that it has
-   * made before (docs/design.md 3.16).
+   * The terminal and the gateway share one reservation per order (docs/rules/07-returns.md), and a
+   * lost journal keeps out both (docs/rules/17-loss.md). The terminal is asked for no reversal that
+   * it has made before (docs/rules/16-fresh.md).
    */
   #assertReversible(attempt: Attempt): void {
     assertReversible(attempt);
@@ -168,8 +168,9 @@ function decisionOf(
 
 /**
  * The sale to reverse: sold on the terminal that is connected, and named by its receipt number and
- * by that of no other (docs/design.md 3.7, 3.16). `now` is the terminal before the reversal, which
- * is all that is asked of it. Throws {@link AppError}; nothing has left then.
+ * by that of no other (docs/rules/07-returns.md, docs/rules/16-fresh.md). `now` is the terminal
+ * before the reversal, which is all that is asked of it. Throws {@link AppError}; nothing has left
+ * then.
  */
 function reversibleSale(attempt: Attempt, now: Baseline, journal: AfterSaleParts) {
   const { state, startedAtMs, transactionId } = attempt;

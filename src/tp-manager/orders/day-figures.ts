@@ -1,5 +1,4 @@
 import { type Currency, majorOf } from "../../shared/money.ts";
-import type { HourRow } from "../attempts/day-store.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
 import {
   chargedMinorOf,
@@ -7,6 +6,7 @@ import {
   paymentStatuses,
   rowOf,
 } from "../attempts/phase-table.ts";
+import type { HourRow } from "../journal/day-rows.ts";
 import { answerOf } from "./answer.ts";
 
 const HOUR_MS = 3_600_000;

@@ -1,9 +1,12 @@
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
-import type { AttemptStore, ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
+import type { SettledUnmatched } from "../attempts/findings.ts";
 import { type Attempt, isApproved, isPaying } from "../attempts/payment.ts";
-import type { Reconciliation, ReconciliationStore, Suspect } from "../attempts/reconciliation.ts";
-import type { SettledUnmatched, TerminalLog } from "../attempts/terminal-log.ts";
+import type { Reconciliation, Suspect } from "../attempts/reconciliation.ts";
+import type { ListedAttempt, ListPage } from "../journal/attempt-columns.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
+import type { ReconciliationRows } from "../journal/reconciliation-rows.ts";
+import type { TerminalRows } from "../journal/terminal-rows.ts";
 
 /** A comparison, and the attempts that it names as they are now. */
 export interface ComparedDay extends Reconciliation {
@@ -12,9 +15,9 @@ export interface ComparedDay extends Reconciliation {
 }
 
 interface ListingParts {
-  readonly attempts: AttemptStore;
-  readonly terminalLog: TerminalLog;
-  readonly reconciliations: ReconciliationStore;
+  readonly attempts: AttemptRows;
+  readonly terminalLog: TerminalRows;
+  readonly reconciliations: ReconciliationRows;
   readonly arbiter: TerminalArbiter;
 }
 
@@ -71,7 +74,7 @@ function suspectsOf(body: Reconciliation["body"]): readonly Suspect[] {
  */
 export function toTell(
   read: Attempt,
-  { attempts, arbiter }: { readonly attempts: AttemptStore; readonly arbiter: TerminalArbiter },
+  { attempts, arbiter }: { readonly attempts: AttemptRows; readonly arbiter: TerminalArbiter },
 ): Attempt {
   if (!isApproved(read.state) || arbiter.running.awaitsGoods(read.request.orderId)) return read;
   const attempt = storage(() => attempts.read(read.transactionId), "unknown") ?? read;

@@ -5,10 +5,7 @@ import { newId } from "../../shared/new-id.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { type Clock, within } from "../../shared/time.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
-import type { AnswerStore } from "../attempts/answer-store.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
-import type { HandOffStore } from "../attempts/hand-off-store.ts";
 import {
   type Attempt,
   type AttemptStep,
@@ -16,6 +13,9 @@ import {
   type PaymentRequest,
 } from "../attempts/payment.ts";
 import { chargedOf, isInDoubt } from "../attempts/phase-table.ts";
+import type { AnswerRows } from "../journal/answer-rows.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
+import type { HandOffRows } from "../journal/hand-off-rows.ts";
 import type { HandOff } from "../supervisor/hand-off.ts";
 import type { StoreGuard } from "../supervisor/store-guard.ts";
 import {
@@ -57,12 +57,12 @@ export interface FoundOrder extends PaymentResult {
 }
 
 interface OrderParts {
-  readonly attempts: AttemptStore;
-  readonly answers: AnswerStore;
-  readonly handOffs: HandOffStore;
+  readonly attempts: AttemptRows;
+  readonly answers: AnswerRows;
+  readonly handOffs: HandOffRows;
   readonly arbiter: TerminalArbiter;
   readonly handOff: HandOff;
-  /** A journal that was lost or restored does not know all orders (docs/design.md 3.17). */
+  /** A journal that was lost or restored does not know all orders (docs/rules/17-loss.md). */
   readonly guard: StoreGuard;
   readonly clock: Clock;
   readonly log: Logger;
@@ -111,7 +111,7 @@ export class Orders {
 
   /**
    * Every attempt of an order with its events, and the one that speaks for it, which is not always
-   * the last (docs/design.md 3.19), with what the gateway has of it.
+   * the last (docs/rules/19-late.md), with what the gateway has of it.
    */
   async lookUp(orderId: string): Promise<FoundOrder> {
     const { attempts: store } = this.#parts;
@@ -154,7 +154,7 @@ export class Orders {
   /**
    * Whether an order is charged; undefined when it was never asked for. An order that is being paid
    * is not known, whatever an earlier attempt came to; nor is any while the journal cannot be read,
-   * or may lack it (docs/design.md 3.17).
+   * or may lack it (docs/rules/17-loss.md).
    */
   chargedOf(orderId: string): Charged | undefined {
     try {
@@ -172,7 +172,7 @@ export class Orders {
   /**
    * Why an order that is recorded as not charged may be charged all the same: its charge followed
    * on the word of a journal that was put back since, or the terminal is being asked about a sale
-   * that can be the order's (docs/design.md 3.17, 3.19).
+   * that can be the order's (docs/rules/17-loss.md, docs/rules/19-late.md).
    */
   #unsureOf(attempt: Attempt): AppError | undefined {
     const { transactionId, request } = attempt;
@@ -203,12 +203,12 @@ export class Orders {
     return this.latest(orderId);
   }
 
-  /** The kiosk has the whole answer of an order, or has looked it up (docs/design.md 3.11). */
+  /** The kiosk has the whole answer of an order, or has looked it up (docs/rules/11-unread.md). */
   answerRead(orderId: string): void {
     reading(() => this.#parts.answers.markAnswerDelivered(orderId));
   }
 
-  /** An answer that tells the charge has arrived whole, or has not (docs/design.md 3.11). */
+  /** An answer that tells the charge has arrived whole, or has not (docs/rules/11-unread.md). */
   chargeTold(orderId: string, arrived: boolean): void {
     const { answers, clock } = this.#parts;
     reading(() =>
@@ -228,7 +228,7 @@ export class Orders {
       return { attempt, delivery, replayed };
     }
     const delivery = await handOff.delivered(transactionId, waitMs ?? settings.gatewayWaitMs);
-    // A reversal may have been done and answered during the wait (docs/design.md 3.8).
+    // A reversal may have been done and answered during the wait (docs/rules/08-finished.md).
     const now = reading(() => attempts.read(transactionId)) ?? attempt;
     return { attempt: now, delivery, replayed };
   }
@@ -289,7 +289,7 @@ export class Orders {
     const limitMs = settings.prepareMs + this.#answerMs;
     const attempt = await within(clock, "payment answer", limitMs, this.#answerable(running));
     if (attempt) return this.result(attempt, false);
-    // This request learns no more, and the kiosk need not ask again (docs/design.md 3.11).
+    // This request learns no more, and the kiosk need not ask again (docs/rules/11-unread.md).
     void running.ended.then(
       ({ state, request }) => isCharged(state) && this.#chargeUntold(request.orderId),
       () => {}, // the arbiter has told why
@@ -320,8 +320,8 @@ export class Orders {
   /**
    * Nothing financial has left. An order for which an earlier attempt speaks by now is answered as
    * it stands. One that may be charged by a sale found just now is not recorded as failed: throws
-   * TERMINAL_IN_DOUBT (docs/design.md 3.19). Neither is an order of which a lost journal may have
-   * known a charge: throws the reason, or STORES_DISAGREE (docs/design.md 3.17).
+   * TERMINAL_IN_DOUBT (docs/rules/19-late.md). Neither is an order of which a lost journal may have
+   * known a charge: throws the reason, or STORES_DISAGREE (docs/rules/17-loss.md).
    */
   #refused(transactionId: string, request: PaymentRequest, why: AppError): Attempt {
     const { orderId, generatedId } = request;
@@ -332,7 +332,7 @@ export class Orders {
     return this.#failed(transactionId, request, why);
   }
 
-  /** The terminal is being asked about a sale that can be the order's (docs/design.md 3.19). */
+  /** The terminal is being asked about a sale that can be the order's (docs/rules/19-late.md). */
   #lateReportOf(orderId: string): AppError | undefined {
     if (this.#parts.arbiter.lateReport(orderId) === undefined) return undefined;
     return new AppError("TERMINAL_IN_DOUBT", undefined, {
@@ -353,7 +353,7 @@ export class Orders {
   }
 
   /**
-   * A result came after the order's end, and may be its charge (docs/design.md 3.19). Throws
+   * A result came after the order's end, and may be its charge (docs/rules/19-late.md). Throws
    * TERMINAL_IN_DOUBT when that is not cleared up within the time of an answer.
    */
   async #lateReport(orderId: string, asked: Promise<void>): Promise<void> {
@@ -386,7 +386,7 @@ function asUnknown(why: AppError): AppError {
   return new AppError("STORES_DISAGREE", words, { cause: why });
 }
 
-/** If the journal cannot be read, what became of an order is not known (docs/design.md 3.10). */
+/** If the journal cannot be read, an order's end is not known (docs/rules/10-charged.md). */
 function reading<T>(read: () => T): T {
   return storage(read, "unknown");
 }

@@ -1,7 +1,7 @@
 import { majorOf } from "../../shared/money.ts";
-import type { ListedAttempt, ListPage } from "../attempts/attempt-store.ts";
 import { type Attempt, endReportOf } from "../attempts/payment.ts";
 import { chargedMinorOf, type PaymentStatus } from "../attempts/phase-table.ts";
+import type { ListedAttempt, ListPage } from "../journal/attempt-columns.ts";
 import type { Listings } from "./listings.ts";
 
 /** Attempts that one search looks at: a payment that begins meanwhile waits for one page. */

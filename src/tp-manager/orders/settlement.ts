@@ -2,8 +2,12 @@ import { AppError } from "../../shared/catalog/errors.ts";
 import { formatMajor } from "../../shared/money.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
-import { bareReport } from "../attempts/bare-report.ts";
-import type { Attempt, InDoubtState, PaymentRequest } from "../attempts/payment.ts";
+import {
+  type Attempt,
+  bareReport,
+  type InDoubtState,
+  type PaymentRequest,
+} from "../attempts/payment.ts";
 import { rowOf, type Settled } from "../attempts/phase-table.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
@@ -28,10 +32,11 @@ export interface SettlementWord {
 }
 
 /**
- * Settles an order that recovery could not (docs/design.md 1.2, 3.8): by an operator's word, with a
- * note, never by itself; a second word corrects a first one. A sale settled as charged is handed to
- * the supervisor like any other. Throws NOTHING_TO_SETTLE when the order is not in that kind of
- * doubt, and REQUEST_INVALID when the amount cannot be (docs/design.md 3.24).
+ * Settles an order that recovery could not (docs/design.md 1.2, docs/rules/08-finished.md): by an
+ * operator's word, with a note, never by itself; a second word corrects a first one. A sale settled
+ * as charged is handed to the supervisor like any other. Throws NOTHING_TO_SETTLE when the order is
+ * not in that kind of doubt, and REQUEST_INVALID when the amount cannot be
+ * (docs/rules/24-amount.md).
  */
 export function settleByOperator(
   { orders, arbiter }: { readonly orders: Orders; readonly arbiter: TerminalArbiter },

@@ -63,7 +63,7 @@ function ofGoods({ state, request: { currency } }: Attempt): Warning[] {
   return [{ warning: "beyond-goods", says, amountMinor: state.goodsMinor }];
 }
 
-/** The order had been told as not charged (docs/design.md 3.19). */
+/** The order had been told as not charged (docs/rules/19-late.md). */
 function ofLateSale({ state }: Attempt): Warning[] {
   if (!isCharged(state) || !state.late) return [];
   const says =
@@ -71,7 +71,7 @@ function ofLateSale({ state }: Attempt): Warning[] {
   return [{ warning: "charged-late", says }];
 }
 
-/** A charge all the same (docs/design.md 3.25). */
+/** A charge all the same (docs/rules/25-one-way.md). */
 function ofDifference({ state }: Attempt): Warning[] {
   const differs = isCharged(state) ? (state.report.differs ?? []) : [];
   return differs.map((member) => ({
@@ -80,7 +80,7 @@ function ofDifference({ state }: Attempt): Warning[] {
   }));
 }
 
-/** A return that may have happened leaves the order charged (docs/design.md 3.23). */
+/** A return that may have happened leaves the order charged (docs/rules/23-asked.md). */
 function ofOpenReturn({ openReturn, request: { currency } }: Attempt): Warning[] {
   if (!openReturn) return [];
   const { kind, amountMinor } = openReturn;

@@ -5,12 +5,12 @@ import { type Currency, currencyOf } from "../../shared/money.ts";
 import { newId } from "../../shared/new-id.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
 import { type Attempt, type OpenReturn, returnableMinorOf } from "../attempts/payment.ts";
 import { rowOf } from "../attempts/phase-table.ts";
-import type { ReturnStore } from "../attempts/return-store.ts";
 import { isReturnedTwice, tellReturnedTwice } from "../attempts/returned-twice.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
+import type { ReturnRows } from "../journal/return-rows.ts";
 import { type AskedOnce, rememberedOf, repeated, Turns } from "./asked-once.ts";
 import { addedBy, returnMinorOf } from "./return-amounts.ts";
 import type { StoreGuard } from "./store-guard.ts";
@@ -28,8 +28,8 @@ type Word = SupervisorAnswer<"gateway-operation">;
 type Resolved = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 
 interface GatewayOperationsParts {
-  readonly attempts: Pick<AttemptStore, "latest" | "ofOrder" | "read">;
-  readonly returns: ReturnStore;
+  readonly attempts: Pick<AttemptRows, "latest" | "ofOrder" | "read">;
+  readonly returns: ReturnRows;
   readonly guard: Pick<StoreGuard, "assertNotReturned">;
   readonly link: SupervisorLink;
   readonly clock: Clock;
@@ -46,8 +46,9 @@ interface GatewayResult {
 }
 
 /**
- * Confirm, cancel and refund at the gateway (docs/design.md 3.7). The reservation of a return is in
- * this journal, beside the terminal's reversal, so that one of the two can happen and only once:
+ * Confirm, cancel and refund at the gateway (docs/rules/07-returns.md). The reservation of a return
+ * is in this journal, beside the terminal's reversal, so that one of the two can happen and only
+ * once:
  *
  *   resolve ─ reserve ● ─ supervisor: write ahead ●, send once ─ word of the gateway ─ end ●
  *
@@ -170,7 +171,8 @@ export class GatewayOperations {
           })
         : undefined;
     const { transactionPublicId, exponent, leftMinor } = where;
-    // A refund names its sum, so that the sum in the answer can be compared (docs/design.md 3.21).
+    // A refund names its sum, so that the sum in the answer can be compared
+    // (docs/rules/21-agree.md).
     const all = kind === "refund" ? leftMinor : undefined;
     const amountMinor = kind === "cancel" ? null : (returnMinor ?? wanted ?? all ?? null);
     const request = { operationId, kind, transactionPublicId, amountMinor, exponent };

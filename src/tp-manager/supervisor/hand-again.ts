@@ -1,7 +1,7 @@
 import { STORE_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import type { AgainPage, AgainStore } from "../attempts/hand-off-store.ts";
+import type { AgainPage, AgainRows } from "../journal/again-rows.ts";
 import { Retrying } from "./retrying.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
@@ -11,11 +11,11 @@ const WHOLE_LOOK_MS = 30_000;
 
 /**
  * Hands everything over again after the supervisor's database was lost or restored, with the
- * delivery state that the journal knows (docs/design.md 3.17). A page at a time; where it stands is
- * on disk. Sales go on meanwhile.
+ * delivery state that the journal knows (docs/rules/17-loss.md). A page at a time; where it stands
+ * is on disk. Sales go on meanwhile.
  */
 export class HandAgain {
-  readonly #store: AgainStore;
+  readonly #store: AgainRows;
   readonly #link: SupervisorLink;
   readonly #log: Logger;
   readonly #isWhole: () => boolean;
@@ -25,7 +25,7 @@ export class HandAgain {
 
   /** `isWhole`: the journal itself lacks nothing. Asked from {@link start} on. */
   constructor(
-    store: AgainStore,
+    store: AgainRows,
     link: SupervisorLink,
     clock: Clock,
     log: Logger,

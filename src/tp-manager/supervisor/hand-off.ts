@@ -3,8 +3,8 @@ import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { type Clock, type Timer, within } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { HandOffStore, PendingHandOff } from "../attempts/hand-off-store.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
+import type { HandOffRows, PendingHandOff } from "../journal/hand-off-rows.ts";
 import { RETRY_MAX_MS, Retrying } from "./retrying.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
@@ -38,7 +38,7 @@ interface HandOffTrouble {
  * again until it has been acknowledged. One at a time, oldest first.
  */
 export class HandOff {
-  readonly #store: HandOffStore;
+  readonly #store: HandOffRows;
   readonly #link: SupervisorLink;
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -61,7 +61,7 @@ export class HandOff {
   #mayBeAside = true;
   #failing: Pick<HandOffTrouble, "reason" | "sinceMs"> | null = null;
 
-  constructor(store: HandOffStore, link: SupervisorLink, clock: Clock, log: Logger) {
+  constructor(store: HandOffRows, link: SupervisorLink, clock: Clock, log: Logger) {
     this.#store = store;
     this.#link = link;
     this.#clock = clock;
@@ -276,7 +276,7 @@ export class HandOff {
     return (await this.#link.call("store-transaction", { transaction, isFirst, ...wait })).state;
   }
 
-  /** docs/design.md 3.7: never sent, the item is closed; else somebody has to look. */
+  /** docs/rules/07-returns.md: never sent, the item is closed; else somebody has to look. */
   async #withdraw(transaction: Transaction, isFirst: boolean): Promise<void> {
     const { transactionId, orderId } = transaction;
     const { outcome } = await this.#link.call("withdraw-transaction", { transaction, isFirst });

@@ -1,9 +1,9 @@
 import { ALARMS_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import type { HandOffStore } from "../attempts/hand-off-store.ts";
-import type { NotedAttempt, ReturnStore } from "../attempts/return-store.ts";
 import { isReturnedTwice, tellReturnedTwice } from "../attempts/returned-twice.ts";
+import type { HandOffRows } from "../journal/hand-off-rows.ts";
+import type { NotedAttempt, ReturnRows } from "../journal/return-rows.ts";
 import { Retrying } from "./retrying.ts";
 import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
@@ -51,7 +51,7 @@ export class Poll extends Retrying {
  * so that events and lookups tell it. Costs nothing when all are settled.
  */
 export function deliveryPoll(
-  store: Pick<HandOffStore, "undelivered" | "setDelivery">,
+  store: Pick<HandOffRows, "undelivered" | "setDelivery">,
   link: SupervisorLink,
   clock: Clock,
   log: Logger,
@@ -69,11 +69,11 @@ export function deliveryPoll(
 
 /**
  * Learns of money that went back without us: a refund that the merchant made in the gateway's own
- * pages, a chargeback. Such an order is finished (docs/design.md 3.8): it is told as reversed and
- * its repetition charges nothing.
+ * pages, a chargeback. Such an order is finished (docs/rules/08-finished.md): it is told as
+ * reversed and its repetition charges nothing.
  */
 export function returnPoll(
-  store: Pick<ReturnStore, "returnsSeen" | "noteReturns" | "seeReturns">,
+  store: Pick<ReturnRows, "returnsSeen" | "noteReturns" | "seeReturns">,
   link: SupervisorLink,
   clock: Clock,
   log: Logger,

@@ -1,17 +1,17 @@
 import { maskPansInText } from "../../shared/masking/mask.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import type { RefusedHandOff, RefusedStore } from "../attempts/hand-off-store.ts";
+import type { RefusedHandOff, RefusedRows } from "../journal/refused-rows.ts";
 import type { HandOff } from "./hand-off.ts";
 
-/** An operator's word about transactions that the supervisor refuses (docs/design.md 3.17). */
+/** An operator's word about transactions that the supervisor refuses (docs/rules/17-loss.md). */
 export class RefusedHandOvers {
-  readonly #refused: RefusedStore;
+  readonly #refused: RefusedRows;
   readonly #handOff: Pick<HandOff, "nudge">;
   readonly #clock: Clock;
   readonly #log: Logger;
 
-  constructor(refused: RefusedStore, handOff: Pick<HandOff, "nudge">, clock: Clock, log: Logger) {
+  constructor(refused: RefusedRows, handOff: Pick<HandOff, "nudge">, clock: Clock, log: Logger) {
     this.#refused = refused;
     this.#handOff = handOff;
     this.#clock = clock;

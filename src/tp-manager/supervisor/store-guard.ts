@@ -4,15 +4,15 @@ import { STORE_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import { formatMajor } from "../../shared/money.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { type Clock, type Timer, unlessAborted } from "../../shared/time.ts";
-import type { AttemptStore } from "../attempts/attempt-store.ts";
 import { storage } from "../attempts/failures.ts";
-import type { AgainStore } from "../attempts/hand-off-store.ts";
 import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
 import { chargedOf } from "../attempts/phase-table.ts";
-import type { DoubtStore, StoreDoubt } from "../attempts/store-doubt.ts";
 import { TAKEN_OVER } from "../attempts/taken-over.ts";
+import type { AgainRows } from "../journal/again-rows.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
+import type { DoubtRows, StoreDoubt } from "../journal/doubt-rows.ts";
+import type { RecordRows } from "../journal/record-rows.ts";
 import { sameTerminal } from "../matching/comparison.ts";
-import type { RecordStore } from "../matching/journal-view.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import type {
   Baseline,
@@ -28,11 +28,11 @@ const RETRY_MIN_MS = 500;
 const RAN_MS = 600_000;
 
 interface GuardParts {
-  readonly doubts: DoubtStore;
-  readonly attempts: Pick<AttemptStore, "latest">;
-  readonly records: Pick<RecordStore, "sent">;
+  readonly doubts: DoubtRows;
+  readonly attempts: Pick<AttemptRows, "latest">;
+  readonly records: Pick<RecordRows, "sent">;
   /** Under way as long as the supervisor's database is known to lack something. */
-  readonly again: Pick<AgainStore, "isUnderWay">;
+  readonly again: Pick<AgainRows, "isUnderWay">;
   readonly matcher: Pick<Matcher, "explains">;
   readonly link: SupervisorLink;
   readonly clock: Clock;
@@ -44,10 +44,10 @@ interface GuardParts {
 }
 
 /**
- * Keeps a journal that was lost or restored from charging an order again (docs/design.md 3.17). The
- * orders that the supervisor knows are taken over; until a day and an end of day have passed, an
- * order id that is new here is looked up first, and a request that fits a sale of the terminal that
- * nobody knows waits for a person.
+ * Keeps a journal that was lost or restored from charging an order again (docs/rules/17-loss.md).
+ * The orders that the supervisor knows are taken over; until a day and an end of day have passed,
+ * an order id that is new here is looked up first, and a request that fits a sale of the terminal
+ * that nobody knows waits for a person.
  */
 export class StoreGuard {
   readonly #parts: GuardParts;
@@ -71,7 +71,7 @@ export class StoreGuard {
     this.#count();
   }
 
-  /** A day of a doubt is what was seen to pass (docs/design.md 3.17). */
+  /** A day of a doubt is what was seen to pass (docs/rules/17-loss.md). */
   #count(): void {
     const { clock, doubts, log } = this.#parts;
     this.#timer?.clear();

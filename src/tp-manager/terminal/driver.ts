@@ -20,8 +20,8 @@ export interface Driver {
   /** Settings that the driver adds to the setup file; a name of two drivers means one thing. */
   readonly config: Pick<ConfigPart, "fields" | "check">;
   /**
-   * docs/design.md 3.2: after this much silence a terminal that never got our answer to its report
-   * has given up waiting for that answer; only then is the second look worth anything.
+   * docs/rules/02-proof.md: after this much silence a terminal that never got our answer to its
+   * report has given up waiting for that answer; only then is the second look worth anything.
    */
   recoverySilenceMs(config: Config): number;
   /**

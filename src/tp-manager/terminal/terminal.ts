@@ -21,7 +21,7 @@ export interface TerminalFacts {
 export interface HeldTerminal {
   /**
    * Runs one payment. The financial command leaves once (identical link-level repeats of the same
-   * frame apart, docs/design.md 3.3) and never again, whatever happens to the link.
+   * frame apart, docs/rules/03-repeats.md) and never again, whatever happens to the link.
    * Never rejects for anything that happens on the wire: that is a {@link PaymentEnd}.
    */
   pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd>;
@@ -58,9 +58,9 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
   close(): Promise<void>;
   /**
    * Makes sure, before anything financial, that the terminal is there, registered, able to take
-   * cards and idle; asks it when it has not answered for 10 s (docs/design.md 3.3). Answers with
-   * what it looks like now, for the write-ahead record (docs/design.md 3.1).
-   * Throws {@link TerminalUnavailable}: nothing financial has left.
+   * cards and idle; asks it when it has not answered for 10 s (docs/rules/03-repeats.md). Answers
+   * with what it looks like now, for the write-ahead record (docs/rules/01-baseline.md). Throws
+   * {@link TerminalUnavailable}: nothing financial has left.
    */
   prepare(signal: AbortSignal): Promise<Baseline>;
   /**
@@ -74,15 +74,15 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
   check(signal: AbortSignal): Promise<TerminalStatus>;
   /**
    * While `keep` is true the driver does nothing of its own accord that could change what the
-   * terminal has stored, because recovery still has to read it (docs/design.md 3.5). Absent in a
-   * driver that never does.
+   * terminal has stored, because recovery still has to read it (docs/rules/05-evidence.md). Absent
+   * in a driver that never does.
    */
   keepEvidence?(keep: boolean): void;
   /**
    * Present where a terminal cannot be asked for a result, but may tell it at any time: while
    * nothing runs, after a restart, and before the running payment has reached it. `take` must
    * commit the result before it returns true; after false the driver does not acknowledge the
-   * result on the wire (docs/design.md 3.25).
+   * result on the wire (docs/rules/25-one-way.md).
    */
   takeLateResults?(take: (told: ToldResult) => boolean): void;
   /** The end of the payment is on disk: results that had to wait for that are told now. */
@@ -118,8 +118,8 @@ export type TelecollectionEnd =
   | { readonly end: "failed" | "lost"; readonly code: string; readonly text: string };
 
 /**
- * The sums that an end of day closed, over all cards (docs/design.md 3.18). Receipt numbers have
- * four digits; null: nothing was closed, or the terminal does not tell its range.
+ * The sums that an end of day closed, over all cards (docs/rules/18-totals.md). Receipt numbers
+ * have four digits; null: nothing was closed, or the terminal does not tell its range.
  */
 export interface ClosingTotals {
   readonly receiptFrom: string | null;
@@ -153,7 +153,7 @@ export interface TerminalCapabilities {
   readonly noIdentity?: true;
   /**
    * Present: the results of all payments come on one line, so that one which names no payment can
-   * be that of an earlier payment (docs/design.md 3.25).
+   * be that of an earlier payment (docs/rules/25-one-way.md).
    */
   readonly sharesLine?: true;
   /** Present: by its settings no result names its payment. Absent: the results show whether. */
@@ -203,7 +203,7 @@ export interface TerminalStatus {
   readonly detail: string;
 }
 
-/** docs/design.md 3.1: what the terminal looked like before the payment. JSON-safe. */
+/** docs/rules/01-baseline.md: what the terminal looked like before the payment. JSON-safe. */
 export interface Baseline {
   readonly identity: TerminalIdentity;
   /** The terminal's last transaction before ours; see {@link LastTransaction}. */
@@ -226,7 +226,7 @@ export interface PaymentOrder {
    * Asked in the moment in which the command leaves, by a driver that has a use for it. true:
    * nothing else is unsettled, and what {@link Terminal.prepare} told as the last transaction is
    * the last one that the caller knows: whatever more the terminal has was missed
-   * (docs/design.md 3.13).
+   * (docs/rules/13-receipt.md).
    */
   readonly inStep?: () => boolean;
   /** Present in a two-phase sale: how long the terminal has to wait for the goods. */
@@ -346,7 +346,7 @@ export interface TransactionReport {
   readonly fallbackTicket: string;
 }
 
-/** A result of a terminal that cannot be asked, as it came (docs/design.md 3.25). */
+/** A result of a terminal that cannot be asked, as it came (docs/rules/25-one-way.md). */
 export interface ToldResult {
   readonly report: TransactionReport;
   /** The request of now had not reached the terminal yet. */

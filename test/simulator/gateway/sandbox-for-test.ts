@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { AccountInput } from "../../../src/simulator/gateway/account.ts";
+import type { SandboxOptions } from "../../../src/simulator/gateway/parts.ts";
 import {
   type GatewaySandbox,
-  type SandboxOptions,
   startGatewaySandbox,
 } from "../../../src/simulator/gateway/sandbox.ts";
 import { readXml } from "../../../src/simulator/gateway/xml/read-xml.ts";

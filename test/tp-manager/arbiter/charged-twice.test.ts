@@ -82,7 +82,7 @@ const courses = [
   ["of another amount", () => toldByName({ amountMinor: 500 }), "in-doubt", "unknown"],
 ] as const;
 
-describe("a late sale of an order that was sold again (docs/design.md 3.19)", () => {
+describe("a late sale of an order that was sold again (docs/rules/19-late.md)", () => {
   test.each(courses)(
     "%s outlives the return of the other one",
     async (_, course, phase, charged) => {

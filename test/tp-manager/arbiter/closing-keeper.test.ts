@@ -133,7 +133,7 @@ describe("an end of day that the terminal demands", () => {
     expect(begun).toHaveLength(1);
   });
 
-  test("waits until a doubt was asked about (docs/design.md 3.5)", async () => {
+  test("waits until a doubt was asked about (docs/rules/05-evidence.md)", async () => {
     const at = open();
     at.terminal.script = () => Promise.resolve(lost("line broken"));
     await pay(at, request("A-1"));

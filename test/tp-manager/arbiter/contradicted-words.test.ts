@@ -9,14 +9,17 @@ import { aborted, approves, lost } from "../../support/scripted-terminal.ts";
 const phasesOf = (at: House, orderId: string): string[] =>
   at.journal.attempts.ofOrder(orderId).map(({ state }) => state.phase);
 
-/** The same order again until nothing is asked about. Returns its answer. */
+const TRIES_MAX = 10;
+
+/** The same order again until nothing is asked about. Returns its answer; "Failed" at the end. */
 async function asked(at: House, orderId: string, change = {}): Promise<string> {
-  for (;;) {
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const answer = pay(at, request(orderId, change)).then(outcome, () => undefined);
     await at.clock.advance(60_000);
     const said = await answer;
     if (said !== undefined && said !== "Failed") return said;
   }
+  return "Failed";
 }
 
 /** Each order is ended by the terminal itself, unless another end is given. */
@@ -49,7 +52,7 @@ async function reversalLost(at: House, stored: TransactionReport): Promise<void>
 
 const next = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130140" });
 
-describe("a reversal (docs/design.md 3.16)", () => {
+describe("a reversal (docs/rules/16-fresh.md)", () => {
   test("that is told by the record of the sale itself is in doubt", async () => {
     const at = await sold();
     at.terminal.reversal = (_order, observer) => {
@@ -68,6 +71,7 @@ describe("a reversal (docs/design.md 3.16)", () => {
     await reversalLost(at, next);
     expect(await asked(at, "B-1")).toBe("Unknown");
     expect(phasesOf(at, "A-1")).toEqual(["reversal-in-doubt"]);
+    expect(at.journal.terminalLog.unmatched(1)).toMatchObject([{ finding: "unclear" }]);
   });
 
   test("of a sale whose trace came again gives back no earlier one", async () => {
@@ -87,7 +91,7 @@ describe("a reversal (docs/design.md 3.16)", () => {
   });
 });
 
-describe("the terminal's record (docs/design.md 3.19)", () => {
+describe("the terminal's record (docs/rules/19-late.md)", () => {
   test("of a sale told before the last one, in one answer, charges its order", async () => {
     const at = await ended("A-1");
     const last = { kind: "transaction", report: earlierReport, also: [report()] } as const;
@@ -179,6 +183,24 @@ describe("the terminal's record (docs/design.md 3.19)", () => {
     await pay(at, request("A-1"));
     await at.clock.advance(400_000);
     at.terminal.stores(report());
+    at.terminal.script = approves;
+    expect(await asked(at, "A-1")).toBe("Success");
+    expect(at.terminal.paid).toHaveLength(1);
+  });
+
+  test("that contradicts an operator is asked about where others are paid too", async () => {
+    const at = house(undefined, undefined, { isShared: true });
+    at.start();
+    at.terminal.script = (_order, observer) => {
+      observer.report(report());
+      observer.acknowledged();
+      return Promise.resolve(aborted);
+    };
+    await pay(at, request("A-1"));
+    at.terminal.become({ link: "disconnected" });
+    await at.settle({ orderId: "A-1", outcome: "not_charged", note: "no receipt" });
+    at.terminal.stores(report());
+    at.terminal.become({ link: "connected" });
     at.terminal.script = approves;
     expect(await asked(at, "A-1")).toBe("Success");
     expect(at.terminal.paid).toHaveLength(1);

@@ -18,7 +18,7 @@ const stored = (told: TransactionReport): LastTransaction => ({
   report: told,
 });
 
-describe("an empty storage before the payment (docs/design.md 3.2)", () => {
+describe("an empty storage before the payment (docs/rules/02-proof.md)", () => {
   async function firstPayment(): Promise<House> {
     const at = house();
     at.start();
@@ -81,7 +81,7 @@ describe("an empty storage before the payment (docs/design.md 3.2)", () => {
 });
 
 /** With the times of a kiosk whose setup file names none, and a terminal that takes its time. */
-describe("a bad end and an empty storage (docs/design.md 3.22)", () => {
+describe("a bad end and an empty storage (docs/rules/22-heard-end.md)", () => {
   const setup = parseConfig(setupText(), "tp-manager", protocolPart).config as Config;
   const confirmAfterMs = driverFor(setup).recoverySilenceMs(setup);
   const ANSWER_MS = 300;

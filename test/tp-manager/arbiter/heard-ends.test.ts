@@ -45,7 +45,7 @@ async function blockedMs(at: House): Promise<number> {
   return at.clock.monotonicMs() - begun;
 }
 
-describe("a heard end (docs/design.md 3.22)", () => {
+describe("a heard end (docs/rules/22-heard-end.md)", () => {
   const heard: ReadonlyArray<readonly [string, PaymentEnd, readonly TransactionReport[]]> = [
     ["good, then not good, then aborted", aborted, [report(), bad]],
     ["good, then not good, then completed", completed, [report(), bad]],
@@ -97,7 +97,7 @@ describe("a heard end (docs/design.md 3.22)", () => {
   });
 });
 
-describe("an end after our cancel (docs/design.md 3.22)", () => {
+describe("an end after our cancel (docs/rules/22-heard-end.md)", () => {
   function cancelled(): { at: House; answer: ReturnType<typeof pay>; end: () => void } {
     const at = house();
     at.start();
@@ -136,7 +136,7 @@ describe("an end after our cancel (docs/design.md 3.22)", () => {
   });
 });
 
-describe("a second good report in one payment (docs/design.md 3.20)", () => {
+describe("a second good report in one payment (docs/rules/20-second-sale.md)", () => {
   test("is refused and told, and the acknowledged first one is charged", async () => {
     const { at, answers } = hears(completed, report(), "printed", second);
     const { body } = await pay(at, request("A-1"));
@@ -219,7 +219,7 @@ describe("a second good report in one payment (docs/design.md 3.20)", () => {
   });
 });
 
-describe('"not yet" is no answer (docs/design.md 3.15)', () => {
+describe('"not yet" is no answer (docs/rules/15-not-yet.md)', () => {
   const locked = new TerminalUnavailable("out-of-order", "end of day required");
 
   function chargedUnheard(): House {

@@ -51,7 +51,7 @@ async function reversalInDoubt(): Promise<House> {
   return at;
 }
 
-describe("a good report after the end of a payment (docs/design.md 3.19)", () => {
+describe("a good report after the end of a payment (docs/rules/19-late.md)", () => {
   test("is its order's although an old reversal of the amount is in doubt", async () => {
     const at = await reversalInDoubt();
     await at.clock.advance(3_600_000);
@@ -285,7 +285,7 @@ describe("a good report after the end of a payment (docs/design.md 3.19)", () =>
   });
 });
 
-describe("a good report while an order is in doubt (docs/design.md 3.19)", () => {
+describe("a good report while an order is in doubt (docs/rules/19-late.md)", () => {
   async function lostWith(at: House, orderId: string): Promise<void> {
     at.terminal.script = () => Promise.resolve(lost("line"));
     expect(outcome(await pay(at, request(orderId)))).toBe("Unknown");
@@ -340,7 +340,7 @@ describe("a good report while an order is in doubt (docs/design.md 3.19)", () =>
   });
 });
 
-describe("a sale that the terminal stored and never reported (docs/design.md 3.19)", () => {
+describe("a sale that the terminal stored and never reported (docs/rules/19-late.md)", () => {
   test("is found before the next command leaves, and charges the order that it fits", async () => {
     const at = await turnedAway();
     shows(at, late);

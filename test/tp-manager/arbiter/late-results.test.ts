@@ -26,7 +26,7 @@ async function refusedThenDoubtful(at: ReturnType<typeof unasked>): Promise<void
   expect(phaseOf(at)).toBe("in-doubt");
 }
 
-describe("a result that a terminal tells late (docs/design.md 3.25)", () => {
+describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () => {
   test("charges the order whose reference it carries", async () => {
     const at = unasked();
     await doubtful(at, "A-1");

@@ -21,7 +21,7 @@ function declinedOnLine(at: ReturnType<typeof unasked>): void {
   };
 }
 
-describe("an approval without a reference (docs/design.md 3.25)", () => {
+describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
   test.each([
     ["declined", {}, "in-doubt"],
     ["declined, by an approval of no amount", { amountMinor: null }, "in-doubt"],

@@ -73,7 +73,7 @@ describe("a payment in doubt", () => {
     expect(at.terminal.paid).toHaveLength(2);
   });
 
-  test("holds up every sale until one recovery run has ended (docs/design.md 3.5)", async () => {
+  test("holds up sales until one recovery run has ended (docs/rules/05-evidence.md)", async () => {
     const at = house();
     await doubtful(at);
     await expect(pay(at, request("A-2"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });

@@ -46,7 +46,7 @@ async function phaseAfter(path: string, ...how: [identity?: typeof nobody, refus
   return next.journal.attempts.latest("A-1")?.state.phase;
 }
 
-describe("a result on disk whose end is not (docs/design.md 3.25)", () => {
+describe("a result on disk whose end is not (docs/rules/25-one-way.md)", () => {
   test.each([
     ["an approval", report(), "charged"],
     ["a refusal", declined(), "not-charged"],

@@ -20,7 +20,7 @@ function surprised(last: LastTransaction, at = house()): House {
 
 const findings = (at: House) => at.journal.terminalLog.unmatched(9).map(({ finding }) => finding);
 
-describe("an unmatched transaction (docs/design.md 3.4)", () => {
+describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
   test("is on disk and told at once, and read again after a crash", async () => {
     const at = surprised(baseline.last);
     expect(findings(at)).toEqual(["open"]);

@@ -32,7 +32,7 @@ function phase(...inputs: AttemptInput[]): string {
 
 const end = (how: PaymentEnd): AttemptInput => ({ input: "end", end: how });
 
-describe("what a report is worth (docs/design.md 3.4)", () => {
+describe("what a report is worth (docs/rules/04-approval.md)", () => {
   const table: Array<[string, Partial<TransactionReport>, Judgement]> = [
     ["good, amount and currency as asked", {}, "agrees"],
     ["good without a currency where the euro was asked for", { currencyNumeric: null }, "agrees"],
@@ -237,7 +237,7 @@ test("a running attempt cannot be settled by recovery", () => {
   expect(() => advance(sent, proof)).toThrow(BrokenInvariant);
 });
 
-describe("a result that is told late (docs/design.md 3.25)", () => {
+describe("a result that is told late (docs/rules/25-one-way.md)", () => {
   const late = (said: TransactionReport): AttemptInput => ({
     input: "told-late",
     report: said,

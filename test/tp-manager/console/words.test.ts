@@ -7,7 +7,7 @@ import { KEEPS_PAYMENTS, troubleTable } from "../../../src/shared/catalog/troubl
 import { sharedFields } from "../../../src/shared/config/schema.ts";
 import { sendingStepWords } from "../../../src/shared/ipc/contract.ts";
 import { projectRoot } from "../../../src/shared/version-files.ts";
-import { seenKinds } from "../../../src/tp-manager/attempts/seen-store.ts";
+import { seenKinds } from "../../../src/tp-manager/attempts/findings.ts";
 // @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
 import { actTold, endTold } from "../../../src/tp-manager/console/pages/care/act-words.js";
 // @ts-expect-error: as above

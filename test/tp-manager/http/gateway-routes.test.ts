@@ -224,7 +224,7 @@ describe("a refund whose answer does not come", () => {
     if (!open) return;
     expect(again.one.error.code).toBe("GATEWAY_OPERATION_OPEN");
     const { http: shown, one } = await at.call("GET", "/payment/A-1");
-    // The sale stands, whatever became of the return (docs/design.md 3.23).
+    // The sale stands, whatever became of the return (docs/rules/23-asked.md).
     expect([shown, one.status, one.error]).toEqual([200, "Success", null]);
     expect(one.warnings).toEqual(["what became of a refund of 9.99 at the gateway is not known"]);
     expect([answer.one.error.charged, again.one.error.charged]).toEqual(["yes", "yes"]);

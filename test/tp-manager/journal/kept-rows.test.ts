@@ -20,7 +20,7 @@ test("the attempt that was written last is read as it is on disk, at every step"
   attempts.onStep = (attempt, step) => {
     const { transactionId } = attempt;
     expect(attempts.read(transactionId)).toStrictEqual(onDisk(at.journal, transactionId));
-    expect(attempts.newest(1, null)[0]).toMatchObject({ attempt, position: 1 });
+    expect(attempts.newestRow()).toMatchObject({ attempt, position: 1 });
     steps.push(step.kind);
     told(attempt, step);
   };

@@ -29,7 +29,7 @@ test("a listener that writes leaves no attempt that is behind the journal", asyn
     begin("inner");
   };
   begin("outer");
-  expect(attempts.newest(1, null)[0]?.attempt.transactionId).toBe("inner");
+  expect(attempts.newestRow()?.attempt.transactionId).toBe("inner");
   const event = { atMs: 6, kind: "report", detail: {} };
   const to = (ticket: string) => {
     const { state } = attempts.read("inner") as NonNullable<typeof first>;

@@ -74,6 +74,8 @@ const records: Record<string, Ways> = {
   "records sentBefore": (n) => [
     [noBound, 50],
     [n / 4, 50],
+    [n / 2, 20],
+    [3, 20],
   ],
 };
 
@@ -132,21 +134,17 @@ const answers: Record<string, Ways> = {
 };
 
 const evidence: Record<string, Ways> = {
-  "evidence begun": ofAttempt,
-  "evidence nextAttempt": (n) => [
+  "records begun": ofAttempt,
+  "records nextAttempt": (n) => [
     [order, 1],
     [order, n / 2 - 10],
     [idOf(n / 2), n / 2],
     ["nowhere", 1],
   ],
-  "evidence before": (n) => [
-    [n / 2, 20],
-    [3, 20],
-  ],
-  "evidence position": ofAttempt,
-  "evidence nextUnheard": ofAttempt,
-  "evidence nextReversal": (n) => [[0], [n]],
-  "evidence served": () => [
+  "records position": ofAttempt,
+  "records nextUnheard": ofAttempt,
+  "records nextReversal": (n) => [[0], [n]],
+  "records served": () => [
     [order, 1],
     ["nowhere", 1],
   ],
@@ -171,14 +169,14 @@ const archive: Record<string, Ways> = {
   "archive dropEvents": ofAttempt,
   "archive dropAttempt": each(() => [firstFailed]),
   "archive unsent": (n) => [[0], [n]],
-  "archived holds": ofArchived,
-  "archived ofOrder": ofArchived,
-  "archived delivery": ofArchived,
-  "archived noteReturn": () => [
+  "archive holds": ofArchived,
+  "archive ofOrder": ofArchived,
+  "archive delivery": ofArchived,
+  "archive noteReturn": () => [
     [5, idOf(1, "a")],
     [5, "nowhere"],
   ],
-  "archived startOf": (n) => [[n], [noBound]],
+  "archive startOf": (n) => [[n], [noBound]],
   ...pages("archived listed"),
 };
 
@@ -301,7 +299,7 @@ const events: Record<string, Ways> = {
   ],
 };
 
-const lossOf: Record<string, Ways> = { "evidence doubted": ofAttempt };
+const lossOf: Record<string, Ways> = { "records doubted": ofAttempt };
 
 const again: Record<string, Ways> = {
   "again begin": one(),

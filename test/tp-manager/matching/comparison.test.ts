@@ -12,7 +12,7 @@ import { declined, report } from "../../support/reports.ts";
 type Change = Partial<TransactionReport>;
 const bare: Change = { receiptNumber: null, traceNumber: null, localDate: null, localTime: null };
 
-describe("two reports (docs/design.md 3.1)", () => {
+describe("two reports (docs/rules/01-baseline.md)", () => {
   const table: Array<[string, Comparison, Change, Change?]> = [
     ["the very same", "same", {}],
     ["a receipt number without its zeros", "same", { receiptNumber: "2" }],
@@ -36,6 +36,7 @@ describe("two reports (docs/design.md 3.1)", () => {
     ["nothing but other amounts", "different", { ...bare, amountMinor: 500 }, bare],
     ["no receipt, trace or time", "cannot-tell", bare, bare],
     ["nothing but the moment", "same", noNumbers(), noNumbers()],
+    ["the moment alone, an hour apart", "cannot-tell", hourApart(), noNumbers()],
     ["the same numbers without a time", "same", { localTime: null }],
     ["another receipt and trace in the same second", "cannot-tell", twoNumbers()],
     ["the same, and another amount", "different", { ...twoNumbers(), amountMinor: 500 }],
@@ -71,6 +72,9 @@ describe("two reports (docs/design.md 3.1)", () => {
   }
   function twoNumbers(): Change {
     return { receiptNumber: "0003", traceNumber: "000013" };
+  }
+  function hourApart(): Change {
+    return { ...noNumbers(), localTime: "140005" };
   }
   function later(): Change {
     return { localTime: "132005" };

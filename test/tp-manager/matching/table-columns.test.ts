@@ -22,7 +22,7 @@ import {
   unmatched,
 } from "./doubts.ts";
 
-describe("what the next command shows (docs/design.md 3.2)", () => {
+describe("what the next command shows (docs/rules/02-proof.md)", () => {
   const next = (found: LastTransaction, change: object = {}): Partial<Known> => ({
     next: {
       identity,
@@ -143,7 +143,7 @@ describe("what the next command shows (docs/design.md 3.2)", () => {
   });
 });
 
-describe("a reversal in doubt (docs/design.md 3.7)", () => {
+describe("a reversal in doubt (docs/rules/07-returns.md)", () => {
   const own = report({ traceNumber: "000013", localTime: "130205" });
   const reported: Doubt = { ...reversal, heard: { ...silent, good: own } };
   const table: Row[] = [
@@ -184,7 +184,7 @@ describe("a reversal in doubt (docs/design.md 3.7)", () => {
   });
 });
 
-describe("a result that no order asked for (docs/design.md 3.4)", () => {
+describe("a result that no order asked for (docs/rules/04-approval.md)", () => {
   const held: LastTransaction = { kind: "transaction", report: strange };
   const back = takenBack({ originalTrace: "000077", amountMinor: 1 });
   const blank: Doubt = {

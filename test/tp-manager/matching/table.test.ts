@@ -29,7 +29,7 @@ import {
   unmatched,
 } from "./doubts.ts";
 
-describe("a payment in doubt (docs/design.md 3.2, 3.22)", () => {
+describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md)", () => {
   const before = baseline.last;
   const noBaseline: Doubt = { ...sale, before: notTold };
   const ahead: Doubt = { ...sale, asked: { ...asked(), clockOffsetMs: 2 * 3_600_000 } };

@@ -21,7 +21,7 @@ const aborted: PaymentEnd = {
   ticket: "",
 };
 
-/** A terminal can be asked to reverse only what it has stored (docs/design.md 3.16). */
+/** A terminal can be asked to reverse only what it has stored (docs/rules/16-fresh.md). */
 function house(path?: string): House {
   const at = anyHouse(path);
   at.terminal.remembers = true;
@@ -36,7 +36,7 @@ async function reverse(at: House, orderId = "A-1") {
 const phaseOf = (at: House, orderId = "A-1"): string | undefined =>
   at.journal.attempts.latest(orderId)?.state.phase;
 
-describe("a reversal (docs/design.md 3.7)", () => {
+describe("a reversal (docs/rules/07-returns.md)", () => {
   test("names the receipt and the amount, and makes the order Reversed for ever", async () => {
     const at = house();
     await pay(at, request("A-1"));

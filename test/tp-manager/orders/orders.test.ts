@@ -263,7 +263,7 @@ describe("an order that comes again (docs/design.md 5.11)", () => {
   });
 });
 
-describe("generated order ids (docs/design.md 3.11)", () => {
+describe("generated order ids (docs/rules/11-unread.md)", () => {
   const nameless = (id: string): PaymentRequest => request(id, { generatedId: true });
 
   test("block a second nameless sale of the sum until the first answer was read", async () => {
@@ -279,7 +279,7 @@ describe("generated order ids (docs/design.md 3.11)", () => {
   });
 });
 
-describe("another terminal (docs/design.md 3.12)", () => {
+describe("another terminal (docs/rules/12-terminal.md)", () => {
   test("is refused until the operator accepts it", async () => {
     const at = house();
     await pay(at, request("A-1"));

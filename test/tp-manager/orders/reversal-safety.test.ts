@@ -51,7 +51,7 @@ async function decline(
 
 const unsafe = { code: "REVERSAL_NOT_SAFE", charged: "yes" };
 
-describe("a receipt number that may name another sale (docs/design.md 3.16)", () => {
+describe("a receipt number that may name another sale (docs/rules/16-fresh.md)", () => {
   const between: Array<[string, (at: House, terminal: NumberingTerminal) => unknown]> = [
     [
       "the memory was cleared and the number given again",
@@ -294,7 +294,7 @@ describe("a receipt number that may name another sale (docs/design.md 3.16)", ()
   });
 });
 
-describe("a sale that was given back without us (docs/design.md 3.16)", () => {
+describe("a sale that was given back without us (docs/rules/16-fresh.md)", () => {
   const b4 = { code: "B4", text: "already reversed", reason: "already-reversed" } as const;
   const words: Array<[string, (at: House) => void]> = [
     [
@@ -408,7 +408,7 @@ describe("a sale that was given back without us (docs/design.md 3.16)", () => {
   });
 });
 
-describe("an answer that names another sale than the one to reverse (docs/design.md 3.16)", () => {
+describe("an answer that names another sale than that to reverse (docs/rules/16-fresh.md)", () => {
   const others = [
     ["original", { originalTrace: "000777" }],
     ["card", { maskedPan: "541333XXXXXX9999" }],

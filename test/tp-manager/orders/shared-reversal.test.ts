@@ -25,7 +25,7 @@ function untimed(terminal: NumberingTerminal): void {
   terminal.store({ kind: "transaction", report: report(told) });
 }
 
-describe("a receipt number at a terminal where staff sell too (docs/design.md 3.16)", () => {
+describe("a receipt number at a terminal where staff sell too (docs/rules/16-fresh.md)", () => {
   const looks: Array<[string, (at: House, terminal: NumberingTerminal) => unknown]> = [
     [
       "the terminal does not tell its last transaction",

@@ -11,7 +11,7 @@ import { copyStore, removeStore, supervisorIn } from "../../support/two-stores.t
 
 /**
  * A sale of the terminal that no order has may be what an order in doubt has made. It may as well
- * be that of an order which was lost (docs/design.md 3.17).
+ * be that of an order which was lost (docs/rules/17-loss.md).
  */
 
 /** Nothing is known at the gateway, as when everything was lost before it was sent. */

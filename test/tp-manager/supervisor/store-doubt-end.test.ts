@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { DOUBT_MIN_MS } from "../../../src/tp-manager/attempts/store-doubt.ts";
+import { DOUBT_MIN_MS } from "../../../src/tp-manager/journal/doubt-rows.ts";
 import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
 import { noOrder } from "../../supervisor/recording-gateway.ts";
 import { pay, request } from "../../support/payment-house.ts";

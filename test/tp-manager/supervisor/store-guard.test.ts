@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { DOUBT_MIN_MS } from "../../../src/tp-manager/attempts/store-doubt.ts";
+import { DOUBT_MIN_MS } from "../../../src/tp-manager/journal/doubt-rows.ts";
 import { noOrder } from "../../supervisor/recording-gateway.ts";
 import { pay, request } from "../../support/payment-house.ts";
 import { baseline } from "../../support/reports.ts";

@@ -1,12 +1,15 @@
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
+import { transaction } from "../../../shared/store/sqlite.ts";
 import { faultSchema } from "../faults/fault.ts";
-import { jsonBody, RequestRefused } from "../http/request.ts";
+import { bodyBytes, jsonBody, RequestRefused } from "../http/request.ts";
+import { parseAmount } from "../orders/amount.ts";
+import { DemandRefused } from "../orders/ledger.ts";
 import type { Order } from "../orders/order.ts";
 import { orderView } from "../orders/order-view.ts";
 import { type OperatorRow, operatorPage } from "../pages/operator-page.ts";
+import { autoPayment, paymentWith, testCards } from "../pages/test-cards.ts";
 import type { SandboxParts } from "../parts.ts";
-import { demandRoutes } from "./demand-routes.ts";
 
 /** Ten thousand queued transactions are drained in tests; far more would only fill memory. */
 const ORDERS_LISTED_MAX = 50_000;
@@ -82,4 +85,87 @@ function faultRoutes(app: FastifyInstance, { faults }: SandboxParts): void {
     faults.clear();
     return faults.all;
   });
+}
+
+type Action = (order: Order, parts: SandboxParts, amountMinor: number | undefined) => Order;
+
+/** The events that an operator may have happen to an order. */
+const actions: Readonly<Record<string, Action>> = {
+  wait: (order, { ledger }) => ledger.demand(order, { kind: "wait" }),
+  pay: (order, { ledger }) => ledger.pay(order, order.card === "" ? autoPayment(order) : order),
+  decline: (order, { ledger }) => {
+    if (order.card !== "") return ledger.decline(order, order);
+    const refused = testCards.find(({ approved }) => !approved);
+    const customer = { customerEmail: order.customerEmail, customerCountry: "FR" };
+    const payment = refused ? paymentWith(refused, customer) : autoPayment(order);
+    return ledger.decline(order, payment);
+  },
+  abort: (order, { ledger }) => ledger.demand(order, { kind: "abort" }),
+  capture: (order, { ledger }, amountMinor) =>
+    ledger.demand(order, { kind: "capture", amountMinor }),
+  cancel: (order, { ledger }) => ledger.demand(order, { kind: "cancel" }),
+  refund: (order, { ledger }, amountMinor) => ledger.demand(order, { kind: "refund", amountMinor }),
+  chargeback: (order, { ledger }) => ledger.demand(order, { kind: "reject" }),
+  fraud: (order, { ledger }) => ledger.reportFraud(order),
+};
+
+type Target = { Params: { id: string; action: string } };
+
+/**
+ * POST /sandbox/orders/{transactionPublicId}/{action}: JSON gets the order back, a form of the
+ * operator page is sent back to it, with the reason when it was refused.
+ */
+function demandRoutes(
+  app: FastifyInstance,
+  parts: SandboxParts,
+  showOperatorPage: (reply: FastifyReply, problem: string) => FastifyReply,
+): void {
+  app.post<Target>("/sandbox/orders/:id/:action", (request, reply) => {
+    if (!isForm(request)) return orderView(demanded(request, parts));
+    try {
+      demanded(request, parts);
+      return reply.redirect("/", 303);
+    } catch (error) {
+      if (!(error instanceof RequestRefused)) throw error;
+      return showOperatorPage(reply.code(error.statusCode), error.message);
+    }
+  });
+}
+
+/** Carries the demand out. Throws {@link RequestRefused} with words that say why not. */
+function demanded(request: FastifyRequest<Target>, parts: SandboxParts): Order {
+  const { id, action } = request.params;
+  const order = parts.orders.byPublicId(id.toUpperCase());
+  const act = Object.hasOwn(actions, action) ? actions[action] : undefined;
+  if (!order || !act) throw new RequestRefused(404, `there is no order ${id} or no ${action}`);
+  const amountMinor = amountOf(request, order);
+  return transaction(parts.database, () => refusable(() => act(order, parts, amountMinor)));
+}
+
+function refusable(act: () => Order): Order {
+  try {
+    return act();
+  } catch (error) {
+    if (!(error instanceof DemandRefused)) throw error;
+    throw new RequestRefused(409, error.message);
+  }
+}
+
+function isForm({ headers }: FastifyRequest): boolean {
+  return /x-www-form-urlencoded/i.test(headers["content-type"] ?? "");
+}
+
+const demandSchema = z.strictObject({ amount: z.string().optional() });
+
+/** Decimal text in major units; nothing means all of it. */
+function amountOf(request: FastifyRequest, { decimals }: Order): number | undefined {
+  const text = isForm(request)
+    ? (new URLSearchParams(bodyBytes(request).toString("utf8")).get("amount") ?? "").trim()
+    : bodyBytes(request).length > 0
+      ? (jsonBody(request, demandSchema).amount ?? "")
+      : "";
+  if (text === "") return undefined;
+  const amountMinor = parseAmount(text, decimals);
+  if (amountMinor !== undefined && amountMinor > 0) return amountMinor;
+  throw new RequestRefused(400, `amount must be a positive number like "9.99", not "${text}"`);
 }

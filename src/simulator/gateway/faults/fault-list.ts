@@ -1,4 +1,4 @@
-import { concernsLookups, concernsNotifications, type Fault, type FaultKind } from "./fault.ts";
+import type { Fault, FaultKind } from "./fault.ts";
 
 /** The fate of a request: how long it waits, and the fault that strikes it, if any. */
 interface Plan {
@@ -30,8 +30,7 @@ export class FaultList {
   take(operation: string, merchantReference: string): Plan {
     const mine = this.#faults.filter(
       (fault) =>
-        !concernsNotifications(fault) &&
-        !concernsLookups(fault) &&
+        !/^(notification|lookup)-/.test(fault.kind) &&
         (fault.operation ?? operation) === operation &&
         (fault.merchantReference ?? merchantReference) === merchantReference,
     );
@@ -43,7 +42,7 @@ export class FaultList {
 
   /** Takes what applies to the notifications of one event. */
   takeForNotification(): readonly Fault[] {
-    const mine = this.#faults.filter(concernsNotifications);
+    const mine = this.#faults.filter(({ kind }) => kind.startsWith("notification-"));
     this.#use(mine);
     return mine;
   }

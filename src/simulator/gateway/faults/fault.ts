@@ -56,16 +56,6 @@ export const faultSchema = z.strictObject({
 export type Fault = z.infer<typeof faultSchema>;
 export type FaultInput = z.input<typeof faultSchema>;
 
-/** Whether it concerns notifications and leaves requests alone. */
-export function concernsNotifications({ kind }: Fault): boolean {
-  return kind.startsWith("notification-");
-}
-
-/** Whether it concerns lookups and leaves SOAP requests alone. */
-export function concernsLookups({ kind }: Fault): boolean {
-  return kind.startsWith("lookup-");
-}
-
 /** Kinds of answers that lie about a request that was carried out. */
 const lies: readonly FaultKind[] = [
   "malformed-xml",

@@ -20,7 +20,7 @@ export function mailAddresses(emailCallback: string): readonly string[] {
     .filter((address) => /^[\x21-\x7e]+$/.test(address));
 }
 
-interface Told {
+interface Letter {
   readonly to: readonly string[];
   readonly subject: string;
   readonly messageId: string;
@@ -28,7 +28,7 @@ interface Told {
   readonly fields: ResultFields;
 }
 
-export function mailText({ to, subject, messageId, nowMs, fields }: Told): string {
+export function mailText({ to, subject, messageId, nowMs, fields }: Letter): string {
   const lines = fields.flatMap(([name, value]) =>
     typeof value === "string"
       ? [`${name}: ${value}`]

@@ -1,5 +1,6 @@
-import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../../shared/time.ts";
+import { insertRow, membersOf } from "../orders/rows.ts";
 import type { DeliveryState } from "./retry-policy.ts";
 
 interface NewNotification {
@@ -25,8 +26,6 @@ export interface Notification extends NewNotification {
   readonly updatedAt: string;
 }
 
-type Row = Record<string, SQLOutputValue>;
-
 /** Notifications and their delivery, oldest first. */
 export class NotificationStore {
   readonly #database: DatabaseSync;
@@ -39,23 +38,8 @@ export class NotificationStore {
 
   add(notification: NewNotification): void {
     const now = this.#now();
-    this.#database
-      .prepare(
-        `INSERT INTO notifications (order_id, subject, url, content_type, body, signature, state,
-           due_ms, created_at, updated_at)
-         VALUES (?, ?, ?, ?, ?, ?, 'waiting', ?, ?, ?)`,
-      )
-      .run(
-        notification.orderId,
-        notification.subject,
-        notification.url,
-        notification.contentType,
-        notification.body,
-        notification.signature,
-        notification.dueMs,
-        now,
-        now,
-      );
+    const times = { createdAt: now, updatedAt: now };
+    insertRow(this.#database, "notifications", { ...notification, state: "waiting", ...times });
   }
 
   due(nowMs: number, limit: number): Notification[] {
@@ -106,28 +90,10 @@ export class NotificationStore {
     return this.#database
       .prepare(`SELECT * FROM notifications ${where}`)
       .all(...values)
-      .map(toNotification);
+      .map((row) => membersOf(row) as unknown as Notification);
   }
 
   #now(): string {
     return new Date(this.#clock.now()).toISOString();
   }
-}
-
-function toNotification(row: Row): Notification {
-  return {
-    id: Number(row["id"]),
-    orderId: Number(row["order_id"]),
-    subject: String(row["subject"]),
-    url: String(row["url"]),
-    contentType: String(row["content_type"]),
-    body: String(row["body"]),
-    signature: String(row["signature"]),
-    state: row["state"] as DeliveryState,
-    attempts: Number(row["attempts"]),
-    dueMs: Number(row["due_ms"]),
-    outcome: String(row["outcome"]),
-    createdAt: String(row["created_at"]),
-    updatedAt: String(row["updated_at"]),
-  };
 }

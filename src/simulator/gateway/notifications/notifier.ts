@@ -7,9 +7,8 @@ import { transactionView } from "../lookup/transaction-view.ts";
 import { mailAddresses, mailText } from "../mail/mail.ts";
 import type { Order, OrderOperation } from "../orders/order.ts";
 import { textOf } from "../soap/parameters.ts";
-import { mapiDocument } from "./mapi-document.ts";
+import { mapiDocument, resultFields } from "./mapi-document.ts";
 import type { NotificationStore } from "./notification-store.ts";
-import { resultFields } from "./result-fields.ts";
 
 interface NotifierParts {
   readonly accounts: readonly Account[];

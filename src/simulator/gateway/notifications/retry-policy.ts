@@ -1,4 +1,4 @@
-/** When a notification that nobody has taken is sent again. No I/O here. */
+/** When an undelivered notification is sent again. No I/O here. */
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;

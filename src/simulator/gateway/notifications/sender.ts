@@ -64,7 +64,10 @@ export class Sender {
 
   async #work(row: string, due: readonly Notification[]): Promise<void> {
     try {
-      await this.#inTurn(due);
+      for (const notification of due) {
+        if (this.#parts.closing.aborted) return;
+        await this.#attempt(notification);
+      }
     } catch (error) {
       this.#parts.report(error instanceof Error ? error : new Error(String(error)));
       return;
@@ -80,13 +83,6 @@ export class Sender {
     const dueMs = notifications.nextDueAfterMs(nowMs);
     if (dueMs === undefined) return;
     this.#timer = clock.startTimer("next notification", dueMs - nowMs, () => this.kick());
-  }
-
-  async #inTurn(due: readonly Notification[]): Promise<void> {
-    for (const notification of due) {
-      if (this.#parts.closing.aborted) return;
-      await this.#attempt(notification);
-    }
   }
 
   async #attempt(notification: Notification): Promise<void> {

@@ -2,18 +2,9 @@ import { randomBytes } from "node:crypto";
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { invariant } from "../../../shared/invariant.ts";
 import type { Clock } from "../../../shared/time.ts";
-import type {
-  NewOrder,
-  OperationStatus,
-  OperationType,
-  Order,
-  OrderOperation,
-  OrderState,
-  Payment,
-} from "./order.ts";
+import type { NewOrder, Order, OrderOperation, Payment } from "./order.ts";
 import type { Step } from "./order-machine.ts";
-
-type Row = Record<string, SQLOutputValue>;
+import { insertRow, membersOf } from "./rows.ts";
 
 const SELECT = `
   SELECT orders.*, coalesce(arrivals.requests, 0) AS requests
@@ -41,30 +32,18 @@ export class OrderStore {
 
   insert(order: NewOrder): Order {
     const now = this.#now();
-    const { lastInsertRowid } = this.#database
-      .prepare(
-        `INSERT INTO orders (transaction_public_id, page_id, login, website_id,
-           merchant_reference, amount_minor, currency, decimals, manual_capture, state,
-           customer_email, free_data, fields, received_at, updated_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'created', ?, ?, ?, ?, ?)`,
-      )
-      .run(
-        this.#newPublicId(),
-        randomBytes(16).toString("hex"),
-        order.login,
-        order.websiteId,
-        order.merchantReference,
-        order.amountMinor,
-        order.currency,
-        order.decimals,
-        order.manualCapture ? 1 : 0,
-        order.customerEmail,
-        JSON.stringify(order.freeData),
-        JSON.stringify(order.fields),
-        now,
-        now,
-      );
-    const inserted = this.byId(Number(lastInsertRowid));
+    const id = insertRow(this.#database, "orders", {
+      ...order,
+      transactionPublicId: this.#newPublicId(),
+      pageId: randomBytes(16).toString("hex"),
+      manualCapture: order.manualCapture ? 1 : 0,
+      state: "created",
+      freeData: JSON.stringify(order.freeData),
+      fields: JSON.stringify(order.fields),
+      receivedAt: now,
+      updatedAt: now,
+    });
+    const inserted = this.byId(id);
     invariant(inserted, "an inserted order can be read");
     return inserted;
   }
@@ -99,12 +78,8 @@ export class OrderStore {
   /** Adds to an order's history. */
   addOperation(orderId: number, { type, status, amountMinor }: Omit<Step, "next">): void {
     const now = this.#now();
-    this.#database
-      .prepare(
-        `INSERT INTO operations (order_id, type, status, amount_minor, created_at, updated_at)
-         VALUES (?, ?, ?, ?, ?, ?)`,
-      )
-      .run(orderId, type, status, amountMinor, now, now);
+    const times = { createdAt: now, updatedAt: now };
+    insertRow(this.#database, "operations", { orderId, type, status, amountMinor, ...times });
   }
 
   /** Marks the capture of an order as fraudulent; false when there is none. */
@@ -122,9 +97,13 @@ export class OrderStore {
   /** Oldest first. */
   operations(orderId: number): OrderOperation[] {
     return this.#database
-      .prepare("SELECT * FROM operations WHERE order_id = ? ORDER BY id")
+      .prepare(
+        `SELECT id, type, status, amount_minor, created_at, updated_at,
+           coalesce(fraud_at, '') AS fraud_at
+         FROM operations WHERE order_id = ? ORDER BY id`,
+      )
       .all(orderId)
-      .map(toOperation);
+      .map((row) => membersOf(row) as unknown as OrderOperation);
   }
 
   byId(id: number): Order | undefined {
@@ -180,43 +159,12 @@ export class OrderStore {
   }
 }
 
-function toOrder(row: Row): Order {
+function toOrder(row: Record<string, SQLOutputValue>): Order {
   return {
-    id: Number(row["id"]),
-    transactionPublicId: String(row["transaction_public_id"]),
-    pageId: String(row["page_id"]),
-    login: String(row["login"]),
-    websiteId: Number(row["website_id"]),
-    merchantReference: String(row["merchant_reference"]),
-    amountMinor: Number(row["amount_minor"]),
-    currency: String(row["currency"]),
-    decimals: Number(row["decimals"]),
+    ...(membersOf(row) as unknown as Order),
     manualCapture: row["manual_capture"] === 1,
-    state: row["state"] as OrderState,
-    capturedMinor: Number(row["captured_minor"]),
-    refundedMinor: Number(row["refunded_minor"]),
-    paymentMethod: String(row["payment_method"]),
-    card: String(row["card"]),
-    cardCountry: String(row["card_country"]),
     enrolled3ds: row["enrolled_3ds"] === 1,
-    customerEmail: String(row["customer_email"]),
-    customerCountry: String(row["customer_country"]),
     freeData: JSON.parse(String(row["free_data"])),
     fields: JSON.parse(String(row["fields"])),
-    receivedAt: String(row["received_at"]),
-    updatedAt: String(row["updated_at"]),
-    requests: Number(row["requests"]),
-  };
-}
-
-function toOperation(row: Row): OrderOperation {
-  return {
-    id: Number(row["id"]),
-    type: row["type"] as OperationType,
-    status: row["status"] as OperationStatus,
-    amountMinor: Number(row["amount_minor"]),
-    createdAt: String(row["created_at"]),
-    updatedAt: String(row["updated_at"]),
-    fraudAt: String(row["fraud_at"] ?? ""),
   };
 }

@@ -1,33 +1,11 @@
 import { formatAmount } from "./amount.ts";
 import type { Order } from "./order.ts";
 
-/** An order as `GET /sandbox/orders` shows it. */
-export interface OrderView {
-  readonly id: number;
-  readonly transactionPublicId: string;
-  readonly merchantReference: string;
-  readonly websiteId: number;
-  /** Decimal text in major units, with the currency's decimals. */
-  readonly amount: string;
-  readonly amountMinor: number;
-  readonly currency: string;
-  readonly state: string;
-  readonly manualCapture: boolean;
-  readonly capturedAmount: string;
-  readonly refundedAmount: string;
-  readonly paymentMethod: string;
-  readonly card: string;
-  readonly freeData: Readonly<Record<string, string>>;
-  readonly fields: Order["fields"];
-  /** Path of the payment page. */
-  readonly page: string;
-  readonly receivedAt: string;
-  readonly updatedAt: string;
-  /** How often a generate request with this merchant reference arrived. */
-  readonly requests: number;
-}
-
-export function orderView(order: Order): OrderView {
+/**
+ * An order as `GET /sandbox/orders` shows it. Amounts are decimal text in major units, with the
+ * currency's decimals; `page` is the path of the payment page.
+ */
+export function orderView(order: Order) {
   const amount = (minor: number): string => formatAmount(minor, order.decimals);
   return {
     id: order.id,

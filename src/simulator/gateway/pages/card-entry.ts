@@ -1,8 +1,8 @@
 import { testCard } from "./test-cards.ts";
 import type { Texts } from "./texts.ts";
 
-/** The customer's entries on the payment page, beside the card's number and security code. */
-export interface Entry {
+/** The customer's entries on the payment page, without the card's number and security code. */
+interface Entry {
   readonly email: string;
   readonly country: string;
   readonly holder: string;
@@ -11,9 +11,15 @@ export interface Entry {
 /** Which words of the page say what was wrong. */
 export type EntryFault = Extract<keyof Texts, `wrong${string}`>;
 
+/** The customer's former entries, and their fault; never a card number. */
+export interface Retry {
+  readonly entry: Entry;
+  readonly fault: EntryFault;
+}
+
 type CheckedEntry =
   | { readonly entry: Entry; readonly card: NonNullable<ReturnType<typeof testCard>> }
-  | { readonly entry: Entry; readonly fault: EntryFault };
+  | Retry;
 
 /** Reads the page's form. Number and security code stay in here. */
 export function checkEntry(form: URLSearchParams, nowMs: number): CheckedEntry {

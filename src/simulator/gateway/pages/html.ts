@@ -28,7 +28,7 @@ function written(value: HtmlValue): string {
     .replaceAll("'", "&#39;");
 }
 
-/** A whole page; `head` holds what goes beside title and style. */
+/** A whole page; `head` is added to title and style. */
 export function htmlPage(
   { lang, title, head }: { lang: string; title: string; head?: Html },
   body: Html,

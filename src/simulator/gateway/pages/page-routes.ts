@@ -4,8 +4,8 @@ import { bodyBytes } from "../http/request.ts";
 import { maskStored } from "../orders/mask-stored.ts";
 import type { Order } from "../orders/order.ts";
 import type { SandboxParts } from "../parts.ts";
-import { checkEntry } from "./card-entry.ts";
-import { missingPage, type PageContext, paymentPage, type Retry } from "./payment-page.ts";
+import { checkEntry, type Retry } from "./card-entry.ts";
+import { missingPage, type PageContext, paymentPage } from "./payment-page.ts";
 import { style } from "./style.ts";
 import { paymentWith } from "./test-cards.ts";
 

@@ -2,7 +2,7 @@ import type { Website } from "../account.ts";
 import { formatAmount } from "../orders/amount.ts";
 import type { Order, OrderState } from "../orders/order.ts";
 import { textOf } from "../soap/parameters.ts";
-import type { Entry, EntryFault } from "./card-entry.ts";
+import type { EntryFault, Retry } from "./card-entry.ts";
 import { type Html, html, htmlPage } from "./html.ts";
 import { type Texts, textsFor } from "./texts.ts";
 
@@ -16,12 +16,6 @@ export interface PageContext {
   readonly website: Website | undefined;
   /** Years that the expiry list begins with. */
   readonly year: number;
-}
-
-/** The customer's former entries, and their faults; never a card number. */
-export interface Retry {
-  readonly entry: Entry;
-  readonly fault: EntryFault;
 }
 
 const outcomes: Readonly<
@@ -172,7 +166,7 @@ function cardTypes({ cardType }: Texts): Html {
   })}</fieldset>`;
 }
 
-/** Nothing is chosen before, so that nobody pays with a date that was never looked at. */
+/** No value is preselected: the customer has to choose the date. */
 function select(
   id: string,
   label: string,

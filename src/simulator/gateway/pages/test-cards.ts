@@ -1,7 +1,7 @@
 import { maskPan } from "../../../shared/masking/mask.ts";
 import type { Order, Payment } from "../orders/order.ts";
 
-/** The only cards the payment page takes: nobody shall type a real one into a stand-in. */
+/** The only cards the payment page takes: a real one must not be typed into a stand-in. */
 
 interface TestCard {
   readonly number: string;
@@ -14,25 +14,19 @@ interface TestCard {
 /**
  * Well-known test numbers; the refused one is that of a public browser test (docs/gateway.md 2.7).
  */
-export const testCards: readonly TestCard[] = [
-  card("4111111111111111", "VISA", "US", false, true),
-  card("4000000000000002", "VISA", "FR", true, true),
-  card("5555555555554444", "MASTERCARD", "US", false, true),
-  card("5105105105105100", "MASTERCARD", "FR", true, true),
-  card("378282246310005", "AMERICAN_EXPRESS", "US", false, true),
-  card("4111113333333333", "VISA", "FR", false, false),
-  card("5555553333333333", "MASTERCARD", "FR", false, false),
-];
-
-function card(
-  number: string,
-  paymentMethod: string,
-  country: string,
-  enrolled3ds: boolean,
-  approved: boolean,
-): TestCard {
+export const testCards: readonly TestCard[] = (
+  [
+    ["4111111111111111", "VISA", "US", false, true],
+    ["4000000000000002", "VISA", "FR", true, true],
+    ["5555555555554444", "MASTERCARD", "US", false, true],
+    ["5105105105105100", "MASTERCARD", "FR", true, true],
+    ["378282246310005", "AMERICAN_EXPRESS", "US", false, true],
+    ["4111113333333333", "VISA", "FR", false, false],
+    ["5555553333333333", "MASTERCARD", "FR", false, false],
+  ] as const
+).map(([number, paymentMethod, country, enrolled3ds, approved]) => {
   return { number, paymentMethod, country, enrolled3ds, approved };
-}
+});
 
 export function testCard(number: string): TestCard | undefined {
   return testCards.find((candidate) => candidate.number === number);
@@ -46,7 +40,7 @@ export function paymentWith(
   return { paymentMethod, card: maskPan(number), cardCountry: country, enrolled3ds, ...customer };
 }
 
-/** Payment of an order that nobody visits the page of. */
+/** Payment of an order without a visit to its payment page. */
 export function autoPayment({ customerEmail }: Pick<Order, "customerEmail">): Payment {
   const [first] = testCards as readonly [TestCard, ...TestCard[]];
   return paymentWith(first, { customerEmail, customerCountry: "FR" });

@@ -1,32 +1,5 @@
 /** Words of the payment page. docs/design.md 12.10, field locale: en_GB, fr_FR, es_ES, it_IT. */
-export interface Texts {
-  readonly title: string;
-  readonly notice: string;
-  readonly reference: string;
-  readonly email: string;
-  readonly country: string;
-  readonly cardType: string;
-  readonly cardNumber: string;
-  readonly cardHolder: string;
-  readonly expiryMonth: string;
-  readonly expiryYear: string;
-  readonly securityCode: string;
-  readonly pay: string;
-  readonly abort: string;
-  readonly back: string;
-  readonly leaving: string;
-  readonly waiting: string;
-  readonly accepted: string;
-  readonly declined: string;
-  readonly aborted: string;
-  readonly wrongEmail: string;
-  readonly wrongNumber: string;
-  readonly wrongHolder: string;
-  readonly wrongExpiry: string;
-  readonly wrongCode: string;
-}
-
-const en: Texts = {
+const en = {
   title: "Payment",
   notice: "Test environment: only test cards are taken, no money moves.",
   reference: "Order no.",
@@ -52,6 +25,8 @@ const en: Texts = {
   wrongExpiry: "The card has expired, or the date is not complete.",
   wrongCode: "The security code has three or four digits.",
 };
+
+export type Texts = Readonly<Record<keyof typeof en, string>>;
 
 const fr: Texts = {
   title: "Paiement",

@@ -1,6 +1,5 @@
 import { type Account, accountOf } from "../account.ts";
 import { childNamed, type XmlElement } from "../xml/xml-element.ts";
-import { card } from "./card.ts";
 import { generate } from "./generate.ts";
 import {
   checkValues,
@@ -11,7 +10,7 @@ import {
 } from "./parameters.ts";
 import { type OperationContext, OperationRefused, type Result, resultCodes } from "./result.ts";
 import type { Operation, OperationName } from "./services.ts";
-import { cancel, confirm, getDetails } from "./transaction.ts";
+import { cancel, card, confirm, getDetails } from "./transaction.ts";
 
 export interface Answer {
   readonly status: 200 | 500;
@@ -36,7 +35,6 @@ const handlers: Readonly<Record<OperationName, Handler>> = {
 export function carryOut(
   operation: Operation,
   element: XmlElement,
-  accounts: readonly Account[],
   context: Omit<OperationContext, "account">,
 ): Answer {
   const sent = childNamed(element, "parameters");
@@ -45,7 +43,7 @@ export function carryOut(
   const named = transactionPublicId ? { transactionPublicId } : {};
   try {
     const values = readParameters(element, operation.parameters);
-    const account = authenticate(values, accounts);
+    const account = authenticate(values, context.accounts);
     checkValues(values, operation.parameters);
     return { status: 200, result: handlers[operation.name](values, { ...context, account }) };
   } catch (error) {

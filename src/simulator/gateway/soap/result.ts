@@ -1,15 +1,10 @@
 import type { Account } from "../account.ts";
-import type { Ledger } from "../orders/ledger.ts";
-import type { OrderStore } from "../orders/order-store.ts";
+import type { SandboxParts } from "../parts.ts";
 
 /** The parts that an operation may use, and the account it works for. */
-export interface OperationContext {
+export interface OperationContext extends SandboxParts {
   readonly account: Account;
-  readonly orders: OrderStore;
-  readonly ledger: Ledger;
-  /** Orders are paid as soon as they are generated. */
-  readonly autoPay: boolean;
-  /** Scheme and host the client reached us by, for addresses in answers. */
+  /** Scheme and host of the request, for addresses in answers. */
   readonly baseUrl: string;
 }
 

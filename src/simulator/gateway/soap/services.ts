@@ -1,13 +1,15 @@
 import type { RecordType } from "./field.ts";
 import { paymentParameters, paymentResponse } from "./payment-v2.ts";
-import { cardParameters, cardResponse, documentedCardParameters } from "./refund-v2.ts";
 import {
   cancelParameters,
   cancelResponse,
+  cardParameters,
+  cardResponse,
   confirmParameters,
   confirmResponse,
   detailsParameters,
   detailsResponse,
+  documentedCardParameters,
 } from "./transaction-v2.ts";
 
 export type OperationName = "generate" | "confirm" | "cancel" | "getDetails" | "card";

@@ -89,7 +89,7 @@ async function answer(
   const notifyFirst = parts.faults.inForce("notification-before-answer");
   const done = transaction(parts.database, () => {
     countArrival(parts, operation, element);
-    return carryOut(operation, element, parts.accounts, { ...parts, baseUrl: baseUrlOf(request) });
+    return carryOut(operation, element, { ...parts, baseUrl: baseUrlOf(request) });
   });
   if (notifyFirst) await parts.sender.deliverDue();
   else if (fault) parts.sender.kick();

@@ -6,7 +6,7 @@ import type { Demand } from "../orders/order-machine.ts";
 import { ParameterRefused, textOf, type Values } from "./parameters.ts";
 import { type OperationContext, OperationRefused, type Result, resultCodes } from "./result.ts";
 
-/** confirm, cancel and getDetails: docs/design.md 12.13. */
+/** confirm, cancel and getDetails: docs/design.md 12.13; refunds to the card: 12.12. */
 
 export function confirm(values: Values, context: OperationContext): Result {
   const order = transactionOf(values, context);
@@ -31,6 +31,31 @@ export function getDetails(values: Values, context: OperationContext): Result {
   };
 }
 
+const REQUESTED = "Refund to credit card request for transaction";
+
+/** Refund to the card: docs/design.md 12.12; with an amount a part of it. */
+export function card(values: Values, context: OperationContext): Result {
+  const order = transactionOf(values, context);
+  const { transactionPublicId, currency, decimals } = order;
+  if (order.state !== "captured") {
+    // The number of this refusal is not public, its text is (docs/gateway.md 2.6).
+    throw new OperationRefused(
+      resultCodes.stateForbids,
+      `transaction ${transactionPublicId} is not refundable to card: it is ${order.state}`,
+    );
+  }
+  const left = order.capturedMinor - order.refundedMinor;
+  const amountMinor = amountOf(values, order) ?? left;
+  demand(context, order, { kind: "refund", amountMinor });
+  return {
+    code: resultCodes.ok,
+    description: `${REQUESTED} ${transactionPublicId} has been sent !`,
+    currency,
+    amount: formatFloat(amountMinor, decimals),
+    transactionPublicId,
+  };
+}
+
 /** Texts on success: docs/gateway.md 2.4. */
 function answer({ transactionPublicId }: Order, description: string): Result {
   return { transactionPublicId, code: resultCodes.ok, description };
@@ -40,7 +65,7 @@ function answer({ transactionPublicId }: Order, description: string): Result {
  * The merchant's order that a request names, by transaction or else by the merchant's reference.
  * Another merchant's order is as unknown as none.
  */
-export function transactionOf(values: Values, { account, orders }: OperationContext): Order {
+function transactionOf(values: Values, { account, orders }: OperationContext): Order {
   const publicId = textOf(values, "transactionPublicId");
   const reference = textOf(values, "merchantReference");
   if (publicId === "" && reference === "") {
@@ -60,7 +85,7 @@ export function transactionOf(values: Values, { account, orders }: OperationCont
 }
 
 /** The amount of a partial capture or refund; nothing stands for all of it. */
-export function amountOf(values: Values, { currency, decimals }: Order): number | undefined {
+function amountOf(values: Values, { currency, decimals }: Order): number | undefined {
   const given = textOf(values, "currency");
   if (given !== "" && given !== currency) {
     throw new ParameterRefused("currency", `the transaction is in ${currency}`);
@@ -75,7 +100,7 @@ export function amountOf(values: Values, { currency, decimals }: Order): number 
 }
 
 /** Carries a demand out, or refuses the operation with a code and the reason. */
-export function demand({ ledger }: OperationContext, order: Order, wanted: Demand): Order {
+function demand({ ledger }: OperationContext, order: Order, wanted: Demand): Order {
   try {
     return ledger.demand(order, wanted);
   } catch (error) {

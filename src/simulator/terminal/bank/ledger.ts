@@ -1,8 +1,9 @@
 import { invariant } from "../../../shared/invariant.ts";
 import type { Clock } from "../../../shared/time.ts";
+import type { StateFile } from "../memory/state-file.ts";
 
 /** One movement as the "bank" sees it, whatever terminal and register believe. */
-export interface LedgerEntry {
+interface LedgerEntry {
   readonly id: number;
   /** ISO 8601, UTC. */
   readonly at: string;
@@ -46,22 +47,16 @@ export type LedgerReason =
 type NewEntry = Omit<LedgerEntry, "id" | "at" | "originalId" | "reason"> &
   Partial<Pick<LedgerEntry, "originalId" | "reason">>;
 
-/** Keeps a ledger beyond the process; see `memory/state-file.ts`. */
-export interface LedgerKeeper {
-  entries(): readonly LedgerEntry[];
-  keep(entry: LedgerEntry): void;
-}
-
 /** The simulated bank: what cards were really charged and given back. */
 export class Ledger {
   readonly #clock: Clock;
-  readonly #keeper: LedgerKeeper | undefined;
+  readonly #file: StateFile | undefined;
   readonly #entries: LedgerEntry[];
 
-  constructor(clock: Clock, keeper?: LedgerKeeper) {
+  constructor(clock: Clock, file?: StateFile) {
     this.#clock = clock;
-    this.#keeper = keeper;
-    this.#entries = [...(keeper?.entries() ?? [])];
+    this.#file = file;
+    this.#entries = [...(file?.read<LedgerEntry>("entry") ?? [])];
   }
 
   get entries(): readonly LedgerEntry[] {
@@ -100,7 +95,7 @@ export class Ledger {
       ...entry,
     };
     this.#entries.push(entered);
-    this.#keeper?.keep(entered);
+    this.#file?.keepEntry(entered);
     return entered;
   }
 
@@ -132,7 +127,7 @@ export class Ledger {
     invariant(entry, `ledger entry ${id} exists`);
     const final = { ...entry, final: true };
     this.#entries[id - 1] = final;
-    this.#keeper?.keep(final);
+    this.#file?.keepEntry(final);
   }
 }
 
@@ -143,3 +138,8 @@ const sign: Readonly<Record<LedgerKind, number>> = {
   reservation: 0,
   release: 0,
 };
+
+/** Six digits that differ from payment to payment, and are the same in every run. */
+export function authorisationNumber(trace: number): string {
+  return String((trace * 7_919 + 100_003) % 1_000_000).padStart(6, "0");
+}

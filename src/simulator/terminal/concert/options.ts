@@ -1,6 +1,6 @@
 import { type Behaviour, defaultOptions, type TerminalOptions } from "../options.ts";
 
-/** Bodies of fixed fields that a terminal knows, beside those of E (docs/concert.md 3.1). */
+/** Bodies of fixed fields that a terminal knows, besides those of E (docs/concert.md 3.1). */
 export const variants = ["e", "e-plus", "e-ticket"] as const;
 export type Variant = (typeof variants)[number];
 
@@ -13,7 +13,7 @@ export interface ConcertOptions extends TerminalOptions {
   /** The dialogue of ENQ, frames and EOT; false: messages as they are. */
   readonly sessions: boolean;
   readonly timers: Timers;
-  /** How often the terminal asks to tell a result; 0 without end. */
+  /** How often the terminal sends ENQ to report a result; 0 without end. */
   readonly enqTries: number;
   readonly behaviour: ConcertBehaviour;
 }

@@ -2,19 +2,12 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { z } from "zod";
 import { PAGE_HEADER_BYTES_MAX } from "../../../shared/page-header-bytes.ts";
 import { cardNames, testCards } from "../bank/cards.ts";
-import { type CustomerAction, keys } from "../customer.ts";
+import { type CustomerAction, keys } from "../cardholder.ts";
 import { FaultError } from "../faults/fault-request.ts";
-import type { Machine, Toggle } from "../protocol.ts";
-import { arm, faultsHere } from "./arming.ts";
-import type { Controlled } from "./controlled.ts";
-import { refuseForeigners } from "./foreigners.ts";
-import { guardAnswers, pageRoutes, sendPage } from "./page-routes.ts";
+import type { Machine } from "../machine.ts";
+import { guardAnswers, pageRoutes, refuseCrossOriginRequests, sendPage } from "./browser.ts";
+import { arm, type Controlled, disarm, faultsHere } from "./controlled.ts";
 import { say, words } from "./words.ts";
-
-export interface ControlApi {
-  readonly url: string;
-  close(): Promise<void>;
-}
 
 const BODY_BYTES_MAX = 64 * 1024;
 const UNREAD_BYTES_MAX = 16 * 1024 * 1024;
@@ -47,14 +40,14 @@ const routes = {
 };
 
 /** A way into the running simulator for people and test harnesses, on 127.0.0.1 only. */
-export async function startControlApi(port: number, simulator: Controlled): Promise<ControlApi> {
+export async function startControlApi(port: number, simulator: Controlled) {
   const server = Fastify({
     bodyLimit: BODY_BYTES_MAX,
     forceCloseConnections: true,
     http: { maxHeaderSize: PAGE_HEADER_BYTES_MAX },
   });
   guardAnswers(server);
-  refuseForeigners(server);
+  refuseCrossOriginRequests(server);
   server.setErrorHandler((error, _request, reply) => {
     const refused = error instanceof FaultError || error instanceof z.ZodError;
     const message = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
@@ -78,7 +71,8 @@ export async function startControlApi(port: number, simulator: Controlled): Prom
 }
 
 function readingRoutes(server: FastifyInstance, simulator: Controlled): void {
-  const { ledger, memory, trace, terminal } = simulator;
+  const { ledger, memory, terminal } = simulator;
+  const { trace } = terminal;
   server.get("/ledger", () => ({ entries: ledger.entries, charged: ledger.charged }));
   server.get("/state", () => ({
     ...terminal.state(),
@@ -131,18 +125,13 @@ function readingRoutes(server: FastifyInstance, simulator: Controlled): void {
 }
 
 function faultRoutes(server: FastifyInstance, simulator: Controlled): void {
-  const { faults, terminal } = simulator;
   const body = z.looseObject({ name: z.string() });
-  server.get("/faults", () => ({ armed: faults.armed, ...faultsHere(simulator) }));
+  server.get("/faults", () => ({ armed: simulator.faults.armed, ...faultsHere(simulator) }));
   server.post("/faults", (request) => {
     const { name, ...given } = body.parse(request.body);
     return arm(simulator, name, given);
   });
-  server.delete("/faults", () => {
-    const disarmed = faults.disarm();
-    terminal.parts.release();
-    return { disarmed };
-  });
+  server.delete("/faults", () => ({ disarmed: disarm(simulator) }));
 }
 
 function wordRoutes(server: FastifyInstance, simulator: Controlled): void {
@@ -212,7 +201,7 @@ function stateRoute(server: FastifyInstance, { memory, protocol, terminal }: Con
     if (restartAt !== undefined) parts.restartAt = restartAt;
     if (outOfOrder !== undefined) parts.outOfOrder = outOfOrder;
     for (const [name, on] of Object.entries(others as Readonly<Record<string, boolean>>)) {
-      (toggles[name] as Toggle).on = on;
+      (toggles[name] as { on: boolean }).on = on;
     }
     for (const [name, due] of Object.entries(demand)) memory.demand(name, due ?? false);
     return {

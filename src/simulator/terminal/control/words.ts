@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { cardNames } from "../bank/cards.ts";
-import { type CardAction, type CustomerAction, keys } from "../customer.ts";
-import { arm } from "./arming.ts";
-import type { Controlled } from "./controlled.ts";
+import { type CardAction, type CustomerAction, keys } from "../cardholder.ts";
+import { arm, type Controlled, disarm } from "./controlled.ts";
 
 /** A word that cannot be carried out; the message says why. */
 class WordError extends Error {
@@ -15,7 +14,7 @@ class WordError extends Error {
   }
 }
 
-/** The words behind a word: its value, and what `--name value` said. */
+/** The arguments of a word: its value, and those given as `--name value`. */
 type Asked = Readonly<Record<string, string>>;
 
 interface Word {
@@ -28,56 +27,72 @@ interface Word {
 const card = z.enum(cardNames).optional();
 const approved = { kind: "approve" } as const;
 const within = z.coerce.number().min(0).max(120).default(0);
+const digits = z.string().regex(/^\d{1,40}$/, "digits are missing");
+const code = z.coerce.number().int().min(1).max(99).default(5);
 const moment = "[--at MOMENT]";
 const cards = "[--card NAME]";
 
+/** The customer presents a card. */
+function presents(help: string, how: CardWish | ((asked: Asked) => CardWish)): Word {
+  const act: Word["act"] = (simulator, asked) => {
+    const name = card.parse(asked["card"]);
+    const wish = typeof how === "function" ? how(asked) : how;
+    return customerActs(simulator, asked, {
+      action: "insert",
+      ...(name ? { card: name } : {}),
+      ...wish,
+    });
+  };
+  return { help, takes: cards, act };
+}
+
+type CardWish = Omit<CardAction, "action" | "card">;
+
+/** The customer does something else. */
+function acts(help: string, action: CustomerAction): Word {
+  return { help, act: (simulator, asked) => customerActs(simulator, asked, action) };
+}
+
+/** Hands change the terminal itself. */
+function sets(
+  help: string,
+  change: Partial<Pick<Controlled["terminal"]["parts"], "paperOut" | "outOfOrder" | "busy">>,
+): Word {
+  return { help, act: ({ terminal }) => Object.assign(terminal.parts, change) };
+}
+
+function plays(help: string, who: "auto" | "manual"): Word {
+  return { help, act: ({ terminal }) => Object.assign(terminal.parts.customer, { plays: who }) };
+}
+
 /**
- * All that hands can do at the terminal: the buttons of its page, and what follows `simulate` in a
- * shell. A word that waits for the terminal to be ready for it takes `--within SECONDS`.
+ * All that hands can do at the terminal: the buttons of its page, and the words that follow
+ * `simulate` in a shell. A word that waits for the terminal to be ready takes `--within SECONDS`.
  */
 export const words: Readonly<Record<string, Word>> = {
-  approve: {
-    help: "the customer presents a card, and the bank says yes",
-    takes: cards,
-    act: (simulator, asked) => present(simulator, asked, { outcome: approved }),
-  },
+  approve: presents("the customer presents a card, and the bank says yes", { outcome: approved }),
   decline: {
-    help: "a card to which the bank says no; --code is its ISO 8583 answer, 51 no money",
+    ...presents(
+      "a card to which the bank says no; --code is its ISO 8583 answer, 51 no money",
+      (asked) => ({ outcome: { kind: "decline", code: code.parse(asked["code"]) } }),
+    ),
     takes: `${cards} [--code NN]`,
-    act: (simulator, asked) => {
-      const code = z.coerce.number().int().min(1).max(99).default(5).parse(asked["code"]);
-      return present(simulator, asked, { outcome: { kind: "decline", code } });
-    },
   },
-  "wrong-pin": {
-    help: "a card whose PIN is wrong once and then right",
-    takes: cards,
-    act: (simulator, asked) => present(simulator, asked, { outcome: approved, pin: "wrong-first" }),
-  },
-  "ask-pin": {
-    help: "a card that asks for its PIN on the keys; every PIN is right but 0000",
-    takes: cards,
-    act: (simulator, asked) => present(simulator, asked, { outcome: approved, pin: "asked" }),
-  },
-  insert: {
-    help: "a card; the cents of the amount say what the bank answers",
-    takes: cards,
-    act: (simulator, asked) => present(simulator, asked, {}),
-  },
-  "other-card": {
-    help: "a card that is not for payments",
-    act: (simulator, asked) => customerActs(simulator, asked, { action: "other-card" }),
-  },
+  "wrong-pin": presents("a card whose PIN is wrong once and then right", {
+    outcome: approved,
+    pin: "wrong-first",
+  }),
+  "ask-pin": presents("a card that asks for its PIN on the keys; every PIN is right but 0000", {
+    outcome: approved,
+    pin: "asked",
+  }),
+  insert: presents("a card; the cents of the amount say what the bank answers", {}),
+  "other-card": acts("a card that is not for payments", { action: "other-card" }),
   pin: {
     help: "digits and the green key",
     takes: "DIGITS",
-    act: (simulator, asked) => {
-      const digits = z.string().regex(/^\d{1,40}$/, "digits are missing");
-      return customerActs(simulator, asked, {
-        action: "digits",
-        digits: digits.parse(asked["value"]),
-      });
-    },
+    act: (simulator, asked) =>
+      customerActs(simulator, asked, { action: "digits", digits: digits.parse(asked["value"]) }),
   },
   key: {
     help: `a key: ${keys.join(", ")}`,
@@ -85,18 +100,11 @@ export const words: Readonly<Record<string, Word>> = {
     act: (simulator, asked) =>
       customerActs(simulator, asked, { action: "key", key: z.enum(keys).parse(asked["value"]) }),
   },
-  green: {
-    help: "the green key",
-    act: (simulator, asked) => customerActs(simulator, asked, { action: "key", key: "ok" }),
-  },
-  red: {
-    help: "the red key: the customer stops",
-    act: (simulator, asked) => customerActs(simulator, asked, { action: "cancel" }),
-  },
-  "walk-away": {
-    help: "the customer goes away, and the terminal waits in vain",
-    act: (simulator, asked) => customerActs(simulator, asked, { action: "time-out" }),
-  },
+  green: acts("the green key", { action: "key", key: "ok" }),
+  red: acts("the red key: the customer stops", { action: "cancel" }),
+  "walk-away": acts("the customer goes away, and the terminal waits in vain", {
+    action: "time-out",
+  }),
   unplug: {
     help: "pulls the cable until plug; with --at: at that moment of the next payment, for --ms",
     takes: `${moment} [--ms N]`,
@@ -112,42 +120,12 @@ export const words: Readonly<Record<string, Word>> = {
   },
   "power-on": { help: "gives it power again", act: (simulator) => simulator.setPower(true) },
   reboot: { help: "power off and on", act: (simulator) => simulator.reboot() },
-  "paper-out": {
-    help: "the printer is empty: payments are refused",
-    act: ({ terminal }) => {
-      terminal.parts.paperOut = true;
-    },
-  },
-  "paper-in": {
-    help: "a new roll",
-    act: ({ terminal }) => {
-      terminal.parts.paperOut = false;
-    },
-  },
-  lock: {
-    help: "out of order",
-    act: ({ terminal }) => {
-      terminal.parts.outOfOrder = true;
-    },
-  },
-  unlock: {
-    help: "in order again",
-    act: ({ terminal }) => {
-      terminal.parts.outOfOrder = false;
-    },
-  },
-  busy: {
-    help: "somebody is in the terminal's own menu: no register is served",
-    act: ({ terminal }) => {
-      terminal.parts.busy = true;
-    },
-  },
-  free: {
-    help: "out of the menu again",
-    act: ({ terminal }) => {
-      terminal.parts.busy = false;
-    },
-  },
+  "paper-out": sets("the printer is empty: payments are refused", { paperOut: true }),
+  "paper-in": sets("a new roll", { paperOut: false }),
+  lock: sets("out of order", { outOfOrder: true }),
+  unlock: sets("in order again", { outOfOrder: false }),
+  busy: sets("somebody is in the terminal's own menu: no register is served", { busy: true }),
+  free: sets("out of the menu again", { busy: false }),
   swap: {
     help: "another terminal of its kind is put in its place; again: the first one is back",
     act: (simulator) => {
@@ -164,25 +142,13 @@ export const words: Readonly<Record<string, Word>> = {
       unregistered.on = true;
     },
   },
-  "by-hand": {
-    help: "you are the customer: nothing happens until you act",
-    act: ({ terminal }) => {
-      terminal.parts.customer.plays = "manual";
-    },
-  },
-  "by-itself": {
-    help: "the customer acts alone again",
-    act: ({ terminal }) => {
-      terminal.parts.customer.plays = "auto";
-    },
-  },
+  "by-hand": plays("you are the customer: nothing happens until you act", "manual"),
+  "by-itself": plays("the customer acts alone again", "auto"),
   fault: {
     help: "arms a fault, with its arguments as --name value; the page lists them",
     takes: `NAME ${moment}`,
-    act: (simulator, asked) => {
-      const { value, ...given } = asked;
-      return arm(simulator, z.string("a fault's name is missing").parse(value), given);
-    },
+    act: (simulator, asked) =>
+      armAsked(simulator, z.string("a fault's name is missing").parse(asked["value"]), asked),
   },
   "no-faults": { help: "takes all faults back", act: (simulator) => disarm(simulator) },
   reset: {
@@ -209,16 +175,6 @@ export async function say(simulator: Controlled, name: string, asked: Asked): Pr
   return await word.act(simulator, asked);
 }
 
-function present(
-  simulator: Controlled,
-  asked: Asked,
-  how: Omit<CardAction, "action" | "card">,
-): Promise<void> {
-  const name = card.parse(asked["card"]);
-  const action = { action: "insert", ...(name ? { card: name } : {}), ...how } as const;
-  return customerActs(simulator, asked, action);
-}
-
 /** Acts as soon as the terminal waits for that. */
 async function customerActs(
   simulator: Controlled,
@@ -241,9 +197,4 @@ async function customerActs(
 /** The value of a word is no argument of its fault. */
 function armAsked(simulator: Controlled, name: string, { value: _, ...given }: Asked) {
   return arm(simulator, name, given);
-}
-
-function disarm({ faults, terminal }: Controlled): void {
-  faults.disarm();
-  terminal.parts.release();
 }

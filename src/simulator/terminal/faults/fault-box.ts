@@ -17,7 +17,7 @@ interface Loaded {
 }
 
 /** Where the terminal is when a fault is asked for. */
-interface Chance {
+export interface Chance {
   /** Number of the running command; undefined when none runs. */
   readonly command: number | undefined;
   readonly message?: string;
@@ -33,7 +33,7 @@ export class FaultBox {
   #lastId = 0;
   /** Nothing leaves any line, see the fault `mute`. */
   muted = false;
-  /** Told about every strike, for the trace. */
+  /** Called at every strike, for the trace. */
   onStrike: (name: string) => void = () => {};
 
   arm(request: FaultRequest): ArmedFault {

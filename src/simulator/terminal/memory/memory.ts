@@ -1,6 +1,7 @@
 import type { CardName } from "../bank/cards.ts";
+import type { StateFile } from "./state-file.ts";
 
-/** An entry of the turnover list, which the terminal itself keeps beside its counters. */
+/** An entry of the turnover list, which the terminal keeps with its counters. */
 export interface StoredTransaction {
   /** 1 to 9999. */
   readonly receiptNumber: number;
@@ -10,7 +11,7 @@ export interface StoredTransaction {
   readonly amountMinor: number;
   /** ISO 4217 numeric. */
   readonly currency: string;
-  /** The register named the currency, so it is told it again. */
+  /** The register named the currency, so reports name it too. */
   readonly currencyTold: boolean;
   readonly card: CardName;
   readonly authorisation: string;
@@ -32,10 +33,10 @@ export type TransactionKind = "payment" | "reversal" | "refund" | "reservation" 
 const RECEIPT_NUMBER_MAX = 9_999;
 const TRACE_MAX = 999_999;
 
-export interface Counters {
+interface Counters {
   readonly nextReceiptNumber: number;
   readonly nextTrace: number;
-  /** Receipt number of the transaction that Repeat Receipt tells; 0 when there is none. */
+  /** Receipt number of the transaction that Repeat Receipt reports; 0: none. */
   readonly lastReceiptNumber: number;
   readonly demands: readonly string[];
   /** Set by command 06 1B; null: as the simulator was started. */
@@ -44,29 +45,18 @@ export interface Counters {
   readonly password: string | null;
 }
 
-/** Keeps the memory beyond the process; see `state-file.ts`. */
-export interface MemoryKeeper {
-  counters(): Counters | undefined;
-  turnover(): readonly StoredTransaction[];
-  keepCounters(counters: Counters): void;
-  keepTransaction(transaction: StoredTransaction): void;
-  forgetClosed(exceptTrace: number): void;
-  /** Everything that `work` keeps, memory and ledger, is kept, or nothing of it. */
-  together<T>(work: () => T): T;
-}
-
-/** The memory of the terminal: survives a reboot, and the process when it has a keeper. */
+/** The memory of the terminal: survives a reboot, and the process when it has a file. */
 export class Memory {
-  readonly #keeper: MemoryKeeper | undefined;
+  readonly #file: StateFile | undefined;
   #counters: Counters;
   #turnover: StoredTransaction[];
   /** Kept apart: an end of day clears the turnover, not the last transaction. */
   #last: StoredTransaction | undefined;
-  /** Told again when all that was stored after the last end of day was taken out. */
+  /** Reported again when everything stored after the last end of day was taken out. */
   #lastClosed: StoredTransaction | undefined;
 
-  constructor(first: { receiptNumber: number; trace: number }, keeper?: MemoryKeeper) {
-    this.#keeper = keeper;
+  constructor(first: { receiptNumber: number; trace: number }, file?: StateFile) {
+    this.#file = file;
     this.#counters = {
       nextReceiptNumber: first.receiptNumber,
       nextTrace: first.trace,
@@ -74,9 +64,9 @@ export class Memory {
       demands: [],
       terminalId: null,
       password: null,
-      ...keeper?.counters(),
+      ...file?.read<Counters>("counters")[0],
     };
-    const kept = keeper?.turnover() ?? [];
+    const kept = file?.read<StoredTransaction>("stored") ?? [];
     this.#turnover = kept.filter(({ closed }) => !closed);
     this.#lastClosed = kept.findLast(({ closed, state }) => closed && state !== "reversed");
     this.#last = kept.findLast(
@@ -117,7 +107,7 @@ export class Memory {
 
   /** A terminal that loses power never has half of what `work` does, here or in the ledger. */
   together<T>(work: () => T): T {
-    return this.#keeper ? this.#keeper.together(work) : work();
+    return this.#file ? this.#file.together(work) : work();
   }
 
   /** Every contact with the host has its own trace number, good or not. */
@@ -171,10 +161,10 @@ export class Memory {
     }
     this.#turnover = open;
     this.#lastClosed = this.#last;
-    this.#keeper?.forgetClosed(this.#last?.trace ?? 0);
+    this.#file?.forgetClosed(this.#last?.trace ?? 0);
   }
 
-  /** A technician empties the memory: nothing is stored any more, and nothing is told. */
+  /** A technician empties the memory: nothing is stored or reported any more. */
   clear(): void {
     this.closeTurnover();
     for (const open of this.#turnover) this.change({ ...open, closed: true });
@@ -182,7 +172,7 @@ export class Memory {
     this.#last = undefined;
     this.#lastClosed = undefined;
     this.#count({ lastReceiptNumber: 0 });
-    this.#keeper?.forgetClosed(0);
+    this.#file?.forgetClosed(0);
   }
 
   /** The receipt number of the next transaction. */
@@ -199,11 +189,11 @@ export class Memory {
     const index = this.#turnover.findIndex(({ trace }) => trace === transaction.trace);
     if (index < 0) this.#turnover.push(transaction);
     else this.#turnover[index] = transaction;
-    this.#keeper?.keepTransaction(transaction);
+    this.#file?.keepTransaction(transaction);
   }
 
   #count(change: Partial<Counters>): void {
     this.#counters = { ...this.#counters, ...change };
-    this.#keeper?.keepCounters(this.#counters);
+    this.#file?.keepCounters(this.#counters);
   }
 }

@@ -3,7 +3,7 @@ import type { BytePort, BytePortHandlers } from "./byte-port.ts";
 
 /**
  * Listens like a terminal. One register at a time: the newest connection wins,
- * since a kiosk that lost power leaves a dead one behind and has to get in again.
+ * since a kiosk that lost power leaves a dead one and has to connect again.
  */
 export class TcpListener {
   readonly #onPort: (port: BytePort) => void;

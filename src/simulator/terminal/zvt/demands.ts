@@ -10,7 +10,7 @@ interface DemandKind {
   readonly refusal: number;
 }
 
-/** Jobs that the terminal wants done before it takes cards again; the first is told first. */
+/** Jobs that the terminal wants done before it takes cards again; the first is reported first. */
 export const demandTable = {
   /** docs/zvt.md 10.6, CCV: first 08 13, then the initialisation, then the diagnosis. */
   configuration: { status: 0x51, cures: [0x0813], refusal: 0x51 },
@@ -25,7 +25,7 @@ export const demandTable = {
 type Demand = keyof typeof demandTable;
 export const demands = Object.keys(demandTable) as Demand[];
 
-/** The job that has to be done first; the status enquiry tells it. */
+/** The job that has to be done first; the status enquiry reports it. */
 export function mostUrgent(memory: Memory): Demand | undefined {
   return demands.find((demand) => memory.demands.includes(demand));
 }

@@ -1,6 +1,6 @@
 import { type Behaviour, defaultOptions, type Pace, type TerminalOptions } from "../options.ts";
+import type { AskKind } from "./asks/ask-list.ts";
 import type { QuirkName } from "./devices/quirks.ts";
-import type { AskKind } from "./machine/ask-list.ts";
 
 /** Everything that can be set of a simulated ZVT terminal. */
 export interface ZvtOptions extends TerminalOptions {
@@ -33,7 +33,7 @@ export interface ZvtBehaviour extends Behaviour {
   readonly vending: boolean;
   /** Reverses what was not acknowledged (docs/zvt.md 9.1); false: keeps it, as newer ones do. */
   readonly autoReversal: boolean;
-  /** Repeat Receipt tells what was not acknowledged too; false: only what was. */
+  /** Repeat Receipt reports unacknowledged transactions too; false: only acknowledged ones. */
   readonly tellsUnacknowledged: boolean;
   /** Refuses payments of a register that has not registered (84 6B). */
   readonly registrationRequired: boolean;

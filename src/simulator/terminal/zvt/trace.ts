@@ -8,36 +8,13 @@ import {
 } from "../../../zvt/index.ts";
 import type { TraceEntry } from "../trace-log.ts";
 import { hasTrueLength } from "./link/apdu-reader.ts";
-import type { WireEvent } from "./link/line.ts";
 import { statusText } from "./machine/texts.ts";
 
 /**
- * The form in which the trace shows a wire event. Some messages can only be read with the command
- * that they answer (docs/zvt.md 6.5), `answering`.
+ * A message in the words of the trace. Some messages can only be read with the command that they
+ * answer (docs/zvt.md 6.5), `answering`.
  */
-export function traceEntry(event: WireEvent, answering: number | undefined): TraceEntry {
-  switch (event.what) {
-    case "open":
-    case "close":
-      return { what: event.what };
-    case "ack":
-    case "nak":
-      return { what: event.what, direction: event.direction };
-    case "apdu":
-      return {
-        what: event.what,
-        direction: event.direction,
-        ...apduForm(event.apdu, answering),
-        ...(event.repeat > 0 ? { repeat: event.repeat } : {}),
-      };
-    case "speed":
-      return { what: event.what, note: event.note };
-    default:
-      return { what: event.what, direction: event.direction, note: event.note };
-  }
-}
-
-function apduForm(bytes: Uint8Array, answering: number | undefined) {
+export function inWords(bytes: Uint8Array, answering: number | undefined): Partial<TraceEntry> {
   if (!hasTrueLength(bytes)) {
     return { message: "a message with a wrong length", note: `${bytes.length} bytes` };
   }

@@ -1,9 +1,9 @@
 import type { HelpSection, TerminalProtocol } from "../protocol.ts";
+import { askKinds } from "./asks/ask-list.ts";
 import { demands } from "./demands.ts";
 import { devices } from "./devices/devices.ts";
 import { quirks } from "./devices/quirks.ts";
 import { zvtFaults } from "./faults/fault-table.ts";
-import { askKinds } from "./machine/ask-list.ts";
 import { Parts } from "./machine/parts.ts";
 import { Terminal } from "./machine/terminal.ts";
 import { type ZvtOptions, zvtDefaults } from "./options.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { type Clock, isoTime, sleep } from "../../../shared/time.ts";
 import { localTimeZone } from "../../../shared/time-zone.ts";
-import type { ClosingOfDay } from "../../attempts/day-store.ts";
 import { storage } from "../../attempts/failures.ts";
+import type { ClosingOfDay } from "../../journal/day-rows.ts";
 import { DayFigures, middleOf, successShareOf } from "../../orders/day-figures.ts";
 import type { Listings } from "../../orders/listings.ts";
 import { type AnyCall, call } from "../call.ts";

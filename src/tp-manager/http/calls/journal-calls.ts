@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { isoTime } from "../../../shared/time.ts";
-import type { ListedAttempt } from "../../attempts/attempt-store.ts";
 import { storage } from "../../attempts/failures.ts";
+import type { SettledUnmatched } from "../../attempts/findings.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
-import type { SettledUnmatched } from "../../attempts/terminal-log.ts";
+import type { ListedAttempt } from "../../journal/attempt-columns.ts";
 import { answerOf } from "../../orders/answer.ts";
 import { type AnyCall, call } from "../call.ts";
 import { sendList } from "../envelope.ts";
@@ -114,7 +114,7 @@ function entry({ attempt, delivery }: ListedAttempt, archived: boolean): object 
   };
 }
 
-/** An unmatched transaction (docs/design.md 3.4). */
+/** An unmatched transaction (docs/rules/04-approval.md). */
 function told({
   id,
   atMs,

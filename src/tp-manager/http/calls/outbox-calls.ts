@@ -10,7 +10,7 @@ import {
 import { majorOf } from "../../../shared/money.ts";
 import { isoTime } from "../../../shared/time.ts";
 import { storage } from "../../attempts/failures.ts";
-import type { RefusedHandOff } from "../../attempts/hand-off-store.ts";
+import type { RefusedHandOff } from "../../journal/refused-rows.ts";
 import { SET_ASIDE_MS } from "../../supervisor/hand-off.ts";
 import { type AnyCall, call } from "../call.ts";
 import { sendList, sendOne } from "../envelope.ts";

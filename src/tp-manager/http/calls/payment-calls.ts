@@ -61,7 +61,7 @@ export const paymentCalls: readonly AnyCall[] = [
         return sendResult(reply, result);
       } catch (error) {
         // A payment may be stored under this id, and without the id nobody could look it up: the
-        // answer that tells the id must not count as read before it was (docs/design.md 3.11).
+        // answer that tells the id must not count as read before it was (docs/rules/11-unread.md).
         if (generatedId && error instanceof AppError && error.code === "STORAGE_FAILED") {
           request.about = { orderId, echo: named };
           whenWritten(request, reply, at, orderId);

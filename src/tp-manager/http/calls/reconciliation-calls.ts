@@ -11,7 +11,7 @@ import { onlyWaiting, seenAtOf } from "../seen-marks.ts";
 
 const PAGE_MAX = 500;
 
-/** The terminal and the gateway beside the journal (docs/design.md 3.18). */
+/** The terminal and the gateway beside the journal (docs/rules/18-totals.md). */
 export const reconciliationCalls: readonly AnyCall[] = [
   call({
     path: "/reconciliation",

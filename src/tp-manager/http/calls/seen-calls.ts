@@ -3,7 +3,7 @@ import { NOTE_CHARACTERS_MAX } from "../../../shared/ipc/contract.ts";
 import { maskPansInText } from "../../../shared/masking/mask.ts";
 import { ORDER_ID_CHARACTERS_MAX } from "../../../shared/transaction.ts";
 import { storage } from "../../attempts/failures.ts";
-import { type SeenKind, seenKinds } from "../../attempts/seen-store.ts";
+import { type SeenKind, seenKinds } from "../../attempts/findings.ts";
 import { type AnyCall, call } from "../call.ts";
 import type { CallContext } from "../call-context.ts";
 import { sendOne } from "../envelope.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { ErrorCode } from "../../../shared/catalog/errors.ts";
 import { deliveryStateSchema } from "../../../shared/ipc/contract.ts";
+import { unmatchedFindings } from "../../attempts/findings.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
-import { unmatchedFindings } from "../../attempts/terminal-log.ts";
 import { basket, cartObject, customData, customer, paymentRequest } from "../payment-request.ts";
 import {
   healthExample,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
 import { seenAt, time } from "./schemas.ts";
 
-/** The members of a comparison in `GET /reconciliation` and `/tlc` (docs/design.md 3.18). */
+/** The members of a comparison in `GET /reconciliation` and `/tlc` (docs/rules/18-totals.md). */
 
 const minor = z.int().describe("In minor units: 999 is 9.99 EUR.");
 const countAndSum = z.object({

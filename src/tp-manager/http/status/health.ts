@@ -16,10 +16,10 @@ import { osName, versionNumber } from "../../../shared/process/installation.ts";
 import { type Clock, isoTime } from "../../../shared/time.ts";
 import { localTimeZone } from "../../../shared/time-zone.ts";
 import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
-import type { AttemptStore } from "../../attempts/attempt-store.ts";
 import { type EventData, type KeptEvent, PAYMENT_UNKNOWN } from "../../attempts/event-table.ts";
 import { isInDoubt } from "../../attempts/phase-table.ts";
-import type { SeenStore } from "../../attempts/seen-store.ts";
+import type { AttemptRows } from "../../journal/attempt-rows.ts";
+import type { SeenRows } from "../../journal/seen-rows.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { StoreGuard } from "../../supervisor/store-guard.ts";
 import type { Prompt, TerminalIdentity } from "../../terminal/terminal.ts";
@@ -55,8 +55,8 @@ interface HealthParts {
 }
 
 export interface JournalCounts extends Omit<OwnTroubleParts, "handOff" | "clock" | "arbiter"> {
-  readonly attempts: Pick<AttemptStore, "countInDoubt" | "read">;
-  readonly seen: Pick<SeenStore, "seenAtMs" | "waiting" | "newestMs">;
+  readonly attempts: Pick<AttemptRows, "countInDoubt" | "read">;
+  readonly seen: Pick<SeenRows, "seenAtMs" | "waiting" | "newestMs">;
 }
 
 /** A payment needs a few kilobytes; with less than this the logs of one day may fill the disk. */

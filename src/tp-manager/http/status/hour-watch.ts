@@ -1,7 +1,7 @@
 import type { Logger } from "../../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
 import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
-import type { DayStore, HourRow } from "../../attempts/day-store.ts";
+import type { DayRows, HourRow } from "../../journal/day-rows.ts";
 
 /** How often it is looked whether a payment would be taken. */
 const LOOK_MS = 15_000;
@@ -11,7 +11,7 @@ const DAY_MS = 24 * 3_600_000;
 
 interface HourWatchParts {
   readonly arbiter: Pick<TerminalArbiter, "obstacles" | "turn">;
-  readonly days: Pick<DayStore, "addHour" | "hours">;
+  readonly days: Pick<DayRows, "addHour" | "hours">;
   /** Transactions that the gateway does not have. Rejects when the supervisor does not answer. */
   readonly waiting: () => Promise<number>;
   /** JOURNAL_DAYS. */

@@ -4,7 +4,7 @@ import { versionNumber } from "../../../shared/process/installation.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
 import type { Attempt, AttemptStep } from "../../attempts/payment.ts";
-import { paymentEventOf } from "../../attempts/payment-event.ts";
+import { paymentEventOf } from "../../attempts/phase-table.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { EventHub } from "../events/event-hub.ts";
 import type { TerminalWatch } from "../events/terminal-watch.ts";

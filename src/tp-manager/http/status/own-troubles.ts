@@ -3,26 +3,26 @@ import type { TpManagerTroubles } from "../../../shared/catalog/troubles.ts";
 import { formatMajor } from "../../../shared/money.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
-import type { AnswerStore } from "../../attempts/answer-store.ts";
-import type { HandOffStore } from "../../attempts/hand-off-store.ts";
 import type { PaymentRequest } from "../../attempts/payment.ts";
-import type { SeenStore } from "../../attempts/seen-store.ts";
+import type { AnswerRows } from "../../journal/answer-rows.ts";
+import type { HandOffRows } from "../../journal/hand-off-rows.ts";
+import type { SeenRows } from "../../journal/seen-rows.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
 
 /** More orders than a trouble counts. */
 const STANDING_MAX = 100;
-/** Notifications that go elsewhere would be waited for without end (docs/design.md 3.7). */
+/** Notifications that go elsewhere would be waited for without end (docs/rules/07-returns.md). */
 const STANDING_MS = 30 * 86_400_000;
 
 export interface OwnTroubleParts {
   readonly handOff: Pick<HandOff, "trouble">;
   readonly handOffs: Pick<
-    HandOffStore,
+    HandOffRows,
     "countPendingHandOffs" | "countSetAside" | "standingAtGateway"
   >;
   readonly clock: Pick<Clock, "now">;
-  readonly seen: Pick<SeenStore, "waiting">;
-  readonly answers: Pick<AnswerStore, "unreadCharges">;
+  readonly seen: Pick<SeenRows, "waiting">;
+  readonly answers: Pick<AnswerRows, "unreadCharges">;
   readonly arbiter: Pick<TerminalArbiter, "obstacles" | "refusedBeside">;
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from "../../../shared/time.ts";
 
 /**
  * How long a request may still run at a terminal that cannot be asked: so long nothing is sent, and
- * its result is listened for (docs/design.md 3.25).
+ * its result is listened for (docs/rules/25-one-way.md).
  */
 export class Silence {
   readonly #clock: Clock;

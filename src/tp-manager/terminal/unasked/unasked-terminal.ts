@@ -60,8 +60,8 @@ const nothingElse = { card: "0", call: "0", periph: "0" } as const;
 
 /**
  * A terminal that takes one request and tells one result, and knows neither a cancel nor a question
- * nor a name of its own (docs/design.md 3.25). Protocols differ in their messages and in the way
- * these travel.
+ * nor a name of its own (docs/rules/25-one-way.md). Protocols differ in their messages and in the
+ * way these travel.
  */
 export class UnaskedTerminal implements Terminal {
   readonly #parts: UnaskedParts;
@@ -183,7 +183,7 @@ export class UnaskedTerminal implements Terminal {
 
   /**
    * Listens until nothing can be running, then asks whether somebody is there: never beside a
-   * payment, which a question that holds up no sale can meet (docs/design.md 3.25).
+   * payment, which a question that holds up no sale can meet (docs/rules/25-one-way.md).
    */
   async lastTransaction(signal: AbortSignal): Promise<LastTransaction> {
     const isHeard = await this.#silence.listenOut(signal, () => this.#paying !== undefined);

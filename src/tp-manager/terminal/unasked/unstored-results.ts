@@ -17,7 +17,7 @@ const STORE_AGAIN_MS = 1_000;
 
 /**
  * Results that the disk did not take and that memory alone has: tried again until the disk takes
- * them or the program ends, in the order in which they came (docs/design.md 3.25).
+ * them or the program ends, in the order in which they came (docs/rules/25-one-way.md).
  */
 export class UnstoredResults<Result extends UnstoredResult> {
   readonly #parts: Parts;

@@ -104,7 +104,7 @@ export class Enquiries {
    * earlier may be outdated without a sign of it on this line (a sale or a reversal at the
    * terminal's own keys, a restart behind a TCP proxy that keeps the connection, a job of the
    * terminal's own), and a recovery would then take a stranger's sale for ours
-   * (docs/design.md 3.1).
+   * (docs/rules/01-baseline.md).
    */
   async baseline(run: RunCommand): Promise<Baseline> {
     return this.known.baseline(await this.lastTransaction(run));

@@ -19,7 +19,7 @@ interface Tries {
 /**
  * Meets the terminal's demands without people (docs/zvt.md 11.5): initialisation, diagnosis, clock.
  * The end of day is not among them: sales can no longer be reversed afterwards, so it is only told,
- * and tp-manager decides (docs/design.md 3.7).
+ * and tp-manager decides (docs/rules/07-returns.md).
  *
  * A demand that stays after its cure, or whose cure fails, is met again after a growing pause. A
  * link that is lost says nothing about the cure, so the first time the demand is met again at once;

@@ -1,6 +1,6 @@
 /**
  * The steps between an open link and a terminal that can be used: registration, status, identity
- * (docs/zvt.md 6.1, 6.5; docs/design.md 3.1).
+ * (docs/zvt.md 6.1, 6.5; docs/rules/01-baseline.md).
  */
 
 import {

@@ -126,7 +126,7 @@ export class RunningPayment implements ExchangeListener {
 
   ended(end: ExchangeEnd): PaymentEnd {
     const { ticket } = this.#prints;
-    // docs/design.md 3.4: whatever the terminal made of our refusal, its storage decides.
+    // docs/rules/04-approval.md: whatever the terminal made of our refusal, its storage decides.
     if (this.#unjudged) return { end: "lost", code: "unjudged", text: UNJUDGED, ticket };
     if (this.withdrawal.aborted) return withdrawn;
     switch (end.end) {
@@ -149,7 +149,7 @@ export class RunningPayment implements ExchangeListener {
   #completed(message: Message, ticket: string): PaymentEnd {
     const code = message.fields.resultCode ?? 0;
     if (isGoodCompletion(code)) return { end: "completed", ticket };
-    // Without a report nothing says which of the two is true (docs/design.md 3.4).
+    // Without a report nothing says which of the two is true (docs/rules/04-approval.md).
     if (!this.#judged) return { end: "lost", ...this.#coded(code), ticket };
     return { end: "aborted", ...this.#coded(code), reason: abortReason(code, undefined), ticket };
   }

@@ -32,7 +32,7 @@ import { telecollection } from "./telecollection.ts";
 import { ZvtConnection } from "./zvt-connection.ts";
 import { checkedZvtOptions, type ZvtDependencies, type ZvtOptions } from "./zvt-options.ts";
 
-/** docs/design.md 3.3: after this much silence a terminal is asked before a sale. */
+/** docs/rules/03-repeats.md: after this much silence a terminal is asked before a sale. */
 const SILENCE_BEFORE_SALE_MS = 10_000;
 /** A recovery waits this long for a terminal that is just being reconnected. */
 const LINK_WAIT_MS = 30_000;
@@ -62,7 +62,7 @@ class ZvtTerminal implements Terminal {
   #checked:
     | { readonly session: Session; readonly atMs: number; readonly beforeMs: number }
     | undefined;
-  /** docs/design.md 3.5: a lost command is asked about before anything else runs. */
+  /** docs/rules/05-evidence.md: a lost command is asked about before anything else runs. */
   #evidenceDue = false;
   /** Recovery keeps evidence, also after a restart, until it knows what became of a command. */
   #evidenceKept = false;
@@ -103,7 +103,7 @@ class ZvtTerminal implements Terminal {
 
   /**
    * A terminal that is locked refused the very question that is to be answered first: its lock is
-   * cured even while something on it is still to be found out (docs/design.md 3.15).
+   * cured even while something on it is still to be found out (docs/rules/15-not-yet.md).
    */
   get #isLockedOut(): boolean {
     return !this.#payment && this.#refusedUnderLock && this.#connection.state.status?.cr === "2";
@@ -210,7 +210,7 @@ class ZvtTerminal implements Terminal {
     return { end: "lost", problem: "the terminal refused, and did not show that nothing runs" };
   }
 
-  /** docs/design.md 3.13: a receipt number counts only when told on this very connection. */
+  /** docs/rules/13-receipt.md: a receipt number counts only when told on this very connection. */
   #withLastReceipt(command: Command, inStep: () => boolean): Command {
     const told = this.#told;
     if (!this.#options.sendLastReceipt || !told) return command;
@@ -297,7 +297,7 @@ class ZvtTerminal implements Terminal {
     return await unlessAborted(asked, signal);
   }
 
-  /** When the terminal was heard; answers to {@link check} do not count (docs/design.md 3.3). */
+  /** When the terminal was heard, {@link check} aside (docs/rules/03-repeats.md). */
   get #heardAtMs(): number {
     const { session } = this.#connection;
     if (!session) return Number.NEGATIVE_INFINITY;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { GatewaySandbox, SandboxOptions } from "../../../../src/simulator/gateway/sandbox.ts";
+import type { SandboxOptions } from "../../../../src/simulator/gateway/parts.ts";
+import type { GatewaySandbox } from "../../../../src/simulator/gateway/sandbox.ts";
 import { childNamed } from "../../../../src/simulator/gateway/xml/xml-element.ts";
 import { type Merchant, merchantForTest } from "../merchant-for-test.ts";
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { maskPansInText } from "../../../../src/shared/masking/mask.ts";
+import type { ReadBody } from "../../../../src/simulator/terminal/concert/reading/body-reading.ts";
 import { FixedReading } from "../../../../src/simulator/terminal/concert/reading/fixed-reading.ts";
-import type { Told } from "../../../../src/simulator/terminal/concert/reading/message-reading.ts";
 import { TaggedReading } from "../../../../src/simulator/terminal/concert/reading/tag-reading.ts";
 import { hasAny, hexBytes, rowsOf } from "../../../concert/vectors.ts";
 import { PATIENCE_MS } from "../../../support/patience.ts";
@@ -12,7 +12,7 @@ const CARD = "4970101122334455";
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "latin1"));
 
 /** Each field in one line, as a person reads it. */
-function lines({ fields = [] }: Told): readonly string[] {
+function lines({ fields = [] }: ReadBody): readonly string[] {
   return fields.map(({ tag, name, value, means }) =>
     [
       ...(tag === undefined ? [] : [tag]),

@@ -143,7 +143,7 @@ test.each(["06c0 03 00 fc 00", "06e1 02 f0 00"])(
     register.send(command);
     await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
     await register.close();
-    await expect.poll(() => simulator.terminal.process).toBeUndefined();
+    await expect.poll(() => simulator.terminal.running).toBeUndefined();
     expect(controls(await (await reconnect()).run(STATUS))).toEqual(["8000", "060f"]);
   },
 );

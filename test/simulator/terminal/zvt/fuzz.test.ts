@@ -98,7 +98,7 @@ async function play(kind: Kind, chance: Chance): Promise<void> {
     if (!port.isOpen) port = attach(kind, simulator);
   }
   await clock.advance(ANY_COMMAND_MS);
-  if (simulator.terminal.process) throw new Error("a command hangs");
+  if (simulator.terminal.running) throw new Error("a command hangs");
   if (!port.isOpen) port = attach(kind, simulator);
   port.take();
   await expectAlive(kind, port, clock);

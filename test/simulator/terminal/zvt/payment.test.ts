@@ -186,7 +186,7 @@ async function reached(
   simulator: Awaited<ReturnType<typeof started>>["simulator"],
   phase: string,
 ): Promise<void> {
-  if (simulator.terminal.process?.phase === phase) return;
+  if (simulator.terminal.running?.phase === phase) return;
   await new Promise<void>((resolve) => {
     const unsubscribe = simulator.trace.subscribe((event) => {
       if (event.what !== "phase" || event.phase !== phase) return;

@@ -127,7 +127,7 @@ describe.each(transports)("over %s", (transport) => {
     await expect
       .poll(() => simulator.trace.last(3).some(({ note }) => note === "ZVT is off"))
       .toBe(true);
-    expect(simulator.terminal.process).toBeUndefined();
+    expect(simulator.terminal.running).toBeUndefined();
     simulator.terminal.parts.zvtOff = false;
   });
 

@@ -46,7 +46,7 @@ const sessionAgain = () =>
     },
   );
 
-describe("the question of a recovery run that holds up no sale (docs/design.md 3.25)", () => {
+describe("the question of a recovery run that holds up no sale (docs/rules/25-one-way.md)", () => {
   test("does not close the connection of a sale that runs by then", async () => {
     const { at, peer, paid } = await bareAgain();
     const beside: number[] = [];

@@ -130,7 +130,7 @@ export function framed(body: Uint8Array, spoilt: boolean): Uint8Array {
   return Uint8Array.of(STX, ...body, ETX, spoilt ? sum ^ 1 : sum);
 }
 
-/** Reads bytes and tells a silence inside of a frame by itself. */
+/** Reads bytes and detects a silence inside a frame by itself. */
 export class TimedReader {
   readonly #reader = new ByteReader();
   readonly #clock: Clock;

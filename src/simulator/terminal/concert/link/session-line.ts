@@ -1,81 +1,60 @@
-import { type Clock, sleep, type Timer } from "../../../../shared/time.ts";
 import type { BytePort } from "../../port/byte-port.ts";
 import { disturbedPieces } from "../../port/disturbance.ts";
+import type { Pieces } from "../../port/register-line.ts";
 import { controlBytes, framed, type Heard, TimedReader } from "./byte-reader.ts";
-import type {
-  Interference,
-  LineHandlers,
-  RegisterLine,
-  Transport,
-  WireListener,
-} from "./register-line.ts";
-import { type Act, type Happening, type Session, step, type Told } from "./session-machine.ts";
+import { ConcertLine, type LineOptions } from "./concert-line.ts";
+import { type Act, type Delivery, type Happening, type Session, step } from "./session-machine.ts";
 
-interface SessionLineOptions {
-  readonly clock: Clock;
-  readonly transport: Transport;
-  /** For the answer to our ENQ and to our frame. */
+interface SessionLineOptions extends LineOptions {
+  /** For the answer to the terminal's ENQ and to its frame. */
   readonly answerMs: number;
   /** A session of the register that stands still is over. */
   readonly sessionMs: number;
   /** A frame that stands still is cut. */
   readonly silenceMs: number;
-  readonly interference: Interference;
-  readonly onWire: WireListener;
 }
 
-/** One thing to tell, and who waits for how it went. */
+/** The control bytes in the trace (docs/concert.md 2.2). */
+const controls = {
+  enq: { message: "ENQ", says: "asks to speak", hex: "05" },
+  ack: { message: "ACK", says: "understood", hex: "06" },
+  nak: { message: "NAK", says: "no", hex: "15" },
+  eot: { message: "EOT", says: "has said all", hex: "04" },
+} as const;
+type Control = keyof typeof controls;
+
+/** One reply to deliver, and the callback for its end. */
 interface Telling {
   readonly body: Uint8Array;
-  done(how: Told | "closed"): void;
+  done(how: Delivery | "closed"): void;
 }
 
 /** The dialogue of ENQ, ACK, frames and EOT on one line (docs/concert.md 2.4). */
-export class SessionLine implements RegisterLine {
+export class SessionLine extends ConcertLine<SessionLineOptions> {
   readonly inSessions = true;
-  readonly #port: BytePort;
-  readonly #options: SessionLineOptions;
-  readonly #reader: TimedReader;
   readonly #waiting: Telling[] = [];
+  readonly #reader: TimedReader;
   #telling: Telling | undefined;
   #session: Session = { at: "idle" };
-  #handlers: LineHandlers | undefined;
   #begin: (() => void) | undefined;
-  #timer: Timer | undefined;
-  #closed = false;
-  /** Pieces with pauses that are on their way; others wait behind them. */
+  /** Pieces with pauses that are on their way; others wait for them. */
   #out: Promise<void> | undefined;
   /** How late the next ACK leaves, by a fault. */
   #ackDelayMs = 0;
 
   constructor(port: BytePort, options: SessionLineOptions) {
-    this.#port = port;
-    this.#options = options;
+    super(port, options);
     const { clock, silenceMs } = options;
     this.#reader = new TimedReader(clock, silenceMs, (heard) => this.#heard(heard));
   }
 
-  get name(): string {
-    return this.#port.name;
+  protected override received(bytes: Uint8Array): void {
+    this.#reader.push(bytes);
   }
 
-  get transport(): Transport {
-    return this.#options.transport;
-  }
-
-  get closed(): boolean {
-    return this.#closed;
-  }
-
-  start(handlers: LineHandlers): void {
-    this.#handlers = handlers;
-    this.#options.onWire({ what: "open" });
-    this.#port.start({ data: (bytes) => this.#reader.push(bytes), closed: () => this.#gone() });
-  }
-
-  tell(body: Uint8Array): Promise<Told | "closed"> {
-    if (this.#closed) return Promise.resolve("closed");
-    const bytes = this.#options.interference.rewrite(body);
+  tell(body: Uint8Array): Promise<Delivery | "closed"> {
+    if (this.closed) return Promise.resolve("closed");
+    const bytes = this.options.interference.rewrite(body);
     return new Promise((done) => {
       this.#waiting.push({ body: bytes, done });
       this.#tellNext();
@@ -85,7 +64,7 @@ export class SessionLine implements RegisterLine {
   /** A line with sessions stays open: the next session is opened on it. */
   finish(): void {}
 
-  /** Half duplex: what is to be told waits for the end of the session that runs. */
+  /** Half duplex: a reply waits for the end of the running session. */
   #tellNext(): void {
     if (this.#session.at !== "idle" || this.#telling) return;
     this.#telling = this.#waiting.shift();
@@ -93,42 +72,44 @@ export class SessionLine implements RegisterLine {
   }
 
   #heard(heard: Heard): void {
-    const { onWire } = this.#options;
-    if (heard.kind === "junk") onWire({ what: "junk", note: heard.why });
-    else if (heard.kind === "frame") {
-      onWire({ what: "body", direction: "in", body: heard.body, repeat: 0 });
-    } else onWire({ what: heard.kind, direction: "in" });
+    if (heard.kind === "frame") this.receivedMessage(heard.body);
+    else if (heard.kind !== "junk") this.#control("in", heard.kind);
+    else this.options.onWire({ what: "junk", direction: "in", note: heard.why });
     this.#happens(this.#happening(heard));
   }
 
+  #control(direction: "in" | "out", what: Control): void {
+    this.options.onWire({ what, direction, ...controls[what] });
+  }
+
   #happening(heard: Heard): Happening {
-    if (heard.kind === "enq") return { what: "enq", word: this.#wordForEnquiry() };
+    if (heard.kind === "enq") return { what: "enq", reply: this.#replyToEnquiry() };
     if (heard.kind === "frame") return this.#requested(heard.body);
     return { what: heard.kind };
   }
 
-  #wordForEnquiry() {
+  #replyToEnquiry() {
     const { at } = this.#session;
     if (at !== "idle" && at !== "listening") return "nak";
-    const usual = this.#handlers?.mayBegin() ? "ack" : "nak";
-    return this.#options.interference.enquiry() ?? usual;
+    const usual = this.handlers?.mayBegin() ? "ack" : "nak";
+    return this.options.interference.enquiry() ?? usual;
   }
 
-  /** A frame outside of a session of the register is asked nothing about. */
+  /** A frame outside of a session of the register is refused unread. */
   #requested(body: Uint8Array): Happening {
-    if (this.#session.at !== "listening") return { what: "frame", body, word: "nak", taken: false };
-    const fault = this.#options.interference.request();
-    const { word = "ack", taken = word !== "nak" } = fault;
+    const refused: Happening = { what: "frame", body, reply: "nak", taken: false };
+    if (this.#session.at !== "listening") return refused;
+    const fault = this.options.interference.request();
+    const { reply = "ack", taken = reply !== "nak" } = fault;
     this.#ackDelayMs = fault.delayMs;
-    this.#begin = taken ? this.#handlers?.request(body) : undefined;
-    if (!this.#begin) return { what: "frame", body, word: "nak", taken: false };
-    return { what: "frame", body, word, taken: true };
+    this.#begin = taken ? this.handlers?.request(body) : undefined;
+    return this.#begin ? { what: "frame", body, reply, taken: true } : refused;
   }
 
   #happens(happening: Happening): void {
-    if (this.#closed) return;
+    if (this.closed) return;
     const { next, acts } = step(this.#session, happening);
-    if (next.at !== this.#session.at) this.#stopTimer();
+    if (next.at !== this.#session.at) this.stopWaiting();
     this.#session = next;
     for (const act of acts) this.#act(act);
     if (next.at === "idle") this.#tellNext();
@@ -155,80 +136,67 @@ export class SessionLine implements RegisterLine {
         return;
       }
       case "wait":
-        this.#startTimer(act.for === "session" ? "session" : "answer");
+        this.#startTimer(act.for);
         return;
     }
   }
 
-  /** Starts behind what is still on its way. */
+  /** Starts after the bytes that are still on their way. */
   #startTimer(name: "session" | "answer"): void {
-    this.#stopTimer();
+    this.stopWaiting();
     const session = this.#session;
     if (this.#out !== undefined) {
       void this.#out.then(() => {
-        if (this.#session === session && !this.#closed) this.#startTimer(name);
+        if (this.#session === session && !this.closed) this.#startTimer(name);
       });
       return;
     }
-    const { clock, answerMs, sessionMs } = this.#options;
+    const { answerMs, sessionMs } = this.options;
     const delayMs = name === "session" ? sessionMs : answerMs;
-    this.#timer = clock.startTimer(name, delayMs, () => this.#happens({ what: "time" }));
+    this.wait(name, delayMs, () => this.#happens({ what: "time" }));
   }
 
-  #stopTimer(): void {
-    this.#timer?.clear();
-    this.#timer = undefined;
-  }
-
-  #say(what: "enq" | "ack" | "nak" | "eot"): void {
-    const { interference, onWire } = this.#options;
+  #say(what: Control): void {
+    const { interference } = this.options;
     if (what === "eot" && interference.withholdsEot()) return;
     const pauseMs = what === "ack" ? this.#ackDelayMs : 0;
     this.#ackDelayMs = 0;
     this.#leave([{ pauseMs, bytes: Uint8Array.of(controlBytes[what]) }]);
-    if (!interference.mute) onWire({ what, direction: "out" });
+    if (!interference.mute) this.#control("out", what);
   }
 
   #transmit(body: Uint8Array, repeat: number): void {
-    const { interference, onWire } = this.#options;
-    const disturbances = interference.disturb();
+    const disturbances = this.options.interference.disturb(body);
     const spoilt = disturbances.some(({ kind }) => kind === "bad-check");
     this.#leave(disturbedPieces(framed(body, spoilt), disturbances));
-    if (!interference.mute) onWire({ what: "body", direction: "out", body, repeat });
+    this.sentMessage(body, repeat);
   }
 
-  /** One write for what is not in pieces by a fault (docs/concert.md 2.3). */
-  #leave(pieces: ReturnType<typeof disturbedPieces>): void {
-    const { clock, interference } = this.#options;
-    const write = (bytes: Uint8Array): void => {
-      if (this.#closed || interference.mute) return;
-      this.#port.write(interference.parity() ? bytes.map(withParity) : bytes);
-    };
+  /** One write for bytes that no fault cuts into pieces (docs/concert.md 2.3). */
+  #leave(pieces: Pieces): void {
     if (this.#out === undefined && pieces.every(({ pauseMs }) => pauseMs === 0)) {
-      for (const { bytes } of pieces) write(bytes);
+      for (const { bytes } of pieces) this.write(bytes);
       return;
     }
     const out = (this.#out ?? Promise.resolve()).then(async () => {
-      for (const { pauseMs, bytes } of pieces) {
-        if (pauseMs > 0) await sleep(clock, "fault pause", pauseMs);
-        write(bytes);
-      }
+      await this.leave(pieces);
       if (this.#out === out) this.#out = undefined;
     });
     this.#out = out;
   }
 
-  #gone(): void {
-    if (this.#closed) return;
-    this.#closed = true;
+  protected override write(bytes: Uint8Array): void {
+    const { interference } = this.options;
+    if (this.closed || interference.mute) return;
+    this.port.write(interference.parity() ? bytes.map(withParity) : bytes);
+  }
+
+  protected override ended(): void {
     this.#reader.stop();
-    this.#stopTimer();
-    this.#options.onWire({ what: "close" });
     for (const { done } of [this.#telling, ...this.#waiting.splice(0)].flatMap((t) => t ?? [])) {
       done("closed");
     }
     this.#telling = undefined;
-    this.#handlers?.closed();
   }
 }
 

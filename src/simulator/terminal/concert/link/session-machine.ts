@@ -15,24 +15,24 @@ export type Session =
   /** Our frame is out; the register has refused it so many times. */
   | { readonly at: "telling"; readonly body: Uint8Array; readonly naks: number };
 
-/** The word that is given to an ENQ or to a frame; the terminal or a fault has chosen it. */
-export type Word = "ack" | "nak" | "silence";
+/** The reply to an ENQ or to a frame, as the terminal or a fault has chosen it. */
+export type LinkReply = "ack" | "nak" | "silence";
 
 export type Happening =
-  | { readonly what: "enq"; readonly word: Word }
+  | { readonly what: "enq"; readonly reply: LinkReply }
   /** `taken`: the request is carried out, whatever the register hears. */
   | {
       readonly what: "frame";
       readonly body: Uint8Array;
-      readonly word: Word;
+      readonly reply: LinkReply;
       readonly taken: boolean;
     }
   | { readonly what: "ack" | "nak" | "eot" | "junk" | "time" }
-  /** The terminal has something to tell; only while it is idle. */
+  /** The terminal has a reply to deliver; only while it is idle. */
   | { readonly what: "tell"; readonly body: Uint8Array };
 
 /** How a session of ours ended. */
-export type Told =
+export type Delivery =
   | "delivered"
   /** ENQ was not answered, or with NAK. */
   | "not-heard"
@@ -45,7 +45,7 @@ export type Act =
   | { readonly do: "say"; readonly what: "enq" | "ack" | "nak" | "eot" }
   | { readonly do: "frame"; readonly body: Uint8Array; readonly repeat: number }
   | { readonly do: "begin" }
-  | { readonly do: "told"; readonly how: Told }
+  | { readonly do: "told"; readonly how: Delivery }
   /** Starts the one timer anew. */
   | { readonly do: "wait"; readonly for: "session" | "answer" };
 
@@ -60,6 +60,8 @@ const REPEATS_MAX = 3;
 const idle: Session = { at: "idle" };
 const say = (what: "enq" | "ack" | "nak" | "eot"): Act => ({ do: "say", what });
 const wait = (what: "session" | "answer"): Act => ({ do: "wait", for: what });
+
+const stays = (session: Session, ...acts: readonly Act[]): Step => ({ next: session, acts });
 
 /** The terminal's next move. Never throws: what does not fit is not answered. */
 export function step(session: Session, happening: Happening): Step {
@@ -78,60 +80,60 @@ export function step(session: Session, happening: Happening): Step {
 }
 
 function whenIdle(session: Session, happening: Happening): Step {
-  if (happening.what === "enq") return answered(session, happening.word);
-  if (happening.what !== "tell") return { next: session, acts: [] };
+  if (happening.what === "enq") return answered(session, happening.reply);
+  if (happening.what !== "tell") return stays(session);
   const { body } = happening;
   return { next: { at: "calling", body }, acts: [say("enq"), wait("answer")] };
 }
 
-function answered(session: Session, word: Word): Step {
-  if (word === "silence") return { next: session, acts: [] };
-  if (word === "nak") return { next: session, acts: [say("nak")] };
+function answered(session: Session, reply: LinkReply): Step {
+  if (reply === "silence") return stays(session);
+  if (reply === "nak") return stays(session, say("nak"));
   return { next: { at: "listening" }, acts: [say("ack"), wait("session")] };
 }
 
 function whenListening(session: Session, happening: Happening): Step {
   switch (happening.what) {
     case "enq":
-      return answered(session, happening.word);
+      return answered(session, happening.reply);
     case "frame":
       return requested(session, happening);
     case "junk":
-      return { next: session, acts: [say("nak"), wait("session")] };
+      return stays(session, say("nak"), wait("session"));
     case "eot":
     case "time":
       return { next: idle, acts: [] };
     default:
-      return { next: session, acts: [] };
+      return stays(session);
   }
 }
 
 function requested(
   session: Session,
-  { body, word, taken }: { body: Uint8Array; word: Word; taken: boolean },
+  { body, reply, taken }: { body: Uint8Array; reply: LinkReply; taken: boolean },
 ): Step {
-  const words: readonly Act[] = word === "silence" ? [] : [say(word)];
-  if (!taken) return { next: session, acts: [...words, wait("session")] };
+  const replies: readonly Act[] = reply === "silence" ? [] : [say(reply)];
+  if (!taken) return stays(session, ...replies, wait("session"));
   return {
     next: { at: "taken", request: body },
-    acts: [...words, { do: "begin" }, wait("session")],
+    acts: [...replies, { do: "begin" }, wait("session")],
   };
 }
 
 function whenTaken(session: Session & { at: "taken" }, happening: Happening): Step {
   switch (happening.what) {
     case "enq":
-      return { next: session, acts: [say("nak")] };
+      return stays(session, say("nak"));
     case "frame": {
       // An equal frame comes from a register that missed our ACK: it was taken once.
       const again = sameBytes(happening.body, session.request);
-      return { next: session, acts: [say(again ? "ack" : "nak"), wait("session")] };
+      return stays(session, say(again ? "ack" : "nak"), wait("session"));
     }
     case "eot":
     case "time":
       return { next: idle, acts: [] };
     default:
-      return { next: session, acts: [] };
+      return stays(session);
   }
 }
 
@@ -143,19 +145,19 @@ function whenCalling(session: Session & { at: "calling" }, happening: Happening)
       return { next: { at: "telling", body, naks: 0 }, acts };
     }
     case "enq":
-      // Both began to speak. The terminal has a result to tell, and insists.
-      return { next: session, acts: [say("nak")] };
+      // Both began to speak. The terminal has a result to report, and insists.
+      return stays(session, say("nak"));
     case "nak":
     case "time":
       return { next: idle, acts: [say("eot"), { do: "told", how: "not-heard" }] };
     default:
-      return { next: session, acts: [] };
+      return stays(session);
   }
 }
 
 function whenTelling(session: Session & { at: "telling" }, happening: Happening): Step {
   const { body, naks } = session;
-  const over = (how: Told): Step => ({ next: idle, acts: [say("eot"), { do: "told", how }] });
+  const over = (how: Delivery): Step => ({ next: idle, acts: [say("eot"), { do: "told", how }] });
   switch (happening.what) {
     case "ack":
       return over("delivered");
@@ -168,9 +170,9 @@ function whenTelling(session: Session & { at: "telling" }, happening: Happening)
     case "time":
       return over("not-acknowledged");
     case "enq":
-      return { next: session, acts: [say("nak")] };
+      return stays(session, say("nak"));
     default:
-      return { next: session, acts: [] };
+      return stays(session);
   }
 }
 

@@ -18,7 +18,7 @@ export function shownPan(name: CardName, as: Report, mask: string): string {
 
 /**
  * A number in clear as real terminals may send it: zeros in place of the masked digits, and one
- * digit that makes the check digit right. Nobody has such a card.
+ * digit that makes the check digit right. No such card exists.
  */
 function madeUpPan({ maskedDigits }: TestCard): string {
   const last = maskedDigits.lastIndexOf("E");

@@ -8,18 +8,18 @@ import {
   REPORT_CHARACTERS,
   textOf,
 } from "../../../../concert/index.ts";
-import { fromHexText } from "../hex.ts";
 import type { Variant } from "../options.ts";
 import { shownPan } from "./card-forms.ts";
-import type { Action, Dialogue, Done, Ending, Order, Request } from "./order.ts";
+import {
+  actions,
+  type Dialogue,
+  type Done,
+  type Ending,
+  type Order,
+  type Request,
+} from "./order.ts";
 import type { ConcertParts } from "./parts.ts";
-import { receiptLines } from "./receipt-text.ts";
-
-const actions: Readonly<Record<string, Action>> = {
-  "0": "debit",
-  "1": "credit",
-  "2": "cancellation",
-};
+import { receiptLines } from "./receipt.ts";
 
 /** docs/concert.md 3.3 */
 const status = { accepted: "0", refused: "7", taken: "9" } as const;
@@ -85,7 +85,7 @@ export class FixedDialogue implements Dialogue {
     return this.#parts.fault("any-body") ? decoded(atPlacesOfE(body)) : undefined;
   }
 
-  /** `ending` undefined: the request was taken, and nothing more is told. */
+  /** `ending` undefined: the request was taken, and nothing more is reported. */
   #encoded(request: FixedRequest, order: Order, ending: Ending | undefined): Uint8Array {
     const parts = this.#parts;
     const done = ending?.how === "done" ? ending : undefined;
@@ -98,7 +98,7 @@ export class FixedDialogue implements Dialogue {
       report:
         request.answerFlag === NO_REPORT || !ending ? this.#noReport(request) : this.#report(done),
       currency: parts.fault("other-currency") ? US_DOLLAR : request.currency,
-      private: this.#private(request),
+      private: parts.otherPrivate?.slice(0, PRIVATE_CHARACTERS) ?? request.private,
       ticket: ending ? this.#ticket(request, order, ending) : null,
     });
     if (ending?.told !== undefined) reply.set(bytesOf(ending.told), STATUS_AT);
@@ -113,11 +113,6 @@ export class FixedDialogue implements Dialogue {
     return done ? shownPan(done.card, this.#parts.report, "X").padEnd(REPORT_CHARACTERS) : "";
   }
 
-  #private(request: FixedRequest): string {
-    const other = this.#parts.fault("other-private");
-    return other ? fromHexText(other["hex"]).slice(0, PRIVATE_CHARACTERS) : request.private;
-  }
-
   #ticket({ options }: FixedRequest, order: Order, ending: Ending): string | null {
     if (options.variant !== "e-ticket" || options.ticket === NO_TICKET) return null;
     return receiptLines(this.#parts, order, ending)
@@ -129,7 +124,7 @@ export class FixedDialogue implements Dialogue {
 const STATUS_AT = 2;
 const AMOUNT_END = 10;
 
-/** Told of real terminals: the amount is read wherever E has it (docs/concert.md 2.6). */
+/** Reported of real terminals: the amount is read at its place in E (docs/concert.md 2.6). */
 function atPlacesOfE(body: Uint8Array): Uint8Array {
   const digits = textOf(body).slice(0, AMOUNT_END).padEnd(AMOUNT_END, "0");
   return bytesOf(`${digits}110978${" ".repeat(PRIVATE_CHARACTERS)}`);

@@ -9,9 +9,16 @@ export interface Order {
 }
 
 /** `other`: an action that this terminal does not have. */
-export type Action = "debit" | "credit" | "cancellation" | "other";
+type Action = "debit" | "credit" | "cancellation" | "other";
 
-/** The end of an order, whatever the register is told about it. */
+/** By the digit of both families (docs/concert.md 3.1, 4.3). */
+export const actions: Readonly<Record<string, Action>> = {
+  "0": "debit",
+  "1": "credit",
+  "2": "cancellation",
+};
+
+/** The end of an order; a fault may report another one. */
 export type Ending = (Done | { readonly how: Refusal }) & {
   /** The word of a fault for it: a status of fixed fields, a reason (AF) of tags. */
   readonly told?: string | undefined;
@@ -39,9 +46,9 @@ export type Refusal =
 export interface Request {
   /** null: nothing is carried out, the answer is there at once. */
   readonly order: Order | null;
-  /** Told at once, before anything is carried out. */
+  /** Sent at once, before anything is carried out. */
   readonly early: Uint8Array | null;
-  /** Whether the end is told. */
+  /** Whether the end is reported. */
   readonly toldAtTheEnd: boolean;
   reply(ending: Ending): Uint8Array;
 }

@@ -15,4 +15,10 @@ export class ConcertParts extends TerminalParts<ConcertOptions> {
     const as = this.fault("report")?.["as"];
     return reports.find((one) => one === as) ?? this.options.behaviour.report;
   }
+
+  /** Private data of the terminal's own, by a fault, as Latin-1 text. */
+  get otherPrivate(): string | undefined {
+    const given = this.fault("other-private");
+    return given && Buffer.from(String(given["hex"]), "hex").toString("latin1");
+  }
 }

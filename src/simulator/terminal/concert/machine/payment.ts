@@ -1,14 +1,12 @@
-import { sleep } from "../../../../shared/time.ts";
-import { authorisationNumber } from "../../bank/authorisation.ts";
-import { type CardName, maskedPan, testCards } from "../../bank/cards.ts";
+import type { CardName } from "../../bank/cards.ts";
 import type { LedgerKind } from "../../bank/ledger.ts";
 import { outcomeOf } from "../../bank/outcome.ts";
-import type { CardAction } from "../../customer.ts";
-import { customerActs } from "../../customer-acts.ts";
+import { book } from "../../booking.ts";
+import type { CardAction } from "../../cardholder.ts";
 import { type Entered, PIN_TRIES_MAX, PinPad } from "../../pin.ts";
+import { RunningCommand } from "../../running-command.ts";
 import type { PaymentScript } from "../../scenario.ts";
 import type { Stage } from "../../screen.ts";
-import { ProcessOver } from "../../terminal-parts.ts";
 import type { Point } from "../faults/fault-table.ts";
 import type { Done, Ending, Order } from "./order.ts";
 import type { ConcertParts } from "./parts.ts";
@@ -23,71 +21,46 @@ const stageOfEnding: Readonly<Partial<Record<Ending["how"], Stage>>> = {
 
 const kinds = { debit: "charge", credit: "refund" } as const satisfies Record<string, LedgerKind>;
 
-/** One order of a register from the moment it was taken until its end was told. */
-export class Payment {
+/** One order of a register, from its acceptance until its result is delivered. */
+export class Payment extends RunningCommand<ConcertParts, Point> {
   readonly order: Order;
-  /** The last moment that was reached, for the trace and for `GET /state`. */
-  phase: Point = "accepted";
-  readonly #parts: ConcertParts;
-  readonly #line: string;
-  readonly #killed = new AbortController();
 
   constructor(parts: ConcertParts, order: Order, line: string) {
-    this.#parts = parts;
+    super(parts, line, "accepted");
     this.order = order;
-    this.#line = line;
   }
 
-  get signal(): AbortSignal {
-    return this.#killed.signal;
+  override get word(): string {
+    return this.order.action;
   }
 
-  /** Ends the payment where it stands: everything that waits rejects with ProcessOver. */
-  kill(why: string): void {
-    this.#killed.abort(new ProcessOver(why));
-  }
-
-  /** A moment at which faults may strike. Throws ProcessOver when one ended the payment. */
-  async reach(point: Point): Promise<void> {
-    this.phase = point;
-    this.#parts.onPhase(this.#line);
-    for (const struck of this.#parts.faults.takeAt(point, undefined)) {
-      await this.#parts.strike(struck, this.signal);
-    }
-    this.signal.throwIfAborted();
-  }
-
-  async pause(name: string, delayMs: number): Promise<void> {
-    if (delayMs > 0) await sleep(this.#parts.clock, name, delayMs, this.signal);
-  }
-
-  /** Customer and bank; nobody but them can end it (docs/concert.md 2.8). */
+  /** Customer and bank; only they can end it (docs/concert.md 2.8). */
   async carryOut(): Promise<Ending> {
     const ending = await this.#carriedOut();
     const stage = stageOfEnding[ending.how];
-    if (stage) this.#parts.screen.show(stage);
+    if (stage) this.parts.screen.show(stage);
     return ending;
   }
 
   async #carriedOut(): Promise<Ending> {
-    const script = this.#parts.nextPayment();
+    const script = this.parts.nextPayment();
     await this.reach("accepted");
     const { order } = this;
-    const { outOfOrder, paperOut } = this.#parts;
+    const { outOfOrder, paperOut } = this.parts;
     if (outOfOrder || paperOut) return { how: "out-of-order" };
     if (order.action === "cancellation") return this.#takeBack();
     if (order.action === "other" || order.amountMinor === 0) return { how: "no-such-action" };
-    const currencies = this.#parts.options.behaviour.currencies;
+    const currencies = this.parts.options.behaviour.currencies;
     if (!currencies.includes(fourDigits(order.currency))) return { how: "no-such-currency" };
     return await this.#pay(kinds[order.action], script);
   }
 
   async #pay(kind: LedgerKind, script: PaymentScript): Promise<Ending> {
-    const { behaviour, pace } = this.#parts.options;
+    const { behaviour, pace } = this.parts.options;
     const usual = outcomeOf(script.outcome ?? behaviour.outcome, this.order.amountMinor);
-    this.#parts.screen.show("card", this.order);
+    this.parts.screen.show("card", this.order);
     await this.reach("card");
-    const action = await customerActs(this.#parts, {
+    const action = await this.parts.customerActs({
       wanted: "card",
       waitMs: pace.cardWaitMs,
       signal: this.signal,
@@ -99,7 +72,7 @@ export class Payment {
     const entered = action.action === "insert" ? await this.#enteredPin(action) : "wrong";
     if (entered === "cancelled") return { how: "cancelled" };
     if (entered === "time-out") return { how: "timed-out" };
-    this.#parts.screen.show("host");
+    this.parts.screen.show("host");
     await this.reach("host");
     await this.pause("host", script.hostMs ?? pace.hostMs);
     const told = this.#wordOfFault();
@@ -114,65 +87,37 @@ export class Payment {
 
   /** The register hears nothing of wrong PINs; the last one is a decline. */
   async #enteredPin(action: CardAction): Promise<Entered> {
-    const pad = new PinPad(this.#parts, action);
+    const pad = new PinPad(this.parts, action);
     for (let tries = 1; ; tries++) {
-      const entered = await pad.enter(this.#parts.options.pace.cardWaitMs, this.signal);
+      const entered = await pad.enter(this.parts.options.pace.cardWaitMs, this.signal);
       if (entered !== "wrong" || tries >= PIN_TRIES_MAX) return entered;
-      this.#parts.screen.show("wrong-pin");
+      this.parts.screen.show("wrong-pin");
     }
   }
 
-  /** A fault that has its own word for the end; one that refuses charges nothing. */
+  /** Status code forced by an armed fault, and whether it declines. */
   #wordOfFault(): { readonly word: string; readonly refuses: boolean } | undefined {
-    const status = this.#parts.fault("status");
+    const status = this.parts.fault("status");
     if (status) return { word: String(status["as"]), refuses: status["as"] === "7" };
-    const reason = this.#parts.fault("not-done");
+    const reason = this.parts.fault("not-done");
     return reason && { word: String(reason["af"]), refuses: true };
   }
 
-  #charge(kind: LedgerKind, name: CardName): Done {
-    const { ledger, memory, now } = this.#parts;
-    const card = testCards[name];
-    const by = Number(this.#parts.fault("other-amount")?.["by"] ?? 0);
+  /** Final at once: the register's acknowledgement decides nothing (docs/concert.md 2.4). */
+  #charge(ledgerKind: LedgerKind, card: CardName): Done {
+    const by = Number(this.parts.fault("other-amount")?.["by"] ?? 0);
     const amountMinor = this.order.amountMinor + by;
     const currency = fourDigits(this.order.currency);
-    return memory.together(() => {
-      const [trace, receiptNumber] = [memory.takeTrace(), memory.nextReceiptNumber];
-      const authorisation = authorisationNumber(trace);
-      // Final at once: the register's acknowledgement decides nothing (docs/concert.md 2.4).
-      const { id } = ledger.enter({
-        kind,
-        amountMinor,
-        currency,
-        receiptNumber,
-        trace,
-        maskedPan: maskedPan(card),
-        authorisationNumber: authorisation,
-        responseCode: "00",
-        final: true,
-      });
-      memory.store({
-        receiptNumber,
-        trace,
-        amountMinor,
-        currency,
-        authorisation,
-        kind: kind === "charge" ? "payment" : "refund",
-        card: name,
-        atMs: now.getTime(),
-        currencyTold: true,
-        ledgerId: id,
-        originalTrace: null,
-        state: "stored",
-        closed: false,
-      });
-      return { how: "done", amountMinor, card: name, authorisation };
-    });
+    const kind = ledgerKind === "charge" ? "payment" : "refund";
+    const order = { amountMinor, currency, currencyTold: true };
+    const booking = { kind, ledgerKind, order, card } as const;
+    const { authorisation } = book(this.parts, booking, { final: true, isStored: true });
+    return { how: "done", amountMinor, card, authorisation };
   }
 
   /** The newest sale of that amount that still stands is taken back. */
   #takeBack(): Ending {
-    const { ledger, memory } = this.#parts;
+    const { ledger, memory } = this.parts;
     const { amountMinor } = this.order;
     const sale = memory.turnover.findLast(
       ({ kind, state, amountMinor: paid }) =>

@@ -1,16 +1,18 @@
 import { encodeTagged, readTagged, type Tagged } from "../../../../concert/index.ts";
 import { testCards } from "../../bank/cards.ts";
-import { fromHexText } from "../hex.ts";
 import { applicationOf, shownPan } from "./card-forms.ts";
-import type { Action, Dialogue, Done, Ending, Order, Refusal, Request } from "./order.ts";
+import {
+  actions,
+  type Dialogue,
+  type Done,
+  type Ending,
+  type Order,
+  type Refusal,
+  type Request,
+} from "./order.ts";
 import type { ConcertParts } from "./parts.ts";
-import { receiptTags } from "./receipt-tags.ts";
+import { receiptTags } from "./receipt.ts";
 
-const actions: Readonly<Record<string, Action>> = {
-  "0": "debit",
-  "1": "credit",
-  "2": "cancellation",
-};
 const IDENTIFICATION = "I";
 
 /** docs/concert.md 4.4 */
@@ -107,7 +109,7 @@ export class TaggedDialogue implements Dialogue {
     ];
   }
 
-  /** Told again to the register: what it asked for (docs/concert.md 4.2). */
+  /** Tags of the request that the answer repeats (docs/concert.md 4.2). */
   #echo(asked: Asked): readonly Tagged[] {
     return (["CA", "CE", "BA", "CD", "CB", "CF", "CH"] as const).flatMap((tag) =>
       pair(tag, asked.get(tag)),
@@ -145,20 +147,20 @@ export class TaggedDialogue implements Dialogue {
     const amountMinor = ending.how === "done" ? ending.amountMinor : order.amountMinor;
     const padded = parts.fault("padded-amount") !== undefined;
     const amount = padded ? String(amountMinor).padStart(12, "0") : shortest(amountMinor);
-    const privateData = parts.fault("other-private");
+    const { otherPrivate } = parts;
     const others = new Map<string, string | null>([
       ["CB", parts.fault("no-amount") || ending.how === "cancelled" ? null : amount],
       ...(parts.fault("other-currency") ? [["CE", "840"] as const] : []),
       ...(parts.fault("other-register") ? [["CA", "99"] as const] : []),
       ...(parts.fault("other-action") ? [["CD", "1"] as const] : []),
-      ...(privateData ? [["CF", fromHexText(privateData["hex"])] as const] : []),
+      ...(otherPrivate === undefined ? [] : [["CF", otherPrivate] as const]),
     ]);
     if (parts.fault("no-echo")) for (const tag of ["CA", "CB", "CD", "CE"]) others.set(tag, null);
     const altered = echo.flatMap(([tag, value]) =>
       pair(tag, others.has(tag) ? others.get(tag) : value),
     );
-    const missing = privateData && !echo.some(([tag]) => tag === "CF");
-    return missing ? [...altered, ["CF", fromHexText(privateData["hex"])]] : altered;
+    if (otherPrivate === undefined || echo.some(([tag]) => tag === "CF")) return altered;
+    return [...altered, ["CF", otherPrivate]];
   }
 
   #card(asked: Asked, { card: name, authorisation }: Done): readonly Tagged[] {

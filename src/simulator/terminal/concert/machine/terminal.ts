@@ -1,49 +1,45 @@
 import type { FastifyInstance } from "fastify";
+import { z } from "zod";
 import { sleep } from "../../../../shared/time.ts";
 import type { LineTrait } from "../../faults/fault-table.ts";
+import { type Condition, Machine } from "../../machine.ts";
 import { lineTraits } from "../../options.ts";
 import type { BytePort } from "../../port/byte-port.ts";
-import type { Condition, Machine } from "../../protocol.ts";
-import { ProcessOver } from "../../terminal-parts.ts";
-import { TraceLog, type Whereabouts } from "../../trace-log.ts";
-import { addOwnRoutes, ownRoutes } from "../control.ts";
-import { FaultyWire } from "../faults/faulty-wire.ts";
+import type { Transport, WireEvent } from "../../port/register-line.ts";
+import type { TraceEntry } from "../../trace-log.ts";
+import { ConcertFaultyWire } from "../faults/faulty-wire.ts";
 import { BareLine } from "../link/bare-line.ts";
-import type { RegisterLine, Transport, WireEvent } from "../link/register-line.ts";
+import type { ConcertLine } from "../link/concert-line.ts";
 import { SessionLine } from "../link/session-line.ts";
-import type { MessageReading } from "../reading/message-reading.ts";
-import { traceEntry } from "../trace.ts";
+import type { MessageReading } from "../reading/body-reading.ts";
 import type { Dialogue, Order, Request } from "./order.ts";
 import type { ConcertParts } from "./parts.ts";
 import { Payment } from "./payment.ts";
 import { saysAll } from "./tagged-dialogue.ts";
 
 /**
- * A simulated terminal of the French cash-register protocols: takes one request at a time from
- * whichever register is connected, and tells its end by a session of its own (docs/concert.md 2.4),
- * or without sessions as the answer on the same line (docs/concert.md 4.7).
+ * A simulated terminal of the French cash-register protocols. The newest line gives it one request
+ * at a time. The result leaves in a session of the terminal's own (docs/concert.md 2.4), or without
+ * sessions as the answer on the same line (docs/concert.md 4.7).
  */
-export class ConcertTerminal implements Machine {
-  readonly parts: ConcertParts;
-  readonly trace: TraceLog;
-  readonly toggles: Machine["toggles"] = {};
-  readonly routes = ownRoutes;
+export class ConcertTerminal extends Machine<ConcertParts, Payment> {
+  readonly routes = {
+    "POST /sale":
+      '{"amountMinor": 1200, "currency": "978", "private": "A1"} a sale that no register asked ' +
+      "for, told by the terminal's own ENQ",
+    "POST /again": "tell the last reply once more, by the terminal's own ENQ",
+  };
   readonly #dialogue: Dialogue;
   readonly #reading: MessageReading;
-  /** The newest line: a result is told there, wherever its request came from. */
-  #line: RegisterLine | undefined;
-  #payment: Payment | undefined;
+  /** The newest line: every result is sent there, wherever its request came from. */
+  #line: ConcertLine | undefined;
   /** The last reply, and whether the register acknowledged it. */
   #last: { readonly body: Uint8Array; delivered: boolean } | undefined;
-  #onIdle: (() => void)[] = [];
 
   constructor(parts: ConcertParts, dialogue: Dialogue, reading: MessageReading) {
-    this.parts = parts;
+    super(parts);
     this.#dialogue = dialogue;
     this.#reading = reading;
-    const { clock, traceEvents } = parts.options;
-    this.trace = new TraceLog(clock, traceEvents, () => whereabouts(this.#payment));
-    parts.onPhase = (line) => this.trace.phase(line);
   }
 
   connect(port: BytePort, transport: Transport): void {
@@ -56,7 +52,7 @@ export class ConcertTerminal implements Machine {
     const line = this.#lineOn(port, transport);
     this.#line = line;
     line.start({
-      mayBegin: () => !this.#payment && !this.parts.busy && !this.parts.outOfOrder,
+      mayBegin: () => !this.running && !this.parts.busy && !this.parts.outOfOrder,
       request: (body) => this.#requested(line, body),
       closed: () => {
         if (this.#line === line) this.#line = undefined;
@@ -64,23 +60,17 @@ export class ConcertTerminal implements Machine {
     });
   }
 
-  powerCycle(): void {
-    this.#payment?.kill("restart");
-    this.#payment = undefined;
+  override powerCycle(): void {
+    super.powerCycle();
+    this.running = undefined;
   }
 
-  stop(why: string): void {
-    this.#payment?.kill(why);
-  }
-
-  /** Resolves when no payment runs. */
-  idle(): Promise<void> {
-    if (!this.#payment) return Promise.resolve();
-    return new Promise((resolve) => this.#onIdle.push(resolve));
+  protected override read(body: Uint8Array, direction: "in" | "out"): Partial<TraceEntry> {
+    return this.#reading.read(body, direction);
   }
 
   state(): object {
-    const payment = this.#payment;
+    const payment = this.running;
     return {
       running: payment ? { ...payment.order, phase: payment.phase } : null,
       lastReplyDelivered: this.#last?.delivered ?? null,
@@ -93,35 +83,57 @@ export class ConcertTerminal implements Machine {
   }
 
   get condition(): Condition {
-    return this.#payment ? "busy" : "ready";
+    return this.running ? "busy" : "ready";
   }
 
   addRoutes(server: FastifyInstance): void {
-    addOwnRoutes(server, this);
+    const sale = z.strictObject({
+      amountMinor: z.number().int().min(1).max(AMOUNT_MAX),
+      currency: z
+        .string()
+        .regex(/^\d{3}$/)
+        .default("978"),
+      private: z
+        .string()
+        .regex(/^[ -~]{0,10}$/)
+        .default(""),
+    });
+    server.post("/sale", async (request, reply) => {
+      const { amountMinor, currency, private: reference } = sale.parse(request.body);
+      const order: Order = { action: "debit", amountMinor, currency };
+      if (this.#sell(order, reference)) return { selling: true };
+      return await reply.code(409).send({ error: "a payment runs, or there are no sessions" });
+    });
+    server.post("/again", async (_request, reply) => {
+      if (this.#tellAgain()) return { telling: true };
+      return await reply.code(409).send({ error: "nothing was told, or a payment runs" });
+    });
   }
 
-  sell(order: Order, reference: string): boolean {
+  /** Sells without a request and reports it; false when that is impossible now. */
+  #sell(order: Order, reference: string): boolean {
     const line = this.#line;
-    if (this.#payment || !this.parts.options.sessions || !line) return false;
+    if (this.running || !this.parts.options.sessions || !line) return false;
     this.#run(line, this.#dialogue.unasked(order, reference), order);
     return true;
   }
 
-  tellAgain(): boolean {
+  /** Sends the last reply again; false without one, or while something runs. */
+  #tellAgain(): boolean {
     const [line, last] = [this.#line, this.#last];
-    if (this.#payment || !last || !line?.inSessions) return false;
+    if (this.running || !last || !line?.inSessions) return false;
     void this.#tell(line, last.body, new AbortController().signal);
     return true;
   }
 
-  #lineOn(port: BytePort, transport: Transport): RegisterLine {
+  #lineOn(port: BytePort, transport: Transport): ConcertLine {
     const { clock, options, faults } = this.parts;
     const given = {
       clock,
       transport,
       ...options.timers,
-      interference: new FaultyWire(faults),
-      onWire: (event: WireEvent) => this.trace.add(port.name, traceEntry(event, this.#reading)),
+      interference: new ConcertFaultyWire(faults),
+      onWire: (event: WireEvent) => this.onWire(port.name, event),
     };
     return options.sessions
       ? new SessionLine(port, given)
@@ -129,8 +141,8 @@ export class ConcertTerminal implements Machine {
   }
 
   /** Begins the request; undefined: refused on the line, or answered here. */
-  #requested(line: RegisterLine, body: Uint8Array): (() => void) | undefined {
-    if (this.#payment || this.parts.busy) {
+  #requested(line: ConcertLine, body: Uint8Array): (() => void) | undefined {
+    if (this.running || this.parts.busy) {
       const busy = this.#dialogue.busy(body);
       if (busy && !line.inSessions) void line.tell(busy).then(() => line.finish());
       return undefined;
@@ -144,27 +156,17 @@ export class ConcertTerminal implements Machine {
     };
   }
 
-  #run(line: RegisterLine, request: Request, order: Order): void {
+  #run(line: ConcertLine, { early, toldAtTheEnd, reply }: Request, order: Order): void {
     const payment = new Payment(this.parts, order, line.name);
-    this.#payment = payment;
-    void this.#carryOut(line, request, payment).finally(() => this.#over(payment));
-  }
-
-  async #carryOut(line: RegisterLine, request: Request, payment: Payment): Promise<void> {
-    const { signal } = payment;
-    try {
-      const { early, toldAtTheEnd } = request;
-      if (early) await this.#tell(line, early, signal);
+    void this.run(payment, async () => {
+      if (early) await this.#tell(line, early, payment.signal);
       if (!toldAtTheEnd) line.finish();
       const ending = await payment.carryOut();
-      if (toldAtTheEnd) await this.#tellEnd(line, request.reply(ending), payment);
-    } catch (error) {
-      if (!(error instanceof ProcessOver)) throw error;
-    }
-    await this.parts.endSilence();
+      if (toldAtTheEnd) await this.#tellEnd(line, reply(ending), payment);
+    });
   }
 
-  async #tellEnd(line: RegisterLine, body: Uint8Array, payment: Payment): Promise<void> {
+  async #tellEnd(line: ConcertLine, body: Uint8Array, payment: Payment): Promise<void> {
     await payment.reach("reply");
     await payment.pause("fault late reply", Number(this.parts.fault("late-reply")?.["ms"] ?? 0));
     if (!this.parts.fault("no-reply")) {
@@ -174,14 +176,6 @@ export class ConcertTerminal implements Machine {
     line.finish();
   }
 
-  #over(payment: Payment): void {
-    if (this.#payment === payment) {
-      this.#payment = undefined;
-      this.parts.screen.rest();
-    }
-    for (const idle of this.#onIdle.splice(0)) idle();
-  }
-
   /** As long as an ENQ is waited for on a line. */
   async #nobody(signal: AbortSignal): Promise<"not-heard"> {
     const { clock, options } = this.parts;
@@ -189,8 +183,8 @@ export class ConcertTerminal implements Machine {
     return "not-heard";
   }
 
-  /** Asks to tell until the register has acknowledged, or too often (docs/concert.md 2.5). */
-  async #tell(from: RegisterLine, body: Uint8Array, signal: AbortSignal): Promise<boolean> {
+  /** Sends ENQ until the register has acknowledged, or too often (docs/concert.md 2.5). */
+  async #tell(from: ConcertLine, body: Uint8Array, signal: AbortSignal): Promise<boolean> {
     const { clock, options } = this.parts;
     const told = { body, delivered: false };
     this.#last = told;
@@ -207,9 +201,7 @@ export class ConcertTerminal implements Machine {
   }
 }
 
+const AMOUNT_MAX = 99_999_999;
+
 /** For answers that nothing ends. */
 const never = new AbortController().signal;
-
-function whereabouts(payment: Payment | undefined): Whereabouts {
-  return payment ? { command: payment.order.action, phase: payment.phase } : {};
-}

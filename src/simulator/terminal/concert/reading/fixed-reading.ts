@@ -10,14 +10,16 @@ import {
 } from "../../../../concert/index.ts";
 import { amountInWords, currencyInWords } from "../../amount-words.ts";
 import type { TraceField } from "../../trace-log.ts";
-import { actionInWords, field, paymentModeInWords } from "./field-words.ts";
 import {
+  actionInWords,
   BETWEEN_FIELDS,
+  field,
   inOneLine,
   type MessageReading,
+  paymentModeInWords,
+  type ReadBody,
   shownRest,
-  type Told,
-} from "./message-reading.ts";
+} from "./body-reading.ts";
 
 /** docs/concert.md 3.3 */
 const statusWords: Readonly<Record<string, string>> = {
@@ -32,7 +34,7 @@ const answerWords: Readonly<Record<string, string>> = {
   "2": "a report as tags",
 };
 
-/** The one character behind the letter of an option (docs/concert.md 3.1). */
+/** The one character after the letter of an option (docs/concert.md 3.1). */
 const optionWords: Readonly<Record<string, string>> = {
   A010: "answer at the end",
   A011: "answer at once: the result is never told",
@@ -46,10 +48,10 @@ const variantNames = { e: "E", "e-plus": "E+", "e-ticket": "E with a ticket" } a
 
 /** Requests and replies of fixed fields, E, E+ and E with a ticket (docs/concert.md 3.1, 3.2). */
 export class FixedReading implements MessageReading {
-  /** The last request: only with it a report can be told from the lines of a ticket. */
+  /** The last request: only with it a report can be distinguished from a ticket. */
   #asked: FixedRequest | undefined;
 
-  read(body: Uint8Array, direction: "in" | "out"): Told {
+  read(body: Uint8Array, direction: "in" | "out"): ReadBody {
     try {
       return direction === "in" ? this.#request(body) : this.#reply(body);
     } catch (error) {
@@ -59,7 +61,7 @@ export class FixedReading implements MessageReading {
     }
   }
 
-  #request(body: Uint8Array): Told {
+  #request(body: Uint8Array): ReadBody {
     const request = decodeFixedRequest(body);
     this.#asked = request;
     const { posNumber, answerFlag, paymentMode, transactionType, currency, options } = request;
@@ -79,7 +81,7 @@ export class FixedReading implements MessageReading {
     });
   }
 
-  #reply(body: Uint8Array): Told {
+  #reply(body: Uint8Array): ReadBody {
     const asked = this.#asked;
     const reply = decodeFixedReply(body, {
       ticket: asked === undefined || asked.options.variant === "e-ticket",
@@ -109,7 +111,7 @@ export class FixedReading implements MessageReading {
 function told(
   message: string,
   { facts, fields }: { facts: readonly (string | undefined)[]; fields: readonly TraceField[] },
-): Told {
+): ReadBody {
   const text = fields.map(({ value }) => value).join(BETWEEN_FIELDS);
   return { message, ...inOneLine(facts), fields, text };
 }
@@ -118,7 +120,7 @@ function amountField(of: FixedReply | FixedRequest): TraceField {
   return field("amount", String(of.amountMinor).padStart(8, "0"), amountInWords(of));
 }
 
-/** Nobody has said what stands behind the card number: it is not shown (docs/concert.md 3.2). */
+/** The bytes after the card number are not documented, and not shown (docs/concert.md 3.2). */
 function reportField(report: string, card: string | null): TraceField {
   if (card === null) return field("report", maskedField(report), ownWords(report));
   const rest = report.slice(card.length).replace(/[^ ]/g, ".");

@@ -10,14 +10,16 @@ import {
 } from "../../../../concert/index.ts";
 import { amountInWords, currencyInWords } from "../../amount-words.ts";
 import type { TraceField } from "../../trace-log.ts";
-import { actionInWords, field, paymentModeInWords } from "./field-words.ts";
 import {
+  actionInWords,
   BETWEEN_FIELDS,
+  field,
   inOneLine,
   type MessageReading,
+  paymentModeInWords,
+  type ReadBody,
   shownRest,
-  type Told,
-} from "./message-reading.ts";
+} from "./body-reading.ts";
 
 const stateWords = {
   performed: "done",
@@ -39,7 +41,7 @@ const HEAD_CHARACTERS = 5;
 
 /** Messages of tags, Caisse-AP (docs/concert.md 4.1, 4.2). */
 export class TaggedReading implements MessageReading {
-  read(body: Uint8Array, direction: "in" | "out"): Told {
+  read(body: Uint8Array, direction: "in" | "out"): ReadBody {
     const { tags, fault } = readTagged(body);
     const rest = fault ? shownRest(body.subarray(fault.at)) : "";
     const at = fault === null ? "" : `(${fault.code} at byte ${fault.at})`;
@@ -52,14 +54,14 @@ export class TaggedReading implements MessageReading {
   }
 }
 
-function request(tags: readonly Tagged[]): Told {
+function request(tags: readonly Tagged[]): ReadBody {
   const action = tagValue(tags, "CD");
   const message = action === undefined ? "no action" : `CD ${action} ${actionInWords(action)}`;
   return { message, ...inOneLine([amountOf(tags), named(tags, "CA", "register")]) };
 }
 
 /** AE alone decides; AF says why not (docs/concert.md 4.4). */
-function answer(tags: readonly Tagged[]): Told {
+function answer(tags: readonly Tagged[]): ReadBody {
   const [state, reason] = [tagValue(tags, "AE"), tagValue(tags, "AF")];
   const message = state === undefined ? "no state" : `AE ${state} ${stateInWords(tags)}`;
   const why = reason === undefined ? undefined : `AF ${reason} ${failureOf(reason).text}`;

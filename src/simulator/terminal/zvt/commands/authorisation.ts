@@ -2,53 +2,52 @@ import { container, findTags, tag } from "../../../../zvt/index.ts";
 import type { Outcome } from "../../bank/outcome.ts";
 import { PIN_TRIES_OVER, PinPad } from "../../pin.ts";
 import type { PaymentScript } from "../../scenario.ts";
-import { askRegister, beforeHost } from "../machine/asks.ts";
-import { charge, settle } from "../machine/deal.ts";
-import { askHostWithPin } from "../machine/pin-rounds.ts";
-import { printDeclined } from "../machine/printing.ts";
+import { askRegister, beforeHost } from "../asks/asks.ts";
 import type { Process } from "../machine/process.ts";
 import { abortedReport, declinedReport, type Reported } from "../machine/report.ts";
 import {
+  askHostWithPin,
   checkedOrder,
   code,
   type Order,
   type Presented,
   presentCard,
   scriptedOutcome,
+  stop,
 } from "../machine/sale.ts";
 import { status, statusText, timeOutTexts } from "../machine/texts.ts";
-import type { Command } from "./command.ts";
+import { charge, settle } from "../machine/transaction.ts";
+import { printDeclined } from "../receipts/printing.ts";
+import { type Command, command } from "./command.ts";
 
 /** Authorisation 06 01 (docs/zvt.md 6.2, 8.1, 9.1). */
-export const authorisation: Command = {
-  control: 0x0601,
-  run: (process) =>
-    sell(process, { title: "PURCHASE", kind: "payment", ledgerKind: "charge", stands: false }),
-};
+const authorisation = command(0x0601, (process) => sell(process, purchase));
 
+const CARD_POLL = 0x06e6;
 /** Card poll with authorisation 06 E6 (docs/zvt.md 6.3): a payment, or the kind of another card. */
-export const cardPoll: Command = { control: 0x06e6, run: authorisation.run };
+const cardPoll = command(CARD_POLL, (process) => sell(process, purchase));
 
 /** Pre-authorisation and reservation 06 22 (docs/zvt.md 6.3): holds money, charges nothing. */
-export const preAuthorisation: Command = {
-  control: 0x0622,
-  run: (process) =>
-    sell(process, {
-      title: "RESERVATION",
-      kind: "reservation",
-      ledgerKind: "reservation",
-      stands: false,
-    }),
-};
+const preAuthorisation = command(0x0622, (process) => sell(process, hold));
 
 /** Refund 06 31 (docs/zvt.md 6.3): money goes to the card. */
-export const refund: Command = {
-  control: 0x0631,
-  run: (process) =>
-    sell(process, { title: "REFUND", kind: "refund", ledgerKind: "refund", stands: true }),
-};
+const refund = command(0x0631, (process) => sell(process, toCard));
 
 type Sale = Pick<Parameters<typeof charge>[1], "title" | "kind" | "ledgerKind" | "stands">;
+
+const purchase: Sale = {
+  title: "PURCHASE",
+  kind: "payment",
+  ledgerKind: "charge",
+  stands: false,
+};
+const hold: Sale = {
+  title: "RESERVATION",
+  kind: "reservation",
+  ledgerKind: "reservation",
+  stands: false,
+};
+const toCard: Sale = { title: "REFUND", kind: "refund", ledgerKind: "refund", stands: true };
 
 /** Customer, host, report, receipts: the long sequence of docs/zvt.md 1.3. */
 async function sell(process: Process, sale: Sale): Promise<void> {
@@ -89,7 +88,7 @@ async function sell(process: Process, sale: Sale): Promise<void> {
 }
 
 /**
- * Code 6C is both ends: only a text tells a customer's time-out from the stop key
+ * Code 6C stands for both ends: only a text tells a time-out from the stop key
  * (docs/zvt.md 11.4).
  */
 async function endWithoutCard(process: Process, how: "cancelled" | "time-out"): Promise<void> {
@@ -101,12 +100,6 @@ async function endWithoutCard(process: Process, how: "cancelled" | "time-out"): 
   parts.silentOnce = how === "cancelled" && parts.is("silent-after-cancel");
   await process.report(abortedReport(code.aborted, parts.device, said));
   await process.abort(code.aborted);
-}
-
-/** Ends the payment before the bank has charged. */
-async function stop(process: Process, resultCode: number): Promise<void> {
-  await process.report(abortedReport(resultCode, process.parts.device));
-  await process.abort(resultCode);
 }
 
 /** Field 19: use the card of the Read Card before, the register offers a tip (docs/zvt.md 6.2). */
@@ -130,10 +123,10 @@ async function cardFor(
   return { card: readCard.card, pin: { pad, first: "right" } };
 }
 
-/** docs/zvt.md 6.3: Card poll tells what kind of card it was; a payment only that it is unknown. */
+/** docs/zvt.md 6.3: Card poll reports the kind of card, a payment only that the card is unknown. */
 async function refuseOtherCard(process: Process): Promise<void> {
   process.parts.screen.show("not-for-payments");
-  if (process.control !== cardPoll.control) {
+  if (process.control !== CARD_POLL) {
     return await stop(process, code.cardUnknown);
   }
   const found = [tag("uid", Uint8Array.of(0x08, 0x00, 0x00, 0xff)), tag("cardKind", 0x01)];
@@ -193,3 +186,5 @@ function follows(named: string, receiptNumber: number): boolean {
 function isOnly(receiptNumber: number, { parts }: Process): boolean {
   return receiptNumber === parts.options.behaviour.firstReceiptNumber;
 }
+
+export const payments: readonly Command[] = [authorisation, cardPoll, preAuthorisation, refund];

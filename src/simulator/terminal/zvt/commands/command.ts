@@ -7,6 +7,14 @@ export interface Command {
    * Carried out in a locked terminal too: the list of docs/zvt.md 5.3, and the commands that have
    * no completion to refuse with. These commands need no registration either.
    */
-  readonly whenLocked?: boolean;
+  readonly whenLocked: boolean;
   run(process: Process): Promise<void>;
+}
+
+export function command(control: number, run: Command["run"]): Command {
+  return { control, run, whenLocked: false };
+}
+
+export function commandWhenLocked(control: number, run: Command["run"]): Command {
+  return { control, run, whenLocked: true };
 }

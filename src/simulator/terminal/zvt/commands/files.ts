@@ -1,70 +1,59 @@
 import {
   container,
-  decodeMessage,
   findTags,
   type Message,
   type Tag,
   tag,
   tagValue,
-  ZvtCodecError,
 } from "../../../../zvt/index.ts";
 import { cure } from "../demands.ts";
-import type { Answer, Process } from "../machine/process.ts";
+import { type Process, readable } from "../machine/process.ts";
 import { code } from "../machine/sale.ts";
-import type { Command } from "./command.ts";
+import { type Command, command } from "./command.ts";
 
 /** All files together; more is memory full. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Write file 08 14 (docs/zvt.md 6.4, 7.4): the terminal asks for block after block with 04 0C. */
-export const writeFile: Command = {
-  control: 0x0814,
-  async run(process) {
-    const { files } = process.parts;
-    const announced = announcedFiles(process.request);
-    if (!announced) return await process.refuse(code.messageWrong);
-    await process.accept();
-    const kept = [...files.values()].reduce((sum, { length }) => sum + length, 0);
-    const coming = announced.reduce((sum, { length }) => sum + length, 0);
-    if (kept + coming > FILE_BYTES_MAX) return await process.abort(code.memoryFull);
-    for (const { id, length } of announced) {
-      const content = await fetched(process, id, length);
-      if ("problem" in content) return await process.abort(content.problem);
-      files.set(id, content.bytes);
-    }
-    await process.complete();
-  },
-};
+const writeFile = command(0x0814, async (process) => {
+  const { files } = process.parts;
+  const announced = announcedFiles(process.request);
+  if (!announced) return await process.refuse(code.messageWrong);
+  await process.accept();
+  const kept = [...files.values()].reduce((sum, { length }) => sum + length, 0);
+  const coming = announced.reduce((sum, { length }) => sum + length, 0);
+  if (kept + coming > FILE_BYTES_MAX) return await process.abort(code.memoryFull);
+  for (const { id, length } of announced) {
+    const content = await fetched(process, id, length);
+    if ("problem" in content) return await process.abort(content.problem);
+    files.set(id, content.bytes);
+  }
+  await process.complete();
+});
 
 /** Delete file 08 12 (docs/zvt.md 6.4). */
-export const deleteFile: Command = {
-  control: 0x0812,
-  async run(process) {
-    const ids = findTags(process.request.tags, "file", "fileId").map(({ value }) => Number(value));
-    if (ids.length === 0) return await process.refuse(code.messageWrong);
-    await process.accept();
-    const known = ids.filter((id) => process.parts.files.delete(id));
-    await (known.length === ids.length ? process.complete() : process.abort(code.notPossible));
-  },
-};
+const deleteFile = command(0x0812, async (process) => {
+  const ids = findTags(process.request.tags, "file", "fileId").map(({ value }) => Number(value));
+  if (ids.length === 0) return await process.refuse(code.messageWrong);
+  await process.accept();
+  const known = ids.filter((id) => process.parts.files.delete(id));
+  await (known.length === ids.length ? process.complete() : process.abort(code.notPossible));
+});
 
 /**
  * Change configuration 08 13 (docs/zvt.md 6.4): the content is the vendor's, and has to be there.
  */
-export const changeConfiguration: Command = {
-  control: 0x0813,
-  async run(process) {
-    const { memory } = process.parts;
-    if (!process.request.tags?.length) return await process.refuse(code.messageWrong);
-    await process.accept();
-    if (memory.demands.includes("configuration")) {
-      cure(memory, changeConfiguration.control);
-      memory.demand("initialisation", true);
-      memory.demand("diagnosis", true);
-    }
-    await process.complete();
-  },
-};
+const changeConfiguration = command(0x0813, async (process) => {
+  const { memory } = process.parts;
+  if (!process.request.tags?.length) return await process.refuse(code.messageWrong);
+  await process.accept();
+  if (memory.demands.includes("configuration")) {
+    cure(memory, process.control);
+    memory.demand("initialisation", true);
+    memory.demand("diagnosis", true);
+  }
+  await process.complete();
+});
 
 interface Announced {
   readonly id: number;
@@ -93,7 +82,7 @@ async function fetched(process: Process, id: number, length: number): Promise<Fe
     if (answer.kind !== "positive") {
       return { problem: answer.kind === "negative" ? answer.code : code.aborted };
     }
-    const block = blockOf(answer);
+    const block = tagValue(readable(answer.apdu)?.tags ?? null, "file", "fileBlock");
     if (!block || block.length === 0 || at + block.length > length) {
       return { problem: code.messageWrong };
     }
@@ -103,12 +92,4 @@ async function fetched(process: Process, id: number, length: number): Promise<Fe
   return { bytes };
 }
 
-/** undefined for an answer without a block, or one that cannot be read. */
-function blockOf({ apdu }: Extract<Answer, { kind: "positive" }>): Uint8Array | undefined {
-  try {
-    return tagValue(decodeMessage(apdu).tags, "file", "fileBlock");
-  } catch (error) {
-    if (error instanceof ZvtCodecError) return undefined;
-    throw error;
-  }
-}
+export const fileCommands: readonly Command[] = [writeFile, deleteFile, changeConfiguration];

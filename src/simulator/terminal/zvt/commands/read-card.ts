@@ -1,11 +1,10 @@
 import { container, fromHex, type RawTag, tag, tagValue } from "../../../../zvt/index.ts";
-import { customerActs } from "../../customer-acts.ts";
 import type { Outgoing } from "../machine/parts.ts";
 import type { Process } from "../machine/process.ts";
 import { code } from "../machine/sale.ts";
 import { status } from "../machine/texts.ts";
 import { type ZvtCard, zvtCard } from "../machine/zvt-cards.ts";
-import type { Command } from "./command.ts";
+import { commandWhenLocked } from "./command.ts";
 
 /** Tag 1F60, and what field 19 means by it (docs/zvt.md 6.7). */
 const STRIPE = 0x01;
@@ -21,34 +20,30 @@ const UID_WANTED = 0x40;
 const REGISTER_SHOWS = 0x00;
 
 /** Read Card 06 C0 (docs/zvt.md 6.7): ends with 04 0F, with 27 only when nothing was read. */
-export const readCard: Command = {
-  control: 0x06c0,
-  whenLocked: true,
-  async run(process) {
-    const { parts, request } = process;
-    await process.accept();
-    const { behaviour } = parts.options;
-    const action = await process.untilCancelledOrGone(async (signal) => {
-      if (request.fields.dialogControl !== REGISTER_SHOWS) await process.status(status.insertCard);
-      signal.throwIfAborted();
-      await process.reach("card");
-      const waitMs = waitMsOf(process);
-      const outcome = behaviour.outcome === "by-amount" ? {} : { outcome: behaviour.outcome };
-      return await customerActs(parts, { wanted: "card", waitMs, signal, ...outcome });
-    });
-    if (action === "cancelled" || action.action === "cancel" || action.action === "time-out") {
-      return await process.completeWithReport({ fields: { resultCode: code.aborted } });
-    }
-    if (action.action !== "insert") {
-      return await process.completeWithReport({ fields: { resultCode: code.cardUnknown } });
-    }
-    const card = zvtCard(action.card ?? behaviour.card);
-    const wanted = wantedTechnologies(process);
-    // A card that is only held in front of the reader cannot stay in it.
-    parts.readCard = { card: card.name, inside: wanted !== CONTACTLESS };
-    await process.completeWithReport(whatWasRead(process, card, wanted));
-  },
-};
+export const readCard = commandWhenLocked(0x06c0, async (process) => {
+  const { parts, request } = process;
+  await process.accept();
+  const { behaviour } = parts.options;
+  const action = await process.untilCancelledOrGone(async (signal) => {
+    if (request.fields.dialogControl !== REGISTER_SHOWS) await process.status(status.insertCard);
+    signal.throwIfAborted();
+    await process.reach("card");
+    const waitMs = waitMsOf(process);
+    const outcome = behaviour.outcome === "by-amount" ? {} : { outcome: behaviour.outcome };
+    return await parts.customerActs({ wanted: "card", waitMs, signal, ...outcome });
+  });
+  if (action === "cancelled" || action.action === "cancel" || action.action === "time-out") {
+    return await process.completeWithReport({ fields: { resultCode: code.aborted } });
+  }
+  if (action.action !== "insert") {
+    return await process.completeWithReport({ fields: { resultCode: code.cardUnknown } });
+  }
+  const card = zvtCard(action.card ?? behaviour.card);
+  const wanted = wantedTechnologies(process);
+  // A card that is only held in front of the reader cannot stay in it.
+  parts.readCard = { card: card.name, inside: wanted !== CONTACTLESS };
+  await process.completeWithReport(whatWasRead(process, card, wanted));
+});
 
 /** 00 waits for ever; a register that names no time gets the terminal's own. */
 function waitMsOf({ parts, request }: Process): number | null {

@@ -14,7 +14,7 @@ import {
 } from "../../../../zvt/index.ts";
 import type { Parts } from "../machine/parts.ts";
 import { loggedOff, type Registration } from "../machine/registration.ts";
-import type { Command } from "./command.ts";
+import { type Command, commandWhenLocked } from "./command.ts";
 
 /** Bits of the status byte in the completion (docs/zvt.md 6.1). */
 const INITIALISATION_NEEDED = 0x01;
@@ -24,9 +24,10 @@ const WRONG_CURRENCY = 0x6f;
 
 const PRINTER_COLUMNS_MIN = 16;
 const PRINTER_COLUMNS_MAX = 80;
-/** A register that takes less could not even be told a result. */
+/** The size of a report: a register has to take that much. */
 const MESSAGE_BYTES_MIN = 255;
 
+const REGISTRATION = 0x0600;
 const CURRENCY_FIELD = 0x49;
 /** Password and configuration byte stand in front of it. */
 const CURRENCY_AT = 4;
@@ -36,48 +37,40 @@ const CURRENCY_AT = 4;
  * currency begins with 49: answers the message as it should be, undefined when it is already.
  */
 export function withBareCurrency({ control, data }: Apdu): Apdu | undefined {
-  if (control !== registration.control || data[CURRENCY_AT] !== CURRENCY_FIELD) return undefined;
+  if (control !== REGISTRATION || data[CURRENCY_AT] !== CURRENCY_FIELD) return undefined;
   return { control, data: concat([data.subarray(0, CURRENCY_AT), data.subarray(CURRENCY_AT + 1)]) };
 }
 
 /** Registration 06 00 (docs/zvt.md 6.1). */
-export const registration: Command = {
-  control: 0x0600,
-  whenLocked: true,
-  async run(process) {
-    const { parts, request } = process;
-    const currency = request.parts.currency ?? null;
-    if (currency !== null && !parts.options.behaviour.currencies.includes(currency)) {
-      await process.answerWith("currency-refused", {
-        parts: { resultCode: WRONG_CURRENCY, currency },
-      });
-      return;
-    }
-    await process.accept();
-    parts.registration = agreed(request, currency, parts);
-    parts.beginMessageIds();
-    await process.complete({
-      fields: {
-        typeByte: statusByte(parts),
-        terminalId: parts.device.terminalId,
-        currency: currency ?? (parts.options.behaviour.currencies[0] as string),
-      },
-      tags: completionTags(request, parts.registration),
+const registration = commandWhenLocked(REGISTRATION, async (process) => {
+  const { parts, request } = process;
+  const currency = request.parts.currency ?? null;
+  if (currency !== null && !parts.options.behaviour.currencies.includes(currency)) {
+    await process.answerWith("currency-refused", {
+      parts: { resultCode: WRONG_CURRENCY, currency },
     });
-  },
-};
+    return;
+  }
+  await process.accept();
+  parts.registration = agreed(request, currency, parts);
+  parts.beginMessageIds();
+  await process.complete({
+    fields: {
+      typeByte: statusByte(parts),
+      terminalId: parts.device.terminalId,
+      currency: currency ?? (parts.options.behaviour.currencies[0] as string),
+    },
+    tags: completionTags(request, parts.registration),
+  });
+});
 
 /** Log-Off 06 02 (docs/zvt.md 6.4). */
-export const logOff: Command = {
-  control: 0x0602,
-  whenLocked: true,
-  async run(process) {
-    await process.finish();
-    // card complete keeps BE (docs/zvt.md 6.4).
-    const byte = process.parts.is("log-off-be") ? { configByte: 0xbe } : {};
-    process.parts.registration = { ...loggedOff, ...byte };
-  },
-};
+const logOff = commandWhenLocked(0x0602, async (process) => {
+  await process.finish();
+  // card complete keeps BE (docs/zvt.md 6.4).
+  const byte = process.parts.is("log-off-be") ? { configByte: 0xbe } : {};
+  process.parts.registration = { ...loggedOff, ...byte };
+});
 
 function agreed(request: Message, currency: string | null, parts: Parts): Registration {
   const width = Number(tagValue(request.tags, "printerWidth") ?? 0);
@@ -127,7 +120,7 @@ function statusByte({ memory, options }: Parts): number {
   );
 }
 
-/** The tags that tell the register how its wishes will be carried out (docs/zvt.md 6.1). */
+/** Tags with the terms that the terminal agrees to (docs/zvt.md 6.1). */
 function completionTags(request: Message, now: Registration): readonly RawTag[] {
   const tags: RawTag[] = [];
   if (tagValue(request.tags, "printerWidth") !== undefined) {
@@ -142,3 +135,5 @@ function completionTags(request: Message, now: Registration): readonly RawTag[] 
   }
   return tags;
 }
+
+export const registrationCommands: readonly Command[] = [registration, logOff];

@@ -2,75 +2,63 @@ import { container, tag } from "../../../../zvt/index.ts";
 import { isDebitCard } from "../../bank/cards.ts";
 import type { LedgerKind } from "../../bank/ledger.ts";
 import type { StoredTransaction } from "../../memory/memory.ts";
-import { charge, type NewDeal, settle } from "../machine/deal.ts";
 import type { Process } from "../machine/process.ts";
 import { askHost, code } from "../machine/sale.ts";
-import type { Command } from "./command.ts";
+import { charge, type NewTransaction, settle } from "../machine/transaction.ts";
+import { type Command, command } from "./command.ts";
 
 /** Reversal 06 30 (docs/zvt.md 6.3): takes one stored transaction back, all of it. */
-export const reversal: Command = {
-  control: 0x0630,
-  async run(process) {
-    const original = await originalOf(process, {
-      isOne: ({ kind }) => kind === "payment" || kind === "booking",
-      unknown: code.reversalImpossible,
-    });
-    if (!original) return;
-    const { amount } = process.request.fields;
-    const { parts } = process;
-    if (parts.is("reverses-last-only") && original.trace !== parts.memory.last?.trace) {
-      return await process.abort(code.reversalImpossible);
-    }
-    if (original.state === "reversed") return await process.abort(code.alreadyReversed);
-    if (amount !== undefined && amount !== original.amountMinor) {
-      return await process.abort(code.reversalImpossible);
-    }
-    await askHost(process);
-    await follow(process, original, {
-      title: "REVERSAL",
-      kind: "reversal",
-      ledgerKind: "reversal",
-      amountMinor: original.amountMinor,
-    });
-  },
-};
+const reversal = command(0x0630, async (process) => {
+  const original = await originalOf(process, {
+    isOne: ({ kind }) => kind === "payment" || kind === "booking",
+    unknown: code.reversalImpossible,
+  });
+  if (!original) return;
+  const { amount } = process.request.fields;
+  const { parts } = process;
+  if (parts.is("reverses-last-only") && original.trace !== parts.memory.last?.trace) {
+    return await process.abort(code.reversalImpossible);
+  }
+  if (original.state === "reversed") return await process.abort(code.alreadyReversed);
+  if (amount !== undefined && amount !== original.amountMinor) {
+    return await process.abort(code.reversalImpossible);
+  }
+  await askHost(process);
+  await follow(process, original, {
+    title: "REVERSAL",
+    kind: "reversal",
+    ledgerKind: "reversal",
+    amountMinor: original.amountMinor,
+  });
+});
 
 /** The receipt number that asks for the open pre-authorisations instead of naming one. */
 const ENQUIRY = "FFFF";
 
 /** Partial reversal 06 23 (docs/zvt.md 6.3): the amount is the part that was not used. */
-export const partialReversal: Command = {
-  control: 0x0623,
-  async run(process) {
-    if (process.request.fields.receiptNumber === ENQUIRY) return await tellOpen(process);
-    const original = await openReservation(process);
-    if (!original) return;
-    const unusedMinor = process.request.fields.amount ?? 0;
-    await book(process, original, original.amountMinor - unusedMinor);
-  },
-};
+const partialReversal = command(0x0623, async (process) => {
+  if (process.request.fields.receiptNumber === ENQUIRY) return await tellOpen(process);
+  const original = await openReservation(process);
+  if (!original) return;
+  const unusedMinor = process.request.fields.amount ?? 0;
+  await book(process, original, original.amountMinor - unusedMinor);
+});
 
 /** Book total 06 24 (docs/zvt.md 6.3): the amount is the part that was used. */
-export const bookTotal: Command = {
-  control: 0x0624,
-  async run(process) {
-    const original = await openReservation(process);
-    if (!original) return;
-    await book(process, original, process.request.fields.amount ?? original.amountMinor);
-  },
-};
+const bookTotal = command(0x0624, async (process) => {
+  const original = await openReservation(process);
+  if (!original) return;
+  await book(process, original, process.request.fields.amount ?? original.amountMinor);
+});
 
 /** Pre-authorisation reversal 06 25 (docs/zvt.md 6.3): nothing was used. */
-export const preAuthorisationReversal: Command = {
-  control: 0x0625,
-  async run(process) {
-    const original = await openReservation(process);
-    if (!original) return;
-    // Those the terminal lets go by itself (docs/zvt.md 6.3).
-    if (isDebitCard(original.card)) return await process.abort(code.notForDebitCards);
-    await book(process, original, 0);
-  },
-};
+const preAuthorisationReversal = command(0x0625, async (process) => {
+  const original = await openReservation(process);
+  if (!original) return;
+  // Those the terminal lets go by itself (docs/zvt.md 6.3).
+  if (isDebitCard(original.card)) return await process.abort(code.notForDebitCards);
+  await book(process, original, 0);
+});
 
 /** The transaction that the command names; ends the command when there is none. */
 async function originalOf(
@@ -133,11 +121,11 @@ async function book(
 
 interface FollowUp {
   readonly title: string;
-  readonly kind: NewDeal["kind"];
+  readonly kind: NewTransaction["kind"];
   readonly ledgerKind: LedgerKind;
-  /** Told to the register. */
+  /** Reported to the register. */
   readonly amountMinor: number;
-  /** Minor units that the bank lets go, when that is not the amount told. */
+  /** Minor units that the bank releases, if other than the reported amount. */
   readonly releasedMinor?: number;
 }
 
@@ -148,7 +136,7 @@ async function follow(
   { amountMinor, releasedMinor, ...followUp }: FollowUp,
 ): Promise<void> {
   const { memory } = process.parts;
-  const deal = charge(process, {
+  const transaction = charge(process, {
     ...followUp,
     order: {
       amountMinor: releasedMinor ?? amountMinor,
@@ -164,10 +152,10 @@ async function follow(
   });
   memory.change({ ...original, state: followUp.kind === "booking" ? "booked" : "reversed" });
   if (releasedMinor !== undefined) {
-    deal.transaction = { ...deal.transaction, amountMinor };
-    memory.change(deal.transaction);
+    transaction.stored = { ...transaction.stored, amountMinor };
+    memory.change(transaction.stored);
   }
-  await settle(deal);
+  await settle(transaction);
 }
 
 /** All open pre-authorisations; the abort is the normal answer here (docs/zvt.md 6.3). */
@@ -184,3 +172,10 @@ async function tellOpen(process: Process): Promise<void> {
     ...(others.length > 0 ? { tags: [container("openPreAuthorisations", others)] } : {}),
   });
 }
+
+export const reversals: readonly Command[] = [
+  reversal,
+  partialReversal,
+  bookTotal,
+  preAuthorisationReversal,
+];

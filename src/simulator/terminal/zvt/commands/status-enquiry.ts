@@ -1,37 +1,33 @@
 import { container, encodeText, fromHex, type RawTag, tag } from "../../../../zvt/index.ts";
 import type { Device } from "../../options.ts";
+import { askNames } from "../asks/ask-list.ts";
+import { askRegister } from "../asks/asks.ts";
 import { demandTable, mostUrgent } from "../demands.ts";
-import { askNames } from "../machine/ask-list.ts";
-import { askRegister } from "../machine/asks.ts";
 import { localTime } from "../machine/local-time.ts";
 import type { Parts } from "../machine/parts.ts";
 import { opaqueTags } from "../machine/report.ts";
-import type { Command } from "./command.ts";
+import { commandWhenLocked } from "./command.ts";
 
 /** Service byte of the enquiry (docs/zvt.md 6.5). */
 const WITHOUT_VERSION = 0x02;
 const WITH_CONTAINER = 0x04;
 
 /** Status-Enquiry 05 01 (docs/zvt.md 6.5). */
-export const statusEnquiry: Command = {
-  control: 0x0501,
-  whenLocked: true,
-  async run(process) {
-    const { parts, request } = process;
-    const service = request.fields.serviceByte ?? 0;
-    const softwareVersion = parts.device.version;
-    await process.accept();
-    // Its own jobs begin on this occasion (docs/zvt.md 6.5); an answer changes nothing here.
-    await askRegister(process, "status", askNames);
-    await process.completeStatus({
-      parts: {
-        ...((service & WITHOUT_VERSION) === 0 ? { softwareVersion } : {}),
-        terminalStatus: terminalStatus(parts),
-      },
-      ...((service & WITH_CONTAINER) !== 0 ? { tags: identityTags(parts) } : {}),
-    });
-  },
-};
+export const statusEnquiry = commandWhenLocked(0x0501, async (process) => {
+  const { parts, request } = process;
+  const service = request.fields.serviceByte ?? 0;
+  const softwareVersion = parts.device.version;
+  await process.accept();
+  // Its own jobs begin on this occasion (docs/zvt.md 6.5); an answer changes nothing here.
+  await askRegister(process, "status", askNames);
+  await process.completeStatus({
+    parts: {
+      ...((service & WITHOUT_VERSION) === 0 ? { softwareVersion } : {}),
+      terminalStatus: terminalStatus(parts),
+    },
+    ...((service & WITH_CONTAINER) !== 0 ? { tags: identityTags(parts) } : {}),
+  });
+});
 
 /** docs/zvt.md 11.5. */
 function terminalStatus({ memory, outOfOrder, paperOut, cardInside }: Parts): number {

@@ -5,7 +5,7 @@ import type { QuirkName } from "./quirks.ts";
 interface DeviceProfile {
   readonly name: string;
   readonly quirks: readonly QuirkName[];
-  readonly behaviour?: Partial<Pick<ZvtBehaviour, "vending" | "asks">>;
+  readonly behaviour?: Partial<ZvtBehaviour>;
 }
 
 /** Named as the driver's profiles where it has one. */

@@ -1,78 +1,46 @@
-import { fromHex } from "../../../../zvt/index.ts";
 import type { FaultBox } from "../../faults/fault-box.ts";
-import type { FaultArguments } from "../../faults/fault-request.ts";
+import { FaultyWire } from "../../faults/faulty-wire.ts";
 import type { Disturbance } from "../../port/disturbance.ts";
-import type { Acknowledgement, Interference, Transport } from "../link/line.ts";
+import type { Transport } from "../../port/register-line.ts";
+import type { Acknowledgement, Interference } from "../link/line.ts";
 import type { FaultName, MessageKind } from "./fault-table.ts";
 
-/** The part that a line asks before bytes leave it; the armed faults answer. */
-export class FaultyWire implements Interference {
-  readonly #box: FaultBox;
-  readonly #transport: Transport;
+const names = {
+  "noise-inside": "noise-inside",
+  half: "half-frame",
+  duplicate: "duplicate",
+  "noise-before": "noise-before",
+  split: "split",
+  delay: "delay",
+} as const;
+
+/** The armed faults on the wire of a ZVT terminal. */
+export class ZvtFaultyWire extends FaultyWire<FaultName> implements Interference {
   readonly #runningCommand: () => number | undefined;
 
   constructor(box: FaultBox, transport: Transport, runningCommand: () => number | undefined) {
-    this.#box = box;
-    this.#transport = transport;
+    super(box, transport === "serial" ? { ...names, "bad-check": "bad-crc" } : names);
     this.#runningCommand = runningCommand;
-  }
-
-  get mute(): boolean {
-    return this.#box.muted;
   }
 
   rewrite(apdu: Uint8Array): Uint8Array {
     const chance = { command: this.#runningCommand(), message: messageKindOf(apdu) };
-    const extended = this.#box.take("extended-length", chance) ? extendedForm(apdu) : apdu;
-    const wrong = this.#box.take("wrong-length", chance);
+    const extended = this.take("extended-length", chance) ? extendedForm(apdu) : apdu;
+    const wrong = this.take("wrong-length", chance);
     return wrong ? wrongLength(extended, Number(wrong["by"])) : extended;
   }
 
   disturb(apdu: Uint8Array): readonly Disturbance[] {
-    const chance = { command: this.#runningCommand(), message: messageKindOf(apdu) };
-    return disturbances.flatMap(({ name, serialOnly, make }) => {
-      if (serialOnly && this.#transport !== "serial") return [];
-      const found = this.#box.take(name, chance);
-      return found ? [make(found)] : [];
-    });
+    return this.disturbances({ command: this.#runningCommand(), message: messageKindOf(apdu) });
   }
 
   acknowledge(apdu: Uint8Array): Acknowledgement {
     const chance = { command: isCommand(apdu) ? controlOf(apdu) : this.#runningCommand() };
-    if (this.#box.take("nak-storm", chance)) return { how: "nak" };
-    if (this.#box.take("drop-ack", chance)) return { how: "nothing" };
-    return { how: "ack", delayMs: Number(this.#box.take("late-ack", chance)?.["ms"] ?? 0) };
+    if (this.take("nak-storm", chance)) return { how: "nak" };
+    if (this.take("drop-ack", chance)) return { how: "nothing" };
+    return { how: "ack", delayMs: Number(this.take("late-ack", chance)?.["ms"] ?? 0) };
   }
 }
-
-interface DisturbanceKind {
-  readonly name: FaultName;
-  readonly serialOnly?: boolean;
-  make(given: FaultArguments): Disturbance;
-}
-
-const disturbances: readonly DisturbanceKind[] = [
-  { name: "bad-crc", serialOnly: true, make: () => ({ kind: "bad-check" }) },
-  {
-    name: "noise-inside",
-    make: ({ hex }) => ({ kind: "noise-inside", noise: fromHex(String(hex)) }),
-  },
-  { name: "half-frame", make: () => ({ kind: "half" }) },
-  { name: "duplicate", make: () => ({ kind: "duplicate" }) },
-  {
-    name: "noise-before",
-    make: ({ hex }) => ({ kind: "noise-before", noise: fromHex(String(hex)) }),
-  },
-  {
-    name: "split",
-    make: ({ bytes, ms }) => ({
-      kind: "split",
-      bytes: Math.max(1, Number(bytes)),
-      pauseMs: Number(ms),
-    }),
-  },
-  { name: "delay", make: ({ ms }) => ({ kind: "delay", delayMs: Number(ms) }) },
-];
 
 function controlOf(apdu: Uint8Array): number {
   return ((apdu[0] ?? 0) << 8) + (apdu[1] ?? 0);

@@ -38,7 +38,7 @@ function apduLength(bytes: Uint8Array, start: number): number | undefined {
   return low === undefined || high === undefined ? undefined : 5 + low + (high << 8);
 }
 
-/** Whether the length field tells the truth about a message that a frame delivered. */
+/** Whether the length field of a message agrees with its number of bytes. */
 export function hasTrueLength(apdu: Uint8Array): boolean {
   return apduLength(apdu, 0) === apdu.length;
 }

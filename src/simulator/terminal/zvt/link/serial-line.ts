@@ -1,26 +1,14 @@
-import { type Clock, sleep, type Timer } from "../../../../shared/time.ts";
-import type { BytePort } from "../../port/byte-port.ts";
+import { sameBytes } from "../../../../zvt/index.ts";
 import { disturbedPieces } from "../../port/disturbance.ts";
 import { ACK, encodeFrame, frameCrc, NAK } from "./frame.ts";
 import { FrameReader, type LineEvent } from "./frame-reader.ts";
-import {
-  type Interference,
-  type Line,
-  type LineHandlers,
-  type WireListener,
-  ZVT_OFF,
-} from "./line.ts";
+import { Line, type LineOptions } from "./line.ts";
 
-interface SerialLineOptions {
-  readonly clock: Clock;
+interface SerialLineOptions extends LineOptions {
   /** Between two bytes of a frame (docs/zvt.md 2.4). */
   readonly t1Ms: number;
   /** From the end of a frame to its ACK or NAK (docs/zvt.md 2.4). */
   readonly t2Ms: number;
-  readonly interference: Interference;
-  /** Another protocol was switched on by 08 02 (docs/zvt.md 6.4): ZVT is not understood. */
-  readonly zvtOff?: () => boolean;
-  readonly onWire: WireListener;
 }
 
 /** Three sends in all (docs/zvt.md 2.4). */
@@ -37,43 +25,21 @@ interface Outgoing {
 }
 
 /** Frames with ACK and NAK, T1, T2, two repeats, and repeats recognised (docs/zvt.md 2.2, 2.4). */
-export class SerialLine implements Line {
-  readonly name: string;
+export class SerialLine extends Line<SerialLineOptions> {
   readonly transport = "serial";
-  readonly #port: BytePort;
-  readonly #options: SerialLineOptions;
   readonly #reader = new FrameReader();
-  #handlers: LineHandlers | undefined;
-  #t1: Timer | undefined;
   #sending: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   #outgoing: Outgoing | undefined;
   /** The last good frame, as long as a copy of it can only be a repeat. */
   #lastAccepted: Uint8Array | undefined;
   #lastAcceptedAtMs = 0;
-  #closed = false;
-
-  constructor(port: BytePort, options: SerialLineOptions) {
-    this.name = port.name;
-    this.#port = port;
-    this.#options = options;
-  }
-
-  get closed(): boolean {
-    return this.#closed;
-  }
-
-  start(handlers: LineHandlers): void {
-    this.#handlers = handlers;
-    this.#options.onWire({ what: "open" });
-    this.#port.start({ data: (bytes) => this.#received(bytes), closed: () => this.#gone() });
-  }
 
   async send(apdu: Uint8Array): Promise<"sent" | "failed"> {
     if (this.#waiting === WAITING_MAX) return "failed";
     this.#waiting += 1;
     const sent = this.#sending.then(() =>
-      this.#sendUntilAcknowledged(this.#options.interference.rewrite(apdu)),
+      this.#sendUntilAcknowledged(this.options.interference.rewrite(apdu)),
     );
     this.#sending = sent;
     try {
@@ -83,29 +49,20 @@ export class SerialLine implements Line {
     }
   }
 
-  changeSpeed(bitsPerSecond: number): void {
-    this.#port.setSpeed?.(bitsPerSecond);
-    this.#options.onWire({ what: "speed", note: `${bitsPerSecond} bits per second` });
-  }
-
-  refuseProtocol(): void {
-    this.#options.onWire({ what: "noise", direction: "in", note: "ZVT is off" });
-    this.#port.write(ZVT_OFF);
-  }
-
-  close(): void {
-    this.#port.close();
+  override changeSpeed(bitsPerSecond: number): void {
+    this.port.setSpeed?.(bitsPerSecond);
+    this.options.onWire({ what: "speed", note: `${bitsPerSecond} bits per second` });
   }
 
   async #sendUntilAcknowledged(apdu: Uint8Array): Promise<"sent" | "failed"> {
     for (let sends = 1; sends <= SENDS_MAX; sends++) {
-      if (this.#closed) return "failed";
+      if (this.closed) return "failed";
       // Waiter first, write second, clock third: T2 runs from the end of the frame.
       const answer = new Promise<"ack" | "again" | "gone">((resolve) => {
         this.#outgoing = { apdu, sends, settle: resolve };
       });
       await this.#transmit(apdu, sends - 1);
-      const t2 = this.#options.clock.startTimer("T2", this.#options.t2Ms, () =>
+      const t2 = this.options.clock.startTimer("T2", this.options.t2Ms, () =>
         this.#outgoing?.settle("again"),
       );
       const how = await answer;
@@ -118,38 +75,24 @@ export class SerialLine implements Line {
   }
 
   async #transmit(apdu: Uint8Array, repeat: number): Promise<void> {
-    const { clock, interference, onWire } = this.#options;
-    const disturbances = interference.disturb(apdu);
+    const disturbances = this.options.interference.disturb(apdu);
     const spoilt = disturbances.some(({ kind }) => kind === "bad-check");
     const frame = encodeFrame(apdu, spoilt ? frameCrc(apdu) ^ 0x0100 : frameCrc(apdu));
-    for (const { pauseMs, bytes } of disturbedPieces(frame, disturbances)) {
-      if (pauseMs > 0) await sleep(clock, "fault pause", pauseMs);
-      this.#write(bytes);
-    }
-    if (!interference.mute) onWire({ what: "apdu", direction: "out", apdu, repeat });
+    await this.leave(disturbedPieces(frame, disturbances));
+    this.sentMessage(apdu, repeat);
   }
 
-  #write(bytes: Uint8Array): void {
-    if (!this.#options.interference.mute && !this.#closed) this.#port.write(bytes);
-  }
-
-  #received(bytes: Uint8Array): void {
-    if (this.#options.zvtOff?.()) {
-      this.refuseProtocol();
-      return;
-    }
-    this.#t1?.clear();
-    this.#t1 = undefined;
+  protected override read(bytes: Uint8Array): void {
+    this.stopWaiting();
     for (const event of this.#reader.push(bytes)) this.#handle(event);
-    if (this.#reader.insideFrame && !this.#closed) {
-      this.#t1 = this.#options.clock.startTimer("T1", this.#options.t1Ms, () => {
-        for (const event of this.#reader.silence()) this.#handle(event);
-      });
-    }
+    if (!this.#reader.insideFrame || this.closed) return;
+    this.wait("T1", this.options.t1Ms, () => {
+      for (const event of this.#reader.silence()) this.#handle(event);
+    });
   }
 
   #handle(event: LineEvent): void {
-    const { onWire } = this.#options;
+    const { onWire } = this.options;
     switch (event.kind) {
       case "ack":
         onWire({ what: "ack", direction: "in" });
@@ -164,7 +107,7 @@ export class SerialLine implements Line {
         return;
       case "bad-frame":
         onWire({ what: "bad-frame", direction: "in", note: event.reason });
-        this.#write(Uint8Array.of(NAK));
+        this.write(Uint8Array.of(NAK));
         onWire({ what: "nak", direction: "out" });
         return;
       case "frame":
@@ -181,24 +124,24 @@ export class SerialLine implements Line {
   }
 
   #frame(apdu: Uint8Array): void {
-    const { onWire } = this.#options;
+    const { onWire } = this.options;
     if (!this.#acknowledge(apdu)) return;
-    const { clock: now, t2Ms } = this.#options;
+    const { clock: now, t2Ms } = this.options;
     const sinceMs = now.monotonicMs() - this.#lastAcceptedAtMs;
     this.#lastAcceptedAtMs = now.monotonicMs();
     // docs/zvt.md 2.4: a repeat leaves within T2, and takes its time on the wire; later than that
     // the register asks anew, and wants an answer.
-    if (this.#lastAccepted && sinceMs <= 2 * t2Ms && equal(this.#lastAccepted, apdu)) {
+    if (this.#lastAccepted && sinceMs <= 2 * t2Ms && sameBytes(this.#lastAccepted, apdu)) {
       // Its sender missed our ACK (docs/zvt.md 2.4). The answer is on its way already.
       onWire({ what: "duplicate", direction: "in", note: "acknowledged and dropped" });
       return;
     }
-    onWire({ what: "apdu", direction: "in", apdu, repeat: 0 });
+    this.receivedMessage(apdu);
     // An answer to the frame that still waits for its ACK says that the frame arrived
     // (docs/zvt.md 2.4).
     if (apdu[0] === 0x80 || apdu[0] === 0x84) this.#acknowledged();
     this.#lastAccepted = apdu;
-    this.#handlers?.apdu(apdu);
+    this.handlers?.apdu(apdu);
   }
 
   /**
@@ -206,16 +149,16 @@ export class SerialLine implements Line {
    * place.
    */
   #acknowledge(apdu: Uint8Array): boolean {
-    const { clock, interference, onWire } = this.#options;
+    const { clock, interference, onWire } = this.options;
     const acknowledgement = interference.acknowledge(apdu);
     if (acknowledgement.how !== "ack") {
       if (acknowledgement.how === "nothing") return true;
-      this.#write(Uint8Array.of(NAK));
+      this.write(Uint8Array.of(NAK));
       onWire({ what: "nak", direction: "out" });
       return false;
     }
     const acknowledge = () => {
-      this.#write(Uint8Array.of(ACK));
+      this.write(Uint8Array.of(ACK));
       if (!interference.mute) onWire({ what: "ack", direction: "out" });
     };
     if (acknowledgement.delayMs > 0) {
@@ -226,16 +169,7 @@ export class SerialLine implements Line {
     return true;
   }
 
-  #gone(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#t1?.clear();
+  protected override ended(): void {
     this.#outgoing?.settle("gone");
-    this.#options.onWire({ what: "close" });
-    this.#handlers?.closed();
   }
-}
-
-function equal(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

@@ -14,18 +14,18 @@ import {
 import type { CardName } from "../../bank/cards.ts";
 import type { FaultArguments } from "../../faults/fault-request.ts";
 import type { Device } from "../../options.ts";
-import type { Host } from "../../protocol.ts";
-import { TerminalParts } from "../../terminal-parts.ts";
+
+import { type Host, TerminalParts } from "../../terminal-parts.ts";
+import { AskList } from "../asks/ask-list.ts";
 import type { QuirkName } from "../devices/quirks.ts";
 import type { FaultName } from "../faults/fault-table.ts";
 import type { ZvtOptions } from "../options.ts";
-import { AskList } from "./ask-list.ts";
 import { type Registration, unregistered } from "./registration.ts";
 import { type Language, statusText } from "./texts.ts";
 
 /** A message on its way out. */
 export interface Outgoing extends MessageInput {
-  /** Bytes behind everything that the codec can write, for faults. */
+  /** Bytes after the end of the message, for faults. */
   readonly tail?: Uint8Array;
 }
 

@@ -1,6 +1,6 @@
-import { sleep } from "../../../../shared/time.ts";
 import {
   type Apdu,
+  type Charset,
   decodeMessage,
   encodeApdu,
   errorCodeOf,
@@ -12,6 +12,7 @@ import {
   ZvtCodecError,
 } from "../../../../zvt/index.ts";
 import type { FaultArguments } from "../../faults/fault-request.ts";
+import { RunningCommand } from "../../running-command.ts";
 import { ProcessOver } from "../../terminal-parts.ts";
 import type { FaultName, Point } from "../faults/fault-table.ts";
 import type { Line } from "../link/line.ts";
@@ -33,6 +34,8 @@ type Silence =
   | "line-closed";
 
 const STATUS_ENQUIRY = 0x0501;
+/** Before the lines go down: the last acknowledgement has to be out of them by then. */
+const LAST_WORD_MS = 100;
 /** A frame leaves at most so often (docs/zvt.md 2.4). */
 const SENDS_MAX = 3;
 
@@ -40,16 +43,12 @@ const SENDS_MAX = 3;
  * One command of the register from its arrival to its end. While it runs the terminal is master:
  * {@link Process.say} sends a message and waits for the answer (docs/zvt.md 1.3, 5.2).
  */
-export class Process {
-  readonly parts: Parts;
+export class Process extends RunningCommand<Parts, Point> {
+  override readonly control: number;
   readonly request: Message;
-  readonly control: number;
-  /** The last moment that was reached, for the trace and for `GET /state`. */
-  phase: Point = "command";
+  readonly line: Line;
   /** Whether Abort (06 B0) would be taken now. */
   cancellable = false;
-  readonly #line: Line;
-  readonly #killed = new AbortController();
   #cancel: (() => void) | undefined;
   #waiter: ((answer: Answer) => void) | undefined;
   /** The id of the message that waits for its answer (docs/zvt.md 9.4). */
@@ -62,16 +61,16 @@ export class Process {
   #lastAnswer: Uint8Array | undefined;
 
   constructor(parts: Parts, line: Line, request: Message, requestBytes: Uint8Array) {
-    this.parts = parts;
+    super(parts, line.name, "command");
+    this.line = line;
     this.request = request;
     this.control = request.control;
-    this.#line = line;
     this.#requestBytes = requestBytes;
     this.#startedMs = parts.clock.monotonicMs();
   }
 
-  get line(): Line {
-    return this.#line;
+  override get word(): string {
+    return this.control.toString(16).padStart(4, "0");
   }
 
   get waitsForAnswer(): boolean {
@@ -83,13 +82,8 @@ export class Process {
     return this.#ending;
   }
 
-  get signal(): AbortSignal {
-    return this.#killed.signal;
-  }
-
-  /** Ends the process where it stands; everything that waits rejects with {@link ProcessOver}. */
-  kill(why: string): void {
-    this.#killed.abort(new ProcessOver(why));
+  override kill(why: string): void {
+    super.kill(why);
     this.#settle({ kind: "silent", because: "line-closed" });
   }
 
@@ -100,7 +94,7 @@ export class Process {
 
   answered(apdu: Apdu): void {
     // An answer with another id is one to an earlier message.
-    const id = this.#askedUnder === undefined ? undefined : idOf(apdu);
+    const id = this.#askedUnder && tagValue(readable(apdu)?.tags ?? null, "messageSequence");
     if (id !== undefined && id !== this.#askedUnder) return;
     const code = errorCodeOf(apdu.control);
     this.#settle(
@@ -113,13 +107,13 @@ export class Process {
     this.#settle({ kind: "silent", because: "line-closed" });
   }
 
-  /** Its register has gone: nobody is left to whom a card or a key could be told. */
+  /** The line to the register is gone: no card and no key can be reported any more. */
   lineClosed(): void {
     this.unanswered();
     if (this.#endsWithLine) this.cancel();
   }
 
-  /** The first word counts; a second one finds nobody waiting. */
+  /** The first answer counts; later ones are dropped. */
   #settle(answer: Answer): void {
     const waiter = this.#waiter;
     this.#waiter = undefined;
@@ -133,14 +127,14 @@ export class Process {
   isRepeat(bytes: Uint8Array): boolean {
     const sinceMs = this.parts.clock.monotonicMs() - this.#startedMs;
     return (
-      this.#line.transport === "serial" &&
+      this.line.transport === "serial" &&
       sinceMs <= SENDS_MAX * this.parts.options.timers.t2Ms &&
       sameBytes(bytes, this.#requestBytes)
     );
   }
 
   answerAgain(): void {
-    if (this.#lastAnswer) void this.#line.send(this.#lastAnswer);
+    if (this.#lastAnswer) void this.line.send(this.#lastAnswer);
   }
 
   /** Answers the command with 80 00, unless a fault has it otherwise. */
@@ -180,15 +174,15 @@ export class Process {
     // An answer repeats the id of the message that it answers (docs/zvt.md 9.4).
     const answer = this.parts.encode(name, input, this.parts.requestId(this.request));
     this.#lastAnswer = answer;
-    const sent = await this.#line.send(answer);
+    const sent = await this.line.send(answer);
     // docs/zvt.md 2.4: three sends without ACK are a transmission error, back to the basic state. A
     // line that is gone is another matter, and so is the silence of a fault.
-    if (sent === "failed" && !this.#line.closed && !this.parts.faults.muted) {
+    if (sent === "failed" && !this.line.closed && !this.parts.faults.muted) {
       throw new ProcessOver("the answer to the command was not acknowledged");
     }
   }
 
-  /** Sends a message and waits for its answer, T3 when not told otherwise (docs/zvt.md 5.1). */
+  /** Sends a message and waits for its answer, T3 unless `timeoutMs` is given (docs/zvt.md 5.1). */
   async say(name: MessageName, input: Outgoing, timeoutMs?: number): Promise<Answer> {
     const id = this.parts.nextMessageId();
     const apdu = this.parts.encode(name, this.#permitted(input), id);
@@ -228,17 +222,17 @@ export class Process {
     const answer = new Promise<Answer>((resolve) => {
       this.#waiter = resolve;
     });
-    const sent = await this.#line.send(apdu);
+    const sent = await this.line.send(apdu);
     await afterSending?.();
     if (sent === "failed") {
-      const because = this.#line.closed ? "line-closed" : "not-delivered";
+      const because = this.line.closed ? "line-closed" : "not-delivered";
       this.#settle({ kind: "silent", because });
     }
     const limitMs = timeoutMs ?? this.parts.options.timers.t3Ms;
     const timer = this.parts.clock.startTimer("T3", limitMs, () => {
       this.#settle({ kind: "silent", because: "time-out" });
       // docs/zvt.md 3.3: T3 over ends the connection; a window for goods being over does not.
-      if (timeoutMs === undefined && this.#line.transport === "tcp") this.#line.close();
+      if (timeoutMs === undefined && this.line.transport === "tcp") this.line.close();
     });
     const given = await answer;
     timer.clear();
@@ -269,20 +263,22 @@ export class Process {
   /** The report 04 0F, with its moments before and after. */
   async report(input: Outgoing, timeoutMs?: number): Promise<Answer> {
     await this.reach("report");
-    const id = this.parts.nextMessageId();
-    const apdu = this.parts.encode("status-information", this.#permitted(input), id);
-    const answer = await this.sayRaw(apdu, timeoutMs, () => this.reach("reported"), id);
+    const answer = await this.#tell("status-information", input, "reported", timeoutMs);
     if (answer.kind !== "silent") await this.reach("acknowledged");
     return answer;
   }
 
-  /** The report as the last word: Read Card has no 06 0F (docs/zvt.md 5.2, 6.7). */
+  /** The report as the end of the command: Read Card has no 06 0F (docs/zvt.md 5.2, 6.7). */
   async completeWithReport(input: Outgoing): Promise<void> {
     await this.reach("report");
-    const id = this.parts.nextMessageId();
-    const apdu = this.parts.encode("status-information", this.#permitted(input), id);
     this.#ending = true;
-    await this.sayRaw(apdu, undefined, () => this.reach("reported"), id);
+    await this.#tell("status-information", input, "reported");
+  }
+
+  /** Restarts at the end of the command, which its completion has announced. */
+  async restart(): Promise<void> {
+    await this.pause("last word before the restart", LAST_WORD_MS);
+    this.parts.reboot();
   }
 
   /** 06 0F: done, and good. */
@@ -303,10 +299,15 @@ export class Process {
 
   async #end(name: MessageName, input: Outgoing): Promise<void> {
     await this.reach("completion");
+    this.#ending = true;
+    await this.#tell(name, input, "completed");
+  }
+
+  /** Sends a message; `sent` is the moment after that. */
+  #tell(name: MessageName, input: Outgoing, sent: Point, timeoutMs?: number): Promise<Answer> {
     const id = this.parts.nextMessageId();
     const apdu = this.parts.encode(name, this.#permitted(input), id);
-    this.#ending = true;
-    await this.sayRaw(apdu, undefined, () => this.reach("completed"), id);
+    return this.sayRaw(apdu, timeoutMs, () => this.reach(sent), id);
   }
 
   /** A register that sent no container, now or at registration, gets none (docs/zvt.md 4.3). */
@@ -326,20 +327,6 @@ export class Process {
   /** The arguments of a fault whose chance this is; the fault is thereby used. */
   fault(name: FaultName): FaultArguments | undefined {
     return this.parts.faults.take(name, { command: this.control });
-  }
-
-  /** A moment at which faults may strike. Throws {@link ProcessOver} when one ended the process. */
-  async reach(point: Point): Promise<void> {
-    this.phase = point;
-    this.parts.onPhase(this.#line.name);
-    for (const struck of this.parts.faults.takeAt(point, this.control)) {
-      await this.parts.strike(struck, this.signal);
-    }
-    this.signal.throwIfAborted();
-  }
-
-  async pause(name: string, delayMs: number): Promise<void> {
-    if (delayMs > 0) await sleep(this.parts.clock, name, delayMs, this.signal);
   }
 
   /**
@@ -370,10 +357,10 @@ export class Process {
   }
 }
 
-/** undefined for an answer without an id, or one that cannot be read. */
-function idOf(apdu: Apdu): string | undefined {
+/** The message in an APDU; undefined when it cannot be read. */
+export function readable(apdu: Apdu, charset?: Charset): Message | undefined {
   try {
-    return tagValue(decodeMessage(apdu).tags, "messageSequence");
+    return decodeMessage(apdu, charset && { charset });
   } catch (error) {
     if (error instanceof ZvtCodecError) return undefined;
     throw error;

@@ -30,7 +30,7 @@ export interface Registration {
 
 const PRINTER_COLUMNS = 24;
 
-/** A terminal that nobody has registered with prints by itself and says nothing in between. */
+/** Without a registration a terminal prints by itself and sends no intermediate status. */
 export const unregistered: Registration = {
   registered: false,
   configByte: 0x00,

@@ -14,7 +14,7 @@ import { localTime } from "./local-time.ts";
 import type { Parts } from "./parts.ts";
 import { holderCheckCodes, technologyCodes, type ZvtCard, zvtCard } from "./zvt-cards.ts";
 
-/** The facts that 04 0F tells about a transaction, stored or not. */
+/** The facts about a transaction that 04 0F reports, stored or not. */
 export type Reported = Pick<
   StoredTransaction,
   | "amountMinor"
@@ -59,7 +59,7 @@ export function approvedReport(told: Reported, parts: Parts): MessageInput {
   return { fields, tags: [...cardTags(card), ...tip, ...otherTags(told, parts)] };
 }
 
-/** A bare result byte, the amount behind it, and only what a register cannot do without. */
+/** A bare result byte, then the amount and the few fields that a register needs. */
 function shortReport({ amount, trace, time: at, date, receiptNumber, ...more }: FieldInputs) {
   const { terminalId, currency, pan, cardType } = more;
   const short = { amount, trace, time: at, date, pan, terminalId, currency, receiptNumber };
@@ -145,7 +145,7 @@ function cardTags(card: ZvtCard): readonly RawTag[] {
   ];
 }
 
-/** A field that came after revision 13.08 (docs/zvt.md 11.1): nobody can know how long it is. */
+/** A field that came after revision 13.08 (docs/zvt.md 11.1): its length is unknown. */
 export const unknownField = fromHex("760102");
 
 /** Tags that no table has: of one, two and three bytes. */

@@ -1,17 +1,11 @@
-import {
-  type Apdu,
-  decodeMessage,
-  type MessageInput,
-  tagValue,
-  ZvtCodecError,
-} from "../../../../zvt/index.ts";
+import { type MessageInput, tagValue } from "../../../../zvt/index.ts";
 import { type CardName, testCards } from "../../bank/cards.ts";
 import { type Outcome, outcomeOf } from "../../bank/outcome.ts";
-import { customerActs } from "../../customer-acts.ts";
-import { type CardPin, PinPad } from "../../pin.ts";
+import { type CardPin, type Entered, PIN_TRIES_MAX, PinPad } from "../../pin.ts";
 import type { PaymentScript } from "../../scenario.ts";
 import { ProcessOver } from "../../terminal-parts.ts";
-import type { Answer, Process } from "./process.ts";
+import { type Answer, type Process, readable } from "./process.ts";
+import { abortedReport } from "./report.ts";
 import { status } from "./texts.ts";
 
 /** Amount and currency of a sale, after the command has been checked. */
@@ -42,6 +36,9 @@ export const code = {
   amountTooHigh: 0xc3,
   printerNotReady: 0xcc,
   messageWrong: 0x9a,
+  /** Also: wait (docs/zvt.md 8.1). */
+  askAgain: 0x9c,
+  partlyIssued: 0x9d,
   memoryFull: 0xb1,
 } as const;
 
@@ -51,7 +48,7 @@ export type Presented = PresentedCard | "cancelled" | "time-out" | "other-card";
 interface PresentedCard {
   readonly card: CardName;
   readonly pin: CardPin;
-  /** The bank's word for this very card; undefined: as for every other. */
+  /** The bank's answer for this card; undefined: as for every other card. */
   readonly outcome?: Outcome;
 }
 
@@ -91,7 +88,7 @@ export async function presentCard(
     signal.throwIfAborted();
     await process.reach("card");
     const waitMs = cardWaitMs(process);
-    const action = await customerActs(process.parts, {
+    const action = await process.parts.customerActs({
       wanted: "card",
       waitMs,
       outcome,
@@ -113,7 +110,7 @@ export async function presentCard(
 }
 
 /** Tag 1F5B: how long the register wants a card to be waited for (docs/zvt.md 6.2). */
-export function cardWaitMs({ parts, request }: Process): number {
+function cardWaitMs({ parts, request }: Process): number {
   const seconds = tagValue(request.tags, "cardWaitSeconds");
   return seconds === undefined ? parts.options.pace.cardWaitMs : seconds * 1_000;
 }
@@ -124,6 +121,40 @@ export async function askHost(process: Process, script: PaymentScript = {}): Pro
   await failByFault(process);
   await process.status(status.waitingForHost);
   await process.pause("host", script.hostMs ?? process.parts.options.pace.hostMs);
+}
+
+/**
+ * Asks the bank, and once more after each wrong PIN, which has a report of its own
+ * (docs/zvt.md 11.4). "wrong": the last try was wrong too.
+ */
+export async function askHostWithPin(
+  process: Process,
+  pin: CardPin,
+  script: PaymentScript,
+): Promise<Entered> {
+  await askHost(process, script);
+  if (process.fault("wrong-pin-first")) {
+    await tellWrongPin(process);
+    await askHost(process, script);
+  }
+  let entered = pin.first;
+  for (let tries = 1; entered === "wrong" && tries < PIN_TRIES_MAX; tries++) {
+    await tellWrongPin(process);
+    entered = await process.untilCancelled((signal) => pin.pad.enter(cardWaitMs(process), signal));
+    if (entered === "right" || entered === "wrong") await askHost(process, script);
+  }
+  return entered;
+}
+
+async function tellWrongPin(process: Process): Promise<void> {
+  await process.status(status.wrongPin);
+  await process.report(abortedReport(code.wrongPin, process.parts.device));
+}
+
+/** Ends the command with a report and the same result code, before the bank has charged. */
+export async function stop(process: Process, resultCode: number): Promise<void> {
+  await process.report(abortedReport(resultCode, process.parts.device));
+  await process.abort(resultCode);
 }
 
 /** The fault `fail`: the command ends here with 06 1E. */
@@ -154,9 +185,6 @@ export type UndoReason =
   | "no-word"
   | "line-lost";
 
-const ASK_AGAIN = 0x9c;
-const PARTLY_ISSUED = 0x9d;
-
 /** Sends the report until the register has decided what became of the goods (docs/zvt.md 8.1). */
 export async function reportSale(process: Process, input: MessageInput): Promise<Taken> {
   const { parts, request } = process;
@@ -166,7 +194,7 @@ export async function reportSale(process: Process, input: MessageInput): Promise
   const repeatsMax = maxStatusInfos ?? unnamed;
   for (let repeats = 0; ; repeats++) {
     const answer = await process.report(input, windowMs);
-    if (answer.kind !== "negative" || answer.code !== ASK_AGAIN) {
+    if (answer.kind !== "negative" || answer.code !== code.askAgain) {
       return taken(answer, !parts.is("no-partial-issue"));
     }
     if (repeats >= repeatsMax) return undo("asked-too-often");
@@ -183,17 +211,8 @@ function taken(answer: Answer, knowsPartly: boolean): Taken {
   if (answer.kind === "silent") {
     return undo(answer.because === "time-out" ? "no-word" : "line-lost");
   }
-  if (answer.code !== PARTLY_ISSUED || !knowsPartly) return undo("not-issued");
-  const amountMinor = amountOf(answer.apdu);
+  if (answer.code !== code.partlyIssued || !knowsPartly) return undo("not-issued");
+  // An answer that cannot be read says that nothing was issued.
+  const amountMinor = readable(answer.apdu)?.fields.amount;
   return amountMinor === undefined ? undo("not-issued") : { how: "partly", amountMinor };
-}
-
-/** undefined for an answer that cannot be read: then nothing was issued. */
-function amountOf(apdu: Apdu): number | undefined {
-  try {
-    return decodeMessage(apdu).fields.amount;
-  } catch (error) {
-    if (error instanceof ZvtCodecError) return undefined;
-    throw error;
-  }
 }

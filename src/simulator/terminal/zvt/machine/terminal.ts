@@ -1,40 +1,33 @@
 import type { FastifyInstance } from "fastify";
+import { z } from "zod";
 import {
   type Apdu,
   decodeApdu,
-  decodeMessage,
   encodeApdu,
   encodeMessage,
   type Message,
-  ZvtCodecError,
 } from "../../../../zvt/index.ts";
 import type { LineTrait } from "../../faults/fault-table.ts";
+import { type Condition, Machine } from "../../machine.ts";
 import { lineTraits } from "../../options.ts";
 import type { BytePort } from "../../port/byte-port.ts";
-import type { Condition, Machine } from "../../protocol.ts";
-import { ProcessOver } from "../../terminal-parts.ts";
-import { TraceLog, type Whereabouts } from "../../trace-log.ts";
+import type { Transport, WireEvent } from "../../port/register-line.ts";
+import type { TraceEntry } from "../../trace-log.ts";
+import { type AskKind, askNames } from "../asks/ask-list.ts";
 import type { Command } from "../commands/command.ts";
 import { commandOf } from "../commands/command-table.ts";
 import { withBareCurrency } from "../commands/registration.ts";
-import { addAskRoute, askRoutes, stateOf, togglesOf } from "../control.ts";
 import { curesSomething, demandTable, mostUrgent } from "../demands.ts";
-import { FaultyWire } from "../faults/faulty-wire.ts";
+import { ZvtFaultyWire } from "../faults/faulty-wire.ts";
 import { hasTrueLength } from "../link/apdu-reader.ts";
-import type { Line, Transport, WireEvent } from "../link/line.ts";
+import type { Line } from "../link/line.ts";
 import { SerialLine } from "../link/serial-line.ts";
 import { TcpLine } from "../link/tcp-line.ts";
-import { traceEntry } from "../trace.ts";
+import { inWords } from "../trace.ts";
 import type { Parts } from "./parts.ts";
-import { Process } from "./process.ts";
+import { Process, readable } from "./process.ts";
 import { unregistered } from "./registration.ts";
-
-/** Error codes of 84 xx (docs/zvt.md 11.4). */
-const UNKNOWN = 0x83;
-const NOT_REGISTERED = 0x6b;
-const MESSAGE_WRONG = 0x9a;
-const PASSWORD_WRONG = 0x37;
-const WAIT = 0x9c;
+import { code } from "./sale.ts";
 
 const NO_COMMUNICATION = 0x7d;
 
@@ -46,27 +39,38 @@ const ABORT = 0x06b0;
  * The simulated terminal (docs/zvt.md 13.1): takes commands from whichever register is connected,
  * runs one at a time, and gives its answers to the one that runs.
  */
-export class Terminal implements Machine {
-  readonly parts: Parts;
-  readonly trace: TraceLog;
-  readonly toggles: Machine["toggles"];
-  readonly routes = askRoutes;
-  #process: Process | undefined;
-  /** The command that a register sent right behind the end of its last one. */
+export class Terminal extends Machine<Parts, Process> {
+  override readonly toggles = togglesOf(this.parts);
+  readonly routes = {
+    "POST /ask":
+      '{"kind": NAME, "in": "payment" | "status"} ask the register once, in the next one',
+  };
+  /** The command that a register sent right after the end of the previous one. */
   #next: { line: Line; bytes: Uint8Array } | undefined;
-  #onIdle: (() => void)[] = [];
 
   constructor(parts: Parts) {
-    this.parts = parts;
-    const { clock, traceEvents } = parts.options;
-    this.trace = new TraceLog(clock, traceEvents, () => whereabouts(this.#process));
-    this.toggles = togglesOf(parts);
-    parts.onPhase = (line) => this.trace.phase(line);
+    super(parts);
     reverseUnfinished(parts);
   }
 
   state(): object {
-    return stateOf(this);
+    const { parts } = this;
+    const { registration } = parts;
+    return {
+      registration: {
+        ...registration,
+        configByte: registration.configByte.toString(16).padStart(2, "0"),
+        permitted: [...registration.permitted].map((control) => control.toString(16)),
+      },
+      running: this.running?.whereabouts ?? null,
+      language: parts.language,
+      displayed: parts.displayed,
+      terminalId: parts.device.terminalId,
+      card: parts.readCard ?? null,
+      reader: parts.reader,
+      files: Object.fromEntries([...parts.files].map(([id, { length }]) => [id, length])),
+      asked: parts.asks.asked,
+    };
   }
 
   get traits(): readonly LineTrait[] {
@@ -74,58 +78,56 @@ export class Terminal implements Machine {
   }
 
   get condition(): Condition {
-    if (this.#process) return "busy";
+    if (this.running) return "busy";
     return this.parts.registration.registered ? "ready" : "unregistered";
   }
 
   addRoutes(server: FastifyInstance): void {
-    addAskRoute(server, this.parts);
+    const ask = z.strictObject({
+      kind: z.enum(askNames as [AskKind, ...AskKind[]]),
+      in: z.enum(["payment", "status"]).default("payment"),
+    });
+    server.post("/ask", (request) => {
+      const { kind, in: place } = ask.parse(request.body);
+      this.parts.asks.add(kind, place);
+      return { kind, in: place };
+    });
   }
 
   connect(port: BytePort, transport: Transport): void {
     const { clock, timers } = this.parts.options;
-    const running = (): number | undefined => this.#process?.control;
+    const interference = new ZvtFaultyWire(
+      this.parts.faults,
+      transport,
+      () => this.running?.control,
+    );
     const given = {
       clock,
       ...timers,
-      interference: new FaultyWire(this.parts.faults, transport, running),
+      interference,
       zvtOff: () => this.parts.zvtOff,
-      onWire: (event: WireEvent) => this.trace.add(port.name, traceEntry(event, running())),
+      onWire: (event: WireEvent) => this.onWire(port.name, event),
     };
-    this.attach(transport === "tcp" ? new TcpLine(port, given) : new SerialLine(port, given));
-  }
-
-  stop(why: string): void {
-    this.#process?.kill(why);
-  }
-
-  /** The running command; undefined when the register is master. */
-  get process(): Process | undefined {
-    return this.#process;
-  }
-
-  attach(line: Line): void {
+    const line = transport === "tcp" ? new TcpLine(port, given) : new SerialLine(port, given);
     line.start({
       apdu: (bytes) => this.#received(line, bytes),
       closed: () => {
-        if (this.#process?.line === line) this.#process.lineClosed();
+        if (this.running?.line === line) this.running.lineClosed();
       },
     });
   }
 
-  /** Power off and on: whatever ran is gone, registration too (docs/zvt.md 6.4, 10.4). */
-  powerCycle(): void {
-    this.#process?.kill("restart");
+  protected override read(apdu: Uint8Array): Partial<TraceEntry> {
+    return inWords(apdu, this.running?.control);
+  }
+
+  /** Whatever ran is gone, registration too (docs/zvt.md 6.4, 10.4). */
+  override powerCycle(): void {
+    super.powerCycle();
     this.parts.registration = unregistered;
     this.parts.readCard = undefined;
     this.parts.reader = null;
     reverseUnfinished(this.parts);
-  }
-
-  /** Resolves when no command runs. */
-  idle(): Promise<void> {
-    if (!this.#process) return Promise.resolve();
-    return new Promise((resolve) => this.#onIdle.push(resolve));
   }
 
   #received(line: Line, bytes: Uint8Array): void {
@@ -135,19 +137,20 @@ export class Terminal implements Machine {
     }
     if (!hasTrueLength(bytes)) {
       // The transport has acknowledged, the application refuses (docs/zvt.md 2.4, 4.1).
-      this.#refuse(line, MESSAGE_WRONG);
+      this.#refuse(line, code.messageWrong);
       return;
     }
     const apdu = decodeApdu(bytes);
-    const process = this.#process;
+    const process = this.running;
     if (apdu.control >> 8 === 0x80 || apdu.control >> 8 === 0x84) {
       if (process?.line === line && process.waitsForAnswer) process.answered(apdu);
       // "Ask again" for a report that is no longer open (docs/zvt.md 8.3).
-      else if (process?.line === line && apdu.control === 0x849c) this.#refuse(line, UNKNOWN);
+      else if (process?.line === line && apdu.control === 0x849c)
+        this.#refuse(line, code.notPossible);
       return;
     }
     if (!process && this.parts.busy) {
-      this.#refuse(line, WAIT);
+      this.#refuse(line, code.askAgain);
     } else if (!process) {
       this.#begin(line, bytes);
     } else if (process.line === line && process.ending) {
@@ -158,7 +161,7 @@ export class Terminal implements Machine {
     } else if (apdu.control === ABORT && process.line === line) {
       this.#abort(process);
     } else {
-      this.#refuse(line, WAIT);
+      this.#refuse(line, code.askAgain);
     }
   }
 
@@ -168,19 +171,17 @@ export class Terminal implements Machine {
     const message = command && this.#readable(apdu);
     // docs/zvt.md 4.1: an unknown command, or a field whose number is not in the table.
     if (!command || typeof message?.unknownField === "number") {
-      this.#refuse(line, UNKNOWN);
+      this.#refuse(line, code.notPossible);
     } else if (!message) {
-      this.#refuse(line, MESSAGE_WRONG);
+      this.#refuse(line, code.messageWrong);
     } else if (this.#hasAnotherMood(line, message)) {
       // Said, or deliberately not.
     } else if (this.#isWrong(message)) {
-      this.#refuse(line, PASSWORD_WRONG);
+      this.#refuse(line, code.wrongPin);
     } else if (!command.whenLocked && this.#registerFirst) {
-      this.#refuse(line, NOT_REGISTERED);
+      this.#refuse(line, code.notRegistered);
     } else {
-      const process = new Process(this.parts, line, message, bytes);
-      this.#process = process;
-      void this.#run(command, process);
+      void this.#begun(command, new Process(this.parts, line, message, bytes));
     }
   }
 
@@ -219,26 +220,11 @@ export class Terminal implements Machine {
   #readable(apdu: Apdu): Message | undefined {
     const bare = withBareCurrency(apdu);
     if (bare && this.parts.is("no-currency-field")) return undefined;
-    try {
-      return decodeMessage(bare ?? apdu, { charset: this.parts.registration.charset });
-    } catch (error) {
-      if (error instanceof ZvtCodecError) return undefined;
-      throw error;
-    }
+    return readable(bare ?? apdu, this.parts.registration.charset);
   }
 
-  async #run(command: Command, process: Process): Promise<void> {
-    try {
-      await runUnlessLocked(command, process);
-    } catch (error) {
-      if (!(error instanceof ProcessOver)) throw error;
-    }
-    await this.parts.endSilence();
-    if (this.#process === process) {
-      this.#process = undefined;
-      this.parts.screen.rest();
-    }
-    for (const idle of this.#onIdle.splice(0)) idle();
+  async #begun(command: Command, process: Process): Promise<void> {
+    await this.run(process, () => runUnlessLocked(command, process));
     const next = this.#next;
     this.#next = undefined;
     if (next && !next.line.closed) this.#received(next.line, next.bytes);
@@ -255,7 +241,7 @@ export class Terminal implements Machine {
       this.#accept(process.line);
       process.cancel();
     } else {
-      this.#refuse(process.line, UNKNOWN);
+      this.#refuse(process.line, code.notPossible);
     }
   }
 
@@ -282,11 +268,6 @@ async function runUnlessLocked(command: Command, process: Process): Promise<void
 
 const OUT_OF_ORDER = 0xdf;
 
-function whereabouts(process: Process | undefined): Whereabouts {
-  if (!process) return {};
-  return { command: process.control.toString(16).padStart(4, "0"), phase: process.phase };
-}
-
 /**
  * After power came back: a charge that never became final is reversed (docs/zvt.md 9.1), unless the
  * terminal is of the newer kind that keeps it until the next transaction (docs/zvt.md 9.4).
@@ -297,4 +278,26 @@ function reverseUnfinished({ ledger, memory, options }: Parts): void {
     if (final || kind === "reversal" || kind === "release" || ledger.remaining(id) === 0) continue;
     ledger.takeBack(id, "restart", { trace: memory.takeTrace(), receiptNumber });
   }
+}
+
+/** Conditions that `POST /state` switches. */
+function togglesOf(parts: Parts): Machine["toggles"] {
+  return {
+    zvtOff: {
+      get on() {
+        return parts.zvtOff;
+      },
+      set on(off) {
+        parts.zvtOff = off;
+      },
+    },
+    unregistered: {
+      get on() {
+        return !parts.registration.registered;
+      },
+      set on(forgets) {
+        if (forgets) parts.registration = unregistered;
+      },
+    },
+  };
 }

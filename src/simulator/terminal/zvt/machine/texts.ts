@@ -44,7 +44,7 @@ export const status = {
   cancelled: 0xa2,
 } as const;
 
-/** The terminal's own display shows these moments when a status is told. */
+/** The moment that the terminal's own display shows with each status. */
 export const stageOfStatus: Readonly<Record<number, Stage>> = {
   [status.lookAtPinPad]: "pin",
   [status.waitingForHost]: "host",

@@ -37,9 +37,9 @@ export function servedMessage(before: Served, input: MessageInput): Step {
 }
 
 /**
- * docs/design.md 3.2: messages that a terminal sends only after our 80 00 to its 04 0F has arrived.
- * A terminal that missed our 80 00 reverses (docs/zvt.md 9.1), and says so with 04 FF, another 04
- * 0F and 06 1E.
+ * docs/rules/02-proof.md: messages that a terminal sends only after our 80 00 to its 04 0F has
+ * arrived. A terminal that missed our 80 00 reverses (docs/zvt.md 9.1), and says so with 04 FF,
+ * another 04 0F and 06 1E.
  */
 const provesAcknowledgement: readonly string[] = [
   "completion",

@@ -142,7 +142,7 @@ function answerArrived(state: SessionState, reply: Message, context: SessionCont
   const good = reply.name !== "negative-acknowledgement" && reply.name !== "currency-refused";
   if (state.at === "requested") {
     if (!good && state.command.judged && state.copies > 1) {
-      // docs/design.md 3.3: perhaps of the repeat only, while the first copy is carried out.
+      // docs/rules/03-repeats.md: perhaps of the repeat only, while the first copy is carried out.
       return lost(state, "the terminal refused a command that had left more than once");
     }
     if (!good) return ended(state, { end: "refused", message: reply });

@@ -1,6 +1,6 @@
 /**
  * Messages that come although nothing is running, and arrivals that are no message at all
- * (docs/design.md 3.4). Pure.
+ * (docs/rules/04-approval.md). Pure.
  */
 import type { Apdu, Message } from "../../../../zvt/index.ts";
 import { accept, answer, note, processingError, unknownCommand } from "./answer-policy.ts";
@@ -28,7 +28,7 @@ export function unsolicited(
   }
 }
 
-/** docs/design.md 3.4: a report with no payment running is refused, the terminal reverses. */
+/** docs/rules/04-approval.md: a report with no payment running is refused; it is reversed. */
 export function unmatchedReport(state: SessionState, arrived: Message): Step {
   const outputs: SessionOutput[] = [
     answer(processingError),
@@ -44,7 +44,7 @@ export function malformed(state: SessionState): Step {
   return { state, outputs: [...outputs, ...unjudged(state)] };
 }
 
-/** A judged command must hear of a result that it could not judge (docs/design.md 3.4). */
+/** A judged command must hear of a result that it could not judge (docs/rules/04-approval.md). */
 export function unjudged(state: SessionState): readonly SessionOutput[] {
   const judged = (state.at === "requested" || state.at === "served") && state.command.judged;
   return judged ? [{ output: "unjudged" }] : [];

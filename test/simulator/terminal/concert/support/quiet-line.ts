@@ -1,8 +1,8 @@
 import { BareLine } from "../../../../../src/simulator/terminal/concert/link/bare-line.ts";
 import type {
+  ConcertLine,
   Interference,
-  RegisterLine,
-} from "../../../../../src/simulator/terminal/concert/link/register-line.ts";
+} from "../../../../../src/simulator/terminal/concert/link/concert-line.ts";
 import { SessionLine } from "../../../../../src/simulator/terminal/concert/link/session-line.ts";
 import { saysAll } from "../../../../../src/simulator/terminal/concert/machine/tagged-dialogue.ts";
 import { TestClock } from "../../../../support/test-clock.ts";
@@ -22,7 +22,7 @@ const undisturbed: Interference = {
 export interface QuietLine {
   readonly port: MemoryPort;
   readonly clock: TestClock;
-  readonly line: RegisterLine;
+  readonly line: ConcertLine;
   /** Bodies that were taken. */
   readonly taken: Uint8Array[];
   /** Everything that was written since the last time, as Latin-1. */

@@ -1,0 +1,99 @@
+import type { CardName } from "./bank/cards.ts";
+import type { OutcomeRule } from "./bank/outcome.ts";
+
+/** One act of the simulated customer at the terminal. */
+export type CustomerAction =
+  | CardAction
+  /** A card that is not for payments. */
+  | { readonly action: "other-card" }
+  | { readonly action: "key"; readonly key: KeyName }
+  | { readonly action: "digits"; readonly digits: string }
+  | { readonly action: "cancel" }
+  | { readonly action: "time-out" };
+
+export interface CardAction {
+  readonly action: "insert";
+  readonly card?: CardName;
+  /** The bank's answer for this card; missing: as the switches say. */
+  readonly outcome?: OutcomeRule;
+  /** Missing: no PIN is entered, and the card is accepted. */
+  readonly pin?: PinEntry;
+}
+
+/** `wrong-first`: wrong once, then right; `asked`: on the terminal's keys. */
+type PinEntry = "right" | "wrong-first" | "asked";
+
+/** Keys of the terminal. */
+export const keys = [
+  "ok",
+  "correct",
+  "stop",
+  "function",
+  "up",
+  "down",
+  "f1",
+  "f2",
+  "f3",
+  "f4",
+] as const;
+export type KeyName = (typeof keys)[number];
+
+/** The act that the terminal waits for; leaving and doing nothing fit everywhere. */
+export type Wanted = "card" | "key" | "key-or-card" | "digits";
+
+const fitting: Readonly<Record<Wanted, readonly CustomerAction["action"][]>> = {
+  card: ["insert", "other-card", "cancel", "time-out"],
+  key: ["key", "cancel", "time-out"],
+  "key-or-card": ["insert", "key", "cancel", "time-out"],
+  digits: ["digits", "key", "cancel", "time-out"],
+};
+
+/** Where the terminal waits for the customer and the control API plays one. */
+export class Cardholder {
+  /** "manual": nothing happens until the control API says so. */
+  plays: "auto" | "manual";
+  #waiting: { readonly wanted: Wanted; act(action: CustomerAction): void } | undefined;
+
+  constructor(plays: "auto" | "manual") {
+    this.plays = plays;
+  }
+
+  get waiting(): boolean {
+    return this.#waiting !== undefined;
+  }
+
+  get wanted(): Wanted | null {
+    return this.#waiting?.wanted ?? null;
+  }
+
+  /** Lets the customer act; false when the terminal is not waiting for that. */
+  act(action: CustomerAction): boolean {
+    const waiting = this.#waiting;
+    if (!waiting || !fitting[waiting.wanted].includes(action.action)) return false;
+    waiting.act(action);
+    return true;
+  }
+
+  wait(wanted: Wanted, signal: AbortSignal): Promise<CustomerAction> {
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        this.#waiting = undefined;
+        signal.removeEventListener("abort", aborted);
+      };
+      const aborted = (): void => {
+        leave();
+        reject(signal.reason);
+      };
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      signal.addEventListener("abort", aborted, { once: true });
+      const act = (action: CustomerAction): void => {
+        leave();
+        resolve(action);
+      };
+      this.#waiting = { wanted, act };
+    });
+  }
+}

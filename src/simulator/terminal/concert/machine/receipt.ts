@@ -1,0 +1,68 @@
+import { encodeTagged, type Tagged, textOf } from "../../../../concert/index.ts";
+import { maskedPan, testCards } from "../../bank/cards.ts";
+import type { Ending, Order } from "./order.ts";
+import type { ConcertParts } from "./parts.ts";
+
+const COLUMNS = 76;
+const USUAL = "100";
+const HTML_AT = 2;
+
+/**
+ * The container of the receipt, for a register that asked for one with CK, also after a refusal
+ * (docs/concert.md 4.6). The fault sends it to everybody.
+ */
+export function receiptTags(
+  parts: ConcertParts,
+  asked: string | undefined,
+  order: Order,
+  ending: Ending,
+): readonly Tagged[] {
+  const unasked = parts.fault("receipt") !== undefined;
+  if (!unasked && asked?.[0] !== "1") return [];
+  const wish = asked ?? USUAL;
+  const lines = receiptLines(parts, order, ending);
+  const html = wish[HTML_AT] === "1";
+  const text = html
+    ? `<pre>${lines.join("<br>")}</pre>`
+    : lines.map((line) => `${line}\n`).join("");
+  const inner = encodeTagged([
+    ["CK", wish],
+    ["AK", inLines(Buffer.from(text, "latin1").toString("base64"))],
+  ]);
+  return [["ZT", textOf(inner)]];
+}
+
+/** A line feed after every 76 characters, and one at the end (docs/concert.md 4.6). */
+function inLines(base64: string): string {
+  return base64.replaceAll(new RegExp(`.{1,${COLUMNS}}`, "g"), "$&\n");
+}
+
+/** The lines of the customer's receipt, as a terminal's own printer would have them. */
+export function receiptLines(
+  { options, now }: ConcertParts,
+  { amountMinor, currency }: Order,
+  ending: Ending,
+): readonly string[] {
+  const { device } = options;
+  const amount = ending.how === "done" ? ending.amountMinor : amountMinor;
+  return [
+    "CARTE BANCAIRE",
+    device.name,
+    `CONTRAT ${device.contractNumber}`,
+    now.toISOString().slice(0, 16).replace("T", " "),
+    ...cardLines(ending),
+    `MONTANT ${Math.floor(amount / 100)},${String(amount % 100).padStart(2, "0")} ${currency}`,
+    ending.how === "done" ? "TICKET CLIENT A CONSERVER" : "ABANDON",
+  ];
+}
+
+function cardLines(ending: Ending): readonly string[] {
+  if (ending.how !== "done") return [];
+  const card = testCards[ending.card];
+  return [
+    card.label,
+    card.aid,
+    maskedPan(card).replaceAll("X", "*"),
+    `NO AUTO ${ending.authorisation}`,
+  ];
+}

@@ -1,0 +1,117 @@
+import { type Clock, sleep, type Timer } from "../../../shared/time.ts";
+import type { TraceEntry } from "../trace-log.ts";
+import type { BytePort } from "./byte-port.ts";
+import type { Disturbance, disturbedPieces } from "./disturbance.ts";
+
+export type Transport = "tcp" | "serial";
+
+/** An event on a wire, for the trace; `bytes` are a message, which is not safe to show as it is. */
+export interface WireEvent extends TraceEntry {
+  readonly bytes?: Uint8Array;
+}
+
+/**
+ * Asked by a line before bytes leave. The armed faults answer; without any, nothing is disturbed.
+ * A fault that is handed out here counts as used.
+ */
+export interface Interference {
+  /** The register hears nothing at all from the terminal, not even ACK. */
+  readonly mute: boolean;
+  /** Asked once for each message: the bytes sent in its place, the same in every repeat. */
+  rewrite(message: Uint8Array): Uint8Array;
+  /** Asked for each transmission, repeats included. */
+  disturb(message: Uint8Array): readonly Disturbance[];
+}
+
+export interface LineOptions {
+  readonly clock: Clock;
+  readonly interference: Interference;
+  readonly onWire: (event: WireEvent) => void;
+}
+
+export type Pieces = ReturnType<typeof disturbedPieces>;
+
+/** Carries whole messages to and from one register on one port. */
+export abstract class RegisterLine<
+  O extends LineOptions = LineOptions,
+  H extends { closed(): void } = { closed(): void },
+> {
+  readonly name: string;
+  abstract readonly transport: Transport;
+  /** The word of the trace for a message. */
+  protected abstract readonly what: string;
+  protected readonly port: BytePort;
+  protected readonly options: O;
+  protected handlers: H | undefined;
+  #timer: Timer | undefined;
+  #closed = false;
+
+  constructor(port: BytePort, options: O) {
+    this.name = port.name;
+    this.port = port;
+    this.options = options;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  start(handlers: H): void {
+    this.handlers = handlers;
+    this.options.onWire({ what: "open" });
+    this.port.start({ data: (bytes) => this.received(bytes), closed: () => this.#gone() });
+  }
+
+  close(): void {
+    this.port.close();
+  }
+
+  protected abstract received(bytes: Uint8Array): void;
+
+  /** The port has closed: ends everything that waits for it. */
+  protected abstract ended(): void;
+
+  /** Starts the one timer of the line anew. */
+  protected wait(name: string, delayMs: number, work: () => void): void {
+    this.stopWaiting();
+    this.#timer = this.options.clock.startTimer(name, delayMs, work);
+  }
+
+  protected stopWaiting(): void {
+    this.#timer?.clear();
+    this.#timer = undefined;
+  }
+
+  /** Writes piece after piece, with the pause before each, as long as the line is open. */
+  protected async leave(pieces: Pieces): Promise<void> {
+    for (const { pauseMs, bytes } of pieces) {
+      if (pauseMs > 0) await sleep(this.options.clock, "fault pause", pauseMs);
+      if (this.#closed) return;
+      this.write(bytes);
+    }
+  }
+
+  protected write(bytes: Uint8Array): void {
+    if (!this.options.interference.mute && !this.#closed) this.port.write(bytes);
+  }
+
+  protected receivedMessage(bytes: Uint8Array): void {
+    this.options.onWire({ what: this.what, direction: "in", bytes });
+  }
+
+  /** `repeat`: how often this message was sent before. */
+  protected sentMessage(bytes: Uint8Array, repeat = 0): void {
+    if (this.options.interference.mute) return;
+    const again = repeat > 0 ? { repeat } : {};
+    this.options.onWire({ what: this.what, direction: "out", bytes, ...again });
+  }
+
+  #gone(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.ended();
+    this.stopWaiting();
+    this.options.onWire({ what: "close" });
+    this.handlers?.closed();
+  }
+}

@@ -1,0 +1,45 @@
+import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+
+/** Kinds of things that a person may say to have seen and dealt with; each of another table. */
+export const seenKinds = ["unmatched", "difference", "alarm", "charge", "return"] as const;
+export type SeenKind = (typeof seenKinds)[number];
+
+/** Findings about an unmatched transaction. */
+export const unmatchedFindings = [
+  /** The terminal has it stored as a sale: a card was charged, nobody knows for whom. */
+  "held",
+  /** The terminal's last transaction is its reversal. */
+  "reversed",
+  /** The result is not the terminal's last transaction, and nothing was sold or closed since. */
+  "gone",
+  /** The result is the sale of an order. */
+  "known",
+  /** The terminal does not report it, or something was sold or closed since. */
+  "unclear",
+] as const;
+export type UnmatchedFinding = (typeof unmatchedFindings)[number];
+
+/** An unmatched transaction (docs/matching.md), masked. */
+export interface UnmatchedRow {
+  /** null: the journal did not take it. */
+  readonly id: number | null;
+  /** Epoch milliseconds. */
+  readonly atMs: number;
+  readonly report: TransactionReport;
+  /** The terminal that has it. */
+  readonly identity: TerminalIdentity;
+  /**
+   * The terminal had it stored and never reported it on the wire, and no order here can have made
+   * it: it may be of a journal that was lost (docs/rules/17-loss.md).
+   */
+  readonly isOfNoOrder: boolean;
+}
+
+export interface SettledUnmatched extends UnmatchedRow {
+  /** "open": it is being asked about. "not-good": the terminal itself says that it failed. */
+  readonly finding: UnmatchedFinding | "open" | "not-good";
+  readonly because: string;
+  readonly endedAtMs: number | null;
+  /** When a person marked it as seen. */
+  readonly seenAtMs: number | null;
+}
