@@ -28,7 +28,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { spawnPart } from "../src/launcher/processes/launch-process.ts";
+import { spawnProcess } from "../src/launcher/processes/launch-process.ts";
 import { createIpcClient } from "../src/shared/ipc/client.ts";
 import { supervisorMessages } from "../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../src/shared/ipc/run-directory.ts";
@@ -186,7 +186,7 @@ interface Drained {
 
 async function drain(): Promise<Drained> {
   const part = { name: "supervisor", script: programFile("supervisor"), args: ["--data", folder] };
-  supervisor = spawnPart(part, { stdio: "inherit", env: { ...process.env, ...watched() } });
+  supervisor = spawnProcess(part, { stdio: "inherit", env: { ...process.env, ...watched() } });
   const run = openRunDirectory(folder);
   const client = createIpcClient(run, "supervisor", supervisorMessages, systemClock);
   let startedMs: number | undefined;

@@ -11,7 +11,7 @@ import { on, once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { spawnPart } from "../src/launcher/processes/launch-process.ts";
+import { spawnProcess } from "../src/launcher/processes/launch-process.ts";
 import { probe } from "../src/launcher/processes/probe.ts";
 import { sleep, systemClock } from "../src/shared/time.ts";
 import { type programEntries, programFile, projectRoot } from "../src/shared/version-files.ts";
@@ -169,7 +169,7 @@ function start(args: readonly string[]): ChildProcess {
   const name = script.includes("tp-manager") ? "tp-manager" : "supervisor";
   return script.startsWith("-")
     ? spawn(process.execPath, args, { cwd: projectRoot, env: environment(), stdio })
-    : spawnPart({ name, script, args: others }, { env: environment(), stdio });
+    : spawnProcess({ name, script, args: others }, { env: environment(), stdio });
 }
 
 async function ready({ stdout }: ChildProcess): Promise<void> {

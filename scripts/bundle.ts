@@ -64,7 +64,7 @@ export async function makeBundle(out: string): Promise<Bundle> {
       groups: [
         {
           name: "look",
-          test: /launcher\/(keep-alive|probe|deliberate-stop)\.ts|version-files/,
+          test: /launcher\/\w+\/(keep-alive|probe|deliberate-stop)\.ts|version-files/,
         },
       ],
     },

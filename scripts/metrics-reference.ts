@@ -1,8 +1,7 @@
 import { systemClock } from "../src/shared/time.ts";
 import { Metrics } from "../src/tp-manager/http/status/metrics.ts";
 
-type Parts = ConstructorParameters<typeof Metrics>[0];
-type Status = Awaited<ReturnType<Parts["supervisor"]>>;
+type Parts = ConstructorParameters<typeof Metrics>;
 
 interface Figure {
   readonly name: string;
@@ -15,18 +14,20 @@ interface Figure {
 const idle = {
   clock: systemClock,
   hub: { subscribe: () => () => undefined },
-  watch: { now: { link: "connected" }, faults: { linksLost: 0, protocolFaults: 0 } },
   arbiter: { obstacles: [], refusedBeside: [] },
-  counts: {},
+  journal: {},
   handOff: {},
   // Some figures appear with the first look for an update.
-  supervisor: async () =>
-    ({ outbox: { pending: 0, parked: 0 }, updates: { checkedMs: 0 } }) as unknown as Status,
-} as unknown as Parts;
+  supervisor: async () => ({ outbox: { pending: 0, parked: 0 }, updates: { checkedMs: 0 } }),
+} as unknown as Parts[0];
+const terminal = {
+  now: { link: "connected" },
+  faults: { linksLost: 0, protocolFaults: 0 },
+} as unknown as Parts[1];
 
 /** Every figure of the connector's own. */
 export async function metricsForReference(): Promise<readonly Figure[]> {
-  const metrics = new Metrics(idle);
+  const metrics = new Metrics(idle, terminal);
   await metrics.text();
   const figures = metrics.registry.getMetricsAsArray() as unknown as ReadonlyArray<
     Omit<Figure, "labels" | "type"> & { readonly labelNames?: readonly string[] }

@@ -1,4 +1,4 @@
-import type { ConnectorEvent } from "./event-types.ts";
+import type { ConnectorEvent, EventMembers } from "./event-types.ts";
 
 /**
  * A client of the local API for programs in TypeScript or JavaScript, in Node and in browsers. The
@@ -157,23 +157,18 @@ export interface Health {
     readonly count: number | null;
   }>;
   /** The newest of the last day, or as long as their trouble lasts. */
-  readonly alarms: ReadonlyArray<{
-    readonly id: number;
-    readonly at: string;
-    readonly alarm: string;
-    readonly formerly?: string | undefined;
-    readonly finding?: "held" | "unclear" | undefined;
-    readonly message: string;
-    readonly orderId: string | null;
-    readonly orders?: readonly string[] | undefined;
-    readonly transactionId: string | null;
-    /** The trouble that it tells of, as it is now. */
-    readonly trouble: {
-      readonly trouble: string;
-      readonly since: string | null;
-      readonly count: number | null;
-    } | null;
-  }>;
+  readonly alarms: ReadonlyArray<
+    EventMembers["alarm"] & {
+      readonly id: number;
+      readonly at: string;
+      /** The trouble that it tells of, as it is now. */
+      readonly trouble: {
+        readonly trouble: string;
+        readonly since: string | null;
+        readonly count: number | null;
+      } | null;
+    }
+  >;
   readonly disk: { readonly freeBytes: number; readonly freeMinBytes: number } | null;
   readonly clock: {
     readonly now: string;

@@ -1,7 +1,8 @@
 import { parseArgs } from "node:util";
+import { NAME_CHARACTERS_MAX, plainForm, readableForm } from "../shared/masking/legible.ts";
+import { containsPan } from "../shared/masking/mask.ts";
 import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import { answerWithinDefaultMs } from "./commands/keep-alive.ts";
-import { readUpdateWish, type UpdateWish, updateOptions } from "./update/update-wish.ts";
 
 const commands = [
   "start",
@@ -18,7 +19,21 @@ const commands = [
   "simulate",
   "kiosk",
 ] as const;
-type Command = (typeof commands)[number] | "demo" | "foreground" | "help" | "version";
+/** Commands that are written as options. */
+const dashed = ["demo", "foreground", "help", "version"] as const;
+type Command = (typeof commands)[number] | (typeof dashed)[number];
+
+type Subject = "journal" | "supervisor" | "accept";
+
+/** The meaning of the options of `launch.sh update`. */
+export type UpdateRequest =
+  | { readonly what: "show" | Exclude<(typeof updateWords)[number], "hold"> }
+  /** `untilMs` null: until somebody ends it. `by`: the person; missing: the user of the machine. */
+  | { readonly what: "hold"; readonly untilMs: number | null; readonly by: string | undefined }
+  | { readonly what: "delivery"; readonly folder: string };
+
+/** Options of update that exclude each other; `apply` is the keep-alive's own. */
+const updateWords = ["check", "now", "hold", "unhold", "back", "apply"] as const;
 
 export interface LauncherArguments {
   readonly command: Command;
@@ -32,11 +47,11 @@ export interface LauncherArguments {
   /** Of audit: a journal file, a backup for example, instead of that of the data folder. */
   readonly journal: string | undefined;
   /** Of update. */
-  readonly update: UpdateWish;
+  readonly update: UpdateRequest;
   /** Of restore: the day of the copy; undefined: the newest one. */
   readonly from: string | undefined;
-  /** The word after the command: of restore the database, of stores what to do. */
-  readonly subject: string | undefined;
+  /** The word after the command: the database to restore, or what stores does. */
+  readonly subject: Subject | undefined;
   /** Of simulate: the word for the simulated terminal, and what follows it. */
   readonly simulate: readonly string[];
   /** Of the demo: the word for TERMINAL_PROTOCOL; undefined: the usual one. */
@@ -101,62 +116,58 @@ Exit codes: 0 well (also: was running, was stopped already), 64 usage,
 export function readArguments(args: readonly string[]): LauncherArguments {
   if (args[0] === "simulate" && !args.includes("--help")) return readSimulate(args.slice(1));
   const { values, positionals } = parse(args);
-  const wanted = [
-    ...positionals,
-    ...(["demo", "foreground", "help", "version"] as const).filter((name) => values[name]),
-  ];
-  const told = { what: "tell" } as const;
-  if (wanted.includes("help")) return { ...options(values), command: "help", update: told };
-  const [command = "start", subject, more] = wanted;
-  const mayFollow = subjects.get(command) ?? [];
-  if (more !== undefined || (subject !== undefined && !mayFollow.includes(subject))) {
+  const wanted = [...positionals, ...dashed.filter((name) => values[name])];
+  if (wanted.includes("help")) return { ...options(values), command: "help" };
+  const [command = "start", second, more] = wanted;
+  const subject = subjects.get(command)?.find((word) => word === second);
+  if (more !== undefined || second !== subject) {
     throw wrong(`${wanted.join(" and ")} do not go together`);
   }
   if (!isCommand(command)) throw wrong(`there is no command ${command}`);
   refuseMisplaced(values, command);
-  const update = readUpdateWish(values, command);
+  const update = updateRequest(values, command);
   return { ...options(values), command, subject, update };
 }
 
-/** Its words and their options are the simulator's own; only `--data` is ours. */
+/** The words and options of simulate belong to the simulator, except `--data`. */
 function readSimulate(words: readonly string[]): LauncherArguments {
+  const simulate = [...words];
   const at = words.indexOf("--data");
-  const [own, others] =
-    at < 0
-      ? [[], words]
-      : [words.slice(at, at + 2), [...words.slice(0, at), ...words.slice(at + 2)]];
-  const { values } = parse(own);
-  const update = { what: "tell" } as const;
-  return { ...options(values), command: "simulate", simulate: others, update };
+  const own = at < 0 ? [] : simulate.splice(at, 2);
+  return { ...options(parse(own).values), command: "simulate", simulate };
 }
 
 /** Words that may follow a command. */
-const subjects: ReadonlyMap<string, readonly string[]> = new Map([
-  ["restore", ["journal", "supervisor"]],
-  ["stores", ["accept"]],
+const subjects: ReadonlyMap<string, readonly Subject[]> = new Map([
+  ["restore", ["journal", "supervisor"] as const],
+  ["stores", ["accept"] as const],
 ]);
 
-function refuseMisplaced(values: ReturnType<typeof parse>["values"], command: Command): void {
-  if (values.json && !["status", "doctor", "audit"].includes(command)) {
-    throw wrong("--json belongs to status, doctor and audit");
-  }
-  if (values.journal !== undefined && command !== "audit") {
-    throw wrong("--journal belongs to audit");
-  }
-  if (values.from !== undefined && command !== "restore") {
-    throw wrong("--from belongs to restore");
-  }
-  if (values.from !== undefined && !/^\d{4}-\d\d-\d\d(-saved-\d{6})?$/.test(values.from)) {
-    throw wrong("--from must name a day, such as 2026-01-31");
-  }
-  if (values.protocol !== undefined && command !== "demo") {
-    throw wrong("--protocol belongs to --demo");
-  }
-  if (values.bundle !== undefined && command !== "doctor") {
-    throw wrong("--bundle belongs to doctor");
-  }
-  if (values["answer-within"] !== undefined && command !== "keep-alive") {
-    throw wrong("--answer-within belongs to keep-alive");
+/** The commands to which an option belongs, as the refusal names them. */
+const owners = {
+  json: "status, doctor and audit",
+  journal: "audit",
+  from: "restore",
+  protocol: "--demo",
+  bundle: "doctor",
+  "answer-within": "keep-alive",
+} as const;
+
+type Values = ReturnType<typeof parse>["values"];
+
+function refuseMisplaced(values: Values, command: Command): void {
+  for (const option of Object.keys(owners) as Array<keyof typeof owners>) {
+    const owner = owners[option];
+    const isOwned = owner
+      .replace("--", "")
+      .split(/, | and /)
+      .includes(command);
+    const isGiven = values[option] !== undefined && values[option] !== false;
+    if (isGiven && !isOwned) throw wrong(`--${option} belongs to ${owner}`);
+    const isDay = /^\d{4}-\d\d-\d\d(-saved-\d{6})?$/.test(values.from ?? "");
+    if (option === "from" && isGiven && !isDay) {
+      throw wrong("--from must name a day, such as 2026-01-31");
+    }
   }
   if ((values.install || values.uninstall) && command !== "keep-alive") {
     throw wrong("--install and --uninstall belong to keep-alive and always-up");
@@ -165,26 +176,65 @@ function refuseMisplaced(values: ReturnType<typeof parse>["values"], command: Co
     throw wrong("--install and --uninstall exclude each other");
 }
 
+/** Throws {@link ProgramExit} 64 when the options do not go together. */
+function updateRequest(values: Values, command: Command): UpdateRequest {
+  const { until, by, delivery } = values;
+  const given = updateWords.filter((word) => values[word]);
+  const all = delivery === undefined ? given : ([...given, "delivery"] as const);
+  const [one, other] = all;
+  if (one !== undefined && command !== "update") throw wrong(`--${one} belongs to update`);
+  if (other !== undefined) throw wrong(`--${one} and --${other} exclude each other`);
+  if (until !== undefined && one !== "hold") throw wrong("--until belongs to update --hold");
+  if (by !== undefined && one !== "hold") throw wrong("--by belongs to update --hold");
+  if (by !== undefined && !isName(by)) throw wrong("--by must name a person");
+  if (delivery === "") throw wrong("--delivery must name a folder");
+  if (delivery !== undefined) return { what: "delivery", folder: delivery };
+  if (one !== "hold") return { what: one === undefined || one === "delivery" ? "show" : one };
+  return { what: "hold", untilMs: until === undefined ? null : dayMs(until), by };
+}
+
+/** The beginning of a day on this machine. */
+function dayMs(text: string): number {
+  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00`) : Number.NaN;
+  if (Number.isNaN(ms)) throw wrong("--until must name a day, such as 2026-01-31");
+  return ms;
+}
+
+function isName(text: string): boolean {
+  const isLegible = plainForm.test(text) && readableForm.test(text);
+  return text.length <= NAME_CHARACTERS_MAX && isLegible && !containsPan(text);
+}
+
 function parse(args: readonly string[]) {
+  const flag = { type: "boolean", default: false } as const;
+  const text = { type: "string" } as const;
   try {
     return parseArgs({
       args: [...args],
       allowPositionals: true,
       options: {
-        data: { type: "string" },
-        json: { type: "boolean", default: false },
-        bundle: { type: "string" },
-        journal: { type: "string" },
-        protocol: { type: "string" },
-        from: { type: "string" },
-        ...updateOptions,
-        install: { type: "boolean", default: false },
-        uninstall: { type: "boolean", default: false },
-        demo: { type: "boolean", default: false },
-        foreground: { type: "boolean", default: false },
-        help: { type: "boolean", short: "h", default: false },
-        version: { type: "boolean", default: false },
-        "answer-within": { type: "string" },
+        data: text,
+        json: flag,
+        bundle: text,
+        journal: text,
+        protocol: text,
+        from: text,
+        check: flag,
+        now: flag,
+        hold: flag,
+        unhold: flag,
+        back: flag,
+        apply: flag,
+        until: text,
+        by: text,
+        delivery: text,
+        install: flag,
+        uninstall: flag,
+        demo: flag,
+        foreground: flag,
+        help: { ...flag, short: "h" },
+        version: flag,
+        "answer-within": text,
       },
     });
   } catch (error) {
@@ -192,32 +242,23 @@ function parse(args: readonly string[]) {
   }
 }
 
-function options(
-  values: ReturnType<typeof parse>["values"],
-): Omit<LauncherArguments, "command" | "update"> {
+function options(values: Values): Omit<LauncherArguments, "command"> {
   const seconds = Number(values["answer-within"] ?? answerWithinDefaultMs / 1_000);
   if (!(seconds > 0 && seconds <= 60)) {
     throw wrong("--answer-within must be a number of seconds up to 60");
   }
-  if (values.data === "") throw wrong("--data must name a folder");
-  if (values.bundle === "") throw wrong("--bundle must name a file");
-  if (values.journal === "") throw wrong("--journal must name a file");
-  return {
-    data: values.data,
-    json: values.json,
-    schedule: values.install ? "install" : values.uninstall ? "uninstall" : undefined,
-    bundle: values.bundle,
-    journal: values.journal,
-    from: values.from,
-    protocol: values.protocol,
-    subject: undefined,
-    simulate: [],
-    answerWithinMs: seconds * 1_000,
-  };
+  const { data, json, bundle, journal, from, protocol } = values;
+  if (data === "") throw wrong("--data must name a folder");
+  if (bundle === "") throw wrong("--bundle must name a file");
+  if (journal === "") throw wrong("--journal must name a file");
+  const schedule = values.install ? "install" : values.uninstall ? "uninstall" : undefined;
+  const answerWithinMs = seconds * 1_000;
+  const none = { update: { what: "show" }, subject: undefined, simulate: [] } as const;
+  return { ...none, data, json, schedule, bundle, journal, from, protocol, answerWithinMs };
 }
 
 function isCommand(word: string): word is Command {
-  return [...commands, "demo", "foreground", "help", "version"].includes(word);
+  return [...commands, ...dashed].some((command) => command === word);
 }
 
 function wrong(message: string): ProgramExit {

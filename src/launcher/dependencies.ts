@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 /**
  * Whether node_modules holds the packages of package-lock.json: exit code 0 or 1. The shell files
- * call this before anything else is loaded, so the file uses nothing but Node. A look at versions
+ * call this before anything else is loaded, so the file uses nothing but Node. Comparing versions
  * rather than dates keeps a kiosk without network from throwing away packages that fit.
  */
 interface Package {

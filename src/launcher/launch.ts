@@ -5,8 +5,8 @@ import { storageFault } from "../shared/store/storage-fault.ts";
 import { systemClock } from "../shared/time.ts";
 import { defaultDataDirectory, demoDataDirectory } from "../shared/version-files.ts";
 import { type LauncherArguments, readArguments, usage } from "./arguments.ts";
+import type { CommandContext } from "./command-context.ts";
 import { createOutput, type Output } from "./output.ts";
-import type { Site } from "./site.ts";
 
 /** Carries out one command of an operator; answers the exit code. */
 export async function runCommand(args: readonly string[]): Promise<number> {
@@ -29,11 +29,13 @@ export async function runCommand(args: readonly string[]): Promise<number> {
 
 /** Loads what the command needs, and no more. Throws ProgramExit. */
 async function launch(given: LauncherArguments, output: Output): Promise<number> {
-  const at = (fallback: string): Site => ({
-    installation: installationAt(given.data ?? fallback),
+  const at = (dataDirectory: string): CommandContext => ({
+    installation: installationAt(given.data ?? dataDirectory),
     clock: systemClock,
     output,
   });
+  const own = at(defaultDataDirectory);
+  const meant = async (): Promise<CommandContext> => at(await targetDirectory());
   switch (given.command) {
     case "help":
       output.note(usage);
@@ -42,94 +44,62 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
       output.text(versionNumber);
       return exitCodes.ok;
     case "start":
+      return await (await import("./commands/start.ts")).start(own);
     case "stop":
-    case "restart": {
-      const operate = await import("./commands/operate.ts");
-      const data = given.command === "start" ? defaultDataDirectory : await meant();
-      return await operate[given.command](at(data));
-    }
+      return await (await import("./commands/stop.ts")).stop(await meant());
+    case "restart":
+      return await (await import("./commands/restart.ts")).restart(await meant());
     case "status":
-      return await showStatus(at(await meant()), given);
-    case "foreground": {
-      const { runForeground } = await import("./commands/foreground.ts");
-      return await runForeground(at(defaultDataDirectory));
-    }
+      return await (await import("./commands/status.ts")).showStatus(await meant(), given);
+    case "foreground":
+      return await (await import("./commands/foreground.ts")).runForeground(own);
     case "demo": {
-      const { runDemo } = await import("./demo/demo.ts");
+      const { runDemo } = await import("./commands/demo.ts");
       return await runDemo(at(demoDataDirectory), given.protocol);
     }
     case "kiosk":
-      return (await import("./commands/kiosk.ts")).kioskAddress(at(await meant()));
-    case "simulate":
-      return await simulated(at(demoDataDirectory), given);
-    case "doctor": {
-      const { runDoctor } = await import("./doctor/doctor.ts");
-      return await runDoctor(at(await meant()), given);
+      return (await import("./commands/kiosk.ts")).kioskAddress(await meant());
+    case "simulate": {
+      const { simulate } = await import("./commands/simulate.ts");
+      return await simulate(at(demoDataDirectory), given.simulate);
     }
-    case "audit": {
-      const { showAudit } = await import("./commands/audit.ts");
-      return await showAudit(at(await meant()), given);
+    case "doctor":
+      return await (await import("./doctor/doctor.ts")).runDoctor(await meant(), given);
+    case "audit":
+      return await (await import("./commands/audit.ts")).showAudit(await meant(), given);
+    case "restore": {
+      const { restore } = await import("./commands/restore.ts");
+      const store = given.subject === "accept" ? undefined : given.subject;
+      return await restore(await meant(), { store, day: given.from });
     }
-    case "restore":
-      return await restored(at(await meant()), given);
-    case "stores":
-      return await storesOf(at(await meant()), given);
-    case "update": {
-      const { update } = await import("./update/update.ts");
-      return await update(at(defaultDataDirectory), given.update);
+    case "stores": {
+      const { stores } = await import("./commands/stores.ts");
+      return await stores(await meant(), given.subject === "accept");
     }
+    case "update":
+      return await (await import("./commands/update.ts")).update(own, given.update);
     case "systemd-unit": {
       const { systemdUnit } = await import("./schedule/systemd-unit.ts");
-      output.text(systemdUnit(at(defaultDataDirectory).installation.dataDirectory));
+      output.text(systemdUnit(own.installation.dataDirectory));
       return exitCodes.ok;
     }
     case "keep-alive": {
+      const { dataDirectory } = own.installation;
       if (given.schedule) {
         const { changeSchedule } = await import("./schedule/schedule.ts");
-        const { dataDirectory } = at(defaultDataDirectory).installation;
         return await changeSchedule(given.schedule, dataDirectory, output);
       }
-      const { keepAlive } = await import("./commands/keep-alive.ts");
-      return await keepAlive(
-        at(defaultDataDirectory).installation.dataDirectory,
+      return await (await import("./commands/keep-alive.ts")).keepAlive(
+        dataDirectory,
         given.answerWithinMs,
       );
     }
   }
 }
 
-async function restored(site: Site, { subject, from }: LauncherArguments): Promise<number> {
-  const { restore, restorable } = await import("./commands/restore.ts");
-  const store = restorable.find((one) => one === subject);
-  return await restore(site, { store, day: from });
-}
-
-async function storesOf(site: Site, { subject }: LauncherArguments): Promise<number> {
-  const { stores } = await import("./commands/stores.ts");
-  return await stores(site, subject === "accept");
-}
-
-async function simulated(site: Site, given: LauncherArguments): Promise<number> {
-  const { simulate } = await import("./demo/simulate.ts");
-  return await simulate(site, given.simulate);
-}
-
-/**
- * The demo's folder when the demo runs and the installation itself does not (docs/design.md 9.1).
- */
-async function meant(): Promise<string> {
+/** The demo's data folder when the demo runs and the installation does not (docs/design.md 9.1). */
+async function targetDirectory(): Promise<string> {
   if (!existsSync(demoDataDirectory)) return defaultDataDirectory;
-  const { isDemoMeant } = await import("./demo/demo-meant.ts");
+  const { isDemoMeant } = await import("./demo/simulators.ts");
   return isDemoMeant(demoDataDirectory) ? demoDataDirectory : defaultDataDirectory;
-}
-
-async function showStatus(
-  { installation, clock, output }: Site,
-  { json }: LauncherArguments,
-): Promise<number> {
-  const { printStatus, readStatus } = await import("./commands/status.ts");
-  const status = await readStatus(installation, clock);
-  if (!json) return printStatus(status, output);
-  output.text(JSON.stringify(status, null, 2));
-  return status.well ? exitCodes.ok : exitCodes.unavailable;
 }

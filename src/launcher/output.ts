@@ -87,7 +87,7 @@ class Writer {
   }
 }
 
-/** A word and, behind two spaces or more, what is said about it. */
+/** A term and, after two spaces or more, its explanation. */
 const entry = /^( *\S.*? {2,})(\S.*)$/;
 /** A line indented so far goes on with what the entry above it says. */
 const SECOND_COLUMN_FROM = 20;
@@ -141,7 +141,7 @@ export function wrap(text: string, columns: number, used: number, indent: number
 }
 
 /** `launch.sh start | head -1` ends its reading early; the start is carried out all the same. */
-export function goOnWithoutReader(): void {
+function goOnWithoutReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code !== "EPIPE") throw error;

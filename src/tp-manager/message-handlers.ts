@@ -9,7 +9,7 @@ import type { TerminalArbiter } from "./arbiter/terminal-arbiter.ts";
 import { isInDoubt } from "./attempts/phase-table.ts";
 import type { EventSource } from "./http/events/event-hub.ts";
 import type { TerminalWatch } from "./http/events/terminal-watch.ts";
-import { type OwnTroubleParts, ownTroubles } from "./http/status/own-troubles.ts";
+import { type OwnTroubleParts, ownTroubles } from "./http/status/facts.ts";
 import type { AgainRows } from "./journal/again-rows.ts";
 import type { AttemptRows } from "./journal/attempt-rows.ts";
 import { type StoreGuard, saleInWords } from "./supervisor/store-guard.ts";

@@ -7,7 +7,7 @@ import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import type { ProgramContext } from "../shared/process/lifecycle.ts";
 import { createConsole } from "./console/console.ts";
 import type { ApiOptions } from "./http/app.ts";
-import { listenOnLoopback } from "./http/loopback-server.ts";
+import { listenOnLoopback } from "./http/door/loopback-server.ts";
 import { createKiosk } from "./kiosk/kiosk.ts";
 
 /** Opens what the setup file asks for; none of it keeps anybody from paying. */

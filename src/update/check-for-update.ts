@@ -7,7 +7,6 @@ import type { Clock } from "../shared/time.ts";
 import { isDiskFull, makeRoom, requireRoom, roomNeeded } from "./disk-room.ts";
 import { makeFolder, removeWhole } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
-import { metadataFolderOf, nextExpiryMs } from "./metadata-expiry.ts";
 import { chosenRelease, compareVersions } from "./offer-policy.ts";
 import { clearOldVersions, lineIn } from "./old-versions.ts";
 import { type OfferedRelease, releasesIn, runtimeNameOf } from "./release.ts";
@@ -33,15 +32,15 @@ export interface CheckSettings {
   /** PEM text of UPDATE_CA_FILE. */
   readonly ca?: string | undefined;
   readonly clock: Clock;
-  /** The version that looks. */
+  /** The version that runs the check. */
   readonly version: string;
-  /** "ask": only tells what would be taken. "fetch": lays it beside, for the launcher. */
+  /** "ask": answers what would be taken. "fetch": downloads it for the launcher too. */
   readonly how: "ask" | "fetch";
-  /** Told besides the end: damage that was mended, releases whose metadata are wrong. */
+  /** Reports damage that was mended, and releases whose metadata are wrong. */
   readonly tell: (message: string) => void;
-  /** Ends the look, of which nothing is remembered then; what was loaded is taken up again. */
+  /** Ends the check without a trace; the next one continues what was downloaded. */
   readonly signal?: AbortSignal;
-  /** Of the disk; missing: what the system tells. */
+  /** Free bytes of the disk; missing: those that the system reports. */
   readonly freeBytes?: () => number;
 }
 
@@ -61,7 +60,7 @@ const deliverySchema = z.object({
 type Delivery = z.infer<typeof deliverySchema>;
 
 /**
- * One look for an update (docs/updates.md 4.4): metadata are brought up to date, the release is
+ * One check for an update (docs/updates.md 4.4): metadata are brought up to date, the release is
  * chosen, its programs and a runtime that is new are downloaded, verified and unpacked beside the
  * present ones; last the launcher is told. How it went is remembered, also when it fails. The
  * caller holds the update lock. Rejects with {@link UpdateError}, or with a fault of the disk.
@@ -248,4 +247,25 @@ function deliveryIn(folder: string): Delivery {
 function trustedRootIn(folder: string): Buffer | undefined {
   const file = join(folder, "trusted-root.json");
   return existsSync(file) ? readFileSync(file) : undefined;
+}
+
+const roles = ["root", "targets", "snapshot", "timestamp"] as const;
+const metadataSchema = z.object({ signed: z.object({ expires: z.iso.datetime() }) });
+
+/** Where an installation keeps the metadata that it has verified (docs/updates.md 2.1). */
+function metadataFolderOf(dataDirectory: string): string {
+  return join(updateFolderOf(dataDirectory), "metadata");
+}
+
+/** When the first of the kept metadata expires; null: they are not all there. */
+function nextExpiryMs(dataDirectory: string): number | null {
+  try {
+    const times = roles.map((role) => {
+      const text = readFileSync(join(metadataFolderOf(dataDirectory), `${role}.json`), "utf8");
+      return Date.parse(metadataSchema.parse(JSON.parse(text)).signed.expires);
+    });
+    return Math.min(...times);
+  } catch {
+    return null;
+  }
 }

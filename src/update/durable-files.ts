@@ -1,13 +1,16 @@
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import type { z } from "zod";
 import { replaceSynced, syncFolder, writeSynced } from "../shared/store/store-file.ts";
 import { type Clock, sleep } from "../shared/time.ts";
 
@@ -71,6 +74,35 @@ export function replaceHeld(path: string, text: string): void {
 /** A file is gone, which may be held for a moment. Its folder is not synced. */
 export function removeHeld(path: string): void {
   patiently(() => rmSync(path, { force: true }));
+}
+
+/** A small file and the folder that it is in; on disk when it returns. */
+export function writeJson(path: string, value: object): void {
+  makeFolder(dirname(path));
+  replaceHeld(path, `${JSON.stringify(value)}\n`);
+}
+
+/** The file is gone on disk when it returns. */
+export function removeNow(path: string): void {
+  if (!existsSync(path)) return;
+  removeHeld(path);
+  syncFolder(dirname(path));
+}
+
+/** The value that a small file holds; undefined: the file is not there, or damaged. */
+export function readJsonIfWhole<T>(path: string, schema: z.ZodType<T>): T | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Whether a rename that has failed is worth another try. */

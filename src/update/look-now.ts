@@ -11,9 +11,9 @@ import { tryUpdateLock, whenWanted } from "./update-lock.ts";
 type UpdateConfig = Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL" | "UPDATE_CA_FILE">;
 
 /**
- * Looks for an update with the installation's setup file. undefined: somebody else looks or takes
- * one, or wants to before this look has ended. Throws {@link ProgramExit} when the setup file names
- * no server, or no readable certificates; rejects as {@link checkForUpdate} does.
+ * Checks for an update with the installation's setup file. undefined: somebody else checks or
+ * takes one, or wants to before this check has ended. Throws {@link ProgramExit} when the setup
+ * file names no server, or no readable certificates; rejects as {@link checkForUpdate} does.
  */
 export async function lookNow(
   { dataDirectory }: Installation,

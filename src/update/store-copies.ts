@@ -19,7 +19,7 @@ const databases = ["journal.db", "supervisor.db"] as const;
 /** Written last: without it the copies are not whole. */
 const listSchema = z.object({
   files: z.array(z.string()),
-  /** The schema that the programs of before have brought each database to. */
+  /** The schema to which the previous programs have brought each database. */
   schemas: z.record(z.string(), z.int()),
 });
 
@@ -43,7 +43,7 @@ function storeFiles(dataDirectory: string): string[] {
 
 /**
  * No program may have the stores open. A restore that was cut off is finished first, else its copy
- * would be moved by the new version and be missing beside the older stores. On disk when it
+ * would be moved by the new version and be missing next to the older stores. On disk when it
  * returns.
  */
 export function copyStores(dataDirectory: string): void {
@@ -53,7 +53,7 @@ export function copyStores(dataDirectory: string): void {
   try {
     copyInto(folder, dataDirectory);
   } catch (error) {
-    // On a disk that they have filled, the programs of before could not start again.
+    // On a disk that the copies have filled, the previous programs could not start again.
     removeWhole(folder);
     throw error;
   }
@@ -95,7 +95,7 @@ export function putStoresBack(dataDirectory: string): void {
     // Nothing came on the probation, so only what the failure looked like is not kept.
     makeRoom(dataDirectory, { storesToo: false });
   }
-  // A log beside a database that it does not belong to would be played into it.
+  // SQLite would play a log into a database of the same name that it does not belong to.
   for (const name of databases) {
     for (const ending of ["", "-wal", "-shm"]) {
       removeHeld(join(dataDirectory, `${name}${ending}`));

@@ -1,20 +1,27 @@
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { updateFolderOf } from "../shared/process/probation.ts";
-import { syncFolder } from "../shared/store/store-file.ts";
 import { underWayFileOf } from "../shared/version-files.ts";
-import { removeHeld, replaceHeld } from "./durable-files.ts";
-import type { SwitchState } from "./switch-machine.ts";
+import { readJsonIfWhole, removeNow, writeJson } from "./durable-files.ts";
 
+/** The work of an update, written down before it is done (docs/updates.md 4.2). */
 const steps = [
+  /** The new version is whole beside the present one and is tested; the programs run on. */
   "testing",
+  /** The programs are stopped and the stores copied. */
   "stopping",
+  /** The copies are whole; the files that name the version are being written. */
   "switching",
+  /** The new programs run, or are to run, and admit nothing. */
   "probation",
+  /** The new version has failed or could not show itself: its programs are stopped. */
   "giving-up",
+  /** The stores, if need be, and the file that names the version are put back. */
   "going-back",
+  /** The previous programs are started; from here on they may take payments. */
   "restarting",
+  /** The new version stays; the mark of the probation goes. */
   "staying",
   "done",
   "undone",
@@ -31,29 +38,31 @@ const recordSchema = z.object({
   /** The terminal was connected before. */
   linkWasUp: z.boolean(),
   step: z.enum(steps),
+  /** Times that the probation was begun. */
   probations: z.int(),
+  /** Why it went back, or has to; for people. */
   why: z.string().nullable(),
+  /** The version itself failed here: it is not taken again by itself. */
   bars: z.boolean(),
+  /** Of going back: the stores are put back too. */
   withStores: z.boolean(),
 });
-export type SwitchRecord = z.infer<typeof recordSchema> & SwitchState;
+export type SwitchRecord = Readonly<z.infer<typeof recordSchema>>;
 
 /** The reason of a switch back that somebody asked for; no failure. */
 export const BY_OPERATOR = "an operator went back";
 
 const lastIn = (dataDirectory: string): string => join(updateFolderOf(dataDirectory), "last.json");
 
+export function isOver({ step }: SwitchRecord): boolean {
+  return step === "done" || step === "undone";
+}
+
 /** On disk when it returns. An update that has ended is kept as the last one. */
 export function writeSwitch(dataDirectory: string, record: SwitchRecord): void {
-  mkdirSync(updateFolderOf(dataDirectory), { recursive: true, mode: 0o700 });
-  const text = `${JSON.stringify(record)}\n`;
-  if (record.step !== "done" && record.step !== "undone") {
-    replaceHeld(underWayFileOf(dataDirectory), text);
-    return;
-  }
-  replaceHeld(lastIn(dataDirectory), text);
-  removeHeld(underWayFileOf(dataDirectory));
-  syncFolder(updateFolderOf(dataDirectory));
+  const underWay = underWayFileOf(dataDirectory);
+  writeJson(isOver(record) ? lastIn(dataDirectory) : underWay, record);
+  if (isOver(record)) removeNow(underWay);
 }
 
 /** The update that is under way; undefined: none. Throws when the record is damaged. */
@@ -65,7 +74,7 @@ export function readSwitch(dataDirectory: string): SwitchRecord | undefined {
 /** The last update that has ended; undefined: none, or its record is damaged. */
 export function readLastSwitch(dataDirectory: string): SwitchRecord | undefined {
   try {
-    return recordSchema.safeParse(JSON.parse(readFileSync(lastIn(dataDirectory), "utf8"))).data;
+    return readJsonIfWhole(lastIn(dataDirectory), recordSchema);
   } catch {
     return undefined;
   }

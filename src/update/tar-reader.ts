@@ -23,11 +23,11 @@ function refuse(what: string): never {
   throw new UpdateError("archive", `the archive ${what}: refused`);
 }
 
-/** Takes an archive in pieces of any size and tells its entries one after the other. */
+/** Takes an archive in pieces of any size and passes its entries to a visitor. */
 export class TarReader {
   readonly #visitor: TarVisitor;
   #held: Buffer = Buffer.alloc(0);
-  /** Bytes that are left of the entry's content, and behind it to the end of its last block. */
+  /** Bytes that are left of the entry's content, and after it to the end of its last block. */
   #left = 0;
   #padding = 0;
   /** Of a pax header or long name that is being read; undefined: content goes to the visitor. */

@@ -72,7 +72,7 @@ export async function unpack(unpacking: Unpacking): Promise<void> {
   }
 }
 
-/** zlib tells what is damaged in words of its own. */
+/** An error of zlib as the refusal of a damaged archive; any other as it is. */
 function asArchiveFault(error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (!code?.startsWith("Z_")) return error;
@@ -104,7 +104,7 @@ class UnpackedFiles {
   begin({ kind, path, size, isExecutable }: TarEntry): void {
     this.#entries += 1;
     if (this.#entries > this.#limits.entriesMax) refuse("holds too many entries");
-    // Told sizes are added before a byte is written; the reader lets no entry be longer than told.
+    // Announced sizes are added before a byte is written; the reader lets no entry exceed its own.
     this.#bytes += size;
     if (this.#bytes > this.#limits.bytesMax) refuse("unpacks to more than is allowed");
     const parts = safeParts(path);

@@ -3,12 +3,12 @@ import { openRunDirectory } from "../shared/ipc/run-directory.ts";
 import { type ExclusiveLock, takeExclusiveLock } from "../shared/process/exclusive-lock.ts";
 import { type Clock, sleep } from "../shared/time.ts";
 
-/** A look on a slow line sees so soon that somebody waits. */
+/** A check for an update notices so soon that somebody waits, also on a slow line. */
 const WANTED_EVERY_MS = 500;
-/** Longer than a look needs to end. */
+/** Longer than a check for an update needs to end. */
 const GIVEN_WITHIN_MS = 5_000;
 const TRY_EVERY_MS = 50;
-/** A look that asks whether somebody waits has this lock for a moment. */
+/** A check that asks whether somebody waits holds this lock for a moment. */
 const CONTENTION_MS = 500;
 
 /** Held while an update is looked for or taken, also while the programs run on meanwhile. */

@@ -1,11 +1,9 @@
 import { createHash, randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { updateFolderOf } from "../shared/process/probation.ts";
-import { syncFolder } from "../shared/store/store-file.ts";
 import { readyFileOf } from "../shared/version-files.ts";
-import { removeHeld, replaceHeld } from "./durable-files.ts";
+import { readJsonIfWhole, removeNow, writeJson } from "./durable-files.ts";
 import type { SwitchRecord } from "./switch-record.ts";
 
 /*
@@ -22,19 +20,19 @@ const stateSchema = z.object({
   offered: z.array(z.string()),
   /** Versions whose programs failed here, or from which an operator went back. */
   barred: z.array(z.object({ version: z.string(), why: z.string(), atMs: z.number() })),
-  /** The last look for an update; null: never. */
+  /** The last check for an update; null: never. */
   checkedMs: z.number().nullable(),
   /** Metadata were verified as fresh for the last time; null: never. */
   freshMs: z.number().nullable(),
   /** The first of them to expire. */
   expiresMs: z.number().nullable(),
-  /** The last look failed, and all since `sinceMs`. */
+  /** The last check failed, and all since `sinceMs`. */
   fault: faultSchema.nullable(),
   /** A version was ready and not taken, each time since `sinceMs`: no fault of its own. */
   putOff: z
     .object({ version: z.string(), why: z.string(), sinceMs: z.number(), lastMs: z.number() })
     .nullable(),
-  /** The signed version that was laid beside last, with its target's hashes; null: none yet. */
+  /** The signed version that was unpacked last, with its target's hashes; null: none yet. */
   laid: z.object({ version: z.string(), hashes: z.string() }).nullable().default(null),
 });
 export type UpdateState = z.infer<typeof stateSchema>;
@@ -56,7 +54,7 @@ const stateIn = (dataDirectory: string): string =>
 
 /** A damaged state counts as none; the next write replaces it. */
 export function readState(dataDirectory: string): UpdateState {
-  return readJson(stateIn(dataDirectory), stateSchema) ?? noState;
+  return readJsonIfWhole(stateIn(dataDirectory), stateSchema) ?? noState;
 }
 
 /** The caller holds the update lock. On disk when it returns. */
@@ -67,22 +65,10 @@ export function changeState(
   const before = readState(dataDirectory);
   const after = { ...before, ...change(before) };
   if (JSON.stringify(after) === JSON.stringify(before)) return;
-  makeFolderOf(dataDirectory);
-  replaceHeld(stateIn(dataDirectory), `${JSON.stringify(after)}\n`);
+  writeJson(stateIn(dataDirectory), after);
 }
 
 const BARRED_MAX = 20;
-
-/** The state with a version that is not taken again by itself. */
-export function withBar(
-  { barred }: UpdateState,
-  version: string,
-  why: string,
-  atMs: number,
-): Pick<UpdateState, "barred"> {
-  const others = barred.filter((one) => one.version !== version);
-  return { barred: [...others, { version, why, atMs }].slice(-BARRED_MAX) };
-}
 
 /**
  * The end of a switch is remembered: only a failure of the programs bars a version, anything else
@@ -92,17 +78,16 @@ export function rememberEnd(dataDirectory: string, record: SwitchRecord): void {
   const { to, step, why, bars, atMs } = record;
   forgetReady(dataDirectory);
   changeState(dataDirectory, (state) => {
-    if (step === "done") {
-      const barred = state.barred.filter(({ version }) => version !== to);
-      return { putOff: null, barred };
-    }
+    const others = state.barred.filter(({ version }) => version !== to);
+    if (step === "done") return { putOff: null, barred: others };
     const reason = why ?? "not taken";
-    if (bars) return { putOff: null, ...withBar(state, to, reason, atMs) };
-    return putOff(state, to, reason, atMs);
+    if (!bars) return putOff(state, to, reason, atMs);
+    const barred = [...others, { version: to, why: reason, atMs }].slice(-BARRED_MAX);
+    return { putOff: null, barred };
   });
 }
 
-/** The version stays ready to be found again at the next look. */
+/** The version can be found again by the next check. */
 export function putOff(
   { putOff: before }: UpdateState,
   version: string,
@@ -118,21 +103,17 @@ type Ready = z.infer<typeof readySchema>;
 
 /** A version is whole beside the present one: the launcher takes it. On disk when it returns. */
 export function handOver(dataDirectory: string, version: string, atMs: number): void {
-  makeFolderOf(dataDirectory);
   const ready: Ready = { format: 1, version, atMs };
-  replaceHeld(readyFileOf(dataDirectory), `${JSON.stringify(ready)}\n`);
+  writeJson(readyFileOf(dataDirectory), ready);
 }
 
 /** undefined: no version waits for the launcher. */
 export function readReady(dataDirectory: string): Ready | undefined {
-  return readJson(readyFileOf(dataDirectory), readySchema);
+  return readJsonIfWhole(readyFileOf(dataDirectory), readySchema);
 }
 
 export function forgetReady(dataDirectory: string): void {
-  const file = readyFileOf(dataDirectory);
-  if (!existsSync(file)) return;
-  removeHeld(file);
-  syncFolder(updateFolderOf(dataDirectory));
+  removeNow(readyFileOf(dataDirectory));
 }
 
 const holdSchema = z.object({
@@ -147,30 +128,26 @@ const holdIn = (dataDirectory: string): string => join(updateFolderOf(dataDirect
 
 /** undefined: versions are taken; a hold whose time has come is over. */
 export function readHold(dataDirectory: string, nowMs: number): Hold | undefined {
-  const hold = readJson(holdIn(dataDirectory), holdSchema);
+  const hold = readJsonIfWhole(holdIn(dataDirectory), holdSchema);
   return hold && (hold.untilMs === null || hold.untilMs > nowMs) ? hold : undefined;
 }
 
 /** On disk when it returns. */
 export function writeHold(dataDirectory: string, hold: Hold): void {
-  makeFolderOf(dataDirectory);
-  replaceHeld(holdIn(dataDirectory), `${JSON.stringify(hold)}\n`);
+  writeJson(holdIn(dataDirectory), hold);
 }
 
 export function endHold(dataDirectory: string): void {
-  if (!existsSync(holdIn(dataDirectory))) return;
-  removeHeld(holdIn(dataDirectory));
-  syncFolder(updateFolderOf(dataDirectory));
+  removeNow(holdIn(dataDirectory));
 }
 
 /** Stays the same for the life of the data folder; made when it is asked for first. */
 export function installationId(dataDirectory: string): string {
   const file = join(updateFolderOf(dataDirectory), "installation.json");
-  const known = readJson(file, z.object({ id: z.uuid() }));
+  const known = readJsonIfWhole(file, z.object({ id: z.uuid() }));
   if (known) return known.id;
-  makeFolderOf(dataDirectory);
   const id = randomUUID();
-  replaceHeld(file, `${JSON.stringify({ id })}\n`);
+  writeJson(file, { id });
   return id;
 }
 
@@ -178,8 +155,8 @@ const SPREAD_MINUTES = 30;
 const DAY_MINUTES = 24 * 60;
 
 /**
- * When this installation looks, as hh:mm: up to half an hour before or after `updateTime`, always
- * the same, so that a fleet does not ask all at once (docs/updates.md 4.4).
+ * The daily time of the check for an update, as hh:mm: up to half an hour before or after
+ * `updateTime`, always the same, so that a fleet does not ask all at once (docs/updates.md 4.4).
  */
 export function lookTime(updateTime: string, installation: string): string {
   const [hours = 0, minutes = 0] = updateTime.split(":").map(Number);
@@ -187,24 +164,4 @@ export function lookTime(updateTime: string, installation: string): string {
   const spread = (hash % (2 * SPREAD_MINUTES + 1)) - SPREAD_MINUTES;
   const at = (hours * 60 + minutes + spread + DAY_MINUTES) % DAY_MINUTES;
   return [Math.floor(at / 60), at % 60].map((part) => String(part).padStart(2, "0")).join(":");
-}
-
-function makeFolderOf(dataDirectory: string): void {
-  mkdirSync(updateFolderOf(dataDirectory), { recursive: true, mode: 0o700 });
-}
-
-/** undefined: not there, or damaged. */
-function readJson<T>(file: string, schema: z.ZodType<T>): T | undefined {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
-  try {
-    return schema.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
 }

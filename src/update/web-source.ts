@@ -33,7 +33,7 @@ interface Reading {
 interface Answer {
   /** Where in the file the body begins: `from`, or 0 when the server sends all of it. */
   readonly offset: number;
-  /** Whether the answer told its length; if not, its end may be a broken line. */
+  /** Whether the answer announced its length; if not, its end may be a broken line. */
   readonly isLengthTold: boolean;
   /** To be read to its end or left by `break`; both end the connection. */
   readonly body: AsyncIterable<Buffer>;

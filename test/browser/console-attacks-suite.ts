@@ -1,6 +1,6 @@
 import type { Request } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { FailureDelay } from "../../src/tp-manager/http/failure-delay.ts";
+import { FailureDelay } from "../../src/tp-manager/http/door/failure-delay.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { besieged } from "./besieged.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";

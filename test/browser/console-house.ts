@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { expect, onTestFinished } from "vitest";
 import { createConsole } from "../../src/tp-manager/console/console.ts";
 import type { ApiOptions } from "../../src/tp-manager/http/app.ts";
-import { listenOnLoopback } from "../../src/tp-manager/http/loopback-server.ts";
+import { listenOnLoopback } from "../../src/tp-manager/http/door/loopback-server.ts";
 import { freePort } from "../support/installation.ts";
 import { type House, house } from "../support/payment-house.ts";
 import { apiOptions } from "../tp-manager/http/rig.ts";

@@ -2,9 +2,12 @@ import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { z } from "zod";
+import type { Health, PaymentAnswer } from "../../src/client/client.ts";
 import type { EventMembers } from "../../src/client/event-types.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { eventTable } from "../../src/tp-manager/attempts/event-table.ts";
+import { health } from "../../src/tp-manager/http/openapi/health.ts";
+import { namedSchemas } from "../../src/tp-manager/http/openapi/known-answers.ts";
 import { runToEnd } from "../support/own-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -120,4 +123,18 @@ test("its events are those of the connector, member by member", () => {
     gap: true,
   };
   expect(Object.keys(same)).toEqual(Object.keys(eventTable));
+});
+
+test("what it says of health and of a payment is what the connector answers", () => {
+  type There<T> = { [Key in keyof T]-?: Exclude<T[Key], undefined> };
+  type Fits<Schema extends z.ZodType, Type> =
+    There<z.output<Schema>> extends There<Type> ? true : never;
+  // TypeScript compares, as above; the document has one schema for each error.
+  const fits: {
+    health: Fits<typeof health, Health>;
+    payment: Fits<typeof namedSchemas.paymentAnswer, Omit<PaymentAnswer, "error">>;
+  } = { health: true, payment: true };
+  expect(Object.keys(health.shape)).toEqual(expect.arrayContaining(["troubles", "alarms"]));
+  expect(Object.keys(namedSchemas.paymentAnswer.shape)).toContain("chargedAmount");
+  expect(fits).toEqual({ health: true, payment: true });
 });

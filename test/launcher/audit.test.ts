@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { showAudit } from "../../src/launcher/commands/audit.ts";
-import { checkJournal } from "../../src/launcher/doctor/check-journal.ts";
+import { checkJournal } from "../../src/launcher/doctor/check-programs.ts";
 import type { Output } from "../../src/launcher/output.ts";
 import { ProgramExit } from "../../src/shared/process/exit-codes.ts";
 import { installationAt } from "../../src/shared/process/installation.ts";

@@ -3,8 +3,8 @@ import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { usage } from "../../src/launcher/arguments.ts";
+import type { CommandContext } from "../../src/launcher/command-context.ts";
 import { kioskAddress } from "../../src/launcher/commands/kiosk.ts";
-import type { Site } from "../../src/launcher/site.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -26,6 +26,6 @@ test.skipIf(process.platform === "win32")("--help of a fresh clone installs noth
 
 test("an installation without a setup file is told that no kiosk pages are served", () => {
   const configFile = join(temporaryFolder(), "config.txt");
-  const site = { installation: { configFile } } as Site;
+  const site = { installation: { configFile } } as CommandContext;
   expect(() => kioskAddress(site)).toThrow(`KIOSK_PORT and KIOSK_APP in ${configFile}`);
 });

@@ -74,8 +74,8 @@ test("an operator's command loads what it needs, help and a wrong word next to n
   expect(packages("launcher/launch.ts")).toEqual([]);
   for (const file of [
     "launcher/commands/status.ts",
-    "launcher/commands/operate.ts",
-    "launcher/commands/repair.ts",
+    "launcher/commands/start.ts",
+    "launcher/commands/keep-alive-repair.ts",
   ]) {
     expect(packages(file)).toEqual(["zod"]);
     expect([...loads(file)]).not.toContain("shared/config/schema.ts");
@@ -92,7 +92,7 @@ test("without FLEET_URL the supervisor loads nothing of the fleet, and no MQTT",
 });
 
 test("the supervisor loads nothing that verifies signatures, nor does the launcher at once", () => {
-  for (const file of ["supervisor/main.ts", "launcher/update/update.ts"]) {
+  for (const file of ["supervisor/main.ts", "launcher/commands/update.ts"]) {
     const all = [...loads(file)];
     expect(
       all.filter((path) => /tuf|check-for-update/.test(path)),

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { smallMemoryOf, spawnPart } from "../../src/launcher/processes/launch-process.ts";
-import type { Part } from "../../src/launcher/processes/part.ts";
+import { smallMemoryOf, spawnProcess } from "../../src/launcher/processes/launch-process.ts";
+import type { ProcessSpec } from "../../src/launcher/processes/process-spec.ts";
 import { findProcesses, isRunning } from "../../src/launcher/processes/process-table.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { startProcess } from "../support/own-processes.ts";
@@ -43,7 +43,7 @@ function end(child: ChildProcess): Promise<unknown> {
   return ended;
 }
 
-const part = (): Part => ({
+const part = (): ProcessSpec => ({
   name: "supervisor",
   script: join(folder, "src/supervisor/main.ts"),
   args: [],
@@ -104,7 +104,7 @@ test("a part has the settings of memory, and this runtime knows those of a progr
   ];
   writeFileSync(script, lines.join("\n"));
   const { switches, environment } = smallMemoryOf("tp-manager");
-  const child = spawnPart({ name: "tp-manager", script, args: [] }, { stdio: "pipe" });
+  const child = spawnProcess({ name: "tp-manager", script, args: [] }, { stdio: "pipe" });
   children.push(child);
   const [output, problems] = await Promise.all([textOf(child.stdout), textOf(child.stderr)]);
   expect(JSON.parse(output)).toEqual([switches, ...Object.values(environment)]);

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { appendFileSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { API_LOGIN, apiPassword, readDemoSetup } from "../../src/launcher/demo/demo-settings.ts";
+import { API_LOGIN, apiPassword, readDemoSetup } from "../../src/launcher/demo/settings.ts";
 import { sleep, systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { until } from "../support/child-program.ts";

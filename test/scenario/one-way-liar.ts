@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { ConnectorClient } from "../../src/client/client.ts";
 import { encodeFixedReply, type FixedReply } from "../../src/concert/index.ts";
 import { encodeFrame } from "../../src/concert/link/frame.ts";
-import { checkPrograms, readConditions } from "../../src/launcher/doctor/check-programs.ts";
+import { checkPrograms, readProgramStates } from "../../src/launcher/doctor/check-programs.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { until } from "../support/child-program.ts";
 import { TestInstallation } from "../support/installation.ts";
@@ -222,7 +222,7 @@ export async function installed(
     },
     status: async (orderId) => (await at.call("GET", `/payment/${orderId}`)).one.status,
     findings: async () => {
-      const conditions = await readConditions(at.data, systemClock);
+      const conditions = await readProgramStates(at.data, systemClock);
       return checkPrograms(conditions, at.data).map(({ code }) => code);
     },
     alarms: async () => (await client.health()).alarms.map(({ alarm }) => alarm),

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { printStatus, readStatus } from "../../src/launcher/commands/status.ts";
-import { checkPrograms, readConditions } from "../../src/launcher/doctor/check-programs.ts";
+import { checkPrograms, readProgramStates } from "../../src/launcher/doctor/check-programs.ts";
 import { LOOK_EVERY_MS, TroubleWatch } from "../../src/shared/catalog/trouble-watch.ts";
 import type { TroubleName } from "../../src/shared/catalog/troubles.ts";
 import { createIpcClient } from "../../src/shared/ipc/client.ts";
@@ -102,7 +102,7 @@ async function facesOf({ call, data }: Pick<Local, "call"> & { data: string }) {
     finding: () => {},
   };
   const exitCode = printStatus(status, output as never);
-  const findings = checkPrograms(await readConditions(data, systemClock), data);
+  const findings = checkPrograms(await readProgramStates(data, systemClock), data);
   return { http, health, metrics, measured, status, exitCode, rows, findings };
 }
 

@@ -1,5 +1,4 @@
-import type { Charged } from "../../src/shared/catalog/error-row.ts";
-import { AppError } from "../../src/shared/catalog/errors.ts";
+import { AppError, type Charged } from "../../src/shared/catalog/errors.ts";
 import type { PaymentStatus } from "../../src/tp-manager/attempts/phase-table.ts";
 import { answerOf } from "../../src/tp-manager/orders/answer.ts";
 import type { PaymentResult } from "../../src/tp-manager/orders/orders.ts";

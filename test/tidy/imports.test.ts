@@ -9,8 +9,8 @@ import { type Source, typescriptSources } from "./sources.ts";
  */
 interface Rule {
   readonly from: RegExp;
-  /** A function gets the protocol's name, the group of `from`: the rule is about any protocol. */
-  readonly may: RegExp | ((protocol: string) => RegExp);
+  /** A function gets the group of `from`: a protocol's name, or a room's. */
+  readonly may: RegExp | ((group: string) => RegExp);
   readonly because: string;
 }
 
@@ -168,15 +168,16 @@ const rules: readonly Rule[] = [
   },
   { from: /^src\/client\//, may: within("client/"), because: "the client is copied elsewhere" },
   {
-    from: /^src\/launcher\/doctor\//,
-    may: within("(shared|launcher)/", "tp-manager/terminal/registry[.]ts$"),
-    because: "the doctor reads the whole setup file, the drivers' names too",
+    from: /^src\/launcher\/(processes|schedule|demo|update|doctor)\//,
+    may: (room) =>
+      within(
+        "(shared|update)/",
+        `launcher/((processes|schedule|${room})/|(arguments|command-context|output)[.]ts$)`,
+        ...(room === "doctor" ? ["tp-manager/terminal/registry[.]ts$"] : []),
+      ),
+    because: "no room of the launcher calls a command; only the doctor knows the drivers' names",
   },
-  {
-    from: /^src\/launcher\//,
-    may: within("(shared|launcher|update)/"),
-    because: "it starts processes, and switches versions",
-  },
+  { from: /^src\/launcher\//, may: within("(shared|launcher|update)/"), because: "it starts all" },
   {
     from: /^src\/update\//,
     may: within("(shared|update)/"),

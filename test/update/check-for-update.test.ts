@@ -13,7 +13,6 @@ import {
   putOff,
   readReady,
   readState,
-  withBar,
   writeHold,
 } from "../../src/update/update-state.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -197,7 +196,7 @@ test("bars and holds are honoured; nothing is put off when nothing is left", asy
   fleet.clock.jumpWallClock(DAY_MS);
   expect(await fleet.check()).toMatchObject({ isReady: true });
   changeState(fleet.data, (state) => ({
-    ...withBar(state, "1.1.0", "it crashed", 1),
+    barred: [{ version: "1.1.0", why: "it crashed", atMs: 1 }],
     ...putOff(state, "1.1.0", "the terminal was away", 1),
   }));
   expect((await fleet.check()).version).toBeUndefined();

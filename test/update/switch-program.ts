@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Site } from "../../src/launcher/site.ts";
-import { endSwitch } from "../../src/launcher/update/finish.ts";
-import { carrySwitchOut, recordNext, type SwitchPlace } from "../../src/launcher/update/switch.ts";
+import type { CommandContext } from "../../src/launcher/command-context.ts";
+import { carrySwitchOut, endSwitch, recordNext } from "../../src/launcher/update/switch.ts";
+import type { SwitchPlace } from "../../src/launcher/update/version-programs.ts";
 import { installationAt } from "../../src/shared/process/installation.ts";
 import { openDatabase, prepared } from "../../src/shared/store/sqlite.ts";
 import { syncFolder, writeSynced } from "../../src/shared/store/store-file.ts";
@@ -75,7 +75,7 @@ export function placeOf(root: string, works: boolean): SwitchPlace {
   };
 }
 
-export function siteOf(root: string): Site {
+export function siteOf(root: string): CommandContext {
   const nothing = (): void => {};
   const output = { row: nothing, finding: nothing, text: nothing, note: nothing };
   return {

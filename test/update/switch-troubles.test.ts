@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { finishUpdate } from "../../src/launcher/commands/operate.ts";
-import { isYoung } from "../../src/launcher/update/back.ts";
+import { finishUpdate } from "../../src/launcher/commands/start.ts";
+import { isYoung } from "../../src/launcher/update/go-back.ts";
 import { leaveToReader } from "../../src/launcher/update/stores-reader.ts";
 import { carrySwitchOut } from "../../src/launcher/update/switch.ts";
 import { namedVersion } from "../../src/launcher/update/versions.ts";

@@ -1,4 +1,7 @@
 import type { Clock, Timer } from "../../shared/time.ts";
+import type { ConcertFaultCode } from "../errors.ts";
+import { textOf } from "../latin-text.ts";
+import { shownText } from "../masking.ts";
 import { encodeFrame } from "./frame.ts";
 import {
   advanceSession,
@@ -10,7 +13,6 @@ import {
   type SessionTimes,
   sawParity,
 } from "./session-machine.ts";
-import { spoiltText } from "./spoilt-text.ts";
 
 /** Bytes to and from the terminal, as the transports of tp-manager give them. */
 interface LineTransport {
@@ -263,4 +265,21 @@ export class SessionLine {
     this.#sending = undefined;
     told?.(sent);
   }
+}
+
+const SHOWN_CHARACTERS = 120;
+
+const faultWords: Partial<Record<ConcertFaultCode, string>> = {
+  parity: "bytes with a parity bit: wrong parity setting, see CONCERT_LINE",
+  lrc: "a reply with a wrong check byte",
+  "no-etx": "a reply with a control byte inside",
+  truncated: "a reply that was cut",
+  length: "a reply without an end",
+};
+
+/** Bytes that are no whole frame, in words, without a card number (docs/concert.md 2.7). */
+function spoiltText(fault: ConcertFaultCode, bytes: Uint8Array): string {
+  const what = faultWords[fault] ?? `a reply that cannot be read (${fault})`;
+  if (fault === "parity" || bytes.length === 0) return what;
+  return `${what}: "${shownText(textOf(bytes), SHOWN_CHARACTERS)}"`;
 }

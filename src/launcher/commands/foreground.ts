@@ -1,18 +1,19 @@
 import type { ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { sleep, within } from "../../shared/time.ts";
 import { readyFileOf } from "../../shared/version-files.ts";
-import { askStop, conditionOf } from "../processes/condition.ts";
+import type { CommandContext } from "../command-context.ts";
 import { deliberateStop, forgetStop } from "../processes/deliberate-stop.ts";
-import { spawnPart } from "../processes/launch-process.ts";
-import { type ProgramPart, programParts } from "../processes/part.ts";
+import { spawnProcess } from "../processes/launch-process.ts";
+import { withLaunchLock } from "../processes/locks.ts";
+import { type ProgramSpec, programSpecs } from "../processes/process-spec.ts";
+import { askStop, programState } from "../processes/program-state.ts";
 import { stopProgram } from "../processes/stop-program.ts";
 import { beatWatchdog } from "../processes/watchdog.ts";
-import { alone, type Site } from "../site.ts";
-import { closeFolder, finishUpdate, stopHere, wasCutOff } from "./operate.ts";
+import { closeFolder, finishUpdate, wasCutOff } from "./start.ts";
+import { stopHere } from "./stop.ts";
 
 const ANSWER_WITHIN_MS = 3_000;
 const LAST_WORDS_MS = 1_000;
@@ -22,7 +23,7 @@ const STARTING_MS = 10_000;
 const PREFIX_COLUMNS = 10;
 
 interface Child {
-  readonly part: ProgramPart;
+  readonly spec: ProgramSpec;
   readonly process: ChildProcess;
   /** Its exit code, once it has ended. */
   readonly ended: Promise<number>;
@@ -34,36 +35,36 @@ interface Child {
  * its exit code. Keeping them alive is then the service manager's work. Takes new versions itself,
  * and ends after it: the launcher of the version that is named has to come (docs/updates.md 4.4).
  */
-export async function runForeground(site: Site): Promise<number> {
-  const { dataDirectory } = site.installation;
-  const parts = programParts(dataDirectory);
-  // Before anything is started: a signal must never leave a child behind.
+export async function runForeground(context: CommandContext): Promise<number> {
+  const { dataDirectory } = context.installation;
+  const specs = programSpecs(dataDirectory);
+  // Before anything is started: no signal may leave a child running.
   const { promise: signalled, resolve: onSignal } = Promise.withResolvers<void>();
   for (const signal of ["SIGTERM", "SIGINT", "SIGBREAK", "SIGHUP"] as const) {
     process.on(signal, () => onSignal());
   }
-  const children = await alone(site, async () => {
-    await finishUpdateFirst(site);
-    await refuseSecondCopy(site, parts);
+  const children = await withLaunchLock(context, async () => {
+    await finishUpdateFirst(context);
+    await refuseSecondCopy(context, specs);
     forgetStop(dataDirectory);
-    await closeFolder(site);
-    return parts.map(startChild);
+    await closeFolder(context);
+    return specs.map(startChild);
   });
-  const startedMs = site.clock.monotonicMs();
+  const startedMs = context.clock.monotonicMs();
   let stopping: Promise<void> | undefined;
   const stopAll = (): void => {
-    stopping ??= stopInOrder(children, site);
+    stopping ??= stopInOrder(children, context);
   };
   void signalled.then(stopAll);
   const isUp = (): boolean => stopping === undefined && children.every(isRunning);
-  const { first, hasSwitched } = await untilOneEnds(site, children, isUp);
-  if (hasSwitched) return await leaveAfterUpdate(site, stopping !== undefined);
+  const { first, hasSwitched } = await untilOneEnds(context, children, isUp);
+  if (hasSwitched) return await leaveAfterUpdate(context, stopping !== undefined);
   // `launch.sh stop` from elsewhere is as good as a signal.
   const asked = stopping !== undefined || deliberateStop(dataDirectory) !== undefined;
-  // Trouble of one program is often trouble of the other: the other may still tell its own.
+  // A fault of one program is often a fault of the other, which gets the time to print its own.
   const all = Promise.all(children.map(({ ended }) => ended));
-  const ranMs = site.clock.monotonicMs() - startedMs;
-  if (!asked) await within(site.clock, "last words", lastWordsMs(ranMs), all);
+  const ranMs = context.clock.monotonicMs() - startedMs;
+  if (!asked) await within(context.clock, "last words", lastWordsMs(ranMs), all);
   stopAll();
   await stopping;
   const codes = await all;
@@ -73,10 +74,14 @@ export async function runForeground(site: Site): Promise<number> {
 }
 
 /** Resolves when a program has ended, or an update that has ended them is over. */
-async function untilOneEnds(site: Site, children: readonly Child[], isUp: () => boolean) {
+async function untilOneEnds(
+  context: CommandContext,
+  children: readonly Child[],
+  isUp: () => boolean,
+) {
   const [ended, left] = [new AbortController(), new AbortController()];
-  const work = new UpdateWork({ ...site, ownProgramsRun: isUp }, ended.signal);
-  const watched = beatWatchdog(site, () => work.isOn, left.signal);
+  const work = new UpdateWork({ ...context, ownProgramsRun: isUp }, ended.signal);
+  const watched = beatWatchdog(context, () => work.isOn, left.signal);
   try {
     const first = await Promise.race(children.map((child) => child.ended));
     ended.abort();
@@ -92,20 +97,20 @@ async function untilOneEnds(site: Site, children: readonly Child[], isUp: () => 
 class UpdateWork {
   /** Whether a version is being taken now. */
   isOn = false;
-  /** Whether the programs have ended because of it. */
+  /** True if an update has ended the programs. */
   readonly hasSwitched: Promise<boolean>;
 
-  constructor(site: Site, over: AbortSignal) {
-    this.hasSwitched = this.#run(site, over);
+  constructor(context: CommandContext, over: AbortSignal) {
+    this.hasSwitched = this.#run(context, over);
   }
 
-  async #run(site: Site, over: AbortSignal): Promise<boolean> {
+  async #run(context: CommandContext, over: AbortSignal): Promise<boolean> {
     while (!over.aborted) {
-      await sleep(site.clock, "version", READY_LOOK_MS, over).catch(() => undefined);
-      if (over.aborted || !existsSync(readyFileOf(site.installation.dataDirectory))) continue;
+      await sleep(context.clock, "version", READY_LOOK_MS, over).catch(() => undefined);
+      if (over.aborted || !existsSync(readyFileOf(context.installation.dataDirectory))) continue;
       this.isOn = true;
-      const { takeReadyHere } = await import("../update/take-here.ts");
-      if (await takeReadyHere(site)) return true;
+      const { takeReadyHere } = await import("../update/take-version.ts");
+      if (await takeReadyHere(context)) return true;
       this.isOn = false;
     }
     return false;
@@ -113,15 +118,14 @@ class UpdateWork {
 }
 
 /** The programs that the update has started are no children of ours. */
-async function leaveAfterUpdate(site: Site, isAsked: boolean): Promise<number> {
-  const { dataDirectory } = site.installation;
-  const run = openRunDirectory(dataDirectory);
-  await alone(site, async () => {
-    for (const part of programParts(dataDirectory)) {
-      await stopProgram(part, run, site.clock, () => undefined);
+async function leaveAfterUpdate(context: CommandContext, isAsked: boolean): Promise<number> {
+  const { dataDirectory } = context.installation;
+  await withLaunchLock(context, async () => {
+    for (const spec of programSpecs(dataDirectory)) {
+      await stopProgram(spec, context.clock);
     }
   });
-  site.output.note("an update was ended: the launcher of the version that is named runs next");
+  context.output.note("an update was ended: the launcher of the version that is named runs next");
   return isAsked ? exitCodes.ok : exitCodes.unavailable;
 }
 
@@ -135,36 +139,35 @@ function lastWordsMs(ranMs: number): number {
 }
 
 /** An update that was cut off leaves programs of its own: here they have to be children. */
-async function finishUpdateFirst(site: Site): Promise<void> {
-  const isCutOff = wasCutOff(site.installation.dataDirectory);
-  const elsewhere = await finishUpdate(site);
-  if (isCutOff || elsewhere !== undefined) await stopHere(site, true);
+async function finishUpdateFirst(context: CommandContext): Promise<void> {
+  const isCutOff = wasCutOff(context.installation.dataDirectory);
+  const elsewhere = await finishUpdate(context);
+  if (isCutOff || elsewhere !== undefined) await stopHere(context, true);
   if (elsewhere === undefined) return;
   throw new ProgramExit(exitCodes.unavailable, "another version is named: it runs next");
 }
 
-async function refuseSecondCopy(site: Site, parts: readonly ProgramPart[]): Promise<void> {
-  const run = openRunDirectory(site.installation.dataDirectory);
-  for (const part of parts) {
-    const condition = await conditionOf(part, run, site.clock, ANSWER_WITHIN_MS);
-    if (condition.state === "stopped") continue;
+async function refuseSecondCopy(
+  context: CommandContext,
+  specs: readonly ProgramSpec[],
+): Promise<void> {
+  for (const spec of specs) {
+    const { state } = await programState(spec, context.clock, ANSWER_WITHIN_MS);
+    if (state === "stopped") continue;
     throw new ProgramExit(
       exitCodes.alreadyRunning,
-      `${part.name} is already running: stop it first (./launch.sh stop)`,
+      `${spec.name} is already running: stop it first (./launch.sh stop)`,
     );
   }
 }
 
-function startChild(part: ProgramPart): Child {
-  const { name, script, args } = part;
-  const child = spawnPart(
-    { name, script, args: [...args, "--foreground"] },
-    { stdio: ["ignore", "pipe", "pipe"] },
-  );
-  if (child.stdout) prefixLines(part.name, child.stdout, process.stdout);
-  if (child.stderr) prefixLines(part.name, child.stderr, process.stderr);
+function startChild(spec: ProgramSpec): Child {
+  const launch = { ...spec, args: [...spec.args, "--foreground"] };
+  const child = spawnProcess(launch, { stdio: ["ignore", "pipe", "pipe"] });
+  if (child.stdout) prefixLines(spec.name, child.stdout, process.stdout);
+  if (child.stderr) prefixLines(spec.name, child.stderr, process.stderr);
   return {
-    part,
+    spec,
     process: child,
     ended: new Promise((resolve, reject) => {
       child.once("error", reject);
@@ -180,15 +183,14 @@ function prefixLines(name: string, from: NodeJS.ReadableStream, to: NodeJS.Writa
   });
 }
 
-async function stopInOrder(children: readonly Child[], site: Site): Promise<void> {
-  const run = openRunDirectory(site.installation.dataDirectory);
+async function stopInOrder(children: readonly Child[], context: CommandContext): Promise<void> {
   for (const one of children) {
-    const { part, process: child, ended } = one;
+    const { spec, process: child, ended } = one;
     if (isRunning(one)) {
       // Windows knows no SIGTERM for other processes; the message asks for the same.
       if (process.platform !== "win32") child.kill("SIGTERM");
       // A program that does not answer must not outlive us: its output would go nowhere.
-      else await askStop(part.name, run, site.clock, ANSWER_WITHIN_MS).catch(() => child.kill());
+      else await askStop(spec, context.clock, ANSWER_WITHIN_MS).catch(() => child.kill());
     }
     await ended;
   }

@@ -13,7 +13,7 @@ const updateFiles = [underWayFileOf, readyFileOf, probationMarkOf];
 const programs: readonly Program[] = ["tp-manager", "supervisor"];
 
 /**
- * One look of the keep-alive: quiet and cheap when all is well. Everything that is needed only when
+ * One run of the keep-alive: quiet and cheap when all is well. Everything that is needed only when
  * something is wrong is loaded only then. Answers the exit code.
  */
 export async function keepAlive(dataDirectory: string, answerWithinMs: number): Promise<number> {
@@ -24,6 +24,6 @@ export async function keepAlive(dataDirectory: string, answerWithinMs: number): 
   // A memory of earlier trouble is brought up to date, and goes when it is over.
   const isUpdating = updateFiles.some((file) => existsSync(file(dataDirectory)));
   if (allAnswer && !isUpdating && !existsSync(`${run}/keep-alive.json`)) return 0;
-  const { repair } = await import("./repair.ts");
+  const { repair } = await import("./keep-alive-repair.ts");
   return await repair(dataDirectory, answerWithinMs);
 }

@@ -3,13 +3,13 @@ import { readEntries } from "../../shared/config/config-file.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { layTicket } from "../../shared/process/kiosk-ticket.ts";
-import type { Site } from "../site.ts";
+import type { CommandContext } from "../command-context.ts";
 
 /**
  * Prints the address of the kiosk's own pages with a fresh ticket, for the script that starts the
  * browser (docs/browser-kiosk.md 2). Throws {@link ProgramExit}.
  */
-export function kioskAddress({ installation, output }: Site): number {
+export function kioskAddress({ installation, output }: CommandContext): number {
   const port = portOf(installation.configFile);
   if (port === undefined) {
     throw new ProgramExit(

@@ -1,19 +1,18 @@
 import { join } from "node:path";
-import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
-import { acquireProcessLock } from "../../shared/process/exclusive-lock.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { copiesOf, fileTime } from "../../shared/store/copies.ts";
 import { decidePutBack, finishPutBack, keptIn, layBeside } from "../../shared/store/put-back.ts";
 import { openForReading } from "../../shared/store/sqlite.ts";
 import { systemClock } from "../../shared/time.ts";
-import { programParts } from "../processes/part.ts";
+import type { CommandContext } from "../command-context.ts";
+import { withLaunchLock, withProgramLocks } from "../processes/locks.ts";
+import { programSpecs } from "../processes/process-spec.ts";
 import { findProcesses } from "../processes/process-table.ts";
-import { alone, type Site } from "../site.ts";
 
-export const restorable = ["journal", "supervisor"] as const;
+const restorable = ["journal", "supervisor"] as const;
 type Restorable = (typeof restorable)[number];
 
-interface Wish {
+interface Wanted {
   /** undefined: both. */
   readonly store: Restorable | undefined;
   /** As in the copy's name, YYYY-MM-DD for a nightly one; undefined: the newest copy. */
@@ -28,17 +27,20 @@ interface Copy {
 
 /**
  * Puts copies of the databases back (docs/rules/17-loss.md). The present files are kept
- * aside, and the programs are told: they take over from each other what happened since the copy.
+ * aside. A note for the programs lets them import from each other what happened since the copy.
  * Throws {@link ProgramExit} when the programs run, or when there is no whole copy; nothing has
  * changed then.
  */
-export function restore(site: Site, wish: Wish): Promise<number> {
-  return alone(site, () => Promise.resolve(restoreHere(site, wish)));
+export function restore(context: CommandContext, wanted: Wanted): Promise<number> {
+  return withLaunchLock(context, () => restoreHere(context, wanted));
 }
 
-function restoreHere({ installation, clock, output }: Site, { store, day }: Wish): number {
+async function restoreHere(
+  { installation, clock, output }: CommandContext,
+  { store, day }: Wanted,
+): Promise<number> {
   const data = installation.dataDirectory;
-  const running = programParts(data).filter((part) => findProcesses(part).length > 0);
+  const running = programSpecs(data).filter((spec) => findProcesses(spec).length > 0);
   if (running.length > 0) {
     const names = running.map(({ name }) => name).join(" and ");
     throw new ProgramExit(exitCodes.alreadyRunning, `${names} runs: ./launch.sh stop comes first`);
@@ -46,17 +48,13 @@ function restoreHere({ installation, clock, output }: Site, { store, day }: Wish
   const wanted = store === undefined ? restorable : [store];
   const copies = wanted.map((one) => copyOf(data, one, day));
   // However a program is started, it does not find a half of this.
-  const run = openRunDirectory(data);
-  const locks = programParts(data).map(({ name }) => acquireProcessLock(run, name));
-  try {
+  await withProgramLocks(data, () => {
     const aside = putBack(data, copies, fileTime(clock.now()));
     for (const copy of copies) {
       output.row(`${copy.store}.db`, "good", "restored", `from the copy of ${copy.day}`);
     }
     output.row("present files", "plain", "kept", aside);
-  } finally {
-    for (const lock of locks) lock.release();
-  }
+  });
   for (const line of aftermath(store)) output.note(line);
   return exitCodes.ok;
 }

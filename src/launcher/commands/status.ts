@@ -2,19 +2,21 @@ import { type TroubleName, wordsOf } from "../../shared/catalog/troubles.ts";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import type { Installation } from "../../shared/process/installation.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
-import { demoParts } from "../demo/demo-parts.ts";
+import type { LauncherArguments } from "../arguments.ts";
+import type { CommandContext } from "../command-context.ts";
+import { simulatorSpecs } from "../demo/simulators.ts";
 import { duration, type Mood, type Output } from "../output.ts";
+import { deliberateStop } from "../processes/deliberate-stop.ts";
+import { type ProcessName, programSpecs } from "../processes/process-spec.ts";
+import { findProcesses } from "../processes/process-table.ts";
 import {
-  type Condition,
-  conditionOf,
   obstaclesIn,
+  type ProgramState,
+  programState,
   type SupervisorStatus,
   type TpManagerStatus,
-  troublesToldBy,
-} from "../processes/condition.ts";
-import { deliberateStop } from "../processes/deliberate-stop.ts";
-import { type PartName, programParts } from "../processes/part.ts";
-import { findProcesses } from "../processes/process-table.ts";
+  troublesReported,
+} from "../processes/program-state.ts";
 
 const ANSWER_WITHIN_MS = 2_000;
 
@@ -24,7 +26,7 @@ export interface InstallationStatus {
   readonly well: boolean;
   /** When an operator stopped the programs; null when they are meant to run. */
   readonly stoppedSince: string | null;
-  readonly programs: ReadonlyArray<{ readonly program: PartName } & Condition>;
+  readonly programs: ReadonlyArray<{ readonly program: ProcessName } & ProgramState>;
   /** Troubles between a charged card and the gateway while payments go on. */
   readonly troubles: ReadonlyArray<{
     readonly name: TroubleName;
@@ -32,7 +34,7 @@ export interface InstallationStatus {
     readonly words: string;
   }>;
   /** The demo's simulators; empty for a real installation. */
-  readonly simulators: ReadonlyArray<{ readonly name: PartName; readonly pid: number | null }>;
+  readonly simulators: ReadonlyArray<{ readonly name: ProcessName; readonly pid: number | null }>;
 }
 
 export async function readStatus(
@@ -40,23 +42,22 @@ export async function readStatus(
   clock: Clock,
 ): Promise<InstallationStatus> {
   const { dataDirectory } = installation;
-  const run = `${dataDirectory}/run`;
   const programs = await Promise.all(
-    programParts(dataDirectory).map(async (part) => ({
-      program: part.name,
-      ...(await conditionOf(part, run, clock, ANSWER_WITHIN_MS)),
+    programSpecs(dataDirectory).map(async (spec) => ({
+      program: spec.name,
+      ...(await programState(spec, clock, ANSWER_WITHIN_MS)),
     })),
   );
-  const simulators = demoParts(dataDirectory).map((part) => ({
-    name: part.name,
-    pid: findProcesses(part)[0] ?? null,
+  const simulators = simulatorSpecs(dataDirectory).map((spec) => ({
+    name: spec.name,
+    pid: findProcesses(spec)[0] ?? null,
   }));
   return {
     dataDirectory,
     well: programs.every(isWell) && simulators.every(({ pid }) => pid !== null),
     stoppedSince: deliberateStop(dataDirectory) ?? null,
     programs,
-    troubles: troublesToldBy(programs).map((trouble) => ({
+    troubles: troublesReported(programs).map((trouble) => ({
       name: trouble.name,
       about: trouble.row.check,
       words: wordsOf(trouble),
@@ -65,10 +66,21 @@ export async function readStatus(
   };
 }
 
-function isWell(condition: Condition): boolean {
+function isWell(condition: ProgramState): boolean {
   if (condition.state !== "running") return false;
   const { status } = condition;
   return status.program === "supervisor" || obstaclesIn(status).length === 0;
+}
+
+/** Prints it, with `json` for a program; answers the exit code. */
+export async function showStatus(
+  { installation, clock, output }: CommandContext,
+  { json }: LauncherArguments,
+): Promise<number> {
+  const status = await readStatus(installation, clock);
+  if (!json) return printStatus(status, output);
+  output.text(JSON.stringify(status, null, 2));
+  return status.well ? exitCodes.ok : exitCodes.unavailable;
 }
 
 /** Prints it for people; answers the exit code. */
@@ -89,7 +101,7 @@ export function printStatus(status: InstallationStatus, output: Output): number 
   return status.well ? exitCodes.ok : exitCodes.unavailable;
 }
 
-function printProgram(name: PartName, condition: Condition, output: Output): void {
+function printProgram(name: ProcessName, condition: ProgramState, output: Output): void {
   switch (condition.state) {
     case "stopped":
       output.row(name, "bad", "stopped");

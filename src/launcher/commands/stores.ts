@@ -3,16 +3,16 @@ import { tpManagerMessages } from "../../shared/ipc/contract.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import { isoTime } from "../../shared/time.ts";
-import type { Site } from "../site.ts";
+import type { CommandContext } from "../command-context.ts";
 
 const ANSWER_WITHIN_MS = 5_000;
 
 /**
- * Shows whether the journal doubts itself after a loss or a restore (docs/rules/17-loss.md), or
- * ends the doubt by an operator's word.
+ * Shows the journal gap after a loss or a restore (docs/rules/17-loss.md), or closes it on an
+ * operator's request.
  */
 export async function stores(
-  { installation, clock, output }: Site,
+  { installation, clock, output }: CommandContext,
   accept: boolean,
 ): Promise<number> {
   const run = openRunDirectory(installation.dataDirectory);

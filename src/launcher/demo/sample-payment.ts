@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
+import { relative } from "node:path";
 import { z } from "zod";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Output } from "../output.ts";
-import { httpCall } from "../processes/http-call.ts";
-import { curlLine } from "./curl-line.ts";
-import { API_LOGIN, apiPassword, type DemoPorts, demoFiles } from "./demo-settings.ts";
+import { httpCall } from "../processes/network.ts";
+import { API_LOGIN, apiPassword, type DemoPorts, demoFiles } from "./settings.ts";
 
 /** Longer than PAYMENT_TIMEOUT, PAYMENT_GRACE and GATEWAY_WAIT together. */
 const ANSWER_WITHIN_MS = 240_000;
@@ -163,4 +163,34 @@ function refusalText(error: { code: string; message: string }, ports: DemoPorts)
 
 function failed(why: string): ProgramExit {
   return new ProgramExit(exitCodes.unavailable, `The sample payment is not as it must be: ${why}`);
+}
+
+/** A curl command that a reader can copy into the shell of this machine. */
+interface CurlCall {
+  readonly url: string;
+  /** Holds login and password, so that no command line and no history does. */
+  readonly netrcFile?: string;
+  readonly json?: string;
+}
+
+export function curlLine({ url, netrcFile, json }: CurlCall): string {
+  const words = ["curl", "-s"];
+  if (netrcFile !== undefined) words.push("--netrc-file", quote(shortPath(netrcFile)));
+  if (json !== undefined) words.push("-H", quote("Content-Type: application/json"));
+  if (json !== undefined) words.push("-d", quote(json));
+  words.push(/^[\w./:-]+$/.test(url) ? url : quote(url));
+  return words.join(" ");
+}
+
+function shortPath(path: string): string {
+  const short = relative(process.cwd(), path);
+  return short.startsWith("..") ? path : short;
+}
+
+/** A word of a command line that a reader copies. */
+export function quote(text: string): string {
+  if (/^[\w./-]+$/.test(text)) return text;
+  // cmd.exe knows double quotes only; curl.exe reads \" inside them.
+  if (process.platform === "win32") return `"${text.replaceAll('"', '\\"')}"`;
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,7 +1,7 @@
 import { type Finding, finding, inTwo } from "../../shared/catalog/finding.ts";
 import { type Config, loadConfig } from "../../shared/config/config.ts";
 import type { Program } from "../../shared/ipc/contract.ts";
-import { ProgramExit } from "../../shared/process/exit-codes.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import type { Installation } from "../../shared/process/installation.ts";
 import { protocolPart } from "../../tp-manager/terminal/registry.ts";
 
@@ -35,27 +35,31 @@ export function checkConfig({ configFile }: Installation): ReadConfigs {
     }
   };
   const [terminal, gateway] = [read("tp-manager"), read("supervisor")];
-  const file = configFile;
   const findings = [
-    ...(unreadable === undefined ? [] : [unread(unreadable, file)]),
-    ...[...faults].map((detail) => finding("setup-faulty", { detail, file })),
-    ...[...warnings].map((detail) => finding("setup-doubtful", { detail, file })),
+    ...[...faults].map((detail) => finding("setup-faulty", { detail, file: configFile })),
+    ...[...warnings].map((detail) => finding("setup-doubtful", { detail, file: configFile })),
   ];
-  const isRight = faults.size === 0 && unreadable === undefined;
-  return { terminal, gateway, findings: [...right(isRight, file), ...findings] };
-}
-
-function right(isRight: boolean, file: string): Finding[] {
-  return isRight ? [finding("setup-right", { file })] : [];
-}
-
-function unread(message: string, file: string): Finding {
-  const otherwise = `correct ${file}, then ./launch.sh restart`;
-  return finding("setup-unreadable", inTwo(message, otherwise));
+  if (unreadable !== undefined) {
+    const otherwise = `correct ${configFile}, then ./launch.sh restart`;
+    findings.unshift(finding("setup-unreadable", inTwo(unreadable, otherwise)));
+  } else if (faults.size === 0) findings.unshift(finding("setup-right", { file: configFile }));
+  return { terminal, gateway, findings };
 }
 
 /** The indented lines of loadConfig's refusal; none: the file itself cannot be read. */
 function faultsOf(message: string): string[] {
   const indented = message.split("\n").filter((line) => line.startsWith("  "));
   return indented.map((line) => line.trim());
+}
+
+/**
+ * A word for TERMINAL_PROTOCOL; undefined when it is the usual one. Throws {@link ProgramExit} 64
+ * for a word that the setup file does not know.
+ */
+export function readProtocol(word: string): string | undefined {
+  const schema = protocolPart.fields["TERMINAL_PROTOCOL"];
+  const parsed = schema?.safeParse(word);
+  if (parsed?.success) return schema?.parse(undefined) === word ? undefined : word;
+  const why = parsed?.error.issues[0]?.message ?? "cannot be chosen";
+  throw new ProgramExit(exitCodes.usage, `--protocol ${why}`);
 }

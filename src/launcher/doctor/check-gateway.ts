@@ -1,7 +1,7 @@
 import { type Finding, finding } from "../../shared/catalog/finding.ts";
 import type { Config } from "../../shared/config/config.ts";
 import { type Clock, within } from "../../shared/time.ts";
-import { httpCall } from "../processes/http-call.ts";
+import { httpCall } from "../processes/network.ts";
 
 const ANSWER_WITHIN_MS = 10_000;
 /** docs/gateway.md 4.5: the published code of a login that is not known. */

@@ -1,15 +1,15 @@
-import { createServer } from "node:net";
 import { type Finding, finding } from "../../shared/catalog/finding.ts";
 import { consolePortOf } from "../../shared/config/console-port.ts";
 import type { Config } from "../../shared/config/schema.ts";
-import type { Condition } from "../processes/condition.ts";
+import { listenFault } from "../processes/network.ts";
+import type { ProgramState } from "../processes/program-state.ts";
 
 /** Free, or held by our own tp-manager. */
-export async function checkLocalPort(port: number, tpManager: Condition): Promise<Finding> {
+export async function checkLocalPort(port: number, tpManager: ProgramState): Promise<Finding> {
   const { state } = tpManager;
   const own = state === "running" && "port" in tpManager.status ? tpManager.status.port : undefined;
   if (own === port) return finding("port-ours", { port });
-  const fault = await listenFault(port);
+  const fault = await loopbackFault(port);
   if (fault === "EADDRINUSE" && state === "silent") {
     return finding("port-in-use", { port });
   }
@@ -22,7 +22,7 @@ export async function checkLocalPort(port: number, tpManager: Condition): Promis
 type PortConfig = Pick<Config, "CONSOLE_PORT" | "LOCAL_PORT" | "NOTIFICATION_PORT" | "KIOSK_PORT">;
 
 /** The ports of the pages that the setup file asks for: a page that is not there fails. */
-export async function checkPages(config: PortConfig, tpManager: Condition): Promise<Finding[]> {
+export async function checkPages(config: PortConfig, tpManager: ProgramState): Promise<Finding[]> {
   const asked = [
     { name: "console", setting: "CONSOLE_PORT", port: consolePortOf(config) ?? 0 },
     { name: "kiosk pages", setting: "KIOSK_PORT", port: config.KIOSK_PORT },
@@ -32,14 +32,14 @@ export async function checkPages(config: PortConfig, tpManager: Condition): Prom
 
 async function checkPage(
   { name, setting, port }: { name: string; setting: string; port: number },
-  tpManager: Condition,
+  tpManager: ProgramState,
 ): Promise<Finding> {
   const isRunning = tpManager.state === "running";
   const pages = isRunning && "pages" in tpManager.status ? tpManager.status.pages : undefined;
   const page = pages?.find((one) => one.name === name && one.port === port);
   const told = { setting, port };
   if (page?.fault === null) return finding("page-served", told);
-  const fault = await listenFault(port);
+  const fault = await loopbackFault(port);
   if (fault === "EADDRINUSE") {
     return finding(tpManager.state === "silent" ? "page-in-use" : "page-taken", told);
   }
@@ -52,17 +52,7 @@ async function checkPage(
 const missing: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT", "EINVAL"]);
 
 /** Why nobody could listen there, on either loopback address; undefined: somebody could. */
-async function listenFault(port: number): Promise<string | undefined> {
-  const six = await faultOn("::1", port);
-  return (await faultOn("127.0.0.1", port)) ?? (six && missing.has(six) ? undefined : six);
-}
-
-function faultOn(host: string, port: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    server.listen({ port, host, exclusive: true, ipv6Only: host === "::1" }, () =>
-      server.close(() => resolve(undefined)),
-    );
-  });
+async function loopbackFault(port: number): Promise<string | undefined> {
+  const six = await listenFault("::1", port);
+  return (await listenFault("127.0.0.1", port)) ?? (six && missing.has(six) ? undefined : six);
 }

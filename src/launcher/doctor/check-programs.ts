@@ -1,33 +1,39 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { type Finding, finding, passedOn } from "../../shared/catalog/finding.ts";
 import { KEEPS_PAYMENTS, saysSince } from "../../shared/catalog/troubles.ts";
 import type { Clock } from "../../shared/time.ts";
 import { duration } from "../output.ts";
-import {
-  type Condition,
-  conditionOf,
-  obstaclesIn,
-  type TpManagerStatus,
-  troublesToldBy,
-} from "../processes/condition.ts";
 import { deliberateStop } from "../processes/deliberate-stop.ts";
-import { programPart } from "../processes/part.ts";
+import { auditOf, faultCount } from "../processes/journal-audit.ts";
+import { programSpec } from "../processes/process-spec.ts";
+import {
+  obstaclesIn,
+  type ProgramState,
+  programState,
+  type TpManagerStatus,
+  troublesReported,
+} from "../processes/program-state.ts";
 
 const ANSWER_WITHIN_MS = 3_000;
 
-interface Conditions {
-  readonly tpManager: Condition;
-  readonly supervisor: Condition;
+interface ProgramStates {
+  readonly tpManager: ProgramState;
+  readonly supervisor: ProgramState;
 }
 
-export async function readConditions(dataDirectory: string, clock: Clock): Promise<Conditions> {
-  const ask = (name: "tp-manager" | "supervisor"): Promise<Condition> =>
-    conditionOf(programPart(name, dataDirectory), `${dataDirectory}/run`, clock, ANSWER_WITHIN_MS);
+export async function readProgramStates(
+  dataDirectory: string,
+  clock: Clock,
+): Promise<ProgramStates> {
+  const ask = (name: "tp-manager" | "supervisor"): Promise<ProgramState> =>
+    programState(programSpec(name, dataDirectory), clock, ANSWER_WITHIN_MS);
   const [tpManager, supervisor] = await Promise.all([ask("tp-manager"), ask("supervisor")]);
   return { tpManager, supervisor };
 }
 
 /** The processes, then what they say about terminal and queue. */
-export function checkPrograms(conditions: Conditions, dataDirectory: string): Finding[] {
+export function checkPrograms(conditions: ProgramStates, dataDirectory: string): Finding[] {
   const stopped = deliberateStop(dataDirectory);
   const status = tpManagerStatus(conditions);
   return [
@@ -40,12 +46,16 @@ export function checkPrograms(conditions: Conditions, dataDirectory: string): Fi
   ];
 }
 
-export function tpManagerStatus({ tpManager }: Conditions): TpManagerStatus | undefined {
+export function tpManagerStatus({ tpManager }: ProgramStates): TpManagerStatus | undefined {
   if (tpManager.state !== "running") return undefined;
   return tpManager.status.program === "tp-manager" ? tpManager.status : undefined;
 }
 
-function checkProgram(program: string, condition: Condition, since: string | undefined): Finding {
+function checkProgram(
+  program: string,
+  condition: ProgramState,
+  since: string | undefined,
+): Finding {
   switch (condition.state) {
     case "running": {
       const { version, uptimeMs } = condition.status;
@@ -73,7 +83,7 @@ function checkTerminal(status: TpManagerStatus | undefined): Finding[] {
   return [...ready, finding("terminal-other-register", { name: nameOf(status) })];
 }
 
-/** The assumptions that verdicts rest on here; an older tp-manager does not tell them. */
+/** The assumptions that verdicts rest on here; an older tp-manager does not report them. */
 function checkAssumptions(status: TpManagerStatus | undefined): Finding[] {
   const { assumptions = [], shown = [] } = status?.terminal ?? {};
   return [
@@ -102,22 +112,38 @@ function checkReadyTerminal(status: TpManagerStatus): Finding {
   return finding("terminal-ready", told);
 }
 
-function checkQueue(condition: Condition): Finding[] {
+function checkQueue(condition: ProgramState): Finding[] {
   if (condition.state !== "running" || condition.status.program !== "supervisor") return [];
   const { pending, parked, sent, oldestAgeMs } = condition.status.outbox;
-  const isTold = troublesToldBy([condition]).some(({ row }) => row.check === "queue");
+  const isTold = troublesReported([condition]).some(({ row }) => row.check === "queue");
   if (isTold) return []; // the warning says what to do
   const counts = { pending, parked, sent };
   if (oldestAgeMs === null) return [finding("queue-right", counts)];
   return [finding("queue-waiting", { ...counts, oldest: duration(oldestAgeMs) })];
 }
 
-/** One finding for each trouble, with the table's words. */
-function checkTroubles({ tpManager, supervisor }: Conditions): Finding[] {
-  return troublesToldBy([tpManager, supervisor]).map((trouble) => {
+/** One finding for each trouble, in the text of the table. */
+function checkTroubles({ tpManager, supervisor }: ProgramStates): Finding[] {
+  return troublesReported([tpManager, supervisor]).map((trouble) => {
     const { name: code, count, row } = trouble;
     const { grave, check, todo } = row;
     const told = { check, code, says: saysSince(trouble), todo };
     return passedOn(told, grave ? "fail" : "warn", count === null ? {} : { count });
   });
+}
+
+/** A doctor that takes minutes is not called again; the audit itself has no such limit. */
+const AUDIT_WITHIN_MS = 60_000;
+
+/** Every payment of the journal checked against the rules, where there is a journal. */
+export async function checkJournal(dataDirectory: string): Promise<Finding[]> {
+  if (!existsSync(join(dataDirectory, "journal.db"))) return [];
+  try {
+    const audit = await auditOf(dataDirectory, undefined, AUDIT_WITHIN_MS);
+    const found = faultCount(audit);
+    if (found > 0) return [finding("journal-faulty", { count: found })];
+    return [finding("journal-right", { count: audit.attempts })];
+  } catch (error) {
+    return [finding("journal-not-audited", { detail: (error as Error).message })];
+  }
 }

@@ -10,7 +10,7 @@ import {
   usbAddress,
   usersOfDevice,
 } from "../../shared/config/serial-ports.ts";
-import { userName } from "../processes/user-name.ts";
+import { userName } from "../processes/system-tool.ts";
 
 /** Whether SERIAL_PORT is there, may be opened, and is nobody else's. `ownPid`: tp-manager's. */
 export async function checkSerialPort(

@@ -31,7 +31,7 @@ export function checkDataFolder({ dataDirectory }: Installation): Finding[] {
   return [finding("data-folder-right", { folder: dataDirectory }), checkDisk(dataDirectory)];
 }
 
-/** Of Windows; where files have modes the configuration's own check looks at them. */
+/** On Windows only: where files have modes, the check of the setup file reads them. */
 export async function checkDataAccess(installation: Installation): Promise<Finding[]> {
   const { dataDirectory } = installation;
   if (process.platform !== "win32" || !existsSync(dataDirectory)) return [];

@@ -6,17 +6,20 @@ import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { type Installation, versionNumber } from "../../shared/process/installation.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { LauncherArguments } from "../arguments.ts";
+import type { CommandContext } from "../command-context.ts";
 import { forThisSystem, type Mood, type Output } from "../output.ts";
 import { quoted } from "../schedule/crontab.ts";
 import { dataArguments } from "../schedule/entry.ts";
-import type { Site } from "../site.ts";
-import { checkUpdates } from "../update/check-updates.ts";
 import { writeBundle } from "./bundle.ts";
 import { CONFIG_CHECK, checkConfig, type ReadConfigs } from "./check-config.ts";
 import { checkGateway } from "./check-gateway.ts";
-import { checkJournal } from "./check-journal.ts";
 import { checkLocalPort, checkPages } from "./check-ports.ts";
-import { checkPrograms, readConditions, tpManagerStatus } from "./check-programs.ts";
+import {
+  checkJournal,
+  checkPrograms,
+  readProgramStates,
+  tpManagerStatus,
+} from "./check-programs.ts";
 import { checkSerialPort } from "./check-serial-port.ts";
 import {
   checkBrowsers,
@@ -26,10 +29,11 @@ import {
   checkNode,
   checkSchedule,
 } from "./check-surroundings.ts";
+import { checkUpdates } from "./check-updates.ts";
 
 /** Looks at everything an installation needs, changes nothing. Answers the exit code. */
 export async function runDoctor(
-  { installation, clock, output }: Site,
+  { installation, clock, output }: CommandContext,
   { json, bundle }: Pick<LauncherArguments, "json" | "bundle">,
 ): Promise<number> {
   const file = bundle === undefined ? undefined : newFile(bundle);
@@ -67,7 +71,7 @@ export async function examine(installation: Installation, clock: Clock): Promise
   const { terminal, gateway } = configs;
   // Together: each may have to wait for an answer that does not come.
   const [conditions, asked, updates] = await Promise.all([
-    readConditions(installation.dataDirectory, clock),
+    readProgramStates(installation.dataDirectory, clock),
     gateway && checkGateway(gateway, clock),
     gateway ? checkUpdates(gateway, installation, clock) : [],
   ]);

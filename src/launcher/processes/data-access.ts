@@ -31,7 +31,7 @@ interface DataAccess {
   readonly isOpen: boolean;
   /** The folder takes over the rights of the folder above it. */
   readonly inherits: boolean;
-  /** SIDs of those who are let in besides the three, in the short form where they have one. */
+  /** SIDs of those who are let in apart from the three, in the short form where they have one. */
   readonly others: readonly string[];
   /** The user who runs this is let in. */
   readonly isOurs: boolean;
@@ -57,7 +57,7 @@ export async function closeDataFolder({
   }
 }
 
-/** Throws when Windows does not tell. */
+/** Reads who is let into the data folder. Throws when Windows does not say. */
 export async function readDataAccess({ dataDirectory }: Installation): Promise<DataAccess> {
   const own = await ownSid();
   const folder = mkdtempSync(join(tmpdir(), "utc-access-"));

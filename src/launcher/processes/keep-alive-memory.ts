@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { z } from "zod";
 import { exitCodes, isOwnFault } from "../../shared/process/exit-codes.ts";
 
-/** Notes of one look of the keep-alive for the next, per program; kept in data/run. */
+/** Memory of one run of the keep-alive for the next, per program; kept in data/run. */
 const troubleSchema = z.object({
-  /** Looks in a row without an answer from a process that is there. */
+  /** Probes in a row without an answer from a process that is there. */
   missed: z.int(),
   /** Failures of the same kind in a row. */
   failures: z.int(),
@@ -28,7 +28,7 @@ const memorySchema = z.object({
 export type KeepAliveMemory = z.infer<typeof memorySchema>;
 
 const MINUTE_MS = 60_000;
-/** A program that has lived so long since its launch is well again. */
+/** A program that has run so long since its launch is well again. */
 export const STABLE_MS = 10 * MINUTE_MS;
 /** How exactly two readings of the machine's start agree while nobody sets the clock. */
 const BOOT_TOLERANCE_MS = MINUTE_MS;

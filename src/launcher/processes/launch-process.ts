@@ -1,14 +1,14 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { installationRoot } from "../../shared/version-files.ts";
-import type { Part } from "./part.ts";
+import type { Launch } from "./process-spec.ts";
 
 /** How a process ended: its exit code, or the signal that ended it. */
 export type Ended = { readonly code: number } | { readonly signal: string };
 
 export interface LaunchedProcess {
-  readonly name: string;
   readonly pid: number;
   /** undefined while it runs. */
   readonly ended: Ended | undefined;
@@ -33,7 +33,7 @@ interface Memory {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Switches of Node.js and environment that keep a part's memory small, idle and at work. */
+/** Switches of Node.js and environment that keep a process's memory small, idle and at work. */
 export function smallMemoryOf(name: string): Memory {
   const pools = { MALLOC_ARENA_MAX: String(ALLOCATION_POOLS) };
   return {
@@ -43,13 +43,9 @@ export function smallMemoryOf(name: string): Memory {
   };
 }
 
-interface Started extends Pick<Part, "script" | "args" | "runtime"> {
-  readonly name: string;
-}
-
-/** Runs a part with {@link smallMemoryOf}. */
-export function spawnPart(
-  { name, script, args, runtime = process.execPath }: Started,
+/** Runs a process with {@link smallMemoryOf}. */
+export function spawnProcess(
+  { name, script, args, runtime = process.execPath }: Launch,
   options: Pick<SpawnOptions, "detached" | "stdio" | "env">,
 ): ChildProcess {
   const { switches, environment } = smallMemoryOf(name);
@@ -64,47 +60,34 @@ export function spawnPart(
 /**
  * Starts a process that outlives the launcher: a session of its own, no terminal window, output to
  * `logs/<name>.out`. That file holds only what never reaches the program's own log (why it would
- * not start, a crash of the runtime); the one of the launch before is kept as `.out.1`.
+ * not start, a crash of the runtime); the one of the previous launch is kept as `.out.1`.
  */
 export async function launchDetached(
-  part: Started,
+  launch: Launch,
   logDirectory: string,
 ): Promise<LaunchedProcess> {
   mkdirSync(logDirectory, { recursive: true });
-  const file = join(logDirectory, `${part.name}.out`);
+  const file = join(logDirectory, `${launch.name}.out`);
   keepEarlier(file);
   const out = openSync(file, "w", 0o600);
   try {
-    const child = spawnPart(part, { detached: true, stdio: ["ignore", out, out] });
-    const launched = watch(part.name, child, () => readFileSync(file, "utf8"));
-    await spawned(child);
+    const child = spawnProcess(launch, { detached: true, stdio: ["ignore", out, out] });
+    let ended: Ended | undefined;
+    child.once("exit", (code, signal) => {
+      ended = code === null ? { signal: signal ?? "unknown" } : { code };
+    });
+    await once(child, "spawn");
     child.unref();
-    return launched(child.pid as number);
+    return {
+      pid: child.pid as number,
+      get ended() {
+        return ended;
+      },
+      output: () => readFileSync(file, "utf8"),
+    };
   } finally {
     closeSync(out);
   }
-}
-
-function watch(name: string, child: ChildProcess, output: () => string) {
-  let ended: Ended | undefined;
-  child.once("exit", (code, signal) => {
-    ended = code === null ? { signal: signal ?? "unknown" } : { code };
-  });
-  return (pid: number): LaunchedProcess => ({
-    name,
-    pid,
-    get ended() {
-      return ended;
-    },
-    output,
-  });
-}
-
-function spawned(child: ChildProcess): Promise<void> {
-  return new Promise((resolve, reject) => {
-    child.once("spawn", resolve);
-    child.once("error", reject);
-  });
 }
 
 function keepEarlier(file: string): void {

@@ -3,7 +3,8 @@ import type { Program } from "../../shared/ipc/contract.ts";
 
 /*
  * An `import` of them reads all their exports, and with that Node loads what stands behind each:
- * seventeen modules more, a tenth of an empty start. None of the look's files does it.
+ * seventeen modules more, a tenth of an empty start. No file that the keep-alive always
+ * loads does it.
  */
 const { readFileSync } = process.getBuiltinModule("node:fs");
 const { connect } = process.getBuiltinModule("node:net");
@@ -40,7 +41,7 @@ export async function probe(
   return await new Promise((resolve) => {
     let result: Probe = "unreachable";
     let received = "";
-    // Straight from the socket: the stream's own reading costs a tenth of the whole look.
+    // Straight from the socket: the stream's own reading costs a tenth of the whole run.
     const onread = {
       buffer: Buffer.alloc(GOOD.length),
       callback: (count: number, bytes: Uint8Array): boolean => {

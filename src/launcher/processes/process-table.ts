@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { isPidInUse, presentProcesses } from "../../shared/process/presence.ts";
 import { defaultDataDirectory, isProgramFile } from "../../shared/version-files.ts";
-import type { Part } from "./part.ts";
+import type { ProcessSpec } from "./process-spec.ts";
 
 /**
  * Which processes belong to an installation, asked of the operating system each time: no pid is
@@ -19,22 +19,22 @@ interface Entry {
 }
 
 /** The pids of the processes that run this part of this installation, started by whomever. */
-export function findProcesses(part: Part): number[] {
-  if (process.platform !== "linux") return presentProcesses(part.presence);
+export function findProcesses(spec: ProcessSpec): number[] {
+  if (process.platform !== "linux") return presentProcesses(spec.presence);
   return listProc()
-    .filter((entry) => isPart(entry, part))
+    .filter((entry) => isOf(entry, spec))
     .map(({ pid }) => pid);
 }
 
-function isPart({ directory, args }: Entry, part: Part): boolean {
+function isOf({ directory, args }: Entry, spec: ProcessSpec): boolean {
   const script = args.findIndex(
-    (arg, i) => i > 0 && isProgramFile(resolve(directory, arg), part.name),
+    (arg, i) => i > 0 && isProgramFile(resolve(directory, arg), spec.name),
   );
   if (script < 0) return false;
   const file = resolve(directory, args[script] ?? "");
   const given = args.slice(script + 1).map((arg) => arg.replace(/^--[a-z-]+=/, ""));
-  if (given.some((arg) => resolve(directory, arg) === part.mark)) return true;
-  const isDefault = part.mark === defaultDataDirectory && file === part.script;
+  if (given.some((arg) => resolve(directory, arg) === spec.mark)) return true;
+  const isDefault = spec.mark === defaultDataDirectory && file === spec.script;
   return isDefault && !args.some((arg) => /^--data(=|$)/.test(arg));
 }
 

@@ -1,9 +1,9 @@
 import { IpcError } from "../../shared/ipc/client.ts";
-import type { Program } from "../../shared/ipc/contract.ts";
-import { type Clock, sleep } from "../../shared/time.ts";
-import { askStop, conditionOf } from "./condition.ts";
-import type { Part, ProgramPart } from "./part.ts";
+import type { Clock } from "../../shared/time.ts";
+import { poll } from "./poll.ts";
+import type { ProcessSpec, ProgramSpec } from "./process-spec.ts";
 import { findProcesses, isRunning } from "./process-table.ts";
+import { askStop, programState } from "./program-state.ts";
 
 export type Stopped = "stopped" | "killed" | "was-not-running" | "still-running";
 
@@ -22,35 +22,30 @@ const QUICK_MS = 2_000;
 
 /**
  * Stops a program: asks it over its socket, sends SIGTERM when it does not answer, SIGKILL when
- * that does not help. `onSlow` is called once when it takes its time.
+ * that does not help. `onSlow` is called once when that takes long.
  */
 export async function stopProgram(
-  part: ProgramPart,
-  runDirectory: string,
+  spec: ProgramSpec,
   clock: Clock,
-  onSlow: () => void,
+  onSlow: () => void = () => undefined,
 ): Promise<Stopped> {
-  const condition = await conditionOf(part, runDirectory, clock, ANSWER_WITHIN_MS);
-  if (condition.state === "stopped") return "was-not-running";
-  const pids = condition.state === "running" ? [condition.pid] : condition.pids;
-  // Who listens but does not answer would not answer this either.
-  const listens = condition.state === "running" || condition.failure === "refused";
-  if (listens && (await agreesToStop(part.name, runDirectory, clock))) {
+  const before = await programState(spec, clock, ANSWER_WITHIN_MS);
+  if (before.state === "stopped") return "was-not-running";
+  const pids = before.state === "running" ? [before.pid] : before.pids;
+  // A program that listens but does not answer would not answer this either.
+  const listens = before.state === "running" || before.failure === "refused";
+  if (listens && (await agreesToStop(spec, clock))) {
     const gone = (): boolean => !pids.some(isRunning);
     if (await until(gone, clock, QUICK_MS)) return "stopped";
     onSlow();
     if (await until(gone, clock, POLITE_WITHIN_MS)) return "stopped";
   }
-  return await stopProcess(part, clock);
+  return await stopProcess(spec, clock);
 }
 
-async function agreesToStop(
-  program: Program,
-  runDirectory: string,
-  clock: Clock,
-): Promise<boolean> {
+async function agreesToStop(spec: ProgramSpec, clock: Clock): Promise<boolean> {
   try {
-    await askStop(program, runDirectory, clock, ANSWER_WITHIN_MS);
+    await askStop(spec, clock, ANSWER_WITHIN_MS);
     return true;
   } catch (error) {
     if (error instanceof IpcError) return false;
@@ -59,8 +54,8 @@ async function agreesToStop(
 }
 
 /** Stops whatever process runs this part of this installation, by signals. */
-export async function stopProcess(part: Part, clock: Clock): Promise<Stopped> {
-  let pids = findProcesses(part);
+export async function stopProcess(spec: ProcessSpec, clock: Clock): Promise<Stopped> {
+  let pids = findProcesses(spec);
   if (pids.length === 0) return "was-not-running";
   const gone = (): boolean => !pids.some(isRunning);
   // Windows has no SIGTERM for other processes: there it would be a kill without a deadline.
@@ -69,11 +64,11 @@ export async function stopProcess(part: Part, clock: Clock): Promise<Stopped> {
     send(pids, "SIGTERM");
     if (await until(gone, clock, TERMINATE_WITHIN_MS)) return "stopped";
   }
-  pids = findProcesses(part);
+  pids = findProcesses(spec);
   send(pids, "SIGKILL");
   if (!(await until(gone, clock, KILL_WITHIN_MS))) return "still-running";
   // A simulator takes no messages: on Windows there is no other way to stop it.
-  const only = !gentle && part.name !== "tp-manager" && part.name !== "supervisor";
+  const only = !gentle && spec.name !== "tp-manager" && spec.name !== "supervisor";
   return only ? "stopped" : "killed";
 }
 
@@ -89,10 +84,5 @@ function send(pids: readonly number[], signal: "SIGTERM" | "SIGKILL"): void {
 }
 
 async function until(done: () => boolean, clock: Clock, withinMs: number): Promise<boolean> {
-  const endMs = clock.monotonicMs() + withinMs;
-  while (!done()) {
-    if (clock.monotonicMs() >= endMs) return false;
-    await sleep(clock, "stop", LOOK_EVERY_MS);
-  }
-  return true;
+  return (await poll(clock, "stop", LOOK_EVERY_MS, withinMs, () => done() || undefined)) === true;
 }

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { userInfo } from "node:os";
 import { win32 } from "node:path";
 import { promisify } from "node:util";
 
@@ -23,4 +24,13 @@ export async function runSystemTool(name: string, ...args: string[]): Promise<st
 export function toolFault(error: unknown): string {
   const { stderr = "", message } = error as Error & { stderr?: string };
   return stderr.trim() || message;
+}
+
+/** Whose processes these are. A container may run under a number that has no name. */
+export function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.() ?? "unknown"}`;
+  }
 }

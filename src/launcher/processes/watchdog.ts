@@ -1,13 +1,13 @@
 import { execFile } from "node:child_process";
-import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { sleep } from "../../shared/time.ts";
-import type { Site } from "../site.ts";
-import { askStatus } from "./condition.ts";
+import type { CommandContext } from "../command-context.ts";
+import { programSpecs } from "./process-spec.ts";
+import { askStatus } from "./program-state.ts";
 
 const ANSWER_WITHIN_MS = 5_000;
 /** A store that is brought to a new form keeps a program from answering at its start. */
 const STARTING_MS = 300_000;
-/** sd_watchdog_enabled(3) asks for two beats in the time; a look may take a while itself. */
+/** sd_watchdog_enabled(3) asks for two beats in the time; asking takes a while itself. */
 const BEATS = 4;
 const MICROSECONDS = 1_000;
 
@@ -17,34 +17,33 @@ const MICROSECONDS = 1_000;
  * kind, so systemd's own program sends it. `isAtWork`: an update has the programs stopped.
  */
 export async function beatWatchdog(
-  site: Site,
+  context: CommandContext,
   isAtWork: () => boolean,
   over: AbortSignal,
 ): Promise<void> {
   const limitMs = Number(process.env["WATCHDOG_USEC"]) / MICROSECONDS;
   if (!process.env["NOTIFY_SOCKET"] || !(limitMs > 0)) return;
-  const { clock } = site;
+  const { clock } = context;
   const begunMs = clock.monotonicMs();
   let haveAnswered = false;
   while (!over.aborted) {
-    const answer = await doAnswer(site);
+    const answer = await doAnswer(context);
     haveAnswered ||= answer;
     const isStarting = !haveAnswered && clock.monotonicMs() - begunMs < STARTING_MS;
-    if (answer || isStarting || isAtWork()) await beat(site);
+    if (answer || isStarting || isAtWork()) await beat(context);
     await sleep(clock, "watchdog", limitMs / BEATS, over).catch(() => undefined);
   }
 }
 
-async function doAnswer({ installation, clock }: Site): Promise<boolean> {
-  const run = openRunDirectory(installation.dataDirectory);
-  const asked = (["tp-manager", "supervisor"] as const).map((program) =>
-    askStatus(program, run, clock, ANSWER_WITHIN_MS),
+async function doAnswer({ installation, clock }: CommandContext): Promise<boolean> {
+  const asked = programSpecs(installation.dataDirectory).map((spec) =>
+    askStatus(spec, clock, ANSWER_WITHIN_MS),
   );
   const answers = await Promise.allSettled(asked);
   return answers.every(({ status }) => status === "fulfilled");
 }
 
-function beat({ output }: Site): Promise<void> {
+function beat({ output }: CommandContext): Promise<void> {
   return new Promise((resolve) => {
     execFile("systemd-notify", ["WATCHDOG=1"], { timeout: ANSWER_WITHIN_MS }, (error) => {
       if (error) output.fault(`systemd-notify: ${error.message}`);

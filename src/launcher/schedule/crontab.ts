@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { defaultDataDirectory } from "../../shared/version-files.ts";
-import { userName } from "../processes/user-name.ts";
+import { userName } from "../processes/system-tool.ts";
 import { type KeepAliveEntry, refuseControlCharacters, type Schedule } from "./entry.ts";
 
 const EVERY_TWO_MINUTES = "*/2 * * * *";
@@ -94,7 +94,7 @@ function refused(why: string): ProgramExit {
 }
 
 async function runCrontab(args: readonly string[], input = "") {
-  // Its words are read above: they must not be translated.
+  // The callers read its messages: they must not be translated.
   const child = spawn("crontab", args, { env: { ...process.env, LC_ALL: "C" } });
   child.stdin.on("error", () => undefined); // crontab may end without reading; its exit code counts
   child.stdin.end(Buffer.from(input, "latin1"));

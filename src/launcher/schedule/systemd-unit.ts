@@ -1,6 +1,6 @@
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import { installationRoot } from "../../shared/version-files.ts";
-import { userName } from "../processes/user-name.ts";
+import { userName } from "../processes/system-tool.ts";
 import { quoted } from "./crontab.ts";
 import { dataArguments, refuseControlCharacters, runtimeFolder, scriptPath } from "./entry.ts";
 

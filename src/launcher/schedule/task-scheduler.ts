@@ -35,7 +35,7 @@ export const taskScheduler: Schedule = {
   },
   async find(entry) {
     const name = taskName(entry);
-    // Its words are in the machine's language: only the exit code says anything.
+    // Its messages are in the machine's language, so only the exit code counts.
     return await runSystemTool("schtasks", "/Query", "/TN", name).then(
       () => name,
       () => undefined,

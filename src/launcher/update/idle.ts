@@ -1,98 +1,108 @@
 import { readFileSync } from "node:fs";
-import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { sleep } from "../../shared/time.ts";
-import { askStatus, type TpManagerStatus } from "../processes/condition.ts";
+import type { CommandContext } from "../command-context.ts";
 import { deliberateStop } from "../processes/deliberate-stop.ts";
-import { programPart } from "../processes/part.ts";
+import { withLaunchLock } from "../processes/locks.ts";
+import { poll } from "../processes/poll.ts";
+import { programSpec } from "../processes/process-spec.ts";
 import { findProcesses } from "../processes/process-table.ts";
-import type { Site } from "../site.ts";
+import { askStatus, type TpManagerStatus } from "../processes/program-state.ts";
 import { refused } from "./versions.ts";
 
-const LOOK_EVERY_MS = 200;
+const ASK_EVERY_MS = 200;
 const ANSWER_WITHIN_MS = 5_000;
 
-/** Throws when there is nothing that an update could be tried with. */
-export async function running(site: Site): Promise<TpManagerStatus> {
-  mustBeOurs(site);
-  return await tpManagerOf(site);
+/** The report of tp-manager. Throws when there is nothing that an update could be tried with. */
+export async function running(context: CommandContext): Promise<TpManagerStatus> {
+  mustBeOurs(context);
+  return await askTpManager(context);
 }
 
 /** Throws when the programs are stopped on purpose, or when a service manager runs them. */
-function mustBeOurs({ installation, ownProgramsRun }: Site): void {
-  const { dataDirectory } = installation;
-  if (deliberateStop(dataDirectory) !== undefined)
+function mustBeOurs({ installation: { dataDirectory }, ownProgramsRun }: CommandContext): void {
+  if (deliberateStop(dataDirectory) !== undefined) {
     throw refused("stopped: ./launch.sh comes first");
-  if (ownProgramsRun) {
-    if (ownProgramsRun()) return;
-    throw refused("a program has ended, or is being stopped");
   }
-  if (isServed(dataDirectory)) {
-    throw refused("a service manager runs the programs: stop it there, and run ./launch.sh first");
-  }
+  if (ownProgramsRun?.() === false) throw refused("a program has ended, or is being stopped");
+  if (ownProgramsRun || !isServed(dataDirectory)) return;
+  throw refused("a service manager runs the programs: stop it there, and run ./launch.sh first");
 }
 
-/** Whether a launcher in the foreground, a service manager's, runs the programs. */
+/**
+ * Whether a launcher in the foreground, a service manager's, runs the programs: it would start the
+ * older programs again in the middle of a switch.
+ */
 export function isServed(dataDirectory: string): boolean {
-  return findProcesses(programPart("tp-manager", dataDirectory)).some(isForeground);
+  return findProcesses(programSpec("tp-manager", dataDirectory)).some((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes("--foreground");
+    } catch {
+      return false;
+    }
+  });
 }
 
-async function tpManagerOf({ installation, clock }: Site): Promise<TpManagerStatus> {
-  const run = openRunDirectory(installation.dataDirectory);
-  const status = await askStatus("tp-manager", run, clock, ANSWER_WITHIN_MS);
+async function askTpManager({ installation, clock }: CommandContext): Promise<TpManagerStatus> {
+  const spec = programSpec("tp-manager", installation.dataDirectory);
+  const status = await askStatus(spec, clock, ANSWER_WITHIN_MS);
   if (status.program !== "tp-manager") throw refused("tp-manager does not answer");
   return status;
 }
 
-/** A service manager would start the older programs again in the middle of a switch. */
-function isForeground(pid: number): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes("--foreground");
-  } catch {
-    return false;
-  }
+/** The report of tp-manager; undefined: something runs, is asked or waits for its hand-off. */
+export async function idle(context: CommandContext): Promise<TpManagerStatus | undefined> {
+  const status = await running(context);
+  const { payments } = status;
+  const isIdle = payments.running === 0 && payments.notHandedOver === 0 && !payments.asking;
+  return isIdle ? status : undefined;
 }
 
-/** Nothing runs, nothing is asked, nothing waits to be handed over. */
-export function isIdle({ payments }: TpManagerStatus): boolean {
-  return payments.running === 0 && payments.notHandedOver === 0 && payments.asking !== true;
-}
-
-/** Whether `isMoment` was true until then. */
-export async function cameBy(
-  { clock }: Site,
-  endMs: number,
-  isMoment: () => Promise<boolean>,
-): Promise<boolean> {
+/**
+ * Runs `work` under the launch lock in the first moment that is right; undefined: none came within
+ * `withinMs`. The moment is checked again when the lock is held.
+ */
+export async function inMoment<M, T>(
+  context: CommandContext,
+  withinMs: number,
+  moment: () => Promise<M | undefined>,
+  work: (moment: M) => Promise<T>,
+): Promise<T | undefined> {
+  const { clock } = context;
+  const endMs = clock.monotonicMs() + withinMs;
   for (;;) {
-    if (await isMoment()) return true;
-    if (clock.monotonicMs() >= endMs) return false;
-    await sleep(clock, "idle", LOOK_EVERY_MS);
+    const leftMs = endMs - clock.monotonicMs();
+    if ((await poll(clock, "idle", ASK_EVERY_MS, leftMs, moment)) === undefined) return undefined;
+    const done = await withLaunchLock(context, async () => {
+      const now = await moment();
+      return now === undefined ? undefined : { end: await work(now) };
+    });
+    if (done) return done.end;
   }
 }
 
 /** A tp-manager that is busy for a moment is not taken for one that is dead. */
-const SILENT_LOOKS = 3;
+const SILENT_ANSWERS = 3;
 
 /**
- * Whether the version may go back now. One that stays silent takes no payment, and what waits to be
- * handed over is handed over by the older one. Throws as {@link running} does, but for silence.
+ * Whether the version may go back now. One that stays silent takes no payment, and what waits for
+ * its hand-off is handed off by the older one. Throws as {@link running} does, but for silence.
  */
-export async function mayGoBack(site: Site): Promise<boolean> {
-  mustBeOurs(site);
-  for (let looks = 1; ; looks++) {
-    const status = await tpManagerOf(site).catch(() => undefined);
-    if (status) return status.payments.running === 0 && status.payments.asking !== true;
-    if (looks === SILENT_LOOKS) return true;
-    await sleep(site.clock, "idle", LOOK_EVERY_MS);
+export async function mayGoBack(context: CommandContext): Promise<boolean> {
+  mustBeOurs(context);
+  for (let asked = 1; ; asked++) {
+    const status = await askTpManager(context).catch(() => undefined);
+    if (status) return status.payments.running === 0 && !status.payments.asking;
+    if (asked === SILENT_ANSWERS) return true;
+    await sleep(context.clock, "idle", ASK_EVERY_MS);
   }
 }
 
-/** As {@link mayGoBack}, for a look of the keep-alive: what keeps it from going back is a no. */
-export async function mayGoBackByItself(site: Site): Promise<boolean> {
+/** As {@link mayGoBack}, for the keep-alive: what keeps the version from going back is a no. */
+export async function mayGoBackByItself(context: CommandContext): Promise<boolean> {
   try {
-    return await mayGoBack(site);
+    return await mayGoBack(context);
   } catch (error) {
-    site.output.note(`the version does not go back now: ${(error as Error).message}`);
+    context.output.note(`the version does not go back now: ${(error as Error).message}`);
     return false;
   }
 }

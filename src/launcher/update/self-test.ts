@@ -25,7 +25,7 @@ interface Failure {
   readonly bars: boolean;
 }
 
-/** The exit code, null when it had none, and the last words of a process. */
+/** The exit code of a process, null when it had none, and the end of its output. */
 interface End {
   readonly code: number | null;
   readonly words: string;
@@ -96,7 +96,7 @@ export async function clearSelfTest(
   removeWhole(folderOf(dataDirectory));
 }
 
-/** Whatever else the machine does goes first. */
+/** Runs a process at a priority below everything else on the machine. */
 async function runQuietly(runtime: string, words: readonly string[], clock: Clock): Promise<End> {
   const child = spawn(runtime, words, { stdio: ["ignore", "pipe", "pipe"], windowsHide: true });
   const ended = endOf(child);

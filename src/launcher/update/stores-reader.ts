@@ -5,8 +5,8 @@ import { exitCodes } from "../../shared/process/exit-codes.ts";
 import { compareVersions } from "../../update/offer-policy.ts";
 import { areReadableBy } from "../../update/store-copies.ts";
 import { readLastSwitch } from "../../update/switch-record.ts";
-import type { Site } from "../site.ts";
-import type { SwitchPlace } from "./switch.ts";
+import type { CommandContext } from "../command-context.ts";
+import type { SwitchPlace } from "./version-programs.ts";
 import { isWhole, nameVersion, wholeLineIn } from "./versions.ts";
 
 /**
@@ -18,11 +18,11 @@ import { isWhole, nameVersion, wholeLineIn } from "./versions.ts";
  * other version runs, so there is nothing more to do for this launcher's own.
  */
 export async function leaveToReader(
-  site: Site,
+  context: CommandContext,
   { root, programs }: SwitchPlace,
   own: string,
 ): Promise<number | undefined> {
-  const { dataDirectory } = site.installation;
+  const { dataDirectory } = context.installation;
   const named = wholeLineIn(root, "current");
   if (named !== undefined && isWhole(named, root)) return undefined;
   const last = lastVersion(dataDirectory);
@@ -32,11 +32,11 @@ export async function leaveToReader(
     .sort((a, b) => Number(b === last) - Number(a === last) || compareVersions(b, a))
     .find((version) => version !== own && canRead(root, version, dataDirectory) === true);
   if (to === undefined) return undefined; // the programs tell which stores they cannot read
-  site.output.fault(
+  context.output.fault(
     `the file "current" names no whole version, and ${own} does not fit these stores: ` +
       `${to} is named and started`,
   );
-  await nameVersion(root, { current: to, previous: own }, site.clock);
+  await nameVersion(root, { current: to, previous: own }, context.clock);
   await programs.start(to);
   return exitCodes.ok;
 }
@@ -53,7 +53,7 @@ function wholeVersions(root: string): string[] {
 
 const knownSchema = z.object({ schemas: z.record(z.string(), z.int()) });
 
-/** undefined: the version has not said which stores it knows, or these cannot be looked at. */
+/** undefined: the version does not say which stores it knows, or these cannot be read. */
 function canRead(root: string, version: string, dataDirectory: string): boolean | undefined {
   try {
     const text = readFileSync(join(root, "versions", version, "delivery.json"), "utf8");

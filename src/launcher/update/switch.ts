@@ -1,43 +1,31 @@
-import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
-import { acquireProcessLock } from "../../shared/process/exclusive-lock.ts";
+import { existsSync, renameSync } from "node:fs";
+import { exitCodes } from "../../shared/process/exit-codes.ts";
+import { versionNumber } from "../../shared/process/installation.ts";
 import {
   beginProbation,
   endProbation,
   receivedOnProbation,
 } from "../../shared/process/probation.ts";
+import { underWayFileOf } from "../../shared/version-files.ts";
 import { isDiskFull, makeRoom } from "../../update/disk-room.ts";
 import { patiently } from "../../update/durable-files.ts";
 import {
   areReadableByOlder,
+  clearUnfinishedCopies,
   copyStores,
   forgetGivenUpStores,
+  haveCopies,
   putStoresBack,
 } from "../../update/store-copies.ts";
-import {
-  nextSwitchState,
-  type SwitchEvent,
-  type SwitchState,
-} from "../../update/switch-machine.ts";
-import { type SwitchRecord, writeSwitch } from "../../update/switch-record.ts";
+import { nextSwitchState, type SwitchEvent } from "../../update/switch-machine.ts";
+import { isOver, readSwitch, type SwitchRecord, writeSwitch } from "../../update/switch-record.ts";
+import { tryUpdateLock } from "../../update/update-lock.ts";
 import { rememberEnd } from "../../update/update-state.ts";
-import type { Site } from "../site.ts";
-import { nameVersion, wholeLineIn } from "./versions.ts";
-
-/** The programs of a version as processes. */
-interface VersionPrograms {
-  /** Whatever version they are of. Throws when one cannot be stopped. */
-  stop(): Promise<void>;
-  /** Starts what does not run. */
-  start(version: string): Promise<unknown>;
-  /** Starts the new version on its probation, and answers how it went. */
-  prove(record: SwitchRecord): Promise<SwitchEvent>;
-}
-
-export interface SwitchPlace {
-  /** The folder with the files that name the version. */
-  readonly root: string;
-  readonly programs: VersionPrograms;
-}
+import type { CommandContext } from "../command-context.ts";
+import { withProgramLocks } from "../processes/locks.ts";
+import { clearSelfTest } from "./self-test.ts";
+import { placeOf, type SwitchPlace } from "./version-programs.ts";
+import { isWhole, namedVersion, nameVersion, wholeLineIn } from "./versions.ts";
 
 const carriedOut: SwitchEvent = { event: "carried-out" };
 
@@ -48,28 +36,26 @@ const carriedOut: SwitchEvent = { event: "carried-out" };
  * the end.
  */
 export async function carrySwitchOut(
-  site: Site,
+  context: CommandContext,
   begun: SwitchRecord,
   place: SwitchPlace,
   first?: SwitchEvent,
 ): Promise<SwitchRecord> {
   let [record, onDisk, event] = [begun, begun, first];
   for (; !isOver(record) || event; event = undefined) {
-    const next: SwitchEvent = event ?? (await outcomeOf(site, record, place));
+    const next: SwitchEvent = event ?? (await outcomeOf(context, record, place));
     try {
-      record = onDisk = recordNext(site, record, next);
+      record = onDisk = recordNext(context, record, next);
     } catch (error) {
       if (!leadsToBefore(onDisk)) throw error;
-      record = { ...record, ...unwritten(site, record, next, error as Error) };
+      record = unwritten(context, record, next, error as Error);
     }
   }
   return record;
 }
 
-const isOver = ({ step }: SwitchRecord): boolean => step === "done" || step === "undone";
-
 /**
- * Whether a record, wherever it is taken up again, leads to the programs of before on the stores as
+ * Whether a record, wherever it is taken up again, leads to the previous programs on the stores as
  * they are. So these may run and sell although nothing can be written down.
  */
 function leadsToBefore({ step, withStores }: SwitchRecord): boolean {
@@ -77,13 +63,13 @@ function leadsToBefore({ step, withStores }: SwitchRecord): boolean {
   return ["testing", "stopping", "restarting"].includes(step);
 }
 
-/** A disk that takes no record: back to the programs of before; a switch needs its records. */
+/** A disk that takes no record: back to the previous programs; a switch needs its records. */
 function unwritten(
-  { output }: Site,
+  { output }: CommandContext,
   record: SwitchRecord,
   event: SwitchEvent,
   { message }: Error,
-): SwitchState {
+): SwitchRecord {
   output.fault(`${record.from} to ${record.to}: ${record.step} is not written down: ${message}`);
   const failed = { event: "failed", why: message, bars: false } as const;
   return nextSwitchState(record, record.step === "stopping" ? failed : event);
@@ -91,13 +77,13 @@ function unwritten(
 
 /** Until the new version stays, a fault such as a full disk leads back; later it is tried again. */
 async function outcomeOf(
-  site: Site,
+  context: CommandContext,
   record: SwitchRecord,
   place: SwitchPlace,
 ): Promise<SwitchEvent> {
   const leadsBack = ["stopping", "switching", "probation"].includes(record.step);
   try {
-    return await carryOut(site, record, place);
+    return await carryOut(context, record, place);
   } catch (error) {
     if (!leadsBack) throw error;
     return { event: "failed", why: (error as Error).message, bars: false };
@@ -106,12 +92,11 @@ async function outcomeOf(
 
 /** On disk when it returns. */
 export function recordNext(
-  { installation, clock, output }: Site,
+  { installation, clock, output }: CommandContext,
   record: SwitchRecord,
   event: SwitchEvent,
 ): SwitchRecord {
-  const state: SwitchState = nextSwitchState(record, event);
-  const next: SwitchRecord = { ...record, ...state, atMs: clock.now() };
+  const next = { ...nextSwitchState(record, event), atMs: clock.now() };
   writeRecord(installation.dataDirectory, next);
   if (event.event === "failed") output.fault(`${record.to}, ${record.step}: ${event.why}`);
   output.note(`${record.from} to ${record.to}: ${next.step}`);
@@ -119,10 +104,10 @@ export function recordNext(
 }
 
 /** Of whichever step: of the last one it is remembered too how the update has ended. */
-export function writeRecord(dataDirectory: string, next: SwitchRecord): void {
+function writeRecord(dataDirectory: string, next: SwitchRecord): void {
   withRoom(dataDirectory, next, () => {
     // Before the record of the end: after a cut in between the end is remembered once more.
-    if (next.step === "done" || next.step === "undone") rememberEnd(dataDirectory, next);
+    if (isOver(next)) rememberEnd(dataDirectory, next);
     writeSwitch(dataDirectory, next);
   });
 }
@@ -140,21 +125,21 @@ function withRoom(dataDirectory: string, { step, withStores }: SwitchRecord, wri
 }
 
 async function carryOut(
-  site: Site,
+  context: CommandContext,
   record: SwitchRecord,
   { root, programs }: SwitchPlace,
 ): Promise<SwitchEvent> {
-  const { dataDirectory } = site.installation;
+  const { dataDirectory } = context.installation;
   const { step, from, to } = record;
   switch (step) {
     case "stopping":
       await programs.stop();
-      return await alone(dataDirectory, () => copyStores(dataDirectory));
+      return await closed(dataDirectory, () => copyStores(dataDirectory));
     case "switching":
-      return await alone(dataDirectory, async () => {
+      return await closed(dataDirectory, async () => {
         forgetGivenUpStores(dataDirectory);
         patiently(() => beginProbation(dataDirectory));
-        await nameVersion(root, { current: to, previous: from }, site.clock);
+        await nameVersion(root, { current: to, previous: from }, context.clock);
       });
     case "probation":
       return await programs.prove(record);
@@ -167,9 +152,9 @@ async function carryOut(
     case "going-back":
       // A version that is still named comes back without a lock and without a byte on the disk.
       if (!record.withStores && wholeLineIn(root, "current") === from) return carriedOut;
-      return await alone(dataDirectory, async () => {
+      return await closed(dataDirectory, async () => {
         if (record.withStores) putStoresBack(dataDirectory);
-        await nameVersion(root, { current: from, previous: from }, site.clock);
+        await nameVersion(root, { current: from, previous: from }, context.clock);
       });
     case "staying":
     case "restarting":
@@ -182,18 +167,99 @@ async function carryOut(
 }
 
 /** Works while no program has the stores open, however it was started. */
-export async function alone(
+async function closed(
   dataDirectory: string,
   work: () => void | Promise<void>,
 ): Promise<SwitchEvent> {
-  const run = openRunDirectory(dataDirectory);
-  const locks = (["tp-manager", "supervisor"] as const).map((name) =>
-    acquireProcessLock(run, name),
-  );
-  try {
-    await work();
-  } finally {
-    for (const lock of locks) lock.release();
-  }
+  await withProgramLocks(dataDirectory, work);
   return carriedOut;
+}
+
+/**
+ * Brings an update to its end that a power cut or a limit of the system has cut off: to the new
+ * version or back to the older one (docs/updates.md 4.2). Comes before anything is started. The
+ * caller holds the launch lock. An exit code: the version that is to run is not this launcher's
+ * own, so there is nothing more to do for it.
+ */
+export async function finishSwitch(context: CommandContext): Promise<number | undefined> {
+  const { dataDirectory } = context.installation;
+  if (!existsSync(underWayFileOf(dataDirectory))) {
+    // Without a record nobody would end it: a data folder that was put back by hand.
+    endProbation(dataDirectory);
+    return undefined;
+  }
+  const lock = tryUpdateLock(dataDirectory);
+  if (!lock) return undefined; // the update of its holder has not come to the switch yet
+  try {
+    await endSwitch(context, placeOf(context));
+  } finally {
+    lock.release();
+  }
+  return (namedVersion() ?? versionNumber) === versionNumber ? undefined : exitCodes.ok;
+}
+
+/** Brings the update that was cut off to its end, wherever it lies. The caller holds both locks. */
+export async function endSwitch(context: CommandContext, place: SwitchPlace): Promise<void> {
+  const record = readRecord(context);
+  if (!record) return;
+  const { step, from, to } = record;
+  const [hasFrom, hasTo] = [from, to].map((version) => isWhole(version, place.root));
+  await clearLeftovers(context, record);
+  const needsTo = ["switching", "probation", "giving-up", "staying"].includes(step);
+  const needsFrom = step !== "testing" && step !== "staying";
+  if ((hasTo || !needsTo) && (hasFrom || !needsFrom)) {
+    await carrySwitchOut(context, record, place, { event: "cut" });
+  } else if (hasFrom && step !== "staying") {
+    const failed = { event: "failed", why: `${to} is not whole`, bars: false } as const;
+    await carrySwitchOut(context, record, place, failed);
+  } else await settleHere(context, record, place);
+}
+
+/**
+ * The data folder was moved to another delivery, or a version was removed by hand: what is here
+ * runs. Stores on which a new version has run go back as long as nothing has come, because more
+ * versions can read them so.
+ */
+async function settleHere(
+  { installation: { dataDirectory }, clock, output }: CommandContext,
+  record: SwitchRecord,
+  place: SwitchPlace,
+): Promise<void> {
+  const { step, from, to, withStores } = record;
+  const hasRun = step === "probation" || step === "giving-up";
+  await place.programs.stop();
+  const isUntouched = hasRun && !receivedOnProbation(dataDirectory);
+  if ((isUntouched || withStores) && haveCopies(dataDirectory)) {
+    await closed(dataDirectory, () => putStoresBack(dataDirectory));
+  }
+  endProbation(dataDirectory);
+  const why = `${step} was cut off, and ${from} or ${to} is not in this installation`;
+  output.fault(why);
+  writeRecord(dataDirectory, { ...record, step: "undone", why, bars: false, atMs: clock.now() });
+}
+
+/** Leftovers that cannot be removed keep nothing from running. */
+async function clearLeftovers(
+  { installation: { dataDirectory }, clock, output }: CommandContext,
+  { step, to }: SwitchRecord,
+): Promise<void> {
+  try {
+    if (step === "testing") await clearSelfTest(to, dataDirectory, clock);
+    if (step === "stopping") clearUnfinishedCopies(dataDirectory);
+  } catch (error) {
+    output.fault(`${step} has left something: ${(error as Error).message}`);
+  }
+}
+
+/** A damaged record ends the update with whatever version is named, stores as they are. */
+function readRecord({ installation, output }: CommandContext): SwitchRecord | undefined {
+  try {
+    return readSwitch(installation.dataDirectory);
+  } catch (error) {
+    output.fault(`the record of an update is damaged: ${(error as Error).message}`);
+    const file = underWayFileOf(installation.dataDirectory);
+    renameSync(file, `${file}.damaged`);
+    endProbation(installation.dataDirectory);
+    return undefined;
+  }
 }

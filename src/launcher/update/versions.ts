@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { copySynced, replaceSynced, syncFolder } from "../../shared/store/store-file.ts";
 import type { Clock } from "../../shared/time.ts";
-import { installationRoot, programFileOf, versionFolder } from "../../shared/version-files.ts";
+import { installationRoot, versionFolder } from "../../shared/version-files.ts";
 import {
   patiently,
   removeWhole,
@@ -11,7 +11,6 @@ import {
   replacePatiently,
 } from "../../update/durable-files.ts";
 import { isVersion } from "../../update/offer-policy.ts";
-import { type ProgramPart, programParts } from "../processes/part.ts";
 
 const MARK = "complete";
 const NAMES_MODE = 0o644;
@@ -36,16 +35,6 @@ function runtimeIn(
     name,
     file: join(root, "runtimes", name, process.platform === "win32" ? "node.exe" : "node"),
   };
-}
-
-/** The programs as that version runs them. */
-export function partsOf(version: string, dataDirectory: string): ProgramPart[] {
-  const runtime = runtimeOf(version);
-  return programParts(dataDirectory).map((part) => ({
-    ...part,
-    script: programFileOf(version, part.name),
-    runtime,
-  }));
 }
 
 /**
@@ -124,7 +113,7 @@ export function wholeLineIn(root: string, name: string): string | undefined {
   return line !== undefined && isVersion(line) ? line : undefined;
 }
 
-/** Both files are on disk when it returns; a cut in between leaves the version of before. */
+/** Both files are on disk when it returns; a cut in between leaves the previous version. */
 export async function nameVersion(
   root: string,
   { current, previous }: { readonly current: string; readonly previous: string },

@@ -1,4 +1,4 @@
-import { type FindingCode, findingTable, type Verdict } from "./finding-table.ts";
+import { type FindingCode, type FindingRow, findingTable, type Verdict } from "./finding-table.ts";
 
 type FindingValues = Readonly<Record<string, string | number>>;
 
@@ -17,13 +17,13 @@ export interface Finding {
 }
 
 type NamesIn<T> = T extends `${string}{${infer N}}${infer R}` ? N | NamesIn<R> : never;
-type Row<C extends FindingCode> = (typeof findingTable)[C];
-type NamesOf<C extends FindingCode> = C extends FindingCode ? NamesIn<Row<C>[keyof Row<C>]> : never;
+type WordsOf<C extends FindingCode> = (typeof findingTable)[C]["check" | "says" | "todo"];
+type NamesOf<C extends FindingCode> = C extends FindingCode ? NamesIn<WordsOf<C>> : never;
 type ValuesOf<C extends FindingCode> = Readonly<Record<NamesOf<C>, string | number>>;
 
 /** A line of the table, with its values in it. */
 export function finding<C extends FindingCode>(code: C, values: ValuesOf<C>): Finding {
-  const row: { check: string; verdict: Verdict; says: string; todo?: string } = findingTable[code];
+  const row: FindingRow = findingTable[code];
   const told = Object.entries<string | number>(values).map(
     ([name, value]) => [name, typeof value === "string" ? oneLine(value) : value] as const,
   );

@@ -1,4 +1,4 @@
-import type { Charged } from "../../shared/catalog/error-row.ts";
+import type { Charged } from "../../shared/catalog/errors.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import { lostSince } from "../attempts/next-command.ts";

@@ -1,5 +1,4 @@
-import type { Charged } from "../../shared/catalog/error-row.ts";
-import { AppError, type ErrorCode } from "../../shared/catalog/errors.ts";
+import { AppError, type Charged, type ErrorCode } from "../../shared/catalog/errors.ts";
 import type { WriteProof } from "../../shared/store/write-proof.ts";
 import { unavailableCodes } from "../attempts/failures.ts";
 import type { StoreDoubt } from "../journal/doubt-rows.ts";

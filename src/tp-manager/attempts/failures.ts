@@ -1,5 +1,4 @@
-import type { Charged } from "../../shared/catalog/error-row.ts";
-import { AppError, type ErrorCode } from "../../shared/catalog/errors.ts";
+import { AppError, type Charged, type ErrorCode } from "../../shared/catalog/errors.ts";
 import { TerminalUnavailable, type UnavailableReason } from "../terminal/terminal.ts";
 
 /** The kiosk cancelled while the terminal was only being prepared. */

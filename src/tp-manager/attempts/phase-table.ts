@@ -1,5 +1,4 @@
-import type { Charged } from "../../shared/catalog/error-row.ts";
-import type { ErrorCode } from "../../shared/catalog/errors.ts";
+import type { Charged, ErrorCode } from "../../shared/catalog/errors.ts";
 import type { EventData } from "./event-table.ts";
 import {
   type Attempt,

@@ -1,4 +1,4 @@
-import type { Charged } from "../../shared/catalog/error-row.ts";
+import type { Charged } from "../../shared/catalog/errors.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
 import type { NotCharged } from "./payment.ts";

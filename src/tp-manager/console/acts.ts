@@ -5,9 +5,9 @@ import { maskPansInText, maskPansInUrl } from "../../shared/masking/mask.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { storage } from "../attempts/failures.ts";
+import { checkedParameters, fault, legible } from "../http/body/input.ts";
+import { plain } from "../http/body/json-body.ts";
 import { isActing } from "../http/call.ts";
-import { checkedParameters, fault, legible } from "../http/input.ts";
-import { plain } from "../http/json-body.ts";
 import type { ActRows } from "../journal/act-rows.ts";
 
 const REASON_CHARACTERS_MAX = 500;

@@ -1,15 +1,15 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { AppError } from "../../shared/catalog/errors.ts";
-import { refuseLogin } from "../http/access.ts";
 import { type ApiOptions, createInstance, openCalls } from "../http/app.ts";
-import { Credentials } from "../http/credentials.ts";
+import { checkedBody } from "../http/body/input.ts";
+import { plain } from "../http/body/json-body.ts";
+import { refuseLogin } from "../http/door/access.ts";
+import { Credentials } from "../http/door/credentials.ts";
+import { pageLimits } from "../http/door/server-limits.ts";
+import { installSessionDoor, tokenOf } from "../http/door/session-door.ts";
+import { SESSION_IDLE_MS, type Sessions } from "../http/door/sessions.ts";
 import { sendOne } from "../http/envelope.ts";
-import { checkedBody } from "../http/input.ts";
-import { plain } from "../http/json-body.ts";
-import { pageLimits } from "../http/server-limits.ts";
-import { installSessionDoor, tokenOf } from "../http/session-door.ts";
-import { SESSION_IDLE_MS, Sessions } from "../http/sessions.ts";
 import { serveFiles } from "../http/static-files.ts";
 import { keepActs } from "./acts.ts";
 
@@ -22,14 +22,9 @@ const pair = z.strictObject({ login: words, password: words });
  * port: everything that `inject` can test.
  */
 export function createConsole(options: ApiOptions): FastifyInstance {
-  const { port, clock, log } = options;
+  const { clock, log } = options;
   const app = createInstance(options, pageLimits);
-  const sessions = new Sessions(clock);
-  app.addHook("preClose", (done) => {
-    sessions.endAll();
-    done();
-  });
-  installSessionDoor(app, { port, sessions });
+  const sessions = installSessionDoor(app, options);
   keepActs(app, options.acts, clock, log);
   serveFiles(app, "tp-manager/console/pages");
   installLogIn(app, sessions, options);

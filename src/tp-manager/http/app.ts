@@ -1,28 +1,24 @@
 import { type FastifyInstance, fastify } from "fastify";
 import { AppError } from "../../shared/catalog/errors.ts";
 import { Connections } from "../../shared/ipc/connections.ts";
-import { type AccessOptions, installAccess, securityHeaders } from "./access.ts";
+import { readBody } from "./body/request-body.ts";
 import type { CallContext } from "./call-context.ts";
-import type { Role } from "./credentials.ts";
-import { sendError } from "./envelope.ts";
-import { type About, installErrorAnswers } from "./error-answers.ts";
-import { EventStreams } from "./events/event-streams.ts";
-import { readBody } from "./request-body.ts";
-import { installCalls } from "./route-table.ts";
+import { type AccessOptions, installAccess, securityHeaders } from "./door/access.ts";
+import type { Role } from "./door/credentials.ts";
 import {
   apiLimits,
   arrivalLimits,
   harden,
   refuseUnparsed,
   type ServerLimits,
-} from "./server-limits.ts";
+} from "./door/server-limits.ts";
+import { sendError } from "./envelope.ts";
+import { type About, installErrorAnswers } from "./error-answers.ts";
+import { EventStreams } from "./events/event-streams.ts";
+import { installCalls } from "./route-table.ts";
 import type { Monitor } from "./status/monitor.ts";
 
-export interface ApiOptions
-  extends AccessOptions,
-    Omit<CallContext, "events" | "hasOperator" | "monitor"> {
-  readonly monitor: Pick<Monitor, "health" | "metrics" | "hub" | "watch">;
-}
+export interface ApiOptions extends AccessOptions, Omit<CallContext, "events" | "hasOperator"> {}
 
 const BODY_BYTES_MAX = 64 * 1024;
 const PATH_PARAMETER_MAX = 300;

@@ -1,6 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import type { Charged } from "../../shared/catalog/error-row.ts";
-import type { AppError } from "../../shared/catalog/errors.ts";
+import type { AppError, Charged } from "../../shared/catalog/errors.ts";
 import type { Orders } from "../orders/orders.ts";
 import type { AnyCall } from "./call.ts";
 

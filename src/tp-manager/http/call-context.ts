@@ -17,36 +17,23 @@ import type { Monitor } from "./status/monitor.ts";
 
 /** The parts that the handlers of calls may use. */
 export interface CallContext {
-  readonly orders: Pick<
-    Orders,
-    "pay" | "lookUp" | "latest" | "answerRead" | "chargeTold" | "chargedOf" | "orderOfTransaction"
-  >;
+  readonly orders: Orders;
   readonly listings: Listings;
-  readonly arbiter: Pick<
-    TerminalArbiter,
-    "terminal" | "turn" | "gate" | "check" | "checked" | "upkeep" | "obstacles"
-  > & { readonly running: Pick<TerminalArbiter["running"], "cancel"> };
-  readonly afterSale: Pick<AfterSale, "deliver" | "reverse">;
+  readonly arbiter: TerminalArbiter;
+  readonly afterSale: AfterSale;
   readonly settle: (word: SettlementWord) => Promise<PaymentResult>;
-  readonly monitor: Pick<Monitor, "health" | "metrics">;
+  readonly monitor: Monitor;
   readonly supervisor: Pick<SupervisorLink, "ask">;
-  readonly refused: Pick<RefusedHandOvers, "list" | "requeue" | "drop">;
-  readonly gateway: Pick<
-    GatewayOperations,
-    "ask" | "publicIdOf" | "reconcile" | "settle" | "settleCopies"
-  >;
-  readonly care: Pick<
-    Care,
-    | ("settings" | "logs" | "doctor" | "supportBundle")
-    | ("checkForUpdate" | "holdUpdates" | "endHold")
-  >;
+  readonly refused: RefusedHandOvers;
+  readonly gateway: GatewayOperations;
+  readonly care: Care;
   readonly acts: ActRows;
   readonly seen: SeenRows;
   readonly days: Pick<DayRows, "hours" | "closings">;
   readonly defaultCurrency: string;
   /** OPERATOR_LOGIN is set. */
   readonly hasOperator: boolean;
-  readonly events: Pick<EventStreams, "open">;
+  readonly events: EventStreams;
   readonly clock: Clock;
   readonly log: Logger;
   readonly requestStop: (why: string) => void;

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { AppError, type ErrorCode } from "../../shared/catalog/errors.ts";
+import { acceptsNothing, checkedBody, checkedParameters } from "./body/input.ts";
+import { plain } from "./body/json-body.ts";
 import type { CallContext } from "./call-context.ts";
-import { acceptsNothing, checkedBody, checkedParameters } from "./input.ts";
-import { plain } from "./json-body.ts";
 import type { Known } from "./openapi/known-answers.ts";
 
 export type Method = "GET" | "POST";
@@ -28,7 +28,8 @@ interface CallRecord<Path extends string, Body, Query> {
   readonly alias?: string;
   /** The path before the call was renamed: the same call, deprecated. */
   readonly formerPath?: string;
-  readonly methods: readonly Method[];
+  /** Missing: GET of a call that reads, POST of one that acts. */
+  readonly methods?: readonly Method[];
   /**
    * Its GET changes nothing. Only such a call may be made from a browser's address bar, and only
    * such a call has HEAD: a GET without this word acts.
@@ -99,13 +100,15 @@ interface Call<Path extends string, Body, Query> {
   readonly reply: FastifyReply;
 }
 
-export type AnyCall = CallRecord<string, unknown, unknown>;
+export type AnyCall = CallRecord<string, unknown, unknown> & {
+  readonly methods: readonly Method[];
+};
 
 /** Infers the types of body, query and path for the handler. */
 export function call<const Path extends string, Body, Query>(
   record: CallRecord<Path, Body, Query>,
 ): AnyCall {
-  return record as unknown as AnyCall;
+  return { methods: [record.reads ? "GET" : "POST"], ...record } as unknown as AnyCall;
 }
 
 export function pathsOf({ path, alias, formerPath }: AnyCall): string[] {

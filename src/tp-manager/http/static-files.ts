@@ -6,26 +6,45 @@ import { assetFile } from "../../shared/version-files.ts";
 
 /**
  * A page may load files of its own origin and speak with it, and nothing else: no script and no
- * style inside the page, no frame around it, no text that becomes a script.
+ * style inside the page, no frame around it. `media`: images, and what else the pages load; `more`:
+ * what else holds for them.
  */
-const pagePolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join("; ");
+export const contentPolicy = (media: readonly string[], more: readonly string[] = []): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    ...media,
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    ...more,
+  ].join("; ");
 
-const types: Readonly<Record<string, string>> = {
+/** No text becomes a script. */
+const trusted = ["require-trusted-types-for 'script'", "trusted-types 'none'"];
+const pagePolicy = contentPolicy(["img-src 'self'"], trusted);
+
+/** A file of another kind is not served. */
+export const fileTypes: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
+  ".mjs": "text/javascript; charset=utf-8",
   ".css": "text/css; charset=utf-8",
+  ".json": "application/json",
+  ".webmanifest": "application/manifest+json",
+  ".txt": "text/plain; charset=utf-8",
   ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+  ".webp": "image/webp",
+  ".gif": "image/gif",
+  ".ico": "image/x-icon",
+  ".woff2": "font/woff2",
+  ".mp3": "audio/mpeg",
+  ".mp4": "video/mp4",
 };
 
 /**
@@ -35,7 +54,7 @@ const types: Readonly<Record<string, string>> = {
  */
 export function serveFiles(app: FastifyInstance, folder: string): void {
   for (const path of filesIn(folder)) {
-    const type = types[extname(path)] ?? "application/octet-stream";
+    const type = fileTypes[extname(path)] ?? "application/octet-stream";
     let content: Buffer | undefined;
     app.get(
       path === "index.html" ? "/" : `/${path}`,
@@ -53,7 +72,7 @@ export function serveFiles(app: FastifyInstance, folder: string): void {
 function filesIn(folder: string): string[] {
   const own = readdirSync(assetFile(folder), { recursive: true, encoding: "utf8" })
     .map((path) => path.replaceAll("\\", "/"))
-    .filter((path) => types[extname(path)] !== undefined);
+    .filter((path) => fileTypes[extname(path)] !== undefined);
   const packages = Object.keys(packageFiles)
     .filter((path) => path.startsWith(`${folder}/`))
     .map((path) => path.slice(folder.length + 1));

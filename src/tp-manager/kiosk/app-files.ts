@@ -3,45 +3,15 @@ import { type FileHandle, open, realpath } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError } from "../../shared/catalog/errors.ts";
+import { contentPolicy, fileTypes } from "../http/static-files.ts";
 
-/**
- * A page may load files of its own origin and speak with it, and nothing else: no script and no
- * style inside the page, no frame around it.
- */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
+const media = [
   "img-src 'self' data:",
   "font-src 'self'",
   "media-src 'self'",
   "manifest-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
-
-/** A file of another kind is not served. */
-const types: Readonly<Record<string, string>> = {
-  ".html": "text/html; charset=utf-8",
-  ".js": "text/javascript; charset=utf-8",
-  ".mjs": "text/javascript; charset=utf-8",
-  ".css": "text/css; charset=utf-8",
-  ".json": "application/json",
-  ".webmanifest": "application/manifest+json",
-  ".txt": "text/plain; charset=utf-8",
-  ".svg": "image/svg+xml",
-  ".png": "image/png",
-  ".jpg": "image/jpeg",
-  ".jpeg": "image/jpeg",
-  ".webp": "image/webp",
-  ".gif": "image/gif",
-  ".ico": "image/x-icon",
-  ".woff2": "font/woff2",
-  ".mp3": "audio/mpeg",
-  ".mp4": "video/mp4",
-};
+];
+const policy = contentPolicy(media);
 
 interface AppFolder {
   /** KIOSK_APP */
@@ -66,7 +36,7 @@ export function serveApp(app: FastifyInstance, place: AppFolder): void {
     return await reply
       .headers({
         "content-security-policy": policy,
-        "content-type": types[extname(path).toLowerCase()],
+        "content-type": fileTypes[extname(path).toLowerCase()],
         "content-length": size,
       })
       .send(await contentOf(file, size));
@@ -84,7 +54,8 @@ function pathOf({ url }: FastifyRequest): string | undefined {
   const parts = path.slice(1).split("/");
   if (parts.at(-1) === "") parts[parts.length - 1] = "index.html";
   const isPlain = parts.every((part) => /^[^.\\:\0][^\\:\0]*$/.test(part));
-  const isKnown = types[extname(path === "/" ? "index.html" : (parts.at(-1) ?? "")).toLowerCase()];
+  const isKnown =
+    fileTypes[extname(path === "/" ? "index.html" : (parts.at(-1) ?? "")).toLowerCase()];
   return isPlain && isKnown ? parts.join(sep) : undefined;
 }
 

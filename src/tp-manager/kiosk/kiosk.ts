@@ -2,14 +2,13 @@ import { dirname } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { useTicket } from "../../shared/process/kiosk-ticket.ts";
-import { refuseLogin } from "../http/access.ts";
 import { type ApiOptions, createInstance, openCalls } from "../http/app.ts";
+import { checkedBody } from "../http/body/input.ts";
+import { plain } from "../http/body/json-body.ts";
+import { refuseLogin } from "../http/door/access.ts";
+import { pageLimits } from "../http/door/server-limits.ts";
+import { installSessionDoor } from "../http/door/session-door.ts";
 import { sendOne } from "../http/envelope.ts";
-import { checkedBody } from "../http/input.ts";
-import { plain } from "../http/json-body.ts";
-import { pageLimits } from "../http/server-limits.ts";
-import { installSessionDoor } from "../http/session-door.ts";
-import { Sessions } from "../http/sessions.ts";
 import { serveApp } from "./app-files.ts";
 
 /** A page that makes no call for so long is gone; one that is there looks every few seconds. */
@@ -29,14 +28,9 @@ interface KioskOptions extends ApiOptions {
  * operator's. Without a port: everything that `inject` can test.
  */
 export function createKiosk(options: KioskOptions): FastifyInstance {
-  const { port, clock, runDirectory, failures } = options;
+  const { clock, runDirectory, failures } = options;
   const app = createInstance(options, pageLimits);
-  const sessions = new Sessions(clock, SESSION_IDLE_MS);
-  app.addHook("preClose", (done) => {
-    sessions.endAll();
-    done();
-  });
-  installSessionDoor(app, { port, sessions });
+  const sessions = installSessionDoor(app, options, SESSION_IDLE_MS);
   app.post("/session", { config: { open: "log-in" } }, async (request, reply) => {
     const { ticket } = checkedBody(ticketBody, plain(request.body));
     if (!useTicket(runDirectory, ticket, clock.now())) {

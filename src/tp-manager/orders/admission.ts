@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Charged } from "../../shared/catalog/error-row.ts";
-import { AppError } from "../../shared/catalog/errors.ts";
+import { AppError, type Charged } from "../../shared/catalog/errors.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
 import { storage } from "../attempts/failures.ts";
 import type { Attempt, PaymentRequest } from "../attempts/payment.ts";

@@ -1,5 +1,10 @@
-import type { Charged, Retry } from "../../shared/catalog/error-row.ts";
-import { type AppError, type ErrorCode, errorTable } from "../../shared/catalog/errors.ts";
+import {
+  type AppError,
+  type Charged,
+  type ErrorCode,
+  errorTable,
+  type Retry,
+} from "../../shared/catalog/errors.ts";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { majorOf } from "../../shared/money.ts";

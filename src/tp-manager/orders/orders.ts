@@ -1,5 +1,4 @@
-import type { Charged } from "../../shared/catalog/error-row.ts";
-import { AppError, errorTable } from "../../shared/catalog/errors.ts";
+import { AppError, type Charged, errorTable } from "../../shared/catalog/errors.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { newId } from "../../shared/new-id.ts";
 import type { Logger } from "../../shared/process/logger.ts";

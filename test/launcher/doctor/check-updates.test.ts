@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { checkExpiry, checkRoom, checkServer } from "../../../src/launcher/update/check-updates.ts";
+import { checkExpiry, checkRoom, checkServer } from "../../../src/launcher/doctor/check-updates.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { inDays, TestRepository } from "../../update/test-repository.ts";

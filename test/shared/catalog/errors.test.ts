@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { callErrors } from "../../../src/shared/catalog/call-errors.ts";
-import type { ErrorRow } from "../../../src/shared/catalog/error-row.ts";
-import { AppError, type ErrorCode, errorTable } from "../../../src/shared/catalog/errors.ts";
+import {
+  AppError,
+  type ErrorCode,
+  type ErrorRow,
+  errorTable,
+} from "../../../src/shared/catalog/errors.ts";
+import texts from "../../../src/shared/catalog/texts-en.json" with { type: "json" };
 import { BrokenInvariant, invariant, unreachable } from "../../../src/shared/invariant.ts";
 import { exitCodes, ProgramExit } from "../../../src/shared/process/exit-codes.ts";
 import { emptyReceipt, receiptFields } from "../../../src/shared/receipt.ts";
@@ -38,12 +42,18 @@ describe.each(rows)("error %s", (code, row) => {
   });
 });
 
-test("the table is not empty", () => {
+test("the table is not empty, and has all texts of the catalogue", () => {
   expect(rows.length).toBeGreaterThan(30);
+  expect(rows.map(([code]) => code)).toEqual(Object.keys(texts.errors));
 });
 
 test("a call that was turned away at the door has charged nobody", () => {
-  for (const { charged } of Object.values(callErrors)) expect(charged).toBe("no");
+  const atTheDoor = rows.slice(
+    0,
+    rows.findIndex(([code]) => code === "ORDER_NOT_FOUND"),
+  );
+  expect(atTheDoor).toHaveLength(15);
+  for (const [, { charged }] of atTheDoor) expect(charged).toBe("no");
 });
 
 test("an answer that says 504 says unknown, for nobody has seen the payment end", () => {

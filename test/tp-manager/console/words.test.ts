@@ -32,7 +32,7 @@ import paymentsFrench from "../../../src/tp-manager/console/pages/words/payments
 import settingsGerman from "../../../src/tp-manager/console/pages/words/settings-de.js";
 // @ts-expect-error: as above
 import settingsFrench from "../../../src/tp-manager/console/pages/words/settings-fr.js";
-import { noteNames } from "../../../src/tp-manager/http/status/health.ts";
+import { noteNames } from "../../../src/tp-manager/http/openapi/health.ts";
 import { warningNames } from "../../../src/tp-manager/orders/warnings.ts";
 import { protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
 

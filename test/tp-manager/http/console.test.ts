@@ -7,7 +7,7 @@ import { createConsole } from "../../../src/tp-manager/console/console.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
 import { isActing } from "../../../src/tp-manager/http/call.ts";
 import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
-import { FailureDelay } from "../../../src/tp-manager/http/failure-delay.ts";
+import { FailureDelay } from "../../../src/tp-manager/http/door/failure-delay.ts";
 import { house } from "../../support/payment-house.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { careForTest } from "./care-for-test.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { Credentials } from "../../../src/tp-manager/http/credentials.ts";
-import { hostCheck } from "../../../src/tp-manager/http/origin-check.ts";
+import { Credentials } from "../../../src/tp-manager/http/door/credentials.ts";
+import { hostCheck } from "../../../src/tp-manager/http/door/origin-check.ts";
 
 const headerOf = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
 const kiosk = { login: "kiosk", password: "secret" };

@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
-import { listenOnLoopback } from "../../../src/tp-manager/http/loopback-server.ts";
+import { listenOnLoopback } from "../../../src/tp-manager/http/door/loopback-server.ts";
 import { freePort } from "../../support/installation.ts";
 import { type House, house } from "../../support/payment-house.ts";
 import { apiOptions, authorization } from "./rig.ts";

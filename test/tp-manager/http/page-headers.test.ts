@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { createConsole } from "../../../src/tp-manager/console/console.ts";
 import { type ApiOptions, createApi } from "../../../src/tp-manager/http/app.ts";
-import { listenOnLoopback } from "../../../src/tp-manager/http/loopback-server.ts";
+import { listenOnLoopback } from "../../../src/tp-manager/http/door/loopback-server.ts";
 import { createKiosk } from "../../../src/tp-manager/kiosk/kiosk.ts";
 import { sandboxForTest } from "../../simulator/gateway/sandbox-for-test.ts";
 import { startTerminalSimulator } from "../../simulator/terminal/support/start-simulator.ts";

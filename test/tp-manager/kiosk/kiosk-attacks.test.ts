@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
-import { listenOnLoopback } from "../../../src/tp-manager/http/loopback-server.ts";
+import { listenOnLoopback } from "../../../src/tp-manager/http/door/loopback-server.ts";
 import { createKiosk } from "../../../src/tp-manager/kiosk/kiosk.ts";
 import { freePort } from "../../support/installation.ts";
 import { house } from "../../support/payment-house.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { errorTable } from "../../../src/shared/catalog/errors.ts";
 import { troublesOf } from "../../../src/shared/catalog/troubles.ts";
-import { ownTroubles } from "../../../src/tp-manager/http/status/own-troubles.ts";
+import { ownTroubles } from "../../../src/tp-manager/http/status/facts.ts";
 import { caisseApMessages } from "../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
 import { concertMessages } from "../../../src/tp-manager/terminal/concert/concert-messages.ts";
 import type { AbortReason } from "../../../src/tp-manager/terminal/terminal.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { troublesOf } from "../../../src/shared/catalog/troubles.ts";
 import { IpcError } from "../../../src/shared/ipc/client.ts";
-import { ownTroubles } from "../../../src/tp-manager/http/status/own-troubles.ts";
+import { ownTroubles } from "../../../src/tp-manager/http/status/facts.ts";
 import { answeringLink } from "../../support/answering-link.ts";
 import { type House, house, pay, request } from "../../support/payment-house.ts";
 

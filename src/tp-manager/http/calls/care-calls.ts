@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { NAME_CHARACTERS_MAX } from "../../../shared/masking/legible.ts";
+import { judged, legible, oneOf, pageLimit } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
 import { logLevels } from "../care/log-lines.ts";
 import { sendList, sendOne } from "../envelope.ts";
-import { judged, legible, oneOf, pageLimit } from "../input.ts";
 
 const LINES_MAX = 1_000;
 const person = legible(NAME_CHARACTERS_MAX);
@@ -13,7 +13,6 @@ const day = judged(z.iso.date(), "must be a day like 2026-01-31");
 export const careCalls: readonly AnyCall[] = [
   call({
     path: "/settings",
-    methods: ["GET"],
     reads: true,
     role: "operator",
     summary: "The setup file, name by name, with its help",
@@ -25,7 +24,6 @@ export const careCalls: readonly AnyCall[] = [
 
   call({
     path: "/logs",
-    methods: ["GET"],
     reads: true,
     role: "operator",
     summary: "The newest lines of a program's log, newest first",
@@ -41,7 +39,6 @@ export const careCalls: readonly AnyCall[] = [
 
   call({
     path: "/doctor",
-    methods: ["GET"],
     reads: true,
     role: "operator",
     summary: "What is right, what is wrong, and what to do about it",
@@ -52,7 +49,6 @@ export const careCalls: readonly AnyCall[] = [
 
   call({
     path: "/support-bundle",
-    methods: ["GET"],
     reads: true,
     role: "operator",
     summary: "An archive for support, without passwords and card numbers",
@@ -70,7 +66,6 @@ export const careCalls: readonly AnyCall[] = [
 
   call({
     path: "/update/check",
-    methods: ["POST"],
     role: "operator",
     summary: "Ask UPDATE_URL for a version now",
     description:
@@ -91,7 +86,6 @@ export const careCalls: readonly AnyCall[] = [
 
   call({
     path: "/update/hold",
-    methods: ["POST"],
     role: "operator",
     summary: "Let no version be taken by itself",
     description:
@@ -113,7 +107,6 @@ export const careCalls: readonly AnyCall[] = [
 
   call({
     path: "/update/unhold",
-    methods: ["POST"],
     role: "operator",
     summary: "Let versions be taken by themselves again",
     description: "As `./launch.sh update --unhold`: whoever's hold it was. Nothing is taken now.",

@@ -5,10 +5,10 @@ import { storage } from "../../attempts/failures.ts";
 import type { ClosingOfDay } from "../../journal/day-rows.ts";
 import { DayFigures, middleOf, successShareOf } from "../../orders/day-figures.ts";
 import type { Listings } from "../../orders/listings.ts";
+import { fault, judged } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
 import type { CallContext } from "../call-context.ts";
 import { sendOne } from "../envelope.ts";
-import { fault, judged } from "../input.ts";
 import { reconciliationView } from "./reconciliation-calls.ts";
 
 /** Attempts that are read at once; a payment that begins meanwhile waits for one page. */
@@ -22,7 +22,6 @@ const date = judged(z.iso.date(), "must be a date like 2026-01-31");
 export const dayCalls: readonly AnyCall[] = [
   call({
     path: "/day",
-    methods: ["GET"],
     reads: true,
     summary: "Figures of one day: payments by hour, terminal, queue, ends of day",
     description:

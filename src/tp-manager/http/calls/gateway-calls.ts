@@ -11,8 +11,6 @@ import {
 import { majorOf } from "../../../shared/money.ts";
 import { isoTime } from "../../../shared/time.ts";
 import type { GatewayTarget } from "../../supervisor/gateway-operations.ts";
-import { type AnyCall, call } from "../call.ts";
-import { sendOne } from "../envelope.ts";
 import {
   amount,
   exactlyOne,
@@ -22,7 +20,9 @@ import {
   pageLimit,
   readAmount,
   yesOrNo,
-} from "../input.ts";
+} from "../body/input.ts";
+import { type AnyCall, call } from "../call.ts";
+import { sendOne } from "../envelope.ts";
 
 const PUBLIC_ID_CHARACTERS_MAX = 32;
 const publicIdForm = new RegExp(`^[0-9A-Za-z]{1,${PUBLIC_ID_CHARACTERS_MAX}}$`);
@@ -61,7 +61,6 @@ export const gatewayCalls: readonly AnyCall[] = [
   call({
     path: "/gateway/settle",
     gatewayId,
-    methods: ["POST"],
     role: "own-operator",
     summary: "Say whether an operation happened whose answer was lost",
     description: "What an operator found out, kept with its note.",
@@ -91,7 +90,6 @@ export const gatewayCalls: readonly AnyCall[] = [
 
   call({
     path: "/gateway/copies",
-    methods: ["POST"],
     role: "own-operator",
     summary: "Say that the gateway has no copies of an order",
     description:
@@ -127,7 +125,6 @@ export const gatewayCalls: readonly AnyCall[] = [
 
   call({
     path: "/gateway/open",
-    methods: ["GET"],
     reads: true,
     role: "operator",
     summary: "What a person has to find out at the gateway",
@@ -147,7 +144,6 @@ export const gatewayCalls: readonly AnyCall[] = [
   call({
     path: "/gateway/transaction/{id}",
     gatewayId: { in: "params", name: "id" },
-    methods: ["GET"],
     reads: true,
     role: "operator",
     summary: "Look a transaction up at the gateway, by its id there or by the order id",
@@ -202,7 +198,6 @@ function operation(kind: GatewayOperationKind): AnyCall {
   return call({
     path: `/gateway/${kind}`,
     gatewayId,
-    methods: ["POST"],
     role: "operator",
     summary: `Ask the gateway to ${kind} an order's transaction`,
     description:

@@ -5,19 +5,39 @@ import type { SettledUnmatched } from "../../attempts/findings.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
 import type { ListedAttempt } from "../../journal/attempt-columns.ts";
 import { answerOf } from "../../orders/answer.ts";
+import type { SearchPlace } from "../../orders/payment-search.ts";
+import { instant, oneOf, pageLimit, wholeNumber } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
 import { sendList } from "../envelope.ts";
-import { instant, oneOf, pageLimit, wholeNumber } from "../input.ts";
-import { cursor, cursorOf } from "../listing-cursor.ts";
-import { onlyWaiting, seenAtOf } from "../seen-marks.ts";
+import { onlyWaiting, seenAtOf } from "./reconciliation-calls.ts";
 
 const PAGE_MAX = 500;
 const UNMATCHED_LISTED_MAX = 100;
+
+/** Of a cursor that continues in the archive. */
+const ARCHIVE = "archive-";
+
+const cursorWords = `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
+/** A place in the listing of attempts, which goes on in the archive. */
+export const cursor = z
+  .string(cursorWords)
+  .regex(new RegExp(`^(${ARCHIVE})?[1-9]\\d{0,15}$`), cursorWords)
+  .transform((text) => {
+    const archived = text.startsWith(ARCHIVE);
+    return { archived, before: Number(archived ? text.slice(ARCHIVE.length) : text) };
+  })
+  .refine(({ before }) => before <= Number.MAX_SAFE_INTEGER, cursorWords)
+  .meta({ description: "The next-cursor of the page before." });
+
+/** A place as {@link cursor} reads it. */
+export function cursorOf({ archived, before }: SearchPlace): string {
+  return `${archived ? ARCHIVE : ""}${before ?? Number.MAX_SAFE_INTEGER}`;
+}
+
 /** The journal for operators: what happened. */
 export const journalCalls: readonly AnyCall[] = [
   call({
     path: "/payments",
-    methods: ["GET"],
     reads: true,
     summary: "The journal, newest first",
     description:
@@ -55,7 +75,6 @@ export const journalCalls: readonly AnyCall[] = [
   call({
     path: "/unmatched-transactions",
     formerPath: "/unexpected-reports",
-    methods: ["GET"],
     reads: true,
     summary: "Unmatched transactions of the terminal, newest first",
     description:
@@ -79,7 +98,6 @@ export const journalCalls: readonly AnyCall[] = [
 
   call({
     path: "/acts",
-    methods: ["GET"],
     reads: true,
     role: "operator",
     summary: "What people did at the operator's console, newest first",

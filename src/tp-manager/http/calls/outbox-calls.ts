@@ -12,9 +12,9 @@ import { isoTime } from "../../../shared/time.ts";
 import { storage } from "../../attempts/failures.ts";
 import type { RefusedHandOff } from "../../journal/refused-rows.ts";
 import { SET_ASIDE_MS } from "../../supervisor/hand-off.ts";
+import { note, oneOf, pageLimit, wholeNumber } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
 import { sendList, sendOne } from "../envelope.ts";
-import { note, oneOf, pageLimit, wholeNumber } from "../input.ts";
 
 /** Above every number that the supervisor gives an item. */
 const CURSOR_MAX = 1e15;
@@ -34,7 +34,6 @@ const aboutItem: readonly ErrorCode[] = [
 export const outboxCalls: readonly AnyCall[] = [
   call({
     path: "/outbox",
-    methods: ["GET"],
     reads: true,
     role: "operator",
     summary: "The transactions for the gateway, oldest first, and how far each got",
@@ -68,7 +67,6 @@ export const outboxCalls: readonly AnyCall[] = [
   call({
     path: "/outbox/{id}/requeue",
     idOf: "transaction",
-    methods: ["POST"],
     role: "operator",
     summary: "Send a parked or waiting transaction now, or hand a refused one over again",
     body: z.strictObject({}).optional(),
@@ -91,7 +89,6 @@ export const outboxCalls: readonly AnyCall[] = [
   call({
     path: "/outbox/{id}/drop",
     idOf: "transaction",
-    methods: ["POST"],
     role: "operator",
     summary: "Close a transaction without sending it",
     description: "For good, with an operator's note; also one that the supervisor refuses.",
@@ -118,21 +115,17 @@ export const outboxCalls: readonly AnyCall[] = [
   }),
 ];
 
-function refusal(
-  transactionId: string,
-  outcome: "unknown" | "running" | "sent" | "closed",
-): AppError {
-  switch (outcome) {
-    case "unknown":
-      return new AppError("OUTBOX_ITEM_NOT_FOUND", undefined, { details: { transactionId } });
-    case "running":
-      return new AppError("OUTBOX_ITEM_BUSY", undefined, { details: { transactionId } });
-    case "sent":
-    case "closed":
-      return new AppError("OUTBOX_ITEM_SETTLED", undefined, {
-        details: { transactionId, state: outcome },
-      });
-  }
+const refusals = {
+  unknown: "OUTBOX_ITEM_NOT_FOUND",
+  running: "OUTBOX_ITEM_BUSY",
+  sent: "OUTBOX_ITEM_SETTLED",
+  closed: "OUTBOX_ITEM_SETTLED",
+} as const;
+
+function refusal(transactionId: string, outcome: keyof typeof refusals): AppError {
+  const isSettled = outcome === "sent" || outcome === "closed";
+  const details = isSettled ? { transactionId, state: outcome } : { transactionId };
+  return new AppError(refusals[outcome], undefined, { details });
 }
 
 function continueAt(reply: FastifyReply, place: number | undefined): void {

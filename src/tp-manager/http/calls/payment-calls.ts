@@ -3,12 +3,12 @@ import { AppError } from "../../../shared/catalog/errors.ts";
 import { NOTE_CHARACTERS_MAX } from "../../../shared/ipc/contract.ts";
 import { settlements } from "../../orders/settlement.ts";
 import { followCharge, whenWritten } from "../answer-arrival.ts";
+import { amount, newOrderId, note, oneOf, orderId, readAmount, yesOrNo } from "../body/input.ts";
+import { paymentRequest, readPaymentRequest } from "../body/payment-request.ts";
 import { type AnyCall, call } from "../call.ts";
 import { sendOne, sendResult } from "../envelope.ts";
 import { assertNotReturnedElsewhere } from "../gateway-standing.ts";
-import { amount, newOrderId, note, oneOf, orderId, readAmount, yesOrNo } from "../input.ts";
 import { lookedUp } from "../looked-up.ts";
-import { paymentRequest, readPaymentRequest } from "../payment-request.ts";
 
 /**
  * An order that is asked about by its path. Card numbers are not looked for here: an id that this
@@ -21,7 +21,6 @@ export const paymentCalls: readonly AnyCall[] = [
   call({
     path: "/payment",
     alias: "/",
-    methods: ["POST"],
     // Known orders are answered; the turn refuses the others.
     whileUpdating: true,
     summary: "Pay",
@@ -73,7 +72,6 @@ export const paymentCalls: readonly AnyCall[] = [
 
   call({
     path: "/payment/{orderId}",
-    methods: ["GET"],
     reads: true,
     summary: "What became of an order",
     description: "With every attempt and its evidence. 504 while it is not known.",
@@ -123,7 +121,6 @@ export const paymentCalls: readonly AnyCall[] = [
 
   call({
     path: "/delivery",
-    methods: ["POST"],
     summary: "Say whether the goods of a two-phase sale came out",
     description: "`amount`: only goods of this value came out; 0 is none.",
     body: z.strictObject({
@@ -160,7 +157,6 @@ export const paymentCalls: readonly AnyCall[] = [
 
   call({
     path: "/reversal",
-    methods: ["POST"],
     summary: "Reverse a charged order on the terminal, once",
     body: z.strictObject({ orderId }),
     answersPayment: true,
@@ -188,7 +184,6 @@ export const paymentCalls: readonly AnyCall[] = [
 
   call({
     path: "/payment/{orderId}/settle",
-    methods: ["POST"],
     role: "own-operator",
     summary: "Settle an order that nobody could find out about",
     description:

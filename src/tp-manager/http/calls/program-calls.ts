@@ -50,7 +50,6 @@ export const programCalls: readonly AnyCall[] = [
 
   call({
     path: "/health",
-    methods: ["GET"],
     reads: true,
     summary: "Whether a payment can be taken now, or why not",
     description:
@@ -65,7 +64,6 @@ export const programCalls: readonly AnyCall[] = [
 
   call({
     path: "/metrics",
-    methods: ["GET"],
     reads: true,
     summary: "Figures for Prometheus",
     document: () => ({
@@ -84,7 +82,6 @@ export const programCalls: readonly AnyCall[] = [
 
   call({
     path: "/events",
-    methods: ["GET"],
     reads: true,
     streams: true,
     summary: "Server-sent events",
@@ -114,7 +111,6 @@ export const programCalls: readonly AnyCall[] = [
 
   call({
     path: "/openapi.json",
-    methods: ["GET"],
     reads: true,
     summary: "This API as OpenAPI 3.1, with every answer and error",
     document: ({ openApi }) => ({

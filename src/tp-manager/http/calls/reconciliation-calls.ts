@@ -1,21 +1,32 @@
 import { z } from "zod";
 import { isoTime } from "../../../shared/time.ts";
 import { storage } from "../../attempts/failures.ts";
+import type { SeenKind } from "../../attempts/findings.ts";
 import { answerOf } from "../../orders/answer.ts";
 import type { ComparedDay } from "../../orders/listings.ts";
+import { oneOf, pageLimit, wholeNumber } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
 import type { CallContext } from "../call-context.ts";
 import { sendList } from "../envelope.ts";
-import { pageLimit, wholeNumber } from "../input.ts";
-import { onlyWaiting, seenAtOf } from "../seen-marks.ts";
 
 const PAGE_MAX = 500;
+
+/** Of a list: those only that wait for a person. */
+export const onlyWaiting = oneOf(["yes"]).optional().describe("Those only that wait for a person.");
+
+/** When a person marked it; null: nobody did. */
+export function seenAtOf(
+  seen: CallContext["seen"],
+  kind: SeenKind,
+  { id }: { readonly id: number | null },
+): string | null {
+  return id === null ? null : isoTime(seen.seenAtMs(kind, String(id)));
+}
 
 /** The terminal and the gateway beside the journal (docs/rules/18-totals.md). */
 export const reconciliationCalls: readonly AnyCall[] = [
   call({
     path: "/reconciliation",
-    methods: ["GET"],
     reads: true,
     summary: "Ends of day beside the journal and the gateway, newest first",
     description:

@@ -4,10 +4,10 @@ import { maskPansInText } from "../../../shared/masking/mask.ts";
 import { ORDER_ID_CHARACTERS_MAX } from "../../../shared/transaction.ts";
 import { storage } from "../../attempts/failures.ts";
 import { type SeenKind, seenKinds } from "../../attempts/findings.ts";
+import { note, oneOf } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
 import type { CallContext } from "../call-context.ts";
 import { sendOne } from "../envelope.ts";
-import { note, oneOf } from "../input.ts";
 
 const ITEMS_MAX = 100;
 /** The name of before of the kind `unmatched`. */
@@ -17,7 +17,6 @@ const FORMER_KIND = "stray";
 export const seenCalls: readonly AnyCall[] = [
   call({
     path: "/seen",
-    methods: ["POST"],
     role: "operator",
     ordersOf: ordersIn,
     summary: "Say that something has been seen and dealt with",

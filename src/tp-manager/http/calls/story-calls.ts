@@ -8,13 +8,13 @@ import type { FoundOrder } from "../../orders/orders.ts";
 import { cardOf, type SearchPlace, searchPayments } from "../../orders/payment-search.ts";
 import type { Warning } from "../../orders/warnings.ts";
 import type { TransactionReport } from "../../terminal/terminal.ts";
+import { instant, judged, newOrderId, oneOf, pageLimit } from "../body/input.ts";
 import { type AnyCall, call, mayCall } from "../call.ts";
 import { sendOne } from "../envelope.ts";
-import { instant, judged, newOrderId, oneOf, pageLimit } from "../input.ts";
-import { cursor, cursorOf } from "../listing-cursor.ts";
 import { lookedUp } from "../looked-up.ts";
 import { actsOf } from "../story-acts.ts";
 import { gatewayCalls } from "./gateway-calls.ts";
+import { cursor, cursorOf } from "./journal-calls.ts";
 import { paymentCalls } from "./payment-calls.ts";
 
 const PAGE_MAX = 100;
@@ -38,7 +38,6 @@ const acting = [...paymentCalls, ...gatewayCalls];
 export const storyCalls: readonly AnyCall[] = [
   call({
     path: "/payments/search",
-    methods: ["GET"],
     reads: true,
     summary: "Payments of a range of dates that fit, newest first",
     description:
@@ -81,7 +80,6 @@ export const storyCalls: readonly AnyCall[] = [
 
   call({
     path: "/story/{orderId}",
-    methods: ["GET"],
     reads: true,
     summary: "Everything about an order, for the person who looks after the kiosk",
     description:

@@ -3,10 +3,10 @@ import { currencyOf, formatMajor } from "../../../shared/money.ts";
 import { osName, versionNumber } from "../../../shared/process/installation.ts";
 import { isoTime } from "../../../shared/time.ts";
 import { type TerminalStatus, TerminalUnavailable } from "../../terminal/terminal.ts";
+import { oneOf } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
 import type { CallContext } from "../call-context.ts";
 import { jsonText, sendOne, sendText } from "../envelope.ts";
-import { oneOf } from "../input.ts";
 import { reconciliationView } from "./reconciliation-calls.ts";
 
 /** How long `/check` waits for the terminal. */
@@ -98,7 +98,6 @@ export const terminalCalls: readonly AnyCall[] = [
 
   call({
     path: "/terminal/accept",
-    methods: ["POST"],
     role: "own-operator",
     summary: "Accept a replaced terminal",
     document: ({ message }) => ({
@@ -114,7 +113,6 @@ export const terminalCalls: readonly AnyCall[] = [
 
   call({
     path: "/check",
-    methods: ["GET"],
     reads: true,
     summary: "The terminal's status, without side effects",
     query: z.strictObject({
@@ -158,7 +156,6 @@ export const terminalCalls: readonly AnyCall[] = [
   // version has a name of its own.
   call({
     path: "/config",
-    methods: ["GET"],
     reads: true,
     summary: "The terminal's identity",
     description:
@@ -191,7 +188,6 @@ export const terminalCalls: readonly AnyCall[] = [
 
   call({
     path: "/version",
-    methods: ["GET"],
     reads: true,
     summary: "Version of the connector: number, type and system",
     document: () => ({

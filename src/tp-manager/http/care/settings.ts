@@ -1,16 +1,11 @@
 import { readFile } from "node:fs/promises";
+import type { z } from "zod";
 import { type ConfigFields, metaOf } from "../../../shared/config/config-field.ts";
 import { readEntries } from "../../../shared/config/config-file.ts";
 import { isShown } from "../../../shared/config/shown-entry.ts";
+import type { consoleSchemas } from "../openapi/console.ts";
 
-export interface Setting {
-  readonly name: string;
-  /** null: not set, or not to be shown. */
-  readonly value: string | null;
-  readonly state: "set" | "hidden" | "default" | "unknown";
-  readonly default: string | null;
-  readonly help: string;
-}
+export type Setting = z.output<typeof consoleSchemas.setting>;
 
 /** Every name of the setup file with its help, and those names in the file that nobody knows. */
 export async function readSettings(file: string, fields: ConfigFields): Promise<Setting[]> {

@@ -6,6 +6,7 @@ import {
 } from "../../../client/customer-messages.ts";
 import { type ErrorCode, errorTable } from "../../../shared/catalog/errors.ts";
 import { eventTable } from "../../attempts/event-table.ts";
+import { acceptsNothing } from "../body/input.ts";
 import {
   type AnyCall,
   type Documented,
@@ -15,7 +16,6 @@ import {
   pathsOf,
 } from "../call.ts";
 import { calls } from "../calls/calls.ts";
-import { acceptsNothing } from "../input.ts";
 import { known, namedSchemas, paymentRefusal } from "./known-answers.ts";
 import { type Json, SchemaBook } from "./schema-book.ts";
 import { apiErrors, oneOfErrors, time } from "./schemas.ts";

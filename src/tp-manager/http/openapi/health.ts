@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { eventTable, promptTexts } from "../../attempts/event-table.ts";
-import { noteNames } from "../status/health.ts";
 import { terminalIdentity, time, trouble } from "./schemas.ts";
+
+export const noteNames = ["journal-doubted", "sales-unmatched", "disk-full", "in-doubt"] as const;
 
 /** The members of `GET /health`. */
 

@@ -3,42 +3,19 @@ import type { ErrorCode } from "../../../shared/catalog/errors.ts";
 import { deliveryStateSchema } from "../../../shared/ipc/contract.ts";
 import { unmatchedFindings } from "../../attempts/findings.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
-import { basket, cartObject, customData, customer, paymentRequest } from "../payment-request.ts";
 import {
-  healthExample,
-  itemExample,
-  lookupExample,
-  openAtGatewayExample,
-  operationDoneExample,
-  operationExample,
-  orderExample,
-  outboxExample,
-  paymentExample,
-  paymentRequestExample,
-  times,
-  transactionExample,
-  unmatchedExample,
-} from "./answer-examples.ts";
+  basket,
+  cartObject,
+  customData,
+  customer,
+  paymentRequest,
+} from "../body/payment-request.ts";
+import * as example from "./answer-examples.ts";
 import { consoleAnswers, consoleSchemas } from "./console.ts";
 import { day, dayExample } from "./day.ts";
 import * as evidence from "./evidence.ts";
-import {
-  foundPayment,
-  maskedCard,
-  maskedExample,
-  may,
-  refundable,
-  search,
-  searchExample,
-  storyNotes,
-} from "./found-payments.ts";
-import {
-  gatewayStanding,
-  gatewayTransaction,
-  openAtGateway,
-  operationDone,
-  outboxItem,
-} from "./gateway.ts";
+import * as found from "./found-payments.ts";
+import * as gateway from "./gateway.ts";
 import { health } from "./health.ts";
 import { reconciliation, reconciliationExample } from "./reconciliation.ts";
 import { jsonValue, oneOfErrors, receipt, seenAt, success, time } from "./schemas.ts";
@@ -137,15 +114,15 @@ const attempt = z.object({
 const lookup = z.object({
   ...payment,
   attempts: z.array(attempt).min(1),
-  gateway: gatewayStanding,
+  gateway: gateway.gatewayStanding,
 });
 
 const story = lookup.extend({
-  card: maskedCard,
+  card: found.maskedCard,
   delivery: deliveryStateSchema.nullable().describe("On its way to the gateway; null: nothing is."),
-  notes: storyNotes,
-  refundable,
-  may,
+  notes: found.storyNotes,
+  refundable: found.refundable,
+  may: found.may,
 });
 
 const unmatchedTransaction = z.object({
@@ -193,13 +170,13 @@ export const namedSchemas = {
   unmatchedTransaction,
   health,
   reconciliation,
-  foundPayment,
+  foundPayment: found.foundPayment,
   ...consoleSchemas,
-  operationDone,
-  gatewayStanding,
-  gatewayTransaction,
-  openAtGateway,
-  outboxItem,
+  operationDone: gateway.operationDone,
+  gatewayStanding: gateway.gatewayStanding,
+  gatewayTransaction: gateway.gatewayTransaction,
+  openAtGateway: gateway.openAtGateway,
+  outboxItem: gateway.outboxItem,
   outboxDone,
   message,
   attemptEvent: evidence.attemptEvent,
@@ -220,17 +197,17 @@ export const known = {
   errors: { terminal, notCharged, money },
   done,
   message: (text: string) => ({ schema: message, example: { status: "Success", message: text } }),
-  orderExample,
-  operationExample,
-  paymentRequestExample,
+  orderExample: example.orderExample,
+  operationExample: example.operationExample,
+  paymentRequestExample: example.paymentRequestExample,
   openApi,
-  payment: { schema: paymentAnswer, example: paymentExample },
-  lookup: { schema: lookup, example: lookupExample },
+  payment: { schema: paymentAnswer, example: example.paymentExample },
+  lookup: { schema: lookup, example: example.lookupExample },
   story: {
     schema: story,
     example: {
-      ...lookupExample,
-      card: maskedExample,
+      ...example.lookupExample,
+      card: found.maskedExample,
       delivery: "sent",
       notes: [],
       refundable: null,
@@ -238,22 +215,22 @@ export const known = {
     },
   },
   day: { schema: day, example: dayExample },
-  search: { schema: search, example: searchExample },
+  search: { schema: found.search, example: found.searchExample },
   listedPayment: {
     schema: listedPayment,
-    example: { ...paymentExample, attempt: 1, archived: false, ...times },
+    example: { ...example.paymentExample, attempt: 1, archived: false, ...example.times },
   },
-  unmatchedTransaction: { schema: unmatchedTransaction, example: unmatchedExample },
+  unmatchedTransaction: { schema: unmatchedTransaction, example: example.unmatchedExample },
   ...consoleAnswers,
   reconciliation: { schema: reconciliation, example: reconciliationExample },
-  health: { schema: health, example: healthExample },
-  operationDone: { schema: operationDone, example: operationDoneExample },
-  gatewayTransaction: { schema: gatewayTransaction, example: transactionExample },
-  openAtGateway: { schema: openAtGateway, example: openAtGatewayExample },
-  outboxItem: { schema: outboxItem, example: outboxExample },
+  health: { schema: health, example: example.healthExample },
+  operationDone: { schema: gateway.operationDone, example: example.operationDoneExample },
+  gatewayTransaction: { schema: gateway.gatewayTransaction, example: example.transactionExample },
+  openAtGateway: { schema: gateway.openAtGateway, example: example.openAtGatewayExample },
+  outboxItem: { schema: gateway.outboxItem, example: example.outboxExample },
   outboxDone: {
     schema: outboxDone,
-    example: { status: "Success", ...itemExample, message: "Done." },
+    example: { status: "Success", ...example.itemExample, message: "Done." },
   },
 };
 export type Known = typeof known;

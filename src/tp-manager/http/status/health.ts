@@ -1,9 +1,9 @@
 import { statfs } from "node:fs/promises";
-import { type ErrorCode, errorTable } from "../../../shared/catalog/errors.ts";
+import type { z } from "zod";
+import { errorTable } from "../../../shared/catalog/errors.ts";
 import {
   inDoubtWords,
   KEEPS_PAYMENTS,
-  type TpManagerTroubles,
   type Trouble,
   type TroubleName,
   troubleOf,
@@ -11,163 +11,39 @@ import {
   troubleTable,
   wordsOf,
 } from "../../../shared/catalog/troubles.ts";
-import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
 import { osName, versionNumber } from "../../../shared/process/installation.ts";
-import { type Clock, isoTime } from "../../../shared/time.ts";
+import { isoTime } from "../../../shared/time.ts";
 import { localTimeZone } from "../../../shared/time-zone.ts";
-import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
 import { type EventData, type KeptEvent, PAYMENT_UNKNOWN } from "../../attempts/event-table.ts";
 import { isInDoubt } from "../../attempts/phase-table.ts";
-import type { AttemptRows } from "../../journal/attempt-rows.ts";
-import type { SeenRows } from "../../journal/seen-rows.ts";
-import type { HandOff } from "../../supervisor/hand-off.ts";
-import type { StoreGuard } from "../../supervisor/store-guard.ts";
-import type { Prompt, TerminalIdentity } from "../../terminal/terminal.ts";
-import { type OwnTroubleParts, ownTroubles } from "./own-troubles.ts";
-import { type Updates, updatesOf } from "./updates.ts";
+import type { TerminalWatch } from "../events/terminal-watch.ts";
+import type { health } from "../openapi/health.ts";
+import { factsOf, readOr, type SupervisorStatus, type Watched } from "./facts.ts";
 
-export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
-
-/** The arbiter's facts about the terminal and about open doubts. */
-export type ArbiterFacts = Pick<
-  TerminalArbiter,
-  "terminal" | "turn" | "gate" | "obstacles" | "refusedBeside"
->;
-
-type ReplacedTerminal = NonNullable<TerminalArbiter["gate"]["replaced"]>;
-
-interface HealthParts {
-  readonly clock: Clock;
-  readonly arbiter: ArbiterFacts;
-  readonly counts: JournalCounts;
-  readonly handOff: Pick<HandOff, "trouble">;
-  readonly guard: Pick<StoreGuard, "open">;
-  readonly terminal: () => EventData<"terminal">;
-  readonly identity: () => TerminalIdentity;
-  readonly promptOf: (orderId: string) => Pick<Prompt, "text" | "texts"> | null;
-  /** The newest kept alarms, the newest first. */
-  readonly alarms: () => readonly KeptEvent[];
-  /** Rejects when the supervisor does not answer within a short limit. */
-  readonly supervisor: () => Promise<SupervisorStatus>;
-  readonly dataDirectory: string;
-  /** UPDATE_TIME, hh:mm. */
-  readonly choresAt: string;
-}
-
-export interface JournalCounts extends Omit<OwnTroubleParts, "handOff" | "clock" | "arbiter"> {
-  readonly attempts: Pick<AttemptRows, "countInDoubt" | "read">;
-  readonly seen: Pick<SeenRows, "seenAtMs" | "waiting" | "newestMs">;
-}
+/** The answer of `GET /health`; the document says what its members mean. */
+export type Health = z.output<typeof health>;
+type Note = Health["notes"][number];
+type Alarm = Health["alarms"][number];
 
 /** A payment needs a few kilobytes; with less than this the logs of one day may fill the disk. */
 const DISK_FREE_MIN_BYTES = 50 * 1024 * 1024;
 
-export interface Health {
-  readonly status: "Ready" | "NotReady";
-  /** Why no payment can be taken now; empty when one can. */
-  readonly reasons: readonly string[];
-  /** The reasons, each with the code of the refused payment and what helps. */
-  readonly obstacles: readonly ToldObstacle[];
-  /** Conditions that do not stop payments and still want somebody. */
-  readonly warnings: readonly string[];
-  /** Warnings that are no trouble of the table, for programs. */
-  readonly notes: readonly Note[];
-  readonly terminal: EventData<"terminal"> & { readonly version: string };
-  /** Another terminal is connected than the accepted one; null: no. */
-  readonly replaced: ReplacedTerminal | null;
-  readonly running: Running | null;
-  readonly payments: { readonly inDoubt: number; readonly notHandedOver: number } | null;
-  readonly outbox: Outbox | null;
-  /** The warnings about the way to the gateway, for programs. */
-  readonly troubles: readonly ToldTrouble[];
-  /** Of the last day, or as long as their trouble lasts; the newest first. GET /events has all. */
-  readonly alarms: readonly Alarm[];
-  readonly disk: { readonly freeBytes: number; readonly freeMinBytes: number } | null;
-  readonly clock: {
-    readonly now: string;
-    readonly timeZone: string;
-    readonly uptimeSeconds: number;
-  };
-  readonly versions: Readonly<Record<"connector" | "supervisor" | "node" | "os", string>>;
-  readonly dailyChoresAt: string;
-  readonly updates: Updates | null;
-}
-
-export const noteNames = ["journal-doubted", "sales-unmatched", "disk-full", "in-doubt"] as const;
-
-interface Note {
-  readonly note: (typeof noteNames)[number];
-  readonly says: string;
-  /** null: not countable. */
-  readonly count: number | null;
-}
-
-interface ToldObstacle {
-  readonly code: ErrorCode;
-  readonly says: string;
-  readonly todo: string;
-}
-
-interface Running {
-  readonly what: string;
-  readonly orderId: string | null;
-  /** The last one that the terminal showed the customer of this order. */
-  readonly prompt: string | null;
-  readonly promptTexts: Prompt["texts"];
-  /** Approved: until when the terminal waits for the word about the goods (docs/design.md 5.12). */
-  readonly goodsBy: string | null;
-}
-
-interface ToldTrouble {
-  readonly trouble: TroubleName;
-  readonly says: string;
-  readonly todo: string;
-  /** null: not known. */
-  readonly since: string | null;
-  /** How many are concerned; null: not countable. */
-  readonly count: number | null;
-  /** At most five of the orders that it is about. */
-  readonly orderIds: readonly string[];
-}
-
-interface Alarm extends EventData<"alarm"> {
-  readonly id: number;
-  readonly at: string;
-  /** null: it is about one moment, or about one order. */
-  readonly trouble: Pick<ToldTrouble, "trouble" | "since" | "count"> | null;
-  /** A person's word ends it (POST /seen); else it lasts with its cause. */
-  readonly endsWhenSeen: boolean;
-}
-
-interface Outbox {
-  readonly pending: number;
-  readonly parked: number;
-  readonly sent: number;
-  readonly oldestAgeSeconds: number | null;
-  readonly paused: string | null;
-  /** null: an older supervisor does not tell. */
-  readonly ambiguous: SupervisorStatus["outbox"]["ambiguous"] | null;
-}
-
 /** Whether a payment can be taken now, or why not, and everything a glance should show. */
-export async function healthOf(parts: HealthParts): Promise<Health> {
-  const [supervisor, disk] = await Promise.all([
-    parts.supervisor().then(
-      (answer) => answer,
-      () => null,
-    ),
-    diskOf(parts.dataDirectory),
-  ]);
-  const terminal = parts.terminal();
-  const journal = readJournal(parts);
-  const payments = journal?.counts ?? null;
-  const troubles = troublesOf({ supervisor, tpManager: journal?.troubles });
-  const current = parts.arbiter.turn.current;
+export async function healthOf(
+  watched: Watched,
+  terminal: Pick<TerminalWatch, "now">,
+  prompt: EventData<"prompt"> | undefined,
+): Promise<Health> {
+  const { arbiter, guard, dataDirectory, choresAt, clock } = watched;
+  const [facts, disk] = await Promise.all([factsOf(watched), diskOf(dataDirectory)]);
+  const { supervisor, tpManager } = facts;
+  const payments = tpManager ? facts.payments : null;
+  const troubles = troublesOf({ supervisor, tpManager: payments ? tpManager : undefined });
   const full = disk !== null && disk.freeBytes < disk.freeMinBytes;
-  const { obstacles } = parts.arbiter;
+  const { obstacles } = arbiter;
   const reasons = obstacles.map(({ says }) => says);
   const notes = [
-    ...doubtNotes(parts.guard),
+    ...doubtNotes(guard),
     ...(full ? [noteOf("disk-full", "the disk of the data folder is nearly full")] : []),
     ...inDoubtNote(payments?.inDoubt ?? 0),
   ];
@@ -180,16 +56,17 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
       ...troubles.filter(({ row }) => row.check !== KEEPS_PAYMENTS).map(wordsOf),
     ],
     notes,
-    terminal: { ...terminal, version: parts.identity().version },
-    replaced: replacedOf(parts.arbiter),
-    running: current ? runningOf(current, parts) : null,
+    terminal: { ...terminal.now, version: arbiter.terminal.state.identity.version },
+    // A journal that cannot be read is a reason for not being ready.
+    replaced: readOr(null, () => arbiter.gate.replaced ?? null),
+    running: runningOf(arbiter.turn.current, prompt),
     payments,
     outbox: supervisor && outboxOf(supervisor),
     troubles: troubles.map(toldTrouble),
-    alarms: alarmsOf(parts, troubles, supervisor !== null),
+    alarms: alarmsOf(watched, troubles, supervisor !== null),
     disk,
     clock: {
-      now: new Date(parts.clock.now()).toISOString(),
+      now: new Date(clock.now()).toISOString(),
       timeZone: localTimeZone(),
       uptimeSeconds: Math.round(process.uptime()),
     },
@@ -199,30 +76,25 @@ export async function healthOf(parts: HealthParts): Promise<Health> {
       node: process.versions.node,
       os: osName(),
     },
-    dailyChoresAt: parts.choresAt,
+    dailyChoresAt: choresAt,
     updates: updatesOf(supervisor),
   };
 }
 
-function replacedOf({ gate }: Pick<ArbiterFacts, "gate">): ReplacedTerminal | null {
-  try {
-    return gate.replaced ?? null;
-  } catch {
-    return null; // told as a reason for not being ready
-  }
-}
-
 function runningOf(
-  { what, orderId, goodsUntilMs }: NonNullable<ArbiterFacts["turn"]["current"]>,
-  { promptOf }: HealthParts,
-): Running {
-  const prompt = orderId === undefined ? null : promptOf(orderId);
+  current: Watched["arbiter"]["turn"]["current"],
+  prompt: EventData<"prompt"> | undefined,
+): Health["running"] {
+  if (!current) return null;
+  const { what, orderId, goodsUntilMs = null } = current;
+  // A prompt belongs to one payment: that of an earlier one says nothing.
+  const own = orderId === prompt?.orderId ? prompt : undefined;
   return {
     what,
     orderId: orderId ?? null,
-    prompt: prompt?.text ?? null,
-    promptTexts: prompt?.texts ?? null,
-    goodsBy: isoTime(goodsUntilMs ?? null),
+    prompt: own?.text ?? null,
+    promptTexts: own?.texts ?? null,
+    goodsBy: isoTime(goodsUntilMs),
   };
 }
 
@@ -235,7 +107,7 @@ function inDoubtNote(count: number): Note[] {
   return [noteOf("in-doubt", inDoubtWords(count), count)];
 }
 
-function doubtNotes({ open }: HealthParts["guard"]): Note[] {
+function doubtNotes({ open }: Watched["guard"]): Note[] {
   if (!open) return [];
   const says =
     `${open.because}: each new order is looked up first, until the next end of day or ` +
@@ -246,24 +118,39 @@ function doubtNotes({ open }: HealthParts["guard"]): Note[] {
   return [noteOf("journal-doubted", says), noteOf("sales-unmatched", has, sales)];
 }
 
-function toldTrouble({ name, row, says, sinceMs, count, orderIds = [] }: Trouble): ToldTrouble {
-  return { trouble: name, says, todo: row.todo, since: isoTime(sinceMs), count, orderIds };
+function toldTrouble({ name, row, says, sinceMs, count, orderIds = [] }: Trouble) {
+  const since = isoTime(sinceMs);
+  return { trouble: name, says, todo: row.todo, since, count, orderIds: [...orderIds] };
 }
 
-function outboxOf({ outbox }: SupervisorStatus): Outbox {
-  const { oldestAgeMs, ...others } = outbox;
+function outboxOf({ outbox }: SupervisorStatus): Health["outbox"] {
+  const { pending, parked, sent, oldestAgeMs, paused, ambiguous = null } = outbox;
+  const oldestAgeSeconds = oldestAgeMs === null ? null : Math.round(oldestAgeMs / 1000);
+  return { pending, parked, sent, oldestAgeSeconds, paused, ambiguous };
+}
+
+function updatesOf(supervisor: SupervisorStatus | null): Health["updates"] {
+  if (!supervisor?.updates) return null;
+  const { asks, channel, checkedMs, fault, freshMs, expiresMs, ...others } = supervisor.updates;
+  const { ready, heldBy, heldSinceMs = null, heldUntilMs = null } = others;
   return {
-    pending: others.pending,
-    parked: others.parked,
-    sent: others.sent,
-    oldestAgeSeconds: oldestAgeMs === null ? null : Math.round(oldestAgeMs / 1000),
-    paused: others.paused,
-    ambiguous: others.ambiguous ?? null,
+    asked: asks,
+    channel,
+    lastCheckAt: isoTime(checkedMs),
+    lastError: fault,
+    metadataAt: isoTime(freshMs),
+    metadataExpireAt: isoTime(expiresMs),
+    ready,
+    heldBy,
+    heldSince: isoTime(heldSinceMs),
+    heldUntil: isoTime(heldUntilMs),
   };
 }
 
 const ALARMS_FOR_MS = 24 * 3_600_000;
 const ALARMS_SHOWN = 5;
+/** Enough to find the alarm of a trouble that has lasted for long. */
+const ALARMS_READ = 200;
 
 /**
  * The alarm of a trouble is there as long as the trouble, with the words of now, that of an order
@@ -271,7 +158,7 @@ const ALARMS_SHOWN = 5;
  * troubles while it is silent: then all stay for a day.
  */
 function alarmsOf(
-  { alarms, clock, counts }: HealthParts,
+  { hub, clock, journal }: Watched,
   troubles: readonly Trouble[],
   told: boolean,
 ): Alarm[] {
@@ -283,7 +170,7 @@ function alarmsOf(
     const at = isoTime(atMs);
     const name = troubleOf(data.alarm, data.finding);
     const trouble = name && byName.get(name);
-    const doubt = doubtOf(data, counts);
+    const doubt = doubtOf(data, journal);
     if (doubt === "settled") return [];
     const isOver =
       name !== undefined && !trouble && (told || troubleTable[name].by !== "supervisor");
@@ -291,7 +178,7 @@ function alarmsOf(
     if (isOver || (!trouble && doubt !== "open" && isOld)) return [];
     if (!trouble || data.orderId !== null || data.transactionId !== null) {
       const endsWhenSeen = doubt !== "open";
-      if (endsWhenSeen && isSeen(counts.seen, event)) return [];
+      if (endsWhenSeen && isSeen(journal.seen, event)) return [];
       return [{ id, at, ...data, trouble: null, endsWhenSeen }];
     }
     if (shown.has(trouble.name)) return []; // of an earlier time of the same trouble
@@ -302,7 +189,8 @@ function alarmsOf(
   };
   try {
     let others = 0;
-    return alarms()
+    return hub.source
+      .alarms(ALARMS_READ)
       .flatMap(one)
       .filter(({ trouble }) => trouble !== null || ++others <= ALARMS_SHOWN);
   } catch {
@@ -326,7 +214,7 @@ const seenWith: Readonly<Record<string, "unmatched" | "difference">> = {
 };
 
 function isSeen(
-  seen: JournalCounts["seen"],
+  seen: Watched["journal"]["seen"],
   { id, atMs, data }: KeptEvent & { readonly name: "alarm" },
 ): boolean {
   if (seen.seenAtMs("alarm", String(id)) !== null) return true;
@@ -338,31 +226,11 @@ function isSeen(
 /** Of an alarm about an order that nobody knows the end of: whether that is still so. */
 function doubtOf(
   { alarm, transactionId }: EventData<"alarm">,
-  { attempts }: JournalCounts,
+  { attempts }: Watched["journal"],
 ): "open" | "settled" | null {
   if (alarm !== PAYMENT_UNKNOWN || transactionId === null) return null;
   const attempt = attempts.read(transactionId);
   return attempt && isInDoubt(attempt.state) ? "open" : "settled";
-}
-
-interface JournalFacts {
-  readonly counts: { readonly inDoubt: number; readonly notHandedOver: number };
-  readonly troubles: TpManagerTroubles;
-}
-
-/** null: the journal cannot be read. */
-function readJournal({ counts, arbiter, handOff, clock }: HealthParts): JournalFacts | null {
-  try {
-    return {
-      counts: {
-        inDoubt: counts.attempts.countInDoubt(),
-        notHandedOver: counts.handOffs.countPendingHandOffs(),
-      },
-      troubles: ownTroubles({ handOff, clock, arbiter, ...counts }),
-    };
-  } catch {
-    return null; // told as a reason for not being ready
-  }
 }
 
 /** null where the system does not tell. */

@@ -1,62 +1,25 @@
 import { type Trouble, troublesOf } from "../../../shared/catalog/troubles.ts";
-import type { Logger } from "../../../shared/process/logger.ts";
-import type { Clock } from "../../../shared/time.ts";
 import type { EventData } from "../../attempts/event-table.ts";
-import type { Attempt, AttemptStep } from "../../attempts/payment.ts";
-import type { HandOff } from "../../supervisor/hand-off.ts";
-import type { StoreGuard } from "../../supervisor/store-guard.ts";
 import type { EventHub } from "../events/event-hub.ts";
 import { TerminalWatch } from "../events/terminal-watch.ts";
-import {
-  type ArbiterFacts,
-  type Health,
-  healthOf,
-  type JournalCounts,
-  type SupervisorStatus,
-} from "./health.ts";
+import { ownTroubles, type Watched } from "./facts.ts";
+import { type Health, healthOf } from "./health.ts";
 import { Metrics } from "./metrics.ts";
-import { ownTroubles } from "./own-troubles.ts";
-
-interface MonitorParts {
-  readonly hub: EventHub;
-  readonly arbiter: ArbiterFacts;
-  readonly journal: JournalCounts & {
-    readonly attempts: { onStep: (attempt: Attempt, step: AttemptStep) => void };
-  };
-  readonly guard: Pick<StoreGuard, "open">;
-  readonly handOff: Pick<HandOff, "trouble">;
-  readonly supervisor: () => Promise<SupervisorStatus>;
-  readonly dataDirectory: string;
-  readonly choresAt: string;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
-/** Enough to find the alarm of a trouble that has lasted for long. */
-const ALARMS_READ = 200;
 
 /** The watch over tp-manager from inside: events, readiness, figures. */
 export class Monitor {
   readonly hub: EventHub;
   readonly watch: TerminalWatch;
   readonly metrics: Metrics;
-  readonly #parts: MonitorParts;
+  readonly #watched: Watched;
   #prompt: EventData<"prompt"> | undefined;
 
-  constructor(parts: MonitorParts) {
-    const { hub, arbiter, journal, clock, supervisor, handOff } = parts;
-    this.#parts = parts;
+  constructor(watched: Watched) {
+    const { hub, arbiter, journal, clock } = watched;
+    this.#watched = watched;
     this.hub = hub;
     this.watch = new TerminalWatch(arbiter.terminal, clock, hub.announce);
-    this.metrics = new Metrics({
-      hub,
-      watch: this.watch,
-      counts: journal,
-      supervisor,
-      handOff,
-      arbiter,
-      clock,
-    });
+    this.metrics = new Metrics(watched, this.watch);
     hub.subscribe(({ name, data }) => {
       if (name === "prompt") this.#prompt = data;
       // The order's next attempt has begun, or its sale is over.
@@ -68,25 +31,14 @@ export class Monitor {
   }
 
   health(): Promise<Health> {
-    const { journal, choresAt, hub, ...others } = this.#parts;
-    return healthOf({
-      ...others,
-      counts: journal,
-      alarms: () => hub.source.alarms(ALARMS_READ),
-      // A prompt belongs to one payment: that of an earlier one says nothing.
-      promptOf: (orderId) => (this.#prompt?.orderId === orderId ? this.#prompt : null),
-      terminal: () => this.watch.now,
-      identity: () => others.arbiter.terminal.state.identity,
-      choresAt,
-    });
+    return healthOf(this.#watched, this.watch, this.#prompt);
   }
 
   /** Troubles between the journal and the gateway (shared/catalog/troubles.ts). */
   async troubles(): Promise<Trouble[]> {
-    const supervisor = await this.#parts.supervisor().catch(() => null);
-    const { handOff, journal, clock, arbiter } = this.#parts;
-    const tpManager = ownTroubles({ handOff, clock, arbiter, ...journal });
-    return troublesOf({ supervisor, tpManager });
+    const { journal, ...others } = this.#watched;
+    const supervisor = await others.supervisor().catch(() => null);
+    return troublesOf({ supervisor, tpManager: ownTroubles({ ...others, ...journal }) });
   }
 
   close(): void {

@@ -1,4 +1,5 @@
 import { unlessAborted } from "../../../shared/time.ts";
+import { ZvtCodecError } from "../../../zvt/index.ts";
 import { codeText, resultText } from "../../../zvt/tables/result-codes.ts";
 import {
   type Baseline,
@@ -19,7 +20,6 @@ import {
 } from "../terminal.ts";
 import { answerSeconds, authorisation, namingLastReceipt } from "./commands/authorisation.ts";
 import type { Command } from "./commands/command.ts";
-import { commandFor } from "./commands/order-command.ts";
 import { reversal } from "./commands/reversal.ts";
 import { resetTerminal } from "./commands/upkeep.ts";
 import { codeOf, type RunCommand } from "./introduction.ts";
@@ -386,4 +386,19 @@ function wordsOf(reason: unknown): string {
 
 function notSent(code: string, text: string): PaymentEnd {
   return { end: "not-sent", code, text };
+}
+
+/** The command for an order; what is wrong with the order when there can be none. */
+function commandFor(order: PaymentOrder, make: () => Command): Command | string {
+  const { amountMinor, currencyNumeric } = order;
+  if (!Number.isSafeInteger(amountMinor) || amountMinor <= 0) {
+    return "the amount must be a whole number of minor units above 0";
+  }
+  if (!/^\d{3}$/.test(currencyNumeric)) return "the currency must be three digits, like 978";
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof ZvtCodecError) return error.message;
+    throw error;
+  }
 }

@@ -1,0 +1,131 @@
+import { loadConfig } from "../../shared/config/config.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
+import { versionNumber } from "../../shared/process/installation.ts";
+import { isoTime } from "../../shared/time.ts";
+import { isDelivery } from "../../shared/version-files.ts";
+import { readLastSwitch, readSwitch } from "../../update/switch-record.ts";
+import {
+  endHold,
+  type Hold,
+  readHold,
+  readReady,
+  readState,
+  writeHold,
+} from "../../update/update-state.ts";
+import type { UpdateRequest } from "../arguments.ts";
+import type { CommandContext } from "../command-context.ts";
+import { userName } from "../processes/system-tool.ts";
+import { goBack } from "../update/go-back.ts";
+import { isServed } from "../update/idle.ts";
+import { takeDelivery, takeReady, withUpdateLock } from "../update/take-version.ts";
+import { refused } from "../update/versions.ts";
+
+/**
+ * `launch.sh update`: takes a version, asks for one, or shows how it stands (docs/updates.md 4.6).
+ * Throws {@link ProgramExit} when nothing was begun.
+ */
+export async function update(context: CommandContext, request: UpdateRequest): Promise<number> {
+  if (!isDelivery) throw refused("only a delivery can be updated, not a checkout of the sources");
+  switch (request.what) {
+    case "show":
+      return showUpdates(context);
+    case "check":
+      return await lookForVersion(context, "ask");
+    case "now":
+      return await takeNow(context);
+    case "hold":
+      return holdUpdates(context, request);
+    case "unhold":
+      return endHoldOfUpdates(context);
+    case "back":
+      return await withUpdateLock(context, () => goBack(context));
+    case "delivery":
+      return await takeDelivery(context, request.folder);
+    case "apply":
+      return await takeReady(context);
+  }
+}
+
+/** How this installation stands with its updates. Answers the exit code. */
+function showUpdates({ installation, clock, output }: CommandContext): number {
+  const { dataDirectory } = installation;
+  const record = readSwitch(dataDirectory) ?? readLastSwitch(dataDirectory);
+  output.row("version", "plain", versionNumber, record === undefined ? "no update yet" : "");
+  if (record) {
+    const { from, to, step, why, atMs } = record;
+    output.row("last update", "plain", step, `${from} to ${to}, ${isoTime(atMs)}`);
+    if (why !== null) output.note(why);
+  }
+  const { checkedMs, fault, expiresMs, barred, putOff } = readState(dataDirectory);
+  if (checkedMs !== null) {
+    const holds = expiresMs === null ? "" : `, metadata hold until ${isoTime(expiresMs)}`;
+    const words = fault ? fault.message : `well${holds}`;
+    output.row("last look", fault ? "warn" : "good", isoTime(checkedMs), words);
+  }
+  const ready = readReady(dataDirectory);
+  if (ready) output.row("ready", "good", ready.version, "taken by the keep-alive");
+  if (putOff) output.row("put off", "warn", putOff.version, putOff.why);
+  for (const { version, why } of barred) output.row("not taken again", "warn", version, why);
+  const hold = readHold(dataDirectory, clock.now());
+  if (hold) output.row("updates", "warn", "held", holdInWords(hold));
+  return exitCodes.ok;
+}
+
+/**
+ * Asks the server for a version; "fetch" lays it beside the present one too. Loads what verifies
+ * signatures only here. Answers the exit code.
+ */
+async function lookForVersion(
+  { installation, output }: CommandContext,
+  how: "ask" | "fetch",
+): Promise<number> {
+  const { lookNow, wordsOf } = await import("../../update/look-now.ts");
+  const { config } = loadConfig(installation.configFile, "supervisor");
+  try {
+    const found = await lookNow(installation, config, how, (message) => output.note(message));
+    if (!found) {
+      throw new ProgramExit(exitCodes.alreadyRunning, "another update is at work here");
+    }
+    output.row("update", "good", found.version ?? "none", wordsOf(found));
+    return exitCodes.ok;
+  } catch (error) {
+    if (error instanceof ProgramExit) throw error;
+    throw new ProgramExit(exitCodes.unavailable, (error as Error).message, { cause: error });
+  }
+}
+
+/** An operator who wants a version now ends a hold with it. */
+async function takeNow(context: CommandContext): Promise<number> {
+  const { dataDirectory } = context.installation;
+  endHold(dataDirectory);
+  const exitCode = await lookForVersion(context, "fetch");
+  if (exitCode !== exitCodes.ok || !readReady(dataDirectory)) return exitCode;
+  if (!isServed(dataDirectory)) return await takeReady(context);
+  context.output.note("the service takes it within a minute: ./launch.sh update tells how it went");
+  return exitCode;
+}
+
+/** No version is taken by itself until then; what is being switched is brought to its end. */
+function holdUpdates(
+  { installation, clock, output }: CommandContext,
+  { untilMs, by }: Extract<UpdateRequest, { what: "hold" }>,
+): number {
+  const hold: Hold = { who: by ?? userName(), sinceMs: clock.now(), untilMs };
+  writeHold(installation.dataDirectory, hold);
+  output.row("updates", "warn", "held", holdInWords(hold));
+  return exitCodes.ok;
+}
+
+/** Versions are taken by themselves again; nothing is looked for and nothing switched now. */
+function endHoldOfUpdates({ installation, clock, output }: CommandContext): number {
+  const hold = readHold(installation.dataDirectory, clock.now());
+  endHold(installation.dataDirectory);
+  output.row("updates", "good", "not held", hold ? `the hold of ${hold.who} is over` : "");
+  return exitCodes.ok;
+}
+
+/** For people. */
+function holdInWords({ who, sinceMs, untilMs }: Hold): string {
+  const end = untilMs === null ? "until somebody ends it" : `until ${isoTime(untilMs)}`;
+  return `by ${who} since ${isoTime(sinceMs)}, ${end}`;
+}

@@ -1,0 +1,178 @@
+import { randomBytes, randomInt } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { readEntries } from "../../shared/config/config-file.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
+import { projectRoot } from "../../shared/version-files.ts";
+import { listenFault } from "../processes/network.ts";
+
+/** The demo's ports on this machine. They are kept from run to run while they are free. */
+const portsSchema = z.object({
+  localApi: z.int(),
+  /** Missing in the folder of a version without the console. */
+  console: z.int().default(8767),
+  /** Missing in the folder of a version without the kiosk's own pages. */
+  kiosk: z.int().default(8768),
+  terminal: z.int(),
+  terminalControl: z.int(),
+  gateway: z.int(),
+});
+export type DemoPorts = z.infer<typeof portsSchema>;
+
+/** The choices that a demo's folder keeps; without a protocol it is the usual one. */
+const setupSchema = portsSchema.extend({ protocol: z.string().optional() });
+export type DemoSetup = z.infer<typeof setupSchema>;
+
+export const API_LOGIN = "kiosk";
+export const OPERATOR_LOGIN = "operator";
+const GATEWAY_LOGIN = "demo";
+const WEBSITE_ID = 1000;
+/** "Vending machine" in the sandbox's own list. */
+const CATEGORY_ID = 5;
+
+export function demoFiles(dataDirectory: string) {
+  const file = (name: string): string => join(dataDirectory, name);
+  return {
+    config: file("config.txt"),
+    ports: file("demo.json"),
+    netrc: file("netrc"),
+    gatewayAccount: file("gateway-account.json"),
+    gatewayDatabase: file("gateway-sandbox.sqlite"),
+    terminalState: file("terminal-simulator.sqlite"),
+  };
+}
+
+/** undefined when the folder is no demo's. */
+export function readDemoSetup(dataDirectory: string): DemoSetup | undefined {
+  const file = demoFiles(dataDirectory).ports;
+  if (!existsSync(file)) return undefined;
+  const parsed = setupSchema.safeParse(JSON.parse(readFileSync(file, "utf8")));
+  if (parsed.success) return parsed.data;
+  throw new ProgramExit(exitCodes.configuration, `${file} is damaged: remove ${dataDirectory}`);
+}
+
+/**
+ * Writes the demo's files. Passwords are made once per machine and kept; so is the whole setup file
+ * (`keepConfig`), with whatever a reader has tried in it, while ports and protocol are the same.
+ */
+export function writeDemoFiles(dataDirectory: string, setup: DemoSetup, keepConfig: boolean): void {
+  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+  const files = demoFiles(dataDirectory);
+  writePrivate(files.ports, `${JSON.stringify(setup)}\n`);
+  if (!keepConfig || !existsSync(files.config)) {
+    writePrivate(files.config, configText(setup, keptPasswords(files.config)));
+  }
+  const passwords = keptPasswords(files.config);
+  writePrivate(files.netrc, netrcText(passwords));
+  const account = {
+    login: GATEWAY_LOGIN,
+    password: passwords.gateway,
+    websites: [{ id: WEBSITE_ID, currency: "EUR" }],
+  };
+  writePrivate(files.gatewayAccount, `${JSON.stringify(account)}\n`);
+}
+
+/** The password of the kiosk's login, for the sample payment, or of the operator's. */
+export function apiPassword(dataDirectory: string, login = API_LOGIN): string {
+  const { api, operator } = keptPasswords(demoFiles(dataDirectory).config);
+  const password = login === OPERATOR_LOGIN ? operator : api;
+  if (password) return password;
+  throw new ProgramExit(exitCodes.configuration, `no passwords in ${dataDirectory}/config.txt`);
+}
+
+type Passwords = ReturnType<typeof keptPasswords>;
+
+/** Those of a setup file; empty where it has none. */
+function keptPasswords(configFile: string) {
+  const text = existsSync(configFile) ? readFileSync(configFile, "utf8") : "";
+  const { entries } = readEntries(text);
+  const value = (wanted: string) => entries.find(({ name }) => name === wanted)?.value ?? "";
+  return {
+    api: value("TERMINAL_MANAGER_PWD"),
+    gateway: value("GATEWAY_PWD"),
+    operator: value("OPERATOR_PWD"),
+  };
+}
+
+/** curl takes the first line of a host, or that of the login that the address names. */
+function netrcText({ api, operator }: Passwords): string {
+  const lines = [
+    [API_LOGIN, api],
+    [OPERATOR_LOGIN, operator],
+  ].filter(([, password]) => password !== "");
+  return ["127.0.0.1", "localhost"]
+    .flatMap((host) =>
+      lines.map(([login, password]) => `machine ${host} login ${login} password ${password}\n`),
+    )
+    .join("");
+}
+
+/** 24 characters: the gateway takes at most 32. */
+function newPassword(): string {
+  return randomBytes(18).toString("base64url");
+}
+
+function configText({ protocol, ...ports }: DemoSetup, passwords: Passwords): string {
+  const spoken = protocol === undefined ? "" : `TERMINAL_PROTOCOL=${protocol}\n`;
+  return `# Written by the demo for this machine: simulators on local ports, random passwords.
+SERIAL_PORT=tcp://127.0.0.1:${ports.terminal}
+${spoken}LOCAL_PORT=${ports.localApi}
+CONSOLE_PORT=${ports.console}
+KIOSK_PORT=${ports.kiosk}
+KIOSK_APP=${join(projectRoot, "examples", "kiosk")}
+TERMINAL_MANAGER_LOGIN=${API_LOGIN}
+TERMINAL_MANAGER_PWD=${passwords.api || newPassword()}
+OPERATOR_LOGIN=${OPERATOR_LOGIN}
+OPERATOR_PWD=${passwords.operator || newPassword()}
+GATEWAY_URL=http://127.0.0.1:${ports.gateway}
+GATEWAY_LOGIN=${GATEWAY_LOGIN}
+GATEWAY_PWD=${passwords.gateway || newPassword()}
+GATEWAY_WEBSITE_ID=${WEBSITE_ID}
+GATEWAY_CATEGORY_ID=${CATEGORY_ID}
+GATEWAY_CALLBACK_URL=https://shop.example/notify
+UPDATE_TIME=03:30
+`;
+}
+
+/** Asked for on a fresh machine; any free one is taken instead when it is in use. */
+const usualPorts: DemoPorts = {
+  localApi: 8765,
+  console: 8767,
+  kiosk: 8768,
+  terminal: 20_007,
+  terminalControl: 20_008,
+  gateway: 8766,
+};
+
+/** Any port comes from here: no system gives these to a program that asks for a free one. */
+const FIRST_PORT = 20_100;
+const END_OF_PORTS = 32_000;
+
+/** The earlier ports where they are still free, else the usual ones, else any. */
+export async function choosePorts(earlier: DemoPorts | undefined): Promise<DemoPorts> {
+  const chosen = { ...usualPorts };
+  const taken = new Set<number>();
+  for (const name of Object.keys(usualPorts) as Array<keyof DemoPorts>) {
+    let port = (earlier ?? usualPorts)[name];
+    // Any free port, but not one that another part was just given.
+    while (taken.has(port) || !(await isFree(port))) port = randomInt(FIRST_PORT, END_OF_PORTS);
+    taken.add(port);
+    chosen[name] = port;
+  }
+  return chosen;
+}
+
+/** On both addresses of this machine; one that the machine does not have is nobody's. */
+async function isFree(port: number): Promise<boolean> {
+  for (const host of ["127.0.0.1", "::1"]) {
+    if (/EADDRINUSE|EACCES/.test((await listenFault(host, port)) ?? "")) return false;
+  }
+  return true;
+}
+
+/** Complete or not at all, and never readable by others. */
+function writePrivate(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text, { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}

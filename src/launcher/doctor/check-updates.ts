@@ -1,0 +1,79 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { type Finding, finding } from "../../shared/catalog/finding.ts";
+import type { Config } from "../../shared/config/config.ts";
+import { type Installation, versionNumber } from "../../shared/process/installation.ts";
+import { type Clock, isoTime } from "../../shared/time.ts";
+import { isDelivery, versionFolder } from "../../shared/version-files.ts";
+import { requireRoom, roomNeeded } from "../../update/disk-room.ts";
+import { type Hold, readHold, readState } from "../../update/update-state.ts";
+import { WebSource } from "../../update/web-source.ts";
+
+const ANSWER_WITHIN_MS = 10_000;
+const BYTES_MAX = 64 * 1024;
+const timestampSchema = z.object({ signed: z.object({ expires: z.iso.datetime() }) });
+
+type Settings = Pick<Config, "UPDATE_URL" | "UPDATE_CA_FILE">;
+
+/** The doctor's lines about updates; none of a checkout of the sources. */
+export async function checkUpdates(
+  settings: Settings,
+  installation: Installation,
+  clock: Clock,
+): Promise<Finding[]> {
+  if (!isDelivery) return [];
+  const { UPDATE_URL: url } = settings;
+  if (url === undefined) return [finding("updates-not-asked", {})];
+  const { dataDirectory } = installation;
+  const hold = readHold(dataDirectory, clock.now());
+  const folder = versionFolder(versionNumber);
+  return [
+    await checkServer(url, settings.UPDATE_CA_FILE, clock),
+    ...checkExpiry(readState(dataDirectory).expiresMs, clock.now()),
+    ...checkRoom(dataDirectory, folder),
+    ...(hold ? [held(hold)] : []),
+  ];
+}
+
+function held({ who, sinceMs, untilMs }: Hold): Finding {
+  const told = { who, since: isoTime(sinceMs) };
+  if (untilMs === null) return finding("updates-held-open", told);
+  return finding("updates-held", { ...told, until: isoTime(untilMs) });
+}
+
+/** Checks by an unsigned file whether the publisher still renews the metadata. */
+export async function checkServer(
+  url: string,
+  caFile: string | undefined,
+  clock: Clock,
+): Promise<Finding> {
+  try {
+    const ca = caFile === undefined ? undefined : readFileSync(caFile, "utf8");
+    const reading = { lengthMax: BYTES_MAX, deadlineMs: ANSWER_WITHIN_MS };
+    const file = `${url.replace(/\/+$/, "")}/metadata/timestamp.json`;
+    const bytes = await new WebSource({ clock, ca }).read(file, reading);
+    const { expires } = timestampSchema.parse(JSON.parse(bytes.toString())).signed;
+    if (Date.parse(expires) > clock.now()) return finding("updates-right", { url });
+    return finding("updates-old", { url, at: expires });
+  } catch (error) {
+    const { name, message } = error as Error;
+    const isOurs = name === "UpdateError" || "code" in (error as Error);
+    return isOurs
+      ? finding("updates-silent", { detail: message })
+      : finding("updates-none", { url });
+  }
+}
+
+export function checkExpiry(expiresMs: number | null, nowMs: number): Finding[] {
+  if (expiresMs === null || expiresMs > nowMs) return [];
+  return [finding("updates-stored-old", { at: isoTime(expiresMs) })];
+}
+
+export function checkRoom(dataDirectory: string, folder: string, free?: number): Finding[] {
+  try {
+    requireRoom(dataDirectory, roomNeeded(dataDirectory, folder, 0), free);
+    return [];
+  } catch (error) {
+    return [finding("updates-no-room", { detail: (error as Error).message })];
+  }
+}

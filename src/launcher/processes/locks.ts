@@ -1,0 +1,65 @@
+import { join } from "node:path";
+import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
+import {
+  acquireProcessLock,
+  type ExclusiveLock,
+  takeExclusiveLock,
+} from "../../shared/process/exclusive-lock.ts";
+import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
+import type { CommandContext } from "../command-context.ts";
+import { poll } from "./poll.ts";
+import { programNames } from "./process-spec.ts";
+
+/** Another launcher waits at most as long as a start or a stop may take. */
+const LOCK_WITHIN_MS = 120_000;
+const RETRY_EVERY_MS = 200;
+
+/**
+ * The lock under which one launcher at a time starts or stops the programs of a data folder.
+ * undefined: another launcher holds it.
+ */
+export function tryLaunchLock(dataDirectory: string): ExclusiveLock | undefined {
+  return takeExclusiveLock(join(openRunDirectory(dataDirectory), "launcher.lock"), 0);
+}
+
+/**
+ * Runs `work` under the launch lock; says so when it has to wait for another launcher. Throws
+ * {@link ProgramExit} 75 when that one takes too long.
+ */
+export async function withLaunchLock<T>(
+  { installation, clock, output }: CommandContext,
+  work: () => Promise<T>,
+): Promise<T> {
+  let waits = false;
+  const lock = await poll(clock, "launch lock", RETRY_EVERY_MS, LOCK_WITHIN_MS, () => {
+    const taken = tryLaunchLock(installation.dataDirectory);
+    if (!taken && !waits) output.note("Another launcher is at work here; waiting for it ...");
+    waits = true;
+    return taken;
+  });
+  if (!lock) {
+    throw new ProgramExit(
+      exitCodes.alreadyRunning,
+      "another launcher is still at work on this data folder: wait for it, or stop it",
+    );
+  }
+  try {
+    return await work();
+  } finally {
+    lock.release();
+  }
+}
+
+/** Runs `work` while no program has the stores open, however it was started. Throws 75. */
+export async function withProgramLocks<T>(
+  dataDirectory: string,
+  work: () => T | Promise<T>,
+): Promise<T> {
+  const run = openRunDirectory(dataDirectory);
+  const locks = programNames.map((name) => acquireProcessLock(run, name));
+  try {
+    return await work();
+  } finally {
+    for (const lock of locks) lock.release();
+  }
+}

@@ -1,0 +1,217 @@
+import { z } from "zod";
+import { AppError } from "../../../shared/catalog/errors.ts";
+import { plainForm, readableForm } from "../../../shared/masking/legible.ts";
+import { containsPan, maskPansInText } from "../../../shared/masking/mask.ts";
+import { AmountError, type Currency, parseAmount } from "../../../shared/money.ts";
+import { RECEIPT_AMOUNT_DIGITS } from "../../../shared/receipt.ts";
+import { ORDER_ID_CHARACTERS_MAX } from "../../../shared/transaction.ts";
+import { JsonNumber } from "./json-body.ts";
+
+/** One fault of a request, as `error.details.faults` lists it. */
+export interface Fault {
+  readonly field: string;
+  readonly message: string;
+}
+
+declare module "zod" {
+  interface GlobalMeta {
+    /** A schema that the document shows in place of one that JSON Schema cannot tell. */
+    documented?: unknown;
+    /** Of an object: just one of these members must be there. */
+    exactlyOne?: readonly [string, string];
+  }
+}
+
+/** A fault of one field. */
+export function fault(field: string, message: string): AppError {
+  return new AppError("REQUEST_INVALID", `${field} ${message}`, {
+    details: { faults: [{ field, message }] },
+  });
+}
+
+/** Whether a body may be missing. */
+export function acceptsNothing(schema: z.ZodType): boolean {
+  return schema.safeParse(undefined).success;
+}
+
+/** A body without numbers' texts as its schema takes it. Throws the first fault. */
+export function checkedBody<T>(schema: z.ZodType<T>, body: unknown): T {
+  return checked(schema, body, "is not a known field");
+}
+
+/** A query or headers. */
+export function checkedParameters<T>(schema: z.ZodType<T>, given: unknown): T {
+  return checked(schema, given, "is not known");
+}
+
+function checked<T>(schema: z.ZodType<T>, value: unknown, notKnown: string): T {
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return data;
+  const [first] = faultsOf(schema, error, notKnown);
+  if (first?.holdsCardData) {
+    const { field, message } = first;
+    throw new AppError("CARD_DATA_REFUSED", `${field} ${message}`, { details: { field } });
+  }
+  throw first ? fault(first.field, first.message) : new AppError("REQUEST_INVALID");
+}
+
+interface FoundFault extends Fault {
+  readonly holdsCardData: boolean;
+}
+
+/** Every fault, those about unknown members first. */
+export function faultsOf(schema: z.ZodType, error: z.ZodError, notKnown: string): FoundFault[] {
+  const known = Object.keys((schema as z.ZodObject).shape ?? {}).join(", ");
+  const unknown = error.issues.flatMap((issue) =>
+    issue.code === "unrecognized_keys"
+      ? issue.keys.map((name) => ({
+          field: maskPansInText(name), // a name is the sender's text like any other
+          message: `${notKnown} (known: ${known})`,
+        }))
+      : [],
+  );
+  const wrong = error.issues.flatMap((issue) => {
+    if (issue.code === "unrecognized_keys") return [];
+    const { field, holdsCardData = false } = issue.code === "custom" ? (issue.params ?? {}) : {};
+    const { message } = issue;
+    return [{ field: String(field ?? issue.path.join(".")), message, holdsCardData }];
+  });
+  // One field can break two rules that have the same words.
+  const seen = new Set<string>();
+  return [...unknown, ...wrong]
+    .map((one) => ({ holdsCardData: false, ...one }))
+    .filter(({ field, message }) => {
+      const isNew = !seen.has(`${field} ${message}`);
+      seen.add(`${field} ${message}`);
+      return isNew;
+    });
+}
+
+/**
+ * Minor units of an amount, read from the text that was sent; undefined without one. Throws
+ * {@link AmountError}.
+ */
+export function minorOf(value: unknown, currency: Currency): number | undefined {
+  if (!(value instanceof JsonNumber)) return undefined;
+  return parseAmount(value.source, currency, RECEIPT_AMOUNT_DIGITS);
+}
+
+/** As {@link minorOf}, but throws a fault of `amount`. */
+export function readAmount(value: unknown, currency: Currency): number | undefined {
+  try {
+    return minorOf(value, currency);
+  } catch (error) {
+    if (error instanceof AmountError) throw fault("amount", error.message);
+    throw error;
+  }
+}
+
+/** Any value of which JSON Schema can tell more than this program asks for. */
+export function taken(documented: z.ZodType): z.ZodType {
+  return z.unknown().meta({ documented });
+}
+
+/** A value as `schema` says; whatever is wrong with it has one message. */
+export function judged<T>(schema: z.ZodType<T>, message: string): z.ZodType<T> {
+  return z
+    .custom<T>((value) => schema.safeParse(value).success, { error: message })
+    .meta({ documented: schema });
+}
+
+/** An object with one of two members, and not both. */
+export function exactlyOne<T extends z.ZodObject>(schema: T, first: string, second: string): T {
+  const isOne = (value: Record<string, unknown>): boolean =>
+    (value[first] === undefined) !== (value[second] === undefined);
+  return schema
+    .refine(isOne, { path: [first], error: `or ${second} must be given, one of the two` })
+    .meta({ exactlyOne: [first, second] }) as T;
+}
+
+type WordsOf = (issue: { readonly input?: unknown }) => string;
+
+/** Missing and wrong are two faults. */
+const missingOr =
+  (wrong: string): WordsOf =>
+  ({ input }) =>
+    input === undefined ? "is missing" : wrong;
+
+/** A text that is there and holds no card number. */
+function text(): z.ZodString {
+  return z
+    .string({ error: missingOr("must be a text") })
+    .refine((value) => !containsPan(value), {
+      error: "holds what looks like a card number.",
+      params: { holdsCardData: true },
+    })
+    .min(1, "must be a text")
+    .meta({ description: "Card numbers are refused." });
+}
+
+const orderIdWords = `must be a text of 1 to ${ORDER_ID_CHARACTERS_MAX} characters`;
+/** No control characters and no half of a character. */
+const orderIdForm = /^[^\p{Cc}\p{Cs}]*$/u;
+
+const orderIdRules = <T extends z.ZodString>(schema: T): T =>
+  schema.max(ORDER_ID_CHARACTERS_MAX, orderIdWords).regex(orderIdForm, orderIdWords);
+
+/** The order id of a new payment; card numbers are refused before. */
+export const newOrderId = orderIdRules(z.string(orderIdWords).min(1, orderIdWords));
+/** The order id of a payment that is asked about. */
+export const orderId = orderIdRules(text());
+
+/** Who found out what, where. */
+export function note(charactersMax: number): z.ZodString {
+  return text().max(charactersMax, `must be at most ${charactersMax} characters`);
+}
+
+/** As {@link note}, and a person can read it. */
+export function legible(charactersMax: number): z.ZodString {
+  return note(charactersMax)
+    .regex(plainForm, "must be plain text")
+    .regex(readableForm, "must have a letter or a digit");
+}
+
+export const yesOrNo = z.boolean("must be true or false");
+
+/** An amount in major units; {@link minorOf} reads its text once the currency is known. */
+export function amount(
+  error: string | WordsOf = "must be a number, for example 1.50",
+): z.ZodNumber {
+  return z.number({ error }).meta({
+    exclusiveMinimum: 0,
+    maximum: 10 ** RECEIPT_AMOUNT_DIGITS - 1,
+    description: "In major units, with no more decimals than the currency has: 9.99",
+  });
+}
+
+export function oneOf<const T extends readonly string[]>(
+  values: T,
+): z.ZodEnum<z.core.util.ToEnum<T[number]>> {
+  return z.enum(values, `must be one of ${values.join(", ")}`);
+}
+
+/** Epoch milliseconds of a time in a query. */
+export const instant = judged(
+  z.iso.datetime({ offset: true }).or(z.iso.date()),
+  "must be a time like 2026-01-31T00:00:00Z",
+).transform((text) => Date.parse(text));
+
+const wholeForm = /^[1-9]\d{0,15}$/;
+
+/** A number of a query, which comes as text. */
+export function wholeNumber(max: number, documented: z.ZodType = z.int().min(1).max(max)) {
+  const isWhole = (value: unknown): boolean =>
+    typeof value === "string" && wholeForm.test(value) && Number(value) <= max;
+  return z
+    .custom<string>(isWhole, `must be a whole number from 1 to ${max}`)
+    .transform(Number)
+    .meta({ documented });
+}
+
+/** A listing without `limit` has so many entries at most. */
+const PAGE_DEFAULT = 50;
+
+export function pageLimit(max: number) {
+  const documented = z.int().min(1).max(max).default(PAGE_DEFAULT);
+  return wholeNumber(max, documented).default(PAGE_DEFAULT);
+}

@@ -1,0 +1,165 @@
+import { z } from "zod";
+import { AppError } from "../../../shared/catalog/errors.ts";
+import { containsPan } from "../../../shared/masking/mask.ts";
+import { AmountError, type Currency, currencyOf } from "../../../shared/money.ts";
+import { newId } from "../../../shared/new-id.ts";
+import type { Echo, PaymentRequest } from "../../attempts/payment.ts";
+import { cartOf } from "../../orders/basket-check.ts";
+import { amount, type Fault, faultsOf, judged, minorOf, newOrderId, taken } from "./input.ts";
+import { leaves, plain } from "./json-body.ts";
+
+/** The window of a two-phase sale; the wire's own exceeds it by a margin (docs/zvt.md 8.2). */
+const DELIVERY_SECONDS_MAX = 180;
+const EMAIL_CHARACTERS_MAX = 254;
+
+export const cartObject = z.looseObject({
+  european_article_numbering: z.union([z.int(), z.string()]).optional(),
+  product_reference: z.string().optional(),
+  type: z.string().optional().describe("good, discount or fee; anything else empties the cart."),
+  quantity: z.number().optional(),
+  name: z.string().optional(),
+  unit_price: z.number().optional(),
+  tax_rate: z.number().optional(),
+  discount: z.number().optional(),
+  total_amount: z.number().optional().describe("unit_price × quantity − discount"),
+});
+
+export const basket = z.union([cartObject, z.array(cartObject)]).nullable();
+
+const personName = z.string("must be a text").nullish();
+const emailWords = "must be an e-mail address";
+
+/** Both spellings of the names are known; whatever else a customer carries is echoed only. */
+export const customer = z.looseObject(
+  {
+    firstname: personName,
+    lastname: personName,
+    firstName: personName,
+    lastName: personName,
+    id: z.int("must be a whole number").nullish(),
+    email: z
+      .string("must be a text")
+      .max(EMAIL_CHARACTERS_MAX, emailWords)
+      .regex(/^([^\s@]+@[^\s@]+)?$/, emailWords)
+      .nullish(),
+  },
+  "must be an object",
+);
+
+export const customData = z.record(
+  z.string(),
+  z.union([z.string(), z.number(), z.boolean()], "must be a boolean, a number or a text"),
+  "must be an object",
+);
+
+const currencyWords = "must be an ISO 4217 code like EUR";
+const wantedAmount = ({ input }: { readonly input?: unknown }): string =>
+  `${input === undefined ? "is missing" : "must be a number"}, for example 9.99`;
+
+/** The body of a payment (docs/design.md 5.6, 12.3). */
+export const paymentRequest = z.strictObject({
+  amount: amount(wantedAmount),
+  orderId: newOrderId.nullish().describe("The key of the sale, for ever. Made when missing."),
+  currency: z
+    .string(currencyWords)
+    .regex(/^[A-Z]{3}$/, currencyWords)
+    .refine((alpha) => currencyOf(alpha) !== undefined, currencyWords)
+    .meta({ description: "ISO 4217; the setting CURRENCY if missing." })
+    .nullish(),
+  basket: taken(basket)
+    .optional()
+    .describe("One cart object or a list of them; one that does not add up is echoed only."),
+  customer: customer.nullish(),
+  customData: customData.nullish(),
+  delivery: judged(
+    z.strictObject({ withinSeconds: z.int().min(1).max(DELIVERY_SECONDS_MAX) }),
+    `must be {"withinSeconds": 1 to ${DELIVERY_SECONDS_MAX}}`,
+  )
+    .nullish()
+    .describe("Two-phase sale: answered at the approval, ended by POST /delivery."),
+});
+
+/**
+ * Checks a payment request and names every fault at once. Throws {@link AppError} REQUEST_INVALID
+ * or CARD_DATA_REFUSED.
+ */
+export function readPaymentRequest(
+  raw: Readonly<Record<string, unknown>>,
+  defaultCurrency: string,
+): PaymentRequest {
+  refuseCardData(raw);
+  const body = plain(raw) as Record<string, unknown>;
+  const { data, error } = paymentRequest.safeParse(body);
+  const faults: Fault[] = error ? faultsOf(paymentRequest, error, "is not a known field") : [];
+  const alpha = body["currency"] ?? defaultCurrency;
+  const currency = typeof alpha === "string" ? currencyOf(alpha) : undefined;
+  const amountMinor = currency && readAmount(raw["amount"], currency, faults);
+  if (faults.length > 0 || !data || !currency || amountMinor === undefined) {
+    throw invalid(faults);
+  }
+  const { orderId, customer, customData, delivery } = data;
+  const { cart, warning } = cartOf(body["basket"], amountMinor, currency);
+  return {
+    orderId: orderId ?? newId(),
+    generatedId: typeof orderId !== "string",
+    amountMinor,
+    currency,
+    echo: echoOf(body),
+    cart,
+    customerEmail: customer?.email || null,
+    customData: customData ?? {},
+    delivery: delivery ?? null,
+    warnings: warning === null ? [] : [warning],
+  };
+}
+
+/** The order in which faults have always been told; unknown members come first. */
+const told = ["currency", "amount", "orderId", "customer", "customData", "delivery"];
+
+function invalid(faults: readonly Fault[]): AppError {
+  const rank = ({ field }: Fault): number => told.indexOf(field.split(".")[0] ?? "");
+  const listed = faults
+    .toSorted((a, b) => rank(a) - rank(b))
+    .map(({ field, message }) => ({ field, message }));
+  const words = listed.map(({ field, message }) => `${field} ${message}`).join("; ");
+  return new AppError("REQUEST_INVALID", words, { details: { faults: listed } });
+}
+
+/** Minor units, read from the text that was sent; a fault is added to those found. */
+function readAmount(value: unknown, currency: Currency, faults: Fault[]): number | undefined {
+  try {
+    return minorOf(value, currency);
+  } catch (error) {
+    if (!(error instanceof AmountError)) throw error;
+    faults.push({ field: "amount", message: error.message });
+    return undefined;
+  }
+}
+
+const articlePath = /^basket.*\.european_article_numbering$/;
+/** GTIN-8 to GTIN-14: with more digits, or with separators, it is none. */
+const articleNumber = /^\d{8,14}$/;
+
+/** Card numbers have no business in a request: they would travel to logs, disk and gateway. */
+function refuseCardData(body: Readonly<Record<string, unknown>>): void {
+  for (const { path, text } of leaves(body, "")) {
+    // Article numbers look like card numbers one time in ten.
+    if (articlePath.test(path) && articleNumber.test(text)) continue;
+    if (containsPan(text)) {
+      throw new AppError("CARD_DATA_REFUSED", `${path} holds what looks like a card number.`, {
+        details: { field: path },
+      });
+    }
+  }
+}
+
+/** Members that were not sent are not echoed. */
+function echoOf(body: Record<string, unknown>): Echo {
+  const { amount, basket, customer, customData } = body;
+  return {
+    amount: amount as number,
+    ...(basket === undefined ? {} : { basket }),
+    ...(customer === undefined ? {} : { customer }),
+    ...(customData === undefined ? {} : { customData }),
+  };
+}

@@ -1,0 +1,141 @@
+import basicAuth from "@fastify/basic-auth";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { AppError } from "../../../shared/catalog/errors.ts";
+import { isActing } from "../call.ts";
+import { Credentials, type Pair, type Role } from "./credentials.ts";
+import type { FailureDelay } from "./failure-delay.ts";
+import { hostCheck, isAllowedOrigin, placeHeaders } from "./origin-check.ts";
+
+/** Nothing this API answers may be kept, framed, guessed at or read by another site. */
+export const securityHeaders = {
+  "cache-control": "no-store",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+};
+
+export interface AccessOptions {
+  readonly port: number;
+  readonly kiosk: Pair;
+  readonly operator: Pair | undefined;
+  readonly allowedOrigins: readonly string[];
+  /** Of every door that takes a login and a password. */
+  readonly failures: FailureDelay;
+}
+
+/** Who may come in: the right place first, then the right pair (docs/design.md 5.2, 5.3). */
+export async function installAccess(app: FastifyInstance, options: AccessOptions): Promise<void> {
+  const credentials = new Credentials(options.kiosk, options.operator);
+  await app.register(basicAuth, {
+    authenticate: { realm: "terminal" },
+    async validate(login, password, request, reply) {
+      const role = credentials.roleOf(login, password);
+      if (!role) return await refuseLogin(options.failures, login, reply);
+      letIn(request, role);
+    },
+  });
+  const letIn = (request: FastifyRequest, role: Role): void => {
+    app.connections.trust(request.raw.socket);
+    request.role = role;
+  };
+  const isOurHost = hostCheck(options.port);
+  app.addHook("onRequest", (request, reply, done) => {
+    void reply.headers(securityHeaders);
+    checkPlace(request, reply, options, isOurHost);
+    done();
+  });
+  // Many programs name a type for the body that they do not send with POST /cancel.
+  app.addHook("onRequest", ({ raw: { headers } }, _reply, done) => {
+    const isEmpty = headers["content-length"] === "0" && !headers["transfer-encoding"];
+    if (isEmpty) delete headers["content-type"];
+    done();
+  });
+  app.addHook("onRequest", (request, reply, done) => {
+    if (isPreflight(request)) {
+      void reply.code(204).send();
+      return;
+    }
+    const role = credentials.roleOfHeader(request.headers.authorization);
+    if (role === undefined) return app.basicAuth(request, reply, done);
+    letIn(request, role);
+    done();
+  });
+}
+
+/** Later and later; when too many wait at once, and end their connections. */
+export async function refuseLogin(
+  delay: FailureDelay,
+  login: string,
+  reply: FastifyReply,
+): Promise<never> {
+  const gone = new AbortController();
+  reply.raw.once("close", () => gone.abort());
+  if (await delay.wait(login, gone.signal)) throw new AppError("UNAUTHORIZED");
+  void reply.headers({ "retry-after": "5", connection: "close" });
+  throw new AppError("TOO_MANY_FAILURES");
+}
+
+/** Refuses what does not come from this machine's own programs and listed pages. */
+function checkPlace(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: AccessOptions,
+  isOurHost: (host: string | undefined) => boolean,
+): void {
+  checkHost(request, isOurHost);
+  const headers = placeHeaders(request);
+  const { origin } = headers;
+  const acting = isActing(request.method, request.routeOptions.config.call);
+  if (!isAllowedOrigin(headers, options.allowedOrigins, acting)) {
+    throw new AppError("ORIGIN_REFUSED");
+  }
+  if (origin === undefined || !options.allowedOrigins.includes(origin)) return;
+  void reply.headers({
+    "access-control-allow-origin": origin,
+    "access-control-expose-headers": "idempotent-replay, next-cursor",
+    vary: "origin",
+  });
+  if (!isPreflight(request)) return;
+  void reply.headers({
+    "access-control-allow-methods": "GET, POST",
+    "access-control-allow-headers": "authorization, content-type, last-event-id",
+    "access-control-max-age": "600",
+  });
+  if (request.headers["access-control-request-private-network"] === "true") {
+    void reply.header("access-control-allow-private-network", "true");
+  }
+}
+
+/** Refuses a request that does not name this machine, or says twice who it is. */
+export function checkHost(
+  { raw, headers }: FastifyRequest,
+  isOurHost: (host: string | undefined) => boolean,
+): void {
+  if (isAmbiguous(raw.rawHeaders) || !isOurHost(headers.host)) throw new AppError("HOST_REFUSED");
+}
+
+/** Headers that decide who may come in must be there once: node keeps the first, others may not. */
+const singles: ReadonlySet<string> = new Set(["host", "origin", "authorization", "sec-fetch-site"]);
+
+function isAmbiguous(rawHeaders: readonly string[]): boolean {
+  const seen: string[] = [];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]?.toLowerCase() ?? "";
+    if (!singles.has(name)) continue;
+    if (seen.includes(name)) return true;
+    seen.push(name);
+  }
+  return false;
+}
+
+/** Only reached for listed origins: others are refused before. */
+function isPreflight({ method, headers }: FastifyRequest): boolean {
+  return (
+    method === "OPTIONS" &&
+    headers.origin !== undefined &&
+    headers["access-control-request-method"] !== undefined
+  );
+}

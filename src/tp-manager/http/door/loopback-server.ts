@@ -1,0 +1,84 @@
+import type { Server } from "node:http";
+import type { FastifyInstance } from "fastify";
+import { exitCodes, ProgramExit } from "../../../shared/process/exit-codes.ts";
+import type { Logger } from "../../../shared/process/logger.ts";
+import { createServer } from "../../../shared/process/node-http.ts";
+import { BACKLOG, harden, refuseUnparsed } from "./server-limits.ts";
+
+interface Listening {
+  close(): Promise<void>;
+}
+
+/**
+ * Listens on 127.0.0.1 and, where the machine has it, ::1; nowhere else (docs/design.md 5.1).
+ * Throws {@link ProgramExit} with the port and what to do when it is taken.
+ */
+export async function listenOnLoopback(
+  app: FastifyInstance,
+  port: number,
+  log: Logger,
+  name = "LOCAL_PORT",
+): Promise<Listening> {
+  await listen(`${name} ${port} on 127.0.0.1`, () =>
+    app.listen({ host: "127.0.0.1", port, backlog: BACKLOG }),
+  );
+  const six = createServer(app.limits.http, app.routing);
+  const { connections } = app;
+  harden(six, connections);
+  six.on("clientError", (error, socket) => refuseUnparsed(connections, error, socket));
+  const hasSix = await listen(`${name} ${port} on ::1`, () => listenServer(six, port)).then(
+    () => true,
+    (error: unknown) => {
+      if (!isMissing(error)) throw error;
+      log.info("this machine has no ::1, listening on 127.0.0.1 only");
+      return false;
+    },
+  );
+  return {
+    async close() {
+      connections.end();
+      // Together: streams of events on either end when the app closes.
+      await Promise.all([hasSix ? closeServer(six) : undefined, app.close()]);
+    },
+  };
+}
+
+async function listen(what: string, open: () => Promise<unknown>): Promise<void> {
+  try {
+    await open();
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "EADDRINUSE" || code === "EACCES") {
+      throw new ProgramExit(
+        exitCodes.configuration,
+        `${what} cannot be used (${code}): another program has it, or it needs privileges; ` +
+          `choose another ${what.split(" ")[0]} in data/config.txt`,
+      );
+    }
+    throw error;
+  }
+}
+
+/** No IPv6 on this machine, or not on its loopback. */
+function isMissing(error: unknown): boolean {
+  return ["EADDRNOTAVAIL", "EAFNOSUPPORT", "EINVAL"].includes(
+    (error as NodeJS.ErrnoException).code ?? "",
+  );
+}
+
+function listenServer(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host: "::1", port, ipv6Only: true, backlog: BACKLOG }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+  });
+}
