@@ -20,7 +20,6 @@ import { Care } from "./http/care/care.ts";
 import { FailureDelay } from "./http/door/failure-delay.ts";
 import { listenOnLoopback } from "./http/door/loopback-server.ts";
 import { EventHub } from "./http/events/event-hub.ts";
-import type { Watched } from "./http/status/facts.ts";
 import { HourWatch } from "./http/status/hour-watch.ts";
 import { Monitor } from "./http/status/monitor.ts";
 import { archiveChore } from "./journal/archive.ts";
@@ -58,11 +57,34 @@ const UPKEEP_LIMITS = {
 
 const fields = { ...sharedFields, ...protocolPart.fields };
 
+/** Of an ordered stop: the parts are closed in the reverse order of these calls. */
+type Owned = <T extends { close(): void | Promise<void> }>(name: string, part: T) => T;
+
+function ownedBy({ onStop }: ProgramContext): Owned {
+  return (name, part) => {
+    onStop(name, () => part.close());
+    return part;
+  };
+}
+
+/** The parts from which several functions below make others. */
+interface House {
+  readonly journal: Journal;
+  readonly journalPath: string;
+  readonly arbiter: TerminalArbiter;
+  readonly handOff: HandOff;
+  readonly supervisor: SupervisorLink;
+  readonly guard: StoreGuard;
+  readonly matcher: Matcher;
+  readonly hub: EventHub;
+}
+
 /** Every part of tp-manager in start order, with what it depends on. */
 await runProgram("tp-manager", STOP_DEADLINE_MS, start, { added: protocolPart, checkStore });
 
 async function start(context: ProgramContext): Promise<void> {
   const { config, installation, log, clock, onStop } = context;
+  const owned = ownedBy(context);
   const probation = probationOf(context);
   const journalPath = join(installation.dataDirectory, "journal.db");
   const journal = openJournal(context, journalPath);
@@ -71,25 +93,24 @@ async function start(context: ProgramContext): Promise<void> {
 
   const hub = new EventHub(journal.events, clock, log.child({ area: "events" }));
   const areaLog = (area: string): Logger => hub.tap(log.child({ area }));
-  const driver = await driverFor(config).create(config, clock, log.child({ area: "terminal" }));
-  onStop("terminal", () => driver.close());
+  const driverLog = log.child({ area: "terminal" });
+  const driver = owned("terminal", await driverFor(config).create(config, clock, driverLog));
 
   const matcher = matcherOf(context, journal, driver);
   const { link: supervisor, guard } = linkSupervisor(context, journal, matcher, areaLog("stores"));
-  const handOff = new HandOff(handOffs, supervisor, clock, areaLog("hand-off"));
-  onStop("hand-off", () => handOff.close());
-  const deliveries = deliveryPoll(handOffs, supervisor, clock, areaLog("hand-off"));
-  onStop("delivery poll", () => deliveries.close());
+  const handOffLog = areaLog("hand-off");
+  const handOff = owned("hand-off", new HandOff(handOffs, supervisor, clock, handOffLog));
+  const deliveries = owned("delivery poll", deliveryPoll(handOffs, supervisor, clock, handOffLog));
   const stores = { ...storesOf(journal), guard, matcher };
   const own = { settings: settingsOf(context), proof, learned, setup: setupOf(config) };
   const payments = { ...stores, probation, clock, log: areaLog("payments"), ...own };
   const tells = { announce: hub.announce, settled: () => handOff.nudge() };
   const arbiter = new TerminalArbiter({ ...payments, terminal: driver, ...tells });
   const orders = new Orders({ ...payments, arbiter, handOff });
-  const monitor = createMonitor(context, { hub, arbiter, journal, handOff, guard }, supervisor);
-  onStop("monitor", () => monitor.close());
-  const atGateway = gatewayParts(context, { link: supervisor, guard }, journal, areaLog("gateway"));
-  const hours = watchHours(context, { days: journal.days, arbiter, supervisor });
+  const house = { journal, journalPath, arbiter, handOff, supervisor, guard, matcher, hub };
+  const monitor = owned("monitor", createMonitor(context, house));
+  const atGateway = gatewayParts(context, house, areaLog("gateway"));
+  const hours = watchHours(context, house);
   const options = apiOptions(context, {
     monitor,
     orders,
@@ -99,30 +120,34 @@ async function start(context: ProgramContext): Promise<void> {
     days: hours.days,
     gateway: atGateway.gateway,
     afterSale: new AfterSale({ attempts, terminalLog, matcher, arbiter, orders, guard }),
-    refused: new RefusedHandOvers(journal.refused, handOff, clock, areaLog("hand-off")),
+    refused: new RefusedHandOvers(journal.refused, handOff, clock, handOffLog),
     acts: journal.acts,
     seen: journal.seen,
     care: new Care({ installation, fields }),
     settle: (word) => settleByOperator({ orders, arbiter }, word),
   });
   const api = await createApi(options);
-  const listening = await listenOnLoopback(api, config.LOCAL_PORT, log);
-  onStop("local API", () => listening.close());
+  owned("local API", await listenOnLoopback(api, config.LOCAL_PORT, log));
   const pages = await openPages(context, options);
   onStop("payments", () => arbiter.stop());
 
-  await serveMessages(context, journal, { pages, handOff, arbiter, guard, matcher, monitor });
+  await serveMessages(context, house, pages, monitor);
 
   driver.start();
   guard.start(isDoubted);
   arbiter.start();
   await probation.after(() => {
-    startChores(context, { journal, journalPath, arbiter, handOff });
+    startChores(context, house);
     handOff.nudge();
     startClosing(context, { ...payments, arbiter });
     deliveries.start();
-    startAlarmPoll(context, journal, supervisor);
-    startTroubleWatch(context, monitor, areaLog("hand-off"));
+    const alarmLog = log.child({ area: "events" });
+    const alarms = alarmPoll(journal.alarms, supervisor, clock, alarmLog);
+    owned("supervisor alarms", alarms).nudge();
+    // Alarms of what only this program sees: a supervisor that is silent or takes nothing.
+    const read = (): Promise<Trouble[]> => monitor.troubles();
+    const watch = new TroubleWatch({ by: "tp-manager", read, clock, log: handOffLog });
+    owned("trouble watch", watch).start();
     hours.start();
     atGateway.start();
   });
@@ -134,9 +159,9 @@ function checkStore({ dataDirectory }: Installation): void {
   journal.close();
 }
 
-function probationOf({ installation, clock, log, onStop }: ProgramContext): Probation {
-  const probation = new Probation(installation.dataDirectory, clock);
-  onStop("probation", () => probation.close());
+function probationOf(context: ProgramContext): Probation {
+  const { installation, clock, log } = context;
+  const probation = ownedBy(context)("probation", new Probation(installation.dataDirectory, clock));
   if (!probation.isOn) return probation;
   log.info("on probation after an update: no payment, nothing to the gateway");
   void probation.over.then(() => log.info("the probation is over"));
@@ -192,11 +217,13 @@ function matcherOf(
 
 /** The link, with what the two databases know of each other (docs/rules/17-loss.md). */
 function linkSupervisor(
-  { config, runDirectory, clock, onStop }: ProgramContext,
+  context: ProgramContext,
   { store, handOffs, again, attempts, doubts, records }: Journal,
   matcher: Matcher,
   log: Logger,
 ): { readonly link: SupervisorLink; readonly guard: StoreGuard } {
+  const { config, runDirectory, clock } = context;
+  const owned = ownedBy(context);
   const exchange = new StoreExchange({
     store,
     onMissing: () => guard.doubt("the supervisor remembers more of it than it holds"),
@@ -204,52 +231,35 @@ function linkSupervisor(
   });
   handOffs.riding = () => exchange.ride();
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock, exchange);
-  onStop("supervisor link", () => client.close());
-  const link = new SupervisorLink(client, config.GATEWAY_TIMEOUT);
-  const handAgain = new HandAgain(again, link, clock, log, () => guard.open === undefined);
-  onStop("hand over again", () => handAgain.close());
-  const guard = new StoreGuard({
-    doubts,
-    attempts,
-    records,
-    again,
-    matcher,
-    link,
-    clock,
-    log,
-    isShared: config.TERMINAL_SHARED,
-    onSupervisorLacks: () => handAgain.beginOnce(),
-  });
-  onStop("store guard", () => guard.close());
+  const link = new SupervisorLink(owned("supervisor link", client), config.GATEWAY_TIMEOUT);
+  const isWhole = (): boolean => guard.open === undefined;
+  const handAgain = owned("hand over again", new HandAgain(again, link, clock, log, isWhole));
+  const stores = { doubts, attempts, records, again, matcher, link, clock, log };
+  const onSupervisorLacks = (): void => handAgain.beginOnce();
+  const isShared = config.TERMINAL_SHARED;
+  const guard = owned("store guard", new StoreGuard({ ...stores, isShared, onSupervisorLacks }));
   handAgain.start();
   return { link, guard };
 }
 
-interface MessageParts {
-  readonly pages: readonly ServedPage[];
-  readonly handOff: HandOff;
-  readonly arbiter: TerminalArbiter;
-  readonly guard: StoreGuard;
-  readonly matcher: Matcher;
-  readonly monitor: Monitor;
-}
-
 async function serveMessages(
-  { config, runDirectory, clock, log, onStop, requestStop }: ProgramContext,
-  { attempts, answers, handOffs, seen, again, events }: Journal,
-  { monitor, ...parts }: MessageParts,
+  context: ProgramContext,
+  { journal, ...house }: House,
+  pages: readonly ServedPage[],
+  { watch }: Monitor,
 ): Promise<void> {
-  const port = config.LOCAL_PORT;
-  const { watch } = monitor;
+  const { config, runDirectory, clock, log, requestStop } = context;
+  const { attempts, answers, handOffs, seen, again, events } = journal;
   const stores = { attempts, answers, handOffs, seen, again, events };
+  const own = { pages, port: config.LOCAL_PORT, watch, clock, requestStop };
   const ipc = await startIpcServer({
     runDirectory,
     program: "tp-manager",
     messages: tpManagerMessages,
-    handlers: tpManagerHandlers({ ...stores, ...parts, port, watch, clock, requestStop }),
+    handlers: tpManagerHandlers({ ...stores, ...house, ...own }),
     log,
   });
-  onStop("local messages", () => ipc.close());
+  ownedBy(context)("local messages", ipc);
 }
 
 function settingsOf({ config }: ProgramContext): ArbiterSettings & OrderSettings {
@@ -268,11 +278,10 @@ function settingsOf({ config }: ProgramContext): ArbiterSettings & OrderSettings
 
 function createMonitor(
   { config, installation, clock, log }: ProgramContext,
-  parts: Pick<Watched, "hub" | "arbiter" | "journal" | "handOff" | "guard">,
-  supervisor: SupervisorLink,
+  { supervisor, ...house }: House,
 ): Monitor {
   const monitor = new Monitor({
-    ...parts,
+    ...house,
     supervisor: () => supervisor.call("status", {}),
     dataDirectory: installation.dataDirectory,
     choresAt: config.UPDATE_TIME,
@@ -284,14 +293,13 @@ function createMonitor(
 }
 
 function gatewayParts(
-  { clock, onStop }: ProgramContext,
-  { link, guard }: ReturnType<typeof linkSupervisor>,
-  { attempts, returns }: Journal,
+  context: ProgramContext,
+  { supervisor: link, guard, journal: { attempts, returns } }: House,
   log: Logger,
 ): { readonly gateway: GatewayOperations; start(): void } {
+  const { clock } = context;
   const gateway = new GatewayOperations({ attempts, returns, guard, link, clock, log });
-  const poll = returnPoll(returns, link, clock, log);
-  onStop("return poll", () => poll.close());
+  const poll = ownedBy(context)("return poll", returnPoll(returns, link, clock, log));
   const start = (): void => {
     gateway.start();
     poll.start();
@@ -322,58 +330,22 @@ function apiOptions(
   };
 }
 
-function startClosing({ config, log, onStop }: ProgramContext, parts: ClosingParts): void {
-  if (!config.AUTO_END_OF_DAY) {
-    log.info("an end of day that the terminal demands is left to the operator");
-    return;
-  }
-  const keeper = new ClosingKeeper(parts);
-  onStop("end of day", () => keeper.close());
-  keeper.start();
-}
-
-function startAlarmPoll(
-  { clock, log, onStop }: ProgramContext,
-  { alarms }: Journal,
-  link: SupervisorLink,
-): void {
-  const area = log.child({ area: "events" });
-  const poll = alarmPoll(alarms, link, clock, area);
-  onStop("supervisor alarms", () => poll.close());
-  poll.startAtOnce();
-}
-
-/** Alarms of what only this program sees: a supervisor that is silent or takes nothing. */
-function startTroubleWatch({ clock, onStop }: ProgramContext, monitor: Monitor, log: Logger): void {
-  const read = (): Promise<Trouble[]> => monitor.troubles();
-  const watch = new TroubleWatch({ by: "tp-manager", read, clock, log });
-  onStop("trouble watch", () => watch.close());
-  watch.start();
-}
-
-interface HourParts {
-  readonly days: Journal["days"];
-  readonly arbiter: TerminalArbiter;
-  readonly supervisor: SupervisorLink;
+function startClosing(context: ProgramContext, parts: ClosingParts): void {
+  const { config, log } = context;
+  if (config.AUTO_END_OF_DAY) ownedBy(context)("end of day", new ClosingKeeper(parts)).start();
+  else log.info("an end of day that the terminal demands is left to the operator");
 }
 
 function watchHours(
   { config, clock, log, onStop }: ProgramContext,
-  { days, arbiter, supervisor }: HourParts,
+  { journal: { days }, arbiter, supervisor }: House,
 ): { readonly days: ApiOptions["days"]; start(): void } {
   const waiting = async (): Promise<number> => {
     const { outbox } = await supervisor.call("status", {});
     return outbox.pending + outbox.parked;
   };
-  const area = log.child({ area: "hours" });
-  const watch = new HourWatch({
-    arbiter,
-    days,
-    waiting,
-    keptDays: config.JOURNAL_DAYS,
-    clock,
-    log: area,
-  });
+  const own = { keptDays: config.JOURNAL_DAYS, clock, log: log.child({ area: "hours" }) };
+  const watch = new HourWatch({ arbiter, days, waiting, ...own });
   const start = (): void => {
     onStop("hours", () => watch.close());
     watch.start();
@@ -384,16 +356,9 @@ function watchHours(
   };
 }
 
-interface ChoreParts {
-  readonly journal: Journal;
-  readonly journalPath: string;
-  readonly arbiter: TerminalArbiter;
-  readonly handOff: HandOff;
-}
-
 function startChores(
   { config, installation, clock, log, onStop }: ProgramContext,
-  { journal, journalPath, arbiter, handOff }: ChoreParts,
+  { journal, journalPath, arbiter, handOff }: House,
 ): void {
   const daily = startDaily({
     at: config.UPDATE_TIME,

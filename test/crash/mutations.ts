@@ -211,7 +211,7 @@ export const mutations: readonly Mutation[] = [
     tests: ["test/tp-manager/orders/orders.test.ts"],
     edits: [
       {
-        file: `${room}/arbiter/running-payment.ts`,
+        file: `${room}/arbiter/financial-commands.ts`,
         from: "      held.preparing.abort(new CancelledInTime());",
         to: "      void CancelledInTime;",
       },

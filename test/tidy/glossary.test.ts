@@ -231,8 +231,14 @@ test("a published name is meant in a member, a whole text, a statement and behin
 });
 
 test("a room is a folder, or a book", () => {
-  const paths = ["src/a/b/c.ts", "src/a/README.md", "README.md", "docs/a.md", "docs/rules/1.md"];
-  const rooms = ["src/a/b", "src/a/README", "README", "docs/a", "docs/rules"];
+  const paths = [
+    "src/a/b/c.ts",
+    "src/a/README.md",
+    "README.md",
+    "docs/a.md",
+    "docs/decisions/1.md",
+  ];
+  const rooms = ["src/a/b", "src/a/README", "README", "docs/a", "docs/decisions"];
   expect(paths.map(roomOf)).toEqual(rooms);
 });
 

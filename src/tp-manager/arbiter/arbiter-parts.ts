@@ -11,6 +11,7 @@ import type { RecordRows } from "../journal/record-rows.ts";
 import type { TerminalRows } from "../journal/terminal-rows.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import type { Baseline, Terminal } from "../terminal/terminal.ts";
+import type { Inquiries } from "./inquiries.ts";
 
 export interface ArbiterSettings {
   /** Then the terminal is asked to cancel. */
@@ -29,8 +30,9 @@ export interface ArbiterSettings {
   readonly terminalShared: boolean;
 }
 
-/** All that the arbiter is given but the terminal: each of its parts says what it may do there. */
-interface Given {
+export interface ArbiterParts {
+  readonly terminal: Terminal;
+  readonly settings: ArbiterSettings;
   readonly attempts: AttemptRows;
   readonly terminalLog: TerminalRows;
   readonly records: RecordRows;
@@ -43,7 +45,7 @@ interface Given {
   /** An attempt has become charged or reversed: there is something to hand over. */
   readonly settled: () => void;
   readonly guard: ArbiterGuard;
-  /** A new version that has not proved itself yet (docs/updates.md 4.3). Missing: there is none. */
+  /** A new version on probation (docs/updates.md 4.3) leaves the terminal alone. Missing: none. */
   readonly probation?: Pick<Probation, "isOn" | "over" | "received"> | undefined;
   /** Whether the next start would find what is written; missing: nobody looks. */
   readonly proof?: WriteProof | undefined;
@@ -52,12 +54,9 @@ interface Given {
   readonly setup: string;
 }
 
-/** For the arbiter's own parts. */
-export type ArbiterTools = Given & ArbiterSettings;
-
-export interface ArbiterParts extends Given {
-  readonly terminal: Terminal;
-  readonly settings: ArbiterSettings;
+/** For the arbiter's own classes. */
+export interface ArbiterTools extends ArbiterParts, ArbiterSettings {
+  readonly inquiries: Inquiries;
 }
 
 /** A journal that was lost or restored does not know all sales (docs/rules/17-loss.md). */

@@ -5,8 +5,8 @@ import type { AttemptRows } from "../journal/attempt-rows.ts";
 import type { TerminalRows } from "../journal/terminal-rows.ts";
 import { TerminalUnavailable } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
-import { answerWithin } from "./last-answer.ts";
 import type { TerminalArbiter } from "./terminal-arbiter.ts";
+import { answerWithin } from "./terminal-gate.ts";
 
 export interface ClosingParts extends Pick<ArbiterTools, "clock" | "log"> {
   readonly attempts: Pick<AttemptRows, "list">;

@@ -14,93 +14,89 @@ import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 
 /**
- * Orders that were told otherwise than a record of the terminal shows: what the answer of the
- * matcher makes of each (docs/rules/16-fresh.md, docs/rules/19-late.md). Methods throw when the
- * journal fails.
+ * Has the orders changed that were answered otherwise than a record shows which the terminal keeps
+ * (docs/rules/16-fresh.md, docs/rules/19-late.md), by the matcher's answer. Returns the order that
+ * is charged with the record now, if one is. Throws when the journal fails.
  */
-export class Corrections {
-  readonly #parts: ArbiterTools;
-
-  constructor(parts: ArbiterTools) {
-    this.#parts = parts;
-  }
-
-  /** The terminal keeps the record. Returns the order that is charged with it now, if one is. */
-  apply(answer: Answer, report: TransactionReport): string | undefined {
-    let charged: string | undefined;
-    for (const { attempt, ...effect } of effectsOf(answer)) {
-      if (effect.effect === "charge") {
-        const { proof } = effect;
-        const because = `charged: ${proofInWords(proof)}`;
-        const found = { report, because, proof: { ...proof, rules: RULES_VERSION } };
-        const how = "the terminal kept a sale that it reported after it had ended the payment";
-        chargeLate(attempt, found, how, this.#parts);
-        charged = attempt.request.orderId;
-      } else {
-        const { because } = effect;
-        const says = `holds a sale that can be this order's (${because})`;
-        doubtLate(attempt, { report, because }, says, this.#parts);
-      }
+export function applyAnswer(
+  answer: Answer,
+  report: TransactionReport,
+  parts: ArbiterTools,
+): string | undefined {
+  let charged: string | undefined;
+  for (const { attempt, ...effect } of effectsOf(answer)) {
+    if (effect.effect === "charge") {
+      const { proof } = effect;
+      const because = `charged: ${proofInWords(proof)}`;
+      const found = { report, because, proof: { ...proof, rules: RULES_VERSION } };
+      const how = "the terminal kept a sale that it reported after it had ended the payment";
+      chargeLate(attempt, found, how, parts);
+      charged = attempt.request.orderId;
+    } else {
+      const { because } = effect;
+      const says = `holds a sale that can be this order's (${because})`;
+      doubtLate(attempt, { report, because }, says, parts);
     }
-    return charged;
   }
+  return charged;
+}
 
-  /**
-   * The terminal has stored a reversal that no command here waits for: it carried one out after it
-   * had refused it, or somebody gave the money back at its keys. The sale that it names is told as
-   * Reversed from now on (docs/rules/16-fresh.md), because told as charged its money would go back
-   * once more at the gateway. To be called when two looks have shown that the terminal keeps the
-   * reversal. Returns its order; undefined: there is none for certain.
-   */
-  giveBack(now: Baseline): string | undefined {
-    const attempt = this.givenBack(now);
-    if (!attempt || now.last.kind !== "transaction") return undefined;
-    const { report } = now.last;
-    const writer = new AttemptWriter(attempt, this.#parts);
-    const because = "the terminal has stored the reversal of this sale";
-    writer.advance({ input: "found-reversed", report, because });
-    tellReversedBefore(writer, because);
-    this.#parts.settled();
-    return attempt.request.orderId;
-  }
+/**
+ * Has a sale reversed whose reversal the terminal has stored without a command from here that waits
+ * for it: the terminal carried one out after it had refused it, or somebody gave the money back at
+ * its keys (docs/rules/16-fresh.md). A sale that stayed charged would be given back once more at
+ * the gateway. To be called when two looks have shown that the terminal keeps the reversal. Returns
+ * the sale's order; undefined: there is none for certain. Throws when the journal fails.
+ */
+export function giveBack(now: Baseline, parts: ArbiterTools): string | undefined {
+  const attempt = givenBack(now, parts);
+  if (!attempt || now.last.kind !== "transaction") return undefined;
+  const writer = new AttemptWriter(attempt, parts);
+  const because = "the terminal has stored the reversal of this sale";
+  writer.advance({ input: "found-reversed", report: now.last.report, because });
+  tellReversedBefore(writer, because);
+  parts.settled();
+  return attempt.request.orderId;
+}
 
-  /** The sale that {@link giveBack} would tell as Reversed. */
-  givenBack(now: Baseline): Attempt | undefined {
-    if (now.last.kind !== "transaction") return undefined;
-    const { report } = now.last;
-    const { good, originalTrace } = report;
-    if (!good || originalTrace === null) return undefined;
-    const { records, attempts } = this.#parts;
-    const named = records.sharingTrace(originalTrace).toReversed();
-    for (const transactionId of new Set(named)) {
-      const attempt = attempts.read(transactionId);
-      if (attempt && this.#isGivenBack(attempt, now)) return attempt;
-      // Traces come again: the sale that a later command told is the one that was taken back.
-      const told = heardIn(attempts.events(transactionId));
-      if (told.some((one) => one.good && givesBack(one, report))) return undefined;
-    }
-    return undefined;
+/** The sale that {@link giveBack} would have reversed. Throws when the journal fails. */
+export function givenBack(now: Baseline, parts: ArbiterTools): Attempt | undefined {
+  if (now.last.kind !== "transaction") return undefined;
+  const { report } = now.last;
+  const { good, originalTrace } = report;
+  if (!good || originalTrace === null) return undefined;
+  const { records, attempts } = parts;
+  for (const transactionId of new Set(records.sharingTrace(originalTrace).toReversed())) {
+    const attempt = attempts.read(transactionId);
+    if (attempt && isGivenBack(attempt, now, report, parts)) return attempt;
+    // Traces come again: the sale that a later command told is the one that was taken back.
+    const told = heardIn(attempts.events(transactionId));
+    if (told.some((one) => one.good && givesBack(one, report))) return undefined;
   }
+  return undefined;
+}
 
-  /** Under the same condition under which a reversal of ours may leave. */
-  #isGivenBack({ state, baseline, startedAtMs, transactionId }: Attempt, now: Baseline): boolean {
-    const { attempts, records, terminalLog, matcher } = this.#parts;
-    const { isShared } = matcher;
-    if (!isCharged(state) || !baseline || !sameTerminal(baseline.identity, now.identity)) {
-      return false;
-    }
-    if (now.last.kind !== "transaction" || !givesBack(state.report, now.last.report)) return false;
-    if (terminalLog.wasClosedSince(startedAtMs, transactionId)) return false;
-    // In a time that the journal has lost its traces may have begun again.
-    if (records.nextCommand(transactionId) === lostSince) return false;
-    const since = attempts.since(transactionId);
-    const unmatched = terminalLog.wasUnmatchedSince(transactionId);
-    const sold = { transactionId, report: state.report };
-    return (
-      since !== undefined &&
-      freshnessOf(sold, now, { ...since, unmatched, isShared }).freshness === "reversed"
-    );
+/** Under the same condition under which a reversal of ours may leave. */
+function isGivenBack(
+  { state, baseline, startedAtMs, transactionId }: Attempt,
+  now: Baseline,
+  reversal: TransactionReport,
+  { attempts, records, terminalLog, matcher: { isShared } }: ArbiterTools,
+): boolean {
+  if (!isCharged(state) || !baseline || !sameTerminal(baseline.identity, now.identity)) {
+    return false;
   }
+  if (!givesBack(state.report, reversal)) return false;
+  if (terminalLog.wasClosedSince(startedAtMs, transactionId)) return false;
+  // In a time that the journal has lost its traces may have begun again.
+  if (records.nextCommand(transactionId) === lostSince) return false;
+  const since = attempts.since(transactionId);
+  const unmatched = terminalLog.wasUnmatchedSince(transactionId);
+  const sold = { transactionId, report: state.report };
+  return (
+    since !== undefined &&
+    freshnessOf(sold, now, { ...since, unmatched, isShared }).freshness === "reversed"
+  );
 }
 
 /** The customer has the money; who gave it back is for a person to find out. */

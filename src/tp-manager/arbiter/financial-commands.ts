@@ -2,17 +2,12 @@ import { AppError } from "../../shared/catalog/errors.ts";
 import { invariant } from "../../shared/invariant.ts";
 import { within } from "../../shared/time.ts";
 import { AttemptWriter, type UnwrittenStep, type WriterParts } from "../attempts/attempt-writer.ts";
-import { storage } from "../attempts/failures.ts";
+import { CancelledInTime, storage } from "../attempts/failures.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
 import { isInDoubt, phaseTable } from "../attempts/phase-table.ts";
 import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.ts";
 import type { SaleToReverse } from "../matching/fresh-number.ts";
-import type {
-  Baseline,
-  HeldTerminal,
-  TerminalFacts,
-  TransactionReport,
-} from "../terminal/terminal.ts";
+import type { Baseline, GoodsDecision, TransactionReport } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 import { tellReversedBefore } from "./corrections.ts";
 import type { LateResults } from "./late-results.ts";
@@ -23,16 +18,16 @@ import type { Recovery } from "./recovery.ts";
 import type { TerminalGate } from "./terminal-gate.ts";
 import type { Held, TerminalTurn } from "./terminal-turn.ts";
 
-interface CommandParts extends ArbiterTools {
-  readonly terminal: HeldTerminal & Pick<TerminalFacts, "capabilities">;
+/** For those that take a turn. */
+export interface CommandParts extends ArbiterTools {
   readonly turn: TerminalTurn;
-  readonly gate: Pick<TerminalGate, "prepare">;
-  readonly recovery: Pick<Recovery, "recover" | "doubted" | "learn">;
-  /** A look at what the terminal has stored, which a sale hides. */
+  readonly gate: TerminalGate;
+  readonly recovery: Recovery;
+  /** Called with what the terminal has stored, which a sale or an end of day hides. */
   readonly seen: (now: Baseline) => void;
-  readonly lateResults: Pick<LateResults, "spokenFor">;
-  readonly oneWay: Pick<OneWay, "isOf" | "shown" | "learn">;
-  readonly reconciler: Pick<Reconciler, "sold">;
+  readonly lateResults: LateResults;
+  readonly oneWay: OneWay;
+  readonly reconciler: Reconciler;
 }
 
 /** Calls of the arbiter to the order that is paid, made while the payment has the terminal. */
@@ -216,4 +211,56 @@ function writeReversal(
     writer.log("error", told, `${words}compare the terminal's receipts, then settle the order`);
   }
   return "accept";
+}
+
+/** The payment that has the terminal, for those who have a word for it: none takes a turn. */
+export class RunningPayment {
+  readonly #parts: CommandParts;
+
+  constructor(parts: CommandParts) {
+    this.#parts = parts;
+  }
+
+  /** See {@link PaymentRun.decide}. undefined: no payment of that order is on the terminal. */
+  decide(orderId: string, decision: GoodsDecision): ReturnType<PaymentRun["decide"]> | undefined {
+    const { held } = this.#parts.turn;
+    if (held?.orderId !== orderId) return undefined;
+    return held.run?.decide(decision, "the kiosk said so");
+  }
+
+  /** The terminal holds an approved sale of the order, and no word about its goods was taken. */
+  awaitsGoods(orderId: string): boolean {
+    const { held } = this.#parts.turn;
+    return held?.orderId === orderId && held.run?.goodsAwaitedUntilMs !== undefined;
+  }
+
+  /** Resolves when the terminal has taken the request; the payment's own answer decides. */
+  async cancel(): Promise<void> {
+    const { turn, terminal, inquiries } = this.#parts;
+    const { held } = turn;
+    if (!terminal.cancel) {
+      // A payment that runs or begins may charge its order whatever is answered here.
+      const charged = held || inquiries.isAsking ? "unknown" : "no";
+      throw new AppError("NOT_SUPPORTED", "This terminal cannot be cancelled.", { charged });
+    }
+    if (held?.what !== "payment") throw new AppError("NOTHING_TO_CANCEL");
+    if (!held.run) {
+      held.preparing.abort(new CancelledInTime());
+      return;
+    }
+    const answer = await held.run.cancel();
+    switch (answer.answer) {
+      case "taken":
+        return;
+      case "not-able":
+      case "nothing-running":
+        throw new AppError("NOTHING_TO_CANCEL");
+      case "refused":
+        throw new AppError("CANCEL_REFUSED", undefined, {
+          details: { terminalCode: answer.code, terminalText: answer.text },
+        });
+      case "no-answer":
+        throw new AppError("CANCEL_REFUSED", `The terminal did not answer: ${answer.text}`);
+    }
+  }
 }

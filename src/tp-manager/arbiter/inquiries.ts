@@ -1,10 +1,10 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import type { Timer } from "../../shared/time.ts";
+import type { Logger } from "../../shared/process/logger.ts";
+import type { Clock, Timer } from "../../shared/time.ts";
 import { sameTerminal } from "../matching/comparison.ts";
 import { type EarlierLook, isUnchanged, type Look } from "../matching/facts.ts";
 import type { Conclusion, Verdict } from "../matching/table.ts";
 import { type Terminal, type TerminalIdentity, TerminalUnavailable } from "../terminal/terminal.ts";
-import type { ArbiterTools } from "./arbiter-parts.ts";
 
 /** Something that only the terminal can clear up. The methods throw when the journal fails. */
 export interface Question {
@@ -27,8 +27,10 @@ export interface Question {
   note(verdict: Verdict, look: Look): void;
 }
 
-interface InquiryParts extends Pick<ArbiterTools, "clock" | "log"> {
-  readonly terminal: Pick<Terminal, "lastTransaction" | "state" | "subscribe">;
+interface InquiryParts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly terminal: Terminal;
   /** Resolves when no question disturbs anybody there, and the journal can judge the answer. */
   readonly readyToLook: (signal: AbortSignal) => Promise<void>;
   /** The terminal that this installation works with; undefined before the first one. */

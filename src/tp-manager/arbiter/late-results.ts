@@ -15,52 +15,29 @@ import { type Answer, proofInWords } from "../matching/answer.ts";
 import { finalOf } from "../matching/assumptions.ts";
 import { effectsOf } from "../matching/effects.ts";
 import { isSameWord } from "../matching/one-way.ts";
-import type {
-  Terminal,
-  TerminalFacts,
-  ToldResult,
-  TransactionReport,
-} from "../terminal/terminal.ts";
+import type { ToldResult, TransactionReport } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 import { chargeLate, doubtLate, tellIfTwice } from "./corrections.ts";
-import type { Inquiries } from "./inquiries.ts";
 import { type OneWay, TOLD_SETTLED } from "./one-way.ts";
-import { tellDifference, tellMismatch } from "./payment-run.ts";
+import { orderOf, tellDifference, tellMismatch } from "./payment-run.ts";
 import { aboutWhom, alarmOf } from "./unmatched.ts";
 
 interface LateParts extends ArbiterTools {
-  readonly terminal: TerminalFacts & Pick<Terminal, "takeLateResults" | "endWritten">;
-  readonly oneWay: Pick<OneWay, "late" | "named" | "learn">;
-  readonly inquiries: Pick<Inquiries, "reconsider">;
+  readonly oneWay: OneWay;
 }
 
-/** The consequence of an attempt's result that comes behind its end. */
+/** The consequence of an attempt's result that comes after its end. */
 type Follow =
   /** The machine takes it: charged, not charged, or still in doubt. */
   | "told-late"
   /** The result says nothing new. */
   | "nothing"
-  /** Another word about a charge: a note and an alarm. */
+  /** The result differs from that of a charge: a note and an alarm. */
   | "contradiction"
-  /** Told as not charged, and charged all the same. */
+  /** Answered as not charged, and charged all the same. */
   | "charged-late"
-  /** Told as not charged, and something was approved. */
+  /** Answered as not charged, and something was approved. */
   | "doubted";
-
-const followTable: Readonly<Record<"paid" | "denied", Readonly<Record<Judgement, Follow>>>> = {
-  paid: {
-    agrees: "nothing",
-    disagrees: "contradiction",
-    "not-good": "contradiction",
-    "no-result": "contradiction",
-  },
-  denied: {
-    agrees: "charged-late",
-    disagrees: "doubted",
-    "not-good": "nothing",
-    "no-result": "nothing",
-  },
-};
 
 /**
  * Results that a terminal which cannot be asked tells after the end of their payment: what follows
@@ -139,7 +116,10 @@ export class LateResults {
     }
   }
 
-  /** The attempt that speaks for its order behind this end. Throws STORAGE_FAILED. */
+  /**
+   * Returns the attempt that decides the order's status once `end` is written: a result that had to
+   * wait for the end may have changed it. Throws STORAGE_FAILED.
+   */
   spokenFor(end: Attempt): Attempt {
     const { terminal, attempts } = this.#parts;
     if (!terminal.takeLateResults) return end;
@@ -148,7 +128,7 @@ export class LateResults {
     return storage(() => attempts.latest(end.request.orderId) ?? end, "unknown");
   }
 
-  /** false: nothing was made of it, and it is no order's. */
+  /** Returns false where the result changes nothing because it is no order's. */
   #belongs(attempt: Attempt, told: TransactionReport, because: string): boolean {
     const { state, request } = attempt;
     // A result that names its attempt need not repeat what was asked.
@@ -157,27 +137,27 @@ export class LateResults {
       amountMinor: told.amountMinor ?? request.amountMinor,
       currencyNumeric: told.currencyNumeric ?? request.currency.numeric,
     };
-    const order = { amountMinor: request.amountMinor, currencyNumeric: request.currency.numeric };
-    const judgement = judgeReport(order, report);
-    switch (followOf(state, judgement)) {
-      case undefined:
-        return false;
+    const judgement = judgeReport(orderOf(request), report);
+    const follow = followOf(state, judgement);
+    switch (follow) {
       case "told-late":
         this.#endDoubt(attempt, report, judgement, because);
-        return true;
+        break;
       case "nothing":
         if ("settled" in state && state.settled) this.#toldSettled(attempt, report);
-        return true;
+        break;
       case "contradiction":
         this.#contradicted(attempt, report, judgement);
-        return true;
+        break;
       case "charged-late":
         chargeLate(attempt, { report, because }, "the terminal told a sale late", this.#parts);
-        return true;
+        break;
       case "doubted":
         this.#doubtAgain(attempt, report, because);
-        return true;
+        break;
+      case undefined:
     }
+    return follow !== undefined;
   }
 
   #endDoubt(
@@ -197,7 +177,7 @@ export class LateResults {
     settled();
   }
 
-  /** A person had said so before: nothing more is waited for. */
+  /** An operator had settled the order with the same result: nothing more is waited for. */
   #toldSettled({ transactionId }: Attempt, report: TransactionReport): void {
     const { attempts, clock } = this.#parts;
     const detail = { report };
@@ -239,12 +219,8 @@ export class LateResults {
     // A refusal too: told again it says nothing of a later order.
     const [newest] = terminalLog.unmatched(1);
     if (!good && newest && isSameWord(newest.report, report)) return;
-    const id = terminalLog.keepUnmatched({
-      atMs: clock.now(),
-      report,
-      identity,
-      isOfNoOrder: false,
-    });
+    const seen = { atMs: clock.now(), report, identity, isOfNoOrder: false };
+    const id = terminalLog.keepUnmatched(seen);
     if (!good) log.warn(told, "the terminal told a result that is no order's; it charged nobody");
     if (!good || id === undefined) return;
     terminalLog.endUnmatched(id, clock.now(), "held", "the terminal told it, and no order fits");
@@ -256,6 +232,8 @@ export class LateResults {
 /** undefined: no result of a sale is waited for in this state, nor was one told. */
 function followOf(state: Attempt["state"], judgement: Judgement): Follow | undefined {
   if (isInDoubt(state)) return "sale" in state ? undefined : "told-late";
-  if (isCharged(state)) return followTable.paid[judgement];
-  return isNotCharged(state) ? followTable.denied[judgement] : undefined;
+  if (isCharged(state)) return judgement === "agrees" ? "nothing" : "contradiction";
+  if (!isNotCharged(state)) return undefined;
+  if (judgement === "agrees") return "charged-late";
+  return judgement === "disagrees" ? "doubted" : "nothing";
 }

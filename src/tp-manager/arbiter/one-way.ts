@@ -14,12 +14,8 @@ import {
   resultInPayment,
   type Told,
 } from "../matching/one-way.ts";
-import type { TerminalFacts, ToldResult, TransactionReport } from "../terminal/terminal.ts";
+import type { ToldResult, TransactionReport } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
-
-interface OneWayParts extends ArbiterTools {
-  readonly terminal: Pick<TerminalFacts, "capabilities" | "state">;
-}
 
 /**
  * The line to a terminal that cannot be asked: gives the one rule of whose result it is the journal
@@ -27,9 +23,9 @@ interface OneWayParts extends ArbiterTools {
  * member throws when the journal fails.
  */
 export class OneWay {
-  readonly #parts: OneWayParts;
+  readonly #parts: ArbiterTools;
 
-  constructor(parts: OneWayParts) {
+  constructor(parts: ArbiterTools) {
     this.#parts = parts;
   }
 

@@ -18,12 +18,10 @@ import { compareReports, mayBeAnotherSale, namesAnotherSale } from "../matching/
 import type {
   CancelAnswer,
   GoodsDecision,
-  HeldTerminal,
   PaymentEnd,
   PaymentObserver,
   PaymentOrder,
   Prompt,
-  TerminalFacts,
   TransactionReport,
 } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
@@ -31,8 +29,7 @@ import type { OneWay } from "./one-way.ts";
 
 interface RunParts extends ArbiterTools {
   readonly unwritten: WriterParts["unwritten"];
-  readonly terminal: HeldTerminal & Pick<TerminalFacts, "capabilities">;
-  readonly oneWay: Pick<OneWay, "isOf" | "shown" | "learn">;
+  readonly oneWay: OneWay;
 }
 
 /**
@@ -243,7 +240,7 @@ export function tellMismatch(
   writer.log("error", detail, `the terminal approved something else than was asked; ${fate}`);
 }
 
-/** A charge all the same, of which a person has to know (docs/rules/25-one-way.md). */
+/** Raises an alarm about a charge that differs from what was sent (docs/rules/25-one-way.md). */
 export function tellDifference(writer: AttemptWriter, { good, differs }: TransactionReport): void {
   if (!good || !differs?.length) return;
   const detail = { alarm: "report-differs", differs };

@@ -16,10 +16,10 @@ import { compareReports, compareStored } from "../matching/comparison.ts";
 import { type EarlierLook, isSeenInTime, type Look } from "../matching/facts.ts";
 import { anyTerminal, identityOf, Knowledge } from "../matching/knowledge.ts";
 import { type Conclusion, judge, judgeByNext, type Verdict } from "../matching/table.ts";
-import type { TelecollectionEnd, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
+import type { TelecollectionEnd, TransactionReport } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 import { tellTwice } from "./corrections.ts";
-import type { Inquiries, Question } from "./inquiries.ts";
+import type { Question } from "./inquiries.ts";
 import type { LateResults } from "./late-results.ts";
 
 /** The attempt's first complete run ended without proof (docs/rules/05-evidence.md). */
@@ -29,9 +29,7 @@ const LOOK = "recovery-look";
 const heardEnds = ["end-completed", "end-aborted"];
 
 interface RecoveryParts extends ArbiterTools {
-  readonly terminal: TerminalFacts;
-  readonly inquiries: Inquiries;
-  readonly lateResults: Pick<LateResults, "endStored">;
+  readonly lateResults: LateResults;
 }
 
 /**

@@ -6,23 +6,19 @@ import type { Attempt } from "../attempts/payment.ts";
 import type { Learned } from "../matching/learned.ts";
 import type { Baseline, TerminalFacts } from "../terminal/terminal.ts";
 import type { ArbiterParts } from "./arbiter-parts.ts";
-import { Corrections } from "./corrections.ts";
-import { FinancialCommands } from "./financial-commands.ts";
+import { type CommandParts, FinancialCommands, RunningPayment } from "./financial-commands.ts";
 import { Inquiries } from "./inquiries.ts";
-import { LastAnswer } from "./last-answer.ts";
 import { LateResults } from "./late-results.ts";
 import { type Obstacle, obstaclesOf } from "./obstacles.ts";
 import { OneWay } from "./one-way.ts";
 import { Reconciler } from "./reconciler.ts";
 import { Recovery } from "./recovery.ts";
-import { RunningPayment } from "./running-payment.ts";
-import { TerminalGate } from "./terminal-gate.ts";
+import { LastAnswer, TerminalGate } from "./terminal-gate.ts";
 import { TerminalTurn } from "./terminal-turn.ts";
 import { Unmatched } from "./unmatched.ts";
 import { Upkeep } from "./upkeep.ts";
-import { viewOf } from "./view.ts";
 
-/** Nothing of the turn that gives anybody the terminal. */
+/** The members of the turn that give nobody the terminal. */
 const ofTurn = [
   "current",
   "closed",
@@ -41,16 +37,10 @@ const ofTurn = [
  * (docs/rules/05-evidence.md).
  */
 export class TerminalArbiter {
-  readonly #parts: ArbiterParts;
-  readonly #turn: TerminalTurn;
-  readonly #gate: TerminalGate;
-  readonly #lastAnswer: LastAnswer;
-  readonly #inquiries: Inquiries;
-  readonly #recovery: Recovery;
-  readonly #unmatched: Unmatched;
-  readonly #lateResults: LateResults;
-  readonly #oneWay: OneWay;
-  readonly #reconciler: Reconciler;
+  readonly #parts: CommandParts & {
+    readonly lastAnswer: LastAnswer;
+    readonly unmatched: Unmatched;
+  };
   /** The driver's facts and news for other rooms. */
   readonly terminal: TerminalFacts;
   /** Who has the terminal now. */
@@ -59,69 +49,62 @@ export class TerminalArbiter {
   readonly gate: Pick<TerminalGate, "accept" | "replaced">;
   /** A payment, or the reversal of a sale. */
   readonly commands: FinancialCommands;
-  /** A cancel, or a word about the goods, for the payment that has the terminal. */
+  /** A cancel, or a decision about the goods, for the payment that has the terminal. */
   readonly running: RunningPayment;
   /** Restart and end of day. */
   readonly upkeep: Upkeep;
 
   constructor(parts: ArbiterParts) {
-    this.#parts = parts;
-    const { terminal } = parts;
-    this.terminal = viewOf(terminal, "protocol", "capabilities", "state", "subscribe");
-    this.#inquiries = new Inquiries({
+    const inquiries = new Inquiries({
       ...parts,
       readyToLook: async (signal) => {
         const whole = parts.guard.whole(signal);
         if (whole !== undefined) await whole;
         if (parts.probation?.isOn) await unlessAborted(parts.probation.over, signal);
-        await this.#turn.whenFree();
+        await turn.whenFree();
       },
       accepted: () => parts.terminalLog.acceptedTerminal(),
-      looked: (look) => this.#unmatched.looked(look),
+      looked: (look) => unmatched.looked(look),
       asking: () => this.#keepEvidence(),
     });
-    const turn = new TerminalTurn(terminal, this.#inquiries, parts);
-    this.#turn = turn;
-    this.turn = viewOf(turn, ...ofTurn);
-    this.#lastAnswer = new LastAnswer({ ...parts, turn });
-    const tools = { ...parts, ...parts.settings, inquiries: this.#inquiries };
-    const gate = new TerminalGate({ ...tools, lastAnswer: this.#lastAnswer });
-    this.#gate = gate;
-    this.gate = viewOf(gate, "accept", "replaced");
+    const turn = new TerminalTurn(inquiries, parts);
+    const lastAnswer = new LastAnswer({ ...parts, turn });
+    const tools = { ...parts, ...parts.settings, inquiries, turn, lastAnswer };
+    const gate = new TerminalGate(tools);
     const oneWay = new OneWay(tools);
-    this.#oneWay = oneWay;
     const lateResults = new LateResults({ ...tools, oneWay });
-    this.#lateResults = lateResults;
     const recovery = new Recovery({ ...tools, lateResults });
-    this.#recovery = recovery;
-    this.#unmatched = new Unmatched({ ...tools, corrections: new Corrections(tools) });
+    const unmatched = new Unmatched(tools);
     const reconciler = new Reconciler(tools);
-    this.#reconciler = reconciler;
     const seen = (now: Baseline): void => {
       // A sale that no order knows may be that of an attempt which stayed unknown.
-      if (this.#unmatched.found(now)) recovery.askAgain();
+      if (unmatched.found(now)) recovery.askAgain();
     };
-    const used = { ...tools, turn, gate, seen, recovery, reconciler };
-    this.commands = new FinancialCommands({ ...used, lateResults, oneWay });
+    const used = { ...tools, gate, oneWay, lateResults, recovery, reconciler, seen };
+    this.#parts = { ...used, unmatched };
+    this.terminal = viewOf(parts.terminal, "protocol", "capabilities", "state", "subscribe");
+    this.turn = viewOf(turn, ...ofTurn);
+    this.gate = viewOf(gate, "accept", "replaced");
+    this.commands = new FinancialCommands(used);
     this.running = new RunningPayment(used);
     this.upkeep = new Upkeep(used);
   }
 
   /** Attempts that a former process left open are put in doubt and asked about. */
   start(): void {
-    const { probation } = this.#parts;
-    this.#parts.terminal.subscribe((event) => {
+    const { probation, terminal, reconciler, recovery, unmatched, lateResults } = this.#parts;
+    terminal.subscribe((event) => {
       if (event.type !== "unmatched-report") return;
       probation?.received();
-      this.#unmatched.take(event.report);
+      unmatched.take(event.report);
     });
-    this.#reconciler.begin();
-    this.#recovery.begin();
-    this.#unmatched.begin();
-    if (this.#parts.terminal.takeLateResults) this.#lateResults.begin();
-    this.#parts.terminal.takeLateResults?.((told) => {
+    reconciler.begin();
+    recovery.begin();
+    unmatched.begin();
+    if (terminal.takeLateResults) lateResults.begin();
+    terminal.takeLateResults?.((told) => {
       probation?.received();
-      return this.#lateResults.take(told);
+      return lateResults.take(told);
     });
     this.#keepEvidence();
     void probation?.over.then(() => this.#keepEvidence());
@@ -129,74 +112,70 @@ export class TerminalArbiter {
 
   /** Refuses new work, lets what runs end, cancels a payment that takes too long. */
   async stop(): Promise<void> {
-    this.#turn.close();
-    const { clock, settings, log } = this.#parts;
-    const free = this.#turn.whenFree().then(() => true);
-    const isFree = await within(clock, "stop patience", settings.stopPatienceMs, free);
-    if (!isFree && this.#parts.terminal.cancel) {
-      await this.running
-        .cancel()
-        .catch((error: unknown) =>
-          log.warn({ err: error }, "what runs could not be cancelled for the stop"),
-        );
+    const { turn, terminal, inquiries, clock, stopPatienceMs, log } = this.#parts;
+    turn.close();
+    const free = turn.whenFree().then(() => true);
+    const isFree = await within(clock, "stop patience", stopPatienceMs, free);
+    if (!isFree && terminal.cancel) {
+      const words = "what runs could not be cancelled for the stop";
+      await this.running.cancel().catch((error: unknown) => log.warn({ err: error }, words));
     }
     await free;
-    await this.#inquiries.close();
+    await inquiries.close();
   }
 
   /** Why a payment of a new order would be refused now; empty: it is taken. */
   get obstacles(): readonly Obstacle[] {
-    const { terminal, guard, proof } = this.#parts;
-    const { closed, updating, current } = this.#turn;
+    const { terminal, turn, gate, guard, proof, lastAnswer } = this.#parts;
     return obstaclesOf({
-      closed,
-      updating,
-      running: current !== undefined,
+      closed: turn.closed,
+      updating: turn.updating,
+      running: turn.current !== undefined,
       terminal: terminal.state,
       blockedBy: this.blockedBy,
       unmatchedAsked: this.unmatchedAsked,
-      changed: () => this.#gate.replaced !== undefined,
+      changed: () => gate.replaced !== undefined,
       proof,
-      silence: this.#lastAnswer.silence,
+      silence: lastAnswer.silence,
       storeDoubt: guard.open,
     });
   }
 
   /** See {@link OneWay.refusedBeside}. */
   get refusedBeside(): readonly Attempt[] {
-    return this.#oneWay.refusedBeside;
+    return this.#parts.oneWay.refusedBeside;
   }
 
   /** The facts that the terminal has shown. Throws when the journal cannot be read. */
   get learned(): Learned {
-    return this.#oneWay.learned;
+    return this.#parts.oneWay.learned;
   }
 
   get blockedBy(): string | undefined {
-    return this.#inquiries.blockedBy;
+    return this.#parts.inquiries.blockedBy;
   }
 
   get unmatchedAsked(): boolean {
-    return this.#inquiries.unmatchedAsked;
+    return this.#parts.inquiries.unmatchedAsked;
   }
 
   /** The terminal has something to be asked about, for the first time or again. */
   get isAsking(): boolean {
-    return this.#inquiries.isAsking;
+    return this.#parts.inquiries.isAsking;
   }
 
   get isLockedOut(): boolean {
-    return this.#inquiries.isLockedOut;
+    return this.#parts.inquiries.isLockedOut;
   }
 
   /** Asks for the terminal's status. Takes no turn. Throws {@link TerminalUnavailable}. */
   check(signal: AbortSignal): ReturnType<LastAnswer["ask"]> {
-    return this.#lastAnswer.ask(signal);
+    return this.#parts.lastAnswer.ask(signal);
   }
 
   /** See {@link LastAnswer.told}. */
   get checked(): LastAnswer["told"] {
-    return this.#lastAnswer.told;
+    return this.#parts.lastAnswer.told;
   }
 
   /**
@@ -204,12 +183,12 @@ export class TerminalArbiter {
    * (docs/rules/19-late.md): resolves when that has ended. undefined: nothing of the kind is open.
    */
   lateReport(orderId: string): Promise<void> | undefined {
-    return this.#unmatched.lateReport(orderId);
+    return this.#parts.unmatched.lateReport(orderId);
   }
 
   /** Asks the terminal about an attempt in doubt. Never rejects; see {@link Recovery.recover}. */
   recover(transactionId: string): Promise<void> {
-    return this.#recovery.recover(transactionId);
+    return this.#parts.recovery.recover(transactionId);
   }
 
   /**
@@ -222,12 +201,12 @@ export class TerminalArbiter {
   ): Attempt {
     const writer = new AttemptWriter(attempt, this.#parts);
     const settled = storage(() => writer.advance({ input: "settled", ...word }), "no");
-    storage(() => this.#oneWay.settled(attempt, settled), "unknown");
+    storage(() => this.#parts.oneWay.settled(attempt, settled), "unknown");
     const { report: _, ...said } = word;
     writer.log("warn", said, "settled by an operator");
-    this.#inquiries.reconsider();
+    this.#parts.inquiries.reconsider();
     this.#parts.settled();
-    return this.#lateResults.spokenFor(settled);
+    return this.#parts.lateResults.spokenFor(settled);
   }
 
   /** While the terminal is asked about anything it is not to change by itself. */
@@ -235,4 +214,23 @@ export class TerminalArbiter {
     const { terminal, probation } = this.#parts;
     terminal.keepEvidence?.(this.isAsking || probation?.isOn === true);
   }
+}
+
+/**
+ * An object of its own with only these members of another one, so that no cast leads from it to the
+ * rest (docs/design.md 2.2).
+ */
+function viewOf<Whole extends object, Name extends keyof Whole>(
+  whole: Whole,
+  ...names: readonly Name[]
+): Readonly<Pick<Whole, Name>> {
+  const view = {};
+  for (const name of names) {
+    const get = (): unknown => {
+      const member = whole[name];
+      return typeof member === "function" ? member.bind(whole) : member;
+    };
+    Object.defineProperty(view, name, { enumerable: true, get });
+  }
+  return Object.freeze(view) as Pick<Whole, Name>;
 }

@@ -1,8 +1,7 @@
 import { AppError } from "../../shared/catalog/errors.ts";
-import type { Probation } from "../../shared/process/probation.ts";
-import type { WriteProof } from "../../shared/store/write-proof.ts";
 import { failureOf } from "../attempts/failures.ts";
 import type { HeldTerminal } from "../terminal/terminal.ts";
+import type { ArbiterParts } from "./arbiter-parts.ts";
 import type { Inquiries } from "./inquiries.ts";
 import { closedBy, doubtOf, refusalBy, unwritableBy } from "./obstacles.ts";
 import type { PaymentRun } from "./payment-run.ts";
@@ -42,15 +41,6 @@ interface Work<Needs extends keyof HeldTerminal, Ready, Result> {
   refused?(why: AppError): Result;
 }
 
-type Doubts = Pick<Inquiries, "blockedBy" | "unmatchedAsked" | "isLockedOut">;
-
-interface TurnFacts {
-  /** A version on probation leaves the terminal alone (docs/updates.md 4.3). Missing: none is. */
-  readonly probation?: Pick<Probation, "isOn"> | undefined;
-  /** Missing: nobody looks whether the journal can be written. */
-  readonly proof?: Pick<WriteProof, "standing"> | undefined;
-}
-
 /**
  * The only way to the wire for everything that takes the terminal: one thing at a time, prepared,
  * and with no doubt open before and after its preparation (docs/rules/05-evidence.md). A turn lasts
@@ -58,14 +48,14 @@ interface TurnFacts {
  */
 export class TerminalTurn {
   readonly #terminal: HeldTerminal;
-  readonly #doubts: Doubts;
-  readonly #facts: TurnFacts;
+  readonly #doubts: Inquiries;
+  readonly #facts: ArbiterParts;
   #begun = 0;
   #current: Turn | undefined;
   #closed = false;
 
-  constructor(terminal: HeldTerminal, doubts: Doubts, facts: TurnFacts) {
-    this.#terminal = terminal;
+  constructor(doubts: Inquiries, facts: ArbiterParts) {
+    this.#terminal = facts.terminal;
     this.#doubts = doubts;
     this.#facts = facts;
   }

@@ -13,31 +13,25 @@ import { concernsTold, toldOtherwise } from "../matching/effects.ts";
 import type { Known, Look } from "../matching/facts.ts";
 import { Knowledge, nothingFound } from "../matching/knowledge.ts";
 import { type Conclusion, judge, type Verdict } from "../matching/table.ts";
-import type { Baseline, TerminalFacts, TransactionReport } from "../terminal/terminal.ts";
+import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
-import type { Corrections } from "./corrections.ts";
-import type { Inquiries, Question } from "./inquiries.ts";
-
-interface UnmatchedParts extends ArbiterTools {
-  readonly terminal: TerminalFacts;
-  readonly inquiries: Inquiries;
-  readonly corrections: Corrections;
-}
+import { applyAnswer, giveBack, givenBack } from "./corrections.ts";
+import type { Question } from "./inquiries.ts";
 
 /**
  * Unmatched transactions, which belong to no attempt for certain (docs/rules/04-approval.md,
- * docs/rules/19-late.md): a result that it reports although nothing runs, which the driver refuses
- * on the wire, and a sale that it has stored and never reported. They are kept and told, and the
- * terminal is asked whether it keeps them. Nothing is sold meanwhile, because the next sale would
- * hide the answer.
+ * docs/rules/19-late.md): a result that the terminal reports although nothing runs, which the
+ * driver refuses on the wire, and a sale that the terminal has stored and never reported. Each is
+ * kept and raises an alarm, and the terminal is asked whether it keeps the transaction. Nothing is
+ * sold meanwhile, because the next sale would hide the answer.
  */
 export class Unmatched {
-  readonly #parts: UnmatchedParts;
+  readonly #parts: ArbiterTools;
   readonly #knowledge: Knowledge;
   readonly #open = new Map<string, UnmatchedRow>();
   #asked = 0;
 
-  constructor(parts: UnmatchedParts) {
+  constructor(parts: ArbiterTools) {
     this.#parts = parts;
     this.#knowledge = new Knowledge(parts);
   }
@@ -49,16 +43,13 @@ export class Unmatched {
 
   /** The terminal has reported `report`, and it was refused. Never throws. */
   take(report: TransactionReport): void {
-    const { log, terminal, clock } = this.#parts;
+    const { log, terminal } = this.#parts;
     const { good, resultCode } = report;
-    const { identity } = terminal.state;
-    const seen = { atMs: clock.now(), report, identity, isOfNoOrder: false };
-    const kept = this.#keep(seen);
-    if (kept === "repeated") {
+    const row = this.#keep(report, terminal.state.identity, false);
+    if (row === "repeated") {
       log.warn(namesIn(report), "the terminal reported the same result again; no payment runs");
       return;
     }
-    const row = { id: kept, ...seen };
     const answer = this.#read((): Answer | null => this.#whose(row), null);
     const told = { ...alarmOf(report, answer), good, resultCode };
     const words = "the terminal reported a result although no payment runs; refused";
@@ -68,11 +59,11 @@ export class Unmatched {
   }
 
   /**
-   * A payment or an end of day is about to leave, and the terminal has told what it has stored: a
-   * sale that no order knows is asked about first, because the command would hide it
-   * (docs/rules/19-late.md), and so is the reversal of a sale that is told as charged. Where others
-   * are paid at the terminal too, the orders that can have made the sale are unknown at once, and
-   * nothing waits. Returns whether the command has to wait. Throws for a fault of the program only.
+   * Returns whether a payment or an end of day has to wait: the terminal has stored a sale that no
+   * order knows, or the reversal of a sale that is answered as charged. The terminal is asked about
+   * it first, because the command would hide it (docs/rules/19-late.md). Where others are paid at
+   * the terminal too, the orders that can have made the sale are unknown at once, and nothing
+   * waits. Throws for a fault of the program only.
    */
   found(now: Baseline): boolean {
     return shownIn(now).filter((each) => this.#shown(each, () => true)).length > 0;
@@ -88,14 +79,14 @@ export class Unmatched {
   }
 
   #shown(now: Baseline, concerns: (answer: Answer) => boolean): boolean {
-    const { log, matcher, corrections } = this.#parts;
+    const { attempts, log, matcher } = this.#parts;
     try {
       if (now.last.kind !== "transaction") return false;
       const { report } = now.last;
       if (this.#isOpen(report) || this.#wasAsked(report)) return false;
       matcher.learn(now);
       // The terminal may still take a reversal back that it has stored (docs/rules/16-fresh.md).
-      if (corrections.givenBack(now)) return this.#hold(now, report, null);
+      if (givenBack(now, this.#parts)) return this.#hold(now, report, null);
       const answer = matcher.newSale(now);
       if (!answer || !concerns(answer)) return false;
       const candidates = candidatesIn(answer);
@@ -104,11 +95,11 @@ export class Unmatched {
       // Of the record that an order's own command told others can have made none.
       const isAsked = matcher.isShared
         ? answer.answer === "one"
-        : candidates.length > 0 || this.#isInDoubt;
+        : candidates.length > 0 || attempts.unfinished().length > 0;
       if (isAsked) return this.#hold(now, report, answer);
       const [newest] = this.#parts.terminalLog.unmatched(1);
       if (newest && matcher.isAgain(newest, { ...now, report })) return false;
-      if (answer.answer === "many") corrections.apply(answer, report);
+      if (answer.answer === "many") applyAnswer(answer, report, this.#parts);
       this.#note(now, report, answer);
       return false;
     } catch (error) {
@@ -118,23 +109,20 @@ export class Unmatched {
     }
   }
 
-  /** Asks about what was found before anything is sold. false: that was done before. */
+  /** Asks about the transaction before anything is sold. false: that was done before. */
   #hold(now: Baseline, report: TransactionReport, answer: Answer | null): boolean {
-    const { clock, log, matcher } = this.#parts;
+    const { guard, log, matcher } = this.#parts;
     const { identity } = now;
     const isOfNoOrder = answer !== null && !matcher.explains(report, identity);
-    const seen = { atMs: clock.now(), report, identity, isOfNoOrder };
-    const kept = this.#keep(seen);
-    if (kept === "repeated") return false;
-    // First of all, so that it is asked about whatever fails behind this line.
-    this.#ask({ id: kept, ...seen });
+    const row = this.#keep(report, identity, isOfNoOrder);
+    if (row === "repeated") return false;
+    // First of all, so that the terminal is asked whatever fails after this line.
+    this.#ask(row);
     // The payment is refused now, and may be what the terminal shows: no begin will look at it.
-    if (answer) this.#parts.guard.noteSale(now);
+    if (answer) guard.noteSale(now);
     const what = answer ? "sale that no order knows" : "reversal that nobody here asked for";
-    log.error(
-      alarmOf(report, answer),
-      `the terminal has stored a ${what}; it is asked about${aboutWhom(answer)}`,
-    );
+    const words = `the terminal has stored a ${what}; it is asked about${aboutWhom(answer)}`;
+    log.error(alarmOf(report, answer), words);
     return true;
   }
 
@@ -146,22 +134,16 @@ export class Unmatched {
     const atMs = clock.now();
     const { identity } = now;
     const isOfNoOrder = !matcher.explains(report, identity);
-    const seen = { atMs, report, identity, isOfNoOrder };
-    const id = terminalLog.keepUnmatched(seen);
-    const words = candidateWords(answer);
-    if (id !== undefined) terminalLog.endUnmatched(id, atMs, "unclear", words);
-    log.error(
-      alarmOf(report, answer, "unclear"),
-      `the terminal holds a sale of which nobody can say for certain whose it is: ${words}`,
-    );
+    const id = terminalLog.keepUnmatched({ atMs, report, identity, isOfNoOrder });
+    const whose = candidateWords(answer);
+    if (id !== undefined) terminalLog.endUnmatched(id, atMs, "unclear", whose);
+    const words = "the terminal holds a sale of which nobody can say for certain whose it is";
+    log.error(alarmOf(report, answer, "unclear"), `${words}: ${whose}`);
   }
 
-  get #isInDoubt(): boolean {
-    return this.#parts.attempts.unfinished().length > 0;
-  }
-
-  #isOpen(report: TransactionReport): boolean {
-    return [...this.#open.values()].some((row) => compareReports(row.report, report) === "same");
+  #isOpen(report: TransactionReport, concerns = (_: UnmatchedRow): boolean => true): boolean {
+    const rows = [...this.#open.values()].filter(concerns);
+    return rows.some((row) => compareReports(row.report, report) === "same");
   }
 
   /**
@@ -192,8 +174,8 @@ export class Unmatched {
     try {
       return read();
     } catch (error) {
-      const words = "the journal could not be read about an unmatched transaction";
-      this.#parts.log.error({ err: error }, words);
+      const { log } = this.#parts;
+      log.error({ err: error }, "the journal could not be read about an unmatched transaction");
       return otherwise;
     }
   }
@@ -202,19 +184,23 @@ export class Unmatched {
     return this.#parts.matcher.whose(report, "late", identity, atMs);
   }
 
-  #keep(seen: Omit<UnmatchedRow, "id">): number | null | "repeated" {
-    const { terminalLog, log, matcher } = this.#parts;
+  /** The row's id is null where the journal did not take the transaction. */
+  #keep(
+    report: TransactionReport,
+    identity: TerminalIdentity,
+    isOfNoOrder: boolean,
+  ): UnmatchedRow | "repeated" {
+    const { terminalLog, clock, log, matcher } = this.#parts;
+    const seen = { atMs: clock.now(), report, identity, isOfNoOrder };
     // A journal that takes no record cannot tell that this report was told before.
-    const isAsked = [...this.#open.values()].some(
-      ({ id, report }) => id === null && compareReports(report, seen.report) === "same",
-    );
-    if (isAsked) return "repeated";
+    if (this.#isOpen(report, ({ id }) => id === null)) return "repeated";
     try {
       const isSame = (newest: UnmatchedRow): boolean => matcher.isAgain(newest, seen);
-      return terminalLog.keepUnmatched(seen, isSame) ?? "repeated";
+      const id = terminalLog.keepUnmatched(seen, isSame);
+      return id === undefined ? "repeated" : { id, ...seen };
     } catch (error) {
       log.error({ err: error, alarm: "journal" }, "the journal did not take a transaction");
-      return null;
+      return { id: null, ...seen };
     }
   }
 
@@ -243,8 +229,7 @@ export class Unmatched {
         const look = lookAt(row.report, shown);
         const earlier = shownEarlier && lookAt(row.report, shownEarlier);
         const { paymentLimitMs: limitMs } = terminal.capabilities;
-        const times = { lostSinceMs, limitMs, printsCount: false };
-        const doubt = doubtOfUnmatched(row, times);
+        const doubt = doubtOfUnmatched(row, { lostSinceMs, limitMs, printsCount: false });
         return judge(doubt, look, this.#known(row, look), earlier, confirmAfterMs);
       },
       conclude: (conclusion, look) => {
@@ -255,7 +240,7 @@ export class Unmatched {
         isTold = true;
         // A sale that the terminal holds has changed its orders with the finding.
         if (finding === "unclear" && conclusion.verdict !== "held" && answer) {
-          this.#parts.corrections.apply(unproven(answer, "unclear", because), row.report);
+          applyAnswer(unproven(answer, "unclear", because), row.report, this.#parts);
         }
         id ??= terminalLog.keepUnmatched(row) ?? null;
         if (id !== null) terminalLog.endUnmatched(id, clock.now(), finding, because);
@@ -271,13 +256,12 @@ export class Unmatched {
     if (found.finding !== "held" || !look) {
       return { ...found, answer: this.#read((): Answer | null => this.#whose(row), null) };
     }
-    const { corrections } = this.#parts;
-    const given = corrections.giveBack({ ...look, clockOffsetMs: null });
+    const given = giveBack({ ...look, clockOffsetMs: null }, this.#parts);
     if (given !== undefined) {
       return { finding: "known", because: `it is the reversal of order ${given}, reported late` };
     }
     const answer = this.#whose(row);
-    const orderId = corrections.apply(answer, row.report);
+    const orderId = applyAnswer(answer, row.report, this.#parts);
     if (orderId === undefined) return { ...unlessReversal(found, answer), answer };
     return { finding: "known", because: `it is the sale of order ${orderId}, reported late` };
   }
@@ -304,11 +288,9 @@ export class Unmatched {
 /** A look for each transaction that the terminal told in one answer; its last one stands last. */
 function shownIn<T extends Pick<Look, "last">>(look: T): T[] {
   if (look.last.kind !== "transaction") return [look];
-  const { also = [] } = look.last;
-  return [
-    ...also.map((report) => ({ ...look, last: { kind: "transaction", report } as const })),
-    look,
-  ];
+  const kind = "transaction" as const;
+  const also = (look.last.also ?? []).map((report) => ({ ...look, last: { kind, report } }));
+  return [...also, look];
 }
 
 /** The look with the report as its last transaction, where the terminal has told it at all. */
@@ -324,17 +306,15 @@ interface Found {
   readonly answer?: Answer | null;
 }
 
-/** "taken-back" is told as "reversed"; anything that is no finding is unclear. */
+/** "taken-back" is the finding "reversed"; any verdict that is no finding is unclear. */
 function foundIn({ verdict, because }: Verdict): Found {
-  if (verdict === "taken-back") return { finding: "reversed", because };
-  const finding = unmatchedFindings.find((each) => each === verdict);
-  return { finding: finding ?? "unclear", because };
+  const named = verdict === "taken-back" ? "reversed" : verdict;
+  return { finding: unmatchedFindings.find((each) => each === named) ?? "unclear", because };
 }
 
 /** A terminal that names no original stores a reversal like a sale. */
 function unlessReversal(found: Found, answer: Answer): Found {
-  const candidates = candidatesIn(answer);
-  const reversal = candidates.find(({ as }) => as === "reversal");
+  const reversal = candidatesIn(answer).find(({ as }) => as === "reversal");
   if (!reversal) return found;
   const { orderId } = reversal.attempt.request;
   const because = `it can be the reversal of order ${orderId}, which is in doubt`;
@@ -367,9 +347,13 @@ function namesIn({ receiptNumber, traceNumber, amountMinor, terminalId }: Transa
   return { receiptNumber, traceNumber, amountMinor, terminalId };
 }
 
-/** All orders that can have made it, or nearly, and the first of them. */
+/** The candidates, and those that nearly fit. */
+function namedIn(answer: Answer | null) {
+  return answer === null ? [] : [...candidatesIn(answer), ...nearIn(answer)];
+}
+
 function ordersIn(answer: Answer | null): object {
-  const named = answer === null ? [] : [...candidatesIn(answer), ...nearIn(answer)];
+  const named = namedIn(answer);
   const [first] = named;
   if (!first) return {};
   const { transactionId, request } = first.attempt;
@@ -379,8 +363,7 @@ function ordersIn(answer: Answer | null): object {
 
 /** Of an alarm's words: the orders that are candidates, or near; empty without one. */
 export function aboutWhom(answer: Answer | null): string {
-  const isNamed = answer !== null && [...candidatesIn(answer), ...nearIn(answer)].length > 0;
-  return isNamed ? `; ${candidateWords(answer)}` : "";
+  return answer && namedIn(answer).length > 0 ? `; ${candidateWords(answer)}` : "";
 }
 
 function candidateWords(answer: Answer): string {

@@ -6,25 +6,10 @@ import {
   type Baseline,
   type LastTransaction,
   type TelecollectionEnd,
-  type Terminal,
   TerminalUnavailable,
 } from "../terminal/terminal.ts";
-import type { ArbiterTools } from "./arbiter-parts.ts";
-import { answerWithin } from "./last-answer.ts";
-import type { Reconciler } from "./reconciler.ts";
-import type { Recovery } from "./recovery.ts";
-import type { TerminalGate } from "./terminal-gate.ts";
-import type { TerminalTurn } from "./terminal-turn.ts";
-
-interface UpkeepParts extends ArbiterTools {
-  readonly terminal: Pick<Terminal, "state" | "lastTransaction">;
-  readonly reconciler: Pick<Reconciler, "closed">;
-  readonly turn: TerminalTurn;
-  readonly gate: TerminalGate;
-  /** A look at what the terminal has stored, which an end of day hides as a sale does. */
-  readonly seen: (now: Baseline) => void;
-  readonly recovery: Pick<Recovery, "closed">;
-}
+import type { CommandParts } from "./financial-commands.ts";
+import { answerWithin } from "./terminal-gate.ts";
 
 /** So many unanswered questions keep a locked terminal from its end of day, and no more. */
 const UNANSWERED_MAX = 3;
@@ -36,11 +21,11 @@ type ClosedDay = Extract<TelecollectionEnd, { end: "completed" }> & {
 
 /** The care that a terminal needs, never beside a payment: a restart, an end of day. */
 export class Upkeep {
-  readonly #parts: UpkeepParts;
+  readonly #parts: CommandParts;
   /** Questions in a row that a locked terminal did not answer. */
   #unanswered = 0;
 
-  constructor(parts: UpkeepParts) {
+  constructor(parts: CommandParts) {
     this.#parts = parts;
   }
 

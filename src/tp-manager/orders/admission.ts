@@ -12,19 +12,16 @@ export type RepeatMustMatch = "amount" | "all";
 
 interface AdmissionParts {
   readonly settings: { readonly repeatMustMatch: RepeatMustMatch };
-  readonly attempts: Pick<AttemptRows, "latest">;
-  readonly answers: Pick<AnswerRows, "undeliveredGenerated">;
+  readonly attempts: AttemptRows;
+  readonly answers: AnswerRows;
   readonly arbiter: TerminalArbiter;
 }
 
-/** The way of a request for an order that is not being paid at this moment. */
-type Admission =
-  /** A new attempt. */
-  | { readonly way: "begin" }
-  /** Answered as it stands. */
-  | { readonly way: "answer"; readonly attempt: Attempt }
-  /** The terminal has to be asked first. */
-  | { readonly way: "ask"; readonly attempt: Attempt };
+/** "answer": as the order stands. "ask": the terminal has to be asked first. */
+interface Known {
+  readonly way: "answer" | "ask";
+  readonly attempt: Attempt;
+}
 
 /**
  * The table of docs/design.md 5.11 about repeated orders, and what keeps a new one from being
@@ -33,7 +30,7 @@ type Admission =
 export function admissionOf(
   request: PaymentRequest,
   { attempts, answers, arbiter, settings }: AdmissionParts,
-): Admission {
+): Known | { readonly way: "begin" } {
   // Before anything is refused: "busy" says that the order is not charged
   // (docs/rules/10-charged.md).
   const earlier = storage(() => attempts.latest(request.orderId), "unknown");
@@ -79,16 +76,13 @@ export function assertToldApart({ amountMinor }: PaymentRequest, arbiter: Termin
 /** docs/rules/11-unread.md. */
 function assertAnswerRead(
   { generatedId, amountMinor, currency }: PaymentRequest,
-  answers: AdmissionParts["answers"],
+  answers: AnswerRows,
 ): void {
   if (!generatedId) return;
-  const orderId = storage(
-    () => answers.undeliveredGenerated(amountMinor, currency.alpha),
-    "unknown",
-  );
-  if (orderId !== undefined) {
-    throw new AppError("ANSWER_NOT_DELIVERED", undefined, { details: { orderId } });
-  }
+  const unread = () => answers.undeliveredGenerated(amountMinor, currency.alpha);
+  const orderId = storage(unread, "unknown");
+  if (orderId === undefined) return;
+  throw new AppError("ANSWER_NOT_DELIVERED", undefined, { details: { orderId } });
 }
 
 /** An order that was asked for before; undefined when it may begin again. */
@@ -96,7 +90,7 @@ function admissionOfKnown(
   request: PaymentRequest,
   earlier: Attempt,
   mustMatch: RepeatMustMatch,
-): Admission | undefined {
+): Known | undefined {
   const { charged, repeat } = rowOf(earlier);
   if (repeat === "begin") return undefined;
   assertSameOrder(request, earlier, charged, mustMatch);
@@ -155,7 +149,7 @@ export function differences(request: PaymentRequest, attempt: Attempt): string[]
   );
 }
 
-/** An earlier attempt of the order speaks for it by now, so no new one is begun. */
+/** Thrown when an earlier attempt decides the order by now, so that no new one is begun. */
 class SpokenFor extends Error {
   readonly attempt: Attempt;
 
@@ -171,20 +165,19 @@ class SpokenFor extends Error {
  * command would charge the order twice (docs/design.md 5.11). Throws what
  * {@link attemptThatSpeaks} takes; nothing has left then.
  */
-export function assertStillOpen(orderId: string, attempts: Pick<AttemptRows, "latest">): void {
+export function assertStillOpen(orderId: string, attempts: AttemptRows): void {
   const latest = storage(() => attempts.latest(orderId), "unknown");
   if (latest && rowOf(latest).repeat !== "begin") throw new SpokenFor(latest);
 }
 
-/** The answer of a payment that met {@link assertStillOpen}; other errors go on. */
+/** Returns the attempt that {@link assertStillOpen} found; throws any other error again. */
 export function attemptThatSpeaks(
   error: unknown,
   request: PaymentRequest,
   mustMatch: RepeatMustMatch,
 ): Attempt {
   if (!(error instanceof SpokenFor)) throw error;
-  const { charged, repeat } = rowOf(error.attempt);
-  assertSameOrder(request, error.attempt, charged, mustMatch);
-  if (repeat === "answer" || repeat === "ask") return error.attempt;
-  throw repeat === "begin" ? error : new AppError(repeat);
+  const known = admissionOfKnown(request, error.attempt, mustMatch);
+  if (!known) throw error;
+  return known.attempt;
 }

@@ -1,23 +1,31 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
+import { storage } from "../attempts/failures.ts";
 import {
   type Attempt,
   isCharged,
   isNotCharged,
   isPaying,
   isReversed,
+  REVERSAL_BEGINS,
 } from "../attempts/payment.ts";
 import { chargedOf, rowOf } from "../attempts/phase-table.ts";
-import type { SaleToReverse } from "../matching/fresh-number.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
+import type { TerminalRows } from "../journal/terminal-rows.ts";
+import { sameTerminal } from "../matching/comparison.ts";
+import { freshnessOf, type SaleToReverse } from "../matching/fresh-number.ts";
+import type { Matcher } from "../matching/matcher.ts";
 import type { StoreGuard } from "../supervisor/store-guard.ts";
 import type { Baseline, GoodsDecision } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
-import { type JournalParts, reversibleSale } from "./reversible-sale.ts";
 
-interface AfterSaleParts extends JournalParts {
+interface AfterSaleParts {
+  readonly attempts: AttemptRows;
+  readonly terminalLog: TerminalRows;
+  readonly matcher: Matcher;
   readonly arbiter: TerminalArbiter;
   readonly orders: Orders;
-  readonly guard: Pick<StoreGuard, "assertNotReturned">;
+  readonly guard: StoreGuard;
 }
 
 /** Delivery and reversal, which can still follow a sale that the terminal has approved. */
@@ -156,4 +164,52 @@ function decisionOf(
     });
   }
   return { goods: "partly-issued", amountMinor };
+}
+
+/**
+ * The sale to reverse: sold on the terminal that is connected, and named by its receipt number and
+ * by that of no other (docs/rules/07-returns.md, docs/rules/16-fresh.md). `now` is the terminal
+ * before the reversal, which is all that is asked of it. Throws {@link AppError}; nothing has left
+ * then.
+ */
+function reversibleSale(attempt: Attempt, now: Baseline, journal: AfterSaleParts) {
+  const { state, startedAtMs, transactionId } = attempt;
+  if (!isCharged(state) || state.report.receiptNumber === null) {
+    throw new AppError("REVERSAL_REFUSED", "The terminal gave no receipt number for this sale.");
+  }
+  if (!attempt.baseline || !sameTerminal(attempt.baseline.identity, now.identity)) {
+    throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
+  }
+  const { terminalLog } = journal;
+  if (storage(() => terminalLog.wasClosedSince(startedAtMs, transactionId), "yes")) {
+    throw new AppError("REVERSAL_REFUSED", "An end of day ran since the sale.");
+  }
+  return fresh(attempt, { transactionId, report: state.report }, now, journal);
+}
+
+function fresh(
+  attempt: Attempt,
+  sold: Parameters<typeof freshnessOf>[0],
+  now: Baseline,
+  { attempts, terminalLog, matcher: { isShared } }: AfterSaleParts,
+): SaleToReverse {
+  const { transactionId } = attempt;
+  const since = storage(() => attempts.since(transactionId), "yes");
+  if (!since) throw notSafe("too much has happened since the sale");
+  const unmatched = storage(() => terminalLog.wasUnmatchedSince(transactionId), "yes");
+  const events = storage(() => attempts.events(transactionId), "yes");
+  const wasTried = events.some(({ kind }) => kind === REVERSAL_BEGINS);
+  const verdict = freshnessOf(sold, now, { ...since, unmatched, wasTried, isShared });
+  switch (verdict.freshness) {
+    case "fresh":
+      return { attempt, reversedBefore: null };
+    case "reversed":
+      return { attempt, reversedBefore: verdict.report };
+    case "stale":
+      throw notSafe(verdict.because);
+  }
+}
+
+function notSafe(because: string): AppError {
+  return new AppError("REVERSAL_NOT_SAFE", undefined, { details: { because } });
 }

@@ -1,13 +1,12 @@
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
 import { storage } from "../attempts/failures.ts";
 import type { SettledUnmatched } from "../attempts/findings.ts";
-import type { Attempt } from "../attempts/payment.ts";
+import { type Attempt, isApproved, isPaying } from "../attempts/payment.ts";
 import type { Reconciliation, Suspect } from "../attempts/reconciliation.ts";
 import type { ListedAttempt, ListPage } from "../journal/attempt-columns.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
 import type { ReconciliationRows } from "../journal/reconciliation-rows.ts";
 import type { TerminalRows } from "../journal/terminal-rows.ts";
-import { toTell } from "./told-attempt.ts";
 
 /** A comparison, and the attempts that it names as they are now. */
 export interface ComparedDay extends Reconciliation {
@@ -16,10 +15,10 @@ export interface ComparedDay extends Reconciliation {
 }
 
 interface ListingParts {
-  readonly attempts: Pick<AttemptRows, "list" | "listArchived" | "read">;
-  readonly terminalLog: Pick<TerminalRows, "unmatched">;
-  readonly reconciliations: Pick<ReconciliationRows, "list">;
-  readonly arbiter: Pick<TerminalArbiter, "running">;
+  readonly attempts: AttemptRows;
+  readonly terminalLog: TerminalRows;
+  readonly reconciliations: ReconciliationRows;
+  readonly arbiter: TerminalArbiter;
 }
 
 /**
@@ -66,4 +65,20 @@ export class Listings {
 function suspectsOf(body: Reconciliation["body"]): readonly Suspect[] {
   if (body.kind === "receipt-jump") return body.suspects;
   return body.terminal.result === "not-comparable" ? [] : body.terminal.suspects;
+}
+
+/**
+ * Returns an attempt as it may be answered: approved only while the terminal really holds the sale,
+ * because a kiosk hands out its goods on that answer (docs/design.md 5.11). The record on disk says
+ * less when the end could not be written, or was not heard by an earlier process.
+ */
+export function toTell(
+  read: Attempt,
+  { attempts, arbiter }: { readonly attempts: AttemptRows; readonly arbiter: TerminalArbiter },
+): Attempt {
+  if (!isApproved(read.state) || arbiter.running.awaitsGoods(read.request.orderId)) return read;
+  const attempt = storage(() => attempts.read(read.transactionId), "unknown") ?? read;
+  const { state } = attempt;
+  if (!isPaying(state) || !isApproved(state)) return attempt;
+  return { ...attempt, state: { ...state, goods: null } };
 }

@@ -27,7 +27,7 @@ import {
   differences,
   type RepeatMustMatch,
 } from "./admission.ts";
-import { toTell } from "./told-attempt.ts";
+import { toTell } from "./listings.ts";
 
 export interface OrderSettings {
   /** As at the arbiter: then the terminal is asked to cancel. */
@@ -58,20 +58,15 @@ export interface FoundOrder extends PaymentResult {
 interface OrderParts {
   readonly attempts: AttemptRows;
   readonly answers: AnswerRows;
-  readonly handOffs: Pick<HandOffRows, "handOff" | "archivedDelivery">;
+  readonly handOffs: HandOffRows;
   readonly arbiter: TerminalArbiter;
   readonly handOff: HandOff;
-  readonly guard: OrderGuard;
+  /** A journal that was lost or restored does not know all orders (docs/rules/17-loss.md). */
+  readonly guard: StoreGuard;
   readonly clock: Clock;
   readonly log: Logger;
   readonly settings: OrderSettings;
 }
-
-/** A journal that was lost or restored does not know all orders (docs/rules/17-loss.md). */
-type OrderGuard = Pick<
-  StoreGuard,
-  "find" | "open" | "ofUnknown" | "mayLackNewer" | "assertNoSaleFits"
->;
 
 interface RunningPayment {
   readonly request: PaymentRequest;
@@ -182,12 +177,10 @@ export class Orders {
     const { transactionId, request } = attempt;
     const { orderId } = request;
     if (chargedOf(attempt) !== "no") return undefined;
-    const charged = "unknown";
     if (this.#parts.guard.mayLackNewer(transactionId)) {
-      return new AppError("STORES_DISAGREE", undefined, { charged });
+      return new AppError("STORES_DISAGREE", undefined, { charged: "unknown" });
     }
-    if (this.#parts.arbiter.lateReport(orderId) === undefined) return undefined;
-    return new AppError("TERMINAL_IN_DOUBT", undefined, { charged, details: { orderId } });
+    return this.#lateReportOf(orderId);
   }
 
   /** The order of a transaction of ours, in the archive too; undefined when it is not known. */
@@ -257,14 +250,9 @@ export class Orders {
       return { way: "done", result: this.#answer(running) };
     }
     const admission = admissionOf(request, this.#parts);
-    switch (admission.way) {
-      case "begin":
-        return { way: "done", result: this.#begin(request) };
-      case "answer":
-        return { way: "done", result: this.result(admission.attempt, true) };
-      case "ask":
-        return admission;
-    }
+    if (admission.way === "begin") return { way: "done", result: this.#begin(request) };
+    const { way, attempt } = admission;
+    return way === "ask" ? { way, attempt } : { way: "done", result: this.result(attempt, true) };
   }
 
   #begin(request: PaymentRequest): Promise<PaymentResult> {
@@ -279,7 +267,7 @@ export class Orders {
           assertToldApart(request, arbiter);
           guard.assertNoSaleFits(request, baseline);
           const attempt = { transactionId, request, baseline, startedAtMs: clock.now() };
-          return writing(() => attempts.begin(attempt));
+          return storage(() => attempts.begin(attempt), "no");
         },
         approved: approve,
         ended: (attempt) => handOff.begin(attempt, settings.gatewayWaitMs),
@@ -297,7 +285,7 @@ export class Orders {
 
   async #answer(running: RunningPayment): Promise<PaymentResult> {
     const { clock, settings, attempts } = this.#parts;
-    const limitMs = settings.prepareMs + settings.paymentTimeoutMs + settings.graceMs;
+    const limitMs = settings.prepareMs + this.#answerMs;
     const attempt = await within(clock, "payment answer", limitMs, this.#answerable(running));
     if (attempt) return this.result(attempt, false);
     // This request learns no more, and the kiosk need not ask again (docs/rules/11-unread.md).
@@ -338,11 +326,18 @@ export class Orders {
     const { orderId, generatedId } = request;
     assertStillOpen(orderId, this.#parts.attempts);
     if (this.#parts.guard.open && !generatedId) throw asUnknown(why);
-    if (this.#parts.arbiter.lateReport(orderId) === undefined) {
-      return this.#failed(transactionId, request, why);
-    }
-    const details = { orderId };
-    throw new AppError("TERMINAL_IN_DOUBT", undefined, { charged: "unknown", details });
+    const late = this.#lateReportOf(orderId);
+    if (late) throw late;
+    return this.#failed(transactionId, request, why);
+  }
+
+  /** The terminal is being asked about a sale that can be the order's (docs/rules/19-late.md). */
+  #lateReportOf(orderId: string): AppError | undefined {
+    if (this.#parts.arbiter.lateReport(orderId) === undefined) return undefined;
+    return new AppError("TERMINAL_IN_DOUBT", undefined, {
+      charged: "unknown",
+      details: { orderId },
+    });
   }
 
   /** Nothing financial has left: the attempt is recorded as failed, with the reason. */
@@ -351,14 +346,9 @@ export class Orders {
     const { code, message } = reason;
     log.warn({ transactionId, orderId: request.orderId }, `payment not begun: ${message}`);
     const status = code === "PAYMENT_CANCELLED" ? "cancelled" : "failed";
-    return writing(() =>
-      attempts.recordFailure({
-        transactionId,
-        request,
-        outcome: { status, error: code, message, terminalCode: null },
-        startedAtMs: clock.now(),
-      }),
-    );
+    const outcome = { status, error: code, message, terminalCode: null } as const;
+    const failure = { transactionId, request, outcome, startedAtMs: clock.now() };
+    return storage(() => attempts.recordFailure(failure), "no");
   }
 
   /**
@@ -366,21 +356,22 @@ export class Orders {
    * TERMINAL_IN_DOUBT when that is not cleared up within the time of an answer.
    */
   async #lateReport(orderId: string, asked: Promise<void>): Promise<void> {
-    const { clock, settings, arbiter } = this.#parts;
-    const limitMs = settings.paymentTimeoutMs + settings.graceMs;
-    await within(clock, "late report of a repeated order", limitMs, asked);
-    if (arbiter.lateReport(orderId) === undefined) return;
-    throw new AppError("TERMINAL_IN_DOUBT", undefined, {
-      charged: "unknown",
-      details: { orderId },
-    });
+    await within(this.#parts.clock, "late report of a repeated order", this.#answerMs, asked);
+    const late = this.#lateReportOf(orderId);
+    if (late) throw late;
+  }
+
+  /** As long as an answer may take. */
+  get #answerMs(): number {
+    const { paymentTimeoutMs, graceMs } = this.#parts.settings;
+    return paymentTimeoutMs + graceMs;
   }
 
   /** Has the terminal asked about an attempt in doubt, and waits as long as an answer may take. */
   async #ask({ transactionId }: Attempt): Promise<void> {
-    const { clock, settings, arbiter } = this.#parts;
-    const limitMs = settings.paymentTimeoutMs + settings.graceMs;
-    await within(clock, "recovery of a repeated order", limitMs, arbiter.recover(transactionId));
+    const { clock, arbiter } = this.#parts;
+    const asked = arbiter.recover(transactionId);
+    await within(clock, "recovery of a repeated order", this.#answerMs, asked);
   }
 }
 
@@ -397,11 +388,6 @@ function asUnknown(why: AppError): AppError {
 /** If the journal cannot be read, an order's end is not known (docs/rules/10-charged.md). */
 function reading<T>(read: () => T): T {
   return storage(read, "unknown");
-}
-
-/** A record that could not be written before anything left: nothing was charged. */
-function writing<T>(write: () => T): T {
-  return storage(write, "no");
 }
 
 type Admitted =

@@ -39,10 +39,7 @@ export interface SettlementWord {
  * (docs/rules/24-amount.md).
  */
 export function settleByOperator(
-  {
-    orders,
-    arbiter,
-  }: { readonly orders: Orders; readonly arbiter: Pick<TerminalArbiter, "settle"> },
+  { orders, arbiter }: { readonly orders: Orders; readonly arbiter: TerminalArbiter },
   { orderId, outcome, note, attempt: number, amountMinor }: SettlementWord,
 ): Promise<PaymentResult> {
   const attempt = orders.toSettle(orderId, number);

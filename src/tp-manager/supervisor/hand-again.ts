@@ -1,7 +1,8 @@
 import { STORE_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
-import type { Clock, Timer } from "../../shared/time.ts";
+import type { Clock } from "../../shared/time.ts";
 import type { AgainPage, AgainRows } from "../journal/again-rows.ts";
+import { Retrying } from "./retrying.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MS = 5_000;
@@ -16,12 +17,9 @@ const WHOLE_LOOK_MS = 30_000;
 export class HandAgain {
   readonly #store: AgainRows;
   readonly #link: SupervisorLink;
-  readonly #clock: Clock;
   readonly #log: Logger;
   readonly #isWhole: () => boolean;
-  #running: Promise<void> | undefined;
-  #retry: Timer | undefined;
-  #closed = false;
+  readonly #task: Retrying;
   /** How often it was begun anew in this process. */
   #begun = 0;
 
@@ -35,18 +33,14 @@ export class HandAgain {
   ) {
     this.#store = store;
     this.#link = link;
-    this.#clock = clock;
     this.#log = log;
     this.#isWhole = isWhole;
+    this.#task = new Retrying(clock, "hand over again", () => this.#run());
   }
 
   /** Goes on where a former process stopped. */
   start(): void {
-    this.#retry?.clear();
-    if (this.#closed) return;
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-    });
+    this.#task.nudge();
   }
 
   /** As {@link begin}, where nothing is under way: a mark may have told the same. */
@@ -63,30 +57,26 @@ export class HandAgain {
       "what is not known to be at the gateway is looked up before it is sent";
     this.#log.error({ alarm: "outbox-lost" }, words);
     // Not within the message that told it; a database that says so again and again is left a pause.
-    this.#startIn(this.#begun === 1 ? 0 : RETRY_MS);
+    this.#task.nudgeIn(this.#begun === 1 ? 0 : RETRY_MS);
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#retry?.clear();
-    await this.#running;
+  close(): Promise<void> {
+    return this.#task.close();
   }
 
-  async #run(): Promise<void> {
+  async #run(): Promise<number | undefined> {
     try {
-      for (let page = this.#next(); page && !this.#closed; page = this.#next()) {
+      for (let page = this.#next(); page && !this.#task.isClosed; page = this.#next()) {
         // A journal that lacks something itself ends no doubt about the other database: the end
         // is kept for when it is whole, however many restarts later.
         const last = page.last && this.#isWhole();
         if (page.items.length > 0 || last) await this.#hand({ ...page, last });
-        if (page.last && !last) {
-          this.#startIn(WHOLE_LOOK_MS);
-          return;
-        }
+        if (page.last && !last) return WHOLE_LOOK_MS;
       }
+      return undefined;
     } catch (error) {
       this.#log.warn({ err: error }, "the supervisor did not take transactions again");
-      this.#startIn(RETRY_MS);
+      return RETRY_MS;
     }
   }
 
@@ -99,13 +89,7 @@ export class HandAgain {
     this.#log.info({ items: items.length, added, last }, "handed over again");
   }
 
-  #startIn(delayMs: number): void {
-    this.#retry?.clear();
-    if (this.#closed) return;
-    this.#retry = this.#clock.startTimer("hand over again", delayMs, () => this.start());
-  }
-
-  #next(): ReturnType<AgainRows["page"]> {
+  #next(): AgainPage | undefined {
     return this.#store.page(STORE_PAGE_MAX);
   }
 }

@@ -5,18 +5,18 @@ import { type Clock, type Timer, within } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
 import type { HandOffRows, PendingHandOff } from "../journal/hand-off-rows.ts";
+import { RETRY_MAX_MS, Retrying } from "./retrying.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 250;
-const RETRY_MAX_MS = 15_000;
 /** How many rows are read at once; the rest waits on disk. */
 const BATCH = 50;
-/** One that the supervisor refuses is tried again so much later. */
+/** Pause before a transaction that the supervisor refuses is tried again. */
 export const SET_ASIDE_MS = 3_600_000;
-/** So many failures in a row are the supervisor's trouble, not that of a transaction. */
+/** After so many failures in a row the cause is the supervisor, not a transaction. */
 const FAILURES_MAX = 3;
 
-/** An order that a former process may have told as sent is asked about for so long. */
+/** How long the delivery is waited for that the previous process may have answered as sent. */
 const TOLD_WAIT_MS = 3_000;
 
 /** A caller that waits for a hand-over. */
@@ -44,8 +44,8 @@ export class HandOff {
   readonly #log: Logger;
   readonly #waiting = new Map<string, Waiting>();
   /**
-   * Of a former process, which may have told them as sent before the journal had that on disk: all
-   * of its last batch, because the next one is read only when that is written.
+   * Transactions that the previous process may have answered as sent before that was on disk: its
+   * last unacknowledged batch.
    */
   readonly #perhapsTold: ReadonlySet<string>;
   /** Payments of this process: nobody can have handed them over before. */
@@ -54,15 +54,11 @@ export class HandOff {
   readonly #tried = new Set<string>();
   /** The last one that was with the gateway when it was handed over. */
   #sentLast: string | undefined;
-  #running: Promise<void> | undefined;
-  #again = false;
-  #retry: Timer | undefined;
+  readonly #task: Retrying;
   /** Until rows that were put aside are tried again. */
   #aside: Timer | undefined;
   /** Only this object puts rows aside, so they need not be counted each time. */
   #mayBeAside = true;
-  #retryMs = RETRY_MIN_MS;
-  #closed = false;
   #failing: Pick<HandOffTrouble, "reason" | "sinceMs"> | null = null;
 
   constructor(store: HandOffRows, link: SupervisorLink, clock: Clock, log: Logger) {
@@ -70,6 +66,7 @@ export class HandOff {
     this.#link = link;
     this.#clock = clock;
     this.#log = log;
+    this.#task = new Retrying(clock, "hand-off retry", () => this.#run(), RETRY_MIN_MS);
     // Before anything else can be handed over or asked for.
     this.#perhapsTold = new Set(store.oldestUnacknowledged(BATCH));
   }
@@ -81,16 +78,7 @@ export class HandOff {
 
   /** Begins, or goes on at once when it was waiting for a retry. */
   nudge(): void {
-    this.#retry?.clear();
-    this.#retry = undefined;
-    if (this.#closed) return;
-    this.#again = true;
-    this.#running ??= this.#run()
-      .catch((error: unknown) => this.#failed(error))
-      .finally(() => {
-        this.#running = undefined;
-        if (this.#again) this.nudge();
-      });
+    this.#task.nudge();
   }
 
   /**
@@ -104,8 +92,8 @@ export class HandOff {
   }
 
   /**
-   * The gateway's word about a transaction, waiting at most `waitMs` for its hand-over and first
-   * try together. Every new word is kept in the journal.
+   * Returns the delivery state of a transaction, after at most `waitMs` for its hand-over and first
+   * try together. Every new state is kept in the journal.
    */
   async delivered(transactionId: string, waitMs: number): Promise<DeliveryState> {
     if (transactionId === this.#sentLast) return "sent"; // a row that is read is written first
@@ -135,17 +123,14 @@ export class HandOff {
     }
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#again = false;
-    this.#retry?.clear();
+  close(): Promise<void> {
     this.#aside?.clear();
-    await this.#running;
+    return this.#task.close();
   }
 
   /**
-   * undefined: it is handed over already, or was refused. Else resolves when it is, with the word
-   * about its delivery where the supervisor gave one.
+   * Resolves when the transaction is handed over, with its delivery state where the supervisor gave
+   * one. undefined: it is handed over already, or was refused.
    */
   #acknowledged(
     transactionId: string,
@@ -166,31 +151,35 @@ export class HandOff {
     };
     this.#waiting.set(transactionId, waiting);
     // A hand-over that began for it is on its way.
-    if (!known || this.#running === undefined) this.nudge();
+    if (!known || !this.#task.isRunning) this.nudge();
     return waiting.promise;
   }
 
-  async #run(): Promise<void> {
-    while (this.#again && !this.#closed) {
-      this.#again = false;
-      let batch: PendingHandOff[];
-      do {
+  async #run(): Promise<number | undefined> {
+    try {
+      for (;;) {
         const now = this.#clock.now();
-        batch = this.#store.pendingHandOffs(BATCH, now - SET_ASIDE_MS, now);
+        const batch = this.#store.pendingHandOffs(BATCH, now - SET_ASIDE_MS, now);
         this.#tryAsideLater();
-        if (!(await this.#handOverAll(batch))) return;
-      } while (batch.length === BATCH);
+        const pauseMs = await this.#handOverAll(batch);
+        if (pauseMs !== undefined || batch.length < BATCH || this.#task.isClosed) return pauseMs;
+      }
+    } catch (error) {
+      // The row is as it was, and is tried again.
+      if (this.#task.isClosed) return undefined;
+      this.#log.error({ err: error, alarm: "journal" }, "the journal failed during a hand-over");
+      return RETRY_MAX_MS;
     }
   }
 
   /**
    * A row that fails holds up no other one: when a later one is taken, the trouble is the row's own
-   * and the row is put aside. false: it is the supervisor's trouble, and a retry is due.
+   * and the row is put aside. Resolves with a pause where it is the supervisor's trouble.
    */
-  async #handOverAll(batch: readonly PendingHandOff[]): Promise<boolean> {
+  async #handOverAll(batch: readonly PendingHandOff[]): Promise<number | undefined> {
     let failed: Array<{ readonly row: PendingHandOff; readonly why: string }> = [];
     for (const row of batch) {
-      if (this.#closed) return false;
+      if (this.#task.isClosed) return undefined;
       const fault = await this.#handOver(row);
       if (!fault) {
         for (const one of failed) this.#setAside(one.row, one.why);
@@ -203,14 +192,12 @@ export class HandOff {
       }
     }
     const [first] = failed;
-    if (!first) return true;
-    this.#retryLater(first.row, first.why);
-    return false;
+    return first && this.#retryLater(first.row, first.why);
   }
 
   /** Sales and starts try them too; on a day without any the clock has to. */
   #tryAsideLater(): void {
-    if (this.#aside || this.#closed || !this.#mayBeAside) return;
+    if (this.#aside || this.#task.isClosed || !this.#mayBeAside) return;
     this.#mayBeAside = this.#store.countSetAside() > 0;
     if (!this.#mayBeAside) return;
     this.#aside = this.#clock.startTimer("hand-off put aside", SET_ASIDE_MS, () => {
@@ -219,24 +206,13 @@ export class HandOff {
     });
   }
 
-  #retryLater({ transaction }: PendingHandOff, reason: string): void {
+  #retryLater({ transaction }: PendingHandOff, reason: string): number {
     const { transactionId, orderId } = transaction;
     this.#failing = { reason, sinceMs: this.#failing?.sinceMs ?? this.#clock.now() };
-    this.#log.warn(
-      { transactionId, orderId, reason, retryMs: this.#retryMs },
-      "the supervisor did not take a transaction, trying again",
-    );
-    this.#again = false;
-    this.#retry = this.#clock.startTimer("hand-off retry", this.#retryMs, () => this.nudge());
-    this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MAX_MS);
-  }
-
-  /** The journal could not be read or written. The row is as it was, and is tried again. */
-  #failed(error: unknown): void {
-    this.#again = false;
-    if (this.#closed) return;
-    this.#log.error({ err: error, alarm: "journal" }, "the journal failed during a hand-over");
-    this.#retry ??= this.#clock.startTimer("hand-off retry", RETRY_MAX_MS, () => this.nudge());
+    const retryMs = this.#task.failed();
+    const words = "the supervisor did not take a transaction, trying again";
+    this.#log.warn({ transactionId, orderId, reason, retryMs }, words);
+    return retryMs;
   }
 
   #setAside({ transaction }: PendingHandOff, why: string): void {
@@ -267,7 +243,7 @@ export class HandOff {
       return faultOf(error);
     }
     for (const known of [this.#fresh, this.#tried]) known.delete(transactionId);
-    this.#retryMs = RETRY_MIN_MS;
+    this.#task.succeeded();
     this.#failing = null;
     if (state === "sent") this.#sentLast = transactionId;
     if (what === "charged") {
@@ -322,7 +298,7 @@ interface Fault {
   readonly why: string;
 }
 
-/** HTTP statuses that say that the message itself cannot be taken. */
+/** HTTP statuses by which the supervisor refuses the message itself. */
 const ROW_STATUSES: readonly (number | undefined)[] = [400, 413, 422];
 
 function faultOf(error: unknown): Fault {

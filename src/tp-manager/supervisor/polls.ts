@@ -1,9 +1,10 @@
 import { ALARMS_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
-import type { Clock, Timer } from "../../shared/time.ts";
+import type { Clock } from "../../shared/time.ts";
 import { isReturnedTwice, tellReturnedTwice } from "../attempts/returned-twice.ts";
 import type { HandOffRows } from "../journal/hand-off-rows.ts";
 import type { NotedAttempt, ReturnRows } from "../journal/return-rows.ts";
+import { Retrying } from "./retrying.ts";
 import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
 export const POLL_MS = 5_000;
@@ -20,44 +21,28 @@ interface Subject {
 }
 
 /** Asks the supervisor about one subject again and again, with a pause after each round. */
-export class Poll {
+export class Poll extends Retrying {
   readonly #subject: Subject;
-  readonly #clock: Clock;
   readonly #log: Logger;
-  #timer: Timer | undefined;
-  #round: Promise<void> = Promise.resolve();
-  #closed = false;
 
   constructor(subject: Subject, clock: Clock, log: Logger) {
+    super(clock, subject.name, () => this.ask().then(() => POLL_MS));
     this.#subject = subject;
-    this.#clock = clock;
     this.#log = log;
   }
 
   /** Begins the first round after one pause. */
   start(): void {
-    if (this.#closed) return;
-    this.#timer = this.#clock.startTimer(this.#subject.name, POLL_MS, () => this.startAtOnce());
-  }
-
-  startAtOnce(): void {
-    this.#round = this.ask().finally(() => this.start());
+    this.nudgeIn(POLL_MS);
   }
 
   /** One round. A supervisor that does not answer is asked again in the next one. */
   async ask(): Promise<void> {
     try {
-      await this.#subject.round(() => this.#closed);
+      await this.#subject.round(() => this.isClosed);
     } catch (error) {
       this.#log.debug({ err: error }, this.#subject.untold);
     }
-  }
-
-  /** Resolves when a round that runs has ended. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#timer?.clear();
-    await this.#round;
   }
 }
 

@@ -3,7 +3,7 @@ import { IpcError } from "../../shared/ipc/client.ts";
 import { STORE_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import { formatMajor } from "../../shared/money.ts";
 import type { Logger } from "../../shared/process/logger.ts";
-import { type Clock, sleep, type Timer, unlessAborted } from "../../shared/time.ts";
+import { type Clock, type Timer, unlessAborted } from "../../shared/time.ts";
 import { storage } from "../attempts/failures.ts";
 import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
 import { chargedOf } from "../attempts/phase-table.ts";
@@ -20,11 +20,11 @@ import type {
   TerminalIdentity,
   TransactionReport,
 } from "../terminal/terminal.ts";
+import { Retrying } from "./retrying.ts";
 import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 500;
-const RETRY_MAX_MS = 15_000;
-/** The time of a doubt is written so often; a process that is killed loses the rest. */
+/** How often the time of a doubt is written; a process that is killed loses the rest. */
 const RAN_MS = 600_000;
 
 interface GuardParts {
@@ -51,15 +51,15 @@ interface GuardParts {
  */
 export class StoreGuard {
   readonly #parts: GuardParts;
-  readonly #abort = new AbortController();
   /** The terminal that has shown a known record since the program was started. */
   #agreedWith: TerminalIdentity | undefined;
-  #running: Promise<void> | undefined;
+  readonly #taking: Retrying;
   #timer: Timer | undefined;
   #wake = Promise.withResolvers<void>();
 
   constructor(parts: GuardParts) {
     this.#parts = parts;
+    this.#taking = new Retrying(parts.clock, "take over", () => this.#takeOver(), RETRY_MIN_MS);
   }
 
   /** Goes on where a former process stopped; `isNew`: the doubt was found at this start. */
@@ -67,7 +67,7 @@ export class StoreGuard {
     const doubt = this.open;
     if (!doubt) return;
     if (isNew) this.#tell(doubt);
-    this.#takeOver();
+    this.#taking.nudgeIn(0);
     this.#count();
   }
 
@@ -143,16 +143,16 @@ export class StoreGuard {
     if (!whole || doubt.both) await this.#askGateway(orderId);
   }
 
-  /** A charge may have followed on an attempt, in a journal that was lost since. */
+  /** A later charge of this attempt may be missing because the journal was lost. */
   mayLackNewer(transactionId: string): boolean {
     return this.open !== undefined && this.#parts.doubts.concerns(transactionId);
   }
 
   /**
-   * The last look before money goes back. That of an order from before the loss may have gone back
-   * already, `byWhom` a journal in doubt cannot tell: what the gateway gave back the supervisor
-   * knows, unless its database lacks something too; what the terminal gave back nobody else does.
-   * `attempt` is undefined of an order that is not here. Throws STORES_DISAGREE.
+   * The last check before money goes back. The money of an order from before the loss may have gone
+   * back already. The supervisor knows what the gateway gave back, unless its database lacks
+   * something too; only the lost journal knew what the terminal gave back. `attempt`: undefined for
+   * an order that is not here. Throws STORES_DISAGREE.
    */
   assertNotReturned(attempt: Attempt | undefined, byWhom: "gateway" | "anybody"): void {
     const { again } = this.#parts;
@@ -178,7 +178,7 @@ export class StoreGuard {
   }
 
   /**
-   * The last look before a sale: a sale of the terminal that no order here has may be this one, of
+   * The last check before a sale: a sale of the terminal that no order here has may be this one, of
    * a former journal. Throws STORES_DISAGREE or TERMINAL_SALE_UNMATCHED; nothing has left then.
    */
   assertNoSaleFits({ amountMinor, currency }: PaymentRequest, baseline: Baseline): void {
@@ -197,9 +197,9 @@ export class StoreGuard {
   }
 
   /**
-   * Keeps a sale of the terminal that no order here has. true: it is the sign that a former journal
-   * had it, and began the doubt. A journal is put back while no program runs, so only what the
-   * terminal shows before it has shown something known is a sign.
+   * Keeps a sale of the terminal that no order here has. Returns true if the sale proves that the
+   * journal lost data; the doubt has begun then. A journal is put back while no program runs, so
+   * only what the terminal shows before it has shown something known is a sign.
    */
   noteSale(baseline: Baseline): boolean {
     const { doubts, isShared } = this.#parts;
@@ -244,43 +244,34 @@ export class StoreGuard {
     return ended;
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
     this.#timer?.clear();
-    this.#abort.abort(new Error("the connector stops"));
-    await this.#running;
+    return this.#taking.close();
   }
 
-  #takeOver(): void {
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-    });
-  }
-
-  async #run(): Promise<void> {
-    const { doubts, clock, log } = this.#parts;
-    for (let retryMs = RETRY_MIN_MS; !this.#abort.signal.aborted; ) {
-      const doubt = this.open;
-      if (!doubt || doubt.isTakenOver) break;
+  async #takeOver(): Promise<number | undefined> {
+    const { doubts, link, onSupervisorLacks, clock, log } = this.#parts;
+    for (let doubt = this.open; doubt && !doubt.isTakenOver; doubt = this.open) {
+      if (this.#taking.isClosed) return undefined;
       try {
-        await sleep(clock, "take over", 0, this.#abort.signal);
         const after = doubts.takenTo();
-        const page = await this.#parts.link.call("known-orders", { after, limit: STORE_PAGE_MAX });
+        const page = await link.call("known-orders", { after, limit: STORE_PAGE_MAX });
         const { orders, last, more, whole } = page;
         // Before the last page counts as taken, so that no crash forgets it.
-        if (!whole && !more) this.#parts.onSupervisorLacks();
+        if (!whole && !more) onSupervisorLacks();
         // The answer itself may have told of more that is missing. One question more then, which
         // also tells the supervisor that its memory was judged: no later start does that again.
         const isSame = this.open?.because === doubt.because;
         doubts.takeOver(orders, isSame ? { to: last, done: !more } : null, clock.now());
         log.info({ orders: orders.length, more }, "orders taken over from the supervisor");
-        retryMs = RETRY_MIN_MS;
+        this.#taking.succeeded();
       } catch (error) {
         log.warn({ err: error }, "the supervisor's orders could not be taken over yet");
-        await sleep(clock, "take over retry", retryMs, this.#abort.signal).catch(() => undefined);
-        retryMs = Math.min(retryMs * 2, RETRY_MAX_MS);
+        return this.#taking.failed();
       }
     }
     this.#woken();
+    return undefined;
   }
 
   #woken(): void {

@@ -48,7 +48,7 @@ function polling(at: House, runDirectory: string) {
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, systemClock);
   const link = new SupervisorLink(client, 1_000);
   const poll = alarmPoll(at.journal.alarms, link, at.clock, at.log);
-  poll.startAtOnce();
+  poll.nudge();
   let open = true;
   const close = async (): Promise<void> => {
     if (open) await poll.close();

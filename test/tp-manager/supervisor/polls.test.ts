@@ -34,7 +34,7 @@ test("closing waits for the round that runs, and none comes after it", async () 
       end = resolve;
     });
   });
-  poll.startAtOnce();
+  poll.nudge();
   let isClosed = false;
   const closing = poll.close().then(() => {
     isClosed = true;
@@ -53,7 +53,7 @@ test("a round that fails is followed by the next one", async () => {
     begun++;
     return Promise.reject(new Error("nobody listens"));
   });
-  poll.startAtOnce();
+  poll.nudge();
   await clock.advance(2 * POLL_MS);
   expect(begun).toBe(3);
   await poll.close();

@@ -1,0 +1,76 @@
+import type { Clock, Timer } from "../../shared/time.ts";
+
+/** The longest pause after failures. */
+export const RETRY_MAX_MS = 15_000;
+
+/**
+ * Runs one piece of work at a time: at once when nudged, and again after each pause that the work
+ * asks for. A nudge during the work has it run once more, unless it asks for a pause.
+ */
+export class Retrying {
+  readonly #clock: Clock;
+  readonly #name: string;
+  readonly #work: () => Promise<number | undefined>;
+  readonly #minMs: number;
+  #nextMs: number;
+  #running: Promise<void> | undefined;
+  #timer: Timer | undefined;
+  #isNudged = false;
+  isClosed = false;
+
+  /** `work` resolves with the pause until the next run, undefined without one; never rejects. */
+  constructor(clock: Clock, name: string, work: () => Promise<number | undefined>, minMs = 0) {
+    this.#clock = clock;
+    this.#name = name;
+    this.#work = work;
+    this.#minMs = minMs;
+    this.#nextMs = minMs;
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** The work runs now, without the rest of a pause. */
+  nudge(): void {
+    this.#timer?.clear();
+    if (this.isClosed) return;
+    this.#isNudged = true;
+    this.#running ??= this.#run();
+  }
+
+  nudgeIn(delayMs: number): void {
+    this.#timer?.clear();
+    if (this.isClosed) return;
+    this.#timer = this.#clock.startTimer(this.#name, delayMs, () => this.nudge());
+  }
+
+  /** The pause after a failure: at first the shortest one, then twice the one before. */
+  failed(): number {
+    const pauseMs = this.#nextMs;
+    this.#nextMs = Math.min(pauseMs * 2, RETRY_MAX_MS);
+    return pauseMs;
+  }
+
+  succeeded(): void {
+    this.#nextMs = this.#minMs;
+  }
+
+  /** Nothing begins any more. Resolves when work that runs has ended. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.#timer?.clear();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#isNudged && !this.isClosed) {
+      this.#isNudged = false;
+      const pauseMs = await this.#work();
+      if (pauseMs === undefined) continue;
+      this.#isNudged = false;
+      this.nudgeIn(pauseMs);
+    }
+    this.#running = undefined;
+  }
+}
