@@ -218,7 +218,7 @@ export class TerminalArbiter {
 
 /**
  * An object of its own with only these members of another one, so that no cast leads from it to the
- * rest (docs/design.md 2.2).
+ * rest (docs/architecture.md 2.2).
  */
 function viewOf<Whole extends object, Name extends keyof Whole>(
   whole: Whole,
