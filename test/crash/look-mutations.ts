@@ -2,6 +2,7 @@ import { type Mutation, oneEdit } from "./mutation.ts";
 
 const own = ["test/scenario/matching/own-neighbours.test.ts"];
 const looks = ["test/scenario/matching/looks.test.ts"];
+const effects = ["test/tp-manager/matching/effects.test.ts"];
 const granted = ["test/tp-manager/matching/not-granted.test.ts"];
 const late = ["test/tp-manager/arbiter/late-results.test.ts"];
 const twice = ["test/tp-manager/arbiter/charged-twice.test.ts"];
@@ -59,7 +60,7 @@ export const lookMutations: readonly Mutation[] = [
   oneEdit(
     "the second attempt that can have made the sale itself",
     ["19-late", "that a charged attempt of the order can have made itself is no second charge"],
-    looks,
+    effects,
     [
       "src/tp-manager/matching/effects.ts",
       'if (fitting.some((attempt) => chargedOf(attempt) === "yes")) return [];',
