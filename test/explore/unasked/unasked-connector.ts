@@ -173,12 +173,9 @@ export class UnaskedConnector {
     const all = (): Attempt[] => world.attempts.map((_, index) => this.#attemptOf(world, index));
     const attempts = {
       unfinished: () => all().filter(({ state }) => state.phase === "sent" || isInDoubt(state)),
-      newest: (limit: number, before: number | null) =>
-        all()
-          .map((attempt, position) => ({ attempt, position }))
-          .slice(0, before ?? undefined)
-          .reverse()
-          .slice(0, limit),
+      newest: () => all().toReversed(),
+      // Each attempt of the walk has a baseline, and none ends unsent.
+      canHaveLeft: () => true,
       ids: () => all().map(({ transactionId }) => transactionId),
       read: (id: string) => this.#attemptOf(world, Number(id)),
       ofOrder: (order: string) => all().filter(({ request: { orderId } }) => orderId === order),
