@@ -333,7 +333,7 @@ class Connection {
     const { clock } = this.#settings;
     this.#idleEndMs = clock.monotonicMs() + idleMs;
     this.#idle = clock.startTimer("idle connection", idleMs, () => this.close());
-    // Keeps no program from ending.
+    // The socket keeps no program from ending; the timer does, for its two seconds at most.
     this.#socket.unref();
     this.#listener.idle();
   }

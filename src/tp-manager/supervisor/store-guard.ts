@@ -270,6 +270,8 @@ export class StoreGuard {
         return this.#taking.failed();
       }
     }
+    // The next loss is asked about without the pauses of this one.
+    this.#taking.succeeded();
     this.#woken();
     return undefined;
   }
