@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { appendFileSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { API_LOGIN, apiPassword, readDemoSetup } from "../../src/launcher/demo/settings.ts";
 import { sleep, systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
@@ -52,6 +52,13 @@ interface Answer {
   readonly error?: { readonly code: string };
 }
 
+/**
+ * A switch ends after a self-test at low priority, which gets what the machine's other programs
+ * leave: 54 seconds at a load of 25, where the rest of the switch took 6. The limit of `until`
+ * allows only for the load that the test's own process feels.
+ */
+const SWITCH_WITHIN_MS = 3 * PATIENCE_MS;
+
 /** Between two sales: how long an update keeps a kiosk from selling. */
 const GAP_MAX_MS = 15_000;
 
@@ -62,6 +69,11 @@ class Kiosk {
   longestGapMs = 0;
   #isOpen = true;
   readonly #run = this.#pay();
+
+  /** It goes home with its test, also with one that fails. */
+  constructor() {
+    onTestFinished(() => this.close());
+  }
 
   async close(): Promise<void> {
     this.#isOpen = false;
@@ -137,7 +149,8 @@ test("found on a web server and taken by the keep-alive, while a kiosk pays", as
   const kiosk = new Kiosk();
   await runToEnd("sh", [join(root, "always-up.sh"), "--data", data]);
   const words = join(data, "logs", "update.out");
-  await until("the update", () => readFileSync(words, "utf8").includes("1.3.0 runs") || undefined);
+  const isTaken = (): boolean => readFileSync(words, "utf8").includes("1.3.0 runs");
+  await until("the update", () => isTaken() || undefined, SWITCH_WITHIN_MS);
   const sold = kiosk.charged.length;
   await until("a sale after it", () => kiosk.charged.length > sold || undefined);
   await kiosk.close();
@@ -210,13 +223,20 @@ class Service {
 }
 
 test("a launcher that a service manager runs takes a version itself", async () => {
+  const from = named();
   const { programs } = JSON.parse((await launch("status", "--json")).stdout);
   for (const { pid } of programs) process.kill(pid, "SIGTERM");
-  await until("the end of tp-manager", async () => !(await answers("1.0.0")) || undefined);
-  await until("the end of the programs", async () => !(await runs("1.0.0")) || undefined);
+  await until("the end of tp-manager", async () => !(await answers(from)) || undefined);
+  await until("the end of the programs", async () => !(await runs(from)) || undefined);
   const service = new Service();
-  await until("an answer", async () => (await answers("1.0.0")) || undefined);
-  await until("the start", async () => (await runs("1.0.0")) || undefined);
+  onTestFinished(async ({ task }) => {
+    await service.stop();
+    const lines = service.output.split("\n").filter((line) => !line.includes('"level":"info"'));
+    if (task.result?.state === "fail") process.stdout.write(`the service: ${lines.join("\n")}\n`);
+    await launch();
+  });
+  await until("an answer", async () => (await answers(from)) || undefined);
+  await until("the start", async () => (await runs(from)) || undefined);
   const before = JSON.parse((await launch("audit", "--json")).stdout).attempts;
   const kiosk = new Kiosk();
   await until("a sale", () => kiosk.charged[0]);
@@ -225,7 +245,7 @@ test("a launcher that a service manager runs takes a version itself", async () =
   expect(now.stdout).toContain("the service takes it");
   // The programs that the update has started end with its launcher, and those of the next one come.
   const isNext = (): boolean => service.output.includes("the version that is named runs next");
-  await until("the end of the launcher", () => isNext() || undefined);
+  await until("the end of the launcher", () => isNext() || undefined, SWITCH_WITHIN_MS);
   await until("an answer of 1.3.5", async () => (await answers("1.3.5")) || undefined);
   await until("1.3.5", async () => (await runs("1.3.5")) || undefined);
   const sold = kiosk.charged.length;
@@ -234,9 +254,7 @@ test("a launcher that a service manager runs takes a version itself", async () =
   expect(await told("/version")).toContain("1.3.5");
   const audit = JSON.parse((await launch("audit", "--json")).stdout);
   expect(audit).toMatchObject({ faults: [], attempts: before + kiosk.charged.length });
-  await service.stop();
-  await launch();
-  expect(service.output).toContain("1.0.0 to 1.3.5: done");
+  expect(service.output).toContain(`${from} to 1.3.5: done`);
   expect(kiosk.longestGapMs).toBeLessThan(GAP_MAX_MS);
 });
 
@@ -247,8 +265,7 @@ test("a launcher that is killed on the probation leaves the rest to the keep-ali
   const record = join(data, "update", "under-way.json");
   const isOnProbation = (): boolean =>
     existsSync(record) && readFileSync(record, "utf8").includes('"step":"probation"');
-  // Behind an unpacking, a self-test of two programs and a copy of the stores.
-  await until("the probation", () => isOnProbation() || undefined, 3 * PATIENCE_MS);
+  await until("the probation", () => isOnProbation() || undefined, SWITCH_WITHIN_MS);
   launcher.kill("SIGKILL");
   await ended;
   await runToEnd("sh", [join(root, "always-up.sh"), "--data", data]);
@@ -267,6 +284,12 @@ const crashing = withFirstWords(`
   setInterval(look, 50).unref();`);
 
 test("crashes in the first hour bring the version before back, on the same stores", async () => {
+  // Left by the test before this one, unless that one has failed.
+  if (named() !== "1.4.0") {
+    const again = delivery("1.4.0", crashing, join(folder, "1.4.0 again"));
+    await launch("update", "--delivery", again);
+  }
+  const previous = named("previous");
   const { attempts } = JSON.parse((await launch("audit", "--json")).stdout);
   writeFileSync(join(data, "crash"), "");
   const looks: number[] = [];
@@ -275,8 +298,8 @@ test("crashes in the first hour bring the version before back, on the same store
     looks.push(await look.then(() => 0).catch(({ code }: { code: number }) => code));
   }
   expect(looks.at(-1)).toBe(0);
-  expect(named()).toBe("1.3.5");
-  expect(await status()).toMatch(/tp-manager +running .*version 1\.3\.5/);
+  expect(named()).toBe(previous);
+  expect(await runs(previous)).toBe(true);
   const told = (await launch("update")).stdout;
   expect(told).toMatch(/not taken again +1\.4\.0 +tp-manager failed 3 times .* its first hour/);
   const audit = JSON.parse((await launch("audit", "--json")).stdout);
