@@ -12,9 +12,9 @@ import {
   customerMessageName,
   customerMessages,
 } from "../src/client/customer-messages.ts";
+import { conditionNames, conditionTable } from "../src/shared/catalog/conditions.ts";
 import { type ErrorCode, errorTable } from "../src/shared/catalog/errors.ts";
 import { type FindingRow, findingTable } from "../src/shared/catalog/finding-table.ts";
-import { troubleNames, troubleTable } from "../src/shared/catalog/troubles.ts";
 import { metaOf } from "../src/shared/config/config-field.ts";
 import { sharedParts } from "../src/shared/config/schema.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
@@ -173,8 +173,8 @@ function messages(): string {
 }
 
 function troubles(): string {
-  const rows = troubleNames.map((name) => {
-    const { when, todo, alarm } = troubleTable[name];
+  const rows = conditionNames.map((name) => {
+    const { when, todo, alarm } = conditionTable[name];
     return [`\`${name}\``, when, todo, `\`${alarm}\``];
   });
   return table(["Trouble", "It is there when", "What to do", "Alarm"], rows);

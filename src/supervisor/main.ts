@@ -17,7 +17,7 @@ import { certificateEnds, certificatesIn } from "./certificates.ts";
 import { createGatewayClient, type GatewaySettings } from "./gateway/gateway-client.ts";
 import { Intake, type IntakeParts } from "./intake/intake.ts";
 import { type HandlerParts, supervisorHandlers } from "./intake/message-handlers.ts";
-import { statusReader, supervisorTroubleWatch } from "./intake/supervisor-status.ts";
+import { statusReader, supervisorConditionWatch } from "./intake/supervisor-status.ts";
 import type { DigestSecret } from "./notifications/mapi-notification.ts";
 import {
   NotificationHandler,
@@ -98,7 +98,7 @@ async function start(context: ProgramContext): Promise<void> {
     operations.start();
     const { losses } = stores;
     await startListening(context, log, { ...atGateway, tally, losses, onAccepted });
-    startTroubleWatch(context, messages, log);
+    startConditionWatch(context, messages, log);
     if (config.FLEET_URL !== undefined) await tellFleet(context, messages, log);
     const daily = startDaily({
       at: config.UPDATE_TIME,
@@ -179,8 +179,8 @@ async function tellFleet(context: ProgramContext, parts: MessageParts, log: Logg
   startFleet(context, log, status, (ask, id) => parts.alarmStore.noteRequest(ask, id));
 }
 
-function startTroubleWatch({ onStop }: ProgramContext, parts: MessageParts, log: Logger): void {
-  const watch = supervisorTroubleWatch({ ...parts, log });
+function startConditionWatch({ onStop }: ProgramContext, parts: MessageParts, log: Logger): void {
+  const watch = supervisorConditionWatch({ ...parts, log });
   onStop("trouble watch", async () => {
     await watch.close();
     parts.tally.save();

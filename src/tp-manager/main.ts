@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { TroubleWatch } from "../shared/catalog/trouble-watch.ts";
-import type { Trouble } from "../shared/catalog/troubles.ts";
+import { ConditionWatch } from "../shared/catalog/condition-watch.ts";
+import type { Condition } from "../shared/catalog/conditions.ts";
 import { sharedFields } from "../shared/config/schema.ts";
 import { createIpcClient } from "../shared/ipc/client.ts";
 import { type ServedPage, supervisorMessages, tpManagerMessages } from "../shared/ipc/contract.ts";
@@ -145,8 +145,8 @@ async function start(context: ProgramContext): Promise<void> {
     const alarms = alarmPoll(journal.alarms, supervisor, clock, alarmLog);
     owned("supervisor alarms", alarms).nudge();
     // Alarms of what only this program sees: a supervisor that is silent or takes nothing.
-    const read = (): Promise<Trouble[]> => monitor.troubles();
-    const watch = new TroubleWatch({ by: "tp-manager", read, clock, log: handOffLog });
+    const read = (): Promise<Condition[]> => monitor.troubles();
+    const watch = new ConditionWatch({ by: "tp-manager", read, clock, log: handOffLog });
     owned("trouble watch", watch).start();
     hours.start();
     atGateway.start();

@@ -9,7 +9,7 @@ import type { TerminalArbiter } from "./arbiter/terminal-arbiter.ts";
 import { isInDoubt } from "./attempts/phase-table.ts";
 import type { EventSource } from "./http/events/event-hub.ts";
 import type { TerminalWatch } from "./http/events/terminal-watch.ts";
-import { type OwnTroubleParts, ownTroubles } from "./http/status/facts.ts";
+import { type OwnTroubleParts, ownConditions } from "./http/status/facts.ts";
 import type { AgainRows } from "./journal/again-rows.ts";
 import type { AttemptRows } from "./journal/attempt-rows.ts";
 import { type StoreGuard, saleInWords } from "./supervisor/store-guard.ts";
@@ -62,7 +62,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
           ...parts.matcher.takenForGranted(state),
         },
         payments: { ...payments(), asking: arbiter.isAsking },
-        ...ownTroubles(parts),
+        ...ownConditions(parts),
       };
     },
     "fleet-news"({ after, limit }) {
@@ -72,7 +72,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
       return {
         terminal: { link, state, since, terminalId },
         payments: payments(),
-        troubles: ownTroubles(parts),
+        troubles: ownConditions(parts),
         version: versionNumber,
         uptimeMs: process.uptime() * 1000,
         lastId,

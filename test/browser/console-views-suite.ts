@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { conditionTable } from "../../src/shared/catalog/conditions.ts";
 import { finding, passedOn } from "../../src/shared/catalog/finding.ts";
-import { troubleTable } from "../../src/shared/catalog/troubles.ts";
 import { type House, house, request } from "../support/payment-house.ts";
 import { lost } from "../support/scripted-terminal.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -27,7 +27,7 @@ async function leaveInDoubt(at: House, orderId: string): Promise<void> {
 
 /** What the doctor finds by itself, a trouble of the table, and a refusal of payments. */
 function doctorReport(): string {
-  const { check, todo } = troubleTable["transactions-parked"];
+  const { check, todo } = conditionTable["transactions-parked"];
   const parked = { check, code: "transactions-parked", says: "2 transactions parked", todo };
   const changed = { check: "terminal", code: "TERMINAL_CHANGED", says: "another terminal" };
   const findings = [

@@ -12,7 +12,7 @@ import { TerminalUnavailable } from "../../src/tp-manager/terminal/terminal.ts";
 import { pay, request } from "../support/payment-house.ts";
 import { report } from "../support/reports.ts";
 import { disconnected, lost } from "../support/scripted-terminal.ts";
-import { expectTroubles, openFaces } from "./trouble-faces.ts";
+import { expectConditions, openFaces } from "./trouble-faces.ts";
 
 /** The console's own words. */
 const pages: ReadonlyArray<Readonly<Record<string, string>>> = [english, german, french];
@@ -209,7 +209,7 @@ describe("what a payment would get is what every face shows", () => {
     const faces = await openFaces();
     const { rig, at, call } = faces;
     rig.database.exec("PRAGMA query_only = 1");
-    const health = await expectTroubles(faces, ["queue-unwritable"]);
+    const health = await expectConditions(faces, ["queue-unwritable"]);
     expect(health.troubles[0].says).toContain("cannot be written: it is read-only");
     await faces.lookFor(60_000);
     const { findings, exitCode, metrics } = await faces.faces();
@@ -221,7 +221,7 @@ describe("what a payment would get is what every face shows", () => {
     expect(paid.one.status).toBe("Success");
     rig.database.exec("PRAGMA query_only = 0");
     await Promise.all([rig.clock.advance(60_000), at.clock.advance(60_000)]);
-    await expectTroubles(faces, []);
+    await expectConditions(faces, []);
   });
 
   test("nothing: ready, and the payment is taken", async () => {

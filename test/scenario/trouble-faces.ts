@@ -2,15 +2,15 @@ import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { printStatus, readStatus } from "../../src/launcher/commands/status.ts";
 import { checkPrograms, readProgramStates } from "../../src/launcher/doctor/check-programs.ts";
-import { LOOK_EVERY_MS, TroubleWatch } from "../../src/shared/catalog/trouble-watch.ts";
-import type { TroubleName } from "../../src/shared/catalog/troubles.ts";
+import { CHECK_EVERY_MS, ConditionWatch } from "../../src/shared/catalog/condition-watch.ts";
+import type { ConditionName } from "../../src/shared/catalog/conditions.ts";
 import { createIpcClient } from "../../src/shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { startIpcServer } from "../../src/shared/ipc/server.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
-import { supervisorTroubleWatch } from "../../src/supervisor/intake/supervisor-status.ts";
+import { supervisorConditionWatch } from "../../src/supervisor/intake/supervisor-status.ts";
 import { TerminalWatch } from "../../src/tp-manager/http/events/terminal-watch.ts";
 import { tpManagerHandlers } from "../../src/tp-manager/message-handlers.ts";
 import { alarmPoll } from "../../src/tp-manager/supervisor/polls.ts";
@@ -57,10 +57,10 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
   });
   const local = await api({ monitor }, at);
   const poll = alarmPoll(at.journal.alarms, link, at.clock, at.log);
-  const own = supervisorTroubleWatch({ ...rig, version: "1.2.3" });
+  const own = supervisorConditionWatch({ ...rig, version: "1.2.3" });
   const tapped = at.hub.tap(at.log);
   const read = () => monitor.troubles();
-  const theirs = new TroubleWatch({ by: "tp-manager", read, clock: at.clock, log: tapped });
+  const theirs = new ConditionWatch({ by: "tp-manager", read, clock: at.clock, log: tapped });
   const stopSupervisor = () => supervisorIpc.close();
   const startSupervisor = async (): Promise<void> => {
     supervisorIpc = await serveSupervisor();
@@ -73,10 +73,10 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
 
   /** Both watches look for so long, as they do by themselves; then the alarms are taken. */
   const lookFor = async (ms: number): Promise<void> => {
-    for (let passed = 0; passed <= ms; passed += LOOK_EVERY_MS) {
+    for (let passed = 0; passed <= ms; passed += CHECK_EVERY_MS) {
       await own.look();
       await theirs.look();
-      await Promise.all([rig.clock.advance(LOOK_EVERY_MS), at.clock.advance(LOOK_EVERY_MS)]);
+      await Promise.all([rig.clock.advance(CHECK_EVERY_MS), at.clock.advance(CHECK_EVERY_MS)]);
     }
     await poll.ask();
   };
@@ -109,9 +109,9 @@ type Local = Awaited<ReturnType<typeof api>>;
 type Faces = Awaited<ReturnType<typeof openFaces>>;
 
 /** Every face shows exactly these troubles, each with what to do, and payments go on. */
-export async function expectTroubles(
+export async function expectConditions(
   { faces }: Pick<Faces, "faces">,
-  names: readonly TroubleName[],
+  names: readonly ConditionName[],
 ) {
   const { http, health, measured, status, rows, findings } = await faces();
   expect([http, health.status]).toEqual([200, "Ready"]);

@@ -12,7 +12,7 @@ import { mapiOf, md5, resultOf } from "../supervisor/notifications/mapi.ts";
 import { PASSWORD } from "../supervisor/supervisor-rig.ts";
 import { request } from "../support/payment-house.ts";
 import { TestClock } from "../support/test-clock.ts";
-import { expectTroubles, openFaces } from "./trouble-faces.ts";
+import { expectConditions, openFaces } from "./trouble-faces.ts";
 
 const secrets = [{ place: "GATEWAY_PWD", value: PASSWORD }];
 const HOUR = 3_600_000;
@@ -37,14 +37,14 @@ test("wrong credentials: one alarm for longer than a day, gone when they are rig
   const id = at.rig.handOver("A-1");
   await at.rig.tries(id, 1);
   await at.lookFor(0);
-  await expectTroubles(at, ["credentials-refused"]);
+  await expectConditions(at, ["credentials-refused"]);
   for (let hour = 1; hour <= 25; hour++) {
     await at.rig.clock.advance(HOUR);
     await at.rig.tries(id, hour + 1);
   }
   await at.at.clock.advance(25 * HOUR);
   await at.lookFor(MINUTE);
-  const health = await expectTroubles(at, ["credentials-refused", "queue-old"]);
+  const health = await expectConditions(at, ["credentials-refused", "queue-old"]);
   expect(at.alarms()).toEqual(["queue-old", "gateway-credentials-refused"]);
   expect(health.alarms).toMatchObject([
     { alarm: "queue-old", trouble: { count: 1 } },
@@ -55,7 +55,7 @@ test("wrong credentials: one alarm for longer than a day, gone when they are rig
   at.rig.requeued(id);
   await at.rig.advanceInSteps(1_000, () => at.rig.store.counts().pending === 0);
   await at.lookFor(MINUTE);
-  const over = await expectTroubles(at, []);
+  const over = await expectConditions(at, []);
   expect(over.alarms).toEqual([]);
   // It returns within the same day: told again at once.
   raiseAlarm(at.rig.log, "gateway-credentials-refused", {}, "nothing is sent");
@@ -72,18 +72,18 @@ test("a certificate that is not trusted is told until the gateway answers again"
   const id = at.rig.handOver("A-1");
   expect(await at.rig.tries(id, 1)).toEqual(["certificate"]);
   await at.lookFor(0);
-  const health = await expectTroubles(at, ["gateway-misconfigured"]);
+  const health = await expectConditions(at, ["gateway-misconfigured"]);
   expect(health.warnings[0]).toMatch(/certificate is not trusted.*GATEWAY_CA_FILE/);
   await wrong.close();
   // No connection proves nothing about the certificate.
   await at.rig.clock.advance(5 * MINUTE);
   await expect.poll(() => at.rig.store.attempts(id).at(-1)?.class).toBe("unreachable");
-  await expectTroubles(at, ["gateway-misconfigured"]);
+  await expectConditions(at, ["gateway-misconfigured"]);
   await sandbox({ tls: trusted, port: wrong.port });
   at.rig.requeued(id);
   await at.rig.advanceInSteps(1_000, () => at.rig.store.counts().pending === 0);
   await at.lookFor(MINUTE);
-  await expectTroubles(at, []);
+  await expectConditions(at, []);
   expect(at.alarms()).toEqual(["gateway-misconfigured"]);
 });
 
@@ -95,10 +95,10 @@ test("a gateway that is away for more than ten minutes is told, with the age", a
   const ids = ["A-1", "A-2"].map((orderId) => at.rig.handOver(orderId));
   for (const id of ids) await at.rig.tries(id, 1);
   await at.rig.advanceInSteps(MINUTE, () => at.rig.clock.monotonicMs() >= 10 * MINUTE);
-  await expectTroubles(at, []);
+  await expectConditions(at, []);
   await at.rig.clock.advance(MINUTE);
   await at.lookFor(MINUTE);
-  const health = await expectTroubles(at, ["queue-old"]);
+  const health = await expectConditions(at, ["queue-old"]);
   expect(health.troubles[0]).toMatchObject({
     count: 2,
     says: "2 transactions waiting for the gateway, the oldest for 12 minutes",
@@ -107,7 +107,7 @@ test("a gateway that is away for more than ten minutes is told, with the age", a
   await sandbox({ port: away.port });
   await at.rig.advanceInSteps(MINUTE, () => at.rig.store.counts().pending === 0);
   await at.lookFor(MINUTE);
-  expect((await expectTroubles(at, [])).alarms).toEqual([]);
+  expect((await expectConditions(at, [])).alarms).toEqual([]);
   expect(at.alarms()).toEqual(["queue-old"]);
 });
 
@@ -119,14 +119,14 @@ test("a parked order is told until an operator has dealt with it", async () => {
   await at.rig.tries(id, 1);
   await at.lookFor(0);
   await at.at.clock.advance(30 * HOUR);
-  const health = await expectTroubles(at, ["transactions-parked"]);
+  const health = await expectConditions(at, ["transactions-parked"]);
   expect(health.troubles[0].count).toBe(1);
   expect(health.alarms).toMatchObject([{ alarm: "transaction-parked", orderId: "A-1" }]);
   expect(at.rig.admin.requeue(id, at.rig.clock.now())).toBe("queued");
   at.rig.requeued(id);
   await at.rig.advanceInSteps(1_000, () => at.rig.store.counts().pending === 0);
   await at.lookFor(MINUTE);
-  expect((await expectTroubles(at, [])).alarms).toEqual([]);
+  expect((await expectConditions(at, [])).alarms).toEqual([]);
 });
 
 test("651 notifications with a wrong digest: one alarm with count and since", async () => {
@@ -171,7 +171,7 @@ test("651 notifications with a wrong digest: one alarm with count and since", as
   await at.at.clock.advance(26 * HOUR);
   await at.lookFor(0);
   const troubles = ["notifications-refused"] as const;
-  const health = await expectTroubles(at, troubles);
+  const health = await expectConditions(at, troubles);
   expect(health.troubles[0]).toEqual({
     trouble: "notifications-refused",
     orderIds: [],
@@ -191,10 +191,10 @@ test("651 notifications with a wrong digest: one alarm with count and since", as
   // A good one alone is not the end: the next wrong one may be a minute away.
   expect(await send("an old password")).toBe(403);
   expect(await send(PASSWORD)).toBe(200);
-  await expectTroubles(at, troubles);
+  await expectConditions(at, troubles);
   await rig.clock.advance(QUIET_MS);
   await at.lookFor(MINUTE);
-  await expectTroubles(at, []);
+  await expectConditions(at, []);
 });
 
 test("the sandbox's own bad digests are counted and told", async () => {
@@ -221,7 +221,7 @@ test("the sandbox's own bad digests are counted and told", async () => {
   sending.rig.handOver("A-1");
   await expect.poll(() => rig.tally.figures.verdicts["wrong-digest"]).toBe(2);
   await at.lookFor(0);
-  await expectTroubles(at, ["notifications-refused"]);
+  await expectConditions(at, ["notifications-refused"]);
 });
 
 test("a supervisor that is down is told at once, by an alarm after a minute", async () => {
@@ -229,16 +229,16 @@ test("a supervisor that is down is told at once, by an alarm after a minute", as
   await at.stopSupervisor();
   at.at.supervisor.reachable = false;
   await at.lookFor(30_000);
-  await expectTroubles(at, ["supervisor-silent"]);
+  await expectConditions(at, ["supervisor-silent"]);
   expect(at.alarms()).toEqual([]);
   const paid = at.at.orders.pay(request("A-1"));
   await expect.poll(() => at.at.handOff.trouble?.pending).toBe(1);
   await at.lookFor(2 * MINUTE);
   expect(await paid).toMatchObject({ delivery: "pending" });
-  await expectTroubles(at, ["supervisor-silent", "hand-over-failing"]);
+  await expectConditions(at, ["supervisor-silent", "hand-over-failing"]);
   await at.at.clock.advance(26 * HOUR);
   await at.lookFor(MINUTE);
-  const health = await expectTroubles(at, ["supervisor-silent", "hand-over-failing"]);
+  const health = await expectConditions(at, ["supervisor-silent", "hand-over-failing"]);
   expect(health.troubles[1]).toMatchObject({ count: 1 });
   expect(health.troubles[1].says).toMatch(/^1 transaction not handed over: nobody listens/);
   expect(health.alarms.map(({ alarm }: { alarm: string }) => alarm).sort()).toEqual([
@@ -249,7 +249,7 @@ test("a supervisor that is down is told at once, by an alarm after a minute", as
   at.at.supervisor.reachable = true;
   await at.at.clock.advance(MINUTE);
   await at.lookFor(MINUTE);
-  expect((await expectTroubles(at, [])).alarms).toEqual([]);
+  expect((await expectConditions(at, [])).alarms).toEqual([]);
   expect(at.alarms()).toHaveLength(2);
 });
 
@@ -263,13 +263,13 @@ test("a supervisor that answers and refuses a transaction is told with its reaso
   await expect.poll(() => at.at.handOff.trouble?.pending).toBe(1);
   await at.lookFor(2 * MINUTE);
   await paid;
-  const health = await expectTroubles(at, ["hand-over-failing"]);
+  const health = await expectConditions(at, ["hand-over-failing"]);
   expect(health.troubles[0].says).toMatch(/: supervisor answered 500: the disk is full$/);
   expect(at.alarms()).toEqual(["hand-over-failing"]);
   at.at.supervisor.refuse = () => {};
   await at.at.clock.advance(MINUTE);
   await at.lookFor(MINUTE);
-  expect((await expectTroubles(at, [])).alarms).toEqual([]);
+  expect((await expectConditions(at, [])).alarms).toEqual([]);
 });
 
 test("an order that the gateway may have twice is told until it has named both", async () => {
@@ -281,7 +281,7 @@ test("an order that the gateway may have twice is told until it has named both",
   const id = at.rig.handOver("A-1");
   expect(await at.rig.tries(id, 1)).toEqual(["lost-answer"]);
   await at.lookFor(0);
-  await expectTroubles(at, []);
+  await expectConditions(at, []);
   const figures = async () =>
     (await at.faces()).metrics.filter((line) =>
       /^connector_(outbox_in_doubt|gateway_(possible_copies|ambiguous_sends)) /.test(line),
@@ -295,7 +295,7 @@ test("an order that the gateway may have twice is told until it has named both",
   expect(gateway.orders()).toHaveLength(2);
   await at.at.clock.advance(26 * HOUR);
   await at.lookFor(MINUTE);
-  const health = await expectTroubles(at, ["order-copies"]);
+  const health = await expectConditions(at, ["order-copies"]);
   expect(health.warnings[0]).toMatch(/^1 order the gateway may have more than once/);
   expect(health.outbox.ambiguous).toEqual({ sends: 1, inDoubt: 0, possibleCopies: 1 });
   expect(await figures()).toEqual([
@@ -308,7 +308,7 @@ test("an order that the gateway may have twice is told until it has named both",
     at.rig.operationStore.learnId(transactionPublicId, id, "notification", at.rig.clock.now());
   }
   await at.lookFor(MINUTE);
-  await expectTroubles(at, []);
+  await expectConditions(at, []);
 });
 
 test("a lookup that refuses our credentials is told once, until it answers", async () => {
@@ -323,7 +323,7 @@ test("a lookup that refuses our credentials is told once, until it answers", asy
     await at.rig.advanceInSteps(20_000, () => at.rig.clock.monotonicMs() >= minute * MINUTE);
     await at.lookFor(0);
   }
-  const health = await expectTroubles(at, ["lookup-refused", "queue-old", "order-copies"]);
+  const health = await expectConditions(at, ["lookup-refused", "queue-old", "order-copies"]);
   expect(health.warnings[0]).toMatch(/GATEWAY_API_KEY/);
   expect(at.alarms().filter((alarm) => alarm === "gateway-lookup-refused")).toHaveLength(1);
   gateway.clearFaults();
@@ -346,8 +346,8 @@ test("an operation with an unknown end is told until somebody settles it", async
   rig.operationStore.begin(asked, rig.clock.now());
   rig.operations.start(); // the process that sent it is gone
   await at.lookFor(0);
-  await expectTroubles(at, ["operations-unknown"]);
+  await expectConditions(at, ["operations-unknown"]);
   rig.operationStore.settle(asked.operationId, "done", "operator", "found");
   await at.lookFor(MINUTE);
-  await expectTroubles(at, []);
+  await expectConditions(at, []);
 });

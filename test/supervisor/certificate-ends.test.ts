@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { troublesOf, wordsOf } from "../../src/shared/catalog/troubles.ts";
+import { conditionsOf, conditionText } from "../../src/shared/catalog/conditions.ts";
 import { selfSignedTls } from "../../src/simulator/gateway/http/self-signed.ts";
 import { certificateEnds } from "../../src/supervisor/certificates.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -63,8 +63,8 @@ test("the end is a trouble of the status, with its alarm and the doctor's line",
     outbox,
     certificates,
   } as const;
-  const [trouble, ...others] = troublesOf({ supervisor, tpManager: undefined });
+  const [trouble, ...others] = conditionsOf({ supervisor, tpManager: undefined });
   expect(others).toEqual([]);
   expect(trouble?.row).toMatchObject({ alarm: "certificates-end", check: "certificates" });
-  expect(trouble && wordsOf(trouble)).toMatch(/FLEET_CA_FILE ends on .* -> replace the file/);
+  expect(trouble && conditionText(trouble)).toMatch(/FLEET_CA_FILE ends on .* -> replace the file/);
 });

@@ -1,4 +1,4 @@
-import { type TroubleName, wordsOf } from "../../shared/catalog/troubles.ts";
+import { type ConditionName, conditionText } from "../../shared/catalog/conditions.ts";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import type { Installation } from "../../shared/process/installation.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
@@ -10,12 +10,12 @@ import { deliberateStop } from "../processes/deliberate-stop.ts";
 import { type ProcessName, programSpecs } from "../processes/process-spec.ts";
 import { findProcesses } from "../processes/process-table.ts";
 import {
+  conditionsReported,
   obstaclesIn,
   type ProgramState,
   programState,
   type SupervisorStatus,
   type TpManagerStatus,
-  troublesReported,
 } from "../processes/program-state.ts";
 
 const ANSWER_WITHIN_MS = 2_000;
@@ -29,7 +29,7 @@ export interface InstallationStatus {
   readonly programs: ReadonlyArray<{ readonly program: ProcessName } & ProgramState>;
   /** Troubles between a charged card and the gateway while payments go on. */
   readonly troubles: ReadonlyArray<{
-    readonly name: TroubleName;
+    readonly name: ConditionName;
     readonly about: string;
     readonly words: string;
   }>;
@@ -57,10 +57,10 @@ export async function readStatus(
     well: programs.every(isWell) && simulators.every(({ pid }) => pid !== null),
     stoppedSince: deliberateStop(dataDirectory) ?? null,
     programs,
-    troubles: troublesReported(programs).map((trouble) => ({
+    troubles: conditionsReported(programs).map((trouble) => ({
       name: trouble.name,
       about: trouble.row.check,
-      words: wordsOf(trouble),
+      words: conditionText(trouble),
     })),
     simulators,
   };

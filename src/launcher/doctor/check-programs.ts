@@ -1,18 +1,18 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { KEEPS_PAYMENTS, saysSince } from "../../shared/catalog/conditions.ts";
 import { type Finding, finding, passedOn } from "../../shared/catalog/finding.ts";
-import { KEEPS_PAYMENTS, saysSince } from "../../shared/catalog/troubles.ts";
 import type { Clock } from "../../shared/time.ts";
 import { duration } from "../output.ts";
 import { deliberateStop } from "../processes/deliberate-stop.ts";
 import { auditOf, faultCount } from "../processes/journal-audit.ts";
 import { programSpec } from "../processes/process-spec.ts";
 import {
+  conditionsReported,
   obstaclesIn,
   type ProgramState,
   programState,
   type TpManagerStatus,
-  troublesReported,
 } from "../processes/program-state.ts";
 
 const ANSWER_WITHIN_MS = 3_000;
@@ -42,7 +42,7 @@ export function checkPrograms(conditions: ProgramStates, dataDirectory: string):
     ...checkAssumptions(status),
     checkProgram("supervisor", conditions.supervisor, stopped),
     ...checkQueue(conditions.supervisor),
-    ...checkTroubles(conditions),
+    ...checkConditions(conditions),
   ];
 }
 
@@ -115,7 +115,7 @@ function checkReadyTerminal(status: TpManagerStatus): Finding {
 function checkQueue(condition: ProgramState): Finding[] {
   if (condition.state !== "running" || condition.status.program !== "supervisor") return [];
   const { pending, parked, sent, oldestAgeMs } = condition.status.outbox;
-  const isTold = troublesReported([condition]).some(({ row }) => row.check === "queue");
+  const isTold = conditionsReported([condition]).some(({ row }) => row.check === "queue");
   if (isTold) return []; // the warning says what to do
   const counts = { pending, parked, sent };
   if (oldestAgeMs === null) return [finding("queue-right", counts)];
@@ -123,12 +123,12 @@ function checkQueue(condition: ProgramState): Finding[] {
 }
 
 /** One finding for each trouble, in the text of the table. */
-function checkTroubles({ tpManager, supervisor }: ProgramStates): Finding[] {
-  return troublesReported([tpManager, supervisor]).map((trouble) => {
+function checkConditions({ tpManager, supervisor }: ProgramStates): Finding[] {
+  return conditionsReported([tpManager, supervisor]).map((trouble) => {
     const { name: code, count, row } = trouble;
-    const { grave, check, todo } = row;
+    const { critical, check, todo } = row;
     const told = { check, code, says: saysSince(trouble), todo };
-    return passedOn(told, grave ? "fail" : "warn", count === null ? {} : { count });
+    return passedOn(told, critical ? "fail" : "warn", count === null ? {} : { count });
   });
 }
 

@@ -1,10 +1,10 @@
 import { accessSync, constants } from "node:fs";
 import {
+  type Condition,
+  conditionsOf,
+  conditionTable,
   KEEPS_PAYMENTS,
-  type Trouble,
-  troublesOf,
-  troubleTable,
-} from "../../shared/catalog/troubles.ts";
+} from "../../shared/catalog/conditions.ts";
 import { createIpcClient, IpcError, type IpcFailure } from "../../shared/ipc/client.ts";
 import {
   type ResponseOf,
@@ -69,11 +69,11 @@ function mustBeAllowed(runDirectory: string): void {
  * The troubles that the running programs report. Left out is what keeps payments from being taken:
  * that comes from {@link obstaclesIn}.
  */
-export function troublesReported(states: readonly ProgramState[]): Trouble[] {
+export function conditionsReported(states: readonly ProgramState[]): Condition[] {
   const reports = states.flatMap((one) => (one.state === "running" ? [one.status] : []));
   const supervisor = reports.find((one) => one.program === "supervisor");
   const tpManager = reports.find((one) => one.program === "tp-manager");
-  return troublesOf({ supervisor, tpManager }).filter(({ row }) => row.check !== KEEPS_PAYMENTS);
+  return conditionsOf({ supervisor, tpManager }).filter(({ row }) => row.check !== KEEPS_PAYMENTS);
 }
 
 interface Obstacle {
@@ -88,7 +88,7 @@ export function obstaclesIn({ obstacles, terminal }: TpManagerStatus): readonly 
   if (obstacles !== undefined) return obstacles;
   if (terminal.link === "connected") return [];
   const says = `no link to the terminal: ${terminal.problem ?? terminal.link}`;
-  const { todo } = troubleTable["terminal-disconnected"];
+  const { todo } = conditionTable["terminal-disconnected"];
   return [{ code: "TERMINAL_DISCONNECTED", says, todo }];
 }
 

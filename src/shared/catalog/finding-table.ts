@@ -35,7 +35,7 @@ const serverTodo = "check network, clock, UPDATE_URL and UPDATE_CA_FILE; tell th
 
 /**
  * The one table of what the doctor finds by itself, by the code that programs and the console know
- * it by (docs/design.md 9.1). A trouble has its own table and code (`troubleTable`); what keeps a
+ * it by (docs/design.md 9.1). A trouble has its own table and code (`conditionTable`); what keeps a
  * payment from being taken has the code of that payment's answer (`errorTable`).
  */
 export const findingTable = {

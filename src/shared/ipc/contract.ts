@@ -11,11 +11,11 @@ import {
   sendingStepSchema,
 } from "./gateway-messages.ts";
 import {
+  conditionFigures,
   notificationFigures,
   paymentFigures,
+  reasonSince,
   terminalGrounds,
-  tpManagerTroubleFigures,
-  troubleSince,
   updateFigures,
 } from "./status-figures.ts";
 import { storesOfSupervisor, storesOfTpManager } from "./store-messages.ts";
@@ -152,14 +152,14 @@ const handedOver = z.object({
 });
 
 /** Of the outbox; missing with a supervisor of an older version. */
-const outboxTroubles = {
+const outboxConditions = {
   oldestAtMs: z.int().nullable().optional(),
   pausedSinceMs: z.int().nullable().optional(),
   parkedSinceMs: z.int().nullable().optional(),
   /** Certificate, redirect or denied access; null when the last answer showed none of them. */
-  misconfigured: troubleSince.nullable().optional(),
+  misconfigured: reasonSince.nullable().optional(),
   /** The order lookup refuses our credentials; null when the last one that was answered did not. */
-  lookupRefused: troubleSince.nullable().optional(),
+  lookupRefused: reasonSince.nullable().optional(),
 };
 
 /** Messages the supervisor answers. */
@@ -316,7 +316,7 @@ export const supervisorMessages = {
         oldestAgeMs: z.number().nullable(),
         /** Why nothing is being sent, in words for an operator; null when it is not paused. */
         paused: z.string().nullable(),
-        ...outboxTroubles,
+        ...outboxConditions,
         /** Sends whose answer was lost. Missing: an older supervisor. */
         ambiguous: z
           .object({
@@ -335,9 +335,9 @@ export const supervisorMessages = {
       /** Missing: an older supervisor, or one of a checkout. */
       updates: updateFigures.optional(),
       /** A file of certificates that ends soon, or has. Missing: an older supervisor. */
-      certificates: troubleSince.nullable().optional(),
+      certificates: reasonSince.nullable().optional(),
       /** Why its database cannot be written. Missing: an older supervisor. */
-      unwritable: troubleSince.nullable().optional(),
+      unwritable: reasonSince.nullable().optional(),
     }),
   },
   stop: { request: empty, response: z.object({ stopping: z.literal(true) }) },
@@ -372,7 +372,7 @@ export const tpManagerMessages = {
         /** The terminal is being asked about something, or has to be. */
         asking: z.boolean().optional(),
       }),
-      ...tpManagerTroubleFigures,
+      ...conditionFigures,
     }),
   },
   ...storesOfTpManager,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { paymentFigures, tpManagerTroubleFigures } from "./status-figures.ts";
+import { conditionFigures, paymentFigures } from "./status-figures.ts";
 
 /** Events in one answer: a payment must not wait for the reading of many. */
 export const FLEET_PAGE_MAX = 50;
@@ -12,7 +12,7 @@ const readinessSchema = z.object({
     terminalId: z.string(),
   }),
   payments: z.object(paymentFigures),
-  troubles: z.object(tpManagerTroubleFigures),
+  troubles: z.object(conditionFigures),
 });
 
 /** All that the fleet part may say to tp-manager (docs/fleet.md 6.1): a question. */

@@ -3,13 +3,13 @@ import { z } from "zod";
 /* Parts of what the programs tell of themselves. */
 
 /** A trouble in words for an operator, and since when. */
-export const troubleSince = z.object({ reason: z.string(), sinceMs: z.int() });
+export const reasonSince = z.object({ reason: z.string(), sinceMs: z.int() });
 
 export const notificationFigures = z.object({
   /** Since the start of the program, by verdict. */
   verdicts: z.record(z.string(), z.int()),
   /** null: no trouble. */
-  refused: troubleSince.extend({ count: z.int() }).nullable(),
+  refused: reasonSince.extend({ count: z.int() }).nullable(),
 });
 
 export const updateFigures = z.object({
@@ -30,9 +30,9 @@ export const updateFigures = z.object({
   heldSinceMs: z.number().nullable().optional(),
   heldUntilMs: z.number().nullable().optional(),
   /** No update could be looked for or taken for three nights, or metadata have expired. */
-  stuck: troubleSince.nullable(),
+  stuck: reasonSince.nullable(),
   /** The last version that was tried failed here, and the older one runs. */
-  failed: troubleSince.nullable(),
+  failed: reasonSince.nullable(),
 });
 
 /** Payments that are not over for tp-manager. */
@@ -62,7 +62,7 @@ export const terminalGrounds = {
 const waiting = z.object({ count: z.int(), sinceMs: z.number() });
 
 /** tp-manager's part of the troubles (docs/design.md 8.8); an older version tells less. */
-export const tpManagerTroubleFigures = {
+export const conditionFigures = {
   /**
    * Why a payment of a new order would be refused now, with the code of its answer; empty: it is
    * taken.
@@ -72,7 +72,7 @@ export const tpManagerTroubleFigures = {
     .readonly()
     .optional(),
   /** The supervisor takes nothing: why, since when, and how many wait; null when it does. */
-  handOver: troubleSince.extend({ pending: z.int() }).nullable().optional(),
+  handOver: reasonSince.extend({ pending: z.int() }).nullable().optional(),
   /** Transactions that the supervisor refuses while it takes the others. */
   refusedHandOffs: z.int().optional(),
   /** Orders that the gateway has although their sale does not stand; at most 100. */

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type RaisedAlarm, tapAlarms } from "../../shared/catalog/alarm-log.ts";
-import { lastingAlarms } from "../../shared/catalog/troubles.ts";
+import { lastingAlarms } from "../../shared/catalog/conditions.ts";
 import {
   FLEET_REQUEST,
   type ResponseOf,
@@ -81,13 +81,13 @@ export class AlarmStore {
   #add(raised: RaisedAlarm): void {
     const atMs = this.#clock.now();
     const { alarm, orderId, transactionId, about } = raised;
-    const isOfTrouble =
+    const isOfCondition =
       lastingAlarms.has(alarm) && [orderId, transactionId, about].every((one) => one === null);
-    if (isOfTrouble ? this.#lasts(alarm) : this.#isRepeated(raised, atMs)) return;
-    this.#insert(raised, atMs, isOfTrouble);
+    if (isOfCondition ? this.#lasts(alarm) : this.#isRepeated(raised, atMs)) return;
+    this.#insert(raised, atMs, isOfCondition);
   }
 
-  #insert(raised: RaisedAlarm, atMs: number, isOfTrouble: boolean): void {
+  #insert(raised: RaisedAlarm, atMs: number, isOfCondition: boolean): void {
     const { alarm, message, orderId, transactionId, about } = raised;
     // Raised in the middle of a transaction it is part of that one.
     inTransaction(this.#database, () => {
@@ -97,7 +97,7 @@ export class AlarmStore {
            VALUES (?, ?, ?, ?, ?, ?)`,
         )
         .run(atMs, alarm, message, orderId, transactionId, about);
-      if (isOfTrouble) {
+      if (isOfCondition) {
         this.#database.prepare("INSERT INTO lasting_alarms VALUES (?, ?)").run(alarm, atMs);
       }
       this.#database

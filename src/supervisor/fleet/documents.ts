@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { alarmFindings } from "../../shared/catalog/alarm-log.ts";
+import { type ConditionName, conditionNames } from "../../shared/catalog/conditions.ts";
 import { errorTable } from "../../shared/catalog/errors.ts";
-import { type TroubleName, troubleNames } from "../../shared/catalog/troubles.ts";
 
 /**
  * Every document between a kiosk and its fleet, and the topic of each (docs/fleet.md 3.2). A leaf
@@ -23,7 +23,7 @@ const version = z.string().regex(/^\d{1,4}\.\d{1,4}\.\d{1,6}$/);
 const currency = z.string().regex(/^[A-Z]{3}$/);
 const minor = z.int().min(-9_999_999_999).max(9_999_999_999);
 const errorCode = z.enum(Object.keys(errorTable) as [keyof typeof errorTable]);
-const trouble = z.enum(troubleNames as [TroubleName, ...TroubleName[]]);
+const trouble = z.enum(conditionNames as [ConditionName, ...ConditionName[]]);
 
 const head = {
   version: z.literal(FLEET_VERSION),

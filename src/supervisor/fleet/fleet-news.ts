@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { z } from "zod";
-import { formerAlarms, type Trouble, troubleOf } from "../../shared/catalog/troubles.ts";
+import { type Condition, conditionOfAlarm, formerAlarms } from "../../shared/catalog/conditions.ts";
 import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
 import { maskPansInText } from "../../shared/masking/mask.ts";
 import { isoTime } from "../../shared/time.ts";
@@ -59,10 +59,10 @@ export class FleetNews {
   }
 
   /** Alarms of troubles, which begin and end. */
-  takeTroubles(troubles: readonly Trouble[], nowMs: number): void {
+  takeConditions(troubles: readonly Condition[], nowMs: number): void {
     const raised = this.#store.raisedAlarms;
     // One that was told by its name of before ends by that name.
-    const namesOf = ({ row: { alarm, formerly = alarm } }: Trouble) => [alarm, formerly];
+    const namesOf = ({ row: { alarm, formerly = alarm } }: Condition) => [alarm, formerly];
     const present = new Set(troubles.flatMap(namesOf));
     const over = raised.filter((alarm) => !present.has(alarm));
     const begun = troubles.filter((one) => !namesOf(one).some((name) => raised.includes(name)));
@@ -119,7 +119,7 @@ export class FleetNews {
     this.#store.count("alarms");
     const transactionId = allowed(shape.transactionId, data["transactionId"]);
     // That of a trouble is told as long as the trouble lasts.
-    const lasts = troubleOf(alarm, data["finding"]) !== undefined;
+    const lasts = conditionOfAlarm(alarm, data["finding"]) !== undefined;
     if (lasts && data["orderId"] === null && transactionId === null) return;
     if (alarm === PAYMENT_UNKNOWN && transactionId !== null) {
       this.#store.raise(alarm, transactionId);

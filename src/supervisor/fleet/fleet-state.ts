@@ -1,4 +1,4 @@
-import { type Trouble, troublesOf } from "../../shared/catalog/troubles.ts";
+import { type Condition, conditionsOf } from "../../shared/catalog/conditions.ts";
 import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
 import type { SupervisorStatus } from "../intake/supervisor-status.ts";
 import { allowed, fleetDocuments, type StateNow } from "./documents.ts";
@@ -13,9 +13,9 @@ export interface StateFacts {
 }
 
 /** Troubles as both programs see them (docs/design.md 8.8). */
-export function troublesNow({ tpManager, supervisor }: StateFacts): Trouble[] {
+export function conditionsNow({ tpManager, supervisor }: StateFacts): Condition[] {
   const told = typeof tpManager === "string" ? undefined : tpManager.troubles;
-  return troublesOf({ supervisor, tpManager: told });
+  return conditionsOf({ supervisor, tpManager: told });
 }
 
 const now = fleetDocuments.state.schema.shape.now.unwrap().shape;
@@ -38,7 +38,7 @@ export function stateOf(facts: StateFacts): StateNow {
       paused: outbox.paused !== null,
       possibleCopies: outbox.ambiguous?.possibleCopies ?? 0,
     },
-    troubles: troublesNow(facts).map(({ name }) => name),
+    troubles: conditionsNow(facts).map(({ name }) => name),
     versions: {
       supervisor: allowed(now.versions.shape.supervisor, supervisor.version),
       tpManager: allowed(now.versions.shape.tpManager, told?.version ?? null),

@@ -7,7 +7,7 @@ import { type DocumentOf, type Outcome, outcomes } from "./documents.ts";
 import { FleetLink } from "./fleet-link.ts";
 import { FleetNews } from "./fleet-news.ts";
 import { FleetRequests, type FleetUpdates, type UploadBundle } from "./fleet-requests.ts";
-import { type StateFacts, stateOf, type TpManagerWord, troublesNow } from "./fleet-state.ts";
+import { conditionsNow, type StateFacts, stateOf, type TpManagerWord } from "./fleet-state.ts";
 import type { FleetStore } from "./fleet-store.ts";
 
 export interface FleetParts {
@@ -105,7 +105,7 @@ export class Fleet {
     this.#requests.endHolds();
     const facts: StateFacts = { tpManager, supervisor, dropped: this.#queue.dropped };
     // While tp-manager is silent nobody knows which of its troubles are over.
-    if (typeof tpManager !== "string") this.#news.takeTroubles(troublesNow(facts), clock.now());
+    if (typeof tpManager !== "string") this.#news.takeConditions(conditionsNow(facts), clock.now());
     this.#link.set(stateOf({ ...facts, dropped: this.#queue.dropped }));
     if (clock.monotonicMs() < this.#metricsAtMs) return;
     this.#metricsAtMs = clock.monotonicMs() + METRICS_EVERY_MS;

@@ -1,5 +1,5 @@
-import { TroubleWatch } from "../../shared/catalog/trouble-watch.ts";
-import { troublesOf } from "../../shared/catalog/troubles.ts";
+import { ConditionWatch } from "../../shared/catalog/condition-watch.ts";
+import { conditionsOf } from "../../shared/catalog/conditions.ts";
 import type { ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { WriteProof } from "../../shared/store/write-proof.ts";
@@ -29,7 +29,7 @@ export interface StatusParts {
 
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
-/** How the supervisor is; its troubles are found in the answer (shared/catalog/troubles.ts). */
+/** How the supervisor is; its troubles are found in the answer (shared/catalog/conditions.ts). */
 export function statusReader(parts: StatusParts): () => SupervisorStatus {
   const { store, admin, forwarder, clock } = parts;
   const startedMs = clock.monotonicMs();
@@ -64,23 +64,23 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
   };
 }
 
-interface TroubleParts extends StatusParts {
+interface ConditionWatchParts extends StatusParts {
   readonly alarmStore: AlarmStore;
   /** Its alarms are stored. */
   readonly log: Logger;
 }
 
 /** Raises the alarms of the supervisor's own troubles, and knows when they are over. */
-export function supervisorTroubleWatch(parts: TroubleParts): TroubleWatch {
+export function supervisorConditionWatch(parts: ConditionWatchParts): ConditionWatch {
   const { alarmStore, tally, clock, log } = parts;
   const status = statusReader(parts);
-  return new TroubleWatch({
+  return new ConditionWatch({
     by: "supervisor",
     clock,
     log,
     read() {
       tally.save();
-      return troublesOf({ supervisor: status(), tpManager: undefined });
+      return conditionsOf({ supervisor: status(), tpManager: undefined });
     },
     onLooked: (alarms) => alarmStore.keepLasting(alarms),
   });

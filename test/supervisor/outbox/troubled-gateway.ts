@@ -4,7 +4,7 @@ import { type Exchange, judge } from "../../../src/supervisor/gateway/faults.ts"
 import type { Gateway, GatewayOperations } from "../../../src/supervisor/gateway/gateway.ts";
 import { readOrderLookup } from "../../../src/supervisor/gateway/lookup.ts";
 import { orderAskedFor } from "../../../src/supervisor/gateway/order-request.ts";
-import { supervisorTroubleWatch } from "../../../src/supervisor/intake/supervisor-status.ts";
+import { supervisorConditionWatch } from "../../../src/supervisor/intake/supervisor-status.ts";
 import type { TestClock } from "../../support/test-clock.ts";
 import { noOrderBody, resultBody } from "../recording-gateway.ts";
 import { sampleTransaction } from "../sample-transaction.ts";
@@ -97,7 +97,7 @@ export async function openTroubled(
   rig.forwarder.start();
   /** Lets the supervisor look for its troubles, as main.ts does. */
   const watch = (): void => {
-    const own = supervisorTroubleWatch({ ...rig, version: "1.2.3" });
+    const own = supervisorConditionWatch({ ...rig, version: "1.2.3" });
     onTestFinished(() => own.close());
     own.start();
   };

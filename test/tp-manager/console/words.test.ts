@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { conditionTable, KEEPS_PAYMENTS } from "../../../src/shared/catalog/conditions.ts";
 import { errorTable } from "../../../src/shared/catalog/errors.ts";
 import { findingTable } from "../../../src/shared/catalog/finding-table.ts";
-import { KEEPS_PAYMENTS, troubleTable } from "../../../src/shared/catalog/troubles.ts";
 import { sharedFields } from "../../../src/shared/config/schema.ts";
 import { sendingStepWords } from "../../../src/shared/ipc/contract.ts";
 import { projectRoot } from "../../../src/shared/version-files.ts";
@@ -84,7 +84,7 @@ function alarmNames(): string[] {
 
 test("every code that the connector tells has the page's own sentence in each language", () => {
   const lasting = new Map<string, { name: string; check: string }>(
-    Object.entries(troubleTable).map(([name, { alarm, check }]) => [alarm, { name, check }]),
+    Object.entries(conditionTable).map(([name, { alarm, check }]) => [alarm, { name, check }]),
   );
   const keys = [
     ...Object.keys(errorTable)
@@ -96,7 +96,7 @@ test("every code that the connector tells has the page's own sentence in each la
       .map((step) => `story.sending.${step}`),
     ...sendingStepWords.outcome.unwrap().options.map((end) => `story.sending.try.${end}`),
     ...warningNames.filter((name) => name !== "stored").map((name) => `warning.${name}`),
-    ...Object.entries(troubleTable)
+    ...Object.entries(conditionTable)
       .filter(([, { check }]) => check !== KEEPS_PAYMENTS)
       .flatMap(([name]) => [`trouble.${name}`, `trouble.${name}.todo`]),
     ...alarmNames()
@@ -167,7 +167,7 @@ const findings: ReadonlyArray<
 test("every finding of the doctor has the page's own sentence and advice in each language", () => {
   const checks = [
     ...findings.map(([, { check }]) => check),
-    ...Object.values(troubleTable).map(({ check }) => check),
+    ...Object.values(conditionTable).map(({ check }) => check),
   ];
   const keys = [
     ...findings.flatMap(([code, { todo }]) =>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { conditionsOf } from "../../../src/shared/catalog/conditions.ts";
 import { errorTable } from "../../../src/shared/catalog/errors.ts";
-import { troublesOf } from "../../../src/shared/catalog/troubles.ts";
-import { ownTroubles } from "../../../src/tp-manager/http/status/facts.ts";
+import { ownConditions } from "../../../src/tp-manager/http/status/facts.ts";
 import { caisseApMessages } from "../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
 import { concertMessages } from "../../../src/tp-manager/terminal/concert/concert-messages.ts";
 import type { AbortReason } from "../../../src/tp-manager/terminal/terminal.ts";
@@ -50,11 +50,11 @@ function refusing(reason: AbortReason): Messages {
   return { ...messages, read };
 }
 
-function troublesAt(at: House) {
+function conditionsAt(at: House) {
   const { handOff, clock, arbiter, journal } = at;
   const { handOffs, answers, seen } = journal;
-  const tpManager = ownTroubles({ handOff, handOffs, answers, clock, arbiter, seen });
-  return troublesOf({ supervisor: undefined, tpManager }).map(({ name, says }) => [name, says]);
+  const tpManager = ownConditions({ handOff, handOffs, answers, clock, arbiter, seen });
+  return conditionsOf({ supervisor: undefined, tpManager }).map(({ name, says }) => [name, says]);
 }
 
 describe("a kiosk with one price at a terminal whose results name nothing", () => {
@@ -95,10 +95,10 @@ describe("a kiosk with one price at a terminal whose results name nothing", () =
   test("is told by a trouble, until an operator settles the orders", async () => {
     const { sells, at } = await kiosk();
     await sells("A-1", "lost");
-    expect(troublesAt(at)).toEqual([]);
+    expect(conditionsAt(at)).toEqual([]);
     await sells("B-1", blank);
     const says = "no payment of 9.99 EUR is taken: in doubt is B-1, A-1";
-    expect(troublesAt(at)).toEqual([
+    expect(conditionsAt(at)).toEqual([
       ["sales-without-order", "1 unmatched transaction"],
       ["amounts-refused", says],
     ]);

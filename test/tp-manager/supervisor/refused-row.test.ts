@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { troublesOf } from "../../../src/shared/catalog/troubles.ts";
+import { conditionsOf } from "../../../src/shared/catalog/conditions.ts";
 import { IpcError } from "../../../src/shared/ipc/client.ts";
-import { ownTroubles } from "../../../src/tp-manager/http/status/facts.ts";
+import { ownConditions } from "../../../src/tp-manager/http/status/facts.ts";
 import { answeringLink } from "../../support/answering-link.ts";
 import { type House, house, pay, request } from "../../support/payment-house.ts";
 
@@ -36,7 +36,7 @@ async function sell({ at }: ReturnType<typeof houseWith>, ...orders: string[]): 
 }
 
 const toldBy = ({ handOff, clock, arbiter, journal }: House) =>
-  ownTroubles({ handOff, clock, arbiter, ...journal });
+  ownConditions({ handOff, clock, arbiter, ...journal });
 
 test("only the first hand-over of a payment says that no former database can have it", async () => {
   const told: Array<readonly [string, boolean | undefined]> = [];
@@ -74,7 +74,7 @@ test.each([
   expect(stored).toEqual(["B", "C"]);
   expect(at.journal.handOffs.countSetAside()).toBe(1);
   expect(alarms(at.lines)).toEqual(["hand-off-refused"]);
-  const troubles = () => troublesOf({ supervisor: undefined, tpManager: toldBy(at) });
+  const troubles = () => conditionsOf({ supervisor: undefined, tpManager: toldBy(at) });
   expect(troubles()).toMatchObject([{ name: "hand-over-refused", count: 1 }]);
   isOver = true;
   await at.clock.advance(HOUR_MS);

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { troublesOf } from "../../../src/shared/catalog/troubles.ts";
+import { conditionsOf } from "../../../src/shared/catalog/conditions.ts";
 import { IpcError } from "../../../src/shared/ipc/client.ts";
 import { auditPart, joined, partsOf } from "../../../src/tp-manager/audit/audit-journal.ts";
-import { ownTroubles } from "../../../src/tp-manager/http/status/facts.ts";
+import { ownConditions } from "../../../src/tp-manager/http/status/facts.ts";
 import { answeringLink } from "../../support/answering-link.ts";
 import { CountingTerminal } from "../../support/counting-terminal.ts";
 import { type House, house, pay, request } from "../../support/payment-house.ts";
@@ -47,9 +47,9 @@ async function refusedHouse() {
 }
 
 const troubles = ({ handOff, clock, arbiter, journal }: House): string[] =>
-  troublesOf({
+  conditionsOf({
     supervisor: undefined,
-    tpManager: ownTroubles({ handOff, clock, arbiter, ...journal }),
+    tpManager: ownConditions({ handOff, clock, arbiter, ...journal }),
   }).map(({ name }) => name);
 const alarms = ({ lines }: House): unknown[] =>
   lines.flatMap((line) => (JSON.parse(line) as { alarm?: string }).alarm ?? []);

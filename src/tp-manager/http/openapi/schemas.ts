@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { conditionNames } from "../../../shared/catalog/conditions.ts";
 import { type ErrorCode, errorTable } from "../../../shared/catalog/errors.ts";
-import { troubleNames } from "../../../shared/catalog/troubles.ts";
 import { receiptFields } from "../../../shared/receipt.ts";
 
 /** Schemas that several answers share. */
@@ -165,7 +165,7 @@ export const seenAt = time
   .describe("When a person marked it as seen; null: nobody did.");
 
 export const trouble = z.object({
-  trouble: z.enum(troubleNames),
+  trouble: z.enum(conditionNames),
   since: time.nullable().describe("null: not known."),
   count: z.int().nullable().describe("How many are concerned; null: not countable."),
 });

@@ -1,5 +1,5 @@
+import type { TpManagerConditions } from "../../../shared/catalog/conditions.ts";
 import { errorTable } from "../../../shared/catalog/errors.ts";
-import type { TpManagerTroubles } from "../../../shared/catalog/troubles.ts";
 import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
 import { formatMajor } from "../../../shared/money.ts";
 import type { Logger } from "../../../shared/process/logger.ts";
@@ -62,7 +62,7 @@ export interface Facts {
   /** null: the supervisor does not answer. */
   readonly supervisor: SupervisorStatus | null;
   /** undefined: the journal cannot be read. */
-  readonly tpManager: TpManagerTroubles | undefined;
+  readonly tpManager: TpManagerConditions | undefined;
   /** null: the journal cannot be read. */
   readonly payments: { readonly inDoubt: number; readonly notHandedOver: number } | null;
 }
@@ -71,7 +71,7 @@ export async function factsOf({ supervisor, journal, ...others }: Watched): Prom
   const answer = await supervisor().catch(() => null);
   return {
     supervisor: answer,
-    tpManager: readOr(undefined, () => ownTroubles({ ...others, ...journal })),
+    tpManager: readOr(undefined, () => ownConditions({ ...others, ...journal })),
     payments: readOr(null, () => ({
       inDoubt: journal.attempts.countInDoubt(),
       notHandedOver: journal.handOffs.countPendingHandOffs(),
@@ -80,7 +80,7 @@ export async function factsOf({ supervisor, journal, ...others }: Watched): Prom
 }
 
 /** tp-manager's part of what the table of troubles asks. Throws when the journal cannot be read. */
-export function ownTroubles(parts: OwnTroubleParts): TpManagerTroubles {
+export function ownConditions(parts: OwnTroubleParts): TpManagerConditions {
   const { handOff, handOffs, answers, clock, arbiter, seen } = parts;
   return {
     handOver: handOff.trouble,

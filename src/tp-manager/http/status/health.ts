@@ -1,16 +1,16 @@
 import { statfs } from "node:fs/promises";
 import type { z } from "zod";
-import { errorTable } from "../../../shared/catalog/errors.ts";
 import {
-  inDoubtWords,
+  type Condition,
+  type ConditionName,
+  conditionOfAlarm,
+  conditionsOf,
+  conditionTable,
+  conditionText,
+  inDoubtText,
   KEEPS_PAYMENTS,
-  type Trouble,
-  type TroubleName,
-  troubleOf,
-  troublesOf,
-  troubleTable,
-  wordsOf,
-} from "../../../shared/catalog/troubles.ts";
+} from "../../../shared/catalog/conditions.ts";
+import { errorTable } from "../../../shared/catalog/errors.ts";
 import { osName, versionNumber } from "../../../shared/process/installation.ts";
 import { isoTime, localTimeZone } from "../../../shared/time.ts";
 import { type EventData, type KeptEvent, PAYMENT_UNKNOWN } from "../../attempts/event-table.ts";
@@ -37,7 +37,7 @@ export async function healthOf(
   const [facts, disk] = await Promise.all([factsOf(watched), diskOf(dataDirectory)]);
   const { supervisor, tpManager } = facts;
   const payments = tpManager ? facts.payments : null;
-  const troubles = troublesOf({ supervisor, tpManager: payments ? tpManager : undefined });
+  const troubles = conditionsOf({ supervisor, tpManager: payments ? tpManager : undefined });
   const full = disk !== null && disk.freeBytes < disk.freeMinBytes;
   const { obstacles } = arbiter;
   const reasons = obstacles.map(({ says }) => says);
@@ -52,7 +52,7 @@ export async function healthOf(
     obstacles: obstacles.map(({ code, says }) => ({ code, says, todo: errorTable[code].action })),
     warnings: [
       ...notes.map(({ says }) => says),
-      ...troubles.filter(({ row }) => row.check !== KEEPS_PAYMENTS).map(wordsOf),
+      ...troubles.filter(({ row }) => row.check !== KEEPS_PAYMENTS).map(conditionText),
     ],
     notes,
     terminal: { ...terminal.now, version: arbiter.terminal.state.identity.version },
@@ -103,7 +103,7 @@ function noteOf(note: Note["note"], says: string, count: number | null = null): 
 
 function inDoubtNote(count: number): Note[] {
   if (count === 0) return [];
-  return [noteOf("in-doubt", inDoubtWords(count), count)];
+  return [noteOf("in-doubt", inDoubtText(count), count)];
 }
 
 function doubtNotes({ open }: Watched["guard"]): Note[] {
@@ -117,7 +117,7 @@ function doubtNotes({ open }: Watched["guard"]): Note[] {
   return [noteOf("journal-doubted", says), noteOf("sales-unmatched", has, sales)];
 }
 
-function toldTrouble({ name, row, says, sinceMs, count, orderIds = [] }: Trouble) {
+function toldTrouble({ name, row, says, sinceMs, count, orderIds = [] }: Condition) {
   const since = isoTime(sinceMs);
   return { trouble: name, says, todo: row.todo, since, count, orderIds: [...orderIds] };
 }
@@ -158,21 +158,21 @@ const ALARMS_READ = 200;
  */
 function alarmsOf(
   { hub, clock, journal }: Watched,
-  troubles: readonly Trouble[],
+  troubles: readonly Condition[],
   told: boolean,
 ): Alarm[] {
   const byName = new Map(troubles.map((trouble) => [trouble.name, trouble]));
-  const shown = new Set<TroubleName>();
+  const shown = new Set<ConditionName>();
   const one = (event: KeptEvent): Alarm[] => {
     if (event.name !== "alarm") return [];
     const { id, atMs, data } = event;
     const at = isoTime(atMs);
-    const name = troubleOf(data.alarm, data.finding);
+    const name = conditionOfAlarm(data.alarm, data.finding);
     const trouble = name && byName.get(name);
     const doubt = doubtOf(data, journal);
     if (doubt === "settled") return [];
     const isOver =
-      name !== undefined && !trouble && (told || troubleTable[name].by !== "supervisor");
+      name !== undefined && !trouble && (told || conditionTable[name].by !== "supervisor");
     const isOld = clock.now() - atMs >= ALARMS_FOR_MS;
     if (isOver || (!trouble && doubt !== "open" && isOld)) return [];
     if (!trouble || data.orderId !== null || data.transactionId !== null) {

@@ -1,5 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { troubleNames, troublesOf, troubleTable } from "../../../shared/catalog/troubles.ts";
+import {
+  conditionNames,
+  conditionsOf,
+  conditionTable,
+} from "../../../shared/catalog/conditions.ts";
 import { versionNumber } from "../../../shared/process/installation.ts";
 import type { Attempt, AttemptStep } from "../../attempts/payment.ts";
 import { paymentEventOf } from "../../attempts/phase-table.ts";
@@ -241,9 +245,9 @@ export class Metrics {
   }
 
   #setTroubles({ supervisor, tpManager }: Facts): void {
-    const there = troublesOf({ supervisor, tpManager }).map(({ name }) => name);
-    for (const trouble of troubleNames) {
-      const { by } = troubleTable[trouble];
+    const there = conditionsOf({ supervisor, tpManager }).map(({ name }) => name);
+    for (const trouble of conditionNames) {
+      const { by } = conditionTable[trouble];
       if (by === "supervisor" ? supervisor === null : tpManager === undefined) continue;
       this.#troubles.set({ trouble }, there.includes(trouble) ? 1 : 0);
     }

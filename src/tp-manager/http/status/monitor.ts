@@ -1,8 +1,8 @@
-import { type Trouble, troublesOf } from "../../../shared/catalog/troubles.ts";
+import { type Condition, conditionsOf } from "../../../shared/catalog/conditions.ts";
 import type { EventData } from "../../attempts/event-table.ts";
 import type { EventHub } from "../events/event-hub.ts";
 import { TerminalWatch } from "../events/terminal-watch.ts";
-import { ownTroubles, type Watched } from "./facts.ts";
+import { ownConditions, type Watched } from "./facts.ts";
 import { type Health, healthOf } from "./health.ts";
 import { Metrics } from "./metrics.ts";
 
@@ -34,11 +34,11 @@ export class Monitor {
     return healthOf(this.#watched, this.watch, this.#prompt);
   }
 
-  /** Troubles between the journal and the gateway (shared/catalog/troubles.ts). */
-  async troubles(): Promise<Trouble[]> {
+  /** Troubles between the journal and the gateway (shared/catalog/conditions.ts). */
+  async troubles(): Promise<Condition[]> {
     const { journal, ...others } = this.#watched;
     const supervisor = await others.supervisor().catch(() => null);
-    return troublesOf({ supervisor, tpManager: ownTroubles({ ...others, ...journal }) });
+    return conditionsOf({ supervisor, tpManager: ownConditions({ ...others, ...journal }) });
   }
 
   close(): void {

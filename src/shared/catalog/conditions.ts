@@ -3,7 +3,7 @@ import texts from "./texts-en.json" with { type: "json" };
 
 type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 /** The members of tp-manager's status that tell of troubles. */
-export type TpManagerTroubles = Pick<
+export type TpManagerConditions = Pick<
   ResponseOf<typeof tpManagerMessages, "status">,
   | "handOver"
   | "refusedHandOffs"
@@ -17,11 +17,11 @@ export type TpManagerTroubles = Pick<
 >;
 
 /** All that is asked to find troubles. A program of the previous version tells less. */
-export interface TroubleFacts {
+export interface ConditionFacts {
   /** null: the supervisor does not answer; undefined: another line of the face tells of that. */
   readonly supervisor: SupervisorStatus | null | undefined;
   /** undefined: tp-manager was not asked, or does not tell. */
-  readonly tpManager: TpManagerTroubles | undefined;
+  readonly tpManager: TpManagerConditions | undefined;
 }
 
 interface Found {
@@ -56,10 +56,10 @@ interface TroubleRow {
   /** The line of the doctor. */
   readonly check: CheckName;
   /** The doctor fails: nothing goes on before somebody acts. */
-  readonly grave: boolean;
+  readonly critical: boolean;
   readonly when: string;
   readonly todo: string;
-  readonly find: (facts: TroubleFacts) => Found | null;
+  readonly find: (facts: ConditionFacts) => Found | null;
 }
 
 /** An unmatched transaction (docs/matching.md). */
@@ -79,12 +79,12 @@ type Row = Omit<TroubleRow, "by" | "when" | "todo">;
 const row =
   (raised: Row["raised"]) =>
   (
-    severity: "grave" | "warns",
+    severity: "critical" | "warns",
     check: CheckName,
     alarm: string,
     find: Row["find"],
     formerly?: string,
-  ): Row => ({ raised, grave: severity === "grave", check, alarm, find, formerly });
+  ): Row => ({ raised, critical: severity === "critical", check, alarm, find, formerly });
 /** The watch of the program raises the alarm, once. */
 const watched = row("watch");
 /** Each transaction or operation raises the alarm where it happens. */
@@ -92,7 +92,7 @@ const onTheSpot = row("on-the-spot");
 
 /** `code`: of the answer that a payment would get. */
 const keepsPayments = (alarm: string, code: string): Row =>
-  watched("grave", KEEPS_PAYMENTS, alarm, ({ tpManager: { obstacles = [] } = {} }) => {
+  watched("critical", KEEPS_PAYMENTS, alarm, ({ tpManager: { obstacles = [] } = {} }) => {
     const one = obstacles.find((found) => found.code === code);
     return one ? found(one.says) : null;
   });
@@ -114,19 +114,19 @@ const seenBy = <Name extends keyof typeof texts.troubles>(
  * gateway: `/health`, `/metrics`, `launch.sh status`, the doctor, the alarms and docs/operator.md
  * derive from it. `when` and `todo` of each row are in texts-en.json.
  */
-export const troubleTable = {
+export const conditionTable = {
   ...seenBy("tp-manager", {
     "terminal-disconnected": keepsPayments("terminal-disconnected", "TERMINAL_DISCONNECTED"),
     "terminal-out-of-order": keepsPayments("terminal-out-of-order", "TERMINAL_OUT_OF_ORDER"),
     "terminal-changed": keepsPayments("terminal-changed", "TERMINAL_CHANGED"),
     "journal-unwritable": keepsPayments("journal-unwritable", "STORAGE_FAILED"),
-    "supervisor-silent": watched("grave", "supervisor", "supervisor-silent", ({ supervisor }) =>
+    "supervisor-silent": watched("critical", "supervisor", "supervisor-silent", ({ supervisor }) =>
       supervisor === null
         ? found("the supervisor does not answer: transactions wait in the journal")
         : null,
     ),
     "hand-over-failing": watched(
-      "grave",
+      "critical",
       "hand-over",
       "hand-over-failing",
       ({ tpManager: { handOver } = {} }) =>
@@ -203,7 +203,7 @@ export const troubleTable = {
   }),
   ...seenBy("supervisor", {
     "credentials-refused": onTheSpot(
-      "grave",
+      "critical",
       "gateway",
       "gateway-credentials-refused",
       ({ supervisor }) => {
@@ -214,7 +214,7 @@ export const troubleTable = {
       },
     ),
     "gateway-misconfigured": onTheSpot(
-      "grave",
+      "critical",
       "gateway",
       "gateway-misconfigured",
       ({ supervisor }) => {
@@ -247,7 +247,7 @@ export const troubleTable = {
       const words = `${amount(count, "order")} the gateway may have more than once`;
       return count === 0 ? null : found(words, null, count);
     }),
-    "queue-unwritable": watched("grave", "queue", "queue-unwritable", ({ supervisor }) => {
+    "queue-unwritable": watched("critical", "queue", "queue-unwritable", ({ supervisor }) => {
       const { unwritable = null } = supervisor ?? {};
       return unwritable && found(`the queue: ${unwritable.reason}`, unwritable.sinceMs);
     }),
@@ -286,32 +286,32 @@ export const troubleTable = {
   }),
 };
 
-export type TroubleName = keyof typeof troubleTable;
+export type ConditionName = keyof typeof conditionTable;
 
-export const troubleNames = Object.keys(troubleTable) as TroubleName[];
+export const conditionNames = Object.keys(conditionTable) as ConditionName[];
 
 /** A trouble that is there now. */
-export interface Trouble extends Found {
-  readonly name: TroubleName;
+export interface Condition extends Found {
+  readonly name: ConditionName;
   readonly row: TroubleRow;
 }
 
 /** The troubles that are there, in the order of the table. Pure. */
-export function troublesOf(facts: TroubleFacts): Trouble[] {
-  return troubleNames.flatMap((name) => {
-    const row: TroubleRow = troubleTable[name];
+export function conditionsOf(facts: ConditionFacts): Condition[] {
+  return conditionNames.flatMap((name) => {
+    const row: TroubleRow = conditionTable[name];
     const one = row.find(facts);
     return one ? [{ name, row, ...one }] : [];
   });
 }
 
 /** For people: the trouble, since when, and what to do. */
-export function wordsOf({ says, sinceMs, row }: Trouble): string {
+export function conditionText({ says, sinceMs, row }: Condition): string {
   return `${saysSince({ says, sinceMs })} -> ${row.todo}`;
 }
 
 /** For people. */
-export function inDoubtWords(count: number): string {
+export function inDoubtText(count: number): string {
   return `payments in doubt: ${count}`;
 }
 
@@ -321,23 +321,23 @@ export function saysSince({ says, sinceMs }: Pick<Found, "says" | "sinceMs">): s
 }
 
 /** Alarms that are there as long as their trouble; by the name of the alarm, now and before. */
-export const lastingAlarms: ReadonlyMap<string, TroubleName> = new Map(
-  troubleNames.flatMap((name) => {
-    const { alarm, formerly = alarm }: TroubleRow = troubleTable[name];
+export const lastingAlarms: ReadonlyMap<string, ConditionName> = new Map(
+  conditionNames.flatMap((name) => {
+    const { alarm, formerly = alarm }: TroubleRow = conditionTable[name];
     return [alarm, formerly].map((each) => [each, name] as const);
   }),
 );
 
 /** The names of before of alarms that were renamed, by the name of now. */
 export const formerAlarms: ReadonlyMap<string, string> = new Map(
-  troubleNames.flatMap((name) => {
-    const { alarm, formerly }: TroubleRow = troubleTable[name];
+  conditionNames.flatMap((name) => {
+    const { alarm, formerly }: TroubleRow = conditionTable[name];
     return formerly === undefined ? [] : [[alarm, formerly] as const];
   }),
 );
 
 /** The trouble that an alarm, as an event tells it, lasts as long as. */
-export function troubleOf(alarm: unknown, finding: unknown): TroubleName | undefined {
+export function conditionOfAlarm(alarm: unknown, finding: unknown): ConditionName | undefined {
   // A transaction that is still asked about may be no trouble.
   if (alarm === UNMATCHED && finding === undefined) return undefined;
   return lastingAlarms.get(String(alarm));

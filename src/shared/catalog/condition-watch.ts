@@ -1,8 +1,8 @@
 import type { Logger } from "../process/logger.ts";
 import type { Clock, Timer } from "../time.ts";
-import { saysSince, type Trouble, type TroubleName } from "./troubles.ts";
+import { type Condition, type ConditionName, saysSince } from "./conditions.ts";
 
-export const LOOK_EVERY_MS = 10_000;
+export const CHECK_EVERY_MS = 10_000;
 /** A trouble that ends sooner, a restart of the other program say, raises no alarm. */
 export const ALARM_AFTER_MS = 60_000;
 /** After a start the troubles of before need so long to show that they are still there. */
@@ -11,7 +11,7 @@ const OVER_AFTER_START_MS = 60_000;
 interface WatchParts {
   /** Which program this is: each tells its own troubles only. */
   readonly by: "supervisor" | "tp-manager";
-  readonly read: () => Trouble[] | Promise<Trouble[]>;
+  readonly read: () => Condition[] | Promise<Condition[]>;
   readonly clock: Clock;
   /** An alarm in a line of it reaches the operator. */
   readonly log: Logger;
@@ -23,11 +23,11 @@ interface WatchParts {
  * Looks again and again which troubles there are: one alarm when a trouble begins, none while it
  * lasts, one line of the log when it is over.
  */
-export class TroubleWatch {
+export class ConditionWatch {
   readonly #parts: WatchParts;
   readonly #startedMs: number;
   /** When each was first seen, and whether it has been told. */
-  readonly #present = new Map<TroubleName, { readonly seenMs: number; told: boolean }>();
+  readonly #present = new Map<ConditionName, { readonly seenMs: number; told: boolean }>();
   #timer: Timer | undefined;
   #looking: Promise<void> = Promise.resolve();
   #closed = false;
@@ -39,7 +39,7 @@ export class TroubleWatch {
 
   start(): void {
     if (this.#closed) return;
-    this.#timer = this.#parts.clock.startTimer("look for troubles", LOOK_EVERY_MS, () => {
+    this.#timer = this.#parts.clock.startTimer("look for troubles", CHECK_EVERY_MS, () => {
       this.#looking = this.look().finally(() => this.start());
     });
   }
@@ -65,7 +65,7 @@ export class TroubleWatch {
     }
   }
 
-  #begin(trouble: Trouble): void {
+  #begin(trouble: Condition): void {
     const { clock, log } = this.#parts;
     const { name, row, sinceMs, count } = trouble;
     const nowMs = clock.monotonicMs();
@@ -79,8 +79,8 @@ export class TroubleWatch {
     else log.error({ alarm: row.alarm, ...details }, `${saysSince(trouble)} -> ${row.todo}`);
   }
 
-  #end(name: TroubleName): void {
+  #end(name: ConditionName): void {
     this.#present.delete(name);
-    this.#parts.log.info({ trouble: name }, "a trouble is over");
+    this.#parts.log.info({ trouble: name }, "a condition is over");
   }
 }

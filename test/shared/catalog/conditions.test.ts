@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import {
   ALARM_AFTER_MS,
-  LOOK_EVERY_MS,
-  TroubleWatch,
-} from "../../../src/shared/catalog/trouble-watch.ts";
+  CHECK_EVERY_MS,
+  ConditionWatch,
+} from "../../../src/shared/catalog/condition-watch.ts";
 import {
+  type ConditionFacts,
+  conditionsOf,
+  conditionText,
   QUEUE_OLD_MS,
-  type TroubleFacts,
-  troublesOf,
-  wordsOf,
-} from "../../../src/shared/catalog/troubles.ts";
+} from "../../../src/shared/catalog/conditions.ts";
 import { supervisorMessages, tpManagerMessages } from "../../../src/shared/ipc/contract.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 import { TestClock } from "../../support/test-clock.ts";
@@ -22,17 +22,17 @@ const older = {
   uptimeMs: 1,
   outbox: { pending: 3, parked: 2, sent: 0, oldestAgeMs: QUEUE_OLD_MS + 1, paused: "refused" },
 };
-const names = (facts: TroubleFacts) => troublesOf(facts).map(({ name }) => name);
+const names = (facts: ConditionFacts) => conditionsOf(facts).map(({ name }) => name);
 
 test("of a supervisor of the version before the troubles are found that it tells", () => {
   const supervisor = supervisorMessages.status.response.parse(older);
-  const troubles = troublesOf({ supervisor, tpManager: undefined });
+  const troubles = conditionsOf({ supervisor, tpManager: undefined });
   expect(troubles.map(({ name, sinceMs }) => [name, sinceMs])).toEqual([
     ["credentials-refused", null],
     ["queue-old", null],
     ["transactions-parked", null],
   ]);
-  expect(wordsOf(troubles[2] as never)).toMatch(/^2 transactions parked: .* -> GET \/outbox/);
+  expect(conditionText(troubles[2] as never)).toMatch(/^2 transactions parked: .* -> GET \/outbox/);
 });
 
 test("exactly ten minutes are no trouble, and a program that was not asked is none", () => {
@@ -47,7 +47,7 @@ test("orders that the gateway may have twice are a trouble", () => {
   const ambiguous = { sends: 7, inDoubt: 1, possibleCopies: 2 };
   const outbox = { pending: 0, parked: 0, sent: 2, oldestAgeMs: null, paused: null, ambiguous };
   const supervisor = supervisorMessages.status.response.parse({ ...older, outbox });
-  expect(troublesOf({ supervisor, tpManager: {} })).toMatchObject([
+  expect(conditionsOf({ supervisor, tpManager: {} })).toMatchObject([
     { name: "order-copies", count: 2, says: "2 orders the gateway may have more than once" },
   ]);
 });
@@ -72,9 +72,9 @@ function watched() {
   const { log, lines } = recordingLog();
   const read = () => {
     if (facts.broken) throw new Error("the disk");
-    return troublesOf({ supervisor: facts.silent ? null : undefined, tpManager: {} });
+    return conditionsOf({ supervisor: facts.silent ? null : undefined, tpManager: {} });
   };
-  const watch = new TroubleWatch({ by: "tp-manager", read, clock, log });
+  const watch = new ConditionWatch({ by: "tp-manager", read, clock, log });
   const alarms = () => lines.filter((line) => line.includes('"alarm":"supervisor-silent"')).length;
   return { facts, clock, watch, lines, alarms };
 }
@@ -84,14 +84,14 @@ test("a short absence raises no alarm, a long one raises one, a second one anoth
   watch.start();
   await clock.advance(ALARM_AFTER_MS);
   facts.silent = false;
-  await clock.advance(2 * LOOK_EVERY_MS);
+  await clock.advance(2 * CHECK_EVERY_MS);
   expect(alarms()).toBe(0);
   facts.silent = true;
   await clock.advance(30 * 3_600_000);
   expect(alarms()).toBe(1);
   facts.silent = false;
-  await clock.advance(LOOK_EVERY_MS);
-  expect(lines.filter((line) => line.includes("a trouble is over"))).toHaveLength(2);
+  await clock.advance(CHECK_EVERY_MS);
+  expect(lines.filter((line) => line.includes("a condition is over"))).toHaveLength(2);
   facts.silent = true;
   await clock.advance(2 * ALARM_AFTER_MS);
   expect(alarms()).toBe(2);
