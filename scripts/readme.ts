@@ -14,7 +14,7 @@ import {
 } from "../src/client/customer-messages.ts";
 import { conditionNames, conditionTable } from "../src/shared/catalog/conditions.ts";
 import { type ErrorCode, errorTable } from "../src/shared/catalog/errors.ts";
-import { type FindingRow, findingTable } from "../src/shared/catalog/finding-table.ts";
+import { findingTable } from "../src/shared/catalog/findings.ts";
 import { metaOf } from "../src/shared/config/config-field.ts";
 import { sharedParts } from "../src/shared/config/schema.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
@@ -182,8 +182,7 @@ function troubles(): string {
 
 function findings(): string {
   const rows = Object.entries(findingTable).map(([code, row]) => {
-    const { check, verdict, says }: FindingRow = row;
-    const { means = "", todo = "" }: FindingRow = row;
+    const { check, verdict, says, means = "", todo = "" } = row;
     const told = [means, `"${says}"`].filter(Boolean).join(": ");
     return [`\`${code}\``, check, verdict, told, todo].map((cell) => cell.replaceAll("|", "\\|"));
   });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { conditionTable } from "../../src/shared/catalog/conditions.ts";
-import { finding, passedOn } from "../../src/shared/catalog/finding.ts";
+import { finding, passedOn } from "../../src/shared/catalog/findings.ts";
 import { type House, house, request } from "../support/payment-house.ts";
 import { lost } from "../support/scripted-terminal.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

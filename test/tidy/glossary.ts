@@ -108,7 +108,8 @@ function codePieces({ path, text }: Source): Piece[] {
   });
   for (const [start, piece] of found) {
     if (imported.has(start)) continue;
-    pieces.push(members.has(start) ? { ...piece, kind: "member" } : piece);
+    const isMember = piece.kind === "name" && members.has(start);
+    pieces.push(isMember ? { ...piece, kind: "member" } : piece);
   }
   return pieces;
 }

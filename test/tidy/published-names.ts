@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { errorTable } from "../../src/shared/catalog/errors.ts";
-import { findingTable } from "../../src/shared/catalog/finding-table.ts";
+import { findingTable } from "../../src/shared/catalog/findings.ts";
 import { sharedParts } from "../../src/shared/config/schema.ts";
 import { supervisorMessages, tpManagerMessages } from "../../src/shared/ipc/contract.ts";
 import { fleetMessages } from "../../src/shared/ipc/fleet-messages.ts";

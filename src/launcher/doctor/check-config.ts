@@ -1,4 +1,4 @@
-import { type Finding, finding, inTwo } from "../../shared/catalog/finding.ts";
+import { type Finding, finding, inTwo } from "../../shared/catalog/findings.ts";
 import { type Config, loadConfig } from "../../shared/config/config.ts";
 import type { Program } from "../../shared/ipc/contract.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";

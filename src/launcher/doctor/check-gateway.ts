@@ -1,4 +1,4 @@
-import { type Finding, finding } from "../../shared/catalog/finding.ts";
+import { type Finding, finding } from "../../shared/catalog/findings.ts";
 import type { Config } from "../../shared/config/config.ts";
 import { type Clock, within } from "../../shared/time.ts";
 import { httpCall } from "../processes/network.ts";

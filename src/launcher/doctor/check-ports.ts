@@ -1,4 +1,4 @@
-import { type Finding, finding } from "../../shared/catalog/finding.ts";
+import { type Finding, finding } from "../../shared/catalog/findings.ts";
 import { type Config, consolePortOf } from "../../shared/config/schema.ts";
 import { listenFault } from "../processes/network.ts";
 import type { ProgramState } from "../processes/program-state.ts";

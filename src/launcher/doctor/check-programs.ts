@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { KEEPS_PAYMENTS, saysSince } from "../../shared/catalog/conditions.ts";
-import { type Finding, finding, passedOn } from "../../shared/catalog/finding.ts";
+import { type Finding, finding, passedOn } from "../../shared/catalog/findings.ts";
 import type { Clock } from "../../shared/time.ts";
 import { duration } from "../output.ts";
 import { deliberateStop } from "../processes/deliberate-stop.ts";

@@ -1,5 +1,5 @@
 import { accessSync, constants, readFileSync, type Stats, statSync } from "node:fs";
-import { type Finding, finding } from "../../shared/catalog/finding.ts";
+import { type Finding, finding } from "../../shared/catalog/findings.ts";
 import {
   type DeviceRoots,
   isUsbDevice,

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from "node:fs";
 import { join } from "node:path";
-import { type Finding, finding, inTwo } from "../../shared/catalog/finding.ts";
+import { type Finding, finding, inTwo } from "../../shared/catalog/findings.ts";
 import { ProgramExit } from "../../shared/process/exit-codes.ts";
 import type { Installation } from "../../shared/process/installation.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { type Finding, finding } from "../../shared/catalog/finding.ts";
+import { type Finding, finding } from "../../shared/catalog/findings.ts";
 import type { Config } from "../../shared/config/config.ts";
 import { type Installation, versionNumber } from "../../shared/process/installation.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";

@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { Finding } from "../../shared/catalog/finding.ts";
-import type { Verdict } from "../../shared/catalog/finding-table.ts";
+import type { Finding, Verdict } from "../../shared/catalog/findings.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { type Installation, versionNumber } from "../../shared/process/installation.ts";
 import type { Clock } from "../../shared/time.ts";

@@ -7,7 +7,7 @@ import { checkPages } from "../../../src/launcher/doctor/check-ports.ts";
 import { checkPrograms } from "../../../src/launcher/doctor/check-programs.ts";
 import { checkBrowsers, checkClock } from "../../../src/launcher/doctor/check-surroundings.ts";
 import type { TpManagerStatus } from "../../../src/launcher/processes/program-state.ts";
-import type { Finding } from "../../../src/shared/catalog/finding.ts";
+import type { Finding } from "../../../src/shared/catalog/findings.ts";
 import type { ServedPage } from "../../../src/shared/ipc/contract.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { testCards } from "../../shared/masking/test-cards.ts";

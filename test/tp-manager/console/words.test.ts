@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { conditionTable, KEEPS_PAYMENTS } from "../../../src/shared/catalog/conditions.ts";
 import { errorTable } from "../../../src/shared/catalog/errors.ts";
-import { findingTable } from "../../../src/shared/catalog/finding-table.ts";
+import { findingTable } from "../../../src/shared/catalog/findings.ts";
 import { sharedFields } from "../../../src/shared/config/schema.ts";
 import { sendingStepWords } from "../../../src/shared/ipc/contract.ts";
 import { projectRoot } from "../../../src/shared/version-files.ts";
@@ -160,9 +160,16 @@ test.each([["English", base] as const, ...others])(
   },
 );
 
-const findings: ReadonlyArray<
-  readonly [code: string, row: { check: string; says: string; todo?: string }]
-> = Object.entries(findingTable);
+const findings = Object.entries(findingTable);
+
+test("the texts of a finding name each of its values, and no other", () => {
+  const named = findings.map(([code, { check, says, todo = "" }]) => [
+    code,
+    [...new Set(valuesIn(check + says + todo))].sort(),
+  ]);
+  const given = findings.map(([code, { names }]) => [code, names.map((one) => `{${one}}`).sort()]);
+  expect(given).toEqual(named);
+});
 
 test("every finding of the doctor has the page's own sentence and advice in each language", () => {
   const checks = [

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { AppError } from "../../../shared/catalog/errors.ts";
-import { type Finding, finding } from "../../../shared/catalog/finding.ts";
+import { type Finding, finding } from "../../../shared/catalog/findings.ts";
 import type { ConfigFields } from "../../../shared/config/config-field.ts";
 import { type Installation, versionNumber } from "../../../shared/process/installation.ts";
 import { isDelivery, programFile } from "../../../shared/version-files.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { finding } from "../../../shared/catalog/finding.ts";
+import { finding } from "../../../shared/catalog/findings.ts";
 import { logLevels } from "../care/log-lines.ts";
 import { time } from "./schemas.ts";
 

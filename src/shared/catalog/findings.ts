@@ -1,0 +1,194 @@
+import texts from "./findings-en.json" with { type: "json" };
+
+export type Verdict = "ok" | "warn" | "fail";
+
+/** `names`: of the values that stand in braces in the texts of the row. */
+const row =
+  (verdict: Verdict) =>
+  <const N extends readonly string[]>(check: string, ...names: N) => ({ check, verdict, names });
+const ok = row("ok");
+const warn = row("warn");
+const fail = row("fail");
+
+const rows = {
+  "doctor-no-report": fail("doctor", "detail"),
+  "node-right": ok("node", "version", "path"),
+  "node-old": fail("node", "version", "path"),
+  "data-folder-right": ok("data folder", "folder"),
+  "data-folder-closed": fail("data folder", "detail"),
+  "disk-right": ok("disk", "free"),
+  "disk-low": warn("disk", "free"),
+  "disk-full": fail("disk", "free"),
+  "disk-no-files": fail("disk", "free"),
+  "access-right": ok("access"),
+  "access-open": fail("access", "names", "folder", "close"),
+  "access-inherited": fail("access", "close"),
+  "access-not-ours": warn("access", "close"),
+  "access-others": warn("access", "names", "folder", "close"),
+  "access-unknown": warn("access", "detail"),
+  "setup-right": ok("config", "file"),
+  "setup-faulty": fail("config", "detail", "file"),
+  "setup-unreadable": fail("config", "detail", "advice"),
+  "setup-doubtful": warn("config", "detail", "file"),
+  "serial-network": ok("serial port", "port"),
+  "serial-right": ok("serial port", "port"),
+  "serial-numbered": ok("serial port", "port", "address"),
+  "serial-several": fail("serial port", "address", "ports"),
+  "serial-missing": fail("serial port", "address", "ports"),
+  "serial-none": fail("serial port", "address"),
+  "serial-no-port": fail("serial port", "port", "ports"),
+  "serial-not-allowed": fail("serial port", "user", "port", "group"),
+  "serial-log-in-again": fail("serial port", "user", "port", "group"),
+  "serial-of-root": fail("serial port", "user", "port"),
+  "serial-in-use": fail("serial port", "port", "pid", "program"),
+  "port-ours": ok("local port", "port"),
+  "port-free": ok("local port", "port"),
+  "port-in-use": warn("local port", "port"),
+  "port-taken": fail("local port", "port"),
+  "port-unusable": fail("local port", "port", "detail"),
+  "port-changed": warn("local port", "before", "port"),
+  "page-served": ok("pages", "setting", "port"),
+  "page-free": ok("pages", "setting", "port"),
+  "page-in-use": warn("pages", "setting", "port"),
+  "page-taken": fail("pages", "setting", "port"),
+  "page-missing": fail("pages", "setting", "port", "detail"),
+  "page-changed": warn("pages", "setting", "port"),
+  "program-runs": ok("{program}", "program", "pid", "version", "up"),
+  "program-silent": fail("{program}", "program", "pid", "detail"),
+  "program-stopped-on-purpose": warn("{program}", "program", "since"),
+  "program-stopped": fail("{program}", "program"),
+  "terminal-ready": ok("terminal", "name", "status"),
+  "terminal-doubtful": warn("terminal", "name", "status", "detail"),
+  "terminal-in-doubt": warn("terminal", "name", "status", "count"),
+  "terminal-other-register": warn("terminal", "name"),
+  "assumption-on": ok("assumptions", "name", "detail"),
+  "assumption-off": ok("assumptions", "name", "detail"),
+  "fact-shown": ok("assumptions", "name", "detail"),
+  "fact-not-shown": ok("assumptions", "name", "detail"),
+  "fact-not-always": ok("assumptions", "name", "detail"),
+  "terminal-not-asked": warn("terminal"),
+  "queue-right": ok("queue", "pending", "parked", "sent"),
+  "queue-waiting": ok("queue", "pending", "oldest", "parked", "sent"),
+  "journal-right": ok("journal", "count"),
+  "journal-faulty": fail("journal", "count"),
+  "journal-not-audited": warn("journal", "detail"),
+  "gateway-right": ok("gateway", "url"),
+  "gateway-silent": fail("gateway", "url", "seconds"),
+  "gateway-login-refused": fail("gateway", "url", "http"),
+  "gateway-unclear": warn("gateway", "url", "http"),
+  "gateway-not-trusted": fail("gateway", "url", "detail"),
+  "gateway-no-name": fail("gateway", "url", "detail"),
+  "gateway-out-of-reach": fail("gateway", "url", "detail"),
+  "clock-right": ok("clock", "at", "zone"),
+  "clock-alone": ok("clock", "at", "zone"),
+  "clock-past": fail("clock", "at", "zone"),
+  "clock-away": warn("clock", "at", "zone", "seconds"),
+  "schedule-right": ok("schedule", "entry"),
+  "schedule-missing": warn("schedule", "install"),
+  "schedule-twice": warn("schedule", "unit"),
+  "schedule-no-cron": warn("schedule", "entry"),
+  "schedule-unknown": warn("schedule", "detail", "advice"),
+  "browser-none": ok("browser"),
+  "browser-right": ok("browser", "origins", "policy"),
+  "browser-asks": warn("browser", "origins", "policy"),
+  "updates-not-asked": ok("updates"),
+  "updates-right": ok("updates", "url"),
+  "updates-old": warn("updates", "url", "at"),
+  "updates-silent": warn("updates", "detail"),
+  "updates-none": warn("updates", "url"),
+  "updates-stored-old": warn("updates", "at"),
+  "updates-no-room": warn("updates", "detail"),
+  "updates-held": warn("updates", "who", "since", "until"),
+  "updates-held-open": warn("updates", "who", "since"),
+};
+
+export type FindingCode = keyof typeof rows;
+
+interface FindingRow {
+  /** What was checked: the beginning of the doctor's line. */
+  readonly check: string;
+  readonly verdict: Verdict;
+  readonly names: readonly string[];
+  /** For the terminal, with values in braces. */
+  readonly says: string;
+  /** Advice for the terminal, also where all is well; missing: there is nothing to do. */
+  readonly todo?: string;
+  /** For the reference, where `says` is only values, or the same as that of another code. */
+  readonly means?: string;
+}
+
+/**
+ * The one table of what the doctor finds by itself, by the code that programs and the console know
+ * (docs/design.md 9.1); its texts are in findings-en.json. A condition has its own table and name
+ * (`conditionTable`), and what keeps a payment from being taken has the code of that payment's
+ * answer (`errorTable`).
+ */
+export const findingTable = Object.fromEntries(
+  Object.entries<Omit<FindingRow, "says">>(rows).map(([code, row]): [string, FindingRow] => [
+    code,
+    { ...row, ...texts[code as FindingCode] },
+  ]),
+) as Readonly<Record<FindingCode, FindingRow>>;
+
+type FindingValues = Readonly<Record<string, string | number>>;
+
+/** One line of the doctor. */
+export interface Finding {
+  readonly check: string;
+  /** Of `findingTable`; a condition's name; or the error code that a payment would be answered. */
+  readonly code: string;
+  readonly verdict: Verdict;
+  /** For the terminal. */
+  readonly says: string;
+  /** Advice for the terminal, also where all is well; null: there is nothing to do. */
+  readonly todo: string | null;
+  /** The values in the texts, for sentences in other languages. */
+  readonly values: FindingValues;
+}
+
+type ValuesOf<C extends FindingCode> = Readonly<
+  Record<(typeof rows)[C]["names"][number], string | number>
+>;
+
+/** A line of the table, with its values in it. */
+export function finding<C extends FindingCode>(code: C, given: ValuesOf<C>): Finding {
+  const { check, verdict, says, todo } = findingTable[code];
+  const values: FindingValues = Object.fromEntries(
+    Object.entries<string | number>(given).map(([name, value]) => [
+      name,
+      typeof value === "string" ? oneLine(value) : value,
+    ]),
+  );
+  const filled = (text: string): string =>
+    text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+  return {
+    check: filled(check),
+    code,
+    verdict,
+    says: filled(says),
+    todo: todo === undefined ? null : filled(todo),
+    values,
+  };
+}
+
+/** A line whose code and text come from another table. */
+export function passedOn(
+  line: Pick<Finding, "check" | "code" | "says" | "todo">,
+  verdict: Verdict,
+  values: FindingValues = {},
+): Finding {
+  return { ...line, verdict, says: oneLine(line.says), values };
+}
+
+/** The two parts of a refusal: its first line names the fault, the rest is the advice. */
+export function inTwo(
+  message: string,
+  otherwise: string,
+): { readonly detail: string; readonly advice: string } {
+  const [detail = "", ...advice] = message.split("\n");
+  return { detail, advice: advice.length === 0 ? otherwise : oneLine(advice.join(" ")) };
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
