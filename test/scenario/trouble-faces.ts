@@ -74,8 +74,8 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
   /** Both watches look for so long, as they do by themselves; then the alarms are taken. */
   const lookFor = async (ms: number): Promise<void> => {
     for (let passed = 0; passed <= ms; passed += CHECK_EVERY_MS) {
-      await own.look();
-      await theirs.look();
+      await own.check();
+      await theirs.check();
       await Promise.all([rig.clock.advance(CHECK_EVERY_MS), at.clock.advance(CHECK_EVERY_MS)]);
     }
     await poll.ask();

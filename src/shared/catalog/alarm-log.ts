@@ -1,22 +1,22 @@
 import { maskPansInText } from "../masking/mask.ts";
 import type { Logger } from "../process/logger.ts";
 
-/** Of an alarm's text, which may quote what a terminal or the gateway said. */
+/** Of an alarm's text, which may quote a terminal or the gateway. */
 const MESSAGE_LENGTH_MAX = 500;
 
-/** Findings about an unmatched transaction that are alarms; without one it is asked about. */
+/** Findings about an unmatched transaction that are alarms; without one the terminal is asked. */
 export const alarmFindings = ["held", "unclear"] as const;
 
-/** A line of the log with the field `alarm`: an operator has to look. */
+/** A line of the log with the field `alarm`: an operator is needed. */
 export interface RaisedAlarm {
   readonly alarm: string;
-  /** Its name of before, where it has another one now. */
+  /** Its previous name, where it was renamed. */
   readonly formerly?: string;
   readonly finding?: (typeof alarmFindings)[number];
   /** Card numbers are masked. */
   readonly message: string;
   readonly orderId: string | null;
-  /** All orders that it names, `orderId` first. */
+  /** All orders that it names, beginning with `orderId`. */
   readonly orders?: string[];
   readonly transactionId: string | null;
   /** Id of an operation or gateway transaction that the alarm is about; null: none. */
@@ -24,11 +24,11 @@ export interface RaisedAlarm {
 }
 
 /**
- * The logger with one more effect: a line that carries an `alarm` is given to `raise`, so that no
- * alarm can be logged and not told. The log has the line whatever `raise` does.
+ * Returns a logger that also gives each line with the field `alarm` to `raise`, so that an alarm in
+ * the log always reaches the operator. The log has the line whatever `raise` does.
  */
 export function tapAlarms(log: Logger, raise: (alarm: RaisedAlarm) => void): Logger {
-  const told = (level: "warn" | "error" | "fatal"): Logger["error"] =>
+  const tapped = (level: "warn" | "error" | "fatal"): Logger["error"] =>
     ((detail: unknown, message?: string, ...more: unknown[]) => {
       log[level](detail as object, message, ...more);
       const alarm = alarmOf(detail, message ?? "");
@@ -43,9 +43,9 @@ export function tapAlarms(log: Logger, raise: (alarm: RaisedAlarm) => void): Log
   return {
     debug: log.debug.bind(log),
     info: log.info.bind(log),
-    warn: told("warn"),
-    error: told("error"),
-    fatal: told("fatal"),
+    warn: tapped("warn"),
+    error: tapped("error"),
+    fatal: tapped("fatal"),
   };
 }
 

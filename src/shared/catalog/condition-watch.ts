@@ -3,33 +3,33 @@ import type { Clock, Timer } from "../time.ts";
 import { type Condition, type ConditionName, saysSince } from "./conditions.ts";
 
 export const CHECK_EVERY_MS = 10_000;
-/** A trouble that ends sooner, a restart of the other program say, raises no alarm. */
+/** A shorter condition, such as a restart of the other program, raises no alarm. */
 export const ALARM_AFTER_MS = 60_000;
-/** After a start the troubles of before need so long to show that they are still there. */
+/** Earlier conditions that still last are all found within this time after a start. */
 const OVER_AFTER_START_MS = 60_000;
 
 interface WatchParts {
-  /** Which program this is: each tells its own troubles only. */
+  /** Which program this is: each raises the alarms of its own conditions only. */
   readonly by: "supervisor" | "tp-manager";
   readonly read: () => Condition[] | Promise<Condition[]>;
   readonly clock: Clock;
-  /** An alarm in a line of it reaches the operator. */
+  /** Its lines with the field `alarm` reach the operator. */
   readonly log: Logger;
-  /** The alarms of the troubles that are there; those of all others are over. */
-  readonly onLooked?: (alarms: readonly string[]) => void;
+  /** Gets the alarms of the conditions that are present; those of all others are over. */
+  readonly onChecked?: (alarms: readonly string[]) => void;
 }
 
 /**
- * Looks again and again which troubles there are: one alarm when a trouble begins, none while it
- * lasts, one line of the log when it is over.
+ * Finds every {@link CHECK_EVERY_MS} which conditions are present. The log gets one alarm when a
+ * condition begins, none while it lasts, and one line when it is over.
  */
 export class ConditionWatch {
   readonly #parts: WatchParts;
   readonly #startedMs: number;
-  /** When each was first seen, and whether it has been told. */
-  readonly #present = new Map<ConditionName, { readonly seenMs: number; told: boolean }>();
+  /** When each was found first, and whether its alarm has been raised. */
+  readonly #present = new Map<ConditionName, { readonly foundMs: number; alarmed: boolean }>();
   #timer: Timer | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  #checking: Promise<void> = Promise.resolve();
   #closed = false;
 
   constructor(parts: WatchParts) {
@@ -39,44 +39,44 @@ export class ConditionWatch {
 
   start(): void {
     if (this.#closed) return;
-    this.#timer = this.#parts.clock.startTimer("look for troubles", CHECK_EVERY_MS, () => {
-      this.#looking = this.look().finally(() => this.start());
+    this.#timer = this.#parts.clock.startTimer("check for conditions", CHECK_EVERY_MS, () => {
+      this.#checking = this.check().finally(() => this.start());
     });
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     this.#timer?.clear();
-    await this.#looking;
+    await this.#checking;
   }
 
-  async look(): Promise<void> {
-    const { by, read, clock, log, onLooked } = this.#parts;
+  async check(): Promise<void> {
+    const { by, read, clock, log, onChecked } = this.#parts;
     try {
-      const troubles = (await read()).filter(({ row }) => row.by === by);
+      const conditions = (await read()).filter(({ row }) => row.by === by);
       if (this.#closed) return;
-      for (const trouble of troubles) this.#begin(trouble);
-      const names = new Set(troubles.map(({ name }) => name));
+      for (const condition of conditions) this.#begin(condition);
+      const names = new Set(conditions.map(({ name }) => name));
       if (clock.monotonicMs() - this.#startedMs < OVER_AFTER_START_MS) return;
       for (const name of this.#present.keys()) if (!names.has(name)) this.#end(name);
-      onLooked?.(troubles.map(({ row }) => row.alarm));
+      onChecked?.(conditions.map(({ row }) => row.alarm));
     } catch (error) {
-      log.warn({ err: error }, "troubles could not be looked for");
+      log.warn({ err: error }, "conditions could not be checked");
     }
   }
 
-  #begin(trouble: Condition): void {
+  #begin(condition: Condition): void {
     const { clock, log } = this.#parts;
-    const { name, row, sinceMs, count } = trouble;
+    const { name, row, sinceMs, count } = condition;
     const nowMs = clock.monotonicMs();
-    const state = this.#present.get(name) ?? { seenMs: nowMs, told: false };
+    const state = this.#present.get(name) ?? { foundMs: nowMs, alarmed: false };
     this.#present.set(name, state);
     const waitMs = row.by === "tp-manager" ? ALARM_AFTER_MS : 0;
-    if (state.told || nowMs - state.seenMs < waitMs) return;
-    state.told = true;
+    if (state.alarmed || nowMs - state.foundMs < waitMs) return;
+    state.alarmed = true;
     const details = { trouble: name, sinceMs, count, todo: row.todo };
-    if (row.raised === "on-the-spot") log.warn(details, trouble.says);
-    else log.error({ alarm: row.alarm, ...details }, `${saysSince(trouble)} -> ${row.todo}`);
+    if (row.raised === "on-the-spot") log.warn(details, condition.says);
+    else log.error({ alarm: row.alarm, ...details }, `${saysSince(condition)} -> ${row.todo}`);
   }
 
   #end(name: ConditionName): void {

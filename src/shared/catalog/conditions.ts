@@ -1,37 +1,27 @@
-import type { ResponseOf, supervisorMessages, tpManagerMessages } from "../ipc/contract.ts";
+import type { ResponseOf, supervisorMessages } from "../ipc/contract.ts";
+import type { TpManagerConditions } from "../ipc/status-figures.ts";
+import type { ErrorCode } from "./errors.ts";
 import texts from "./texts-en.json" with { type: "json" };
 
-type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
-/** The members of tp-manager's status that tell of troubles. */
-export type TpManagerConditions = Pick<
-  ResponseOf<typeof tpManagerMessages, "status">,
-  | "handOver"
-  | "refusedHandOffs"
-  | "standingAtGateway"
-  | "unreadCharges"
-  | "unmatched"
-  | "strays"
-  | "differences"
-  | "obstacles"
-  | "refusedAmounts"
->;
-
-/** All that is asked to find troubles. A program of the previous version tells less. */
+/** All that is asked to find conditions. A program of the previous version reports less. */
 export interface ConditionFacts {
-  /** null: the supervisor does not answer; undefined: another line of the face tells of that. */
-  readonly supervisor: SupervisorStatus | null | undefined;
-  /** undefined: tp-manager was not asked, or does not tell. */
+  /** null: the supervisor does not answer; undefined: it was not asked. */
+  readonly supervisor: ResponseOf<typeof supervisorMessages, "status"> | null | undefined;
+  /** undefined: tp-manager was not asked, or does not report them. */
   readonly tpManager: TpManagerConditions | undefined;
 }
 
+/** The facts about a condition that is present; they fill its text. */
 interface Found {
-  readonly says: string;
-  /** null: not known. */
-  readonly sinceMs: number | null;
-  /** How many transactions, operations or notifications are concerned; null: not countable. */
-  readonly count: number | null;
-  /** Orders that it is about, at most {@link NAMED_MAX}. */
+  readonly reason?: string;
+  /** null or missing: not known. */
+  readonly sinceMs?: number | null | undefined;
+  /** How many transactions, operations or notifications are concerned; missing: not countable. */
+  readonly count?: number | undefined;
+  /** Orders that it is about. */
   readonly orderIds?: readonly string[];
+  readonly amounts?: readonly string[];
+  readonly minutes?: number;
 }
 
 type CheckName =
@@ -45,244 +35,196 @@ type CheckName =
   | "certificates"
   | typeof KEEPS_PAYMENTS;
 
-interface TroubleRow {
-  /** Who sees the trouble begin and end, and so raises its alarm. */
-  readonly by: "supervisor" | "tp-manager";
-  /** The alarm that lasts as long as the trouble. */
-  readonly alarm: string;
+interface Row {
+  /** The alarm that lasts as long as the condition. */
+  readonly alarm: string | undefined;
   /** The alarm's previous name. */
-  readonly formerly: string | undefined;
+  readonly formerly?: string | undefined;
   readonly raised: "on-the-spot" | "watch";
   /** The line of the doctor. */
   readonly check: CheckName;
-  /** The doctor fails: nothing goes on before somebody acts. */
+  /** The doctor fails: nothing goes on before an operator acts. */
   readonly critical: boolean;
+  /** null or undefined: the condition is not present. */
+  readonly find: (facts: ConditionFacts) => Found | null | undefined;
+}
+
+interface ConditionRow extends Row {
+  readonly alarm: string;
+  /** The program that raises the alarm, because it sees the condition begin and end. */
+  readonly by: "supervisor" | "tp-manager";
+  /** The condition in words, with values in braces; `{count order}` is "1 order" or "2 orders". */
+  readonly says: string;
   readonly when: string;
   readonly todo: string;
-  readonly find: (facts: ConditionFacts) => Found | null;
 }
 
 /** An unmatched transaction (docs/matching.md). */
 const UNMATCHED = "unmatched-transaction";
 
-/** The queue is in trouble when its oldest item has waited for longer. */
+/** `queue-old` begins when the oldest item of the queue has waited for longer. */
 export const QUEUE_OLD_MS = 10 * 60_000;
 
 /**
- * The line of a trouble that keeps payments from being taken. Every face tells that already, with
- * the words of the arbiter (`obstaclesOf`), so such a trouble gives it an alarm only.
+ * The doctor's line of a condition that keeps payments from being taken. `/health`, the status and
+ * the doctor already report it as a not-ready reason (`obstaclesOf`); its row adds the alarm.
  */
 export const KEEPS_PAYMENTS = "terminal";
 
-type Row = Omit<TroubleRow, "by" | "when" | "todo">;
+type Severity = "critical" | "warns";
 
-const row =
-  (raised: Row["raised"]) =>
-  (
-    severity: "critical" | "warns",
-    check: CheckName,
-    alarm: string,
-    find: Row["find"],
-    formerly?: string,
-  ): Row => ({ raised, critical: severity === "critical", check, alarm, find, formerly });
-/** The watch of the program raises the alarm, once. */
-const watched = row("watch");
+/** The watch of the program raises the alarm, once; it is named after the condition. */
+const watched = (severity: Severity, check: CheckName, find: Row["find"], alarm?: string) =>
+  ({ raised: "watch", critical: severity === "critical", check, find, alarm }) as const;
+
 /** Each transaction or operation raises the alarm where it happens. */
-const onTheSpot = row("on-the-spot");
+const onTheSpot = (
+  severity: Severity,
+  check: CheckName,
+  alarm: string,
+  find: Row["find"],
+  formerly?: string,
+) =>
+  ({
+    raised: "on-the-spot",
+    critical: severity === "critical",
+    check,
+    find,
+    alarm,
+    formerly,
+  }) as const;
 
 /** `code`: of the answer that a payment would get. */
-const keepsPayments = (alarm: string, code: string): Row =>
-  watched("critical", KEEPS_PAYMENTS, alarm, ({ tpManager: { obstacles = [] } = {} }) => {
-    const one = obstacles.find((found) => found.code === code);
-    return one ? found(one.says) : null;
+const keepsPayments = (code: ErrorCode): Row =>
+  watched("critical", KEEPS_PAYMENTS, ({ tpManager }) => {
+    const reason = tpManager?.obstacles?.find((one) => one.code === code)?.says;
+    return reason === undefined ? null : { reason };
   });
 
-/** The rows of the program that sees these troubles begin and end. */
-const seenBy = <Name extends keyof typeof texts.troubles>(
-  by: TroubleRow["by"],
+const counted = (count = 0, sinceMs: number | null = null): Found | null =>
+  count === 0 ? null : { count, sinceMs };
+
+/** The rows of the program that sees these conditions begin and end. */
+const rowsOf = <Name extends keyof typeof texts.conditions>(
+  by: ConditionRow["by"],
   rows: Readonly<Record<Name, Row>>,
 ) =>
   Object.fromEntries(
     Object.entries<Row>(rows).map(([name, row]) => [
       name,
-      { by, ...row, ...texts.troubles[name as Name] },
+      { by, ...row, alarm: row.alarm ?? name, ...texts.conditions[name as Name] },
     ]),
-  ) as Readonly<Record<Name, TroubleRow>>;
+  ) as Readonly<Record<Name, ConditionRow>>;
 
 /**
  * The one table of what can be wrong for longer, at the terminal and between a charged card and the
  * gateway: `/health`, `/metrics`, `launch.sh status`, the doctor, the alarms and docs/operator.md
- * derive from it. `when` and `todo` of each row are in texts-en.json.
+ * derive from it. The texts of each row are in texts-en.json.
  */
 export const conditionTable = {
-  ...seenBy("tp-manager", {
-    "terminal-disconnected": keepsPayments("terminal-disconnected", "TERMINAL_DISCONNECTED"),
-    "terminal-out-of-order": keepsPayments("terminal-out-of-order", "TERMINAL_OUT_OF_ORDER"),
-    "terminal-changed": keepsPayments("terminal-changed", "TERMINAL_CHANGED"),
-    "journal-unwritable": keepsPayments("journal-unwritable", "STORAGE_FAILED"),
-    "supervisor-silent": watched("critical", "supervisor", "supervisor-silent", ({ supervisor }) =>
-      supervisor === null
-        ? found("the supervisor does not answer: transactions wait in the journal")
-        : null,
+  ...rowsOf("tp-manager", {
+    "terminal-disconnected": keepsPayments("TERMINAL_DISCONNECTED"),
+    "terminal-out-of-order": keepsPayments("TERMINAL_OUT_OF_ORDER"),
+    "terminal-changed": keepsPayments("TERMINAL_CHANGED"),
+    "journal-unwritable": keepsPayments("STORAGE_FAILED"),
+    "supervisor-silent": watched("critical", "supervisor", ({ supervisor }) =>
+      supervisor === null ? {} : null,
     ),
     "hand-over-failing": watched(
       "critical",
       "hand-over",
-      "hand-over-failing",
-      ({ tpManager: { handOver } = {} }) =>
-        handOver
-          ? found(
-              `${amount(handOver.pending, "transaction")} not handed over: ${handOver.reason}`,
-              handOver.sinceMs,
-              handOver.pending,
-            )
-          : null,
+      ({ tpManager: { handOver } = {} }) => handOver && { ...handOver, count: handOver.pending },
     ),
-    "hand-over-refused": onTheSpot(
-      "warns",
-      "hand-over",
-      "hand-off-refused",
-      ({ tpManager: { refusedHandOffs: count = 0 } = {} }) =>
-        count === 0 ? null : found(`${amount(count, "transaction")} refused`, null, count),
+    "hand-over-refused": onTheSpot("warns", "hand-over", "hand-off-refused", ({ tpManager }) =>
+      counted(tpManager?.refusedHandOffs),
     ),
     "reversed-at-terminal-only": onTheSpot(
       "warns",
       "gateway",
       "reversed-after-sending",
-      ({ tpManager: { standingAtGateway: orders = [] } = {} }) => {
-        const words = `${amount(orders.length, "order")} reversed at the terminal only: `;
-        if (orders.length === 0) return null;
-        return { ...found(words + namesOf(orders), null, orders.length), ...named(orders) };
-      },
+      ({ tpManager: { standingAtGateway: orderIds = [] } = {} }) =>
+        orderIds.length === 0 ? null : { orderIds, count: orderIds.length },
     ),
     "sales-without-order": onTheSpot(
       "warns",
       "payments",
       UNMATCHED,
-      ({ tpManager: { strays, unmatched: open } = {} }) => {
-        const unmatched = open ?? strays;
-        if (!unmatched) return null;
-        const { count, sinceMs } = unmatched;
-        return found(amount(count, "unmatched transaction"), sinceMs, count);
-      },
+      ({ tpManager }) => tpManager?.unmatched ?? tpManager?.strays,
       "sale-without-order",
     ),
     differences: onTheSpot(
       "warns",
       "payments",
       "terminal-difference",
-      ({ tpManager: { differences: open } = {} }) =>
-        open
-          ? found(`${amount(open.count, "difference")} from the journal`, open.sinceMs, open.count)
-          : null,
+      ({ tpManager }) => tpManager?.differences,
     ),
     "amounts-refused": watched(
       "warns",
       "payments",
-      "amounts-refused",
       ({ tpManager: { refusedAmounts: refused = [] } = {} }) => {
         if (refused.length === 0) return null;
         const amounts = [...new Set(refused.map(({ amount }) => amount))];
-        const orderIds = refused.map(({ orderId }) => orderId);
-        const doubtful = namesOf(orderIds);
-        const words = `no payment of ${namesOf(amounts)} is taken: in doubt is ${doubtful}`;
-        return { ...found(words, null, refused.length), ...named(orderIds) };
+        return { amounts, orderIds: refused.map(({ orderId }) => orderId), count: refused.length };
       },
     ),
     "charges-unread": watched(
       "warns",
       "payments",
+      ({ tpManager }) => tpManager?.unreadCharges,
       "charge-unread",
-      ({ tpManager: { unreadCharges } = {} }) => {
-        if (!unreadCharges) return null;
-        const { count, sinceMs, orderIds } = unreadCharges;
-        const words = `${amount(count, "charge")} that nobody has read: `;
-        return { ...found(words + namesOf(orderIds, count), sinceMs, count), ...named(orderIds) };
-      },
     ),
   }),
-  ...seenBy("supervisor", {
+  ...rowsOf("supervisor", {
     "credentials-refused": onTheSpot(
       "critical",
       "gateway",
       "gateway-credentials-refused",
       ({ supervisor }) => {
-        const { paused = null, pausedSinceMs = null } = supervisor?.outbox ?? {};
-        return paused === null
-          ? null
-          : found(`nothing is sent to the gateway: ${paused}`, pausedSinceMs);
+        const { paused: reason = null, pausedSinceMs: sinceMs } = supervisor?.outbox ?? {};
+        return reason === null ? null : { reason, sinceMs };
       },
     ),
     "gateway-misconfigured": onTheSpot(
       "critical",
       "gateway",
       "gateway-misconfigured",
-      ({ supervisor }) => {
-        const { misconfigured = null } = supervisor?.outbox ?? {};
-        return (
-          misconfigured && found(`the gateway: ${misconfigured.reason}`, misconfigured.sinceMs)
-        );
-      },
+      ({ supervisor }) => supervisor?.outbox.misconfigured,
     ),
     "lookup-refused": onTheSpot("warns", "gateway", "gateway-lookup-refused", ({ supervisor }) => {
-      const { lookupRefused = null, ambiguous } = supervisor?.outbox ?? {};
+      const { lookupRefused, ambiguous } = supervisor?.outbox ?? {};
       // The next lookup comes with the next lost answer: without one nothing is lacking.
-      if (lookupRefused === null || ambiguous?.inDoubt === 0) return null;
-      return found(`the order lookup: ${lookupRefused.reason}`, lookupRefused.sinceMs);
+      return ambiguous?.inDoubt === 0 ? null : lookupRefused;
     }),
-    "queue-old": watched("warns", "queue", "queue-old", ({ supervisor }) => {
-      const { oldestAgeMs = null, pending = 0, oldestAtMs = null } = supervisor?.outbox ?? {};
+    "queue-old": watched("warns", "queue", ({ supervisor }) => {
+      const { oldestAgeMs = null, pending: count, oldestAtMs } = supervisor?.outbox ?? {};
       if (oldestAgeMs === null || oldestAgeMs <= QUEUE_OLD_MS) return null;
-      const minutes = Math.floor(oldestAgeMs / 60_000);
-      const words = `${amount(pending, "transaction")} waiting for the gateway`;
-      return found(`${words}, the oldest for ${minutes} minutes`, oldestAtMs, pending);
+      return { count, minutes: Math.floor(oldestAgeMs / 60_000), sinceMs: oldestAtMs };
     }),
-    "transactions-parked": onTheSpot("warns", "queue", "transaction-parked", ({ supervisor }) => {
-      const { parked = 0, parkedSinceMs = null } = supervisor?.outbox ?? {};
-      const words = `${amount(parked, "transaction")} parked: not sent, waiting for an operator`;
-      return parked === 0 ? null : found(words, parkedSinceMs, parked);
-    }),
-    "order-copies": onTheSpot("warns", "queue", "gateway-order-ambiguous", ({ supervisor }) => {
-      const count = supervisor?.outbox.ambiguous?.possibleCopies ?? 0;
-      const words = `${amount(count, "order")} the gateway may have more than once`;
-      return count === 0 ? null : found(words, null, count);
-    }),
-    "queue-unwritable": watched("critical", "queue", "queue-unwritable", ({ supervisor }) => {
-      const { unwritable = null } = supervisor ?? {};
-      return unwritable && found(`the queue: ${unwritable.reason}`, unwritable.sinceMs);
-    }),
+    "transactions-parked": onTheSpot("warns", "queue", "transaction-parked", ({ supervisor }) =>
+      counted(supervisor?.outbox.parked, supervisor?.outbox.parkedSinceMs),
+    ),
+    "order-copies": onTheSpot("warns", "queue", "gateway-order-ambiguous", ({ supervisor }) =>
+      counted(supervisor?.outbox.ambiguous?.possibleCopies),
+    ),
+    "queue-unwritable": watched("critical", "queue", ({ supervisor }) => supervisor?.unwritable),
     "operations-unknown": onTheSpot(
       "warns",
       "gateway",
       "gateway-operation-unknown",
-      ({ supervisor }) => {
-        const { unknown = 0, unknownSinceMs = null } = supervisor?.operations ?? {};
-        const words = `${amount(unknown, "operation")} at the gateway with an unknown end`;
-        return unknown === 0 ? null : found(words, unknownSinceMs, unknown);
-      },
+      ({ supervisor }) =>
+        counted(supervisor?.operations?.unknown, supervisor?.operations?.unknownSinceMs),
     ),
-    "notifications-refused": watched(
+    "notifications-refused": watched("warns", "notifications", ({ supervisor }) => {
+      const refused = supervisor?.notifications?.refused;
+      return refused?.count ? refused : null;
+    }),
+    "update-failed": watched("warns", "updates", ({ supervisor }) => supervisor?.updates?.failed),
+    "updates-stuck": watched("warns", "updates", ({ supervisor }) => supervisor?.updates?.stuck),
+    "certificates-end": watched(
       "warns",
-      "notifications",
-      "notifications-refused",
-      ({ supervisor }) => {
-        const { count, sinceMs, reason } = supervisor?.notifications?.refused ?? { count: 0 };
-        const words = `${amount(count, "notification")} refused, the last one: ${reason}`;
-        return count === 0 ? null : found(words, sinceMs ?? null, count);
-      },
+      "certificates",
+      ({ supervisor }) => supervisor?.certificates,
     ),
-    "update-failed": watched("warns", "updates", "update-failed", ({ supervisor }) => {
-      const { failed = null } = supervisor?.updates ?? {};
-      return failed && found(failed.reason, failed.sinceMs);
-    }),
-    "updates-stuck": watched("warns", "updates", "updates-stuck", ({ supervisor }) => {
-      const { stuck = null } = supervisor?.updates ?? {};
-      return stuck && found(`no updates: ${stuck.reason}`, stuck.sinceMs);
-    }),
-    "certificates-end": watched("warns", "certificates", "certificates-end", ({ supervisor }) => {
-      const { certificates = null } = supervisor ?? {};
-      return certificates && found(certificates.reason, certificates.sinceMs);
-    }),
   }),
 };
 
@@ -290,72 +232,79 @@ export type ConditionName = keyof typeof conditionTable;
 
 export const conditionNames = Object.keys(conditionTable) as ConditionName[];
 
-/** A trouble that is there now. */
-export interface Condition extends Found {
+/** A condition that is present now. */
+export interface Condition {
   readonly name: ConditionName;
-  readonly row: TroubleRow;
+  readonly row: ConditionRow;
+  readonly says: string;
+  /** null: not known. */
+  readonly sinceMs: number | null;
+  /** null: not countable. */
+  readonly count: number | null;
+  /** Orders that it is about, at most {@link NAMED_MAX}. */
+  readonly orderIds: readonly string[];
 }
 
-/** The troubles that are there, in the order of the table. Pure. */
+/** The conditions that are present, in the order of the table. Pure. */
 export function conditionsOf(facts: ConditionFacts): Condition[] {
   return conditionNames.flatMap((name) => {
-    const row: TroubleRow = conditionTable[name];
-    const one = row.find(facts);
-    return one ? [{ name, row, ...one }] : [];
+    const row: ConditionRow = conditionTable[name];
+    const found = row.find(facts);
+    if (!found) return [];
+    const { sinceMs = null, count = null, orderIds = [] } = found;
+    const named = orderIds.slice(0, NAMED_MAX);
+    return [{ name, row, says: textOf(row.says, found), sinceMs, count, orderIds: named }];
   });
-}
-
-/** For people: the trouble, since when, and what to do. */
-export function conditionText({ says, sinceMs, row }: Condition): string {
-  return `${saysSince({ says, sinceMs })} -> ${row.todo}`;
-}
-
-/** For people. */
-export function inDoubtText(count: number): string {
-  return `payments in doubt: ${count}`;
-}
-
-export function saysSince({ says, sinceMs }: Pick<Found, "says" | "sinceMs">): string {
-  if (sinceMs === null) return says;
-  return `${says} (since ${new Date(sinceMs).toISOString().slice(0, 16)}Z)`;
-}
-
-/** Alarms that are there as long as their trouble; by the name of the alarm, now and before. */
-export const lastingAlarms: ReadonlyMap<string, ConditionName> = new Map(
-  conditionNames.flatMap((name) => {
-    const { alarm, formerly = alarm }: TroubleRow = conditionTable[name];
-    return [alarm, formerly].map((each) => [each, name] as const);
-  }),
-);
-
-/** The names of before of alarms that were renamed, by the name of now. */
-export const formerAlarms: ReadonlyMap<string, string> = new Map(
-  conditionNames.flatMap((name) => {
-    const { alarm, formerly }: TroubleRow = conditionTable[name];
-    return formerly === undefined ? [] : [[alarm, formerly] as const];
-  }),
-);
-
-/** The trouble that an alarm, as an event tells it, lasts as long as. */
-export function conditionOfAlarm(alarm: unknown, finding: unknown): ConditionName | undefined {
-  // A transaction that is still asked about may be no trouble.
-  if (alarm === UNMATCHED && finding === undefined) return undefined;
-  return lastingAlarms.get(String(alarm));
-}
-
-function found(says: string, sinceMs: number | null = null, count: number | null = null): Found {
-  return { says, sinceMs, count };
 }
 
 const NAMED_MAX = 5;
 
-const named = (orderIds: readonly string[]) => ({ orderIds: orderIds.slice(0, NAMED_MAX) });
+function textOf(template: string, { count = 0, orderIds = [], amounts = [], ...values }: Found) {
+  const { reason = "", minutes = 0 } = values;
+  const filled: Readonly<Record<string, string>> = {
+    reason,
+    minutes: String(minutes),
+    orders: namesOf(orderIds, count),
+    amounts: namesOf(amounts, amounts.length),
+  };
+  return template.replace(/\{(\w+)(?: ([\w ]+))?\}/g, (_, name: string, noun?: string) =>
+    noun === undefined ? (filled[name] ?? "") : `${count} ${noun}${count === 1 ? "" : "s"}`,
+  );
+}
 
-function namesOf(orderIds: readonly string[], count = orderIds.length): string {
-  const named = orderIds.slice(0, NAMED_MAX);
+function namesOf(names: readonly string[], count: number): string {
+  const named = names.slice(0, NAMED_MAX);
   return named.join(", ") + (count > named.length ? " and more" : "");
 }
 
-function amount(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+/** For people: the condition, since when, and what to do. */
+export function conditionText(condition: Condition): string {
+  return `${saysSince(condition)} -> ${condition.row.todo}`;
+}
+
+export function saysSince({ says, sinceMs }: Pick<Condition, "says" | "sinceMs">): string {
+  if (sinceMs === null) return says;
+  return `${says} (since ${new Date(sinceMs).toISOString().slice(0, 16)}Z)`;
+}
+
+const alarmPairs = conditionNames.map((name) => ({ name, ...conditionTable[name] }));
+
+/** Alarms that last as long as their condition, by the alarm's present and previous name. */
+export const lastingAlarms: ReadonlyMap<string, ConditionName> = new Map(
+  alarmPairs.flatMap(({ name, alarm, formerly = alarm }) => [
+    [alarm, name],
+    [formerly, name],
+  ]),
+);
+
+/** The previous names of renamed alarms, by the present name. */
+export const formerAlarms: ReadonlyMap<string, string> = new Map(
+  alarmPairs.flatMap(({ alarm, formerly }) => (formerly === undefined ? [] : [[alarm, formerly]])),
+);
+
+/** The condition that an alarm lasts as long as; `finding`: of the alarm's event. */
+export function conditionOfAlarm(alarm: unknown, finding: unknown): ConditionName | undefined {
+  // The terminal is still asked about such a transaction, which may prove to be an attempt's.
+  if (alarm === UNMATCHED && finding === undefined) return undefined;
+  return lastingAlarms.get(String(alarm));
 }

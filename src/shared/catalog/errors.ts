@@ -16,7 +16,7 @@ export interface ErrorRow {
 const row = (http: number, charged: Charged, retry: Retry) => ({ http, charged, retry });
 
 const rows = {
-  // A call that was turned away at the door, before it began or changed anything, charged nobody.
+  // A call that is refused before it begins charges nobody.
   BODY_NOT_JSON: row(400, "no", "safe"),
   REQUEST_INVALID: row(400, "no", "safe"),
   CARD_DATA_REFUSED: row(400, "no", "safe"),
@@ -70,7 +70,7 @@ const rows = {
   TELECOLLECTION_FAILED: row(503, "no", "safe"),
   RESET_FAILED: row(503, "no", "safe"),
   PAYMENT_RUNNING: row(504, "unknown", "same_order"),
-  // The supervisor, what it has to send, and the gateway behind it.
+  // The supervisor, its outbox, and the gateway.
   GATEWAY_TRANSACTION_NOT_FOUND: row(404, "unknown", "never"),
   OUTBOX_ITEM_NOT_FOUND: row(404, "unknown", "never"),
   GATEWAY_ID_UNKNOWN: row(409, "unknown", "after_recovery"),
@@ -99,7 +99,7 @@ export const errorTable = Object.fromEntries(
 ) as Readonly<Record<ErrorCode, ErrorRow>>;
 
 interface AppErrorOptions extends ErrorOptions {
-  /** Replaces the table's word where more is known. */
+  /** Replaces the value of the table where more is known. */
   readonly charged?: Charged;
   readonly details?: Readonly<Record<string, unknown>> | undefined;
   /** An earlier request for the same may have been carried out. */

@@ -102,10 +102,10 @@ const rows = {
   "updates-held-open": warn("updates", "who", "since"),
 };
 
-export type FindingCode = keyof typeof rows;
+type FindingCode = keyof typeof rows;
 
 interface FindingRow {
-  /** What was checked: the beginning of the doctor's line. */
+  /** The subject of the check, which begins the doctor's line. */
   readonly check: string;
   readonly verdict: Verdict;
   readonly names: readonly string[];

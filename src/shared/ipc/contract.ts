@@ -372,7 +372,7 @@ export const tpManagerMessages = {
         /** The terminal is being asked about something, or has to be. */
         asking: z.boolean().optional(),
       }),
-      ...conditionFigures,
+      ...conditionFigures.shape,
     }),
   },
   ...storesOfTpManager,

@@ -12,7 +12,7 @@ const readinessSchema = z.object({
     terminalId: z.string(),
   }),
   payments: z.object(paymentFigures),
-  troubles: z.object(conditionFigures),
+  troubles: conditionFigures,
 });
 
 /** All that the fleet part may say to tp-manager (docs/fleet.md 6.1): a question. */

@@ -61,8 +61,8 @@ export const terminalGrounds = {
 
 const waiting = z.object({ count: z.int(), sinceMs: z.number() });
 
-/** tp-manager's part of the troubles (docs/design.md 8.8); an older version tells less. */
-export const conditionFigures = {
+/** tp-manager's part of the conditions (docs/design.md 8.8); an older version reports less. */
+export const conditionFigures = z.object({
   /**
    * Why a payment of a new order would be refused now, with the code of its answer; empty: it is
    * taken.
@@ -93,4 +93,5 @@ export const conditionFigures = {
     .object({ count: z.int(), sinceMs: z.number(), orderIds: z.array(z.string()).readonly() })
     .nullable()
     .optional(),
-};
+});
+export type TpManagerConditions = z.infer<typeof conditionFigures>;

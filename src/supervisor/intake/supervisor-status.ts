@@ -82,6 +82,6 @@ export function supervisorConditionWatch(parts: ConditionWatchParts): ConditionW
       tally.save();
       return conditionsOf({ supervisor: status(), tpManager: undefined });
     },
-    onLooked: (alarms) => alarmStore.keepLasting(alarms),
+    onChecked: (alarms) => alarmStore.keepLasting(alarms),
   });
 }

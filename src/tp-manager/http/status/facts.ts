@@ -1,6 +1,6 @@
-import type { TpManagerConditions } from "../../../shared/catalog/conditions.ts";
 import { errorTable } from "../../../shared/catalog/errors.ts";
 import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
+import type { TpManagerConditions } from "../../../shared/ipc/status-figures.ts";
 import { formatMajor } from "../../../shared/money.ts";
 import type { Logger } from "../../../shared/process/logger.ts";
 import type { Clock } from "../../../shared/time.ts";

@@ -7,7 +7,6 @@ import {
   conditionsOf,
   conditionTable,
   conditionText,
-  inDoubtText,
   KEEPS_PAYMENTS,
 } from "../../../shared/catalog/conditions.ts";
 import { errorTable } from "../../../shared/catalog/errors.ts";
@@ -103,7 +102,7 @@ function noteOf(note: Note["note"], says: string, count: number | null = null): 
 
 function inDoubtNote(count: number): Note[] {
   if (count === 0) return [];
-  return [noteOf("in-doubt", inDoubtText(count), count)];
+  return [noteOf("in-doubt", `payments in doubt: ${count}`, count)];
 }
 
 function doubtNotes({ open }: Watched["guard"]): Note[] {
@@ -117,7 +116,7 @@ function doubtNotes({ open }: Watched["guard"]): Note[] {
   return [noteOf("journal-doubted", says), noteOf("sales-unmatched", has, sales)];
 }
 
-function toldTrouble({ name, row, says, sinceMs, count, orderIds = [] }: Condition) {
+function toldTrouble({ name, row, says, sinceMs, count, orderIds }: Condition) {
   const since = isoTime(sinceMs);
   return { trouble: name, says, todo: row.todo, since, count, orderIds: [...orderIds] };
 }
