@@ -12,6 +12,8 @@ mkdir -p "$profile"
 page=$profile/start.html
 rm -f "$page"
 
+# Before there is a browser: a signal that comes while it starts has to end it too.
+trap 'kill ${!:-} 2>/dev/null; exit 0' INT TERM
 started() { cat "$connector/data/run/kiosk-started" 2>/dev/null; }
 
 while :; do
@@ -25,7 +27,6 @@ while :; do
   "$chromium" --kiosk --no-first-run --disable-session-crashed-bubble --disable-pinch \
     --overscroll-history-navigation=0 --user-data-dir="$profile" "file://$page" &
   browser=$!
-  trap 'kill "$browser" 2>/dev/null; exit 0' INT TERM
   while kill -0 "$browser" 2>/dev/null && [ "$(started)" = "$now" ]; do sleep 2; done
   kill "$browser" 2>/dev/null
   wait "$browser" 2>/dev/null

@@ -22,6 +22,8 @@ function contentOf(file) {
 }
 
 const before = contentOf(startedFile);
+// Before the browser is there: a signal that comes while it starts has to end it too.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => child.kill());
 const child = spawn(browser, words, { stdio: "ignore" });
 const timer = setInterval(() => {
   if (contentOf(startedFile) !== before) child.kill();
@@ -32,4 +34,3 @@ child.once("error", ({ message }) => {
   process.exitCode = 69;
 });
 child.once("exit", () => clearInterval(timer));
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => child.kill());

@@ -122,6 +122,12 @@ describe("the watcher of the Windows script", () => {
     expect(runs(pids()[0])).toBe(false);
   });
 
+  test("ends the browser when it is stopped while that starts", async () => {
+    const { ended, pids } = watched("kill -TERM $PPID", "exec sleep 600");
+    expect(await ended).toBe(0);
+    expect(runs(pids()[0])).toBe(false);
+  });
+
   test("says what is missing", () => {
     const run = (...words: string[]) => {
       const line = [join(kit, "kiosk-watch.mjs"), ...words];
