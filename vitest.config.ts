@@ -18,7 +18,11 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     setupFiles: ["test/support/end-of-test.ts"],
     projects: [
-      { extends: true, test: { name: "tidy", include: ["test/tidy/**/*.test.ts"] } },
+      // The files share what one of them has read and parsed.
+      {
+        extends: true,
+        test: { name: "tidy", include: ["test/tidy/**/*.test.ts"], isolate: false },
+      },
       {
         extends: true,
         test: {

@@ -141,7 +141,9 @@ function formsIn(
   const text = withoutNames(piece, names);
   const words = wordsOf(text);
   const isName = piece.kind === "name" || piece.kind === "member";
-  return rows.flatMap(({ forms, where, but }) => {
+  const byWord = byWordOf(rows);
+  const perhaps = new Set([text, ...words.all].flatMap((word) => byWord.get(word) ?? []));
+  return [...perhaps].flatMap(({ forms, where, but }) => {
     if (where === "types") {
       return forms.filter((form) => isName && form === text).map((form) => ({ form, at: 0 }));
     }
@@ -154,6 +156,21 @@ function formsIn(
     );
   });
 }
+
+const byWords = new WeakMap<readonly Row[], ReadonlyMap<string, readonly Row[]>>();
+
+/** The rows under the first word of each of their forms: most texts have none of these words. */
+function byWordOf(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]> {
+  const known = byWords.get(rows);
+  if (known) return known;
+  const each = rows.flatMap((row) => row.forms.map((form) => ({ row, word: firstOf(form) })));
+  const byWord = Map.groupBy(each, ({ word }) => word);
+  const found = new Map([...byWord].map(([word, list]) => [word, list.map(({ row }) => row)]));
+  byWords.set(rows, found);
+  return found;
+}
+
+const firstOf = (phrase: string): string => phrase.split(/[ -]/, 1)[0] ?? "";
 
 /** The indices of the words of each place where a phrase stands. */
 function placesOf(phrase: string, { all, indices }: Words): number[][] {

@@ -1,8 +1,8 @@
 import { posix } from "node:path";
 import { expect, test } from "vitest";
 import { fleetMessages } from "../../src/shared/ipc/fleet-messages.ts";
-import { readModule, type Use, withoutComments } from "./modules.ts";
-import { type Source, typescriptSources } from "./sources.ts";
+import { everyImport, type Import, importsOf, withoutComments } from "./modules.ts";
+import { typescriptSources } from "./sources.ts";
 
 /**
  * docs/architecture.md 2.2: who may import whom. The first rule that names the importer decides.
@@ -200,15 +200,7 @@ const pureMayUse = new RegExp(
     "^src/shared/(money|catalog/errors|invariant|masking/mask|transaction|receipt)\\.ts$",
 );
 
-interface Import extends Use {
-  readonly path: string;
-}
-
-function importsOf(source: Source): Import[] {
-  return readModule(source).uses.map((use) => ({ ...use, path: source.path }));
-}
-
-const imports = typescriptSources().flatMap(importsOf);
+const imports = everyImport();
 
 test("every folder imports only what its place in the design allows", () => {
   const wrong = imports.flatMap(({ path, target }) => {

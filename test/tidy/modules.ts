@@ -3,7 +3,7 @@ import { parseSync } from "vite";
 import { type Source, typescriptSources } from "./sources.ts";
 
 /** One name that a module imports or re-exports from another one. */
-export interface Use {
+interface Use {
   /** Path from the root for a file of the project, else the package as it is written. */
   readonly target: string;
   /** "*": everything that the module exports, or its side effects alone. */
@@ -22,12 +22,18 @@ export interface Module {
   readonly exports: ReadonlyMap<string, { readonly local: string | null }>;
 }
 
-/** Imports and exports of every TypeScript file, types and dynamic imports included. */
-export function modules(): Module[] {
-  return typescriptSources().map(readModule);
+let parsed: readonly Module[] | undefined;
+
+/**
+ * Imports and exports of every TypeScript file, types and dynamic imports included; parsed once in
+ * a worker.
+ */
+export function modules(): readonly Module[] {
+  parsed ??= typescriptSources().map(readModule);
+  return parsed;
 }
 
-export function readModule({ path, text }: Source): Module {
+function readModule({ path, text }: Source): Module {
   const { module, program } = parseSync(path, text);
   const uses: Use[] = [];
   const use = (request: string, name: string | null, start: number, passedOn = false): void => {
@@ -54,6 +60,22 @@ export function readModule({ path, text }: Source): Module {
     });
   }
   return { path, text, uses, exports };
+}
+
+/** A use, with the file that has it. */
+export interface Import extends Use {
+  readonly path: string;
+}
+
+export function importsOf(source: Source): Import[] {
+  return importsIn(readModule(source));
+}
+
+/** The imports of every TypeScript file. */
+export const everyImport = (): Import[] => modules().flatMap(importsIn);
+
+function importsIn({ path, uses }: Module): Import[] {
+  return uses.map((use) => ({ ...use, path }));
 }
 
 function nameOf({ kind, name }: { kind: string; name?: string | null }): string | null {

@@ -21,9 +21,11 @@ export function repositoryFiles(...below: string[]): string[] {
   return [...new Set(listed.split("\0"))].filter((path) => path !== "");
 }
 
-/** The TypeScript sources of the project and its tests. */
-export function typescriptSources(): Source[] {
-  return repositoryFiles("src", "test", "scripts", "vitest.config.ts")
+let read: readonly Source[] | undefined;
+
+/** The TypeScript sources of the project and its tests, read once in a worker. */
+export function typescriptSources(): readonly Source[] {
+  read ??= repositoryFiles("src", "test", "scripts", "vitest.config.ts")
     .filter((path) => /(?<!\.d)\.ts$/.test(path))
     .flatMap((path) => {
       try {
@@ -32,4 +34,5 @@ export function typescriptSources(): Source[] {
         return []; // deleted in the work tree, still in the index
       }
     });
+  return read;
 }

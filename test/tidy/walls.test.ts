@@ -1,17 +1,8 @@
 import { expect, test } from "vitest";
-import { readModule, type Use } from "./modules.ts";
-import { type Source, typescriptSources } from "./sources.ts";
+import { everyImport, type Import, importsOf } from "./modules.ts";
 
 /** docs/architecture.md 2.2: the walls around the driver and around the journal. */
-interface Import extends Use {
-  readonly path: string;
-}
-
-function importsOf(source: Source): Import[] {
-  return readModule(source).uses.map((use) => ({ ...use, path: source.path }));
-}
-
-const imports = typescriptSources().flatMap(importsOf);
+const imports = everyImport();
 
 function faultsOf(wall: (one: Import) => string | undefined): string[] {
   return imports.flatMap((one) => {
