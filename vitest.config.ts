@@ -1,10 +1,10 @@
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
+import { measuring } from "./test/support/measuring.ts";
 import { PATIENCE_MS, TEST_LIMIT_MS } from "./test/support/patience.ts";
 import "./test/support/memory-folder.ts";
 import "./test/support/run-folder.ts";
 import { SummaryReporter } from "./test/support/summary-reporter.ts";
-import { sharing } from "./test/support/worker-sharing.ts";
 
 export default defineConfig({
   test: {
@@ -28,7 +28,16 @@ export default defineConfig({
         test: {
           name: "main",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/tidy/**", "test/browser/**", ...sharing],
+          exclude: ["test/tidy/**", "test/browser/**", ...measuring],
+          isolate: false,
+          globalSetup: ["test/support/bundled-programs.ts"],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "measuring",
+          include: [...measuring],
           globalSetup: ["test/support/bundled-programs.ts"],
         },
       },
@@ -37,18 +46,10 @@ export default defineConfig({
         test: {
           name: "browser",
           include: ["test/browser/**/*.test.ts"],
+          isolate: false,
           globalSetup: ["test/support/bundled-programs.ts"],
           // A look into a page makes two processes compute.
           expect: { poll: { timeout: PATIENCE_MS, interval: 50 } },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: "sharing",
-          include: [...sharing],
-          isolate: false,
-          globalSetup: ["test/support/bundled-programs.ts"],
         },
       },
     ],

@@ -74,7 +74,7 @@ async function tested(tree: string, { tests }: Mutation): Promise<Found | undefi
   const json = ["--reporter=json", `--outputFile=${results}`];
   const vitest = join(tree, "node_modules/vitest/vitest.mjs");
   const startedMs = systemClock.monotonicMs();
-  const run = [vitest, "run", "--project", "main", "--project", "sharing", ...json, ...tests];
+  const run = [vitest, "run", "--project", "main", "--project", "measuring", ...json, ...tests];
   // Failing tests are what is looked for; the file of results says which.
   const hasFailed = await promisify(execFile)(process.execPath, run, {
     cwd: tree,

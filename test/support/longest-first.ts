@@ -56,6 +56,6 @@ export class LongestFirst extends BaseSequencer {
     };
     // A worker is kept for the next file only where both share workers.
     const shares = ({ project }: TestSpecification): number => (project.config.isolate ? 0 : 1);
-    return (await super.sort(files)).toSorted((a, b) => shares(a) - shares(b) || rank(a) - rank(b));
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b) || shares(a) - shares(b));
   }
 }
