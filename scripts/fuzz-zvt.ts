@@ -21,5 +21,5 @@ const wanted = { ...files, both: [...files.driver, ...files.simulator] }[values.
 if (!wanted || !/^[1-9]\d{0,8}$/.test(values.runs) || !/^\d{1,9}$/.test(values.seed)) misused();
 process.env["ZVT_FUZZ_RUNS"] = values.runs;
 process.env["ZVT_FUZZ_SEED"] = values.seed;
-const run = await startVitest("test", wanted, { project: ["main"], watch: false });
+const run = await startVitest("test", wanted, { project: ["measuring"], watch: false });
 await run.close();

@@ -1,0 +1,109 @@
+/**
+ * What a release is tried with, and takes too long for every change.
+ *   npm run acceptance -- [--part NAME] [--list] [--quick] [--to FOLDER]
+ * Runs the parts one after the other and keeps what each printed in data/acceptance or in FOLDER,
+ * below the name of the commit. A part that passed there is not run again, so a run that was cut off goes
+ * on with the next call. --part runs one part, --list prints the parts and what became of them,
+ * --quick gives each part so little to do that all together take minutes: it shows that they run.
+ * Exits with 1 when a part fails. Changes that are not committed are refused, except with --quick.
+ */
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createWriteStream, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { exitCodes } from "../src/shared/process/exit-codes.ts";
+import { systemClock } from "../src/shared/time.ts";
+import { projectRoot } from "../src/shared/version-files.ts";
+import { misused, readArguments } from "./command-line.ts";
+
+interface Part {
+  /** A script of this folder. */
+  readonly script: string;
+  readonly words: readonly string[];
+  /** Words that make the part short. */
+  readonly quick: readonly string[];
+}
+
+const knowledge = (family: string): Part => ({
+  script: "knowledge",
+  words: ["--family", family],
+  quick: ["--family", family, "--faults", "1", "--worlds", "2"],
+});
+
+/** Each takes less than an hour on two processors that have nothing else to do. */
+const parts: Readonly<Record<string, Part>> = {
+  simulation: {
+    script: "chaos",
+    words: ["--runs", "10000", "--kills", "0", "--sessions", "0"],
+    quick: ["--runs", "20", "--kills", "0", "--sessions", "0"],
+  },
+  kills: {
+    script: "chaos",
+    words: ["--runs", "0", "--kills", "1000"],
+    quick: ["--runs", "0", "--kills", "5", "--sessions", "1", "--houses", "1"],
+  },
+  explore: {
+    script: "explore",
+    words: [],
+    quick: ["--only", "one that stores its reversals; it is swapped"],
+  },
+  "knowledge-zvt": knowledge("zvt"),
+  "knowledge-concert": knowledge("concert"),
+  "knowledge-caisse-ap": knowledge("caisse-ap"),
+  shop: { script: "knowledge", words: ["--shop"], quick: ["--shop", "--payments", "20"] },
+  mutations: { script: "mutations", words: [], quick: ["--only", "write-ahead record (kept"] },
+  "fuzz-zvt": { script: "fuzz-zvt", words: [], quick: ["--runs", "20000"] },
+  "fuzz-concert": { script: "fuzz-concert", words: [], quick: ["--runs", "1000"] },
+  "fuzz-api": { script: "fuzz-api", words: [], quick: ["--requests", "2000"] },
+  bench: { script: "bench", words: [], quick: ["--payments", "5", "--warm-up", "5"] },
+};
+
+const { values } = readArguments({
+  options: {
+    part: { type: "string" },
+    list: { type: "boolean", default: false },
+    quick: { type: "boolean", default: false },
+    to: { type: "string", default: join(projectRoot, "data", "acceptance") },
+  },
+});
+if (values.part !== undefined && !parts[values.part]) {
+  misused(`--part: one of ${Object.keys(parts).join(", ")}\n`);
+}
+
+const git = (...words: string[]): string =>
+  execFileSync("git", words, { cwd: projectRoot, encoding: "utf8" }).trim();
+if (!values.quick && !values.list && git("status", "--porcelain") !== "") {
+  misused("there are changes that are not committed: a result belongs to a commit\n");
+}
+const commit = git("rev-parse", "--short=12", "HEAD");
+const folder = join(values.to, values.quick ? `${commit}-quick` : commit);
+const resultOf = (name: string): string => join(folder, `${name}.result`);
+const becameOf = (name: string): string =>
+  existsSync(resultOf(name)) ? readFileSync(resultOf(name), "utf8").trim() : "not run";
+
+const chosen = Object.entries(parts).filter(([name]) => name === (values.part ?? name));
+mkdirSync(folder, { recursive: true });
+for (const [name, part] of values.list ? [] : chosen) {
+  if (!becameOf(name).startsWith("passed")) await run(name, part);
+}
+for (const [name] of chosen) process.stdout.write(`${name.padEnd(20)} ${becameOf(name)}\n`);
+const isAllPassed = chosen.every(([name]) => becameOf(name).startsWith("passed"));
+process.exit(values.list || isAllPassed ? exitCodes.ok : 1);
+
+async function run(name: string, { script, words, quick }: Part): Promise<void> {
+  const startedMs = systemClock.monotonicMs();
+  process.stdout.write(`${name} ...\n`);
+  const program = join(projectRoot, "scripts", `${script}.ts`);
+  const child = spawn(process.execPath, [program, ...(values.quick ? quick : words)], {
+    cwd: projectRoot,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const printed = createWriteStream(join(folder, `${name}.txt`));
+  for (const stream of [child.stdout, child.stderr]) stream.pipe(printed, { end: false });
+  const [code] = await once(child, "close");
+  printed.end();
+  const seconds = Math.round((systemClock.monotonicMs() - startedMs) / 1_000);
+  const how = code === 0 ? "passed" : `failed with ${code}, see ${name}.txt`;
+  const day = new Date(systemClock.now()).toISOString().slice(0, 10);
+  writeFileSync(resultOf(name), `${how} in ${seconds} s on ${day}\n`);
+}
