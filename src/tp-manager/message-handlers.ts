@@ -88,7 +88,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
           ? {
               sinceMs: open.sinceMs,
               because: open.because,
-              takenOver: open.isTakenOver,
+              takenOver: open.isImported,
               ofNoOrder: open.ofNoOrder.map(saleInWords),
             }
           : null,

@@ -186,12 +186,12 @@ export function openHouse<T extends Terminal, C extends Clock>(
     telecollectionLimitMs: 60_000,
     terminalShared: options.isShared ?? false,
   };
-  const { doubts, again } = journal;
+  const { gaps, again } = journal;
   const { dataDirectory } = options;
   const none = { isOn: false, over: Promise.resolve(), received: () => {} };
   const probation = dataDirectory ? new Probation(dataDirectory, clock) : none;
   const guard = new StoreGuard({
-    doubts,
+    gaps,
     attempts,
     records,
     again,

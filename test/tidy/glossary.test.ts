@@ -119,7 +119,7 @@ const left: Readonly<Record<string, number>> = {
   "src/tp-manager/console/pages/words": 633,
   "src/tp-manager/http": 54,
   "src/tp-manager/http/body": 25,
-  "src/tp-manager/http/calls": 127,
+  "src/tp-manager/http/calls": 119,
   "src/tp-manager/http/care": 62,
   "src/tp-manager/http/door": 19,
   "src/tp-manager/http/events": 12,

@@ -1,8 +1,8 @@
 import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 
 /** Kinds of things that a person may say to have seen and dealt with; each of another table. */
-export const seenKinds = ["unmatched", "difference", "alarm", "charge", "return"] as const;
-export type SeenKind = (typeof seenKinds)[number];
+export const acknowledgedKinds = ["unmatched", "difference", "alarm", "charge", "return"] as const;
+export type AcknowledgedKind = (typeof acknowledgedKinds)[number];
 
 /** Findings about an unmatched transaction. */
 export const unmatchedFindings = [
@@ -41,5 +41,5 @@ export interface SettledUnmatched extends UnmatchedRow {
   readonly because: string;
   readonly endedAtMs: number | null;
   /** When a person marked it as seen. */
-  readonly seenAtMs: number | null;
+  readonly acknowledgedAtMs: number | null;
 }

@@ -1,9 +1,9 @@
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
-import type { ActRows } from "../journal/act-rows.ts";
+import type { AcknowledgedRows } from "../journal/acknowledged-rows.ts";
+import type { AuditEntryRows } from "../journal/audit-entry-rows.ts";
 import type { DayRows } from "../journal/day-rows.ts";
-import type { SeenRows } from "../journal/seen-rows.ts";
 import type { AfterSale } from "../orders/after-sale.ts";
 import type { Listings } from "../orders/listings.ts";
 import type { Orders, PaymentResult } from "../orders/orders.ts";
@@ -27,8 +27,8 @@ export interface CallContext {
   readonly refused: RefusedHandOvers;
   readonly gateway: GatewayOperations;
   readonly care: Care;
-  readonly acts: ActRows;
-  readonly seen: SeenRows;
+  readonly acts: AuditEntryRows;
+  readonly seen: AcknowledgedRows;
   readonly days: Pick<DayRows, "hours" | "closings">;
   readonly defaultCurrency: string;
   /** OPERATOR_LOGIN is set. */

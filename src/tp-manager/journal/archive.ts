@@ -11,7 +11,6 @@ import { isUnread } from "./answer-rows.ts";
 import {
   endedStatuses,
   type ListedAttempt,
-  type Listings,
   type ListPage,
   listedIn,
   listedOf,
@@ -22,8 +21,8 @@ import {
   returnedOf,
 } from "./attempt-columns.ts";
 import { entryOf, type Kept, keptLedgerOf, spokenOf } from "./ledger-rows.ts";
-import { CLOSINGS_LOOKED_AT } from "./reconciliation-rows.ts";
-import { type Row, rows, type Statement, type Statements } from "./statements.ts";
+import { CLOSINGS_COMPARED } from "./reconciliation-rows.ts";
+import { type Row, rows } from "./statements.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -31,7 +30,7 @@ const DAY_MS = 24 * 3_600_000;
 const BATCH = 20;
 const BETWEEN_BATCHES_MS = 20;
 
-/** Knowledge of the supervisor, as a condition for each word of the table of phases. */
+/** What the supervisor has to know, as a condition for each value of the phase table's column. */
 const isKnownThere = {
   nothing: "hand_off.id IS NULL OR withdrawn = 2",
   delivery: "acknowledged = 1 AND withdrawn = 0 AND delivery IN ('sent', 'closed')",
@@ -69,7 +68,7 @@ const texts = {
   attempts: `SELECT attempt.*, delivery, NULL AS handed_minor
     FROM attempt LEFT JOIN hand_off USING (transaction_id) WHERE order_id = ?`,
   comparable: `SELECT id FROM ${closings} WHERE ${mayHaveClosed}
-    ORDER BY id DESC LIMIT 1 OFFSET ${CLOSINGS_LOOKED_AT - 1}`,
+    ORDER BY id DESC LIMIT 1 OFFSET ${CLOSINGS_COMPARED - 1}`,
   spokenOf,
   keep: `INSERT INTO archived_order (transaction_id, order_id, number, amount_minor, currency,
       generated_id, delivery, started_at_ms, ended_at_ms, kept, after_telecollection)
@@ -102,25 +101,20 @@ interface ArchiveStep {
   /** Orders that were put away. */
   readonly archived: number;
   /** Where the next step begins; undefined: every order that is old enough was checked. */
-  readonly next: ArchivePlace | undefined;
+  readonly next: ArchivePosition | undefined;
 }
 
 /** An attempt in the order of their starts. */
-interface ArchivePlace {
+interface ArchivePosition {
   readonly startedAtMs: number;
   readonly position: number;
 }
 
-const oldest: ArchivePlace = { startedAtMs: -1, position: -1 };
+const oldest: ArchivePosition = { startedAtMs: -1, position: -1 };
 
 /** Orders that were put away: the truth about them, without its details. */
 export class Archive extends rows("archive", texts) {
-  readonly #listed: Listings<Statement>;
-
-  constructor(statements: Statements) {
-    super(statements);
-    this.#listed = statements.prepare("archived listed", listed);
-  }
+  readonly #listed = this.statements.prepare("archived listed", listed);
 
   /**
    * Checks the orders of the next `limit` ended attempts from before the cut-off, after `after`,
@@ -128,13 +122,13 @@ export class Archive extends rows("archive", texts) {
    */
   putAway(beforeMs: number, limit: number, after = oldest): ArchiveStep {
     return this.statements.transaction(() => {
-      const seen = this.sql.next.all(beforeMs, after.startedAtMs, after.position, limit);
-      const orders = [...new Set(seen.map((row) => String(row["order_id"])))].filter(
+      const ended = this.sql.next.all(beforeMs, after.startedAtMs, after.position, limit);
+      const orders = [...new Set(ended.map((row) => String(row["order_id"])))].filter(
         (orderId) => this.sql.isArchivable.get(beforeMs, orderId)?.["archivable"] === 1,
       );
       for (const orderId of orders) this.#putAwayOrder(orderId);
-      const last = seen.length === limit ? seen.at(-1) : undefined;
-      return { archived: orders.length, next: last && placeOf(last) };
+      const last = ended.length === limit ? ended.at(-1) : undefined;
+      return { archived: orders.length, next: last && positionOf(last) };
     });
   }
 
@@ -184,7 +178,7 @@ export class Archive extends rows("archive", texts) {
   }
 }
 
-function placeOf(row: Row): ArchivePlace {
+function positionOf(row: Row): ArchivePosition {
   return { startedAtMs: Number(row["started_at_ms"]), position: Number(row["position"]) };
 }
 

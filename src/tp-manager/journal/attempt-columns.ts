@@ -77,13 +77,11 @@ function readKept<T>(value: SQLInputValue | undefined): T {
 }
 
 /** The phases whose row fits, as a condition; `column` is an expression for the phase. */
-export function phaseIn(fits: Parameters<typeof phasesWith>[0], column = "phase"): string {
-  return `${column} IN (${phasesWith(fits)
-    .map((phase) => `'${phase}'`)
-    .join(", ")})`;
+export function phaseIn(has: Parameters<typeof phasesWith>[0], column = "phase"): string {
+  return `${column} IN (${quoted(phasesWith(has))})`;
 }
 
-/** Words of an index: without them SQLite does not use the index of what may have been a sale. */
+/** SQLite uses the index of what may have been a sale only for a condition that is spelt like it. */
 const [unsold = ""] = phasesWith(({ archive }) => archive === "nothing");
 /** Nothing of the attempt can ever have been a sale. */
 export const neverSold = `phase = '${unsold}'`;
@@ -101,8 +99,8 @@ export const unfinishedSql = `status IN (${quoted(openStatuses)})`;
 /** The statuses of attempts that have ended. */
 export const endedStatuses = paymentStatuses.filter((status) => !openStatuses.includes(status));
 
-function quoted(words: readonly string[]): string {
-  return words.map((word) => `'${word}'`).join(", ");
+function quoted(values: readonly string[]): string {
+  return values.map((value) => `'${value}'`).join(", ");
 }
 
 export interface ListPage {
@@ -111,7 +109,7 @@ export interface ListPage {
   readonly untilMs?: number;
   readonly status: PaymentStatus | null;
   readonly limit: number;
-  /** The {@link ListedAttempt.position} of the last one seen. */
+  /** The {@link ListedAttempt.position} of the last attempt on the page before. */
   readonly before: number | null;
 }
 
@@ -134,9 +132,9 @@ export function listings(
   index: string,
   sqlOf: (page: string) => string,
 ): Listings<string> {
-  const isBehind = "started_at_ms >= ?3 AND (started_at_ms, rowid) < (?1, ?2)";
+  const isNext = "started_at_ms >= ?3 AND (started_at_ms, rowid) < (?1, ?2)";
   const page = (statuses: readonly PaymentStatus[]): string =>
-    sqlOf(`${merged(statuses, table, index, isBehind)}
+    sqlOf(`${merged(statuses, table, index, isNext)}
       ORDER BY started_at_ms DESC, position DESC LIMIT ?4`);
   const named = paymentStatuses.map((status) => [status, page([status])]);
   return { all: page(paymentStatuses), ...Object.fromEntries(named) };

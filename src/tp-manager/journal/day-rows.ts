@@ -48,7 +48,7 @@ const texts = {
   compared: "SELECT * FROM reconciliation WHERE telecollection_id = ?",
 };
 
-/** The journal's facts about a day beside its attempts: hours, and ends of day by their time. */
+/** The facts about a day that its attempts do not hold: hours, and ends of day by their time. */
 export class DayRows extends rows("day", texts) {
   /** Adds to what the hour has, and drops hours that began before `keepMs`. */
   addHour({ atMs, readyMs, refusingMs, noLinkMs, waitingMax }: HourRow, keepMs: number): void {

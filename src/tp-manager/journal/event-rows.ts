@@ -14,7 +14,7 @@ const texts = {
   lastId: "SELECT max(id) AS id FROM event",
 };
 
-export type Tell = <N extends KeptName>(name: N, data: EventData<N>, atMs: number) => void;
+export type Emit = <N extends KeptName>(name: N, data: EventData<N>, atMs: number) => void;
 
 /** The kept events of the journal. Ids only grow and are never given twice. */
 export class EventRows extends rows("events", texts) {
@@ -25,15 +25,15 @@ export class EventRows extends rows("events", texts) {
   /** Called with every kept event once it is on disk. Must not throw. */
   onEvent: (event: KeptEvent) => void = () => {};
 
-  constructor(statements: Statements, kept = EVENTS_KEPT) {
-    super(statements);
+  constructor(journal: { readonly statements: Statements }, kept = EVENTS_KEPT) {
+    super(journal);
     this.#kept = kept;
     this.#batch = Math.ceil(kept / BATCHES);
     this.#lastId = Number(this.sql.lastId.get()?.["id"] ?? 0);
   }
 
   /** One transaction; its events go to `onEvent` once they are on disk. */
-  telling<T>(work: (tell: Tell) => T): T {
+  commit<T>(work: (emit: Emit) => T): T {
     const written: KeptEvent[] = [];
     const result = this.statements.transaction(() =>
       work((name, data, atMs) => written.push(this.append(name, data, atMs))),
@@ -47,22 +47,22 @@ export class EventRows extends rows("events", texts) {
     for (const event of events) this.onEvent(event);
   }
 
-  /** Like {@link telling}, with the next commit (Statements.later); `written` is called then. */
-  tellingLater(work: (tell: Tell) => void, written: () => void): void {
-    let told: KeptEvent[] = [];
+  /** Like {@link commit}, with the next commit (Statements.later); `written` is called then. */
+  commitLater(work: (emit: Emit) => void, written: () => void): void {
+    let appended: KeptEvent[] = [];
     const write = (): void => {
-      told = [];
-      work((name, data, atMs) => told.push(this.append(name, data, atMs)));
+      appended = [];
+      work((name, data, atMs) => appended.push(this.append(name, data, atMs)));
     };
     this.statements.later(write, () => {
       written();
-      this.#onDisk(told);
+      this.#onDisk(appended);
     });
   }
 
   /** Writes an alarm for `GET /events`. */
   raise(alarm: EventData<"alarm">, atMs: number): void {
-    this.telling((tell) => tell("alarm", alarm, atMs));
+    this.commit((emit) => emit("alarm", alarm, atMs));
   }
 
   append<N extends KeptName>(name: N, data: EventData<N>, atMs: number): KeptEvent {

@@ -5,7 +5,7 @@ import { type NamedRecord, sameTerminal } from "../matching/comparison.ts";
 import type { Baseline, TerminalIdentity } from "../terminal/terminal.ts";
 import { attemptColumns, readAttempt, readJson, unfinishedSql } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
-import { type Row, rows, type Statement, type Statements } from "./statements.ts";
+import { type Row, rows, type Statement } from "./statements.ts";
 import { mayHaveClosed } from "./terminal-rows.ts";
 
 /** A record that a terminal reported before. */
@@ -17,7 +17,7 @@ export interface KnownRecord {
    * "step": in an attempt. "unmatched": of no attempt for certain. "of-no-order": found, and no
    * order here can have made it. "baseline": stored before a command of ours.
    */
-  readonly seenAs: "step" | "unmatched" | "of-no-order" | "baseline";
+  readonly source: "step" | "unmatched" | "of-no-order" | "baseline";
   /** Epoch milliseconds. */
   readonly atMs: number;
 }
@@ -80,14 +80,7 @@ const texts = {
 const PAGE = 50;
 
 /** The names of every record, and the attempts that can have made one. */
-export class RecordRows extends rows("records", texts) {
-  readonly #attempts: AttemptRows;
-
-  constructor(statements: Statements, attempts: AttemptRows) {
-    super(statements);
-    this.#attempts = attempts;
-  }
-
+export class RecordRows extends rows("records", texts)<{ attempts: AttemptRows }> {
   /**
    * Records that share a name with this one, the oldest first; of a record without a moment
    * only those reported since `sinceMs`. The archive is included.
@@ -127,7 +120,7 @@ export class RecordRows extends rows("records", texts) {
   /** Attempts with a write-ahead record, the newest first, read as far as they are asked for. */
   *sent(): Generator<Attempt, void> {
     // Most questions end at the newest attempt, which need not be read.
-    const newest = this.#attempts.newestRow();
+    const newest = this.parts.attempts.newestRow();
     if (newest?.attempt.baseline) yield newest.attempt;
     if (newest) yield* this.#sentBefore(newest.position);
   }
@@ -150,7 +143,7 @@ export class RecordRows extends rows("records", texts) {
     return attempt && this.#attempt(attempt, first, transactionId);
   }
 
-  #attempt(row: Row, first: number, doubtful: string): NextFound | undefined {
+  #attempt(row: Row, first: number, about: string): NextFound | undefined {
     const { transactionId, baseline, state } = readAttempt(row);
     if (!baseline) return undefined;
     const sale = saleOf(state);
@@ -159,7 +152,7 @@ export class RecordRows extends rows("records", texts) {
       found: baseline.last,
       served: this.#served(transactionId, first - 1),
       receiptNumber: sale?.by === "payment" ? sale.report.receiptNumber : null,
-      formerReceipt: this.#receiptBefore(doubtful, baseline.identity),
+      formerReceipt: this.#receiptBefore(about, baseline.identity),
     };
   }
 
@@ -177,7 +170,7 @@ export class RecordRows extends rows("records", texts) {
   #reversal(event: Row): NextFound | undefined {
     // Reversals of older versions did not keep what the terminal showed before them.
     const { baseline } = readJson<{ readonly baseline?: Baseline }>(event["detail"]);
-    if (!baseline) return nothingTold;
+    if (!baseline) return nothingKept;
     return {
       identity: baseline.identity,
       found: baseline.last,
@@ -211,8 +204,8 @@ function lastDigits(trace: string): number {
   return Number.isNaN(number) ? 0 : number % TRACES;
 }
 
-/** By the words that the journal stores. */
-const seenAs: Readonly<Record<string, KnownRecord["seenAs"]>> = {
+/** By the values that the journal stores. */
+const sources: Readonly<Record<string, KnownRecord["source"]>> = {
   step: "step",
   stray: "unmatched",
   unmatched: "of-no-order",
@@ -233,7 +226,7 @@ function knownRecordOf(row: Row): KnownRecord {
       localTime: row["local_time"] as string | null,
     },
     transactionId: row["transaction_id"] as string | null,
-    seenAs: seenAs[String(row["seen_as"])] ?? "step",
+    source: sources[String(row["seen_as"])] ?? "step",
     atMs: Number(row["at_ms"]),
   };
 }
@@ -242,7 +235,7 @@ function byPosition(a: Row, b: Row): number {
   return Number(a["position"]) - Number(b["position"]);
 }
 
-const nothingTold: NextFound = {
+const nothingKept: NextFound = {
   ...lostSince,
   found: { kind: "not-told", why: "an older version did not keep it" },
 };

@@ -65,7 +65,7 @@ export class Statement {
     this.#prepared = home.database.prepare(sql);
     this.#before = mayWait.test(sql) ? home.settled : nothing;
     this.#written = home.tables.get(written ?? "");
-    this.#read = [...new Set(sql.match(/\w+/g))].flatMap((word) => home.tables.get(word) ?? []);
+    this.#read = [...new Set(sql.match(/\w+/g))].flatMap((name) => home.tables.get(name) ?? []);
   }
 
   get(...values: SQLInputValue[]): Row | undefined {
@@ -181,10 +181,10 @@ export class Statements {
   /**
    * Writes with the next commit, within `LATER_MS` in any case: for what can be learnt again after
    * a crash (docs/design.md 1.3). A commit that fails has `write` called again with the next one;
-   * `told` is called once it is on disk.
+   * `written` is called once it is on disk.
    */
-  later(write: () => void, told: () => void): void {
-    this.waiting.add(write, told);
+  later(write: () => void, written: () => void): void {
+    this.waiting.add(write, written);
     if (!this.waiting.mayWait) this.settle();
   }
 
@@ -204,15 +204,20 @@ export class Statements {
   }
 }
 
-/** The class of a part of the journal: its statements, by the names of their texts. */
+/**
+ * The class of a part of the journal: its statements, by the names of their texts, and in `P` the
+ * other parts that it uses.
+ */
 export function rows<K extends string>(part: string, texts: Readonly<Record<K, string>>) {
-  return class {
+  return class<P = unknown> {
     protected readonly statements: Statements;
     protected readonly sql: Record<K, Statement>;
+    protected readonly parts: P;
 
-    constructor(statements: Statements) {
-      this.statements = statements;
-      this.sql = statements.prepare(part, texts);
+    constructor(journal: P & { readonly statements: Statements }) {
+      this.statements = journal.statements;
+      this.sql = this.statements.prepare(part, texts);
+      this.parts = journal;
     }
   };
 }

@@ -4,9 +4,9 @@ import { compareReports } from "../matching/comparison.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
 import { mayBeSold, phaseIn, readJson, unfinishedSql } from "./attempt-columns.ts";
 import type { EventRows } from "./event-rows.ts";
-import { type Row, rows, type Statements } from "./statements.ts";
+import { type Row, rows } from "./statements.ts";
 
-/** Who wanted an end of day: somebody by `/tlc`, or the terminal itself. */
+/** Who asked for an end of day: an operator by `/tlc`, or the terminal itself. */
 export type TelecollectionAsker = "operator" | "terminal";
 
 /** A terminal that does nothing else must not fill the disk; what it kept stays for ever. */
@@ -21,7 +21,7 @@ export const mayHaveClosed = `(result IS NULL
   OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))`;
 
 /** A payment was begun after this end of day: it is over, whether its end was reported or not. */
-const begunBehind =
+const begunAfter =
   "ifnull((SELECT after_telecollection FROM attempt ORDER BY rowid DESC LIMIT 1), 0)";
 
 /** Held for good: few of them carry the reference of an attempt. */
@@ -47,7 +47,7 @@ const texts = {
         (SELECT min(rowid) FROM attempt WHERE ${unfinishedSql}
           AND ${phaseIn(({ open }) => open === "running")}),
         (SELECT max(rowid) + 1 FROM attempt), 1),
-      ifnull((SELECT id + (result IS NOT NULL OR id <= ${begunBehind})
+      ifnull((SELECT id + (result IS NOT NULL OR id <= ${begunAfter})
         FROM telecollection ORDER BY id DESC LIMIT 1), 1))`,
   dropUnmatched: `DELETE FROM unexpected_report INDEXED BY unexpected_report_passing
     WHERE id <= ? AND finding NOT IN ('open', 'held')`,
@@ -78,29 +78,22 @@ const texts = {
 };
 
 /** The accepted terminal, its ends of day, and what it reported although nothing ran. */
-export class TerminalRows extends rows("terminalLog", texts) {
-  readonly #events: EventRows;
-
-  constructor(statements: Statements, events: EventRows) {
-    super(statements);
-    this.#events = events;
-  }
-
+export class TerminalRows extends rows("terminalLog", texts)<{ events: EventRows }> {
   /** Before the command leaves. */
   beginTelecollection(
     atMs: number,
     askedBy: TelecollectionAsker,
     identity?: TerminalIdentity,
   ): number {
-    const told = identity === undefined ? null : JSON.stringify(identity);
-    return Number(this.sql.beginTelecollection.run(atMs, askedBy, told).lastInsertRowid);
+    const text = identity === undefined ? null : JSON.stringify(identity);
+    return Number(this.sql.beginTelecollection.run(atMs, askedBy, text).lastInsertRowid);
   }
 
   endTelecollection(id: number, atMs: number, result: TelecollectionEnd): void {
-    this.#events.telling((tell) => {
+    this.parts.events.commit((emit) => {
       const row = this.sql.endTelecollection.get(atMs, JSON.stringify(result), id);
       const askedBy = row?.["asked_by"] as TelecollectionAsker;
-      tell("end-of-day", endOfDayEventOf(result, askedBy), atMs);
+      emit("end-of-day", endOfDayEventOf(result, askedBy), atMs);
     });
   }
 
@@ -120,13 +113,13 @@ export class TerminalRows extends rows("terminalLog", texts) {
 
   /** Before anything is made of it. undefined: the newest is the same, and open or held. */
   keepUnmatched(
-    seen: Omit<UnmatchedRow, "id">,
-    isSame = ({ report }: UnmatchedRow) => compareReports(report, seen.report) === "same",
+    found: Omit<UnmatchedRow, "id">,
+    isSame = ({ report }: UnmatchedRow) => compareReports(report, found.report) === "same",
   ): number | undefined {
     const [newest] = this.unmatched(1);
     const isKnown = newest?.finding === "open" || newest?.finding === "held";
     if (isKnown && isSame(newest)) return undefined;
-    return this.statements.transaction(() => this.#insertUnmatched(seen));
+    return this.statements.transaction(() => this.#insertUnmatched(found));
   }
 
   /** Not yet asked about, oldest first. */
@@ -208,7 +201,7 @@ export function unmatchedOf(row: Row): SettledUnmatched {
     finding: row["finding"] as SettledUnmatched["finding"],
     because: String(row["because"]),
     endedAtMs: row["ended_at_ms"] as number | null,
-    seenAtMs: row["seen_ms"] as number | null,
+    acknowledgedAtMs: row["seen_ms"] as number | null,
   };
 }
 

@@ -6,11 +6,11 @@ const LATER_MS = 1_000;
 
 interface Waiting {
   readonly write: () => void;
-  readonly told: () => void;
+  readonly written: () => void;
 }
 
 /**
- * Writes that ride with the next commit of the journal (docs/design.md 1.3). A process that is
+ * Writes that are written with the next commit of the journal (docs/design.md 1.3). A process that is
  * killed loses them, so only what can be learnt again may wait.
  */
 export class WaitingWrites {
@@ -38,8 +38,8 @@ export class WaitingWrites {
     return this.#clock !== undefined;
   }
 
-  add(write: () => void, told: () => void): void {
-    this.#waiting.push({ write, told });
+  add(write: () => void, written: () => void): void {
+    this.#waiting.push({ write, written });
     this.#startTimer();
   }
 
@@ -52,17 +52,17 @@ export class WaitingWrites {
   /** The transaction is on disk. A write that was added after {@link write} waits on. */
   written(): void {
     if (this.isEmpty) return;
-    const told = this.#waiting.splice(0, this.#written);
+    const done = this.#waiting.splice(0, this.#written);
     this.#written = 0;
     if (this.isEmpty) {
       this.#timer?.clear();
       this.#timer = undefined;
     }
-    for (const one of told) one.told();
+    for (const one of done) one.written();
   }
 
   #startTimer(): void {
-    this.#timer ??= this.#clock?.startTimer("journal rides", LATER_MS, () => {
+    this.#timer ??= this.#clock?.startTimer("waiting writes", LATER_MS, () => {
       this.#timer = undefined;
       try {
         this.#settle();

@@ -67,7 +67,7 @@ export class GatewayOperations {
   /** Returns that a former process left open are asked about. */
   start(): void {
     const { returns, log } = this.#parts;
-    for (const attempt of returns.untoldTwice()) tellReturnedTwice(log, attempt);
+    for (const attempt of returns.unalarmedTwice()) tellReturnedTwice(log, attempt);
     for (const attempt of returns.openReturns()) {
       this.reconcile(attempt).catch((error: unknown) =>
         log.warn({ transactionId: attempt.transactionId, err: error }, "a return stays open"),

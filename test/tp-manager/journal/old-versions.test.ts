@@ -82,8 +82,8 @@ describe.each(versions)("a journal of schema %i", (version) => {
     const at = house(journalOf(version));
     const returned = { transactionId: CHARGED, returnedMinor: 999 };
     at.journal.returns.noteReturns([returned], at.clock.now());
-    at.journal.returns.seeReturns(7);
-    expect(at.journal.returns.returnsSeen()).toBe(7);
+    at.journal.returns.setReturnsReadTo(7);
+    expect(at.journal.returns.returnsReadTo()).toBe(7);
     await expect(pay(at, request("charged"))).rejects.toMatchObject({ code: "ORDER_REVERSED" });
   });
 });

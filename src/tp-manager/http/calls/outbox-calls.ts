@@ -55,7 +55,7 @@ export const outboxCalls: readonly AnyCall[] = [
       if (state === REFUSED) {
         const found = storage(() => refused.list(page.cursor ?? 0, page.limit + 1), "unknown");
         const items = found.slice(0, page.limit);
-        if (found.length > page.limit) continueAt(reply, items.at(-1)?.place);
+        if (found.length > page.limit) continueAt(reply, items.at(-1)?.position);
         return sendList(reply, 200, items.map(refusedEntry));
       }
       const { items, more } = await supervisor.ask("outbox-list", { ...page, state });
