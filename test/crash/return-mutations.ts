@@ -40,7 +40,7 @@ export const returnMutations: readonly Mutation[] = [
   ),
   oneEdit("the order that was taken over, before its refund", ["17-loss", noReturn], lost, [
     guard,
-    "return request.warnings.includes(TAKEN_OVER) || ",
+    "return request.warnings.includes(IMPORTED) || ",
     "return ",
   ]),
   oneEdit(

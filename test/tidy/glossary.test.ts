@@ -237,6 +237,12 @@ test("a published name is meant in a member, a whole text, a statement and behin
   expect(found("docs/a.md", "`GET /told`, `told`, /told; told", ...given)).toEqual(["1 told"]);
 });
 
+test("a stored text is skipped where it stands as it is", () => {
+  const stored = "it was told too late";
+  const text = `f("${stored}, and again"); // it is told too late`;
+  expect(found("src/a.ts", text, stored)).toEqual(["1 told"]);
+});
+
 test("a room is a folder, or a book", () => {
   const paths = [
     "src/a/b/c.ts",

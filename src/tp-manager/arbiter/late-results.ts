@@ -194,7 +194,7 @@ export class LateResults {
   /** An approval of something else than was asked. */
   #doubtAgain(attempt: Attempt, report: TransactionReport, because: string): void {
     const writer = new AttemptWriter(attempt, this.#parts);
-    writer.advance({ input: "found-doubtful", report, judgement: "disagrees", because });
+    writer.advance({ input: "found-in-doubt", report, judgement: "disagrees", because });
     this.#parts.inquiries.reconsider();
     tellMismatch(writer, report, "the order had been answered as not charged");
     tellIfTwice(attempt, this.#parts);

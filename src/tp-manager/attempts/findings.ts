@@ -1,6 +1,6 @@
 import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 
-/** Kinds of things that a person may say to have seen and dealt with; each of another table. */
+/** Kinds of things that an operator may acknowledge; each is a row of another table. */
 export const acknowledgedKinds = ["unmatched", "difference", "alarm", "charge", "return"] as const;
 export type AcknowledgedKind = (typeof acknowledgedKinds)[number];
 
@@ -40,6 +40,6 @@ export interface SettledUnmatched extends UnmatchedRow {
   readonly finding: UnmatchedFinding | "open" | "not-good";
   readonly because: string;
   readonly endedAtMs: number | null;
-  /** When a person marked it as seen. */
+  /** When an operator acknowledged it. */
   readonly acknowledgedAtMs: number | null;
 }

@@ -195,7 +195,7 @@ class Audit {
         wasBegun: row["baseline"] !== null,
         handedMinor: row["body"] === null ? null : Number(row["handed"]),
         isWithdrawn: Number(row["withdrawn"]) > 0,
-        handedOver: () => (row["body"] === null ? null : parsed(row["body"])),
+        handedOff: () => (row["body"] === null ? null : parsed(row["body"])),
         steps,
       });
       const { unknown: kinds } = this.report;

@@ -1,5 +1,5 @@
 import type { AcknowledgedKind, SettledUnmatched } from "../attempts/findings.ts";
-import type { Reconciliation } from "../attempts/reconciliation.ts";
+import type { Reconciliation } from "../attempts/reconciliation/reconciliation.ts";
 import { isUnread } from "./answer-rows.ts";
 import { reconciliationOf } from "./reconciliation-rows.ts";
 import { type Row, rows } from "./statements.ts";

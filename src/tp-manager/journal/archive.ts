@@ -1,12 +1,17 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import { majorOf } from "../../shared/money.ts";
 import type { Chore } from "../../shared/process/daily.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
-import { ARCHIVED, keptEnd, returnedOfKept, stateOfKept } from "../attempts/kept-end.ts";
 import type { Attempt, AttemptState, PaymentRequest } from "../attempts/payment.ts";
 import { phasesWith, phaseTable } from "../attempts/phase-table.ts";
-import type { LedgerEntry } from "../attempts/reconciliation.ts";
+import {
+  ARCHIVED,
+  bareRequest,
+  keptEnd,
+  returnedOfKept,
+  stateOfKept,
+} from "../attempts/rebuilt-attempt.ts";
+import type { LedgerEntry } from "../attempts/reconciliation/reconciliation.ts";
 import { isUnread } from "./answer-rows.ts";
 import {
   endedStatuses,
@@ -30,7 +35,7 @@ const DAY_MS = 24 * 3_600_000;
 const BATCH = 20;
 const BETWEEN_BATCHES_MS = 20;
 
-/** What the supervisor has to know, as a condition for each value of the phase table's column. */
+/** Knowledge that the supervisor must have, for each value of the phase table's column. */
 const isKnownThere = {
   nothing: "hand_off.id IS NULL OR withdrawn = 2",
   delivery: "acknowledged = 1 AND withdrawn = 0 AND delivery IN ('sent', 'closed')",
@@ -197,22 +202,11 @@ function attemptOf(row: Row): Attempt {
   const { currency, end } = JSON.parse(String(row["kept"])) as Kept;
   const amountMinor = Number(row["amount_minor"]);
   const returnedMinor = returnedOfKept(end);
-  const request: PaymentRequest = {
-    orderId: String(row["order_id"]),
-    generatedId: row["generated_id"] === 1,
-    amountMinor,
-    currency,
-    echo: { amount: majorOf(amountMinor, currency) },
-    cart: [],
-    customerEmail: null,
-    customData: {},
-    delivery: null,
-    warnings: [ARCHIVED],
-  };
+  const bare = bareRequest(String(row["order_id"]), amountMinor, currency, ARCHIVED);
   return {
     transactionId: String(row["transaction_id"]),
     number: Number(row["number"]),
-    request,
+    request: { ...bare, generatedId: row["generated_id"] === 1 },
     state: stateOfKept(end, currency),
     startedAtMs: Number(row["started_at_ms"]),
     endedAtMs: Number(row["ended_at_ms"]),

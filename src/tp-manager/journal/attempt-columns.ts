@@ -81,7 +81,7 @@ export function phaseIn(has: Parameters<typeof phasesWith>[0], column = "phase")
   return `${column} IN (${quoted(phasesWith(has))})`;
 }
 
-/** SQLite uses the index of what may have been a sale only for a condition that is spelt like it. */
+/** SQLite uses the index of possible sales only for a condition that is spelt as the index is. */
 const [unsold = ""] = phasesWith(({ archive }) => archive === "nothing");
 /** Nothing of the attempt can ever have been a sale. */
 export const neverSold = `phase = '${unsold}'`;
@@ -120,7 +120,7 @@ export interface ListedAttempt {
 }
 
 /** A listing of all attempts, and of those with each status. */
-export type Listings<T> = Readonly<Record<PaymentStatus | "all", T>>;
+type Listings<T> = Readonly<Record<PaymentStatus | "all", T>>;
 
 /**
  * Listings of a table, newest first, after `(?1, ?2)`, which are a start and a position, since

@@ -30,7 +30,7 @@ const texts = {
     FROM act WHERE id < ? ORDER BY id DESC LIMIT ?`,
 };
 
-/** What people changed at the operator's console; kept for ever. */
+/** Changes that people made at the operator's console; kept for ever. */
 export class AuditEntryRows extends rows("auditEntries", texts) {
   /** Returns the number of the entry, which is on disk then. */
   begin({ login, name, reason, call, body }: Request, atMs: number): number {

@@ -1,4 +1,4 @@
-import type { Reconciliation } from "../attempts/reconciliation.ts";
+import type { Reconciliation } from "../attempts/reconciliation/reconciliation.ts";
 import type { TelecollectionEnd } from "../terminal/terminal.ts";
 import { readJson } from "./attempt-columns.ts";
 import { reconciliationOf } from "./reconciliation-rows.ts";

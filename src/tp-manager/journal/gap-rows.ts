@@ -2,7 +2,7 @@ import type { KnownOrder } from "../../shared/ipc/contract.ts";
 import { eventAt, stepOf } from "../attempts/attempt-event.ts";
 import { type Attempt, isCharged, isReversed, saleOf } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/phase-table.ts";
-import { newerState, openReturnOf, requestTakenOver } from "../attempts/taken-over.ts";
+import { importedRequest, newerState, openReturnOf } from "../attempts/rebuilt-attempt.ts";
 import { compareReports, sameTerminal } from "../matching/comparison.ts";
 import { canHaveBeenTakenBack } from "../matching/doubt.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
@@ -156,9 +156,9 @@ export class GapRows extends rows("gaps", texts)<{
   }
 
   /**
-   * Whether the terminal has taken back a sale that it made after the newest charge or reversal that
-   * this journal has from the terminal's own report. A later attempt can have made that sale only
-   * where it asked for that amount.
+   * Whether the terminal has taken back a sale that it made after the newest charge or reversal
+   * that this journal has from the terminal's own report. A later attempt can have made that sale
+   * only where it asked for that amount.
    */
   tookBackLater(report: TransactionReport): boolean {
     const { good, originalTrace } = report;
@@ -194,7 +194,7 @@ export class GapRows extends rows("gaps", texts)<{
     this.sql.ofNoOrder.run(JSON.stringify([...known, report]));
   }
 
-  /** Closes the gap. false: none was open. "end-of-day": no kiosk repeats earlier orders any more. */
+  /** Closes the gap. false: none was open. "end-of-day": no kiosk repeats earlier orders now. */
   end(by: "end-of-day" | "operator", atMs: number): boolean {
     return this.sql.end.run(atMs, by).changes > 0;
   }
@@ -246,7 +246,7 @@ export class GapRows extends rows("gaps", texts)<{
       this.sql.change.run(phase, text, approvedAtMs, receipt, trace, id);
       return;
     }
-    const request = JSON.stringify(requestTakenOver(known));
+    const request = JSON.stringify(importedRequest(known));
     const { orderId, amountMinor, currency } = given;
     const order = [id, orderId, amountMinor, currency] as const;
     this.sql.insert.run(...order, phase, request, text, approvedAtMs, receipt, trace);

@@ -1,12 +1,12 @@
 import type { Currency } from "../../shared/money.ts";
+import { type Attempt, isNeverSent, saleOf } from "../attempts/payment.ts";
 import {
   type KeptEnd,
   ledgerOutcomeOf,
   returnedOfKept,
   stateOfKept,
-} from "../attempts/kept-end.ts";
-import { type Attempt, isNeverSent, saleOf } from "../attempts/payment.ts";
-import type { KeptLedger, LedgerEntry } from "../attempts/reconciliation.ts";
+} from "../attempts/rebuilt-attempt.ts";
+import type { KeptLedger, LedgerEntry } from "../attempts/reconciliation/reconciliation.ts";
 import { readAttempt, readJson, returnedOf } from "./attempt-columns.ts";
 import type { Row, Statement } from "./statements.ts";
 

@@ -5,7 +5,7 @@ import type {
   ClosingRow,
   LedgerEntry,
   Reconciliation,
-} from "../attempts/reconciliation.ts";
+} from "../attempts/reconciliation/reconciliation.ts";
 import { readJson } from "./attempt-columns.ts";
 import type { EventRows } from "./event-rows.ts";
 import { archivedEntryOf, entryOf, spokenOf } from "./ledger-rows.ts";

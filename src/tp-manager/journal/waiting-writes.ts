@@ -10,7 +10,7 @@ interface Waiting {
 }
 
 /**
- * Writes that are written with the next commit of the journal (docs/design.md 1.3). A process that is
+ * Writes that wait for the next commit of the journal (docs/design.md 1.3). A process that is
  * killed loses them, so only what can be learnt again may wait.
  */
 export class WaitingWrites {

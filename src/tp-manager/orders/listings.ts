@@ -2,7 +2,7 @@ import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
 import { storage } from "../attempts/failures.ts";
 import type { SettledUnmatched } from "../attempts/findings.ts";
 import { type Attempt, isApproved, isPaying } from "../attempts/payment.ts";
-import type { Reconciliation, Suspect } from "../attempts/reconciliation.ts";
+import type { Reconciliation, Suspect } from "../attempts/reconciliation/reconciliation.ts";
 import type { ListedAttempt, ListPage } from "../journal/attempt-columns.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
 import type { ReconciliationRows } from "../journal/reconciliation-rows.ts";

@@ -1,8 +1,7 @@
 import { formatMajor } from "../../shared/money.ts";
 import { isoTime } from "../../shared/time.ts";
-import { ARCHIVED } from "../attempts/kept-end.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
-import { TAKEN_OVER } from "../attempts/taken-over.ts";
+import { ARCHIVED, IMPORTED } from "../attempts/rebuilt-attempt.ts";
 import { BASKET_NOT_FORWARDED } from "./basket-check.ts";
 
 /** A warning of an answer (docs/design.md 5.10), with its figures for a page that translates it. */
@@ -48,7 +47,7 @@ export function warningsOf(attempt: Attempt): Warning[] {
 
 /** Kept with the request: its sentence is all that is known of it. */
 function ofRequest(says: string): Warning {
-  if (says === TAKEN_OVER) return { warning: "taken-over", says };
+  if (says === IMPORTED) return { warning: "taken-over", says };
   if (says === ARCHIVED) return { warning: "archived", says };
   return { warning: says.startsWith(BASKET_NOT_FORWARDED) ? "basket" : "stored", says };
 }

@@ -1,7 +1,7 @@
 import { ALARMS_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import { isReturnedTwice, tellReturnedTwice } from "../attempts/returned-twice.ts";
+import { isReturnedTwice, alarmReturnedTwice } from "../attempts/returned-twice.ts";
 import type { HandOffRows } from "../journal/hand-off-rows.ts";
 import type { NotedAttempt, ReturnRows } from "../journal/return-rows.ts";
 import { Retrying } from "./retrying.ts";
@@ -83,7 +83,7 @@ export function returnPoll(
     const { transactionId, returnedMinor } = attempt;
     const what = `${transactionId} ${returnedMinor}`;
     if (!isReturnedTwice(attempt) || told.has(what)) return;
-    tellReturnedTwice(log, attempt);
+    alarmReturnedTwice(log, attempt);
     told.add(what);
   };
   const round = async (isClosed: () => boolean): Promise<void> => {

@@ -5,9 +5,9 @@ import { formatMajor } from "../../shared/money.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { type Clock, type Timer, unlessAborted } from "../../shared/time.ts";
 import { storage } from "../attempts/failures.ts";
-import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
+import { type Attempt, currencyNumericOf, type PaymentRequest } from "../attempts/payment.ts";
 import { chargedOf } from "../attempts/phase-table.ts";
-import { TAKEN_OVER } from "../attempts/taken-over.ts";
+import { IMPORTED } from "../attempts/rebuilt-attempt.ts";
 import type { AgainRows } from "../journal/again-rows.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
 import type { GapRows, JournalGap } from "../journal/gap-rows.ts";
@@ -169,7 +169,7 @@ export class StoreGuard {
   }
 
   #isFromBefore({ transactionId, request }: Attempt): boolean {
-    return request.warnings.includes(TAKEN_OVER) || this.#parts.gaps.concerns(transactionId);
+    return request.warnings.includes(IMPORTED) || this.#parts.gaps.concerns(transactionId);
   }
 
   /** `charged` of an order that is not found: it may be one of those that were lost. */
@@ -185,7 +185,7 @@ export class StoreGuard {
     const isSign = this.noteSale(baseline);
     const fits = this.#opened()?.ofNoOrder.find(
       (one) =>
-        one.amountMinor === amountMinor && (one.currencyNumeric ?? "978") === currency.numeric,
+        one.amountMinor === amountMinor && currencyNumericOf(one) === currency.numeric,
     );
     if (fits) {
       throw new AppError("TERMINAL_SALE_UNMATCHED", undefined, {

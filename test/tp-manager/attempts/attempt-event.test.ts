@@ -38,8 +38,8 @@ const inputs: readonly AttemptInput[] = [
     { input: "proved-reversed", report: each, because: "d", observation: null },
     { input: "found-reversed", report: each, because: "e" },
     { input: "found-charged", report: each, because: "f", proof },
-    { input: "found-doubtful", report: each, because: "g" },
-    { input: "found-doubtful", report: each, judgement: "disagrees", because: "g" },
+    { input: "found-in-doubt", report: each, because: "g" },
+    { input: "found-in-doubt", report: each, judgement: "disagrees", because: "g" },
     { input: "settled", outcome: "charged", report: each, note: "n", amountMinor: 5 },
     { input: "settled", outcome: "not-charged", report: each, note: "n" },
     { input: "settled", outcome: "reversed", report: each, note: "n" },
@@ -110,7 +110,7 @@ const verdict = { ...said, observation, proof };
 
 test.each<[string, AttemptInput, object]>([
   ["charged-late", { input: "found-charged", report: other, ...said }, { toldBefore: notCharged }],
-  ["doubted-late", { input: "found-doubtful", report: other, ...said }, { toldBefore: notCharged }],
+  ["doubted-late", { input: "found-in-doubt", report: other, ...said }, { toldBefore: notCharged }],
   ["found-reversed", { input: "found-reversed", report: other, ...said }, {}],
   ["told-late", { input: "told-late", report: other, judgement: "agrees", ...said }, {}],
 ])("a late verdict is told as %s, with its words and the report", (kind, input, told) => {
