@@ -7,7 +7,7 @@ import type { DayRows } from "../journal/day-rows.ts";
 import type { AfterSale } from "../orders/after-sale.ts";
 import type { Listings } from "../orders/listings.ts";
 import type { Orders, PaymentResult } from "../orders/orders.ts";
-import type { SettlementWord } from "../orders/settlement.ts";
+import type { SettlementRequest } from "../orders/settlement.ts";
 import type { GatewayOperations } from "../supervisor/gateway-operations.ts";
 import type { RefusedHandOvers } from "../supervisor/refused-hand-overs.ts";
 import type { SupervisorLink } from "../supervisor/supervisor-link.ts";
@@ -21,7 +21,7 @@ export interface CallContext {
   readonly listings: Listings;
   readonly arbiter: TerminalArbiter;
   readonly afterSale: AfterSale;
-  readonly settle: (word: SettlementWord) => Promise<PaymentResult>;
+  readonly settle: (word: SettlementRequest) => Promise<PaymentResult>;
   readonly monitor: Monitor;
   readonly supervisor: Pick<SupervisorLink, "ask">;
   readonly refused: RefusedHandOvers;

@@ -8,7 +8,7 @@ export interface AgainPage {
   readonly items: readonly HandedAgain[];
   readonly archivedAfter: number;
   readonly handOffAfter: number;
-  /** No page comes after this one. */
+  /** This is the last page. */
   readonly last: boolean;
 }
 
@@ -35,7 +35,7 @@ const texts = {
  * refused again; a sale whose reversal alone is refused was taken.
  */
 export class AgainRows extends rows("again", texts) {
-  /** Begins, or begins anew. */
+  /** Begins a resync, or begins it anew. */
   begin(): void {
     this.sql.begin.run();
   }
@@ -44,7 +44,7 @@ export class AgainRows extends rows("again", texts) {
     return this.sql.where.get() !== undefined;
   }
 
-  /** The next page; undefined when nothing is under way. */
+  /** The next page; undefined when no resync is under way. */
   page(limit: number): AgainPage | undefined {
     const where = this.sql.where.get();
     if (!where) return undefined;
@@ -80,7 +80,7 @@ function handedItem(row: Row): HandedAgain {
   };
 }
 
-/** Of the archive: without what was erased. */
+/** A transaction of the archive, without the members that were erased. */
 function archivedItem(row: Row): HandedAgain {
   const transaction: Transaction = {
     transactionId: String(row["transaction_id"]),

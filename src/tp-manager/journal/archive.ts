@@ -103,13 +103,13 @@ const listed = listings(
 );
 
 interface ArchiveStep {
-  /** Orders that were put away. */
+  /** How many orders were put away. */
   readonly archived: number;
   /** Where the next step begins; undefined: every order that is old enough was checked. */
   readonly next: ArchivePosition | undefined;
 }
 
-/** An attempt in the order of their starts. */
+/** The position of an attempt in the order of their starts. */
 interface ArchivePosition {
   readonly startedAtMs: number;
   readonly position: number;
@@ -117,7 +117,7 @@ interface ArchivePosition {
 
 const oldest: ArchivePosition = { startedAtMs: -1, position: -1 };
 
-/** Orders that were put away: the truth about them, without its details. */
+/** Orders that were put away, each with its end and amounts. */
 export class Archive extends rows("archive", texts) {
   readonly #listed = this.statements.prepare("archived listed", listed);
 
@@ -137,13 +137,13 @@ export class Archive extends rows("archive", texts) {
     });
   }
 
-  /** Charged long ago, not known here to be with the gateway: the supervisor may know better. */
+  /** Transactions charged before `beforeMs` that the gateway lacks, as far as is known here. */
   unsentBefore(beforeMs: number): string[] {
     return this.sql.unsent.all(beforeMs).map((row) => String(row["transaction_id"]));
   }
 
   ofOrder(orderId: string): Attempt[] {
-    // Asked twice for each new order, of which hardly any is here.
+    // Called twice for each new order, of which hardly any is in the archive.
     if (!this.sql.holds.kept(orderId)) return [];
     return this.sql.ofOrder.all(orderId).map(attemptOf);
   }
@@ -153,13 +153,13 @@ export class Archive extends rows("archive", texts) {
   }
 
   list(page: ListPage): ListedAttempt[] {
-    // A page that is full of newer ones: to begin a listing costs as much as ten of its rows.
+    // The page is full of newer attempts; to begin a listing takes as long as ten of its rows.
     if (page.limit === 0) return [];
     const rows = listedIn(this.#listed, this.sql.startOf, page);
     return rows.map((row) => listedOf(row, attemptOf(row)));
   }
 
-  /** Money of an archived order went back; sums never shrink. */
+  /** Notes that money of an archived order went back; sums never shrink. */
   noteReturn(transactionId: string, returnedMinor: number): void {
     this.sql.noteReturn.run(returnedMinor, transactionId);
   }
@@ -174,7 +174,7 @@ export class Archive extends rows("archive", texts) {
     }
   }
 
-  /** The facts for the next end of day, as long as it can still ask for this attempt. */
+  /** The facts for the next end of day; undefined: it is too late for a comparison. */
   #ledgerOf(row: Row): LedgerEntry | undefined {
     const after = row["after_telecollection"];
     const since = Number(this.sql.comparable.get()?.["id"] ?? 0);
@@ -218,7 +218,7 @@ function attemptOf(row: Row): Attempt {
   };
 }
 
-/** Puts away what is older than JOURNAL_DAYS. `learn` asks the supervisor what became of one. */
+/** Puts away orders older than JOURNAL_DAYS. `learn` asks the supervisor for a delivery state. */
 export function archiveChore(
   archive: Archive,
   days: number,

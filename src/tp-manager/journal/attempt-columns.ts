@@ -57,9 +57,9 @@ export function readJson<T>(value: SQLInputValue | undefined): T {
   return JSON.parse(String(value)) as T;
 }
 
-/** So many texts are read without being parsed again: those of the newest attempts. */
+/** How many parsed texts are kept: those of the newest attempts. */
 const TEXTS_KEPT = 32;
-/** The newest first. To compare texts takes less time than to make a key of such a long one. */
+/** The newest first. A comparison of long texts takes less time than a hash of one. */
 const keptTexts: Array<{ readonly text: string; readonly value: unknown }> = [];
 
 /**
@@ -76,16 +76,16 @@ function readKept<T>(value: SQLInputValue | undefined): T {
   return read;
 }
 
-/** The phases whose row fits, as a condition; `column` is an expression for the phase. */
+/** The condition that the phase's row satisfies `has`; `column` is an expression for the phase. */
 export function phaseIn(has: Parameters<typeof phasesWith>[0], column = "phase"): string {
   return `${column} IN (${quoted(phasesWith(has))})`;
 }
 
 /** SQLite uses the index of possible sales only for a condition that is spelt as the index is. */
 const [unsold = ""] = phasesWith(({ archive }) => archive === "nothing");
-/** Nothing of the attempt can ever have been a sale. */
+/** The condition that the attempt can never have been a sale. */
 export const neverSold = `phase = '${unsold}'`;
-/** As in the index of answers that nobody has read, and of attempts that may be a sale. */
+/** The condition of two indexes: of unread answers, and of attempts that may be a sale. */
 export const mayBeSold = `phase <> '${unsold}'`;
 
 const openStatuses = paymentStatuses.filter((status) => {
@@ -94,7 +94,7 @@ const openStatuses = paymentStatuses.filter((status) => {
     isOpenVariant || phasesWith((row) => row.open !== null && row.status === status).length > 0
   );
 });
-/** The phases that a process must not leave without asking, by the index of statuses. */
+/** The condition, by the index of statuses, that an attempt has not ended. */
 export const unfinishedSql = `status IN (${quoted(openStatuses)})`;
 /** The statuses of attempts that have ended. */
 export const endedStatuses = paymentStatuses.filter((status) => !openStatuses.includes(status));
@@ -105,7 +105,7 @@ function quoted(values: readonly string[]): string {
 
 export interface ListPage {
   readonly sinceMs: number;
-  /** Only what began before. */
+  /** Only attempts that began before. */
   readonly untilMs?: number;
   readonly status: PaymentStatus | null;
   readonly limit: number;

@@ -37,12 +37,12 @@ import type { EventRows } from "./event-rows.ts";
 import type { HandOffRows } from "./hand-off-rows.ts";
 import { type Row, rows } from "./statements.ts";
 
-/** Attempts and steps since a sale that are searched before its reversal. */
+/** How many attempts and steps since a sale are searched before its reversal. */
 const LATER_MAX = 5_000;
-/** Ids that are read at once, and what every one of them is before. */
+/** How many ids are read at once, and a text that sorts after every id. */
 const IDS = 500;
 const LAST_ID = "~";
-/** Attempts that are read at once. */
+/** How many attempts are read at once. */
 const PAGE = 50;
 const NEVER = Number.MAX_SAFE_INTEGER;
 
@@ -131,11 +131,10 @@ interface Change {
   readonly from: AttemptPhase;
   readonly state: AttemptState;
   readonly event: AttemptStep;
-  /** Steps before it that were not written yet; `state` comes of them as well. */
+  /** Earlier steps that were not written yet; `state` is the fold of them and of `event`. */
   readonly earlier?: readonly AttemptStep[];
-  /** Kept when given. */
   readonly ticket?: string;
-  /** Of an attempt that has become charged. */
+  /** Left out unless the attempt has become charged. */
   readonly handOff?: Transaction;
   /** The attempt was reversed. */
   readonly withdraw?: boolean;
@@ -151,7 +150,7 @@ interface Known {
   readonly attempt: Attempt;
   /** null: it may not be the newest one. */
   readonly position: number | null;
-  /** Of the write itself: a listener that was notified of it may have written more. */
+  /** The stamp of this write: a listener that was notified of it may have written more. */
   readonly stamp: number;
 }
 
@@ -229,8 +228,8 @@ export class AttemptRows extends rows("attempts", texts)<{
   }
 
   /**
-   * A new state with the event that led to it; in the same transaction `handOff` when the attempt
-   * has become charged, or its withdrawal when it was reversed. `ticket` is kept when given.
+   * Writes a new state with the events that led to it, and in the same transaction the hand-off of
+   * an attempt that has become charged, or the withdrawal of one that was reversed.
    */
   update(transactionId: string, change: Change): Attempt {
     const { state, event, earlier = [], ticket, handOff, withdraw } = change;
@@ -289,7 +288,7 @@ export class AttemptRows extends rows("attempts", texts)<{
   list(page: ListPage): ListedAttempt[] {
     const { sinceMs, untilMs, status, limit, before } = page;
     const isAll = status === null && sinceMs === 0 && untilMs === undefined;
-    // For a row that was put away meanwhile the next newer one stands in.
+    // A row of `before` that was put away meanwhile is replaced by the next newer one.
     const rows = isAll
       ? this.sql.newest.all(before ?? NEVER, limit)
       : listedIn(this.#listed, this.sql.startOf, page);
@@ -326,7 +325,7 @@ export class AttemptRows extends rows("attempts", texts)<{
     return this.parts.archive.list(page);
   }
 
-  /** Attempts that a process must not leave without asking, in the order they were begun. */
+  /** Attempts that have not ended, in the order they were begun. */
   unfinished(): Attempt[] {
     return this.sql.unfinished.all().map(readAttempt);
   }
@@ -335,7 +334,7 @@ export class AttemptRows extends rows("attempts", texts)<{
     return Number(this.sql.countInDoubt.get()?.["n"]);
   }
 
-  /** Since an attempt was begun (docs/rules/16-fresh.md); undefined: too many to search. */
+  /** Events since an attempt was begun (docs/rules/16-fresh.md); undefined: too many to search. */
   since(transactionId: string): Omit<SinceSale, "unmatched"> | undefined {
     const later = this.sql.later.all(transactionId, LATER_MAX).map(readAttempt);
     const events = this.sql.laterEvents.all(transactionId, LATER_MAX);

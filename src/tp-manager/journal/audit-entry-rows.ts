@@ -2,7 +2,7 @@ import { rows } from "./statements.ts";
 
 /** A request that a person made at the operator's console (docs/console.md 3). */
 interface Request {
-  /** Of the session. */
+  /** The login of the session. */
   readonly login: string;
   /** As the person typed it. */
   readonly name: string;
@@ -18,7 +18,7 @@ interface AuditEntry extends Request {
   readonly atMs: number;
   /** The status of the answer; null while it runs, or when the program ended before. */
   readonly http: number | null;
-  /** Of the error that was answered; null without an error, and in entries of older versions. */
+  /** The code of the error that was answered; null: none, or an entry of an older version. */
   readonly code: string | null;
 }
 

@@ -5,16 +5,16 @@ import { reconciliationOf } from "./reconciliation-rows.ts";
 import { type Row, rows } from "./statements.ts";
 import { mayHaveClosed, type TelecollectionAsker } from "./terminal-rows.ts";
 
-/** How long something was so within an hour, and how many transactions waited. */
+/** How the terminal was within an hour, and how many transactions waited for the gateway. */
 export interface HourRow {
   /** Epoch milliseconds of the hour's begin on the kiosk's clock. */
   readonly atMs: number;
-  /** A payment would have been taken, or ran. */
+  /** How long a payment would have been accepted, or ran. */
   readonly readyMs: number;
-  /** With a link, and a payment would have been refused. */
+  /** How long there was a link, and a payment would have been refused. */
   readonly refusingMs: number;
   readonly noLinkMs: number;
-  /** Transactions for the gateway at most; null: the supervisor did not report it. */
+  /** The greatest number of waiting transactions; null: the supervisor did not report it. */
   readonly waitingMax: number | null;
 }
 
@@ -28,7 +28,7 @@ export interface ClosingOfDay {
   readonly reconciliation: Reconciliation | null;
 }
 
-/** An hour has an end of day or two. */
+/** A day has an end of day or two. */
 const CLOSINGS_MAX = 50;
 
 const texts = {

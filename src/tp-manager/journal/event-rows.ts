@@ -1,9 +1,9 @@
 import type { EventData, KeptEvent, KeptName } from "../attempts/event-table.ts";
 import { type Row, rows, type Statements } from "./statements.ts";
 
-/** Some weeks of a busy kiosk, a few megabytes; who was away for longer reads `GET /payments`. */
+/** Some weeks of a busy kiosk, a few megabytes. A client away for longer reads `GET /payments`. */
 const EVENTS_KEPT = 10_000;
-/** Old events are dropped together: one at a time, each new event would write two pages more. */
+/** Old events are dropped in batches: singly, each new event would write two more pages. */
 const BATCHES = 100;
 
 const texts = {
@@ -20,7 +20,6 @@ export type Emit = <N extends KeptName>(name: N, data: EventData<N>, atMs: numbe
 export class EventRows extends rows("events", texts) {
   readonly #kept: number;
   readonly #batch: number;
-  /** The id of the newest one that is on disk; 0 when there is none. */
   #lastId: number;
   /** Called with every kept event once it is on disk. Must not throw. */
   onEvent: (event: KeptEvent) => void = () => {};
@@ -32,7 +31,7 @@ export class EventRows extends rows("events", texts) {
     this.#lastId = Number(this.sql.lastId.get()?.["id"] ?? 0);
   }
 
-  /** One transaction; its events go to `onEvent` once they are on disk. */
+  /** Runs one transaction; its events go to `onEvent` once they are on disk. */
   commit<T>(work: (emit: Emit) => T): T {
     const written: KeptEvent[] = [];
     const result = this.statements.transaction(() =>

@@ -17,7 +17,6 @@ import { closings, mayHaveClosed } from "./terminal-rows.ts";
 export interface JournalGap {
   /** The time of the last loss. */
   readonly sinceMs: number;
-  /** For people. */
   readonly because: string;
   /** The supervisor's database may lack the same payments, and cannot know it. */
   readonly both: boolean;
@@ -38,7 +37,7 @@ interface ImportedPage {
  */
 export const GAP_MIN_MS = 24 * 3_600_000;
 
-/** The first row that is written from here on. */
+/** The number of the next row. */
 const nextAttempt = "(SELECT coalesce(max(rowid), 0) + 1 FROM attempt)";
 const nextClosing = "(SELECT coalesce(max(id), 0) + 1 FROM telecollection)";
 
@@ -59,7 +58,7 @@ const texts = {
   moveTo: `UPDATE store_doubt SET taken_to = ?1, taken_over_at_ms = ?2 WHERE ended_at_ms IS NULL`,
   end: "UPDATE store_doubt SET ended_at_ms = ?, ended_by = ? WHERE ended_at_ms IS NULL",
   ofNoOrder: "UPDATE store_doubt SET unmatched = ? WHERE ended_at_ms IS NULL",
-  // One in the archive was here long before.
+  // An attempt in the archive was here long before.
   concerns: `SELECT 1 FROM store_doubt WHERE ended_at_ms IS NULL AND before_attempt >
     coalesce((SELECT rowid FROM attempt WHERE transaction_id = ?), 0) LIMIT 1`,
   archived: "SELECT 1 FROM archived_order WHERE transaction_id = ?",
@@ -147,7 +146,7 @@ export class GapRows extends rows("gaps", texts)<{
    * stored before an attempt, an unmatched one, or one that was recorded as of no order here.
    */
   knowsReport(report: TransactionReport): boolean {
-    // Mostly it is the sale of the newest attempt, which needs no search.
+    // Mostly the report is of the newest attempt, which needs no search.
     const [newest] = this.parts.records.sent();
     const own = newest && ownReportOf(newest.state);
     if (own && compareReports(own, report) === "same") return true;
@@ -216,7 +215,7 @@ export class GapRows extends rows("gaps", texts)<{
     return ofNoOrder.some((one) => compareReports(one, report) === "same");
   }
 
-  /** undefined: the journal has it as it is, or more of it. */
+  /** The attempt after the import of its order; undefined: the journal knew as much. */
   #take(known: KnownOrder, before: Attempt | undefined, atMs: number): Attempt | undefined {
     const { transaction, reversed } = known;
     const id = transaction.transactionId;

@@ -28,7 +28,7 @@ const texts = {
   // A sale that an operator withdrew is not handed off once more.
   add: `INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)
     ON CONFLICT (transaction_id) DO UPDATE SET body = excluded.body`,
-  // Of one that an operator dropped the supervisor knows nothing: there is no news for it.
+  // The supervisor knows nothing of a hand-off that an operator dropped: it needs no news of it.
   withdraw: `UPDATE hand_off SET withdrawn = iif(acknowledged = 1 AND refused IS NOT NULL, 2, 1)
     WHERE transaction_id = ?`,
   read: "SELECT * FROM hand_off WHERE transaction_id = ?",
@@ -68,12 +68,12 @@ export class HandOffRows extends rows("handOffs", texts)<{ events: EventRows; ar
   /** Writes more into the commit that notes an acknowledgement. */
   alsoWrite: () => void = () => {};
 
-  /** Inside the transaction that makes the attempt charged. */
+  /** To be called inside the transaction that makes the attempt charged. */
   add(transactionId: string, handOff: Transaction): void {
     this.sql.add.run(transactionId, JSON.stringify(handOff));
   }
 
-  /** Inside the transaction that makes the attempt reversed. */
+  /** To be called inside the transaction that makes the attempt reversed. */
   withdraw(transactionId: string): void {
     this.sql.withdraw.run(transactionId);
   }
@@ -113,12 +113,11 @@ export class HandOffRows extends rows("handOffs", texts)<{ events: EventRows; ar
     }));
   }
 
-  /** For the status line. */
   countPendingHandOffs(): number {
     return Number(this.sql.countPending.get()?.["n"]);
   }
 
-  /** Of these, how many the supervisor refuses. */
+  /** How many of the pending ones the supervisor refuses. */
   countRefused(): number {
     return Number(this.sql.countRefused.get()?.["n"]);
   }
@@ -182,7 +181,7 @@ export class HandOffRows extends rows("handOffs", texts)<{ events: EventRows; ar
   }
 }
 
-/** A row whose reversal alone is refused is none: the supervisor took its sale. */
+/** Not dropped is a row whose reversal alone is refused: the supervisor took its sale. */
 function isDropped(row: Row): boolean {
   return row["acknowledged"] === 1 && row["refused"] !== null && row["withdrawn"] !== 1;
 }

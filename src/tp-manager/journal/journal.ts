@@ -26,10 +26,10 @@ import { TerminalRows } from "./terminal-rows.ts";
 
 /** The payment journal: one SQLite database, and the parts that read and write it. */
 export class Journal {
-  /** For tests; everything else asks a part. */
+  /** For tests; programs use the parts. */
   readonly database: DatabaseSync;
   readonly statements: Statements;
-  /** Whether it can be written. */
+  /** Shows whether the file can be written. */
   readonly proof: WriteProof;
   readonly events: EventRows;
   readonly alarms: AlarmRows;
@@ -48,7 +48,7 @@ export class Journal {
   readonly acknowledged: AcknowledgedRows;
   readonly days: DayRows;
   readonly archive: Archive;
-  /** The marks of this database and of the supervisor's one. */
+  /** The marks of this database and of the supervisor's. */
   readonly store: Store;
 
   /**
@@ -86,12 +86,12 @@ export class Journal {
     }
   }
 
-  /** Throws when the file is damaged. Reads all of it. */
+  /** Reads the whole file. Throws when it is damaged. */
   assertWhole(): void {
     assertWhole(this.database);
   }
 
-  /** Loses what waits for a commit, unless {@link Statements.settle} was called before. */
+  /** Loses writes that wait for a commit, unless {@link Statements.settle} was called before. */
   close(): void {
     this.statements.waiting.close();
     this.proof.close();

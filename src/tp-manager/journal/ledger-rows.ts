@@ -12,14 +12,14 @@ import type { Row, Statement } from "./statements.ts";
 
 /** The facts that the archive keeps of an attempt, next to its order, amount and ids. */
 export interface Kept {
-  /** Only where an end of day may still be compared with it (docs/rules/18-totals.md). */
+  /** Left out where no end of day can be compared with it any more (docs/rules/18-totals.md). */
   readonly ledger?: KeptLedger;
   /** Whole: a currency that is abolished one day must still be readable. */
   readonly currency: Currency;
   readonly end: KeptEnd;
 }
 
-/** A step of an attempt that nothing was charged for; `minor`: the amount that it speaks of. */
+/** A step of an attempt that charged nothing; `minor`: the amount in its detail. */
 interface SpokenOf {
   readonly kind: string;
   readonly minor: unknown;

@@ -14,7 +14,7 @@ import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
 /** Ends of day after which a range may begin: later ones may not have closed anything. */
 export const CLOSINGS_COMPARED = 3;
-/** Months of a busy kiosk; more are not read while nothing else runs. */
+/** Months of a busy kiosk; the program does nothing else while it reads them. */
 const ENTRIES_MAX = 20_000;
 const PAGE = 500;
 
@@ -99,7 +99,7 @@ export class ReconciliationRows extends rows("reconciliation", texts)<{ events: 
     return rows.map((row) => entryOf(row, this.sql.spokenOf)).reverse();
   }
 
-  /** An end of day agreed although numbers were missing: the terminal numbers other things too. */
+  /** Whether an end of day agreed although numbers were missing: they say nothing here then. */
   hasRefutedJump(): boolean {
     return this.sql.refuted.get() !== undefined;
   }
@@ -120,7 +120,7 @@ export class ReconciliationRows extends rows("reconciliation", texts)<{ events: 
     });
   }
 
-  /** An end of day agreed, so the suspicions from missing numbers were wrong. */
+  /** Takes back the suspicions from missing numbers, because an end of day agreed. */
   refuteJumps(transactionIds: readonly string[]): void {
     this.parts.events.commit(() => {
       this.sql.refute.run();

@@ -60,7 +60,7 @@ const texts = {
       AND NOT EXISTS (SELECT 1 FROM attempt_event AS earlier
         WHERE earlier.transaction_id = event.transaction_id AND earlier.id < event.id)
     ORDER BY event.id LIMIT 1`,
-  // Of which nothing was reported yet.
+  // An attempt of which nothing was reported yet.
   nextUnheard: `SELECT ${attemptColumns}, rowid AS position
     FROM attempt INDEXED BY attempt_status
     WHERE ${unfinishedSql} AND baseline IS NOT NULL
@@ -112,7 +112,7 @@ export class RecordRows extends rows("records", texts)<{ attempts: AttemptRows }
     return rows.flatMap(({ transactionId }) => transactionId ?? []);
   }
 
-  /** An end of day may have run since, by the clock. */
+  /** Whether an end of day may have run since a time of the clock. */
   closedSince(atMs: number): boolean {
     return this.sql.closedSince.get(atMs) !== undefined;
   }
@@ -156,7 +156,7 @@ export class RecordRows extends rows("records", texts)<{ attempts: AttemptRows }
     };
   }
 
-  /** Of a decline or a reversal too: it is a number that the terminal gave. */
+  /** The last receipt number before an attempt, be it of a decline or a reversal. */
   #receiptBefore(transactionId: string, identity: TerminalIdentity): string | null {
     const position = this.sql.position.get(transactionId)?.["position"] ?? 0;
     for (const { baseline, state } of this.#sentBefore(position)) {
@@ -198,7 +198,7 @@ export class RecordRows extends rows("records", texts)<{ attempts: AttemptRows }
 
 const TRACES = 1_000_000;
 
-/** docs/zvt.md 7.1: a longer trace may be cut to its last digits. A text that is no number: 0. */
+/** A longer trace may be cut to its last digits (docs/zvt.md 7.1). 0: the text is no number. */
 function lastDigits(trace: string): number {
   const number = Number.parseInt(trace, 10);
   return Number.isNaN(number) ? 0 : number % TRACES;

@@ -68,7 +68,7 @@ export class RefusedRows extends rows("refused", texts)<{
     });
   }
 
-  /** Due at once; one that was dropped too. false: none is refused under this id. */
+  /** Makes a refused or dropped hand-off due at once. false: none has this id. */
   requeue(transactionId: string, atMs: number): boolean {
     return this.parts.events.commit(() => {
       if (this.sql.requeue.run(transactionId).changes === 0) return false;

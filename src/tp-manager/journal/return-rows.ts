@@ -8,10 +8,10 @@ import type { AttemptRows } from "./attempt-rows.ts";
 import type { EventRows } from "./event-rows.ts";
 import { rows } from "./statements.ts";
 
-/** Money of one of our transactions that went back, by the gateway's notifications. */
+/** Money of a transaction that went back, by the gateway's notifications. */
 interface NotedReturn {
   readonly transactionId: string;
-  /** In all, by whomever it was asked for; 0: something, but nothing for certain. */
+  /** In all, whoever asked for it; 0: some money went back, the amount is not certain. */
   readonly returnedMinor: number;
 }
 
@@ -19,7 +19,7 @@ interface NotedReturn {
 interface ReturnedSum {
   /** In all, as far as the supervisor knows. */
   readonly sumMinor: number;
-  /** Adds to what had gone back when the return was reserved; 0: of the sum alone it is known. */
+  /** The amount that this return adds; 0: only the sum is known. */
   readonly addedMinor: number;
 }
 
@@ -30,7 +30,7 @@ export interface NotedAttempt {
   readonly isNew: boolean;
 }
 
-/** The last step of a program that ended is among these, also after some vain starts. */
+/** The last step of a program that ended is among these, even after some failed starts. */
 const EVENTS_READ = 100;
 
 const texts = {
@@ -41,7 +41,6 @@ const texts = {
   end: `UPDATE attempt SET open_return = NULL, returned_minor = max(returned_minor + ?, ?),
       returned_some = max(returned_some, ?)
     WHERE transaction_id = ? AND json_extract(open_return, '$.operationId') = ?`,
-  // Its events are searched for by the transaction.
   neverAsked: `SELECT 1 FROM attempt WHERE transaction_id = ?1
     AND NOT EXISTS (SELECT 1 FROM store_doubt WHERE before_attempt > attempt.rowid)
     AND NOT EXISTS (SELECT 1 FROM attempt_event AS event
@@ -130,7 +129,7 @@ export class ReturnRows extends rows("returns", texts)<{
     return this.sql.open.all().map(readAttempt);
   }
 
-  /** Orders whose money went back both ways, when the alarm about it did not get to the disk. */
+  /** Attempts whose money went back both ways, where the alarm about it is not on disk. */
   unalarmedTwice(): Attempt[] {
     return this.sql.unalarmed.all(EVENTS_READ).map(readAttempt).filter(isReturnedTwice);
   }
@@ -152,7 +151,7 @@ export class ReturnRows extends rows("returns", texts)<{
     });
   }
 
-  /** The notifications up to `last` are noted, and their alarms are raised. */
+  /** Notes that the notifications up to `last` are noted, and their alarms raised. */
   setReturnsReadTo(last: number): void {
     this.sql.setReadTo.run(last);
   }

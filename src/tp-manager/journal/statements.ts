@@ -10,7 +10,7 @@ import type { WriteProof } from "../../shared/store/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
 import { WaitingWrites } from "./waiting-writes.ts";
 
-/** Only the state of a hand-off waits, so a statement about these rows has it written first. */
+/** Only writes to `hand_off` wait, so a statement that names it has them written first. */
 const mayWait = /\bhand_off\b/;
 
 /**
@@ -84,7 +84,7 @@ export class Statement {
     return this.#watched(() => this.#prepared.run(...values));
   }
 
-  /** A write is counted, and what became of it is kept; a transaction has that done for all. */
+  /** Counts a write and has its outcome watched; a transaction watches all its writes at once. */
   #watched<T>(use: () => T): T {
     if (!this.#written) return use();
     this.#written.writes += 1;
@@ -173,7 +173,7 @@ export class Statements {
     return result;
   }
 
-  /** For a write-ahead record: throws when the next start would not find it. */
+  /** Throws when the next start would not find a write-ahead record that is written now. */
   assertKept(): void {
     this.#home.proof.assertKept();
   }
@@ -194,7 +194,7 @@ export class Statements {
     this.transaction(() => {});
   }
 
-  /** A full disk keeps nobody from reading: what waits can be learnt again, so older rows do. */
+  /** A full disk does not prevent reading: waiting writes can be learnt again, so older rows do. */
   #settleForReading(): void {
     try {
       this.settle();

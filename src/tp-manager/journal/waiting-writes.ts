@@ -1,7 +1,7 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 
-/** A write that waits is on disk so much later at most. */
+/** The longest time that a write waits. */
 const LATER_MS = 1_000;
 
 interface Waiting {
@@ -17,10 +17,10 @@ export class WaitingWrites {
   readonly #clock: Clock | undefined;
   readonly #settle: () => void;
   #waiting: Waiting[] = [];
-  /** How many of them, the first ones, the open transaction has written. */
+  /** How many of them the open transaction has written; these are the first ones. */
   #written = 0;
   #timer: Timer | undefined;
-  /** Called when a settling by the timer failed: it is tried again, with the next commit too. */
+  /** Called when the timer's commit failed: the writes are tried again with the next commit. */
   onFault: (error: unknown) => void = () => {};
 
   /** `settle` makes a commit. */
@@ -33,7 +33,7 @@ export class WaitingWrites {
     return this.#waiting.length === 0;
   }
 
-  /** false: nobody would come back to it. */
+  /** false: without a clock no timer would write it. */
   get mayWait(): boolean {
     return this.#clock !== undefined;
   }
@@ -43,7 +43,7 @@ export class WaitingWrites {
     this.#startTimer();
   }
 
-  /** Inside a transaction. */
+  /** Writes all that waits. To be called inside a transaction. */
   write(): void {
     for (const { write } of this.#waiting) write();
     this.#written = this.#waiting.length;
@@ -74,7 +74,7 @@ export class WaitingWrites {
     });
   }
 
-  /** Nothing is written any more. */
+  /** Drops what waits. */
   close(): void {
     this.#timer?.clear();
     this.#waiting = [];

@@ -33,7 +33,7 @@ export const warningNames = [
 ] as const;
 type WarningName = (typeof warningNames)[number];
 
-/** The warnings of an order as its attempt stands now; those of the gateway come behind. */
+/** The warnings of an order as its attempt stands now; those of the gateway come after them. */
 export function warningsOf(attempt: Attempt): Warning[] {
   return [
     ...attempt.request.warnings.map(ofRequest),
@@ -62,7 +62,7 @@ function ofGoods({ state, request: { currency } }: Attempt): Warning[] {
   return [{ warning: "beyond-goods", says, amountMinor: state.goodsMinor }];
 }
 
-/** The order had been told as not charged (docs/rules/19-late.md). */
+/** The order had been answered as not charged (docs/rules/19-late.md). */
 function ofLateSale({ state }: Attempt): Warning[] {
   if (!isCharged(state) || !state.late) return [];
   const says =
@@ -88,22 +88,22 @@ function ofOpenReturn({ openReturn, request: { currency } }: Attempt): Warning[]
   return [{ warning: `${kind}-open`, says, amountMinor }];
 }
 
-/** A comparison that speaks against this answer; what was learned since is the answer's own. */
+/** A comparison that contradicts this answer; none where the order was settled since. */
 function ofSuspicion({ state, suspicion, request: { currency } }: Attempt): Warning[] {
   if (!suspicion) return [];
-  const { says: word, amountMinor, atMs } = suspicion;
+  const { says: finding, amountMinor, atMs } = suspicion;
   const amount = `${formatMajor(amountMinor, currency.exponent)} ${currency.alpha}`;
-  const look = "see GET /reconciliation";
-  if ((word === "not-charged") !== isCharged(state)) return [];
+  const where = "see GET /reconciliation";
+  if ((finding === "not-charged") !== isCharged(state)) return [];
   const totals = `the terminal's totals of ${isoTime(atMs)}`;
-  if (word === "not-charged") {
-    const says = `${totals} lack ${amount}: perhaps not charged; ${look}`;
+  if (finding === "not-charged") {
+    const says = `${totals} lack ${amount}: perhaps not charged; ${where}`;
     return [{ warning: "totals-lack", says, amountMinor, atMs }];
   }
-  if (word === "charged") {
-    const says = `${totals} hold ${amount} more: perhaps charged; ${look}`;
+  if (finding === "charged") {
+    const says = `${totals} hold ${amount} more: perhaps charged; ${where}`;
     return [{ warning: "totals-hold", says, amountMinor, atMs }];
   }
-  const says = `a receipt number is missing after this payment: perhaps charged; ${look}`;
+  const says = `a receipt number is missing after this payment: perhaps charged; ${where}`;
   return [{ warning: "number-missing", says }];
 }

@@ -68,6 +68,6 @@ function mark(
   { seen, orders, clock }: CallContext,
 ): boolean {
   const isMarked = seen.mark(kind, item, maskPansInText(note), clock.now());
-  if (isMarked && kind === "charge") orders.chargeTold(item, true);
+  if (isMarked && kind === "charge") orders.chargeAnswered(item, true);
   return isMarked;
 }
