@@ -21,7 +21,10 @@ import { AfterSale } from "../../src/tp-manager/orders/after-sale.ts";
 import { answerOf } from "../../src/tp-manager/orders/answer.ts";
 import { Listings } from "../../src/tp-manager/orders/listings.ts";
 import { Orders } from "../../src/tp-manager/orders/orders.ts";
-import { type SettlementRequest, settleByOperator } from "../../src/tp-manager/orders/settlement.ts";
+import {
+  type SettlementRequest,
+  settleByOperator,
+} from "../../src/tp-manager/orders/settlement.ts";
 import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
 import { RefusedHandOvers } from "../../src/tp-manager/supervisor/refused-hand-overs.ts";
 import { StoreGuard } from "../../src/tp-manager/supervisor/store-guard.ts";

@@ -8,7 +8,7 @@ import type { Clock } from "../../shared/time.ts";
 import { storage } from "../attempts/failures.ts";
 import { type Attempt, type OpenReturn, returnableMinorOf } from "../attempts/payment.ts";
 import { rowOf } from "../attempts/phase-table.ts";
-import { isReturnedTwice, alarmReturnedTwice } from "../attempts/returned-twice.ts";
+import { alarmReturnedTwice, isReturnedTwice } from "../attempts/returned-twice.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
 import type { ReturnRows } from "../journal/return-rows.ts";
 import { type AskedOnce, rememberedOf, repeated, Turns } from "./asked-once.ts";

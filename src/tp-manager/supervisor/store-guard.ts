@@ -184,8 +184,7 @@ export class StoreGuard {
   assertNoSaleFits({ amountMinor, currency }: PaymentRequest, baseline: Baseline): void {
     const isSign = this.noteSale(baseline);
     const fits = this.#opened()?.ofNoOrder.find(
-      (one) =>
-        one.amountMinor === amountMinor && currencyNumericOf(one) === currency.numeric,
+      (one) => one.amountMinor === amountMinor && currencyNumericOf(one) === currency.numeric,
     );
     if (fits) {
       throw new AppError("TERMINAL_SALE_UNMATCHED", undefined, {
