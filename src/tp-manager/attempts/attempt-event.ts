@@ -39,7 +39,7 @@ export type NoteKind = (typeof noteKinds)[number];
 
 /** The supervisor knows the sale, and the journal was lost or restored (docs/rules/17-loss.md). */
 interface Imported {
-  readonly input: "taken-over";
+  readonly input: "imported";
   /** null: a step of an older version whose hand-off is gone. */
   readonly transaction: Transaction | null;
   readonly reversed: boolean;
@@ -81,7 +81,7 @@ export function fold(
 
 function next(state: AttemptState | null, event: AttemptEvent): AttemptState | null {
   if (event.input === "note") return state;
-  if (event.input === "taken-over") return imported(state, event);
+  if (event.input === "imported") return imported(state, event);
   invariant(state, `an attempt that is not known got ${event.input}`);
   return advance(state, event);
 }
@@ -116,9 +116,9 @@ const forms: {
   "found-charged": ["charged-late", "report", ...grounds],
   "found-in-doubt": ["doubted-late", "report", "judgement", ...grounds],
   "found-reversed": ["found-reversed", "report", ...grounds],
-  "told-late": ["told-late", "report", "judgement", "wasStored", ...grounds],
+  "late-result": ["told-late", "report", "judgement", "wasStored", ...grounds],
   settled: ["settled-by-operator", "note", "amountMinor"],
-  "taken-over": ["taken-over", "delivery", "reversed", "returnedMinor"],
+  imported: ["taken-over", "delivery", "reversed", "returnedMinor"],
 };
 
 const inputs = new Map<string, AttemptEvent["input"]>([
@@ -172,7 +172,7 @@ function derivedOf(event: Written, before: AttemptState | undefined): Detail {
       return { toldBefore: before };
     case "settled":
       return { outcome: event.outcome.replace("-", "_") };
-    case "taken-over":
+    case "imported":
       return { report: saleOf(imported(before ?? null, event))?.report };
     default:
       return {};

@@ -63,7 +63,7 @@ type Verdict =
   | { readonly input: "found-reversed"; readonly report: TransactionReport }
   /** A one-way terminal has reported the result after all (docs/rules/25-one-way.md). */
   | {
-      readonly input: "told-late";
+      readonly input: "late-result";
       readonly report: TransactionReport;
       readonly judgement: Judgement;
       /** The result was on disk, and its end was not. */

@@ -211,7 +211,7 @@ function note(
     case "end":
       evidence.hadGoodEnd ||= evidence.hasAgreed && event.end.end === "completed";
       return;
-    case "taken-over":
+    case "imported":
       evidence.wasImported = true;
       return;
     default:
@@ -232,7 +232,7 @@ function provedBy(event: AttemptEvent): Evidence["proved"] {
       return "reversed";
     case "proved-not-reversed":
       return "not-reversed";
-    case "told-late":
+    case "late-result":
       if (event.judgement === "agrees") return "charged";
       return event.judgement === "not-good" ? "not-charged" : null;
     case "settled":

@@ -108,7 +108,7 @@ function advanceInDoubt(state: InDoubtState, input: AttemptInput): AttemptState 
         phase: "not-charged",
         outcome: state.heard ?? state.told ?? outcome("failed", "TERMINAL_FAULT", input.because),
       };
-    case "told-late":
+    case "late-result":
       return lateResult(state, input);
     case "settled":
       return settledInDoubt(state, input);
@@ -124,7 +124,7 @@ function advanceInDoubt(state: InDoubtState, input: AttemptInput): AttemptState 
  */
 function lateResult(
   state: InDoubtState,
-  { report, judgement }: Extract<AttemptInput, { input: "told-late" }>,
+  { report, judgement }: Extract<AttemptInput, { input: "late-result" }>,
 ): AttemptState {
   const { last, earlier, second } = state;
   // A report without a name can be of a card that nobody asked for; one with a name, which is that

@@ -1,5 +1,5 @@
 import { mayBeSold, phaseIn } from "./attempt-columns.ts";
-import { rows } from "./statements.ts";
+import { rows } from "./database/statements.ts";
 
 /** Charges that the kiosk does not know of. */
 interface UnreadCharges {

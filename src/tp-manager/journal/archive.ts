@@ -25,9 +25,9 @@ import {
   phaseIn,
   returnedOf,
 } from "./attempt-columns.ts";
+import { type Row, rows } from "./database/statements.ts";
 import { entryOf, type Kept, keptLedgerOf, spokenOf } from "./ledger-rows.ts";
 import { CLOSINGS_COMPARED } from "./reconciliation-rows.ts";
-import { type Row, rows } from "./statements.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
 const DAY_MS = 24 * 3_600_000;

@@ -7,7 +7,7 @@ import {
   phasesWith,
   variantTable,
 } from "../attempts/phase-table.ts";
-import type { Row, Statement } from "./statements.ts";
+import type { Row, Statement } from "./database/statements.ts";
 
 /**
  * The columns that {@link readAttempt} reads. Not the status, which SQLite would compute from the

@@ -33,9 +33,9 @@ import {
   returnedSql,
   unfinishedSql,
 } from "./attempt-columns.ts";
+import { type Row, rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
-import type { HandOffRows } from "./hand-off-rows.ts";
-import { type Row, rows } from "./statements.ts";
+import type { HandOffRows } from "./hand-offs/hand-off-rows.ts";
 
 /** How many attempts and steps since a sale are searched before its reversal. */
 const LATER_MAX = 5_000;
@@ -288,7 +288,7 @@ export class AttemptRows extends rows("attempts", texts)<{
   list(page: ListPage): ListedAttempt[] {
     const { sinceMs, untilMs, status, limit, before } = page;
     const isAll = status === null && sinceMs === 0 && untilMs === undefined;
-    // A row of `before` that was put away meanwhile is replaced by the next newer one.
+    // Where the row `before` was put away meanwhile, the next newer one replaces it.
     const rows = isAll
       ? this.sql.newest.all(before ?? NEVER, limit)
       : listedIn(this.#listed, this.sql.startOf, page);

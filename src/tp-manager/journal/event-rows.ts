@@ -1,5 +1,5 @@
 import type { EventData, KeptEvent, KeptName } from "../attempts/event-table.ts";
-import { type Row, rows, type Statements } from "./statements.ts";
+import { type Row, rows, type Statements } from "./database/statements.ts";
 
 /** Some weeks of a busy kiosk, a few megabytes. A client away for longer reads `GET /payments`. */
 const EVENTS_KEPT = 10_000;

@@ -8,9 +8,9 @@ import { canHaveBeenTakenBack } from "../matching/doubt.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import { nextNumber, readJson } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
+import { type Row, rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
 import type { KnownRecord, RecordRows } from "./record-rows.ts";
-import { type Row, rows } from "./statements.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
 /** The journal may lack payments, because it was lost or is an older copy. */
@@ -229,7 +229,7 @@ export class GapRows extends rows("gaps", texts)<{
     if (!state) return undefined;
     const { state: delivery, returnedMinor } = known;
     const taken = { transaction, reversed, delivery, returnedMinor };
-    const event = eventAt(atMs, { input: "taken-over", ...taken });
+    const event = eventAt(atMs, { input: "imported", ...taken });
     this.parts.attempts.addEvent(id, stepOf(event, before?.state));
     return this.parts.attempts.read(id);
   }

@@ -8,7 +8,7 @@ import {
 } from "../attempts/rebuilt-attempt.ts";
 import type { KeptLedger, LedgerEntry } from "../attempts/reconciliation/reconciliation.ts";
 import { readAttempt, readJson, returnedOf } from "./attempt-columns.ts";
-import type { Row, Statement } from "./statements.ts";
+import type { Row, Statement } from "./database/statements.ts";
 
 /** The facts that the archive keeps of an attempt, next to its order, amount and ids. */
 export interface Kept {

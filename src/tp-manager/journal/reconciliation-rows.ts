@@ -7,9 +7,9 @@ import type {
   Reconciliation,
 } from "../attempts/reconciliation/reconciliation.ts";
 import { readJson } from "./attempt-columns.ts";
+import { type Row, rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
 import { archivedEntryOf, entryOf, spokenOf } from "./ledger-rows.ts";
-import { type Row, rows } from "./statements.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
 /** Ends of day after which a range may begin: later ones may not have closed anything. */

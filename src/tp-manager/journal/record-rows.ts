@@ -5,7 +5,7 @@ import { type NamedRecord, sameTerminal } from "../matching/comparison.ts";
 import type { Baseline, TerminalIdentity } from "../terminal/terminal.ts";
 import { attemptColumns, readAttempt, readJson, unfinishedSql } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
-import { type Row, rows, type Statement } from "./statements.ts";
+import { type Row, rows, type Statement } from "./database/statements.ts";
 import { mayHaveClosed } from "./terminal-rows.ts";
 
 /** A record that a terminal reported before. */

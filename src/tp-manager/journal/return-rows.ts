@@ -5,13 +5,13 @@ import { isReturnedTwice, RETURNED_TWICE } from "../attempts/returned-twice.ts";
 import type { Archive } from "./archive.ts";
 import { phaseIn, readAttempt, returnedSql } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
+import { rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
-import { rows } from "./statements.ts";
 
 /** Money of a transaction that went back, by the gateway's notifications. */
 interface NotedReturn {
   readonly transactionId: string;
-  /** In all, whoever asked for it; 0: some money went back, the amount is not certain. */
+  /** In all, by any caller; 0: some money went back, the amount is not certain. */
   readonly returnedMinor: number;
 }
 

@@ -3,8 +3,8 @@ import type { SettledUnmatched, UnmatchedFinding, UnmatchedRow } from "../attemp
 import { compareReports } from "../matching/comparison.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
 import { mayBeSold, phaseIn, readJson, unfinishedSql } from "./attempt-columns.ts";
+import { type Row, rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
-import { type Row, rows } from "./statements.ts";
 
 /** Who asked for an end of day: an operator by `/tlc`, or the terminal itself. */
 export type TelecollectionAsker = "operator" | "terminal";

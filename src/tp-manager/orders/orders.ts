@@ -14,7 +14,7 @@ import {
 import { chargedOf, isInDoubt } from "../attempts/phase-table.ts";
 import type { AnswerRows } from "../journal/answer-rows.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
-import type { HandOffRows } from "../journal/hand-off-rows.ts";
+import type { HandOffRows } from "../journal/hand-offs/hand-off-rows.ts";
 import type { HandOff } from "../supervisor/hand-off.ts";
 import type { StoreGuard } from "../supervisor/store-guard.ts";
 import {

@@ -32,8 +32,8 @@ const inputs: readonly AttemptInput[] = [
   ...reports.flatMap((each): AttemptInput[] => [
     ...judgements.map((judgement) => ({ input: "report", report: each, judgement }) as const),
     { input: "second-sale", report: each },
-    { input: "told-late", report: each, judgement: "agrees", because: "a", wasStored: true },
-    { input: "told-late", report: each, judgement: "not-good", because: "b" },
+    { input: "late-result", report: each, judgement: "agrees", because: "a", wasStored: true },
+    { input: "late-result", report: each, judgement: "not-good", because: "b" },
     { input: "proved-charged", report: each, because: "c", observation, proof },
     { input: "proved-reversed", report: each, because: "d", observation: null },
     { input: "found-reversed", report: each, because: "e" },
@@ -112,7 +112,7 @@ test.each<[string, AttemptInput, object]>([
   ["charged-late", { input: "found-charged", report: other, ...said }, { toldBefore: notCharged }],
   ["doubted-late", { input: "found-in-doubt", report: other, ...said }, { toldBefore: notCharged }],
   ["found-reversed", { input: "found-reversed", report: other, ...said }, {}],
-  ["told-late", { input: "told-late", report: other, judgement: "agrees", ...said }, {}],
+  ["told-late", { input: "late-result", report: other, judgement: "agrees", ...said }, {}],
 ])("a late verdict is told as %s, with its words and the report", (kind, input, told) => {
   const { judgement, because } = { judgement: undefined, ...input, ...said };
   const detail = { report: other, because, ...(judgement ? { judgement } : {}), ...told };

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { newId } from "../../../src/shared/new-id.ts";
 import { openDatabase } from "../../../src/shared/store/sqlite.ts";
-import { migrations } from "../../../src/tp-manager/journal/migrations.ts";
+import { migrations } from "../../../src/tp-manager/journal/database/migrations.ts";
 import { audit } from "../../support/every-phase.ts";
 import { house, outcome, pay, request } from "../../support/payment-house.ts";
 import { baseline, report } from "../../support/reports.ts";

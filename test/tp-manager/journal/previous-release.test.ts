@@ -108,7 +108,12 @@ function addVerdicts(path: string): void {
   ] as const;
   write("late", end, { input: "found-charged", report: sale("0801"), because, proof });
   write("doubt", end, { input: "found-in-doubt", report: sale("0802"), because, proof });
-  const told = { input: "told-late", report: sale("0803"), judgement: "agrees", because } as const;
+  const told = {
+    input: "late-result",
+    report: sale("0803"),
+    judgement: "agrees",
+    because,
+  } as const;
   write("told", gone, told);
   write(
     "back",

@@ -1,7 +1,7 @@
-import type { DeliveryState, HandedAgain } from "../../shared/ipc/contract.ts";
-import { noDetails, type Transaction } from "../../shared/transaction.ts";
-import { readJson } from "./attempt-columns.ts";
-import { type Row, rows } from "./statements.ts";
+import type { DeliveryState, HandedAgain } from "../../../shared/ipc/contract.ts";
+import { noDetails, type Transaction } from "../../../shared/transaction.ts";
+import { readJson } from "../attempt-columns.ts";
+import { type Row, rows } from "../database/statements.ts";
 
 /** A page of all hand-offs there ever were, and where the next page begins. */
 export interface AgainPage {

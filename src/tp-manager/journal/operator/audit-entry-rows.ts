@@ -1,4 +1,4 @@
-import { rows } from "./statements.ts";
+import { rows } from "../database/statements.ts";
 
 /** A request that a person made at the operator's console (docs/console.md 3). */
 interface Request {

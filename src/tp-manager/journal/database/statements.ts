@@ -4,10 +4,10 @@ import type {
   StatementResultingChanges,
   StatementSync,
 } from "node:sqlite";
-import { BrokenInvariant } from "../../shared/invariant.ts";
-import { transaction } from "../../shared/store/sqlite.ts";
-import type { WriteProof } from "../../shared/store/write-proof.ts";
-import type { Clock } from "../../shared/time.ts";
+import { BrokenInvariant } from "../../../shared/invariant.ts";
+import { transaction } from "../../../shared/store/sqlite.ts";
+import type { WriteProof } from "../../../shared/store/write-proof.ts";
+import type { Clock } from "../../../shared/time.ts";
 import { WaitingWrites } from "./waiting-writes.ts";
 
 /** Only writes to `hand_off` wait, so a statement that names it has them written first. */

@@ -1,10 +1,10 @@
-import { invariant } from "../../shared/invariant.ts";
-import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import type { Transaction } from "../../shared/transaction.ts";
-import type { Archive } from "./archive.ts";
-import { readJson } from "./attempt-columns.ts";
-import type { Emit, EventRows } from "./event-rows.ts";
-import { type Row, rows } from "./statements.ts";
+import { invariant } from "../../../shared/invariant.ts";
+import type { DeliveryState } from "../../../shared/ipc/contract.ts";
+import type { Transaction } from "../../../shared/transaction.ts";
+import type { Archive } from "../archive.ts";
+import { readJson } from "../attempt-columns.ts";
+import { type Row, rows } from "../database/statements.ts";
+import type { Emit, EventRows } from "../event-rows.ts";
 
 /** A charged transaction on its way to the supervisor. */
 interface HandOffRow {

@@ -1,5 +1,5 @@
-import { BrokenInvariant } from "../../shared/invariant.ts";
-import type { Clock, Timer } from "../../shared/time.ts";
+import { BrokenInvariant } from "../../../shared/invariant.ts";
+import type { Clock, Timer } from "../../../shared/time.ts";
 
 /** The longest time that a write waits. */
 const LATER_MS = 1_000;

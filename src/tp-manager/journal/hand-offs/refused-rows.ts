@@ -1,8 +1,8 @@
-import type { Transaction } from "../../shared/transaction.ts";
-import { readJson } from "./attempt-columns.ts";
-import type { AttemptRows } from "./attempt-rows.ts";
-import type { EventRows } from "./event-rows.ts";
-import { rows } from "./statements.ts";
+import type { Transaction } from "../../../shared/transaction.ts";
+import { readJson } from "../attempt-columns.ts";
+import type { AttemptRows } from "../attempt-rows.ts";
+import { rows } from "../database/statements.ts";
+import type { EventRows } from "../event-rows.ts";
 
 /** A hand-off that the supervisor refuses while it takes others. */
 export interface RefusedHandOff {

@@ -1,8 +1,8 @@
-import { FLEET_REQUEST } from "../../shared/ipc/contract.ts";
-import type { EventData } from "../attempts/event-table.ts";
-import type { AlarmTaker, SupervisorAlarms } from "../supervisor/polls.ts";
-import type { EventRows } from "./event-rows.ts";
-import { rows } from "./statements.ts";
+import { FLEET_REQUEST } from "../../../shared/ipc/contract.ts";
+import type { EventData } from "../../attempts/event-table.ts";
+import type { AlarmTaker, SupervisorAlarms } from "../../supervisor/polls.ts";
+import { rows } from "../database/statements.ts";
+import type { EventRows } from "../event-rows.ts";
 
 const texts = {
   last: "SELECT * FROM alarm_taken ORDER BY taken DESC LIMIT 1",

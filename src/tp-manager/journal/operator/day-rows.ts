@@ -1,9 +1,9 @@
-import type { Reconciliation } from "../attempts/reconciliation/reconciliation.ts";
-import type { TelecollectionEnd } from "../terminal/terminal.ts";
-import { readJson } from "./attempt-columns.ts";
-import { reconciliationOf } from "./reconciliation-rows.ts";
-import { type Row, rows } from "./statements.ts";
-import { mayHaveClosed, type TelecollectionAsker } from "./terminal-rows.ts";
+import type { Reconciliation } from "../../attempts/reconciliation/reconciliation.ts";
+import type { TelecollectionEnd } from "../../terminal/terminal.ts";
+import { readJson } from "../attempt-columns.ts";
+import { type Row, rows } from "../database/statements.ts";
+import { reconciliationOf } from "../reconciliation-rows.ts";
+import { mayHaveClosed, type TelecollectionAsker } from "../terminal-rows.ts";
 
 /** How the terminal was within an hour, and how many transactions waited for the gateway. */
 export interface HourRow {

@@ -1,9 +1,9 @@
-import type { AcknowledgedKind, SettledUnmatched } from "../attempts/findings.ts";
-import type { Reconciliation } from "../attempts/reconciliation/reconciliation.ts";
-import { isUnread } from "./answer-rows.ts";
-import { reconciliationOf } from "./reconciliation-rows.ts";
-import { type Row, rows } from "./statements.ts";
-import { unmatchedOf } from "./terminal-rows.ts";
+import type { AcknowledgedKind, SettledUnmatched } from "../../attempts/findings.ts";
+import type { Reconciliation } from "../../attempts/reconciliation/reconciliation.ts";
+import { isUnread } from "../answer-rows.ts";
+import { type Row, rows } from "../database/statements.ts";
+import { reconciliationOf } from "../reconciliation-rows.ts";
+import { unmatchedOf } from "../terminal-rows.ts";
 
 /** How many things of one kind wait for an operator. */
 interface Waiting {
