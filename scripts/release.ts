@@ -22,7 +22,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { projectRoot } from "../src/shared/version-files.ts";
 import { supervisorMigrations } from "../src/supervisor/supervisor-schema.ts";
-import { migrations } from "../src/tp-manager/journal/migrations.ts";
+import { migrations } from "../src/tp-manager/journal/database/migrations.ts";
 import { makeBundle, nativePackages } from "./bundle.ts";
 import { misused, readArguments } from "./command-line.ts";
 import { makeTarGz, makeZip } from "./release/archives.ts";

@@ -121,8 +121,8 @@ async function start(context: ProgramContext): Promise<void> {
     gateway: atGateway.gateway,
     afterSale: new AfterSale({ attempts, terminalLog, matcher, arbiter, orders, guard }),
     refused: new RefusedHandOvers(journal.refused, handOff, clock, handOffLog),
-    acts: journal.acts,
-    seen: journal.seen,
+    acts: journal.auditEntries,
+    seen: journal.acknowledged,
     care: new Care({ installation, fields }),
     settle: (word) => settleByOperator({ orders, arbiter }, word),
   });
@@ -182,12 +182,12 @@ function openJournal({ clock, log, onStop }: ProgramContext, path: string): Jour
 }
 
 /** true: the journal was found to be lost, or an older or another one, and that is on disk. */
-function beginSession({ store, doubts }: Journal, clock: Clock): boolean {
+function beginSession({ store, gaps }: Journal, clock: Clock): boolean {
   let isDoubted = false;
   store.begin((finding) => {
     if (finding.kind === "whole") return;
     isDoubted = true;
-    doubts.begin(`journal.db: ${finding.because}`, false, clock.now());
+    gaps.begin(`journal.db: ${finding.because}`, false, clock.now());
   });
   return isDoubted;
 }
@@ -218,7 +218,7 @@ function matcherOf(
 /** The link, with what the two databases know of each other (docs/rules/17-loss.md). */
 function linkSupervisor(
   context: ProgramContext,
-  { store, handOffs, again, attempts, doubts, records }: Journal,
+  { store, handOffs, again, attempts, gaps, records }: Journal,
   matcher: Matcher,
   log: Logger,
 ): { readonly link: SupervisorLink; readonly guard: StoreGuard } {
@@ -229,12 +229,12 @@ function linkSupervisor(
     onMissing: () => guard.doubt("the supervisor remembers more of it than it holds"),
     onOtherLacks: () => handAgain.begin(),
   });
-  handOffs.riding = () => exchange.ride();
+  handOffs.alsoWrite = () => exchange.ride();
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock, exchange);
   const link = new SupervisorLink(owned("supervisor link", client), config.GATEWAY_TIMEOUT);
   const isWhole = (): boolean => guard.open === undefined;
   const handAgain = owned("hand over again", new HandAgain(again, link, clock, log, isWhole));
-  const stores = { doubts, attempts, records, again, matcher, link, clock, log };
+  const stores = { gaps, attempts, records, again, matcher, link, clock, log };
   const onSupervisorLacks = (): void => handAgain.beginOnce();
   const isShared = config.TERMINAL_SHARED;
   const guard = owned("store guard", new StoreGuard({ ...stores, isShared, onSupervisorLacks }));
@@ -249,8 +249,8 @@ async function serveMessages(
   { watch }: Monitor,
 ): Promise<void> {
   const { config, runDirectory, clock, log, requestStop } = context;
-  const { attempts, answers, handOffs, seen, again, events } = journal;
-  const stores = { attempts, answers, handOffs, seen, again, events };
+  const { attempts, answers, handOffs, acknowledged, again, events } = journal;
+  const stores = { attempts, answers, handOffs, acknowledged, again, events };
   const own = { pages, port: config.LOCAL_PORT, watch, clock, requestStop };
   const ipc = await startIpcServer({
     runDirectory,

@@ -10,8 +10,8 @@ import { isInDoubt } from "./attempts/phase-table.ts";
 import type { EventSource } from "./http/events/event-hub.ts";
 import type { TerminalWatch } from "./http/events/terminal-watch.ts";
 import { type OwnTroubleParts, ownConditions } from "./http/status/facts.ts";
-import type { AgainRows } from "./journal/again-rows.ts";
 import type { AttemptRows } from "./journal/attempt-rows.ts";
+import type { AgainRows } from "./journal/hand-offs/again-rows.ts";
 import { type StoreGuard, saleInWords } from "./supervisor/store-guard.ts";
 import type { TerminalState } from "./terminal/terminal.ts";
 
@@ -88,7 +88,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
           ? {
               sinceMs: open.sinceMs,
               because: open.because,
-              takenOver: open.isTakenOver,
+              takenOver: open.isImported,
               ofNoOrder: open.ofNoOrder.map(saleInWords),
             }
           : null,

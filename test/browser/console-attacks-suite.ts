@@ -19,7 +19,7 @@ describe.skipIf(!haveChromium)("the console against other pages", () => {
       copy.locator("input[type=password]").waitFor(),
     );
     expect(read).toEqual([]);
-    expect(at.journal.acts.list(99, 9)).toEqual([]);
+    expect(at.journal.auditEntries.list(99, 9)).toEqual([]);
     expect(await context.cookies()).toEqual([]);
     expect(sent.length).toBeGreaterThan(2);
     expect(sent.filter(({ cookie, authorization }) => cookie ?? authorization)).toEqual([]);
@@ -128,7 +128,7 @@ describe.skipIf(!haveChromium)("the console against other pages", () => {
     await page.keyboard.type("hangs");
     await page.keyboard.press("Enter");
     await expect.poll(() => page.locator("main").innerText()).toMatch(/has restarted/);
-    const kept = at.journal.acts.list(99, 9);
+    const kept = at.journal.auditEntries.list(99, 9);
     expect(kept).toMatchObject([{ name: "Anna", reason: "hangs", call: "POST /reset" }]);
   });
 });

@@ -71,7 +71,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     await agree(page);
     await expect.poll(() => page.locator("main").innerText()).not.toMatch(/What did you find out/);
     expect(at.orders.latest(hostile("order")).state.phase).toBe("charged");
-    expect(at.journal.acts.list(99, 9)).toMatchObject([
+    expect(at.journal.auditEntries.list(99, 9)).toMatchObject([
       { login: "operator", name: "Anna", reason: "seen in the journal", http: 200 },
     ]);
     expect(await page.locator("img").count()).toBe(0);
@@ -90,7 +90,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     await page.locator("dialog").waitFor({ state: "detached" });
     const focused = await page.evaluate("document.activeElement.innerText");
     expect(focused).toBe("Restart the terminal");
-    expect(at.journal.acts.list(99, 9)).toEqual([]);
+    expect(at.journal.auditEntries.list(99, 9)).toEqual([]);
   });
 
   test("care: each act asks and is listed; logs and configuration are shown", async () => {

@@ -75,7 +75,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
       await expect.poll(main).toMatch(done);
       await at.clock.advance(10_000);
     }
-    const kept = at.journal.acts
+    const kept = at.journal.auditEntries
       .list(99, 9)
       .map(({ call, http }) => [call.split("/").at(-1), http]);
     expect(kept).toEqual([
@@ -113,7 +113,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     await page.getByRole("button", { name: "It is there once" }).click();
     await agree(page);
     await expect.poll(main).not.toMatch(/2 times/);
-    const kept = at.journal.acts.list(99, 9).map(({ call, http }) => [call, http]);
+    const kept = at.journal.auditEntries.list(99, 9).map(({ call, http }) => [call, http]);
     expect(kept).toEqual([
       ["POST /gateway/copies", 200],
       ["POST /gateway/settle", 200],

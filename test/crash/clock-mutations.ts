@@ -49,9 +49,9 @@ export const clockMutations: readonly Mutation[] = [
     ["17-loss", "A clock that is set shortens nothing"],
     ["test/tp-manager/supervisor/store-doubt-end.test.ts"],
     [
-      "src/tp-manager/journal/doubt-rows.ts",
-      `|| Number(row["ran_ms"]) < DOUBT_MIN_MS)`,
-      `|| Number(row["ran_ms"]) < DOUBT_MIN_MS - DOUBT_MIN_MS)`,
+      "src/tp-manager/journal/gap-rows.ts",
+      `|| Number(row["ran_ms"]) < GAP_MIN_MS)`,
+      `|| Number(row["ran_ms"]) < GAP_MIN_MS - GAP_MIN_MS)`,
     ],
   ),
 ];

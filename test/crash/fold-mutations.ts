@@ -142,7 +142,7 @@ const ofFold: readonly Mutation[] = [
     "the part of the goods that came out before a refusal",
     ["04-approval", "in doubt, except before goods were confirmed"],
     folds,
-    [machine, 'goods.decision.goods === "not-issued");', 'goods.decision.goods !== "issued");'],
+    [states, 'goods.decision.goods === "not-issued");', 'goods.decision.goods !== "issued");'],
   ),
   oneEdit(
     "the approval before two refusals",

@@ -33,9 +33,9 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: attempts,
-        from: `this.#events.telling((tell) => {
+        from: `this.parts.events.commit((emit) => {
       const before = this.#mustRead(transactionId);`,
-        to: `this.#events.telling((tell) => {
+        to: `this.parts.events.commit((emit) => {
       if (this.held?.transactionId === transactionId) this.#insertRow(this.held);
       this.held = undefined;
       const before = this.#mustRead(transactionId);`,

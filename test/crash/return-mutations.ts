@@ -29,7 +29,7 @@ export const returnMutations: readonly Mutation[] = [
   ),
   oneEdit("the taking over before a reversal", ["17-loss", "everything is taken over"], lost, [
     guard,
-    "const isTold = doubt.isTakenOver && ",
+    "const isTold = doubt.isImported && ",
     "const isTold = ",
   ]),
   oneEdit(
@@ -40,7 +40,7 @@ export const returnMutations: readonly Mutation[] = [
   ),
   oneEdit("the order that was taken over, before its refund", ["17-loss", noReturn], lost, [
     guard,
-    "return request.warnings.includes(TAKEN_OVER) || ",
+    "return request.warnings.includes(IMPORTED) || ",
     "return ",
   ]),
   oneEdit(
@@ -80,7 +80,7 @@ export const returnMutations: readonly Mutation[] = [
     ["07-returns", oneSum],
     ["test/tp-manager/journal/return-reservation.test.ts"],
     [
-      "src/tp-manager/journal/doubt-rows.ts",
+      "src/tp-manager/journal/gap-rows.ts",
       "SET notified_return_minor = max(notified_return_minor, ?1),",
       "SET returned_minor = max(returned_minor, ?1),",
     ],

@@ -296,7 +296,7 @@ export class Connector {
         this.#advance(world, index, { input: "found-charged", report, because });
         alarm(world, "charged-late");
       } else {
-        this.#advance(world, index, { input: "found-doubtful", report, because });
+        this.#advance(world, index, { input: "found-in-doubt", report, because });
         alarm(world, "payment-unknown");
       }
       const { order } = attemptOf(world, index);

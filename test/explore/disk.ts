@@ -71,9 +71,9 @@ function keepRecord(
   world: World,
   record: TransactionReport,
   transactionId: string | null,
-  seenAs: KnownRecord["seenAs"],
+  source: KnownRecord["source"],
 ): void {
   const { receiptNumber, traceNumber, localTime } = record;
   if ((receiptNumber ?? traceNumber ?? localTime) === null) return;
-  world.disk.records.push({ record, transactionId, seenAs, atMs: nowMs(world) });
+  world.disk.records.push({ record, transactionId, source, atMs: nowMs(world) });
 }

@@ -73,7 +73,7 @@ export const faultsPutBack: readonly PutBack[] = [
     judges: {
       ...product,
       advance: (state, given) =>
-        given.input === "found-doubtful" ? state : product.advance(state, given),
+        given.input === "found-in-doubt" ? state : product.advance(state, given),
     },
     scope: two,
     law: "no charge is reported as not paid",

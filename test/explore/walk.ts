@@ -203,6 +203,6 @@ function earlier(character: Character): Pick<World["disk"], "attempts" | "record
   const kept = { number: 1, asked: false, served: true, heard };
   return {
     attempts: [{ order: "earlier", state, baseline, ...times, ...kept }],
-    records: [{ record, transactionId: "0", seenAs: "step", atMs }],
+    records: [{ record, transactionId: "0", source: "step", atMs }],
   };
 }

@@ -50,7 +50,7 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
       attempts: at.journal.attempts,
       answers: at.journal.answers,
       handOffs: at.journal.handOffs,
-      seen: at.journal.seen,
+      acknowledged: at.journal.acknowledged,
       watch: new TerminalWatch(at.arbiter.terminal, at.clock, () => {}),
       events: at.journal.events,
     }),

@@ -74,11 +74,11 @@ export function startTpManager(
     onMissing: () => guard.doubt("the supervisor remembers more of it than it holds"),
     onOtherLacks: () => handAgain.begin(),
   });
-  handOffs.riding = () => exchange.ride();
+  handOffs.alsoWrite = () => exchange.ride();
   const link = ipc.linkFor(life, exchange);
   const handAgain = new HandAgain(journal.again, link, clock, log, () => guard.open === undefined);
   const guard = new StoreGuard({
-    doubts: journal.doubts,
+    gaps: journal.gaps,
     again: journal.again,
     attempts,
     records,
@@ -140,12 +140,12 @@ export function startTpManager(
 export type TpManager = ReturnType<typeof startTpManager>;
 
 /** true: the journal was found to be lost, or an older or another one. */
-function beginSession({ store, doubts }: Journal, clock: Clock): boolean {
+function beginSession({ store, gaps }: Journal, clock: Clock): boolean {
   let isDoubted = false;
   store.begin((finding) => {
     if (finding.kind === "whole") return;
     isDoubted = true;
-    doubts.begin(`journal.db: ${finding.because}`, false, clock.now());
+    gaps.begin(`journal.db: ${finding.because}`, false, clock.now());
   });
   return isDoubted;
 }

@@ -21,7 +21,10 @@ import { AfterSale } from "../../src/tp-manager/orders/after-sale.ts";
 import { answerOf } from "../../src/tp-manager/orders/answer.ts";
 import { Listings } from "../../src/tp-manager/orders/listings.ts";
 import { Orders } from "../../src/tp-manager/orders/orders.ts";
-import { type SettlementWord, settleByOperator } from "../../src/tp-manager/orders/settlement.ts";
+import {
+  type SettlementRequest,
+  settleByOperator,
+} from "../../src/tp-manager/orders/settlement.ts";
 import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
 import { RefusedHandOvers } from "../../src/tp-manager/supervisor/refused-hand-overs.ts";
 import { StoreGuard } from "../../src/tp-manager/supervisor/store-guard.ts";
@@ -186,12 +189,12 @@ export function openHouse<T extends Terminal, C extends Clock>(
     telecollectionLimitMs: 60_000,
     terminalShared: options.isShared ?? false,
   };
-  const { doubts, again } = journal;
+  const { gaps, again } = journal;
   const { dataDirectory } = options;
   const none = { isOn: false, over: Promise.resolve(), received: () => {} };
   const probation = dataDirectory ? new Probation(dataDirectory, clock) : none;
   const guard = new StoreGuard({
-    doubts,
+    gaps,
     attempts,
     records,
     again,
@@ -222,7 +225,7 @@ export function openHouse<T extends Terminal, C extends Clock>(
   const { upkeep } = arbiter;
   const refused = new RefusedHandOvers(journal.refused, handOff, clock, tapped);
   const closing = new ClosingKeeper({ ...shared, arbiter });
-  const settle = (word: SettlementWord) => settleByOperator({ orders, arbiter }, word);
+  const settle = (word: SettlementRequest) => settleByOperator({ orders, arbiter }, word);
   const start = (): void => {
     arbiter.start();
     handOff.nudge();

@@ -12,7 +12,7 @@ type Store = Pick<AttemptRows, "events">;
 /** The events of an attempt as the journal keeps them, each written by this version. */
 export function storedEvents(attempts: Store, attempt: Attempt): AttemptEvent[] {
   const { transactionId, request, state } = attempt;
-  const at = { request, final: state, handedOver: () => null };
+  const at = { request, final: state, handedOff: () => null };
   return attempts.events(transactionId).map((step) => {
     const event = eventOf(step, at);
     const isOld = step.input === undefined && event?.input !== "note";

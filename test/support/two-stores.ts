@@ -54,17 +54,17 @@ export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestCloc
   let isDoubted = false;
   let link: SupervisorLink | undefined;
   const now = (): number => clock?.now() ?? Date.now();
-  const linkFor = ({ store, handOffs, doubts }: Journal): SupervisorLink => {
+  const linkFor = ({ store, handOffs, gaps }: Journal): SupervisorLink => {
     store.begin((finding) => {
       isDoubted = finding.kind !== "whole";
-      if (finding.kind !== "whole") doubts.begin(`journal.db: ${finding.because}`, false, now());
+      if (finding.kind !== "whole") gaps.begin(`journal.db: ${finding.because}`, false, now());
     });
     const exchange = new StoreExchange({
       store,
       onMissing: () => at.guard.doubt("the supervisor remembers more of it than it holds"),
       onOtherLacks: () => handAgain?.begin(),
     });
-    handOffs.riding = () => exchange.ride();
+    handOffs.alsoWrite = () => exchange.ride();
     return seat.link(exchange);
   };
   const at = house(join(folder, "journal.db"), undefined, {

@@ -49,7 +49,7 @@ export function termsOf(glossary: string): string[] {
   return tableOf(glossary, "Terms").map(([term = ""]) => term);
 }
 
-/** Stored names that keep a word of the table, because data of older versions has them. */
+/** Stored names and texts that keep a word of the table, as data of older versions has them. */
 export function storedNamesOf(glossary: string): string[] {
   const names = tableOf(glossary, "Names that stay").flatMap(([cell = ""]) => cell.split(", "));
   return names.map((name) => name.replaceAll("`", ""));
@@ -75,8 +75,11 @@ export function roomOf(path: string): string {
 
 /** Every place where a file uses a word of the table and means no published name. */
 export function hitsIn(source: Source, rows: readonly Row[], names: ReadonlySet<string>): Hit[] {
-  const pieces = /\.(ts|js)$/.test(source.path) ? codePieces(source) : pagePieces(source);
-  const { path, text } = source;
+  const { path } = source;
+  const text = [...names]
+    .filter((name) => name.includes(" "))
+    .reduce((all, stored) => all.replaceAll(stored, stored.replace(/\S/g, " ")), source.text);
+  const pieces = /\.(ts|js)$/.test(path) ? codePieces({ path, text }) : pagePieces({ path, text });
   return pieces.flatMap((piece) =>
     formsIn(piece, rows, names).map(({ form, at }) => {
       const line = text.slice(0, Math.max(0, piece.start) + at).split("\n").length;

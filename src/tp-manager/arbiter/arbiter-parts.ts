@@ -4,7 +4,7 @@ import type { WriteProof } from "../../shared/store/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Announce } from "../attempts/event-table.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
-import type { StoreDoubt } from "../journal/doubt-rows.ts";
+import type { JournalGap } from "../journal/gap-rows.ts";
 import type { LearnedRows } from "../journal/learned-rows.ts";
 import type { ReconciliationRows } from "../journal/reconciliation-rows.ts";
 import type { RecordRows } from "../journal/record-rows.ts";
@@ -68,5 +68,5 @@ interface ArbiterGuard {
   /** Has the terminal's last transaction on disk when it returns, unless it is known. */
   keepLast(now: Pick<Baseline, "last" | "identity">): void;
   /** The journal's doubt about itself; undefined: none. */
-  readonly open: StoreDoubt | undefined;
+  readonly open: JournalGap | undefined;
 }

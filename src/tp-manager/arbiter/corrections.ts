@@ -138,7 +138,7 @@ export function doubtLate(
   parts: ArbiterTools,
 ): void {
   const writer = new AttemptWriter(attempt, parts);
-  writer.advance({ input: "found-doubtful", ...found });
+  writer.advance({ input: "found-in-doubt", ...found });
   const words =
     `attempt ${attempt.number} of order ${attempt.request.orderId} is unknown now: it had been ` +
     "answered as not charged, and " +

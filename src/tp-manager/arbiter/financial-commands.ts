@@ -1,7 +1,8 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import { invariant } from "../../shared/invariant.ts";
 import { within } from "../../shared/time.ts";
-import { AttemptWriter, type UnwrittenStep, type WriterParts } from "../attempts/attempt-writer.ts";
+import type { WrittenEvent } from "../attempts/attempt-event.ts";
+import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
 import { CancelledInTime, storage } from "../attempts/failures.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
 import { isInDoubt, phaseTable } from "../attempts/phase-table.ts";
@@ -72,7 +73,7 @@ export class FinancialCommands {
         const begun = payment.begin(baseline);
         const { transactionId, number } = begun;
         const about = { transactionId, orderId, attempt: number };
-        const unwritten: UnwrittenStep[] = [];
+        const unwritten: WrittenEvent[] = [];
         const run = new PaymentRun(begun, { ...this.#parts, unwritten });
         held.run = run;
         void run.approved.then(payment.approved);
@@ -116,7 +117,7 @@ export class FinancialCommands {
         storage(() => proof?.assertKept(), "yes");
         const { transactionId } = sale.attempt;
         log.info({ transactionId, orderId }, "reversal begins");
-        const unwritten: UnwrittenStep[] = [];
+        const unwritten: WrittenEvent[] = [];
         const run = runReversal(sale, baseline, terminal, { ...this.#parts, unwritten });
         return await this.#ended(sale.attempt, unwritten, run);
       },
@@ -129,7 +130,7 @@ export class FinancialCommands {
    */
   async #ended(
     begun: Attempt,
-    unwritten: UnwrittenStep[],
+    unwritten: WrittenEvent[],
     run: Promise<Attempt>,
     ended: PaymentWork["ended"] = () => {},
   ): Promise<Attempt> {

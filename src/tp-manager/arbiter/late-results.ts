@@ -91,7 +91,7 @@ export class LateResults {
     if (!this.#parts.matcher.assumptions.has(needed)) return attempt;
     const writer = new AttemptWriter(attempt, this.#parts);
     const because = "the result was on disk before the payment's end";
-    const input = { input: "told-late", report, judgement, wasStored: true, because } as const;
+    const input = { input: "late-result", report, judgement, wasStored: true, because } as const;
     const after = writer.advance(input);
     if (isCharged(after.state)) this.#parts.settled();
     return after;
@@ -168,7 +168,7 @@ export class LateResults {
   ): void {
     const { inquiries, settled } = this.#parts;
     const writer = new AttemptWriter(attempt, this.#parts);
-    const after = writer.advance({ input: "told-late", report, judgement, because });
+    const after = writer.advance({ input: "late-result", report, judgement, because });
     if (judgement === "disagrees") tellMismatch(writer, report, "it cannot be refused");
     writer.log("warn", { judgement }, `the terminal told the result late: ${after.state.phase}`);
     inquiries.reconsider();
@@ -194,7 +194,7 @@ export class LateResults {
   /** An approval of something else than was asked. */
   #doubtAgain(attempt: Attempt, report: TransactionReport, because: string): void {
     const writer = new AttemptWriter(attempt, this.#parts);
-    writer.advance({ input: "found-doubtful", report, judgement: "disagrees", because });
+    writer.advance({ input: "found-in-doubt", report, judgement: "disagrees", because });
     this.#parts.inquiries.reconsider();
     tellMismatch(writer, report, "the order had been answered as not charged");
     tellIfTwice(attempt, this.#parts);

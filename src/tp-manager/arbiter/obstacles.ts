@@ -1,7 +1,7 @@
 import { AppError, type Charged, type ErrorCode } from "../../shared/catalog/errors.ts";
 import type { WriteProof } from "../../shared/store/write-proof.ts";
 import { unavailableCodes } from "../attempts/failures.ts";
-import type { StoreDoubt } from "../journal/doubt-rows.ts";
+import type { JournalGap } from "../journal/gap-rows.ts";
 import type { TerminalState, TerminalUnavailable } from "../terminal/terminal.ts";
 
 /** A reason for which a payment of a new order is refused now. */
@@ -32,7 +32,7 @@ interface ObstacleFacts {
   readonly proof: Pick<WriteProof, "known" | "proved"> | undefined;
   /** Throws when the journal cannot be read. */
   readonly changed: () => boolean;
-  readonly storeDoubt: Pick<StoreDoubt, "because" | "isTakenOver"> | undefined;
+  readonly storeDoubt: Pick<JournalGap, "because" | "isImported"> | undefined;
 }
 
 /**
@@ -118,7 +118,7 @@ export function unwritableBy(fault: WriteProof["known"]): Obstacle | undefined {
 
 /** An order that is new here cannot be paid before the supervisor has told what it knows. */
 function storesObstacle(doubt: ObstacleFacts["storeDoubt"]): Obstacle | undefined {
-  if (!doubt || doubt.isTakenOver) return undefined;
+  if (!doubt || doubt.isImported) return undefined;
   const says = `${doubt.because}: the supervisor's orders are being taken over`;
   return { code: "STORES_DISAGREE", says };
 }

@@ -3,11 +3,11 @@ import { formatMajor } from "../../shared/money.ts";
 import { isoTime } from "../../shared/time.ts";
 import { type Attempt, isCharged, type Suspicion } from "../attempts/payment.ts";
 import {
+  ENTRIES_BEFORE,
   judgeJump,
-  LOOKED_BACK,
   nextReceipt,
   receiptNumberOf,
-} from "../attempts/receipt-number-policy.ts";
+} from "../attempts/reconciliation/receipt-number-policy.ts";
 import type {
   CardSum,
   ClosingBody,
@@ -17,9 +17,12 @@ import type {
   LedgerEntry,
   Reconciliation,
   Suspect,
-} from "../attempts/reconciliation.ts";
-import { compareClosing, compareDeliveries } from "../attempts/reconciliation-policy.ts";
-import { isCounted } from "../attempts/suspect-policy.ts";
+} from "../attempts/reconciliation/reconciliation.ts";
+import {
+  compareClosing,
+  compareDeliveries,
+} from "../attempts/reconciliation/reconciliation-policy.ts";
+import { isCounted } from "../attempts/reconciliation/suspect-policy.ts";
 import type { TelecollectionEnd } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 
@@ -67,7 +70,7 @@ export class Reconciler {
 
   #judgeJump(transactionId: string): void {
     const { reconciliations, clock, log } = this.#parts;
-    const body = judgeJump(reconciliations.entriesUpTo(transactionId, LOOKED_BACK));
+    const body = judgeJump(reconciliations.entriesUpTo(transactionId, ENTRIES_BEFORE));
     if (!body || reconciliations.hasRefutedJump()) return;
     const atMs = clock.now();
     const suspicions = suspicionsOf(body.suspects, "number-missing", atMs);

@@ -1,6 +1,6 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import type { NoteKind } from "../attempts/attempt-event.ts";
-import { AttemptWriter, type UnwrittenStep } from "../attempts/attempt-writer.ts";
+import type { NoteKind, WrittenEvent } from "../attempts/attempt-event.ts";
+import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import {
   type Attempt,
@@ -87,7 +87,7 @@ export class Recovery {
    * (docs/rules/05-evidence.md); the journal is told as soon as it takes a record again, first of
    * all what was heard and is not written yet. Resolves as {@link recover} does.
    */
-  doubted(attempt: Attempt, unwritten: UnwrittenStep[] = []): Promise<void> {
+  doubted(attempt: Attempt, unwritten: WrittenEvent[] = []): Promise<void> {
     return this.#parts.inquiries.ask(this.#questionOf(attempt, true, unwritten));
   }
 
@@ -122,7 +122,7 @@ export class Recovery {
     }
   }
 
-  #questionOf(attempt: Attempt, blocks: boolean, unwritten: UnwrittenStep[] = []): Question {
+  #questionOf(attempt: Attempt, blocks: boolean, unwritten: WrittenEvent[] = []): Question {
     const { transactionId, request } = attempt;
     const lostSinceMs = this.#parts.clock.monotonicMs();
     // Only an attempt whose own end could not be written is found running here; a reversal's was
@@ -170,7 +170,7 @@ export class Recovery {
   }
 
   /** The journal may have failed once more between the two steps. */
-  #endUnwritten(attempt: Attempt, unwritten: UnwrittenStep[]): Attempt | undefined {
+  #endUnwritten(attempt: Attempt, unwritten: WrittenEvent[]): Attempt | undefined {
     if (doubtOf(attempt)) return this.#parts.lateResults.endStored(attempt);
     return isRunning(attempt.state) ? this.#interrupt(attempt, {}, unwritten) : undefined;
   }
@@ -178,7 +178,7 @@ export class Recovery {
   #interrupt(
     attempt: Attempt,
     how: { readonly unwritten?: true },
-    unwritten: UnwrittenStep[] = [],
+    unwritten: WrittenEvent[] = [],
   ): Attempt {
     const writer = new AttemptWriter(attempt, { ...this.#parts, unwritten });
     const interrupted = writer.advance({ input: "interrupted", ...how });

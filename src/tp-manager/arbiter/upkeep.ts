@@ -1,6 +1,6 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import { storage } from "../attempts/failures.ts";
-import type { Reconciliation } from "../attempts/reconciliation.ts";
+import type { Reconciliation } from "../attempts/reconciliation/reconciliation.ts";
 import type { TelecollectionAsker } from "../journal/terminal-rows.ts";
 import {
   type Baseline,

@@ -2,18 +2,21 @@ import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { isoTime } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
+import type { TransactionReport } from "../terminal/terminal.ts";
 import type { AttemptInput } from "./attempt-input.ts";
 import {
   type AttemptState,
   type AttemptStep,
+  bareReport,
   begun,
   type Detail,
+  lastReportOf,
+  type PaymentRequest,
   REVERSAL_BEGINS,
   saleOf,
 } from "./payment.ts";
 import { advance } from "./payment-machine.ts";
-import { restOfOld, type StepPlace } from "./step-inputs.ts";
-import { newerState } from "./taken-over.ts";
+import { newerState } from "./rebuilt-attempt.ts";
 
 /** The version of the events that this program writes. */
 const VERSION = 1;
@@ -35,8 +38,8 @@ const noteKinds = [
 export type NoteKind = (typeof noteKinds)[number];
 
 /** The supervisor knows the sale, and the journal was lost or restored (docs/rules/17-loss.md). */
-interface TakenOver {
-  readonly input: "taken-over";
+interface Imported {
+  readonly input: "imported";
   /** null: a step of an older version whose hand-off is gone. */
   readonly transaction: Transaction | null;
   readonly reversed: boolean;
@@ -45,16 +48,16 @@ interface TakenOver {
 }
 
 /**
- * Something that happened to an attempt. Behind its record of the beginning an attempt is the list
- * of its events, and its state is their {@link fold}: the payload is the machines' very input.
+ * Something that happened to an attempt. After its write-ahead record an attempt is the list of its
+ * events, and its state is their {@link fold}: an event holds exactly what the machines take.
  */
 export type AttemptEvent =
   | WrittenEvent
   | (Head & { readonly input: "note"; readonly kind: NoteKind; readonly detail: Detail });
 
-/** One that changes the state, or could. */
+/** An event that changes the state, or could. */
 export type WrittenEvent = Head & Written;
-type Written = AttemptInput | TakenOver;
+type Written = AttemptInput | Imported;
 
 interface Head {
   readonly v: typeof VERSION;
@@ -78,15 +81,15 @@ export function fold(
 
 function next(state: AttemptState | null, event: AttemptEvent): AttemptState | null {
   if (event.input === "note") return state;
-  if (event.input === "taken-over") return takenOver(state, event);
+  if (event.input === "imported") return imported(state, event);
   invariant(state, `an attempt that is not known got ${event.input}`);
   return advance(state, event);
 }
 
-function takenOver(state: AttemptState | null, { transaction, reversed }: TakenOver): AttemptState {
-  const taken = transaction && newerState(state ?? undefined, { transaction, reversed });
-  invariant(taken, "an attempt was taken over that was known already");
-  return taken;
+function imported(state: AttemptState | null, { transaction, reversed }: Imported): AttemptState {
+  const newer = transaction && newerState(state ?? undefined, { transaction, reversed });
+  invariant(newer, "an attempt was imported that the journal had already");
+  return newer;
 }
 
 const grounds = ["because", "observation", "proof"] as const;
@@ -95,7 +98,7 @@ const grounds = ["because", "observation", "proof"] as const;
 const forms: {
   readonly [I in Written["input"]]: readonly [
     kind: string,
-    ...told: ReadonlyArray<keyof Extract<Written, { input: I }>>,
+    ...members: ReadonlyArray<keyof Extract<Written, { input: I }>>,
   ];
 } = {
   report: ["report", "judgement", "report", "because"],
@@ -111,11 +114,11 @@ const forms: {
   "proved-reversed": ["recovery-reversed", ...grounds],
   "proved-not-reversed": ["recovery-not-reversed", ...grounds],
   "found-charged": ["charged-late", "report", ...grounds],
-  "found-doubtful": ["doubted-late", "report", "judgement", ...grounds],
+  "found-in-doubt": ["doubted-late", "report", "judgement", ...grounds],
   "found-reversed": ["found-reversed", "report", ...grounds],
-  "told-late": ["told-late", "report", "judgement", "wasStored", ...grounds],
+  "late-result": ["told-late", "report", "judgement", "wasStored", ...grounds],
   settled: ["settled-by-operator", "note", "amountMinor"],
-  "taken-over": ["taken-over", "delivery", "reversed", "returnedMinor"],
+  imported: ["taken-over", "delivery", "reversed", "returnedMinor"],
 };
 
 const inputs = new Map<string, AttemptEvent["input"]>([
@@ -129,20 +132,20 @@ const inputs = new Map<string, AttemptEvent["input"]>([
 
 /**
  * An event as the journal keeps it: the kind and the detail that people and older programs read,
- * and in `input` what these two do not hold of it, with its version.
+ * and in `input` the other members, with the version.
  */
 export function stepOf(
   { v, atMs, ...event }: WrittenEvent,
   before: AttemptState | undefined,
 ): AttemptStep {
-  const [kind, ...told] = forms[event.input];
+  const [kind, ...members] = forms[event.input];
   const detail: Record<string, unknown> = {};
   const input: Record<string, unknown> = { v };
   for (const [name, value] of Object.entries(event)) {
     if (name === "input" || name === "end") continue;
-    ((told as string[]).includes(name) ? detail : input)[name] = value;
+    ((members as string[]).includes(name) ? detail : input)[name] = value;
   }
-  Object.assign(detail, wordsOf(event, before));
+  Object.assign(detail, derivedOf(event, before));
   return { atMs, kind: kindOf(event, before) ?? kind, detail, input };
 }
 
@@ -152,7 +155,7 @@ function kindOf(event: Written, before: AttemptState | undefined): string | unde
 }
 
 /** Members of a detail that the event has under another name, or that its state has. */
-function wordsOf(event: Written, before: AttemptState | undefined): Detail {
+function derivedOf(event: Written, before: AttemptState | undefined): Detail {
   switch (event.input) {
     case "hold":
       return { decideBy: isoTime(event.decideByMs) };
@@ -165,25 +168,75 @@ function wordsOf(event: Written, before: AttemptState | undefined): Detail {
     case "reverse":
       return { receiptNumber: before && saleOf(before)?.report.receiptNumber };
     case "found-charged":
-    case "found-doubtful":
+    case "found-in-doubt":
       return { toldBefore: before };
     case "settled":
       return { outcome: event.outcome.replace("-", "_") };
-    case "taken-over":
-      return { report: saleOf(takenOver(before ?? null, event))?.report };
+    case "imported":
+      return { report: saleOf(imported(before ?? null, event))?.report };
     default:
       return {};
   }
 }
 
+/** The attempt that a step belongs to. */
+interface StepOwner {
+  readonly request: PaymentRequest;
+  /** The journal's present state: it has what a step of an older version did not keep. */
+  readonly final: AttemptState;
+  /** The transaction that was handed off or imported. */
+  readonly handedOff: () => Transaction | null;
+}
+
 /** The event that a step keeps; undefined: a newer version wrote it. */
-export function eventOf(step: AttemptStep, at: StepPlace): AttemptEvent | undefined {
+export function eventOf(step: AttemptStep, owner: StepOwner): AttemptEvent | undefined {
   const { atMs, kind, detail } = step;
   const input = inputs.get(kind);
   if (input === undefined || Number(step.input?.["v"] ?? VERSION) > VERSION) return undefined;
-  const payload = input === "note" ? { kind, detail } : { ...detail, ...rest(step, at) };
+  const payload =
+    input === "note" ? { kind, detail } : { ...detail, ...(step.input ?? restOfOld(step, owner)) };
   const end = input === "end" ? { end: { ...detail, end: kind.slice("end-".length) } } : {};
   return { ...payload, ...end, v: VERSION, atMs, input } as AttemptEvent;
 }
 
-const rest = (step: AttemptStep, at: StepPlace): Detail => step.input ?? restOfOld(step, at);
+/** The members of an event that steps did not keep before they had a version. */
+function restOfOld({ kind, detail }: AttemptStep, owner: StepOwner): Detail {
+  const { final, request } = owner;
+  const finalReport = lastReportOf(final) ?? bareReport(request.currency, request.amountMinor);
+  switch (kind) {
+    case "approved":
+      return { decideByMs: Date.parse(String(detail["decideBy"])) };
+    case "goods-decided": {
+      const { why: _, ...decision } = detail;
+      return { decision };
+    }
+    case "recovery-charged":
+    case "recovery-reversed": {
+      type Observation = { readonly last?: { readonly report?: TransactionReport } } | null;
+      return { report: (detail["observation"] as Observation)?.last?.report ?? finalReport };
+    }
+    case REVERSAL_BEGINS: {
+      // Only a reversal whose end is open keeps what the terminal held before it.
+      const kept = "sale" in final && "baseline" in final ? final.baseline : nothingKnown;
+      return { baseline: detail["baseline"] ?? kept };
+    }
+    case "settled-by-operator":
+      return { outcome: String(detail["outcome"]).replace("_", "-"), report: finalReport };
+    case "taken-over":
+      return { transaction: owner.handedOff() };
+    case "charged-late":
+    case "doubted-late":
+    case "found-reversed":
+    case "told-late":
+      return { because: "" };
+    default:
+      return {};
+  }
+}
+
+/** A baseline that was not kept. */
+export const nothingKnown = {
+  identity: { serialNumber: "", deviceId: "", terminalId: "", version: "" },
+  last: { kind: "none" },
+  clockOffsetMs: null,
+} as const;

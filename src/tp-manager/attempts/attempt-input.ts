@@ -16,7 +16,7 @@ export type AttemptInput =
       readonly input: "report";
       readonly report: TransactionReport;
       readonly judgement: Judgement;
-      /** Why a report is taken for that of another payment. */
+      /** Why the report is taken for that of another payment. */
       readonly because?: string;
     }
   /** A good report that waits for the goods. */
@@ -28,8 +28,8 @@ export type AttemptInput =
   /** `cancelled`: we had asked the terminal to cancel, so an approval may have crossed it. */
   | { readonly input: "end"; readonly end: PaymentEnd; readonly cancelled?: boolean }
   /**
-   * The process that ran the attempt is gone; found at start. `unwritten`: what that process heard
-   * last may not be on disk (docs/design.md 1.3).
+   * The process that ran the attempt has ended; found at the next start. `unwritten`: the last that
+   * it received may not be on disk (docs/design.md 1.3).
    */
   | { readonly input: "interrupted"; readonly unwritten?: boolean }
   | { readonly input: "reverse"; readonly baseline: Baseline }
@@ -54,7 +54,7 @@ type Verdict =
   | { readonly input: "found-charged"; readonly report: TransactionReport }
   /** As before, but the sale can be that of another order as well. */
   | {
-      readonly input: "found-doubtful";
+      readonly input: "found-in-doubt";
       readonly report: TransactionReport;
       /** Left out: it agrees with what was asked. */
       readonly judgement?: Judgement;
@@ -63,14 +63,14 @@ type Verdict =
   | { readonly input: "found-reversed"; readonly report: TransactionReport }
   /** A one-way terminal has reported the result after all (docs/rules/25-one-way.md). */
   | {
-      readonly input: "told-late";
+      readonly input: "late-result";
       readonly report: TransactionReport;
       readonly judgement: Judgement;
       /** The result was on disk, and its end was not. */
       readonly wasStored?: true;
     };
 
-/** Why a verdict was given, kept with it: nothing gives it a second time. */
+/** Why a verdict was given. Kept with it, because a verdict is never given a second time. */
 interface Grounds {
   /** For people. */
   readonly because: string;
@@ -84,7 +84,7 @@ interface Grounds {
   } | null;
 }
 
-/** The fault of this program that a pair of state and input outside the description is. */
+/** The error for a pair of state and input that the machines do not describe: a fault of ours. */
 export function impossible(state: AttemptState, { input }: AttemptInput): BrokenInvariant {
   return new BrokenInvariant(`an attempt that is ${state.phase} got ${input}`);
 }

@@ -18,22 +18,22 @@ import {
   saleOf,
 } from "./payment.ts";
 import { phaseTable } from "./phase-table.ts";
-import { isReturnedTwice, tellReturnedTwice } from "./returned-twice.ts";
+import { alarmReturnedTwice, isReturnedTwice } from "./returned-twice.ts";
 
-/** An event that was received on the wire is on disk so much later at most. */
+/** The longest time from the receipt of an event on the wire until it is on disk. */
 const HEARD_WITHIN_MS = 1_000;
 
-/** An event that was received on the wire and is not on disk yet. */
-export type UnwrittenStep = WrittenEvent;
-
 export interface WriterParts {
-  readonly attempts: Pick<AttemptRows, "update" | "addEvent">;
+  readonly attempts: AttemptRows;
   readonly clock: Clock;
   readonly log: Logger;
   /** For `GET /events`. */
   readonly announce?: Announce | undefined;
-  /** Shared by the writers that one command has one after the other; see AttemptWriter.heard. */
-  readonly unwritten?: UnwrittenStep[] | undefined;
+  /**
+   * Events that were received on the wire and are not on disk yet (see AttemptWriter.heard). The
+   * writers that one command has one after the other share them.
+   */
+  readonly unwritten?: WrittenEvent[] | undefined;
 }
 
 /**
@@ -42,7 +42,7 @@ export interface WriterParts {
  */
 export class AttemptWriter {
   readonly #parts: WriterParts;
-  readonly #unwritten: UnwrittenStep[];
+  readonly #unwritten: WrittenEvent[];
   #attempt: Attempt;
   #timer: Timer | undefined;
 
@@ -121,7 +121,7 @@ export class AttemptWriter {
     this.#unwritten.length = 0;
     this.#timer?.clear();
     this.#timer = undefined;
-    if (isReturnedTwice(this.#attempt)) tellReturnedTwice(this.#parts.log, this.#attempt);
+    if (isReturnedTwice(this.#attempt)) alarmReturnedTwice(this.#parts.log, this.#attempt);
     return this.#attempt;
   }
 
@@ -154,14 +154,14 @@ function endsSale(before: AttemptState, after: AttemptState): boolean {
   return saleOf(before) !== undefined && phaseTable[after.phase].charged === "no";
 }
 
-/** The transaction that a charged attempt hands to the supervisor. */
+/** The transaction that a charged attempt hands off to the supervisor. */
 function transactionOf(
   { transactionId, request }: Attempt,
   { report, by }: ChargedState,
   approvedAtMs: number,
 ): Transaction {
   const { amountMinor: chargedMinor } = report;
-  invariant(chargedMinor !== null, "whoever says that an order is charged says the amount");
+  invariant(chargedMinor !== null, "a charge has an amount");
   return {
     transactionId,
     orderId: request.orderId,

@@ -2,25 +2,25 @@ import { isDeepStrictEqual } from "node:util";
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { compareReports } from "../matching/comparison.ts";
-import type { TransactionReport } from "../terminal/terminal.ts";
-import { type AttemptEvent, eventOf, fold } from "./attempt-event.ts";
+import { type AttemptEvent, eventOf, fold, nothingKnown } from "./attempt-event.ts";
 import {
   type AttemptState,
   type AttemptStep,
   begun,
+  currencyNumericOf,
   isCharged,
   isNotCharged,
+  isWithheld,
   type PaymentRequest,
   saleOf,
 } from "./payment.ts";
 import { judgeReport } from "./payment-machine.ts";
 import { isInDoubt, phaseTable } from "./phase-table.ts";
-import { nothingKnown } from "./step-inputs.ts";
 
 /**
  * Checks what the journal says about one attempt against the machines and the money rules
  * (docs/design.md 9.6). Pure. Older versions may have been more careful than the present machines:
- * a doubt where these see none is no fault.
+ * an attempt that they left in doubt, where these are certain, is no fault.
  */
 
 /** The rules, each with the sentence that describes a fault. */
@@ -34,8 +34,8 @@ export const auditRules = {
   "command-twice": "a financial command of it was sent twice",
   "charged-twice": "two attempts of one order were charged",
   "same-sale-twice": "one sale of the terminal stands for two attempts",
-  "hand-off-missing": "charged, and no row hands it over",
-  "hand-off-wrong": "handed over with another amount, or without having been charged",
+  "hand-off-missing": "charged, and no row hands it off",
+  "hand-off-wrong": "handed off with another amount, or without having been charged",
   "phase-column": "the searched phase is not that of the state",
   "card-number": "a card number that is not masked",
   unreadable: "a record that cannot be read",
@@ -58,37 +58,34 @@ interface AuditedAttempt {
   readonly state: AttemptState;
   /** A write-ahead record: the command may have left. */
   readonly wasBegun: boolean;
-  /** null: no row hands it over. */
+  /** null: no row hands it off. */
   readonly handedMinor: number | null;
   /** The supervisor knows, or will, that it is not to be sent. */
   readonly isWithdrawn: boolean;
   /** The transaction that was handed off or imported, read only when a step needs it. */
-  readonly handedOver: () => Transaction | null;
+  readonly handedOff: () => Transaction | null;
   readonly steps: readonly AttemptStep[];
 }
 
 /** `unknown`: kinds of steps of a newer version; such an attempt is not replayed. */
 export function auditAttempt(attempt: AuditedAttempt) {
-  const { state, phase } = attempt;
   const faults: AuditFault[] = [];
-  const tell = (rule: AuditRule, says: string = auditRules[rule]): void => {
-    faults.push(faultOf(rule, attempt, says));
-  };
-  if (state.phase !== phase) tell("phase-column");
-  const replayed = replay(attempt);
-  for (const fault of replayed.faults) tell(...fault);
-  if (replayed.unknown.length === 0) checkProof(attempt, replayed.facts, tell);
-  checkAmounts(attempt, tell);
-  checkHandOff(attempt, tell);
-  return { faults, unknown: replayed.unknown };
+  const report: Report = (rule, says) => faults.push(faultOf(rule, attempt, says));
+  if (attempt.state.phase !== attempt.phase) report("phase-column");
+  const { evidence, unknown } = replay(attempt, report);
+  if (unknown.length === 0) checkProof(attempt, evidence, report);
+  checkAmounts(attempt, report);
+  checkHandOff(attempt, report);
+  return { faults, unknown };
 }
 
-type Tell = (rule: AuditRule, says?: string) => void;
+/** `says`: left out, the sentence of the rule. */
+type Report = (rule: AuditRule, says?: string) => void;
 
-/** Facts that follow from the steps. */
-interface Facts {
-  /** The last report that was good for exactly what was asked for. */
-  agreed: TransactionReport | null;
+/** Evidence of the money, as the events give it. */
+interface Evidence {
+  /** The last report was good for exactly what was asked for. */
+  hasAgreed: boolean;
   /** Its acknowledgement has provably arrived, and no goods were withheld. */
   wasCommitted: boolean;
   /** A good end after it. */
@@ -96,55 +93,46 @@ interface Facts {
   /** The last thing that was proved or settled. */
   proved: "charged" | "not-charged" | "reversed" | "not-reversed" | null;
   /** The supervisor had the sale: proof as good as its own report and end. */
-  wasTakenOver: boolean;
+  wasImported: boolean;
 }
 
-interface Replay {
-  readonly faults: [AuditRule, string?][];
-  readonly unknown: string[];
-  readonly facts: Facts;
-}
-
-function replay(attempt: AuditedAttempt): Replay {
+function replay(attempt: AuditedAttempt, report: Report) {
   const { steps, state: final, request } = attempt;
-  const facts: Facts = {
-    agreed: null,
+  const evidence: Evidence = {
+    hasAgreed: false,
     wasCommitted: false,
     hadGoodEnd: false,
     proved: null,
-    wasTakenOver: false,
+    wasImported: false,
   };
-  const replayed: Replay = { faults: [], unknown: [], facts };
-  const place = { ...attempt, final };
+  const unknown: string[] = [];
+  const owner = { ...attempt, final };
   let state = firstOf(attempt);
   let before: AttemptEvent | undefined;
   let isOld = false;
   for (const step of steps) {
-    const event = eventOf(step, place);
-    if (event === undefined) {
-      replayed.unknown.push(step.kind);
-      continue;
-    }
-    if (event.input === "note") continue;
+    const event = eventOf(step, owner);
+    if (event === undefined) unknown.push(step.kind);
+    if (event === undefined || event.input === "note") continue;
     isOld ||= step.input === undefined;
-    note(facts, event, state, request);
+    note(evidence, event, state, request);
     const next = advanced(state, event, isOld ? before : undefined);
     if (next === undefined) {
-      const twice = event.input === "reverse" || event.input === "end";
+      const isTwice = event.input === "reverse" || event.input === "end";
       const says = `${step.kind} although the attempt was ${state?.phase ?? "not known"}`;
-      replayed.faults.push([twice ? "command-twice" : "illegal-step", says]);
-      return replayed;
+      report(isTwice ? "command-twice" : "illegal-step", says);
+      return { evidence, unknown };
     }
     state = next;
     before = event;
   }
-  if (replayed.unknown.length > 0) return replayed;
-  const says = isOld ? otherEnd(state, final, before) : otherState(state, final);
-  if (says) replayed.faults.push(["other-end", says]);
-  return replayed;
+  const compare = isOld ? otherEnd : otherState;
+  const says = unknown.length === 0 ? compare(state, final, before) : undefined;
+  if (says) report("other-end", says);
+  return { evidence, unknown };
 }
 
-/** The record that the steps follow; null: there is none, as the attempt was taken over. */
+/** The record that the steps follow; null: there is none, because the attempt was imported. */
 function firstOf({ wasBegun, state }: AuditedAttempt): AttemptState | null {
   if (wasBegun) return begun;
   return isNotCharged(state) ? state : null;
@@ -160,13 +148,13 @@ function advanced(
     return fold([event], state);
   } catch (error) {
     if (!(error instanceof BrokenInvariant)) throw error;
-    const doubted = state && before?.input === "end" ? doubtInstead(state) : undefined;
-    return doubted && advanced(doubted, event, undefined);
+    const inDoubt = state && before?.input === "end" ? inDoubtInstead(state) : undefined;
+    return inDoubt && advanced(inDoubt, event, undefined);
   }
 }
 
-/** The doubt that an older version may have had at an end. */
-function doubtInstead(state: AttemptState): AttemptState {
+/** The state in doubt that an older version may have come to at an end. */
+function inDoubtInstead(state: AttemptState): AttemptState {
   const sale = saleOf(state);
   const why = "an older version doubted it";
   return sale && !isCharged(state)
@@ -176,10 +164,10 @@ function doubtInstead(state: AttemptState): AttemptState {
 
 /** The state is what its events say, to the last member. */
 function otherState(state: AttemptState | null, final: AttemptState): string | undefined {
-  const told = JSON.stringify(state);
+  const folded = JSON.stringify(state);
   // The order of members says nothing, but is nearly always the same.
-  if (told === JSON.stringify(final)) return undefined;
-  if (isDeepStrictEqual(JSON.parse(told), final)) return undefined;
+  if (folded === JSON.stringify(final)) return undefined;
+  if (isDeepStrictEqual(JSON.parse(folded), final)) return undefined;
   return `the steps lead to another ${state?.phase} than the journal's ${final.phase}`;
 }
 
@@ -192,31 +180,47 @@ function otherEnd(
   if (state?.phase !== final.phase && !(before?.input === "end" && isInDoubt(final))) {
     return `the steps lead to ${state?.phase}, the journal says ${final.phase}`;
   }
-  const [kept, told] = [saleOf(final)?.report, state && saleOf(state)?.report];
-  const isSale = kept?.receiptNumber === told?.receiptNumber;
-  return isSale && kept?.traceNumber === told?.traceNumber
+  const [kept, folded] = [saleOf(final)?.report, state && saleOf(state)?.report];
+  const isSale = kept?.receiptNumber === folded?.receiptNumber;
+  return isSale && kept?.traceNumber === folded?.traceNumber
     ? undefined
     : "another sale than the one of its steps";
 }
 
 function note(
-  facts: Facts,
+  evidence: Evidence,
   event: AttemptEvent,
   state: AttemptState | null,
-  asked: PaymentRequest,
+  { amountMinor, currency }: PaymentRequest,
 ): void {
-  const { input } = event;
-  if (input === "report" || input === "hold") noteReport(facts, event.report, state, asked);
-  if (input === "acknowledged" && facts.agreed && state && !isWithheld(state)) {
-    facts.wasCommitted = true;
+  const goods = state && "goods" in state ? state.goods : null;
+  switch (event.input) {
+    case "report":
+    case "hold": {
+      if (!state || saleOf(state)) return;
+      const decision = goods?.decision;
+      const part = decision?.goods === "partly-issued" ? decision.amountMinor : amountMinor;
+      const order = { amountMinor: part, currencyNumeric: currency.numeric };
+      evidence.hasAgreed = judgeReport(order, event.report) === "agrees";
+      if (!evidence.hasAgreed && isWithheld(goods)) evidence.wasCommitted = false;
+      return;
+    }
+    case "acknowledged":
+      evidence.wasCommitted ||= evidence.hasAgreed && state !== null && !isWithheld(goods);
+      return;
+    case "end":
+      evidence.hadGoodEnd ||= evidence.hasAgreed && event.end.end === "completed";
+      return;
+    case "imported":
+      evidence.wasImported = true;
+      return;
+    default:
+      evidence.proved = provedBy(event) ?? evidence.proved;
   }
-  if (input === "end" && event.end.end === "completed" && facts.agreed) facts.hadGoodEnd = true;
-  if (input === "taken-over") facts.wasTakenOver = true;
-  facts.proved = provedBy(event) ?? facts.proved;
 }
 
 /** null: nothing was proved or settled. */
-function provedBy(event: AttemptEvent): Facts["proved"] {
+function provedBy(event: AttemptEvent): Evidence["proved"] {
   switch (event.input) {
     case "proved-charged":
     case "found-charged":
@@ -228,7 +232,7 @@ function provedBy(event: AttemptEvent): Facts["proved"] {
       return "reversed";
     case "proved-not-reversed":
       return "not-reversed";
-    case "told-late":
+    case "late-result":
       if (event.judgement === "agrees") return "charged";
       return event.judgement === "not-good" ? "not-charged" : null;
     case "settled":
@@ -238,82 +242,49 @@ function provedBy(event: AttemptEvent): Facts["proved"] {
   }
 }
 
-function noteReport(
-  facts: Facts,
-  report: TransactionReport,
-  state: AttemptState | null,
-  { amountMinor, currency }: PaymentRequest,
-): void {
-  if (!state || saleOf(state)) return;
-  const part = partOf(state);
-  const order = { amountMinor: part ?? amountMinor, currencyNumeric: currency.numeric };
-  const agrees = judgeReport(order, report) === "agrees";
-  facts.agreed = agrees ? report : null;
-  if (!agrees && isWithheld(state)) facts.wasCommitted = false;
-}
-
-function partOf(state: AttemptState): number | null {
-  const decision = "goods" in state ? state.goods?.decision : undefined;
-  return decision?.goods === "partly-issued" ? decision.amountMinor : null;
-}
-
-/** No goods were said to have come out, so nothing of ours has committed the sale. */
-function isWithheld(state: AttemptState): boolean {
-  const goods = "goods" in state ? state.goods : null;
-  return goods ? goods.decision === null || goods.decision.goods === "not-issued" : false;
-}
-
-function checkProof({ state, wasBegun }: AuditedAttempt, facts: Facts, tell: Tell): void {
-  const { agreed, hadGoodEnd, proved, wasCommitted, wasTakenOver } = facts;
+function checkProof({ state, wasBegun }: AuditedAttempt, evidence: Evidence, report: Report): void {
+  const { hasAgreed, hadGoodEnd, proved, wasCommitted, wasImported } = evidence;
   const sale = saleOf(state);
-  if (sale && wasBegun) {
-    const ownProof = sale.by === "payment" ? agreed !== null && hadGoodEnd : proved !== null;
-    const wasProved = ownProof || wasTakenOver;
-    if (!wasProved) tell("charged-without-proof");
+  if (sale && wasBegun && !wasImported) {
+    const isProved = sale.by === "payment" ? hasAgreed && hadGoodEnd : proved !== null;
+    if (!isProved) report("charged-without-proof");
   }
   if (isNotCharged(state) && wasCommitted && proved !== "not-charged") {
-    tell("not-charged-after-approval");
+    report("not-charged-after-approval");
   }
 }
 
-function checkAmounts({ state, request, steps }: AuditedAttempt, tell: Tell): void {
+function checkAmounts({ state, request, steps }: AuditedAttempt, report: Report): void {
   const sale = saleOf(state);
   if (!sale) return;
-  const { amountMinor, currencyNumeric } = sale.report;
+  const { amountMinor } = sale.report;
   const parts = steps
     .filter(({ kind }) => kind === "goods-decided")
     .map(({ detail }) => detail["amountMinor"]);
-  const fits = amountMinor === request.amountMinor || parts.includes(amountMinor);
-  const isCurrency = (currencyNumeric ?? EURO) === request.currency.numeric;
-  if (sale.by !== "operator" && !(fits && isCurrency)) tell("wrong-amount");
+  const isAsked = amountMinor === request.amountMinor || parts.includes(amountMinor);
+  const isCurrency = currencyNumericOf(sale.report) === request.currency.numeric;
+  if (sale.by !== "operator" && !(isAsked && isCurrency)) report("wrong-amount");
   const { charged } = phaseTable[state.phase];
-  if (charged === "no" && "report" in state) checkReversal(sale.report, state.report, tell);
-}
-
-const EURO = "978";
-
-function checkReversal(sale: TransactionReport, reversal: TransactionReport, tell: Tell): void {
+  if (charged !== "no" || !("report" in state)) return;
+  const reversal = state.report;
   const differs = <T>(a: T | null, b: T | null): boolean => a !== null && b !== null && a !== b;
-  if (
-    differs(sale.amountMinor, reversal.amountMinor) ||
-    (reversal.originalTrace !== null && differs(sale.traceNumber, reversal.originalTrace))
-  ) {
-    tell("reversed-amount");
-  }
+  const isAnother =
+    reversal.originalTrace !== null && differs(sale.report.traceNumber, reversal.originalTrace);
+  if (differs(amountMinor, reversal.amountMinor) || isAnother) report("reversed-amount");
 }
 
-function checkHandOff(attempt: AuditedAttempt, tell: Tell): void {
+function checkHandOff(attempt: AuditedAttempt, report: Report): void {
   const { state, request, handedMinor, isWithdrawn } = attempt;
   const sale = saleOf(state);
   if (!sale) {
     if (handedMinor !== null && !isWithdrawn) {
-      tell("hand-off-wrong", "handed over without having been charged");
+      report("hand-off-wrong", "handed off without having been charged");
     }
     return;
   }
-  if (handedMinor === null) tell("hand-off-missing");
+  if (handedMinor === null) report("hand-off-missing");
   else if (handedMinor !== (sale.report.amountMinor ?? request.amountMinor)) {
-    tell("hand-off-wrong", "handed over with another amount than was charged");
+    report("hand-off-wrong", "handed off with another amount than was charged");
   }
 }
 

@@ -9,8 +9,8 @@ export const promptTexts = z
 
 /**
  * The vocabulary of `GET /events`: every event with its members, and whether it is kept. Kept
- * events have an id and are repeated after a `Last-Event-ID`; the others tell about the present
- * only, so that nobody acts on a prompt of yesterday.
+ * events have an id and are repeated after a `Last-Event-ID`; the others are about the present, so
+ * that no program acts on a prompt of yesterday.
  */
 export const eventTable = {
   payment: {
@@ -97,8 +97,8 @@ export const eventTable = {
         .enum(alarmFindings)
         .optional()
         .describe(
-          "Of an unmatched transaction: held, the terminal has it stored; unclear, nobody can " +
-            "tell; absent, the terminal is being asked, or it says itself that it failed.",
+          "Of an unmatched transaction: held, the terminal has it stored; unclear, it is not " +
+            "known; absent, the terminal is being asked, or it says itself that it failed.",
         ),
       message: z.string(),
       orderId: z.string().nullable().describe("The first order that it names."),
@@ -182,5 +182,5 @@ export type PassingEvent = {
   [N in PassingName]: { readonly name: N; readonly data: EventData<N> };
 }[PassingName];
 
-/** Tells an event to whoever listens. Never throws: nothing about money may depend on it. */
+/** Gives an event to the present listeners. Never throws: nothing about money may depend on it. */
 export type Announce = (event: PassingEvent) => void;

@@ -1,8 +1,8 @@
 import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 
-/** Kinds of things that a person may say to have seen and dealt with; each of another table. */
-export const seenKinds = ["unmatched", "difference", "alarm", "charge", "return"] as const;
-export type SeenKind = (typeof seenKinds)[number];
+/** Kinds of things that an operator may acknowledge; each is a row of another table. */
+export const acknowledgedKinds = ["unmatched", "difference", "alarm", "charge", "return"] as const;
+export type AcknowledgedKind = (typeof acknowledgedKinds)[number];
 
 /** Findings about an unmatched transaction. */
 export const unmatchedFindings = [
@@ -40,6 +40,6 @@ export interface SettledUnmatched extends UnmatchedRow {
   readonly finding: UnmatchedFinding | "open" | "not-good";
   readonly because: string;
   readonly endedAtMs: number | null;
-  /** When a person marked it as seen. */
-  readonly seenAtMs: number | null;
+  /** When an operator acknowledged it. */
+  readonly acknowledgedAtMs: number | null;
 }

@@ -1,11 +1,11 @@
 import type { LastTransaction, TerminalIdentity } from "../terminal/terminal.ts";
 
-/** The first command that was begun after the doubtful one. */
+/** The first command that was begun after the one in doubt. */
 export interface NextCommand {
   readonly identity: TerminalIdentity;
   /** The last transaction that it found stored. */
   readonly found: LastTransaction;
-  /** The order, other than the doubt's own, that this transaction belongs to. */
+  /** The order, other than that of the command in doubt, that this transaction belongs to. */
   readonly foundIs: string | null;
   /** See `rival` of matching/facts.ts. */
   readonly rival: string | null;
@@ -14,7 +14,7 @@ export interface NextCommand {
   readonly served: boolean;
   /** The receipt number of the sale it made; null when it made none. */
   readonly receiptNumber: string | null;
-  /** The last number that the terminal is known to have given before the doubtful command. */
+  /** The last number that the terminal is known to have given before the command in doubt. */
   readonly formerReceipt: string | null;
 }
 

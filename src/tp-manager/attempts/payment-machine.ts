@@ -5,8 +5,10 @@ import { type AttemptInput, impossible } from "./attempt-input.ts";
 import {
   type AttemptState,
   type ChargedState,
+  currencyNumericOf,
   type Goods,
   type InDoubtState,
+  isWithheld,
   type JudgedReport,
   type Judgement,
   type NotCharged,
@@ -14,6 +16,7 @@ import {
   nextReport,
   type SentState,
   tookBefore,
+  whyInDoubt,
 } from "./payment.ts";
 import { namesOurs } from "./reference-policy.ts";
 import { advanceReversal } from "./reversal-machine.ts";
@@ -27,12 +30,12 @@ import { advanceReversal } from "./reversal-machine.ts";
  *
  * Only the terminal's own end finishes it: *charged* when a good report for exactly what was asked
  * is followed by a good completion, *not-charged* when the terminal says so without ever having
- * said the opposite (unless we told it that no goods came out), *in-doubt* in every other case. An
- * attempt leaves the doubt only by proof or by an operator's word.
+ * said the opposite (unless we decided that no goods came out), *in-doubt* in every other case. An
+ * attempt in doubt is settled only by proof or by an operator.
  *
- * Not-charged is final, with two exceptions: an operator may correct an operator's word once, and a
- * sale that the terminal is found to hold charges the attempt or puts it in doubt. A pair of state
- * and input that is not described is a fault of this program and stops it.
+ * Not-charged is final, with two exceptions: an operator may correct an operator's finding once,
+ * and a sale that the terminal is found to hold charges the attempt or puts it in doubt. A pair of
+ * state and input that is not described is a fault of this program and stops it.
  */
 export function advance(state: AttemptState, input: AttemptInput): AttemptState {
   switch (state.phase) {
@@ -57,13 +60,10 @@ function advanceNotCharged(state: NotChargedState, input: AttemptInput): Attempt
   switch (kind) {
     case "found-charged":
       return { phase: "charged", report: input.report, by: "recovery", late: true };
-    case "found-doubtful": {
+    case "found-in-doubt": {
       const { report, judgement = "agrees" } = input;
       const last = { report, judgement, acknowledged: false };
-      const why =
-        judgement === "agrees"
-          ? "the terminal told a sale too late, which can be of this order or of another"
-          : "the terminal told a sale too late, and not surely the one that was asked for";
+      const why = whyInDoubt(judgement === "agrees" ? "sale-after-end" : "other-sale-after-end");
       return { phase: "in-doubt", why, last, told: state.outcome };
     }
     default:
@@ -108,8 +108,8 @@ function advanceInDoubt(state: InDoubtState, input: AttemptInput): AttemptState 
         phase: "not-charged",
         outcome: state.heard ?? state.told ?? outcome("failed", "TERMINAL_FAULT", input.because),
       };
-    case "told-late":
-      return toldLate(state, input);
+    case "late-result":
+      return lateResult(state, input);
     case "settled":
       return settledInDoubt(state, input);
     default:
@@ -118,12 +118,13 @@ function advanceInDoubt(state: InDoubtState, input: AttemptInput): AttemptState 
 }
 
 /**
- * The terminal's own word ends the doubt, unless it contradicts an earlier good one or is of
- * something else than was asked: then it is kept, and a person decides (docs/rules/25-one-way.md).
+ * The terminal's late report settles the attempt, unless it contradicts an earlier good report or
+ * is of something else than was asked: then it is kept, and an operator decides
+ * (docs/rules/25-one-way.md).
  */
-function toldLate(
+function lateResult(
   state: InDoubtState,
-  { report, judgement }: Extract<AttemptInput, { input: "told-late" }>,
+  { report, judgement }: Extract<AttemptInput, { input: "late-result" }>,
 ): AttemptState {
   const { last, earlier, second } = state;
   // A report without a name can be of a card that nobody asked for; one with a name, which is that
@@ -137,7 +138,7 @@ function toldLate(
   if (judgement === "not-good" && !wasGood) {
     return { phase: "not-charged", outcome: notCharged(report.reason, report) };
   }
-  // A good word is never replaced by a lesser one, and no repeat makes a contradiction good.
+  // A good report is never replaced by a lesser one, and no repeat makes a contradiction good.
   if (wasGood && !report.good) return state;
   const kept = isContradicted ? "disagrees" : judgement;
   return { ...state, last: { report, judgement: kept, acknowledged: false } };
@@ -165,17 +166,17 @@ function corrected(state: ChargedState | NotChargedState, input: AttemptInput): 
 function settledInDoubt(
   state: InDoubtState,
   input: Extract<AttemptInput, { input: "settled" }>,
-  isSecondWord = false,
+  corrected = false,
 ): AttemptState {
-  const settled = { doubt: state, corrected: isSecondWord };
+  const settled = { doubt: state, corrected };
   if (input.outcome === "reversed") throw impossible(state, input);
   if (input.outcome === "charged") {
     const { report } = input;
     return { phase: "charged", report, by: "operator", settled, ...beyond(state, input) };
   }
   const message = "an operator found that nothing was charged";
-  const told = outcome("failed", "SETTLED_NOT_CHARGED", message);
-  return { phase: "not-charged", outcome: told, settled };
+  const found = outcome("failed", "SETTLED_NOT_CHARGED", message);
+  return { phase: "not-charged", outcome: found, settled };
 }
 
 function withReport(state: SentState, report: TransactionReport, judgement: Judgement): SentState {
@@ -191,25 +192,20 @@ function withReport(state: SentState, report: TransactionReport, judgement: Judg
   return { ...rest, ...tookBefore(state), last, ...(isSecond ? { second: good.report } : {}) };
 }
 
-/**
- * Nothing of ours can have committed the sale: no goods came out, or nothing was said yet. Then the
- * terminal reverses, after our word or when its window is over, and says so (docs/zvt.md 8.1, 8.2).
- */
-function isWithheld(goods: Goods | null): boolean {
-  return goods !== null && (goods.decision === null || goods.decision.goods === "not-issued");
-}
-
-function inDoubt(state: SentState, why: string, heard?: NotCharged): InDoubtState {
-  const { phase: _, ...kept } = state;
-  return { phase: "in-doubt", why, ...kept, ...(heard ? { heard } : {}) };
+function inDoubt(
+  { phase: _, ...kept }: SentState,
+  why: Parameters<typeof whyInDoubt>,
+  heard?: NotCharged,
+): InDoubtState {
+  return { phase: "in-doubt", why: whyInDoubt(...why), ...kept, ...(heard ? { heard } : {}) };
 }
 
 /** Only the acknowledgement of a good report is received and not written at once. */
 function interrupted(state: SentState, unwritten: boolean): InDoubtState {
-  const doubt = inDoubt(state, "the connector stopped while the payment ran");
+  const after = inDoubt(state, ["interrupted"]);
   const { last, goods } = state;
   const isOpen = last?.judgement === "agrees" && !last.acknowledged && !isWithheld(goods);
-  return unwritten && isOpen ? { ...doubt, perhapsTaken: true } : doubt;
+  return unwritten && isOpen ? { ...after, perhapsTaken: true } : after;
 }
 
 function endOf(state: SentState, end: PaymentEnd, cancelled: boolean): AttemptState {
@@ -218,14 +214,14 @@ function endOf(state: SentState, end: PaymentEnd, cancelled: boolean): AttemptSt
     case "withdrawn":
     case "not-sent":
     case "refused":
-      if (last) return inDoubt(state, `the terminal reported a result and then: ${end.text}`);
+      if (last) return inDoubt(state, ["result-without-command", end.text]);
       return { phase: "not-charged", outcome: unbegun(end) };
     case "completed":
       return asked(state, completed(state), cancelled);
     case "aborted":
       return asked(state, aborted(state, end), cancelled);
     case "lost":
-      return inDoubt(state, end.text);
+      return inDoubt(state, ["lost", end.text]);
   }
 }
 
@@ -249,37 +245,32 @@ function refusalOf(reason: AbortReason | "busy" | undefined): ErrorCode {
  */
 function asked(before: SentState, after: AttemptState, cancelled: boolean): AttemptState {
   if (!cancelled || after.phase !== "not-charged" || before.goods) return after;
-  const why = "the terminal says that it was cancelled; it is asked once";
-  return inDoubt(before, why, after.outcome);
+  return inDoubt(before, ["cancel-crossed"], after.outcome);
 }
 
 function completed(state: SentState): AttemptState {
   const { last, goods, second } = state;
-  if (!last) return inDoubt(state, "the terminal ended as good without reporting a result");
+  if (!last) return inDoubt(state, ["no-report"]);
   switch (last.judgement) {
     case "agrees":
       if (goods && goods.decision?.goods !== "issued" && !isPart(goods, last)) {
         const wasPart = goods.decision?.goods === "partly-issued";
-        const why = wasPart
-          ? "the terminal ended the sale without telling the part that was decided"
-          : "the terminal kept a sale although no goods were said to have come out";
-        return inDoubt(state, why);
+        return inDoubt(state, [wasPart ? "part-unreported" : "kept-without-goods"]);
       }
       if (second && !last.acknowledged) {
-        return inDoubt(state, "the terminal reported two sales in one payment");
+        return inDoubt(state, ["two-sales"]);
       }
       return { phase: "charged", report: last.report, by: "payment" };
     case "not-good":
       return { phase: "not-charged", outcome: withheldOr(goods, last.report.reason, last.report) };
     case "disagrees": {
-      const why = "the terminal's reports do not agree with what was asked or with each other";
       // Its last report and its end both say that it did not work.
       const bad = !last.report.good && last.report.resultCode !== null;
       const heard = bad ? notCharged(last.report.reason, last.report) : undefined;
-      return inDoubt(state, why, heard);
+      return inDoubt(state, ["disagreement"], heard);
     }
     case "no-result":
-      return inDoubt(state, "the terminal reported no result code");
+      return inDoubt(state, ["no-result-code"]);
   }
 }
 
@@ -306,18 +297,15 @@ function aborted(state: SentState, end: Extract<PaymentEnd, { end: "aborted" }>)
       }
       // Whatever came after our acknowledgement, a reversal may be running
       // (docs/rules/02-proof.md).
-      const why = `the terminal approved and then ended with ${end.code}: ${end.text}`;
-      return inDoubt(state, why, heard);
+      return inDoubt(state, ["refused-after-approval", `${end.code}: ${end.text}`], heard);
     }
     case "disagrees":
-    case "no-result": {
-      const why = `the terminal's report is not clear and it ended with ${end.code}: ${end.text}`;
-      return inDoubt(state, why, heard);
-    }
+    case "no-result":
+      return inDoubt(state, ["unclear-report", `${end.code}: ${end.text}`], heard);
   }
 }
 
-/** The terminal's words about a payment that charged nothing. */
+/** The terminal's answer to a payment that charged nothing. */
 type Said = Pick<TransactionReport, "resultCode" | "resultText" | "advice">;
 
 /** Goods that did not come out end an order as cancelled, whatever code the reversal carries. */
@@ -365,11 +353,8 @@ export function judgeReport(
   if (!report.good) return "not-good";
   const agrees =
     report.amountMinor === order.amountMinor &&
-    (report.currencyNumeric ?? EURO) === order.currencyNumeric &&
+    currencyNumericOf(report) === order.currencyNumeric &&
     report.originalTrace === null &&
     report.contradicts === undefined;
   return agrees ? "agrees" : "disagrees";
 }
-
-/** docs/zvt.md 4.2: a terminal that names no currency means the euro. */
-const EURO = "978";

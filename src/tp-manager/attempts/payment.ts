@@ -9,7 +9,7 @@ import type {
   TransactionReport,
 } from "../terminal/terminal.ts";
 
-/** A checked payment request, as `http/` hands it over. */
+/** A checked payment request. */
 export interface PaymentRequest {
   readonly orderId: string;
   /** The connector made the order id because the request had none. */
@@ -105,7 +105,7 @@ export interface ChargedState extends Sale {
   readonly phase: "charged";
 }
 
-/** The doubt that an operator settled, kept for a correction (docs/rules/24-amount.md). */
+/** The state that an operator settled, kept for a correction (docs/rules/24-amount.md). */
 interface Settlement {
   readonly doubt: InDoubtState;
   /** The correction was made. */
@@ -156,6 +156,34 @@ interface ReversedState {
   readonly sale: Sale;
   /** The terminal's report of the reversal. */
   readonly report: TransactionReport;
+}
+
+/** Why an attempt is in doubt, with the text that is stored and answered: a text never changes. */
+const inDoubtTexts = {
+  "sale-after-end": "the terminal told a sale too late, which can be of this order or of another",
+  "other-sale-after-end":
+    "the terminal told a sale too late, and not surely the one that was asked for",
+  interrupted: "the connector stopped while the payment ran",
+  "result-without-command": "the terminal reported a result and then: ",
+  "cancel-crossed": "the terminal says that it was cancelled; it is asked once",
+  "no-report": "the terminal ended as good without reporting a result",
+  "part-unreported": "the terminal ended the sale without telling the part that was decided",
+  "kept-without-goods": "the terminal kept a sale although no goods were said to have come out",
+  "two-sales": "the terminal reported two sales in one payment",
+  disagreement: "the terminal's reports do not agree with what was asked or with each other",
+  "no-result-code": "the terminal reported no result code",
+  "refused-after-approval": "the terminal approved and then ended with ",
+  "unclear-report": "the terminal's report is not clear and it ended with ",
+  "reversal-interrupted": "the connector stopped while the reversal ran",
+  "reversal-unreported": "the terminal ended the reversal without a clear report",
+  "reversal-without-command": "the terminal reported a reversal and then: ",
+  /** The end was not received: the text is the driver's. */
+  lost: "",
+} as const;
+
+/** The text of a reason. `said`: what the terminal or its driver says of the end. */
+export function whyInDoubt(reason: keyof typeof inDoubtTexts, said = ""): string {
+  return inDoubtTexts[reason] + said;
 }
 
 /** Where an attempt stands. See payment-machine.ts for how it gets from one to the next. */
@@ -246,7 +274,7 @@ export interface AttemptStep {
   readonly atMs: number;
   readonly kind: string;
   readonly detail: Detail;
-  /** Members of the event beside these. Missing: a note, or a step of an older version. */
+  /** The other members of the event. Missing: a note, or a step of an older version. */
   readonly input?: Detail;
 }
 
@@ -307,6 +335,19 @@ export function isReversed(state: AttemptState): state is ReversedState {
 /** The sale that was charged, returned or not. */
 export function saleOf(state: AttemptState): Sale | undefined {
   return isCharged(state) ? state : "sale" in state ? state.sale : undefined;
+}
+
+/**
+ * No goods were said to have come out, so nothing of ours can have committed the sale: the terminal
+ * reverses it after our decision or when its window is over (docs/zvt.md 8.1, 8.2).
+ */
+export function isWithheld(goods: Goods | null | undefined): boolean {
+  return goods != null && (goods.decision === null || goods.decision.goods === "not-issued");
+}
+
+/** The currency of a report. One that names none means the euro (docs/zvt.md 4.2). */
+export function currencyNumericOf({ currencyNumeric }: TransactionReport): string {
+  return currencyNumeric ?? "978";
 }
 
 /** The terminal's last report about an attempt whose money moved: of the sale or the reversal. */

@@ -46,8 +46,8 @@ interface PhaseRow {
   /** The findings by which an operator can settle it. */
   readonly settle: readonly Settled[];
   /**
-   * No process may leave it behind unasked: a command may be running, or only the terminal or an
-   * operator knows what became of the money. null: it has ended.
+   * Why an attempt has not ended: a command may be running, or only the terminal or an operator
+   * knows what became of the money. No process may end without a probe of it. null: it has ended.
    */
   readonly open: "running" | "doubt" | null;
   /**
@@ -185,13 +185,13 @@ export function isInDoubt(state: AttemptState): state is InDoubtState | Reversal
   return phaseTable[state.phase].open === "doubt";
 }
 
-/** The phases whose row fits, in the table's order. */
-export function phasesWith(fits: (row: PhaseRow) => boolean): AttemptPhase[] {
+/** The phases whose row satisfies a condition, in the table's order. */
+export function phasesWith(has: (row: PhaseRow) => boolean): AttemptPhase[] {
   const phases = Object.keys(phaseTable) as AttemptPhase[];
-  return phases.filter((phase) => fits(phaseTable[phase]));
+  return phases.filter((phase) => has(phaseTable[phase]));
 }
 
-/** An attempt as `GET /events` shows it. Two attempts with equal events look the same outside. */
+/** An attempt as `GET /events` shows it. Attempts with equal events are answered alike. */
 export function paymentEventOf(attempt: Attempt): EventData<"payment"> {
   const { request, state } = attempt;
   const { charged, status } = rowOf(attempt);

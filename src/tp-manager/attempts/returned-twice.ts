@@ -2,7 +2,7 @@ import { formatMajor } from "../../shared/money.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { type Attempt, isReversed } from "./payment.ts";
 
-/** The alarm about {@link isReturnedTwice}. */
+/** The name of the alarm about {@link isReturnedTwice}. */
 export const RETURNED_TWICE = "returned-twice";
 
 /** Reversed at the terminal, and returned at gateway or bank too (docs/rules/07-returns.md). */
@@ -11,7 +11,7 @@ export function isReturnedTwice({ state, returnedSome }: Attempt): boolean {
 }
 
 /** Raises the alarm of {@link isReturnedTwice}: a person has to compare the two. */
-export function tellReturnedTwice(log: Logger, attempt: Attempt): void {
+export function alarmReturnedTwice(log: Logger, attempt: Attempt): void {
   const { transactionId, request, state, returnedMinor } = attempt;
   const { orderId, currency } = request;
   const atTerminal = (isReversed(state) && state.sale.report.amountMinor) || request.amountMinor;

@@ -10,6 +10,7 @@ import {
   type ReversalInDoubtState,
   type ReversingState,
   tookBefore,
+  whyInDoubt,
 } from "./payment.ts";
 
 /**
@@ -17,7 +18,7 @@ import {
  *
  * A *charged* attempt becomes *reversing*: that is the reservation and the write-ahead record in
  * one, on disk before the command leaves. A good report for the sale's amount followed by a good
- * completion makes it *reversed*, for ever; so does the terminal's word that it had been reversed
+ * completion makes it *reversed*, for ever; so does the terminal's report that it had been reversed
  * before. When the terminal says that it did not reverse, the attempt is charged as before.
  * Everything else is *reversal-in-doubt*: the order is unknown until recovery proves one or the
  * other, or an operator settles it. A reversal in doubt is never sent again.
@@ -71,7 +72,7 @@ function advanceReversing(state: ReversingState, input: AttemptInput): AttemptSt
       return { ...state, last: last && { ...last, acknowledged: true } };
     case "interrupted":
       return {
-        ...inDoubt(state, "the connector stopped while the reversal ran"),
+        ...inDoubt(state, "reversal-interrupted"),
         ...(input.unwritten && last?.report.good && !last.acknowledged
           ? { perhapsTaken: true }
           : {}),
@@ -93,33 +94,36 @@ function endOf(state: ReversingState, end: PaymentEnd): AttemptState {
     case "completed":
       if (last?.judgement === "agrees") return { phase: "reversed", sale, report: last.report };
       if (last?.judgement === "not-good") return { phase: "charged", ...sale };
-      return inDoubt(state, "the terminal ended the reversal without a clear report");
+      return inDoubt(state, "reversal-unreported");
     case "not-sent":
     case "withdrawn":
     case "refused":
     case "aborted":
       if (notReversed) return { phase: "charged", ...sale };
       return {
-        ...inDoubt(state, `the terminal reported a reversal and then: ${end.text}`),
+        ...inDoubt(state, "reversal-without-command", end.text),
         ...(end.end === "aborted" ? { heardBad: true } : {}),
       };
     case "lost":
-      return inDoubt(state, end.text);
+      return inDoubt(state, "lost", end.text);
   }
 }
 
 /**
- * The terminal's word that the sale had been reversed before. A reversal leaves only while its
- * number names this sale and no other (docs/rules/16-fresh.md), so the word is about this sale: the
- * money went back once, and told as charged it would go back again at the gateway.
+ * Whether the terminal says that the sale had been reversed before. A reversal leaves only while
+ * its number names this sale and no other (docs/rules/16-fresh.md), so this sale is meant: the
+ * money went back once, and answered as charged it would go back again at the gateway.
  */
 export function saysReversedBefore(last: JudgedReport | null, end: PaymentEnd): boolean {
   const said = [last?.report.reason, "reason" in end ? end.reason : undefined];
   return end.end !== "lost" && said.includes("already-reversed");
 }
 
-function inDoubt({ phase: _, ...kept }: ReversingState, why: string): ReversalInDoubtState {
-  return { phase: "reversal-in-doubt", ...kept, why };
+function inDoubt(
+  { phase: _, ...kept }: ReversingState,
+  ...why: Parameters<typeof whyInDoubt>
+): ReversalInDoubtState {
+  return { phase: "reversal-in-doubt", ...kept, why: whyInDoubt(...why) };
 }
 
 /** Judges the worth of a report for the reversal of a sale (docs/rules/16-fresh.md). */
@@ -152,12 +156,12 @@ function namesAnother(sale: TransactionReport, report: TransactionReport): boole
 
 /** Masked numbers are of two cards when digits that both show differ, counted from the end. */
 function anotherCard({ maskedPan: a }: TransactionReport, { maskedPan: b }: TransactionReport) {
-  const shown = [...(a ?? "")].reverse();
+  const mask = [...(a ?? "")].reverse();
   const other = [...(b ?? "")].reverse();
   const isDigit = (character: string | undefined): boolean => /^\d$/.test(character ?? "");
   // A longer or shorter mask says nothing about the first digits.
-  const end = a?.length === b?.length ? shown.length : CARD_END;
-  return shown
+  const end = a?.length === b?.length ? mask.length : CARD_END;
+  return mask
     .slice(0, end)
     .some((digit, at) => isDigit(digit) && isDigit(other[at]) && digit !== other[at]);
 }

@@ -16,7 +16,7 @@ import type { AttemptStep } from "../attempts/payment.ts";
 type Row = Record<string, SQLInputValue>;
 
 /** Faults that are listed; all are counted. */
-const TOLD_MAX = 1_000;
+const LISTED_MAX = 1_000;
 
 /** The findings of an audit. */
 export interface AuditReport {
@@ -97,29 +97,8 @@ export function auditPart(path: string, part: AuditPart): AuditReport {
   }
 }
 
-/** The reports of all parts as one. */
-export function joined(reports: readonly AuditReport[]): AuditReport {
-  const sum = (read: (report: AuditReport) => number): number =>
-    reports.reduce((total, report) => total + read(report), 0);
-  const rules = Object.keys(auditRules) as AuditRule[];
-  const kinds = new Set(reports.flatMap(({ unknown }) => Object.keys(unknown)));
+function emptyReport() {
   return {
-    attempts: sum(({ attempts }) => attempts),
-    steps: sum(({ steps }) => steps),
-    archived: sum(({ archived }) => archived),
-    counts: Object.fromEntries(
-      rules.map((rule) => [rule, sum(({ counts }) => counts[rule])]),
-    ) as AuditReport["counts"],
-    faults: reports.flatMap(({ faults }) => faults).slice(0, TOLD_MAX),
-    unknown: Object.fromEntries(
-      [...kinds].map((kind) => [kind, sum(({ unknown }) => unknown[kind] ?? 0)]),
-    ),
-  };
-}
-
-class Audit {
-  readonly #database: DatabaseSync;
-  readonly report = {
     attempts: 0,
     steps: 0,
     archived: 0,
@@ -130,6 +109,28 @@ class Audit {
     faults: [] as AuditFault[],
     unknown: {} as Record<string, number>,
   } satisfies AuditReport;
+}
+
+/** The reports of all parts as one. */
+export function joined(reports: readonly AuditReport[]): AuditReport {
+  const all = emptyReport();
+  const add = (sums: Record<string, number>, more: Readonly<Record<string, number>>): void => {
+    for (const [name, count] of Object.entries(more)) sums[name] = (sums[name] ?? 0) + count;
+  };
+  for (const { attempts, steps, archived, counts, faults, unknown } of reports) {
+    all.attempts += attempts;
+    all.steps += steps;
+    all.archived += archived;
+    add(all.counts, counts);
+    add(all.unknown, unknown);
+    all.faults.push(...faults.slice(0, LISTED_MAX - all.faults.length));
+  }
+  return all;
+}
+
+class Audit {
+  readonly #database: DatabaseSync;
+  readonly report = emptyReport();
 
   constructor(database: DatabaseSync) {
     this.#database = database;
@@ -144,7 +145,7 @@ class Audit {
     }
   }
 
-  /** Whatever is not said by one attempt alone, and the other tables. */
+  /** Checks what one attempt alone does not show, and the other tables. */
   readOthers(): void {
     this.#readOrders();
     this.#readNumbers();
@@ -156,7 +157,7 @@ class Audit {
     const ofOrder = this.#database.prepare(texts.ofOrder);
     for (const row of this.#database.prepare(texts.ordersAgain).iterate()) {
       const attempts = ofOrder.all(row["order_id"] as string) as Row[];
-      this.#tell(this.#safely(attempts[0] ?? {}, () => auditOrder(attempts.map(saleRow))));
+      this.#add(this.#safely(attempts[0] ?? {}, () => auditOrder(attempts.map(saleRow))));
     }
   }
 
@@ -166,7 +167,7 @@ class Audit {
     for (const row of this.#database.prepare(texts.numbersAgain).iterate()) {
       const { receipt_number: receipt, trace_number: trace } = row as Row;
       const attempts = withNumbers.all(receipt as string, trace as string) as Row[];
-      this.#tell(this.#safely(attempts[0] ?? {}, () => auditSameNumbers(attempts.map(saleRow))));
+      this.#add(this.#safely(attempts[0] ?? {}, () => auditSameNumbers(attempts.map(saleRow))));
     }
   }
 
@@ -195,14 +196,14 @@ class Audit {
         wasBegun: row["baseline"] !== null,
         handedMinor: row["body"] === null ? null : Number(row["handed"]),
         isWithdrawn: Number(row["withdrawn"]) > 0,
-        handedOver: () => (row["body"] === null ? null : parsed(row["body"])),
+        handedOff: () => (row["body"] === null ? null : parsed(row["body"])),
         steps,
       });
       const { unknown: kinds } = this.report;
       for (const kind of new Set(unknown)) kinds[kind] = (kinds[kind] ?? 0) + 1;
       return found;
     });
-    this.#tell(faults);
+    this.#add(faults);
   }
 
   #safely(row: Row, check: () => readonly AuditFault[]): readonly AuditFault[] {
@@ -218,14 +219,14 @@ class Audit {
     for (const column of Object.keys(row)) {
       const value = row[column];
       if (typeof value !== "string" || !containsPan(value)) continue;
-      this.#tell([faultOf("card-number", aboutOf(row), `${table}.${column} holds a card number`)]);
+      this.#add([faultOf("card-number", aboutOf(row), `${table}.${column} holds a card number`)]);
     }
   }
 
-  #tell(faults: readonly AuditFault[]): void {
+  #add(faults: readonly AuditFault[]): void {
     for (const fault of faults) {
       this.report.counts[fault.rule] += 1;
-      if (this.report.faults.length < TOLD_MAX) this.report.faults.push(fault);
+      if (this.report.faults.length < LISTED_MAX) this.report.faults.push(fault);
     }
   }
 }

@@ -42,7 +42,7 @@ async function auditCopy(data: string) {
   const journal = existing(join(dataDirectory, "journal.db"));
   const folder = openRunDirectory(dataDirectory);
   removeLeftovers(folder);
-  await mustFit(journal, folder);
+  await assertRoom(journal, folder);
   const copy = join(folder, `audit-${process.pid}.db`);
   const remove = (): void => {
     for (const rest of ["", "-wal", "-shm", "-journal"]) rmSync(`${copy}${rest}`, { force: true });
@@ -87,7 +87,7 @@ function existing(path: string): string {
   throw new ProgramExit(exitCodes.unavailable, `there is no journal ${path}`);
 }
 
-async function mustFit(journal: string, folder: string): Promise<void> {
+async function assertRoom(journal: string, folder: string): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   if (bavail * bsize > 2 * statSync(journal).size) return;
   throw new ProgramExit(

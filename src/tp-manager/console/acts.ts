@@ -8,7 +8,7 @@ import { storage } from "../attempts/failures.ts";
 import { checkedParameters, fault, legible } from "../http/body/input.ts";
 import { plain } from "../http/body/json-body.ts";
 import { isActing } from "../http/call.ts";
-import type { ActRows } from "../journal/act-rows.ts";
+import type { AuditEntryRows } from "../journal/operator/audit-entry-rows.ts";
 
 const REASON_CHARACTERS_MAX = 500;
 const BODY_CHARACTERS_MAX = 2_000;
@@ -33,7 +33,12 @@ declare module "fastify" {
  * and reason in the headers `act-name` and `act-reason`, encoded like a part of an address; without
  * them, and when they cannot be kept, nothing is done.
  */
-export function keepActs(app: FastifyInstance, acts: ActRows, clock: Clock, log: Logger): void {
+export function keepActs(
+  app: FastifyInstance,
+  acts: AuditEntryRows,
+  clock: Clock,
+  log: Logger,
+): void {
   app.decorateRequest("act", null);
   app.decorateRequest("person", null);
   app.addHook("preHandler", (request, _reply, done) => {

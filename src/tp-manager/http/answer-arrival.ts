@@ -40,7 +40,7 @@ export function followCharge(
   const tell = (arrived: boolean): void => {
     if (replayed && !arrived) return;
     try {
-      orders.chargeTold(orderId, arrived);
+      orders.chargeAnswered(orderId, arrived);
     } catch (error) {
       log.error({ orderId, err: error }, "the journal did not take whether a charge was read");
     }

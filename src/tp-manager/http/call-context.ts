@@ -1,13 +1,13 @@
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
-import type { ActRows } from "../journal/act-rows.ts";
-import type { DayRows } from "../journal/day-rows.ts";
-import type { SeenRows } from "../journal/seen-rows.ts";
+import type { AcknowledgedRows } from "../journal/operator/acknowledged-rows.ts";
+import type { AuditEntryRows } from "../journal/operator/audit-entry-rows.ts";
+import type { DayRows } from "../journal/operator/day-rows.ts";
 import type { AfterSale } from "../orders/after-sale.ts";
 import type { Listings } from "../orders/listings.ts";
 import type { Orders, PaymentResult } from "../orders/orders.ts";
-import type { SettlementWord } from "../orders/settlement.ts";
+import type { SettlementRequest } from "../orders/settlement.ts";
 import type { GatewayOperations } from "../supervisor/gateway-operations.ts";
 import type { RefusedHandOvers } from "../supervisor/refused-hand-overs.ts";
 import type { SupervisorLink } from "../supervisor/supervisor-link.ts";
@@ -21,14 +21,14 @@ export interface CallContext {
   readonly listings: Listings;
   readonly arbiter: TerminalArbiter;
   readonly afterSale: AfterSale;
-  readonly settle: (word: SettlementWord) => Promise<PaymentResult>;
+  readonly settle: (word: SettlementRequest) => Promise<PaymentResult>;
   readonly monitor: Monitor;
   readonly supervisor: Pick<SupervisorLink, "ask">;
   readonly refused: RefusedHandOvers;
   readonly gateway: GatewayOperations;
   readonly care: Care;
-  readonly acts: ActRows;
-  readonly seen: SeenRows;
+  readonly acts: AuditEntryRows;
+  readonly seen: AcknowledgedRows;
   readonly days: Pick<DayRows, "hours" | "closings">;
   readonly defaultCurrency: string;
   /** OPERATOR_LOGIN is set. */

@@ -1,20 +1,20 @@
 import { mayBeSold, phaseIn } from "./attempt-columns.ts";
-import { rows } from "./statements.ts";
+import { rows } from "./database/statements.ts";
 
 /** Charges that the kiosk does not know of. */
 interface UnreadCharges {
   readonly count: number;
-  /** Of the one that has waited longest; epoch milliseconds. */
+  /** Since when the oldest of them waits, epoch milliseconds. */
   readonly sinceMs: number;
   /** The oldest of them. */
   readonly orderIds: readonly string[];
 }
 
-/** Orders that an alarm names; the count says how many there are. */
+/** An alarm names so many orders at most, and counts all. */
 const NAMED_MAX = 5;
 
 const isChargedNow = phaseIn(({ charged }) => charged === "yes");
-/** The kiosk does not know that the order is charged; one that was reversed since is none. */
+/** The order is charged now, and the kiosk does not know it. */
 export const isUnread = `unread_since_ms IS NOT NULL AND ${isChargedNow}`;
 
 const texts = {
@@ -36,7 +36,7 @@ const texts = {
 
 /** The kiosk's knowledge of answers, in columns of the attempts. */
 export class AnswerRows extends rows("answers", texts) {
-  /** An order with a generated id, charged or unknown, whose answer nobody has read. */
+  /** An order with a generated id, charged or unknown, whose answer the kiosk has not read. */
   undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined {
     const row = this.sql.undeliveredGenerated.get(amountMinor, currencyAlpha);
     return row && String(row["order_id"]);
@@ -46,18 +46,18 @@ export class AnswerRows extends rows("answers", texts) {
     this.sql.markAnswerDelivered.run(orderId);
   }
 
-  /** The order is charged, and no answer that says so has arrived (docs/rules/11-unread.md). */
+  /** Notes that no answer with the charge has arrived (docs/rules/11-unread.md). */
   markChargeUnread(orderId: string, atMs: number): void {
     this.sql.markChargeUnread.run(atMs, orderId);
   }
 
-  /** An answer that reports the charge has arrived whole. */
+  /** Notes that an answer with the charge has arrived whole. */
   markChargeRead(orderId: string): void {
     // Nearly always there is nothing to change, and a change begins with the lock of writers.
     if (this.sql.isChargeUnread.get(orderId)) this.sql.markChargeRead.run(orderId);
   }
 
-  /** null: the kiosk knows every charge. */
+  /** The charges that the kiosk does not know; null: it knows every charge. */
   unreadCharges(): UnreadCharges | null {
     const row = this.sql.countUnread.get();
     const count = Number(row?.["n"]);

@@ -1,17 +1,21 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import { majorOf } from "../../shared/money.ts";
 import type { Chore } from "../../shared/process/daily.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
-import { ARCHIVED, keptEnd, returnedOfKept, stateOfKept } from "../attempts/kept-end.ts";
 import type { Attempt, AttemptState, PaymentRequest } from "../attempts/payment.ts";
 import { phasesWith, phaseTable } from "../attempts/phase-table.ts";
-import type { LedgerEntry } from "../attempts/reconciliation.ts";
+import {
+  ARCHIVED,
+  bareRequest,
+  keptEnd,
+  returnedOfKept,
+  stateOfKept,
+} from "../attempts/rebuilt-attempt.ts";
+import type { LedgerEntry } from "../attempts/reconciliation/reconciliation.ts";
 import { isUnread } from "./answer-rows.ts";
 import {
   endedStatuses,
   type ListedAttempt,
-  type Listings,
   type ListPage,
   listedIn,
   listedOf,
@@ -21,9 +25,9 @@ import {
   phaseIn,
   returnedOf,
 } from "./attempt-columns.ts";
+import { type Row, rows } from "./database/statements.ts";
 import { entryOf, type Kept, keptLedgerOf, spokenOf } from "./ledger-rows.ts";
-import { CLOSINGS_LOOKED_AT } from "./reconciliation-rows.ts";
-import { type Row, rows, type Statement, type Statements } from "./statements.ts";
+import { CLOSINGS_COMPARED } from "./reconciliation-rows.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -31,7 +35,7 @@ const DAY_MS = 24 * 3_600_000;
 const BATCH = 20;
 const BETWEEN_BATCHES_MS = 20;
 
-/** Knowledge of the supervisor, as a condition for each word of the table of phases. */
+/** Knowledge that the supervisor must have, for each value of the phase table's column. */
 const isKnownThere = {
   nothing: "hand_off.id IS NULL OR withdrawn = 2",
   delivery: "acknowledged = 1 AND withdrawn = 0 AND delivery IN ('sent', 'closed')",
@@ -69,7 +73,7 @@ const texts = {
   attempts: `SELECT attempt.*, delivery, NULL AS handed_minor
     FROM attempt LEFT JOIN hand_off USING (transaction_id) WHERE order_id = ?`,
   comparable: `SELECT id FROM ${closings} WHERE ${mayHaveClosed}
-    ORDER BY id DESC LIMIT 1 OFFSET ${CLOSINGS_LOOKED_AT - 1}`,
+    ORDER BY id DESC LIMIT 1 OFFSET ${CLOSINGS_COMPARED - 1}`,
   spokenOf,
   keep: `INSERT INTO archived_order (transaction_id, order_id, number, amount_minor, currency,
       generated_id, delivery, started_at_ms, ended_at_ms, kept, after_telecollection)
@@ -99,28 +103,23 @@ const listed = listings(
 );
 
 interface ArchiveStep {
-  /** Orders that were put away. */
+  /** How many orders were put away. */
   readonly archived: number;
   /** Where the next step begins; undefined: every order that is old enough was checked. */
-  readonly next: ArchivePlace | undefined;
+  readonly next: ArchivePosition | undefined;
 }
 
-/** An attempt in the order of their starts. */
-interface ArchivePlace {
+/** The position of an attempt in the order of their starts. */
+interface ArchivePosition {
   readonly startedAtMs: number;
   readonly position: number;
 }
 
-const oldest: ArchivePlace = { startedAtMs: -1, position: -1 };
+const oldest: ArchivePosition = { startedAtMs: -1, position: -1 };
 
-/** Orders that were put away: the truth about them, without its details. */
+/** Orders that were put away, each with its end and amounts. */
 export class Archive extends rows("archive", texts) {
-  readonly #listed: Listings<Statement>;
-
-  constructor(statements: Statements) {
-    super(statements);
-    this.#listed = statements.prepare("archived listed", listed);
-  }
+  readonly #listed = this.statements.prepare("archived listed", listed);
 
   /**
    * Checks the orders of the next `limit` ended attempts from before the cut-off, after `after`,
@@ -128,23 +127,23 @@ export class Archive extends rows("archive", texts) {
    */
   putAway(beforeMs: number, limit: number, after = oldest): ArchiveStep {
     return this.statements.transaction(() => {
-      const seen = this.sql.next.all(beforeMs, after.startedAtMs, after.position, limit);
-      const orders = [...new Set(seen.map((row) => String(row["order_id"])))].filter(
+      const ended = this.sql.next.all(beforeMs, after.startedAtMs, after.position, limit);
+      const orders = [...new Set(ended.map((row) => String(row["order_id"])))].filter(
         (orderId) => this.sql.isArchivable.get(beforeMs, orderId)?.["archivable"] === 1,
       );
       for (const orderId of orders) this.#putAwayOrder(orderId);
-      const last = seen.length === limit ? seen.at(-1) : undefined;
-      return { archived: orders.length, next: last && placeOf(last) };
+      const last = ended.length === limit ? ended.at(-1) : undefined;
+      return { archived: orders.length, next: last && positionOf(last) };
     });
   }
 
-  /** Charged long ago, not known here to be with the gateway: the supervisor may know better. */
+  /** Transactions charged before `beforeMs` that the gateway lacks, as far as is known here. */
   unsentBefore(beforeMs: number): string[] {
     return this.sql.unsent.all(beforeMs).map((row) => String(row["transaction_id"]));
   }
 
   ofOrder(orderId: string): Attempt[] {
-    // Asked twice for each new order, of which hardly any is here.
+    // Called twice for each new order, of which hardly any is in the archive.
     if (!this.sql.holds.kept(orderId)) return [];
     return this.sql.ofOrder.all(orderId).map(attemptOf);
   }
@@ -154,13 +153,13 @@ export class Archive extends rows("archive", texts) {
   }
 
   list(page: ListPage): ListedAttempt[] {
-    // A page that is full of newer ones: to begin a listing costs as much as ten of its rows.
+    // The page is full of newer attempts; to begin a listing takes as long as ten of its rows.
     if (page.limit === 0) return [];
     const rows = listedIn(this.#listed, this.sql.startOf, page);
     return rows.map((row) => listedOf(row, attemptOf(row)));
   }
 
-  /** Money of an archived order went back; sums never shrink. */
+  /** Notes that money of an archived order went back; sums never shrink. */
   noteReturn(transactionId: string, returnedMinor: number): void {
     this.sql.noteReturn.run(returnedMinor, transactionId);
   }
@@ -175,7 +174,7 @@ export class Archive extends rows("archive", texts) {
     }
   }
 
-  /** The facts for the next end of day, as long as it can still ask for this attempt. */
+  /** The facts for the next end of day; undefined: it is too late for a comparison. */
   #ledgerOf(row: Row): LedgerEntry | undefined {
     const after = row["after_telecollection"];
     const since = Number(this.sql.comparable.get()?.["id"] ?? 0);
@@ -184,7 +183,7 @@ export class Archive extends rows("archive", texts) {
   }
 }
 
-function placeOf(row: Row): ArchivePlace {
+function positionOf(row: Row): ArchivePosition {
   return { startedAtMs: Number(row["started_at_ms"]), position: Number(row["position"]) };
 }
 
@@ -203,22 +202,11 @@ function attemptOf(row: Row): Attempt {
   const { currency, end } = JSON.parse(String(row["kept"])) as Kept;
   const amountMinor = Number(row["amount_minor"]);
   const returnedMinor = returnedOfKept(end);
-  const request: PaymentRequest = {
-    orderId: String(row["order_id"]),
-    generatedId: row["generated_id"] === 1,
-    amountMinor,
-    currency,
-    echo: { amount: majorOf(amountMinor, currency) },
-    cart: [],
-    customerEmail: null,
-    customData: {},
-    delivery: null,
-    warnings: [ARCHIVED],
-  };
+  const bare = bareRequest(String(row["order_id"]), amountMinor, currency, ARCHIVED);
   return {
     transactionId: String(row["transaction_id"]),
     number: Number(row["number"]),
-    request,
+    request: { ...bare, generatedId: row["generated_id"] === 1 },
     state: stateOfKept(end, currency),
     startedAtMs: Number(row["started_at_ms"]),
     endedAtMs: Number(row["ended_at_ms"]),
@@ -230,7 +218,7 @@ function attemptOf(row: Row): Attempt {
   };
 }
 
-/** Puts away what is older than JOURNAL_DAYS. `learn` asks the supervisor what became of one. */
+/** Puts away orders older than JOURNAL_DAYS. `learn` asks the supervisor for a delivery state. */
 export function archiveChore(
   archive: Archive,
   days: number,

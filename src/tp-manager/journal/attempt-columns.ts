@@ -7,7 +7,7 @@ import {
   phasesWith,
   variantTable,
 } from "../attempts/phase-table.ts";
-import type { Row, Statement } from "./statements.ts";
+import type { Row, Statement } from "./database/statements.ts";
 
 /**
  * The columns that {@link readAttempt} reads. Not the status, which SQLite would compute from the
@@ -57,9 +57,9 @@ export function readJson<T>(value: SQLInputValue | undefined): T {
   return JSON.parse(String(value)) as T;
 }
 
-/** So many texts are read without being parsed again: those of the newest attempts. */
+/** How many parsed texts are kept: those of the newest attempts. */
 const TEXTS_KEPT = 32;
-/** The newest first. To compare texts takes less time than to make a key of such a long one. */
+/** The newest first. A comparison of long texts takes less time than a hash of one. */
 const keptTexts: Array<{ readonly text: string; readonly value: unknown }> = [];
 
 /**
@@ -76,18 +76,16 @@ function readKept<T>(value: SQLInputValue | undefined): T {
   return read;
 }
 
-/** The phases whose row fits, as a condition; `column` is an expression for the phase. */
-export function phaseIn(fits: Parameters<typeof phasesWith>[0], column = "phase"): string {
-  return `${column} IN (${phasesWith(fits)
-    .map((phase) => `'${phase}'`)
-    .join(", ")})`;
+/** The condition that the phase's row satisfies `has`; `column` is an expression for the phase. */
+export function phaseIn(has: Parameters<typeof phasesWith>[0], column = "phase"): string {
+  return `${column} IN (${quoted(phasesWith(has))})`;
 }
 
-/** Words of an index: without them SQLite does not use the index of what may have been a sale. */
+/** SQLite uses the index of possible sales only for a condition that is spelt as the index is. */
 const [unsold = ""] = phasesWith(({ archive }) => archive === "nothing");
-/** Nothing of the attempt can ever have been a sale. */
+/** The condition that the attempt can never have been a sale. */
 export const neverSold = `phase = '${unsold}'`;
-/** As in the index of answers that nobody has read, and of attempts that may be a sale. */
+/** The condition of two indexes: of unread answers, and of attempts that may be a sale. */
 export const mayBeSold = `phase <> '${unsold}'`;
 
 const openStatuses = paymentStatuses.filter((status) => {
@@ -96,22 +94,22 @@ const openStatuses = paymentStatuses.filter((status) => {
     isOpenVariant || phasesWith((row) => row.open !== null && row.status === status).length > 0
   );
 });
-/** The phases that a process must not leave without asking, by the index of statuses. */
+/** The condition, by the index of statuses, that an attempt has not ended. */
 export const unfinishedSql = `status IN (${quoted(openStatuses)})`;
 /** The statuses of attempts that have ended. */
 export const endedStatuses = paymentStatuses.filter((status) => !openStatuses.includes(status));
 
-function quoted(words: readonly string[]): string {
-  return words.map((word) => `'${word}'`).join(", ");
+function quoted(values: readonly string[]): string {
+  return values.map((value) => `'${value}'`).join(", ");
 }
 
 export interface ListPage {
   readonly sinceMs: number;
-  /** Only what began before. */
+  /** Only attempts that began before. */
   readonly untilMs?: number;
   readonly status: PaymentStatus | null;
   readonly limit: number;
-  /** The {@link ListedAttempt.position} of the last one seen. */
+  /** The {@link ListedAttempt.position} of the last attempt on the page before. */
   readonly before: number | null;
 }
 
@@ -122,7 +120,7 @@ export interface ListedAttempt {
 }
 
 /** A listing of all attempts, and of those with each status. */
-export type Listings<T> = Readonly<Record<PaymentStatus | "all", T>>;
+type Listings<T> = Readonly<Record<PaymentStatus | "all", T>>;
 
 /**
  * Listings of a table, newest first, after `(?1, ?2)`, which are a start and a position, since
@@ -134,9 +132,9 @@ export function listings(
   index: string,
   sqlOf: (page: string) => string,
 ): Listings<string> {
-  const isBehind = "started_at_ms >= ?3 AND (started_at_ms, rowid) < (?1, ?2)";
+  const isNext = "started_at_ms >= ?3 AND (started_at_ms, rowid) < (?1, ?2)";
   const page = (statuses: readonly PaymentStatus[]): string =>
-    sqlOf(`${merged(statuses, table, index, isBehind)}
+    sqlOf(`${merged(statuses, table, index, isNext)}
       ORDER BY started_at_ms DESC, position DESC LIMIT ?4`);
   const named = paymentStatuses.map((status) => [status, page([status])]);
   return { all: page(paymentStatuses), ...Object.fromEntries(named) };

@@ -22,7 +22,6 @@ import type { Archive } from "./archive.ts";
 import {
   attemptColumns,
   type ListedAttempt,
-  type Listings,
   type ListPage,
   listedIn,
   listedOf,
@@ -34,16 +33,16 @@ import {
   returnedSql,
   unfinishedSql,
 } from "./attempt-columns.ts";
+import { type Row, rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
-import type { HandOffRows } from "./hand-off-rows.ts";
-import { type Row, rows, type Statement, type Statements } from "./statements.ts";
+import type { HandOffRows } from "./hand-offs/hand-off-rows.ts";
 
-/** Attempts and steps since a sale that are searched before its reversal. */
+/** How many attempts and steps since a sale are searched before its reversal. */
 const LATER_MAX = 5_000;
-/** Ids that are read at once, and what every one of them is before. */
+/** How many ids are read at once, and a text that sorts after every id. */
 const IDS = 500;
 const LAST_ID = "~";
-/** Attempts that are read at once. */
+/** How many attempts are read at once. */
 const PAGE = 50;
 const NEVER = Number.MAX_SAFE_INTEGER;
 
@@ -132,11 +131,10 @@ interface Change {
   readonly from: AttemptPhase;
   readonly state: AttemptState;
   readonly event: AttemptStep;
-  /** Steps before it that were not written yet; `state` comes of them as well. */
+  /** Earlier steps that were not written yet; `state` is the fold of them and of `event`. */
   readonly earlier?: readonly AttemptStep[];
-  /** Kept when given. */
   readonly ticket?: string;
-  /** Of an attempt that has become charged. */
+  /** Left out unless the attempt has become charged. */
   readonly handOff?: Transaction;
   /** The attempt was reversed. */
   readonly withdraw?: boolean;
@@ -152,7 +150,7 @@ interface Known {
   readonly attempt: Attempt;
   /** null: it may not be the newest one. */
   readonly position: number | null;
-  /** Of the write itself: a listener that was notified of it may have written more. */
+  /** The stamp of this write: a listener that was notified of it may have written more. */
   readonly stamp: number;
 }
 
@@ -161,22 +159,15 @@ interface Known {
  * the method returns, and the method throws when the change could not be written. Methods are
  * synchronous on purpose: between a decision and its record nothing else can run.
  */
-export class AttemptRows extends rows("attempts", texts) {
-  readonly #listed: Listings<Statement>;
-  readonly #events: EventRows;
-  readonly #handOffs: HandOffRows;
-  readonly #archive: Archive;
+export class AttemptRows extends rows("attempts", texts)<{
+  events: EventRows;
+  handOffs: HandOffRows;
+  archive: Archive;
+}> {
+  readonly #listed = this.statements.prepare("attempts listed", listed);
   #known: Known | undefined;
   /** Called with every step of an attempt once it is on disk. Must not throw. */
   onStep: (attempt: Attempt, step: AttemptStep) => void = () => {};
-
-  constructor(statements: Statements, events: EventRows, handOffs: HandOffRows, archive: Archive) {
-    super(statements);
-    this.#listed = statements.prepare("attempts listed", listed);
-    this.#events = events;
-    this.#handOffs = handOffs;
-    this.#archive = archive;
-  }
 
   /**
    * The attempt that decides an order's status: the newest one, or an earlier one that turned out
@@ -185,7 +176,7 @@ export class AttemptRows extends rows("attempts", texts) {
    */
   latest(orderId: string): Attempt | undefined {
     const recent = this.sql.latest.kept(orderId);
-    if (!recent) return speaksFor(this.#archive.ofOrder(orderId));
+    if (!recent) return speaksFor(this.parts.archive.ofOrder(orderId));
     const newest = readAttempt(recent);
     const isRepeated = newest.number > 1 && chargedOf(newest) === "no";
     return isRepeated ? speaksFor(this.ofOrder(orderId)) : newest;
@@ -194,7 +185,7 @@ export class AttemptRows extends rows("attempts", texts) {
   /** Every attempt of an order, oldest first. */
   ofOrder(orderId: string): Attempt[] {
     const recent = this.sql.ofOrder.all(orderId);
-    return [...this.#archive.ofOrder(orderId), ...recent.map(readAttempt)];
+    return [...this.parts.archive.ofOrder(orderId), ...recent.map(readAttempt)];
   }
 
   read(transactionId: string): Attempt | undefined {
@@ -237,24 +228,24 @@ export class AttemptRows extends rows("attempts", texts) {
   }
 
   /**
-   * A new state with the event that led to it; in the same transaction `handOff` when the attempt
-   * has become charged, or its withdrawal when it was reversed. `ticket` is kept when given.
+   * Writes a new state with the events that led to it, and in the same transaction the hand-off of
+   * an attempt that has become charged, or the withdrawal of one that was reversed.
    */
   update(transactionId: string, change: Change): Attempt {
     const { state, event, earlier = [], ticket, handOff, withdraw } = change;
     const steps = [...earlier, event];
     const known = this.#knownNow();
-    const [attempt, stamp] = this.#events.telling((tell) => {
+    const [attempt, stamp] = this.parts.events.commit((emit) => {
       const before = this.#mustRead(transactionId);
       const changes = this.#updateRow(before, change);
       invariant(changes === 1, `attempt ${transactionId} is not ${change.from} in the journal`);
       for (const step of steps) this.addEvent(transactionId, step);
-      if (handOff) this.#handOffs.add(transactionId, handOff);
-      if (withdraw) this.#handOffs.withdraw(transactionId);
+      if (handOff) this.parts.handOffs.add(transactionId, handOff);
+      if (withdraw) this.parts.handOffs.withdraw(transactionId);
       const endedAtMs = phaseTable[state.phase].open === null ? event.atMs : null;
       const after = { ...before, state, endedAtMs, ticket: ticket ?? before.ticket };
       const data = paymentEventOf(after);
-      if (!isDeepStrictEqual(data, paymentEventOf(before))) tell("payment", data, event.atMs);
+      if (!isDeepStrictEqual(data, paymentEventOf(before))) emit("payment", data, event.atMs);
       return [after, this.sql.read.stamp] as const;
     });
     const isNewest = known?.attempt.transactionId === transactionId;
@@ -297,7 +288,7 @@ export class AttemptRows extends rows("attempts", texts) {
   list(page: ListPage): ListedAttempt[] {
     const { sinceMs, untilMs, status, limit, before } = page;
     const isAll = status === null && sinceMs === 0 && untilMs === undefined;
-    // For a row that was put away meanwhile the next newer one stands in.
+    // Where the row `before` was put away meanwhile, the next newer one replaces it.
     const rows = isAll
       ? this.sql.newest.all(before ?? NEVER, limit)
       : listedIn(this.#listed, this.sql.startOf, page);
@@ -331,10 +322,10 @@ export class AttemptRows extends rows("attempts", texts) {
 
   /** Attempts of the orders in the archive, by their times; the archive has its own positions. */
   listArchived(page: ListPage): ListedAttempt[] {
-    return this.#archive.list(page);
+    return this.parts.archive.list(page);
   }
 
-  /** Attempts that a process must not leave without asking, in the order they were begun. */
+  /** Attempts that have not ended, in the order they were begun. */
   unfinished(): Attempt[] {
     return this.sql.unfinished.all().map(readAttempt);
   }
@@ -343,7 +334,7 @@ export class AttemptRows extends rows("attempts", texts) {
     return Number(this.sql.countInDoubt.get()?.["n"]);
   }
 
-  /** Since an attempt was begun (docs/rules/16-fresh.md); undefined: too many to search. */
+  /** Events since an attempt was begun (docs/rules/16-fresh.md); undefined: too many to search. */
   since(transactionId: string): Omit<SinceSale, "unmatched"> | undefined {
     const later = this.sql.later.all(transactionId, LATER_MAX).map(readAttempt);
     const events = this.sql.laterEvents.all(transactionId, LATER_MAX);
@@ -361,9 +352,9 @@ export class AttemptRows extends rows("attempts", texts) {
   }
 
   #insert(attempt: NewAttempt): Attempt {
-    const { inserted, position, stamp } = this.#events.telling((tell) => {
+    const { inserted, position, stamp } = this.parts.events.commit((emit) => {
       const row = this.#insertRow(attempt);
-      tell("payment", paymentEventOf(row.inserted), attempt.startedAtMs);
+      emit("payment", paymentEventOf(row.inserted), attempt.startedAtMs);
       return { ...row, stamp: this.sql.read.stamp };
     });
     this.#known = { attempt: inserted, position, stamp };
@@ -425,7 +416,7 @@ function reportedResult(row: Row): ReportedResult[] {
   return [{ transactionId: String(row["transaction_id"]), report }];
 }
 
-/** Whether a probe found a charge that no answer has told the kiosk (docs/rules/11-unread.md). */
+/** Whether a probe found a charge that the kiosk was not answered (docs/rules/11-unread.md). */
 function isFound(before: AttemptState, now: AttemptState): boolean {
   return isCharged(now) && now.by === "recovery" && !saleOf(before);
 }

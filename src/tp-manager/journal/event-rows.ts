@@ -1,9 +1,9 @@
 import type { EventData, KeptEvent, KeptName } from "../attempts/event-table.ts";
-import { type Row, rows, type Statements } from "./statements.ts";
+import { type Row, rows, type Statements } from "./database/statements.ts";
 
-/** Some weeks of a busy kiosk, a few megabytes; who was away for longer reads `GET /payments`. */
+/** Some weeks of a busy kiosk, a few megabytes. A client away for longer reads `GET /payments`. */
 const EVENTS_KEPT = 10_000;
-/** Old events are dropped together: one at a time, each new event would write two pages more. */
+/** Old events are dropped in batches: singly, each new event would write two more pages. */
 const BATCHES = 100;
 
 const texts = {
@@ -14,26 +14,25 @@ const texts = {
   lastId: "SELECT max(id) AS id FROM event",
 };
 
-export type Tell = <N extends KeptName>(name: N, data: EventData<N>, atMs: number) => void;
+export type Emit = <N extends KeptName>(name: N, data: EventData<N>, atMs: number) => void;
 
 /** The kept events of the journal. Ids only grow and are never given twice. */
 export class EventRows extends rows("events", texts) {
   readonly #kept: number;
   readonly #batch: number;
-  /** The id of the newest one that is on disk; 0 when there is none. */
   #lastId: number;
   /** Called with every kept event once it is on disk. Must not throw. */
   onEvent: (event: KeptEvent) => void = () => {};
 
-  constructor(statements: Statements, kept = EVENTS_KEPT) {
-    super(statements);
+  constructor(journal: { readonly statements: Statements }, kept = EVENTS_KEPT) {
+    super(journal);
     this.#kept = kept;
     this.#batch = Math.ceil(kept / BATCHES);
     this.#lastId = Number(this.sql.lastId.get()?.["id"] ?? 0);
   }
 
-  /** One transaction; its events go to `onEvent` once they are on disk. */
-  telling<T>(work: (tell: Tell) => T): T {
+  /** Runs one transaction; its events go to `onEvent` once they are on disk. */
+  commit<T>(work: (emit: Emit) => T): T {
     const written: KeptEvent[] = [];
     const result = this.statements.transaction(() =>
       work((name, data, atMs) => written.push(this.append(name, data, atMs))),
@@ -47,22 +46,22 @@ export class EventRows extends rows("events", texts) {
     for (const event of events) this.onEvent(event);
   }
 
-  /** Like {@link telling}, with the next commit (Statements.later); `written` is called then. */
-  tellingLater(work: (tell: Tell) => void, written: () => void): void {
-    let told: KeptEvent[] = [];
+  /** Like {@link commit}, with the next commit (Statements.later); `written` is called then. */
+  commitLater(work: (emit: Emit) => void, written: () => void): void {
+    let appended: KeptEvent[] = [];
     const write = (): void => {
-      told = [];
-      work((name, data, atMs) => told.push(this.append(name, data, atMs)));
+      appended = [];
+      work((name, data, atMs) => appended.push(this.append(name, data, atMs)));
     };
     this.statements.later(write, () => {
       written();
-      this.#onDisk(told);
+      this.#onDisk(appended);
     });
   }
 
   /** Writes an alarm for `GET /events`. */
   raise(alarm: EventData<"alarm">, atMs: number): void {
-    this.telling((tell) => tell("alarm", alarm, atMs));
+    this.commit((emit) => emit("alarm", alarm, atMs));
   }
 
   append<N extends KeptName>(name: N, data: EventData<N>, atMs: number): KeptEvent {

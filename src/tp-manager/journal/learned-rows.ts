@@ -1,5 +1,5 @@
 import { type Fact, factTable, type Learned, type LearnedFrom } from "../matching/learned.ts";
-import { rows } from "./statements.ts";
+import { rows } from "./database/statements.ts";
 
 /** Changes with each terminal that is accepted, and with each loss of the journal. */
 const era = `(SELECT ifnull((SELECT max(id) FROM accepted_terminal), 0) || ' ' ||

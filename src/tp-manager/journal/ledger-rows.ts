@@ -1,25 +1,25 @@
 import type { Currency } from "../../shared/money.ts";
+import { type Attempt, isNeverSent, saleOf } from "../attempts/payment.ts";
 import {
   type KeptEnd,
   ledgerOutcomeOf,
   returnedOfKept,
   stateOfKept,
-} from "../attempts/kept-end.ts";
-import { type Attempt, isNeverSent, saleOf } from "../attempts/payment.ts";
-import type { KeptLedger, LedgerEntry } from "../attempts/reconciliation.ts";
+} from "../attempts/rebuilt-attempt.ts";
+import type { KeptLedger, LedgerEntry } from "../attempts/reconciliation/reconciliation.ts";
 import { readAttempt, readJson, returnedOf } from "./attempt-columns.ts";
-import type { Row, Statement } from "./statements.ts";
+import type { Row, Statement } from "./database/statements.ts";
 
 /** The facts that the archive keeps of an attempt, next to its order, amount and ids. */
 export interface Kept {
-  /** Only where an end of day may still be compared with it (docs/rules/18-totals.md). */
+  /** Left out where no end of day can be compared with it any more (docs/rules/18-totals.md). */
   readonly ledger?: KeptLedger;
   /** Whole: a currency that is abolished one day must still be readable. */
   readonly currency: Currency;
   readonly end: KeptEnd;
 }
 
-/** A step of an attempt that nothing was charged for; `minor`: the amount that it speaks of. */
+/** A step of an attempt that charged nothing; `minor`: the amount in its detail. */
 interface SpokenOf {
   readonly kind: string;
   readonly minor: unknown;

@@ -5,16 +5,16 @@ import type {
   ClosingRow,
   LedgerEntry,
   Reconciliation,
-} from "../attempts/reconciliation.ts";
+} from "../attempts/reconciliation/reconciliation.ts";
 import { readJson } from "./attempt-columns.ts";
+import { type Row, rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
 import { archivedEntryOf, entryOf, spokenOf } from "./ledger-rows.ts";
-import { type Row, rows, type Statements } from "./statements.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
 /** Ends of day after which a range may begin: later ones may not have closed anything. */
-export const CLOSINGS_LOOKED_AT = 3;
-/** Months of a busy kiosk; more are not read while nothing else runs. */
+export const CLOSINGS_COMPARED = 3;
+/** Months of a busy kiosk; the program does nothing else while it reads them. */
 const ENTRIES_MAX = 20_000;
 const PAGE = 500;
 
@@ -57,24 +57,17 @@ const texts = {
 };
 
 /** Comparisons with the terminal and the gateway (docs/rules/18-totals.md). */
-export class ReconciliationRows extends rows("reconciliation", texts) {
-  readonly #events: EventRows;
-
-  constructor(statements: Statements, events: EventRows) {
-    super(statements);
-    this.#events = events;
-  }
-
+export class ReconciliationRows extends rows("reconciliation", texts)<{ events: EventRows }> {
   /** Completed ends of day that were not compared yet, oldest first. */
   uncompared(): number[] {
-    return this.sql.uncompared.all(CLOSINGS_LOOKED_AT).map(({ id }) => Number(id));
+    return this.sql.uncompared.all(CLOSINGS_COMPARED).map(({ id }) => Number(id));
   }
 
   period(closingId: number): ClosingPeriod | undefined {
     const row = this.sql.closing.get(closingId);
     if (!row) return undefined;
     const closing = closingOf(row);
-    const earlier = this.sql.earlier.all(closingId, CLOSINGS_LOOKED_AT).map(closingOf);
+    const earlier = this.sql.earlier.all(closingId, CLOSINGS_COMPARED).map(closingOf);
     const recent = this.#recent(closingId, earlier.at(-1)?.id ?? 0);
     // Rows of an older version do not name their end of day, so nothing is known before them.
     const known = earlier.filter(
@@ -106,7 +99,7 @@ export class ReconciliationRows extends rows("reconciliation", texts) {
     return rows.map((row) => entryOf(row, this.sql.spokenOf)).reverse();
   }
 
-  /** An end of day agreed although numbers were missing: the terminal numbers other things too. */
+  /** Whether an end of day agreed although numbers were missing: they say nothing here then. */
   hasRefutedJump(): boolean {
     return this.sql.refuted.get() !== undefined;
   }
@@ -116,20 +109,20 @@ export class ReconciliationRows extends rows("reconciliation", texts) {
     { atMs, closingId, result, body }: Omit<Reconciliation, "id"> & { closingId: number | null },
     suspicions: ReadonlyMap<string, Suspicion>,
   ): Reconciliation {
-    return this.#events.telling((tell) => {
+    return this.parts.events.commit((emit) => {
       const kept = this.sql.keep.run(atMs, closingId, result, JSON.stringify(body));
       for (const [transactionId, suspicion] of suspicions) {
         this.sql.suspect.run(JSON.stringify(suspicion), transactionId);
       }
       const record = { id: Number(kept.lastInsertRowid), atMs, result, body };
-      tell("reconciliation", reconciliationEventOf(record), atMs);
+      emit("reconciliation", reconciliationEventOf(record), atMs);
       return record;
     });
   }
 
-  /** An end of day agreed, so the suspicions from missing numbers were wrong. */
+  /** Takes back the suspicions from missing numbers, because an end of day agreed. */
   refuteJumps(transactionIds: readonly string[]): void {
-    this.#events.telling(() => {
+    this.parts.events.commit(() => {
       this.sql.refute.run();
       for (const transactionId of transactionIds) this.sql.unsuspect.run(transactionId);
     });
@@ -142,7 +135,7 @@ export class ReconciliationRows extends rows("reconciliation", texts) {
 
   /**
    * Attempts begun before the end of day, back to `sinceId`. `unknownUpTo`: attempts that do not
-   * tell when they were may belong to every end of day up to this one; -1 when there are none.
+   * name their end of day may belong to every end of day up to this one; -1 when there are none.
    */
   #recent(closingId: number, sinceId: number): { entries: LedgerEntry[]; unknownUpTo: number } {
     const entries: LedgerEntry[] = [];

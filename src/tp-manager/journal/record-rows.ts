@@ -5,7 +5,7 @@ import { type NamedRecord, sameTerminal } from "../matching/comparison.ts";
 import type { Baseline, TerminalIdentity } from "../terminal/terminal.ts";
 import { attemptColumns, readAttempt, readJson, unfinishedSql } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
-import { type Row, rows, type Statement, type Statements } from "./statements.ts";
+import { type Row, rows, type Statement } from "./database/statements.ts";
 import { mayHaveClosed } from "./terminal-rows.ts";
 
 /** A record that a terminal reported before. */
@@ -17,7 +17,7 @@ export interface KnownRecord {
    * "step": in an attempt. "unmatched": of no attempt for certain. "of-no-order": found, and no
    * order here can have made it. "baseline": stored before a command of ours.
    */
-  readonly seenAs: "step" | "unmatched" | "of-no-order" | "baseline";
+  readonly source: "step" | "unmatched" | "of-no-order" | "baseline";
   /** Epoch milliseconds. */
   readonly atMs: number;
 }
@@ -60,7 +60,7 @@ const texts = {
       AND NOT EXISTS (SELECT 1 FROM attempt_event AS earlier
         WHERE earlier.transaction_id = event.transaction_id AND earlier.id < event.id)
     ORDER BY event.id LIMIT 1`,
-  // Of which nothing was reported yet.
+  // An attempt of which nothing was reported yet.
   nextUnheard: `SELECT ${attemptColumns}, rowid AS position
     FROM attempt INDEXED BY attempt_status
     WHERE ${unfinishedSql} AND baseline IS NOT NULL
@@ -80,14 +80,7 @@ const texts = {
 const PAGE = 50;
 
 /** The names of every record, and the attempts that can have made one. */
-export class RecordRows extends rows("records", texts) {
-  readonly #attempts: AttemptRows;
-
-  constructor(statements: Statements, attempts: AttemptRows) {
-    super(statements);
-    this.#attempts = attempts;
-  }
-
+export class RecordRows extends rows("records", texts)<{ attempts: AttemptRows }> {
   /**
    * Records that share a name with this one, the oldest first; of a record without a moment
    * only those reported since `sinceMs`. The archive is included.
@@ -119,7 +112,7 @@ export class RecordRows extends rows("records", texts) {
     return rows.flatMap(({ transactionId }) => transactionId ?? []);
   }
 
-  /** An end of day may have run since, by the clock. */
+  /** Whether an end of day may have run since a time of the clock. */
   closedSince(atMs: number): boolean {
     return this.sql.closedSince.get(atMs) !== undefined;
   }
@@ -127,7 +120,7 @@ export class RecordRows extends rows("records", texts) {
   /** Attempts with a write-ahead record, the newest first, read as far as they are asked for. */
   *sent(): Generator<Attempt, void> {
     // Most questions end at the newest attempt, which need not be read.
-    const newest = this.#attempts.newestRow();
+    const newest = this.parts.attempts.newestRow();
     if (newest?.attempt.baseline) yield newest.attempt;
     if (newest) yield* this.#sentBefore(newest.position);
   }
@@ -150,7 +143,7 @@ export class RecordRows extends rows("records", texts) {
     return attempt && this.#attempt(attempt, first, transactionId);
   }
 
-  #attempt(row: Row, first: number, doubtful: string): NextFound | undefined {
+  #attempt(row: Row, first: number, about: string): NextFound | undefined {
     const { transactionId, baseline, state } = readAttempt(row);
     if (!baseline) return undefined;
     const sale = saleOf(state);
@@ -159,11 +152,11 @@ export class RecordRows extends rows("records", texts) {
       found: baseline.last,
       served: this.#served(transactionId, first - 1),
       receiptNumber: sale?.by === "payment" ? sale.report.receiptNumber : null,
-      formerReceipt: this.#receiptBefore(doubtful, baseline.identity),
+      formerReceipt: this.#receiptBefore(about, baseline.identity),
     };
   }
 
-  /** Of a decline or a reversal too: it is a number that the terminal gave. */
+  /** The last receipt number before an attempt, be it of a decline or a reversal. */
   #receiptBefore(transactionId: string, identity: TerminalIdentity): string | null {
     const position = this.sql.position.get(transactionId)?.["position"] ?? 0;
     for (const { baseline, state } of this.#sentBefore(position)) {
@@ -177,7 +170,7 @@ export class RecordRows extends rows("records", texts) {
   #reversal(event: Row): NextFound | undefined {
     // Reversals of older versions did not keep what the terminal showed before them.
     const { baseline } = readJson<{ readonly baseline?: Baseline }>(event["detail"]);
-    if (!baseline) return nothingTold;
+    if (!baseline) return nothingKept;
     return {
       identity: baseline.identity,
       found: baseline.last,
@@ -205,14 +198,14 @@ export class RecordRows extends rows("records", texts) {
 
 const TRACES = 1_000_000;
 
-/** docs/zvt.md 7.1: a longer trace may be cut to its last digits. A text that is no number: 0. */
+/** A longer trace may be cut to its last digits (docs/zvt.md 7.1). 0: the text is no number. */
 function lastDigits(trace: string): number {
   const number = Number.parseInt(trace, 10);
   return Number.isNaN(number) ? 0 : number % TRACES;
 }
 
-/** By the words that the journal stores. */
-const seenAs: Readonly<Record<string, KnownRecord["seenAs"]>> = {
+/** By the values that the journal stores. */
+const sources: Readonly<Record<string, KnownRecord["source"]>> = {
   step: "step",
   stray: "unmatched",
   unmatched: "of-no-order",
@@ -233,7 +226,7 @@ function knownRecordOf(row: Row): KnownRecord {
       localTime: row["local_time"] as string | null,
     },
     transactionId: row["transaction_id"] as string | null,
-    seenAs: seenAs[String(row["seen_as"])] ?? "step",
+    source: sources[String(row["seen_as"])] ?? "step",
     atMs: Number(row["at_ms"]),
   };
 }
@@ -242,7 +235,7 @@ function byPosition(a: Row, b: Row): number {
   return Number(a["position"]) - Number(b["position"]);
 }
 
-const nothingTold: NextFound = {
+const nothingKept: NextFound = {
   ...lostSince,
   found: { kind: "not-told", why: "an older version did not keep it" },
 };

@@ -5,13 +5,13 @@ import { isReturnedTwice, RETURNED_TWICE } from "../attempts/returned-twice.ts";
 import type { Archive } from "./archive.ts";
 import { phaseIn, readAttempt, returnedSql } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
+import { rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
-import { rows, type Statements } from "./statements.ts";
 
-/** Money of one of our transactions that went back, by the gateway's notifications. */
+/** Money of a transaction that went back, by the gateway's notifications. */
 interface NotedReturn {
   readonly transactionId: string;
-  /** In all, by whomever it was asked for; 0: something, but nothing for certain. */
+  /** In all, by any caller; 0: some money went back, the amount is not certain. */
   readonly returnedMinor: number;
 }
 
@@ -19,7 +19,7 @@ interface NotedReturn {
 interface ReturnedSum {
   /** In all, as far as the supervisor knows. */
   readonly sumMinor: number;
-  /** Adds to what had gone back when the return was reserved; 0: of the sum alone it is known. */
+  /** The amount that this return adds; 0: only the sum is known. */
   readonly addedMinor: number;
 }
 
@@ -30,8 +30,8 @@ export interface NotedAttempt {
   readonly isNew: boolean;
 }
 
-/** The last step of a program that ended is among these, also after some vain starts. */
-const EVENTS_LOOKED_AT = 100;
+/** The last step of a program that ended is among these, even after some failed starts. */
+const EVENTS_READ = 100;
 
 const texts = {
   // Sums notified before cannot hold this return, so that the two add up.
@@ -41,7 +41,6 @@ const texts = {
   end: `UPDATE attempt SET open_return = NULL, returned_minor = max(returned_minor + ?, ?),
       returned_some = max(returned_some, ?)
     WHERE transaction_id = ? AND json_extract(open_return, '$.operationId') = ?`,
-  // Its events are searched for by the transaction.
   neverAsked: `SELECT 1 FROM attempt WHERE transaction_id = ?1
     AND NOT EXISTS (SELECT 1 FROM store_doubt WHERE before_attempt > attempt.rowid)
     AND NOT EXISTS (SELECT 1 FROM attempt_event AS event
@@ -49,10 +48,11 @@ const texts = {
         OR event.kind = 'gateway-return-reserved'
           AND json_extract(detail, '$.idempotencyKey') = ?2))`,
   open: "SELECT * FROM attempt WHERE open_return IS NOT NULL ORDER BY started_at_ms",
-  seen: "SELECT last FROM returns_seen",
-  see: "INSERT INTO returns_seen (id, last) VALUES (1, ?1) ON CONFLICT DO UPDATE SET last = ?1",
+  readTo: "SELECT last FROM returns_seen",
+  setReadTo:
+    "INSERT INTO returns_seen (id, last) VALUES (1, ?1) ON CONFLICT DO UPDATE SET last = ?1",
   // The change to "reversed" is an event of the same commit: after a crash among the newest.
-  untold: `SELECT * FROM attempt WHERE returned_some = 1 AND transaction_id IN
+  unalarmed: `SELECT * FROM attempt WHERE returned_some = 1 AND transaction_id IN
       (SELECT json_extract(data, '$.transactionId') FROM event WHERE id IN
         (SELECT id FROM event INDEXED BY event_reversed
           WHERE name = 'payment' AND json_extract(data, '$.state') = 'reversed'
@@ -66,18 +66,11 @@ const texts = {
 };
 
 /** The journal's record of money that went back by way of the gateway. */
-export class ReturnRows extends rows("returns", texts) {
-  readonly #events: EventRows;
-  readonly #attempts: AttemptRows;
-  readonly #archive: Archive;
-
-  constructor(statements: Statements, events: EventRows, attempts: AttemptRows, archive: Archive) {
-    super(statements);
-    this.#events = events;
-    this.#attempts = attempts;
-    this.#archive = archive;
-  }
-
+export class ReturnRows extends rows("returns", texts)<{
+  events: EventRows;
+  attempts: AttemptRows;
+  archive: Archive;
+}> {
   /**
    * Reserves a return at the gateway: only for a charged attempt without another return under way,
    * and never of more than is left. false: it is not reserved. An attempt with one, or of which a
@@ -94,7 +87,11 @@ export class ReturnRows extends rows("returns", texts) {
       );
       if (changes !== 1) return false;
       const { atMs, ...detail } = open;
-      this.#attempts.addEvent(transactionId, { atMs, kind: "gateway-return-reserved", detail });
+      this.parts.attempts.addEvent(transactionId, {
+        atMs,
+        kind: "gateway-return-reserved",
+        detail,
+      });
       return true;
     });
   }
@@ -115,7 +112,7 @@ export class ReturnRows extends rows("returns", texts) {
         open.operationId,
       );
       // Two callers that asked at the same time got the same answer; it counts once.
-      if (changes === 1) this.#attempts.addEvent(transactionId, event);
+      if (changes === 1) this.parts.attempts.addEvent(transactionId, event);
     });
   }
 
@@ -132,52 +129,56 @@ export class ReturnRows extends rows("returns", texts) {
     return this.sql.open.all().map(readAttempt);
   }
 
-  /** Orders whose money went back both ways, when the alarm about it did not get to the disk. */
-  untoldTwice(): Attempt[] {
-    return this.sql.untold.all(EVENTS_LOOKED_AT).map(readAttempt).filter(isReturnedTwice);
+  /** Attempts whose money went back both ways, where the alarm about it is not on disk. */
+  unalarmedTwice(): Attempt[] {
+    return this.sql.unalarmed.all(EVENTS_READ).map(readAttempt).filter(isReturnedTwice);
   }
 
   /** How far the gateway's notifications of returned money are known here; 0: none. */
-  returnsSeen(): number {
-    return Number(this.sql.seen.get()?.["last"] ?? 0);
+  returnsReadTo(): number {
+    return Number(this.sql.readTo.get()?.["last"] ?? 0);
   }
 
   /**
    * Notes the notified returns, each on disk when this returns. A return noted again changes
-   * nothing; sums never shrink. Gives back the attempts that are meant.
+   * nothing; sums never shrink. Returns the attempts of these returns.
    */
   noteReturns(returns: readonly NotedReturn[], atMs: number): NotedAttempt[] {
     return returns.flatMap((one) => {
       const isNew = this.#changing(one.transactionId, atMs, () => this.#note(one, atMs));
-      const attempt = this.#attempts.read(one.transactionId);
+      const attempt = this.parts.attempts.read(one.transactionId);
       return attempt ? [{ attempt, isNew }] : [];
     });
   }
 
-  /** The notifications up to `last` are noted, and their alarms are raised. */
-  seeReturns(last: number): void {
-    this.sql.see.run(last);
+  /** Notes that the notifications up to `last` are noted, and their alarms raised. */
+  setReturnsReadTo(last: number): void {
+    this.sql.setReadTo.run(last);
   }
 
   #note({ transactionId, returnedMinor }: NotedReturn, atMs: number): boolean {
     const { changes } = this.sql.note.run(returnedMinor, transactionId);
     if (changes === 1) {
       const detail = { returnedMinor };
-      this.#attempts.addEvent(transactionId, { atMs, kind: "gateway-return-notified", detail });
+      this.parts.attempts.addEvent(transactionId, {
+        atMs,
+        kind: "gateway-return-notified",
+        detail,
+      });
     }
-    this.#archive.noteReturn(transactionId, returnedMinor);
+    this.parts.archive.noteReturn(transactionId, returnedMinor);
     return changes === 1;
   }
 
-  /** One transaction, with an event when the attempt looks different afterwards. */
+  /** One transaction, with an event when the attempt is answered differently afterwards. */
   #changing<T>(transactionId: string, atMs: number, change: () => T): T {
-    return this.#events.telling((tell) => {
-      const before = this.#attempts.read(transactionId);
+    return this.parts.events.commit((emit) => {
+      const before = this.parts.attempts.read(transactionId);
       const changed = change();
-      const after = this.#attempts.read(transactionId);
+      const after = this.parts.attempts.read(transactionId);
       if (!before || !after) return changed;
       const data = paymentEventOf(after);
-      if (!isDeepStrictEqual(data, paymentEventOf(before))) tell("payment", data, atMs);
+      if (!isDeepStrictEqual(data, paymentEventOf(before))) emit("payment", data, atMs);
       return changed;
     });
   }

@@ -3,13 +3,13 @@ import type { SettledUnmatched, UnmatchedFinding, UnmatchedRow } from "../attemp
 import { compareReports } from "../matching/comparison.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
 import { mayBeSold, phaseIn, readJson, unfinishedSql } from "./attempt-columns.ts";
+import { type Row, rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
-import { type Row, rows, type Statements } from "./statements.ts";
 
-/** Who wanted an end of day: somebody by `/tlc`, or the terminal itself. */
+/** Who asked for an end of day: an operator by `/tlc`, or the terminal itself. */
 export type TelecollectionAsker = "operator" | "terminal";
 
-/** A terminal that does nothing else must not fill the disk; what it kept stays for ever. */
+/** A terminal that only sends such results must not fill the disk; held ones stay for ever. */
 const UNMATCHED_KEPT = 1_000;
 
 /**
@@ -21,10 +21,10 @@ export const mayHaveClosed = `(result IS NULL
   OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))`;
 
 /** A payment was begun after this end of day: it is over, whether its end was reported or not. */
-const begunBehind =
+const begunAfter =
   "ifnull((SELECT after_telecollection FROM attempt ORDER BY rowid DESC LIMIT 1), 0)";
 
-/** Held for good: few of them carry the reference of an attempt. */
+/** Held results that carry the reference of an attempt are few. */
 const named = "unexpected_report INDEXED BY unexpected_report_named";
 const reference = "json_extract(report, '$.reference')";
 const isNamed = `finding = 'held' AND ${reference} IS NOT NULL`;
@@ -47,7 +47,7 @@ const texts = {
         (SELECT min(rowid) FROM attempt WHERE ${unfinishedSql}
           AND ${phaseIn(({ open }) => open === "running")}),
         (SELECT max(rowid) + 1 FROM attempt), 1),
-      ifnull((SELECT id + (result IS NOT NULL OR id <= ${begunBehind})
+      ifnull((SELECT id + (result IS NOT NULL OR id <= ${begunAfter})
         FROM telecollection ORDER BY id DESC LIMIT 1), 1))`,
   dropUnmatched: `DELETE FROM unexpected_report INDEXED BY unexpected_report_passing
     WHERE id <= ? AND finding NOT IN ('open', 'held')`,
@@ -60,7 +60,7 @@ const texts = {
         WHERE before_attempt >= (SELECT before FROM seen)) AS sold`,
   closedSince: `SELECT EXISTS (SELECT 1 FROM ${closings} WHERE ${mayHaveClosed} AND id >=
     (SELECT before_telecollection FROM unexpected_report WHERE id = ?)) AS closed`,
-  // One that was an order's own, or that the terminal itself calls not good, counts for nothing.
+  // A result that was an order's own, or not good, does not count.
   wasUnmatchedSince: `SELECT max(before_attempt) >=
       (SELECT rowid FROM attempt WHERE transaction_id = ?) AS seen
     FROM (SELECT before_attempt FROM unexpected_report
@@ -78,29 +78,22 @@ const texts = {
 };
 
 /** The accepted terminal, its ends of day, and what it reported although nothing ran. */
-export class TerminalRows extends rows("terminalLog", texts) {
-  readonly #events: EventRows;
-
-  constructor(statements: Statements, events: EventRows) {
-    super(statements);
-    this.#events = events;
-  }
-
-  /** Before the command leaves. */
+export class TerminalRows extends rows("terminalLog", texts)<{ events: EventRows }> {
+  /** Returns the number of the end of day. To be called before the command leaves. */
   beginTelecollection(
     atMs: number,
     askedBy: TelecollectionAsker,
     identity?: TerminalIdentity,
   ): number {
-    const told = identity === undefined ? null : JSON.stringify(identity);
-    return Number(this.sql.beginTelecollection.run(atMs, askedBy, told).lastInsertRowid);
+    const text = identity === undefined ? null : JSON.stringify(identity);
+    return Number(this.sql.beginTelecollection.run(atMs, askedBy, text).lastInsertRowid);
   }
 
   endTelecollection(id: number, atMs: number, result: TelecollectionEnd): void {
-    this.#events.telling((tell) => {
+    this.parts.events.commit((emit) => {
       const row = this.sql.endTelecollection.get(atMs, JSON.stringify(result), id);
       const askedBy = row?.["asked_by"] as TelecollectionAsker;
-      tell("end-of-day", endOfDayEventOf(result, askedBy), atMs);
+      emit("end-of-day", endOfDayEventOf(result, askedBy), atMs);
     });
   }
 
@@ -109,47 +102,47 @@ export class TerminalRows extends rows("terminalLog", texts) {
     return this.sql.demanded.all(sinceMs).map((row) => Number(row["started_at_ms"]));
   }
 
-  /** An end of day may have run since the attempt; by `atMs` where their order is not known. */
+  /** Whether an end of day may have run since the attempt, which was begun at `atMs`. */
   wasClosedSince(atMs: number, transactionId: string): boolean {
-    // By number where the attempt has one, otherwise by the clock.
+    // Attempts of older versions name no end of day: for them the clock decides.
     const after = this.sql.afterTelecollection.get(transactionId)?.["closed"] ?? null;
     const { telecollectionSince, telecollectionAfter } = this.sql;
     const row = after === null ? telecollectionSince.get(atMs) : telecollectionAfter.get(after);
     return row !== undefined;
   }
 
-  /** Before anything is made of it. undefined: the newest is the same, and open or held. */
+  /** Returns the number of the new row; undefined: the newest is the same, and open or held. */
   keepUnmatched(
-    seen: Omit<UnmatchedRow, "id">,
-    isSame = ({ report }: UnmatchedRow) => compareReports(report, seen.report) === "same",
+    found: Omit<UnmatchedRow, "id">,
+    isSame = ({ report }: UnmatchedRow) => compareReports(report, found.report) === "same",
   ): number | undefined {
     const [newest] = this.unmatched(1);
     const isKnown = newest?.finding === "open" || newest?.finding === "held";
     if (isKnown && isSame(newest)) return undefined;
-    return this.statements.transaction(() => this.#insertUnmatched(seen));
+    return this.statements.transaction(() => this.#insertUnmatched(found));
   }
 
-  /** Not yet asked about, oldest first. */
+  /** Unmatched transactions without a finding, oldest first. */
   openUnmatched(): UnmatchedRow[] {
     return this.sql.openUnmatched.all().map(unmatchedOf);
   }
 
-  /** Something may have been sold after it was kept. */
+  /** Whether something may have been sold after it was kept. */
   soldSinceUnmatched(id: number): boolean {
     return this.sql.soldSince.get(id)?.["sold"] === 1;
   }
 
-  /** An end of day may have run after it was kept, one that had been begun before included. */
+  /** Whether an end of day may have run after it was kept, or was running then. */
   closedSinceUnmatched(id: number): boolean {
     return this.sql.closedSince.get(id)?.["closed"] === 1;
   }
 
-  /** The first unmatched transactions that were kept since the attempt was begun. */
+  /** The oldest 100 unmatched transactions that were kept since the attempt was begun. */
   unmatchedSince(transactionId: string): UnmatchedRow[] {
     return this.sql.unmatchedSince.all(transactionId).map(unmatchedOf);
   }
 
-  /** An unmatched transaction was kept since the attempt was begun. */
+  /** Whether an unmatched transaction was kept since the attempt was begun. */
   wasUnmatchedSince(transactionId: string): boolean {
     return this.sql.wasUnmatchedSince.get(transactionId)?.["seen"] === 1;
   }
@@ -208,7 +201,7 @@ export function unmatchedOf(row: Row): SettledUnmatched {
     finding: row["finding"] as SettledUnmatched["finding"],
     because: String(row["because"]),
     endedAtMs: row["ended_at_ms"] as number | null,
-    seenAtMs: row["seen_ms"] as number | null,
+    acknowledgedAtMs: row["seen_ms"] as number | null,
   };
 }
 

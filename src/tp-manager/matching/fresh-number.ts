@@ -1,5 +1,5 @@
 import { type Attempt, type AttemptState, endReportOf, saleOf } from "../attempts/payment.ts";
-import { receiptNumberOf } from "../attempts/receipt-number-policy.ts";
+import { receiptNumberOf } from "../attempts/reconciliation/receipt-number-policy.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
 import type { ReportedResult, SinceSale } from "../journal/attempt-rows.ts";
 import type { Baseline, LastTransaction, TransactionReport } from "../terminal/terminal.ts";

@@ -119,7 +119,7 @@ export class Matcher {
     const told = this.#parts.records.sharingNumber(record, 0);
     return told.some(
       (one) =>
-        one.seenAs === "baseline" && compareKnown(one, { record, identity }, this.#view) === "same",
+        one.source === "baseline" && compareKnown(one, { record, identity }, this.#view) === "same",
     );
   }
 

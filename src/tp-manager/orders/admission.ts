@@ -17,7 +17,7 @@ interface AdmissionParts {
   readonly arbiter: TerminalArbiter;
 }
 
-/** "answer": as the order stands. "ask": the terminal has to be asked first. */
+/** "answer": as the order stands. "ask": the terminal has to be probed first. */
 interface Known {
   readonly way: "answer" | "ask";
   readonly attempt: Attempt;
@@ -41,7 +41,7 @@ export function admissionOf(
   arbiter.turn.assertNoDoubt();
   arbiter.turn.assertWritable();
   assertHolds(request, arbiter.terminal);
-  assertToldApart(request, arbiter);
+  assertDistinguishable(request, arbiter);
   return { way: "begin" };
 }
 
@@ -59,18 +59,21 @@ export function assertHolds(
 }
 
 /**
- * Where its result could not be told from that of an order in doubt, a sale would end in doubt too,
- * with its customer charged (docs/rules/25-one-way.md). Throws TERMINAL_IN_DOUBT.
+ * Refuses a sale whose result could not be distinguished from that of an order in doubt: it would
+ * end in doubt too, with its customer charged (docs/rules/25-one-way.md). Throws TERMINAL_IN_DOUBT.
  */
-export function assertToldApart({ amountMinor }: PaymentRequest, arbiter: TerminalArbiter): void {
+export function assertDistinguishable(
+  { amountMinor }: PaymentRequest,
+  arbiter: TerminalArbiter,
+): void {
   const refused = storage(() => arbiter.refusedBeside, "unknown");
   const same = refused.find(({ request }) => request.amountMinor === amountMinor);
   if (!same) return;
   const { orderId } = same.request;
-  const words =
+  const message =
     `Order ${orderId} of this amount is in doubt, and results of this terminal may not say which ` +
     "order they are of: an operator settles that order, or another amount is paid.";
-  throw new AppError("TERMINAL_IN_DOUBT", words, { details: { orderId } });
+  throw new AppError("TERMINAL_IN_DOUBT", message, { details: { orderId } });
 }
 
 /** docs/rules/11-unread.md. */
@@ -128,9 +131,9 @@ export function assertSameOrder(
 }
 
 /**
- * The members in which a request is not the stored order, where a kiosk counts from 1 again each
- * day: amount and currency fit by chance, the customer's goods do not (docs/design.md 5.11). The
- * archive has lost the echoes.
+ * The members in which a request differs from the stored order, where a kiosk counts from 1 again
+ * each day: amount and currency may be equal by coincidence, the customer's goods are not
+ * (docs/design.md 5.11). The archive has no echoes.
  */
 function differingMembers(
   { echo }: PaymentRequest,
@@ -150,33 +153,33 @@ export function differences(request: PaymentRequest, attempt: Attempt): string[]
 }
 
 /** Thrown when an earlier attempt decides the order by now, so that no new one is begun. */
-class SpokenFor extends Error {
+class DecidedMeanwhile extends Error {
   readonly attempt: Attempt;
 
   constructor(attempt: Attempt) {
-    super("an earlier attempt speaks for the order");
+    super("an earlier attempt decides the order");
     this.attempt = attempt;
   }
 }
 
 /**
- * Asked in the moment of the write-ahead record: a late result, or an operator's second word, may
+ * Asked in the moment of the write-ahead record: a late result, or an operator's correction, may
  * have settled an earlier attempt of the order while the terminal was made ready, and then another
- * command would charge the order twice (docs/design.md 5.11). Throws what
- * {@link attemptThatSpeaks} takes; nothing has left then.
+ * command would charge the order twice (docs/design.md 5.11). Throws an error that
+ * {@link attemptThatDecided} takes; nothing has left then.
  */
 export function assertStillOpen(orderId: string, attempts: AttemptRows): void {
   const latest = storage(() => attempts.latest(orderId), "unknown");
-  if (latest && rowOf(latest).repeat !== "begin") throw new SpokenFor(latest);
+  if (latest && rowOf(latest).repeat !== "begin") throw new DecidedMeanwhile(latest);
 }
 
 /** Returns the attempt that {@link assertStillOpen} found; throws any other error again. */
-export function attemptThatSpeaks(
+export function attemptThatDecided(
   error: unknown,
   request: PaymentRequest,
   mustMatch: RepeatMustMatch,
 ): Attempt {
-  if (!(error instanceof SpokenFor)) throw error;
+  if (!(error instanceof DecidedMeanwhile)) throw error;
   const known = admissionOfKnown(request, error.attempt, mustMatch);
   if (!known) throw error;
   return known.attempt;

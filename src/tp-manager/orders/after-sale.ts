@@ -83,20 +83,20 @@ export class AfterSale {
         charged: chargedOf(attempt),
       });
     }
-    const word = arbiter.running.decide(orderId, decision);
-    if (word === undefined) return this.#decidedBefore(orderId, decision);
+    const taken = arbiter.running.decide(orderId, decision);
+    if (taken === undefined) return this.#decidedBefore(orderId, decision);
     const isEarly = isPaying(attempt.state) && attempt.state.goods === null;
     if (isEarly) throw decided(attempt);
-    // The sale's end shows what the other word, or the terminal's own window, made of the sale.
+    // The sale's end shows what the other decision, or the terminal's own window, made of the sale.
     await arbiter.turn.whenFree();
-    if (word === "other") throw decided(await orders.latestAsked(orderId));
+    if (taken === "other") throw decided(await orders.latestAsked(orderId));
     const end = orders.latest(orderId);
     const inVain = decision.goods !== "not-issued" && isNotCharged(end.state);
     if (inVain) throw decided(end);
     return orders.result(end, false);
   }
 
-  /** After the end of a sale the same word is harmless; another one is told the truth. */
+  /** After the end of a sale the same decision is harmless; another one is answered as it ended. */
   async #decidedBefore(orderId: string, decision: GoodsDecision): Promise<PaymentResult> {
     const { orders } = this.#parts;
     const attempt = await orders.latestAsked(orderId);
@@ -125,27 +125,24 @@ export class AfterSale {
 
   /**
    * The terminal and the gateway share one reservation per order (docs/rules/07-returns.md), and a
-   * lost journal keeps out both (docs/rules/17-loss.md). The terminal is asked for no reversal that
-   * it has made before (docs/rules/16-fresh.md).
+   * lost journal blocks both (docs/rules/17-loss.md). The terminal is asked for no reversal that it
+   * has made before (docs/rules/16-fresh.md).
    */
   #assertReversible(attempt: Attempt): void {
-    assertReversible(attempt);
+    const { reversal } = rowOf(attempt);
+    const { openReturn, returnedSome } = attempt;
+    if (reversal !== "begin") {
+      const code = reversal === "answer" ? "REVERSAL_REFUSED" : reversal;
+      const isReturned = code === "REVERSAL_REFUSED" && returnedSome;
+      const message = isReturned ? "Money was returned at the gateway already." : undefined;
+      throw new AppError(code, message, { details: { ...openReturn } });
+    }
     this.#parts.guard.assertNotReturned(attempt, "gateway");
   }
 }
 
 function decided(attempt: Attempt): AppError {
   return new AppError("DELIVERY_DECIDED", undefined, { charged: chargedOf(attempt) });
-}
-
-function assertReversible(attempt: Attempt): void {
-  const { reversal } = rowOf(attempt);
-  if (reversal === "begin") return;
-  const code = reversal === "answer" ? "REVERSAL_REFUSED" : reversal;
-  const { openReturn, returnedSome } = attempt;
-  const isReturned = code === "REVERSAL_REFUSED" && returnedSome;
-  const message = isReturned ? "Money was returned at the gateway already." : undefined;
-  throw new AppError(code, message, { details: { ...openReturn } });
 }
 
 /** Throws REQUEST_INVALID when the part is no part. */
@@ -172,7 +169,11 @@ function decisionOf(
  * before the reversal, which is all that is asked of it. Throws {@link AppError}; nothing has left
  * then.
  */
-function reversibleSale(attempt: Attempt, now: Baseline, journal: AfterSaleParts) {
+function reversibleSale(
+  attempt: Attempt,
+  now: Baseline,
+  { attempts, terminalLog, matcher: { isShared } }: AfterSaleParts,
+): SaleToReverse {
   const { state, startedAtMs, transactionId } = attempt;
   if (!isCharged(state) || state.report.receiptNumber === null) {
     throw new AppError("REVERSAL_REFUSED", "The terminal gave no receipt number for this sale.");
@@ -180,25 +181,15 @@ function reversibleSale(attempt: Attempt, now: Baseline, journal: AfterSaleParts
   if (!attempt.baseline || !sameTerminal(attempt.baseline.identity, now.identity)) {
     throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
   }
-  const { terminalLog } = journal;
   if (storage(() => terminalLog.wasClosedSince(startedAtMs, transactionId), "yes")) {
     throw new AppError("REVERSAL_REFUSED", "An end of day ran since the sale.");
   }
-  return fresh(attempt, { transactionId, report: state.report }, now, journal);
-}
-
-function fresh(
-  attempt: Attempt,
-  sold: Parameters<typeof freshnessOf>[0],
-  now: Baseline,
-  { attempts, terminalLog, matcher: { isShared } }: AfterSaleParts,
-): SaleToReverse {
-  const { transactionId } = attempt;
   const since = storage(() => attempts.since(transactionId), "yes");
   if (!since) throw notSafe("too much has happened since the sale");
   const unmatched = storage(() => terminalLog.wasUnmatchedSince(transactionId), "yes");
   const events = storage(() => attempts.events(transactionId), "yes");
   const wasTried = events.some(({ kind }) => kind === REVERSAL_BEGINS);
+  const sold = { transactionId, report: state.report };
   const verdict = freshnessOf(sold, now, { ...since, unmatched, wasTried, isShared });
   switch (verdict.freshness) {
     case "fresh":

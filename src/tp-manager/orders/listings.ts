@@ -2,7 +2,7 @@ import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
 import { storage } from "../attempts/failures.ts";
 import type { SettledUnmatched } from "../attempts/findings.ts";
 import { type Attempt, isApproved, isPaying } from "../attempts/payment.ts";
-import type { Reconciliation, Suspect } from "../attempts/reconciliation.ts";
+import type { Reconciliation, Suspect } from "../attempts/reconciliation/reconciliation.ts";
 import type { ListedAttempt, ListPage } from "../journal/attempt-columns.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
 import type { ReconciliationRows } from "../journal/reconciliation-rows.ts";
@@ -22,8 +22,8 @@ interface ListingParts {
 }
 
 /**
- * Pages of the journal for those who look: nothing is asked of the terminal or of the gateway for
- * them. Each throws STORAGE_FAILED for a journal that cannot be read.
+ * Pages of the journal for people: neither the terminal nor the gateway is asked for them. Each
+ * method throws STORAGE_FAILED for a journal that cannot be read.
  */
 export class Listings {
   readonly #parts: ListingParts;
@@ -35,7 +35,7 @@ export class Listings {
   /** The journal, newest first. */
   list(page: ListPage): ListedAttempt[] {
     const listed = storage(() => this.#parts.attempts.list(page), "unknown");
-    return listed.map((one) => ({ ...one, attempt: toTell(one.attempt, this.#parts) }));
+    return listed.map((one) => ({ ...one, attempt: asAnswered(one.attempt, this.#parts) }));
   }
 
   listArchived(page: ListPage): ListedAttempt[] {
@@ -47,7 +47,7 @@ export class Listings {
     return storage(() => this.#parts.terminalLog.unmatched(limit), "unknown");
   }
 
-  /** Ends of day beside the journal, newest first. */
+  /** Comparisons of ends of day with the journal, newest first. */
   reconciliations(limit: number, before: number | null): ComparedDay[] {
     const listed = storage(() => this.#parts.reconciliations.list(limit, before), "unknown");
     return listed.map((one) => this.comparedDay(one));
@@ -69,10 +69,10 @@ function suspectsOf(body: Reconciliation["body"]): readonly Suspect[] {
 
 /**
  * Returns an attempt as it may be answered: approved only while the terminal really holds the sale,
- * because a kiosk hands out its goods on that answer (docs/design.md 5.11). The record on disk says
- * less when the end could not be written, or was not heard by an earlier process.
+ * because a kiosk gives out its goods on that answer (docs/design.md 5.11). The record on disk may
+ * still say approved: the end could not be written, or an earlier process did not receive it.
  */
-export function toTell(
+export function asAnswered(
   read: Attempt,
   { attempts, arbiter }: { readonly attempts: AttemptRows; readonly arbiter: TerminalArbiter },
 ): Attempt {

@@ -14,27 +14,27 @@ import {
 import { chargedOf, isInDoubt } from "../attempts/phase-table.ts";
 import type { AnswerRows } from "../journal/answer-rows.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
-import type { HandOffRows } from "../journal/hand-off-rows.ts";
+import type { HandOffRows } from "../journal/hand-offs/hand-off-rows.ts";
 import type { HandOff } from "../supervisor/hand-off.ts";
 import type { StoreGuard } from "../supervisor/store-guard.ts";
 import {
   admissionOf,
+  assertDistinguishable,
   assertHolds,
   assertSameOrder,
   assertStillOpen,
-  assertToldApart,
-  attemptThatSpeaks,
+  attemptThatDecided,
   differences,
   type RepeatMustMatch,
 } from "./admission.ts";
-import { toTell } from "./listings.ts";
+import { asAnswered } from "./listings.ts";
 
 export interface OrderSettings {
-  /** As at the arbiter: then the terminal is asked to cancel. */
+  /** How long a payment may take at the terminal; then it is asked to cancel. */
   readonly paymentTimeoutMs: number;
-  /** As at the arbiter: how long the terminal may take to get ready. */
+  /** How long the terminal may take to get ready. */
   readonly prepareMs: number;
-  /** How long the kiosk's request waits beyond that. */
+  /** How long the kiosk's request waits after these two times. */
   readonly graceMs: number;
   /** How long an answer waits for the gateway's first answer. */
   readonly gatewayWaitMs: number;
@@ -109,8 +109,8 @@ export class Orders {
   }
 
   /**
-   * Every attempt of an order with its events, and the one that speaks for it, which is not always
-   * the last (docs/rules/19-late.md), with what the gateway has of it.
+   * Every attempt of an order with its events, and the one that decides its status, which is not
+   * always the last (docs/rules/19-late.md), with what the gateway has of it.
    */
   async lookUp(orderId: string): Promise<FoundOrder> {
     const { attempts: store } = this.#parts;
@@ -118,7 +118,7 @@ export class Orders {
     if (lookup !== undefined) await lookup;
     const attempts = reading(() =>
       store.ofOrder(orderId).map((attempt) => ({
-        ...toTell(attempt, this.#parts),
+        ...asAnswered(attempt, this.#parts),
         events: store.events(attempt.transactionId),
       })),
     );
@@ -138,8 +138,8 @@ export class Orders {
   }
 
   /**
-   * The attempt that an operator's word is about. Without a `number` one in doubt comes before the
-   * one that speaks. Throws NOTHING_TO_SETTLE when the order has no attempt of that number.
+   * The attempt that an operator settles. Without a `number` one in doubt comes before the one that
+   * decides the order's status. Throws NOTHING_TO_SETTLE when no attempt has that number.
    */
   toSettle(orderId: string, number?: number): Attempt {
     const latest = this.latest(orderId);
@@ -169,9 +169,9 @@ export class Orders {
   }
 
   /**
-   * Why an order that is recorded as not charged may be charged all the same: its charge followed
-   * on the word of a journal that was put back since, or the terminal is being asked about a sale
-   * that can be the order's (docs/rules/17-loss.md, docs/rules/19-late.md).
+   * Why an order that is recorded as not charged may be charged all the same: a journal that was
+   * restored since may lack its charge, or the terminal is being asked about a sale that can be the
+   * order's (docs/rules/17-loss.md, docs/rules/19-late.md).
    */
   #unsureOf(attempt: Attempt): AppError | undefined {
     const { transactionId, request } = attempt;
@@ -207,8 +207,8 @@ export class Orders {
     reading(() => this.#parts.answers.markAnswerDelivered(orderId));
   }
 
-  /** An answer that tells the charge has arrived whole, or has not (docs/rules/11-unread.md). */
-  chargeTold(orderId: string, arrived: boolean): void {
+  /** An answer that reports the charge has arrived whole, or has not (docs/rules/11-unread.md). */
+  chargeAnswered(orderId: string, arrived: boolean): void {
     const { answers, clock } = this.#parts;
     reading(() =>
       arrived ? answers.markChargeRead(orderId) : answers.markChargeUnread(orderId, clock.now()),
@@ -218,7 +218,7 @@ export class Orders {
   /** An attempt with what the gateway has of it. */
   async result(read: Attempt, replayed: boolean, waitMs?: number): Promise<PaymentResult> {
     const { handOff, settings, attempts, handOffs } = this.#parts;
-    const attempt = toTell(read, this.#parts);
+    const attempt = asAnswered(read, this.#parts);
     const { transactionId } = attempt;
     if (!isCharged(attempt.state)) {
       const delivery = reading(
@@ -264,7 +264,7 @@ export class Orders {
         begin: (baseline) => {
           assertHolds(request, arbiter.terminal);
           assertStillOpen(request.orderId, attempts);
-          assertToldApart(request, arbiter);
+          assertDistinguishable(request, arbiter);
           guard.assertNoSaleFits(request, baseline);
           const attempt = { transactionId, request, baseline, startedAtMs: clock.now() };
           return storage(() => attempts.begin(attempt), "no");
@@ -273,7 +273,7 @@ export class Orders {
         ended: (attempt) => handOff.begin(attempt, settings.gatewayWaitMs),
         refused: (why) => this.#refused(transactionId, request, why),
       })
-      .catch((error) => attemptThatSpeaks(error, request, settings.repeatMustMatch));
+      .catch((error) => attemptThatDecided(error, request, settings.repeatMustMatch));
     const running = { request, approved, ended };
     this.#running = running;
     const over = (): void => {
@@ -291,7 +291,7 @@ export class Orders {
     // This request learns no more, and the kiosk need not ask again (docs/rules/11-unread.md).
     void running.ended.then(
       ({ state, request }) => isCharged(state) && this.#chargeUntold(request.orderId),
-      () => {}, // the arbiter has told why
+      () => {}, // the arbiter has logged why
     );
     const still = reading(() => attempts.latest(running.request.orderId));
     if (!still) throw new AppError("TERMINAL_NO_ANSWER");
@@ -300,16 +300,16 @@ export class Orders {
 
   #chargeUntold(orderId: string): void {
     try {
-      this.chargeTold(orderId, false);
+      this.chargeAnswered(orderId, false);
     } catch (error) {
       const { log } = this.#parts;
-      log.error({ orderId, err: error }, "the journal did not take that a charge was not told");
+      log.error({ orderId, err: error }, "the journal did not take that a charge was not answered");
     }
   }
 
   /**
    * Resolves with the sale while it waits for its goods, else with its end: a decision about the
-   * goods may have been taken since the approval, and then only the end tells the truth.
+   * goods may have been taken since the approval, and then only the end is true.
    */
   async #answerable({ request, approved, ended }: RunningPayment): Promise<Attempt> {
     const first = await Promise.race([approved, ended]);
@@ -317,8 +317,8 @@ export class Orders {
   }
 
   /**
-   * Nothing financial has left. An order for which an earlier attempt speaks by now is answered as
-   * it stands. One that may be charged by a sale found just now is not recorded as failed: throws
+   * Nothing financial has left. An order that an earlier attempt decides by now is answered as it
+   * stands. One that may be charged by a sale found just now is not recorded as failed: throws
    * TERMINAL_IN_DOUBT (docs/rules/19-late.md). Neither is an order of which a lost journal may have
    * known a charge: throws the reason, or STORES_DISAGREE (docs/rules/17-loss.md).
    */
@@ -361,7 +361,6 @@ export class Orders {
     if (late) throw late;
   }
 
-  /** As long as an answer may take. */
   get #answerMs(): number {
     const { paymentTimeoutMs, graceMs } = this.#parts.settings;
     return paymentTimeoutMs + graceMs;
@@ -376,13 +375,14 @@ export class Orders {
 }
 
 /**
- * A refusal of an order that a lost journal may have known as charged. The words of an end, as
- * PAYMENT_CANCELLED, and of a request's own fault would tell the order as not charged.
+ * A refusal of an order that a lost journal may have known as charged. The code of an end, such as
+ * PAYMENT_CANCELLED, or of a fault in the request would say that the order is not charged.
  */
 function asUnknown(why: AppError): AppError {
   if (errorTable[why.code].http >= 500) return why;
-  const words = `The payment was not begun (${why.message}). ${errorTable.STORES_DISAGREE.meaning}`;
-  return new AppError("STORES_DISAGREE", words, { cause: why });
+  const { meaning } = errorTable.STORES_DISAGREE;
+  const message = `The payment was not begun (${why.message}). ${meaning}`;
+  return new AppError("STORES_DISAGREE", message, { cause: why });
 }
 
 /** If the journal cannot be read, an order's end is not known (docs/rules/10-charged.md). */

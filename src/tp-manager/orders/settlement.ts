@@ -21,7 +21,7 @@ const findings = {
 type Settlement = keyof typeof findings;
 export const settlements = Object.keys(findings) as Settlement[];
 
-export interface SettlementWord {
+export interface SettlementRequest {
   readonly orderId: string;
   readonly outcome: Settlement;
   readonly note: string;
@@ -33,23 +33,23 @@ export interface SettlementWord {
 
 /**
  * Settles an order that recovery could not (docs/architecture.md 1.2, docs/rules/08-finished.md):
- * by an operator's word, with a note, never by itself; a second word corrects a first one. A sale
- * settled as charged is handed to the supervisor like any other. Throws NOTHING_TO_SETTLE when the
- * order is not in that kind of doubt, and REQUEST_INVALID when the amount cannot be
+ * by an operator, with a note, never by itself; a second finding corrects a first one. A sale that
+ * is settled as charged is handed off to the supervisor like any other. Throws NOTHING_TO_SETTLE
+ * when that outcome is not possible, and REQUEST_INVALID when the amount cannot be
  * (docs/rules/24-amount.md).
  */
 export function settleByOperator(
   { orders, arbiter }: { readonly orders: Orders; readonly arbiter: TerminalArbiter },
-  { orderId, outcome, note, attempt: number, amountMinor }: SettlementWord,
+  { orderId, outcome, note, attempt: number, amountMinor }: SettlementRequest,
 ): Promise<PaymentResult> {
   const attempt = orders.toSettle(orderId, number);
   const found = findings[outcome];
   const { charged, settle } = rowOf(attempt);
   if (!settle.includes(found)) {
-    throw new AppError("NOTHING_TO_SETTLE", fittingWords(settle), { charged });
+    throw new AppError("NOTHING_TO_SETTLE", possibleText(settle), { charged });
   }
   if (outcome !== "charged" && amountMinor !== undefined) {
-    throw wrongAmount("is only told with the outcome charged");
+    throw wrongAmount("is given with the outcome charged only");
   }
   const report = reportOf(attempt, outcome, amountMinor);
   const amount = amountMinor === undefined ? {} : { amountMinor };
@@ -57,11 +57,12 @@ export function settleByOperator(
   return orders.result(orders.latest(orderId), false, 0);
 }
 
-/** undefined: no word fits, because the order is not in doubt. */
-function fittingWords(settle: readonly Settled[]): string | undefined {
-  const words = settlements.filter((one) => settle.includes(findings[one]));
-  if (words.length === 0) return undefined;
-  return `That word does not fit what is in doubt here; fitting: ${words.join(", ")}.`;
+/** undefined: no outcome is possible, because the order is not in doubt. */
+function possibleText(settle: readonly Settled[]): string | undefined {
+  const possible = settlements.filter((one) => settle.includes(findings[one]));
+  if (possible.length === 0) return undefined;
+  const listed = possible.join(", ");
+  return `That outcome is not possible for what is in doubt here; possible: ${listed}.`;
 }
 
 /** The report that a settled attempt is recorded with. Throws for an amount that cannot be. */
@@ -79,12 +80,12 @@ function reportOf(
   }
   // Whatever may have been charged, nothing was.
   if (outcome !== "charged") return bareReport(request.currency, null);
-  const doubt = "settled" in state ? state.settled?.doubt : state;
-  const evidence = doubt && "last" in doubt ? doubt : { last: null, goods: null };
+  const open = "settled" in state ? state.settled?.doubt : state;
+  const evidence = open && "last" in open ? open : { last: null, goods: null };
   return chargedReport(evidence, request, amountMinor);
 }
 
-/** The terminal's own report where it is of this amount; facts that it told; nothing made up. */
+/** The terminal's own report where it is of this amount; else the facts that it reported. */
 function chargedReport(
   { last, goods }: Pick<InDoubtState, "last" | "goods">,
   request: PaymentRequest,
@@ -92,21 +93,21 @@ function chargedReport(
 ): TransactionReport {
   // A report that did not agree may be another sale's: its amount is possible, its facts are not.
   const agreed = last?.judgement === "agrees" ? last.report : undefined;
-  const told = [agreed, goods?.approved].filter((report) => report !== undefined);
+  const reports = [agreed, goods?.approved].filter((report) => report !== undefined);
   const decision = goods?.decision;
   const expected = decision?.goods === "partly-issued" ? decision.amountMinor : request.amountMinor;
   const isSure = agreed?.amountMinor === expected;
-  const heard = [...told, ...(last?.report.good ? [last.report] : [])];
+  const heard = [...reports, ...(last?.report.good ? [last.report] : [])];
   const amounts = isSure ? [expected] : [expected, ...heard.map((one) => one.amountMinor ?? 0)];
   const settled = amountMinor ?? onlyOf(amounts, request);
   const most = Math.max(request.amountMinor, ...amounts);
   if (settled < 1 || settled > most) {
     throw wrongAmount(`must be from ${major(1, request)} to ${major(most, request)}`);
   }
-  const report = told.find((one) => one.amountMinor === settled);
+  const report = reports.find((one) => one.amountMinor === settled);
   if (report) return report;
-  // A report of another amount tells which sale it is, but not its receipt or its ticket.
-  return withAmount(told[0] ?? bareReport(request.currency, null), settled);
+  // A report of another amount says which sale it is, but not its receipt or its ticket.
+  return withAmount(reports[0] ?? bareReport(request.currency, null), settled);
 }
 
 /** The one amount that is possible; else the operator has to say which. */
@@ -118,11 +119,11 @@ function onlyOf(amounts: readonly number[], request: PaymentRequest): number {
   throw wrongAmount(`must say what was charged: ${listed} is possible`);
 }
 
-function withAmount(told: TransactionReport, amountMinor: number): TransactionReport {
+function withAmount(report: TransactionReport, amountMinor: number): TransactionReport {
   const amount = String(amountMinor).padStart(RECEIPT_AMOUNT_DIGITS, "0");
-  const receipt = { ...told.receipt, amount, inclusiveAmount: amount };
+  const receipt = { ...report.receipt, amount, inclusiveAmount: amount };
   const resultText = "settled by an operator";
-  return { ...told, amountMinor, resultText, receipt, fallbackTicket: "" };
+  return { ...report, amountMinor, resultText, receipt, fallbackTicket: "" };
 }
 
 function major(amountMinor: number, { currency }: PaymentRequest): string {

@@ -1,8 +1,7 @@
 import { formatMajor } from "../../shared/money.ts";
 import { isoTime } from "../../shared/time.ts";
-import { ARCHIVED } from "../attempts/kept-end.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
-import { TAKEN_OVER } from "../attempts/taken-over.ts";
+import { ARCHIVED, IMPORTED } from "../attempts/rebuilt-attempt.ts";
 import { BASKET_NOT_FORWARDED } from "./basket-check.ts";
 
 /** A warning of an answer (docs/design.md 5.10), with its figures for a page that translates it. */
@@ -34,7 +33,7 @@ export const warningNames = [
 ] as const;
 type WarningName = (typeof warningNames)[number];
 
-/** The warnings of an order as its attempt stands now; those of the gateway come behind. */
+/** The warnings of an order as its attempt stands now; those of the gateway come after them. */
 export function warningsOf(attempt: Attempt): Warning[] {
   return [
     ...attempt.request.warnings.map(ofRequest),
@@ -48,7 +47,7 @@ export function warningsOf(attempt: Attempt): Warning[] {
 
 /** Kept with the request: its sentence is all that is known of it. */
 function ofRequest(says: string): Warning {
-  if (says === TAKEN_OVER) return { warning: "taken-over", says };
+  if (says === IMPORTED) return { warning: "taken-over", says };
   if (says === ARCHIVED) return { warning: "archived", says };
   return { warning: says.startsWith(BASKET_NOT_FORWARDED) ? "basket" : "stored", says };
 }
@@ -63,7 +62,7 @@ function ofGoods({ state, request: { currency } }: Attempt): Warning[] {
   return [{ warning: "beyond-goods", says, amountMinor: state.goodsMinor }];
 }
 
-/** The order had been told as not charged (docs/rules/19-late.md). */
+/** The order had been answered as not charged (docs/rules/19-late.md). */
 function ofLateSale({ state }: Attempt): Warning[] {
   if (!isCharged(state) || !state.late) return [];
   const says =
@@ -89,22 +88,22 @@ function ofOpenReturn({ openReturn, request: { currency } }: Attempt): Warning[]
   return [{ warning: `${kind}-open`, says, amountMinor }];
 }
 
-/** A comparison that speaks against this answer; what was learned since is the answer's own. */
+/** A comparison that contradicts this answer; none where the order was settled since. */
 function ofSuspicion({ state, suspicion, request: { currency } }: Attempt): Warning[] {
   if (!suspicion) return [];
-  const { says: word, amountMinor, atMs } = suspicion;
+  const { says: finding, amountMinor, atMs } = suspicion;
   const amount = `${formatMajor(amountMinor, currency.exponent)} ${currency.alpha}`;
-  const look = "see GET /reconciliation";
-  if ((word === "not-charged") !== isCharged(state)) return [];
+  const where = "see GET /reconciliation";
+  if ((finding === "not-charged") !== isCharged(state)) return [];
   const totals = `the terminal's totals of ${isoTime(atMs)}`;
-  if (word === "not-charged") {
-    const says = `${totals} lack ${amount}: perhaps not charged; ${look}`;
+  if (finding === "not-charged") {
+    const says = `${totals} lack ${amount}: perhaps not charged; ${where}`;
     return [{ warning: "totals-lack", says, amountMinor, atMs }];
   }
-  if (word === "charged") {
-    const says = `${totals} hold ${amount} more: perhaps charged; ${look}`;
+  if (finding === "charged") {
+    const says = `${totals} hold ${amount} more: perhaps charged; ${where}`;
     return [{ warning: "totals-hold", says, amountMinor, atMs }];
   }
-  const says = `a receipt number is missing after this payment: perhaps charged; ${look}`;
+  const says = `a receipt number is missing after this payment: perhaps charged; ${where}`;
   return [{ warning: "number-missing", says }];
 }

@@ -8,7 +8,7 @@ import type { Clock } from "../../shared/time.ts";
 import { storage } from "../attempts/failures.ts";
 import { type Attempt, type OpenReturn, returnableMinorOf } from "../attempts/payment.ts";
 import { rowOf } from "../attempts/phase-table.ts";
-import { isReturnedTwice, tellReturnedTwice } from "../attempts/returned-twice.ts";
+import { alarmReturnedTwice, isReturnedTwice } from "../attempts/returned-twice.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
 import type { ReturnRows } from "../journal/return-rows.ts";
 import { type AskedOnce, rememberedOf, repeated, Turns } from "./asked-once.ts";
@@ -67,7 +67,7 @@ export class GatewayOperations {
   /** Returns that a former process left open are asked about. */
   start(): void {
     const { returns, log } = this.#parts;
-    for (const attempt of returns.untoldTwice()) tellReturnedTwice(log, attempt);
+    for (const attempt of returns.unalarmedTwice()) alarmReturnedTwice(log, attempt);
     for (const attempt of returns.openReturns()) {
       this.reconcile(attempt).catch((error: unknown) =>
         log.warn({ transactionId: attempt.transactionId, err: error }, "a return stays open"),
@@ -358,7 +358,7 @@ export class GatewayOperations {
     log.info({ transactionId, orderId: attempt.request.orderId, ...detail }, "return ended");
     // The terminal can be found to have reversed the sale while the gateway was asked.
     const isNews = before && after && !isReturnedTwice(before) && isReturnedTwice(after);
-    if (isNews) tellReturnedTwice(log, after);
+    if (isNews) alarmReturnedTwice(log, after);
   }
 
   /** Takes the supervisor's sum for an order without a reservation, or what a return adds. */
@@ -371,7 +371,7 @@ export class GatewayOperations {
     const returned = { transactionId, returnedMinor };
     const noted = storage(() => returns.noteReturns([returned], clock.now()), "unknown");
     for (const { attempt, isNew } of noted) {
-      if (isNew && isReturnedTwice(attempt)) tellReturnedTwice(log, attempt);
+      if (isNew && isReturnedTwice(attempt)) alarmReturnedTwice(log, attempt);
     }
   }
 }

@@ -4,7 +4,7 @@ import type { Logger } from "../../shared/process/logger.ts";
 import { type Clock, type Timer, within } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
-import type { HandOffRows, PendingHandOff } from "../journal/hand-off-rows.ts";
+import type { HandOffRows, PendingHandOff } from "../journal/hand-offs/hand-off-rows.ts";
 import { RETRY_MAX_MS, Retrying } from "./retrying.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
@@ -138,7 +138,7 @@ export class HandOff {
   ): Promise<DeliveryState | undefined> | undefined {
     if (!this.#waiting.has(transactionId)) {
       const row = this.#store.handOff(transactionId);
-      if (row?.acknowledged !== false || row.isSetAside) return undefined;
+      if (row?.acknowledged !== false || row.isRefused) return undefined;
     }
     return this.#awaited(transactionId, deadlineMs);
   }
@@ -198,7 +198,7 @@ export class HandOff {
   /** Sales and starts try them too; on a day without any the clock has to. */
   #tryAsideLater(): void {
     if (this.#aside || this.#task.isClosed || !this.#mayBeAside) return;
-    this.#mayBeAside = this.#store.countSetAside() > 0;
+    this.#mayBeAside = this.#store.countRefused() > 0;
     if (!this.#mayBeAside) return;
     this.#aside = this.#clock.startTimer("hand-off put aside", SET_ASIDE_MS, () => {
       this.#aside = undefined;
@@ -217,7 +217,7 @@ export class HandOff {
 
   #setAside({ transaction }: PendingHandOff, why: string): void {
     const { transactionId, orderId } = transaction;
-    const isNew = this.#store.setAside(transactionId, why, this.#clock.now());
+    const isNew = this.#store.noteRefusal(transactionId, why, this.#clock.now());
     this.#mayBeAside = true;
     this.#tryAsideLater();
     // Nobody waits for it any longer: its delivery is not known.

@@ -1,8 +1,8 @@
 import { ALARMS_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import { isReturnedTwice, tellReturnedTwice } from "../attempts/returned-twice.ts";
-import type { HandOffRows } from "../journal/hand-off-rows.ts";
+import { alarmReturnedTwice, isReturnedTwice } from "../attempts/returned-twice.ts";
+import type { HandOffRows } from "../journal/hand-offs/hand-off-rows.ts";
 import type { NotedAttempt, ReturnRows } from "../journal/return-rows.ts";
 import { Retrying } from "./retrying.ts";
 import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
@@ -73,7 +73,7 @@ export function deliveryPoll(
  * reversed and its repetition charges nothing.
  */
 export function returnPoll(
-  store: Pick<ReturnRows, "returnsSeen" | "noteReturns" | "seeReturns">,
+  store: Pick<ReturnRows, "returnsReadTo" | "noteReturns" | "setReturnsReadTo">,
   link: SupervisorLink,
   clock: Clock,
   log: Logger,
@@ -83,12 +83,12 @@ export function returnPoll(
     const { transactionId, returnedMinor } = attempt;
     const what = `${transactionId} ${returnedMinor}`;
     if (!isReturnedTwice(attempt) || told.has(what)) return;
-    tellReturnedTwice(log, attempt);
+    alarmReturnedTwice(log, attempt);
     told.add(what);
   };
   const round = async (isClosed: () => boolean): Promise<void> => {
     for (let more = true; more && !isClosed(); ) {
-      const after = store.returnsSeen();
+      const after = store.returnsReadTo();
       const answer = await link.call("gateway-returns", { after, limit: RETURNS_PAGE });
       more = answer.more;
       const { returns, uncertain = [] } = answer;
@@ -97,7 +97,7 @@ export function returnPoll(
       const noted = store.noteReturns([...returns, ...some], clock.now());
       // Before they are seen, and those noted before too: a full disk or a crash lies in between.
       if (answer.last !== after) noted.forEach(tellOnce);
-      store.seeReturns(answer.last);
+      store.setReturnsReadTo(answer.last);
       for (const one of returns) log.info(one, "money went back at the gateway");
     }
   };

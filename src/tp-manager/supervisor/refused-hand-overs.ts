@@ -1,7 +1,7 @@
 import { maskPansInText } from "../../shared/masking/mask.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import type { RefusedHandOff, RefusedRows } from "../journal/refused-rows.ts";
+import type { RefusedHandOff, RefusedRows } from "../journal/hand-offs/refused-rows.ts";
 import type { HandOff } from "./hand-off.ts";
 
 /** An operator's word about transactions that the supervisor refuses (docs/rules/17-loss.md). */

@@ -5,12 +5,12 @@ import { formatMajor } from "../../shared/money.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { type Clock, type Timer, unlessAborted } from "../../shared/time.ts";
 import { storage } from "../attempts/failures.ts";
-import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
+import { type Attempt, currencyNumericOf, type PaymentRequest } from "../attempts/payment.ts";
 import { chargedOf } from "../attempts/phase-table.ts";
-import { TAKEN_OVER } from "../attempts/taken-over.ts";
-import type { AgainRows } from "../journal/again-rows.ts";
+import { IMPORTED } from "../attempts/rebuilt-attempt.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
-import type { DoubtRows, StoreDoubt } from "../journal/doubt-rows.ts";
+import type { GapRows, JournalGap } from "../journal/gap-rows.ts";
+import type { AgainRows } from "../journal/hand-offs/again-rows.ts";
 import type { RecordRows } from "../journal/record-rows.ts";
 import { sameTerminal } from "../matching/comparison.ts";
 import type { Matcher } from "../matching/matcher.ts";
@@ -28,7 +28,7 @@ const RETRY_MIN_MS = 500;
 const RAN_MS = 600_000;
 
 interface GuardParts {
-  readonly doubts: DoubtRows;
+  readonly gaps: GapRows;
   readonly attempts: Pick<AttemptRows, "latest">;
   readonly records: Pick<RecordRows, "sent">;
   /** Under way as long as the supervisor's database is known to lack something. */
@@ -73,11 +73,11 @@ export class StoreGuard {
 
   /** A day of a doubt is what was seen to pass (docs/rules/17-loss.md). */
   #count(): void {
-    const { clock, doubts, log } = this.#parts;
+    const { clock, gaps, log } = this.#parts;
     this.#timer?.clear();
     this.#timer = clock.startTimer("time of a doubt", RAN_MS, () => {
       try {
-        doubts.ran(RAN_MS);
+        gaps.ran(RAN_MS);
       } catch (error) {
         log.warn({ err: error }, "the journal did not take how long its doubt has lasted");
       }
@@ -87,13 +87,13 @@ export class StoreGuard {
 
   /** The journal lacks something. On disk when it returns; `both`: so may the supervisor. */
   doubt(because: string, both = false): void {
-    const { doubts, clock } = this.#parts;
-    doubts.begin(`journal.db: ${because}`, both, clock.now());
+    const { gaps, clock } = this.#parts;
+    gaps.begin(`journal.db: ${because}`, both, clock.now());
     this.start(true);
   }
 
   /** undefined: the journal is whole, or cannot be read, which is told elsewhere. */
-  get open(): StoreDoubt | undefined {
+  get open(): JournalGap | undefined {
     try {
       return this.#opened();
     } catch {
@@ -101,8 +101,8 @@ export class StoreGuard {
     }
   }
 
-  #opened(): StoreDoubt | undefined {
-    return this.#parts.doubts.open();
+  #opened(): JournalGap | undefined {
+    return this.#parts.gaps.open();
   }
 
   /**
@@ -111,11 +111,11 @@ export class StoreGuard {
    */
   whole(signal: AbortSignal): Promise<void> | undefined {
     const doubt = this.open;
-    return doubt && !doubt.isTakenOver ? this.#takenOver(signal) : undefined;
+    return doubt && !doubt.isImported ? this.#takenOver(signal) : undefined;
   }
 
   async #takenOver(signal: AbortSignal): Promise<void> {
-    for (let doubt = this.open; doubt && !doubt.isTakenOver; doubt = this.open) {
+    for (let doubt = this.open; doubt && !doubt.isImported; doubt = this.open) {
       await unlessAborted(this.#wake.promise, signal);
     }
   }
@@ -133,11 +133,11 @@ export class StoreGuard {
     return known && chargedOf(known) !== "no" ? undefined : this.#find(orderId, doubt);
   }
 
-  async #find(orderId: string, doubt: StoreDoubt): Promise<void> {
-    const { doubts, clock } = this.#parts;
+  async #find(orderId: string, doubt: JournalGap): Promise<void> {
+    const { gaps, clock } = this.#parts;
     const { orders, whole } = await this.#ask(orderId);
     if (orders.length > 0) {
-      storage(() => doubts.takeOver(orders, null, clock.now()), "unknown");
+      storage(() => gaps.importOrders(orders, null, clock.now()), "unknown");
       return;
     }
     if (!whole || doubt.both) await this.#askGateway(orderId);
@@ -145,7 +145,7 @@ export class StoreGuard {
 
   /** A later charge of this attempt may be missing because the journal was lost. */
   mayLackNewer(transactionId: string): boolean {
-    return this.open !== undefined && this.#parts.doubts.concerns(transactionId);
+    return this.open !== undefined && this.#parts.gaps.concerns(transactionId);
   }
 
   /**
@@ -159,7 +159,7 @@ export class StoreGuard {
     const isUnsure = storage(() => {
       const doubt = this.#opened();
       if (!doubt || (attempt && !this.#isFromBefore(attempt))) return false;
-      const isTold = doubt.isTakenOver && !doubt.both && !again.isUnderWay;
+      const isTold = doubt.isImported && !doubt.both && !again.isUnderWay;
       return byWhom === "anybody" || !isTold;
     }, "unknown");
     if (!isUnsure) return;
@@ -169,7 +169,7 @@ export class StoreGuard {
   }
 
   #isFromBefore({ transactionId, request }: Attempt): boolean {
-    return request.warnings.includes(TAKEN_OVER) || this.#parts.doubts.concerns(transactionId);
+    return request.warnings.includes(IMPORTED) || this.#parts.gaps.concerns(transactionId);
   }
 
   /** `charged` of an order that is not found: it may be one of those that were lost. */
@@ -184,8 +184,7 @@ export class StoreGuard {
   assertNoSaleFits({ amountMinor, currency }: PaymentRequest, baseline: Baseline): void {
     const isSign = this.noteSale(baseline);
     const fits = this.#opened()?.ofNoOrder.find(
-      (one) =>
-        one.amountMinor === amountMinor && (one.currencyNumeric ?? "978") === currency.numeric,
+      (one) => one.amountMinor === amountMinor && currencyNumericOf(one) === currency.numeric,
     );
     if (fits) {
       throw new AppError("TERMINAL_SALE_UNMATCHED", undefined, {
@@ -202,7 +201,7 @@ export class StoreGuard {
    * only what the terminal shows before it has shown something known is a sign.
    */
   noteSale(baseline: Baseline): boolean {
-    const { doubts, isShared } = this.#parts;
+    const { gaps, isShared } = this.#parts;
     const sale = storage(() => this.#unknownSale(baseline), "unknown");
     // Of a record without a result nobody knows whether it is a sale: alone it says nothing.
     const good = sale?.good === true ? sale : undefined;
@@ -219,7 +218,7 @@ export class StoreGuard {
       this.doubt(`the terminal's ${what} is known to nobody here (${saleInWords(shown)})`, true);
     }
     const kept = sale ?? shown;
-    if (kept) storage(() => doubts.addOfNoOrder(kept), "unknown");
+    if (kept) storage(() => gaps.addOfNoOrder(kept), "unknown");
     return isSign;
   }
 
@@ -229,15 +228,15 @@ export class StoreGuard {
    */
   keepLast(now: Pick<Baseline, "last" | "identity">): void {
     const sale = this.#unknownSale(now);
-    if (sale) this.#parts.doubts.addOfNoOrder(sale);
+    if (sale) this.#parts.gaps.addOfNoOrder(sale);
   }
 
   /** An operator's word. false: there was nothing to end. */
   accept(): boolean {
-    const { doubts, clock, log, onSupervisorLacks } = this.#parts;
+    const { gaps, clock, log, onSupervisorLacks } = this.#parts;
     // The supervisor has not told whether it lacks something: nobody would end that any more.
-    if (this.open?.isTakenOver === false) onSupervisorLacks();
-    const ended = doubts.end("operator", clock.now());
+    if (this.open?.isImported === false) onSupervisorLacks();
+    const ended = gaps.end("operator", clock.now());
     this.#timer?.clear();
     if (ended) log.warn("the doubt about the journal is ended by an operator");
     this.#woken();
@@ -250,11 +249,11 @@ export class StoreGuard {
   }
 
   async #takeOver(): Promise<number | undefined> {
-    const { doubts, link, onSupervisorLacks, clock, log } = this.#parts;
-    for (let doubt = this.open; doubt && !doubt.isTakenOver; doubt = this.open) {
+    const { gaps, link, onSupervisorLacks, clock, log } = this.#parts;
+    for (let doubt = this.open; doubt && !doubt.isImported; doubt = this.open) {
       if (this.#taking.isClosed) return undefined;
       try {
-        const after = doubts.takenTo();
+        const after = gaps.importedTo();
         const page = await link.call("known-orders", { after, limit: STORE_PAGE_MAX });
         const { orders, last, more, whole } = page;
         // Before the last page counts as taken, so that no crash forgets it.
@@ -262,7 +261,7 @@ export class StoreGuard {
         // The answer itself may have told of more that is missing. One question more then, which
         // also tells the supervisor that its memory was judged: no later start does that again.
         const isSame = this.open?.because === doubt.because;
-        doubts.takeOver(orders, isSame ? { to: last, done: !more } : null, clock.now());
+        gaps.importOrders(orders, isSame ? { to: last, done: !more } : null, clock.now());
         log.info({ orders: orders.length, more }, "orders taken over from the supervisor");
         this.#taking.succeeded();
       } catch (error) {
@@ -315,15 +314,15 @@ export class StoreGuard {
     if (last.kind !== "transaction") return undefined;
     const { report } = last;
     const mayStand = report.good || report.resultCode === null;
-    const { doubts, matcher } = this.#parts;
-    if (!mayStand || report.originalTrace !== null || doubts.knowsReport(report)) return undefined;
+    const { gaps, matcher } = this.#parts;
+    if (!mayStand || report.originalTrace !== null || gaps.knowsReport(report)) return undefined;
     return matcher.explains(report, identity) ? undefined : report;
   }
 
   /** A reversal whose sale a whole journal would have. */
   #takenBack(last: LastTransaction): TransactionReport | undefined {
     if (last.kind !== "transaction") return undefined;
-    const isSign = storage(() => this.#parts.doubts.tookBackLater(last.report), "unknown");
+    const isSign = storage(() => this.#parts.gaps.tookBackLater(last.report), "unknown");
     return isSign ? last.report : undefined;
   }
 
@@ -334,7 +333,7 @@ export class StoreGuard {
     return known !== undefined && sameTerminal(known, identity);
   }
 
-  #tell({ because }: StoreDoubt): void {
+  #tell({ because }: JournalGap): void {
     const words =
       `${because}; orders are looked up at the supervisor or the gateway before they are paid, ` +
       "until a day and an end of day have passed, or ./launch.sh stores accept";

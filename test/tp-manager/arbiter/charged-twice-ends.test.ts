@@ -282,7 +282,7 @@ describe("held", () => {
     for (const { transactionId } of at.journal.attempts.ofOrder("A-1")) {
       await at.handOff.delivered(transactionId, 0);
     }
-    at.orders.chargeTold("A-1", true);
+    at.orders.chargeAnswered("A-1", true);
     expect(at.journal.archive.putAway(at.clock.now() + 1_000, 20).archived).toBe(1);
     refund(at, 2);
     expect(at.orders.chargedOf("A-1")).toBe("yes");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { JumpBody } from "../../../src/tp-manager/attempts/reconciliation.ts";
+import type { JumpBody } from "../../../src/tp-manager/attempts/reconciliation/reconciliation.ts";
 import { CountingTerminal } from "../../support/counting-terminal.ts";
 import { currency, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { baseline, identity } from "../../support/reports.ts";
@@ -214,7 +214,7 @@ const incomparable: readonly (readonly [because: RegExp, how: (now: Open) => unk
     },
   ],
   [
-    /told no totals/,
+    /reported no totals/,
     ({ at }) => {
       at.terminal.telecollect = () =>
         Promise.resolve({ end: "completed", applications: [], ticket: "" });

@@ -60,9 +60,9 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     await at.clock.advance(0);
     at.close();
     const after = house(at.path);
-    const { doubts } = after.journal;
-    doubts.begin("an older copy was put back", false, after.clock.now());
-    doubts.takeOver([], { to: 0, done: true }, after.clock.now());
+    const { gaps } = after.journal;
+    gaps.begin("an older copy was put back", false, after.clock.now());
+    gaps.importOrders([], { to: 0, done: true }, after.clock.now());
     after.start();
     await after.clock.advance(10_000);
     expect(findings(after)).toEqual(["unclear"]);

@@ -32,14 +32,14 @@ const inputs: readonly AttemptInput[] = [
   ...reports.flatMap((each): AttemptInput[] => [
     ...judgements.map((judgement) => ({ input: "report", report: each, judgement }) as const),
     { input: "second-sale", report: each },
-    { input: "told-late", report: each, judgement: "agrees", because: "a", wasStored: true },
-    { input: "told-late", report: each, judgement: "not-good", because: "b" },
+    { input: "late-result", report: each, judgement: "agrees", because: "a", wasStored: true },
+    { input: "late-result", report: each, judgement: "not-good", because: "b" },
     { input: "proved-charged", report: each, because: "c", observation, proof },
     { input: "proved-reversed", report: each, because: "d", observation: null },
     { input: "found-reversed", report: each, because: "e" },
     { input: "found-charged", report: each, because: "f", proof },
-    { input: "found-doubtful", report: each, because: "g" },
-    { input: "found-doubtful", report: each, judgement: "disagrees", because: "g" },
+    { input: "found-in-doubt", report: each, because: "g" },
+    { input: "found-in-doubt", report: each, judgement: "disagrees", because: "g" },
     { input: "settled", outcome: "charged", report: each, note: "n", amountMinor: 5 },
     { input: "settled", outcome: "not-charged", report: each, note: "n" },
     { input: "settled", outcome: "reversed", report: each, note: "n" },
@@ -110,9 +110,9 @@ const verdict = { ...said, observation, proof };
 
 test.each<[string, AttemptInput, object]>([
   ["charged-late", { input: "found-charged", report: other, ...said }, { toldBefore: notCharged }],
-  ["doubted-late", { input: "found-doubtful", report: other, ...said }, { toldBefore: notCharged }],
+  ["doubted-late", { input: "found-in-doubt", report: other, ...said }, { toldBefore: notCharged }],
   ["found-reversed", { input: "found-reversed", report: other, ...said }, {}],
-  ["told-late", { input: "told-late", report: other, judgement: "agrees", ...said }, {}],
+  ["told-late", { input: "late-result", report: other, judgement: "agrees", ...said }, {}],
 ])("a late verdict is told as %s, with its words and the report", (kind, input, told) => {
   const { judgement, because } = { judgement: undefined, ...input, ...said };
   const detail = { report: other, because, ...(judgement ? { judgement } : {}), ...told };

@@ -239,7 +239,7 @@ test("a running attempt cannot be settled by recovery", () => {
 
 describe("a result that is told late (docs/rules/25-one-way.md)", () => {
   const late = (said: TransactionReport): AttemptInput => ({
-    input: "told-late",
+    input: "late-result",
     report: said,
     because: "",
     judgement: judgeReport(order, said),

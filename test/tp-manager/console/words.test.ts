@@ -7,7 +7,7 @@ import { findingTable } from "../../../src/shared/catalog/findings.ts";
 import { sharedFields } from "../../../src/shared/config/schema.ts";
 import { sendingStepWords } from "../../../src/shared/ipc/contract.ts";
 import { projectRoot } from "../../../src/shared/version-files.ts";
-import { seenKinds } from "../../../src/tp-manager/attempts/findings.ts";
+import { acknowledgedKinds } from "../../../src/tp-manager/attempts/findings.ts";
 // @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
 import { actTold, endTold } from "../../../src/tp-manager/console/pages/care/act-words.js";
 // @ts-expect-error: as above
@@ -126,7 +126,7 @@ test("what a person did is told as a sentence, whatever was kept of the call", (
   expect(told("/update/hold", { until: "2026-11-30", by: "Anna" })).toMatch(
     /until (30 November|November 30,) 2026$/,
   );
-  for (const kind of seenKinds) {
+  for (const kind of acknowledgedKinds) {
     expect(told("/seen", { kind, items: ["A-1"] })).toMatch(/seen.*(A-1|\(1\))$/);
   }
   const plain = ["/terminal/accept", "/reset", "/tlc", "/update/check", "/update/unhold"];

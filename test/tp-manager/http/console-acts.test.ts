@@ -52,7 +52,7 @@ test("a name is one that can be read, and nothing that hides what stands beside 
   for (const name of bad) expect.soft([name, await post("/reset", name)]).toEqual([name, 400]);
   for (const reason of ["x\0", "x\u001b[2J", "x\u202e"])
     expect.soft([reason, await post("/reset", "Anna", reason)]).toEqual([reason, 400]);
-  expect(at.journal.acts.list(99, 9)).toEqual([]);
+  expect(at.journal.auditEntries.list(99, 9)).toEqual([]);
   for (const name of ["Anna", "Ω. Müller-Lüdenscheidt", "王", "4711", "می‌خواهم"])
     expect([name, await post("/reset", name)]).toEqual([name, 200]);
 });
@@ -63,7 +63,7 @@ test("the call of an act holds no card number, however it is encoded, and is sho
   await post("/payment/41111111%2d11111111/settle", "Anna");
   await post("/payment/%34%31%31%31%31%31%31%31%31%31%31%31%31%31%31%31/settle", "Anna");
   await post(`/reset?${"x".repeat(9_000)}`, "Anna");
-  const calls = at.journal.acts.list(99, 9).map(({ call }) => call);
+  const calls = at.journal.auditEntries.list(99, 9).map(({ call }) => call);
   for (const call of calls) {
     expect.soft(call.length).toBeLessThan(1_000);
     expect.soft(decodeURIComponent(call).replace(/\D/g, "")).not.toContain("4111111111111111");
@@ -76,7 +76,7 @@ test("how an act ended is kept with the code of its refusal", async () => {
   expect(await post("/reset", "Anna")).toBe(200);
   at.arbiter.turn.close();
   expect(await post("/reset", "Anna")).toBe(503);
-  const ends = at.journal.acts.list(99, 9).map(({ http, code }) => [http, code]);
+  const ends = at.journal.auditEntries.list(99, 9).map(({ http, code }) => [http, code]);
   expect(ends).toEqual([
     [503, "STOPPING"],
     [200, null],

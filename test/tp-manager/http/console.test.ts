@@ -149,7 +149,7 @@ test("an act is kept with who, why and how it ended; without them nothing is don
   }
   const number = { ...act, "act-reason": "4111111111111111" };
   expect((await send("POST", "/api/reset", { ...auth, ...number })).http).toBe(400);
-  expect(at.journal.acts.list(9, 9)).toEqual([]);
+  expect(at.journal.auditEntries.list(9, 9)).toEqual([]);
   expect((await send("POST", "/api/reset", { ...auth, ...act })).http).toBe(200);
   const body = { happened: true, note: "x", orderId: "A-1" };
   await send("POST", "/api/gateway/settle", { ...auth, ...act }, body);
@@ -176,11 +176,11 @@ test("an act whose browser has left meanwhile keeps how it ended", async () => {
     app.server.on("connection", (socket) => socket.once("close", resolve));
   });
   asked.end();
-  await expect.poll(() => at.journal.acts.list(9, 9)).toMatchObject([{ http: null }]);
+  await expect.poll(() => at.journal.auditEntries.list(9, 9)).toMatchObject([{ http: null }]);
   asked.destroy();
   await Promise.all([gone, left]);
   restarted.resolve();
-  await expect.poll(() => at.journal.acts.list(9, 9)).toMatchObject([{ http: 200 }]);
+  await expect.poll(() => at.journal.auditEntries.list(9, 9)).toMatchObject([{ http: 200 }]);
 });
 
 test("a second doctor joins the first; a hold is a person's, and is ended here", async () => {
@@ -219,7 +219,7 @@ test("a card number in the path of an act is masked in any encoding", async () =
   for (const number of ["4111111111111111", "4111%201111%201111%201111", "%34111-1111-1111-1111"]) {
     const url = `/api/payment/${number}/settle?note=${number}`;
     expect((await send("POST", url, { ...auth, ...act }, {})).http).toBe(400);
-    const [kept] = at.journal.acts.list(99, 1);
+    const [kept] = at.journal.auditEntries.list(99, 1);
     const digits = decodeURIComponent(kept?.call ?? "").replace(/\D/g, "");
     // Six in front and four behind at most, of both.
     expect(digits, number).toMatch(/^(41{4,5}1{4}){2}$/);
@@ -250,7 +250,7 @@ test("no call that acts is carried out without a name and a reason", async () =>
       ]);
     }
   }
-  expect(at.journal.acts.list(99, 9)).toEqual([]);
+  expect(at.journal.auditEntries.list(99, 9)).toEqual([]);
   expect(at.terminal.paid).toEqual([]);
 });
 

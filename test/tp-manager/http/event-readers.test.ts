@@ -69,7 +69,7 @@ test("after a storm of readers that come and go there is room, and nothing is mi
 test("an id from before what is kept tells the gap, then everything that is kept", async () => {
   const api = await listening();
   const alarm = { alarm: "test", message: "", orderId: null, transactionId: null };
-  api.at.journal.events.telling((tell) => {
+  api.at.journal.events.commit((tell) => {
     for (let i = 0; i < 10_100; i++) tell("alarm", alarm, 0);
   });
   const head = `Host: localhost:${api.port}\r\nAuthorization: ${authorization}`;

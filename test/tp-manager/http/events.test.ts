@@ -195,7 +195,7 @@ describe("GET /events", () => {
 
   test("only the newest are kept, and ids are never given twice", () => {
     const { journal } = house();
-    const rows = new EventRows(journal.statements, 10);
+    const rows = new EventRows(journal, 10);
     const alarm = { alarm: "test", message: "", orderId: null, transactionId: null };
     for (let i = 0; i < 25; i++) rows.append("alarm", alarm, 0);
     expect(rows.after(0, 100).map(({ id }) => id)).toEqual([

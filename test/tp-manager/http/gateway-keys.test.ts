@@ -268,7 +268,7 @@ describe("after a loss of supervisor.db", () => {
 
   test("a journal that was lost as well knows no key either", async () => {
     const at = await lost();
-    at.at.journal.doubts.begin("put back", true, at.at.clock.now() - 2 * 60 * 60_000);
+    at.at.journal.gaps.begin("put back", true, at.at.clock.now() - 2 * 60 * 60_000);
     expect((await at.refund({ idempotencyKey: "l", amount: 3 })).told).toEqual(isUnknown);
     expect(refunded(at)).toEqual(["4.00"]);
   });

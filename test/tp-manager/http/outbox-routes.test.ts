@@ -194,7 +194,7 @@ test("what the supervisor refuses is listed and dropped by the same calls", asyn
   await at.clock.advance(6_000);
   const id = at.journal.attempts.latest("A-1")?.transactionId ?? "";
   at.journal.database.exec("UPDATE hand_off SET acknowledged = 0");
-  at.journal.handOffs.setAside(id, "no", at.clock.now());
+  at.journal.handOffs.noteRefusal(id, "no", at.clock.now());
   await stopSupervisor();
   const { http, one } = await call("GET", "/outbox?state=refused");
   expect([http, one.transactionId, one.state]).toEqual([200, id, "refused"]);

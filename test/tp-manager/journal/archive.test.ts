@@ -4,8 +4,8 @@ import { runChores } from "../../../src/shared/process/daily.ts";
 import { openDatabase } from "../../../src/shared/store/sqlite.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { archiveChore } from "../../../src/tp-manager/journal/archive.ts";
+import { migrations } from "../../../src/tp-manager/journal/database/migrations.ts";
 import { Journal } from "../../../src/tp-manager/journal/journal.ts";
-import { migrations } from "../../../src/tp-manager/journal/migrations.ts";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { recordingLog } from "../../support/recording-log.ts";
@@ -174,15 +174,15 @@ test("what is not settled, not handed over or not sent is never archived", async
 
   const untold = house();
   await charged(untold, "charge not told");
-  untold.orders.chargeTold("charge not told", false);
+  untold.orders.chargeAnswered("charge not told", false);
   expect(archive(untold)).toBe(0);
-  untold.orders.chargeTold("charge not told", true);
+  untold.orders.chargeAnswered("charge not told", true);
   expect(archive(untold)).toBe(1);
 
   const takenBack = house();
   takenBack.terminal.remembers = true;
   await charged(takenBack, "not told, and reversed");
-  takenBack.orders.chargeTold("not told, and reversed", false);
+  takenBack.orders.chargeAnswered("not told, and reversed", false);
   await takenBack.afterSale.reverse("not told, and reversed");
   takenBack.handOff.nudge();
   await takenBack.clock.advance(0);

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../../src/shared/store/sqlite.ts";
+import { migrations } from "../../../src/tp-manager/journal/database/migrations.ts";
 import { Journal } from "../../../src/tp-manager/journal/journal.ts";
-import { migrations } from "../../../src/tp-manager/journal/migrations.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 test("a journal that lacks a table is refused, and its file is let go", () => {

@@ -33,8 +33,8 @@ test("the attempt that was written last is read as it is on disk, at every step"
 });
 
 test("a row is kept only until its table is written to, and not out of a lost commit", () => {
-  const { statements, doubts, database } = house().journal;
-  expect(doubts.open()).toBeUndefined();
+  const { statements, gaps, database } = house().journal;
+  expect(gaps.open()).toBeUndefined();
   const lose = (work: () => void): void => {
     const lost = (): void =>
       statements.transaction(() => {
@@ -44,17 +44,17 @@ test("a row is kept only until its table is written to, and not out of a lost co
     expect(lost).toThrow("no room");
   };
   lose(() => {
-    doubts.begin("lost", false, 0);
-    expect(doubts.open()?.because).toBe("lost");
+    gaps.begin("lost", false, 0);
+    expect(gaps.open()?.because).toBe("lost");
   });
-  expect(doubts.open()).toBeUndefined();
-  doubts.begin("kept", false, 0);
-  expect(doubts.open()?.because).toBe("kept");
-  lose(() => doubts.end("operator", 0));
-  expect(doubts.open()?.because).toBe("kept");
+  expect(gaps.open()).toBeUndefined();
+  gaps.begin("kept", false, 0);
+  expect(gaps.open()?.because).toBe("kept");
+  lose(() => gaps.end("operator", 0));
+  expect(gaps.open()?.because).toBe("kept");
   expect(database.isTransaction).toBe(false);
-  doubts.end("operator", 0);
-  expect(doubts.open()).toBeUndefined();
+  gaps.end("operator", 0);
+  expect(gaps.open()).toBeUndefined();
 });
 
 test("the ids of all attempts are read page by page, each once", () => {

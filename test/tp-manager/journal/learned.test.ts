@@ -37,11 +37,11 @@ test("another serial number, device, software or setup has shown nothing", () =>
 });
 
 test("an accepted terminal and a loss of the journal forget everything", () => {
-  const { learned, terminalLog, doubts } = journal();
+  const { learned, terminalLog, gaps } = journal();
   const events = [
     () => terminalLog.acceptTerminal(identity, 1),
-    () => doubts.begin("lost", false, 2),
-    () => doubts.begin("an older one", false, 3),
+    () => gaps.begin("lost", false, 2),
+    () => gaps.begin("an older one", false, 3),
   ];
   for (const happens of events) {
     learned.of(from).saw("stores-reversals");

@@ -107,8 +107,13 @@ function addVerdicts(path: string): void {
     { input: "end", end: lost("gone") },
   ] as const;
   write("late", end, { input: "found-charged", report: sale("0801"), because, proof });
-  write("doubt", end, { input: "found-doubtful", report: sale("0802"), because, proof });
-  const told = { input: "told-late", report: sale("0803"), judgement: "agrees", because } as const;
+  write("doubt", end, { input: "found-in-doubt", report: sale("0802"), because, proof });
+  const told = {
+    input: "late-result",
+    report: sale("0803"),
+    judgement: "agrees",
+    because,
+  } as const;
   write("told", gone, told);
   write(
     "back",

@@ -72,13 +72,13 @@ test("a sale is not put away while its return is open", async () => {
 
 test("a return that the supervisor has told counts once when its end is heard", async () => {
   const { at, transactionId } = await charged();
-  const { doubts, handOffs, returns, attempts } = at.journal;
+  const { gaps, handOffs, returns, attempts } = at.journal;
   const part = { ...open, amountMinor: 400 };
   expect(returns.reserveReturn(transactionId, part, 999)).toBe(true);
   const { transaction } = handOffs.handOff(transactionId) ?? {};
   if (!transaction) throw new Error("the sale was not handed over");
   const known = { transaction, state: "sent", reversed: false, openReturn: null } as const;
-  doubts.takeOver([{ ...known, returnedMinor: 400 }], null, 2);
+  gaps.importOrders([{ ...known, returnedMinor: 400 }], null, 2);
   const event = { atMs: 2, kind: "gateway-return-ended", detail: {} } as const;
   returns.endReturn(transactionId, part, { sumMinor: 400, addedMinor: 400 }, event);
   expect(attempts.read(transactionId)?.returnedMinor).toBe(400);

@@ -33,25 +33,25 @@ const marks: Ways = (n) => [
   [String(n / 2), 0],
   ["0", 0],
 ];
-const seen: Record<string, Ways> = {
-  "seen unmatched": marks,
-  "seen difference": marks,
-  "seen alarm": (n) => [[String(n / 2)], ["0"]],
-  "seen charge": each(() => [firstFailed, order]),
-  "seen return": each((n) => [order, idOf(n / 2)]),
-  "seen keep": one("stray", "3", 0, "given back"),
-  "seen at": (n) => [["stray", String(n / 2)]],
-  "seen newest": one("stray"),
-  "seen countUnmatched": one(),
-  "seen countDifferences": one(),
-  "seen allUnmatched": one(20),
-  "seen differences": one(20),
+const acknowledged: Record<string, Ways> = {
+  "acknowledged unmatched": marks,
+  "acknowledged difference": marks,
+  "acknowledged alarm": (n) => [[String(n / 2)], ["0"]],
+  "acknowledged charge": each(() => [firstFailed, order]),
+  "acknowledged return": each((n) => [order, idOf(n / 2)]),
+  "acknowledged keep": one("stray", "3", 0, "given back"),
+  "acknowledged at": (n) => [["stray", String(n / 2)]],
+  "acknowledged newest": one("stray"),
+  "acknowledged countUnmatched": one(),
+  "acknowledged countDifferences": one(),
+  "acknowledged allUnmatched": one(20),
+  "acknowledged differences": one(20),
 };
 
-const acts: Record<string, Ways> = {
-  "acts begin": one(0, "operator", "Anna", "it hangs", "POST /reset", null),
-  "acts end": (n) => [[409, "NOTHING_TO_SETTLE", n / 2]],
-  "acts list": (n) => [
+const auditEntries: Record<string, Ways> = {
+  "auditEntries begin": one(0, "operator", "Anna", "it hangs", "POST /reset", null),
+  "auditEntries end": (n) => [[409, "NOTHING_TO_SETTLE", n / 2]],
+  "auditEntries list": (n) => [
     [noBound, 50],
     [n / 2, 50],
   ],
@@ -188,11 +188,11 @@ const handOffs: Record<string, Ways> = {
   "handOffs withdraw": ofAttempt,
   "handOffs read": ofAttempt,
   "handOffs pending": one(0, 0, 10),
-  "handOffs countSetAside": one(),
+  "handOffs countRefused": one(),
   "handOffs oldestUnacknowledged": one(10),
   "handOffs standingAtGateway": one(0, 100),
   "handOffs refused": ofAttempt,
-  "handOffs setAside": one(0, "refused", order),
+  "handOffs noteRefusal": one(0, "refused", order),
   "handOffs countPending": one(),
   "handOffs acknowledge": ofAttempt,
   "handOffs acknowledgeWithdrawal": ofAttempt,
@@ -206,9 +206,9 @@ const returns: Record<string, Ways> = {
   "returns reserve": () => [order, "nowhere"].map((id) => ["{}", id, 1, 999]),
   "returns end": () => [idOf(1), order, "nowhere"].map((id) => [1, 1, id, "1"]),
   "returns open": one(),
-  "returns untold": one(100),
-  "returns seen": one(),
-  "returns see": one(1),
+  "returns unalarmed": one(100),
+  "returns readTo": one(),
+  "returns setReadTo": one(1),
   "returns note": () => [order, "nowhere"].map((id) => [1, id]),
 };
 
@@ -288,7 +288,7 @@ const events: Record<string, Ways> = {
   "events lastId": one(),
   "alarms last": one(),
   "alarms lastOf": each(() => [idOf(1, "d")]),
-  "alarms told": () => [
+  "alarms raisedHere": () => [
     ["test", order],
     ["test", "nowhere"],
     ["nothing", order],
@@ -316,22 +316,22 @@ const again: Record<string, Ways> = {
   ],
 };
 
-const doubts: Record<string, Ways> = {
-  "doubts open": one(),
-  "doubts all": one(),
-  "doubts closed": (n) => [[0], [n], [2 * n]],
-  "doubts begin": one(0, "test", 0),
-  "doubts add": one("test", 0),
-  "doubts ran": one(1),
-  "doubts moveTo": one(1, null),
-  "doubts end": one(0, "operator"),
-  "doubts ofNoOrder": one("[]"),
-  "doubts concerns": () => [[order], ["nowhere"]],
-  "doubts archived": ofArchived,
-  "doubts insert": one("new", "new", 999, "EUR", "charged", "{}", "{}", 0, "0001", "000001"),
-  "doubts change": one("charged", "{}", 0, "0001", "000001", order),
-  "doubts returned": () => [order, "nowhere"].map((id) => [5, null, id]),
-  "doubts handOff": one(firstFailed, "{}", "sent", 0),
+const gaps: Record<string, Ways> = {
+  "gaps open": one(),
+  "gaps all": one(),
+  "gaps closed": (n) => [[0], [n], [2 * n]],
+  "gaps begin": one(0, "test", 0),
+  "gaps add": one("test", 0),
+  "gaps ran": one(1),
+  "gaps moveTo": one(1, null),
+  "gaps end": one(0, "operator"),
+  "gaps ofNoOrder": one("[]"),
+  "gaps concerns": () => [[order], ["nowhere"]],
+  "gaps archived": ofArchived,
+  "gaps insert": one("new", "new", 999, "EUR", "charged", "{}", "{}", 0, "0001", "000001"),
+  "gaps change": one("charged", "{}", 0, "0001", "000001", order),
+  "gaps returned": () => [order, "nowhere"].map((id) => [5, null, id]),
+  "gaps handOff": one(firstFailed, "{}", "sent", 0),
 };
 
 const learned: Record<string, Ways> = {
@@ -342,9 +342,9 @@ const learned: Record<string, Ways> = {
 
 /** By the name of each statement of the journal; a test fails for one that has no entry. */
 export const waysToRun: Readonly<Record<string, Ways>> = {
-  ...acts,
+  ...auditEntries,
   ...records,
-  ...seen,
+  ...acknowledged,
   ...attempts,
   ...answers,
   ...evidence,
@@ -357,6 +357,6 @@ export const waysToRun: Readonly<Record<string, Ways>> = {
   ...events,
   ...lossOf,
   ...again,
-  ...doubts,
+  ...gaps,
   ...learned,
 };

@@ -113,7 +113,7 @@ describe("a new record is nobody's for certain", () => {
   test("where an order was lost with the journal", async () => {
     const at = house();
     await ends(at, "A", aborted);
-    at.journal.doubts.begin("it was put back", false, at.clock.now());
+    at.journal.gaps.begin("it was put back", false, at.clock.now());
     expect(whose(at)).toBe("many A: lost order");
   });
 

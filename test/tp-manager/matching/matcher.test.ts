@@ -70,7 +70,7 @@ test("an order of before a loss explains no sale", async () => {
   const at = house();
   await ends(at, "A", aborted);
   expect(matcherOf(at).explains(fresh, identity)).toBe(true);
-  at.journal.doubts.begin("it was put back", false, at.clock.now());
+  at.journal.gaps.begin("it was put back", false, at.clock.now());
   expect(matcherOf(at).explains(fresh, identity)).toBe(false);
 });
 

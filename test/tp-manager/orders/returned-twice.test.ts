@@ -75,10 +75,10 @@ test("a return after the reversal is told although the disk fills up behind it",
     throw new Error("database or disk is full");
   };
   const store = {
-    returnsSeen: () => returns.returnsSeen(),
+    returnsReadTo: () => returns.returnsReadTo(),
     noteReturns: (...given: Parameters<typeof returns.noteReturns>) =>
       returns.noteReturns(...given),
-    seeReturns: full,
+    setReturnsReadTo: full,
   };
   const poll = returnPoll(store, link, at.clock, at.hub.tap(at.log));
   await poll.ask();
@@ -87,7 +87,7 @@ test("a return after the reversal is told although the disk fills up behind it",
   // The program was ended between the note and the alarm: the next one notes it again.
   await returnPoll(returns, link, at.clock, at.hub.tap(at.log)).ask();
   expect(told(at)).toHaveLength(2);
-  expect(returns.returnsSeen()).toBe(1);
+  expect(returns.returnsReadTo()).toBe(1);
 });
 
 test("a program that ends between a reversal's end and the alarm tells it afterwards", async () => {

@@ -66,7 +66,8 @@ test("only what is in doubt can be settled, once", async () => {
   const at = await unknown(true);
   await expect(async () => at.settle(word("reversed"))).rejects.toMatchObject({
     code: "NOTHING_TO_SETTLE",
-    message: "That word does not fit what is in doubt here; fitting: charged, not_charged.",
+    message:
+      "That outcome is not possible for what is in doubt here; possible: charged, not_charged.",
     charged: "unknown",
   });
   await at.settle(word("charged"));

@@ -52,8 +52,8 @@ function refusing(reason: AbortReason): Messages {
 
 function conditionsAt(at: House) {
   const { handOff, clock, arbiter, journal } = at;
-  const { handOffs, answers, seen } = journal;
-  const tpManager = ownConditions({ handOff, handOffs, answers, clock, arbiter, seen });
+  const { handOffs, answers, acknowledged } = journal;
+  const tpManager = ownConditions({ handOff, handOffs, answers, clock, arbiter, acknowledged });
   return conditionsOf({ supervisor: undefined, tpManager }).map(({ name, says }) => [name, says]);
 }
 

@@ -183,9 +183,9 @@ test("with both databases gone the loss ends with the doubt about the journal", 
     at.manager = managerIn(folder, at.seat, clock);
   };
   restart();
-  const isTakenOver = () => at.manager.guard.open?.isTakenOver === true;
-  for (let second = 0; second < 60 && !isTakenOver(); second++) await clock.advance(1_000);
-  expect([isTakenOver(), rig.losses.isWhole]).toEqual([true, false]);
+  const isImported = () => at.manager.guard.open?.isImported === true;
+  for (let second = 0; second < 60 && !isImported(); second++) await clock.advance(1_000);
+  expect([isImported(), rig.losses.isWhole]).toEqual([true, false]);
   restart();
   await clock.advance(120_000);
   expect(rig.losses.isWhole).toBe(false);
@@ -205,7 +205,7 @@ test("a doubt that is accepted before anything was taken over leaves no loss ope
   removeStore(folder, "journal");
   at.manager = managerIn(folder, at.seat, clock);
   await clock.advance(5_000);
-  expect(at.manager.guard.open?.isTakenOver).toBe(false);
+  expect(at.manager.guard.open?.isImported).toBe(false);
   expect(at.manager.guard.accept()).toBe(true);
   const rig = await supervisorIn(folder, { server, clock });
   at.seat.rig = rig;

@@ -41,11 +41,11 @@ async function chargedBefore() {
 }
 
 async function takenOver({ manager, clock }: Kiosk): Promise<void> {
-  const isTakenOver = async (): Promise<boolean | undefined> => {
+  const isImported = async (): Promise<boolean | undefined> => {
     await clock.advance(100);
-    return manager.guard.open?.isTakenOver;
+    return manager.guard.open?.isImported;
   };
-  await expect.poll(isTakenOver, { interval: 2 }).toBe(true);
+  await expect.poll(isImported, { interval: 2 }).toBe(true);
 }
 
 const ask = ({ manager }: Kiosk, kind: GatewayOperationKind) =>

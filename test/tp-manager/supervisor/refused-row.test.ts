@@ -72,7 +72,7 @@ test.each([
   await sell(house, "A", "B", "C");
   await at.clock.advance(60_000);
   expect(stored).toEqual(["B", "C"]);
-  expect(at.journal.handOffs.countSetAside()).toBe(1);
+  expect(at.journal.handOffs.countRefused()).toBe(1);
   expect(alarms(at.lines)).toEqual(["hand-off-refused"]);
   const troubles = () => conditionsOf({ supervisor: undefined, tpManager: toldBy(at) });
   expect(troubles()).toMatchObject([{ name: "hand-over-refused", count: 1 }]);
@@ -125,13 +125,13 @@ test("a journal that fails during a hand-over ends nothing: the row is tried aga
   const house = houseWith(() => (isOver ? undefined : refused(422)));
   const { at, stored } = house;
   const { handOffs } = at.journal;
-  const { setAside } = handOffs;
-  handOffs.setAside = () => {
+  const { noteRefusal } = handOffs;
+  handOffs.noteRefusal = () => {
     throw new Error("database or disk is full");
   };
   await sell(house, "A");
   expect(alarms(at.lines)).toContain("journal");
-  handOffs.setAside = setAside;
+  handOffs.noteRefusal = noteRefusal;
   isOver = true;
   await at.clock.advance(HOUR_MS);
   expect(stored).toEqual(["A"]);
@@ -144,7 +144,7 @@ test("a row that was refused and is taken at last stays as sent as it was told",
   const { transactionId = "" } = attempts.latest("A") ?? {};
   statements.settle();
   database.exec("UPDATE hand_off SET acknowledged = 0, delivery = 'pending'");
-  handOffs.setAside(transactionId, "refused", at.clock.now());
+  handOffs.noteRefusal(transactionId, "refused", at.clock.now());
   handOffs.acknowledgeHandOff(transactionId, "sent", at.clock.now());
   statements.settle();
   expect(handOffs.handOff(transactionId)).toMatchObject({ acknowledged: true, delivery: "sent" });

@@ -208,11 +208,11 @@ describe("money that went back without us", () => {
 
   test("is read from the start when the supervisor has another database", async () => {
     const { returns, notify, status, at } = await charged();
-    at.journal.returns.seeReturns(7_000);
+    at.journal.returns.setReturnsReadTo(7_000);
     notify({ operation: "refund" });
     await returns.ask();
     expect(await status()).toBe("Reversed");
-    expect(at.journal.returns.returnsSeen()).toBe(1);
+    expect(at.journal.returns.returnsReadTo()).toBe(1);
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { DOUBT_MIN_MS } from "../../../src/tp-manager/journal/doubt-rows.ts";
+import { GAP_MIN_MS } from "../../../src/tp-manager/journal/gap-rows.ts";
 import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
 import { noOrder } from "../../supervisor/recording-gateway.ts";
 import { pay, request } from "../../support/payment-house.ts";
@@ -43,11 +43,11 @@ async function journalLost(change: { resultCode?: string | null } = {}): Promise
 /** The terminal has nothing stored any more, as an end of day leaves it. */
 async function endOfDay({ manager, till, clock }: Kiosk): Promise<void> {
   // An end of day ends nothing before the supervisor's orders are taken over.
-  const isTakenOver = async (): Promise<boolean> => {
+  const isImported = async (): Promise<boolean> => {
     await clock.advance(100);
-    return manager.guard.open?.isTakenOver ?? true;
+    return manager.guard.open?.isImported ?? true;
   };
-  await expect.poll(isTakenOver, { interval: 2 }).toBe(true);
+  await expect.poll(isImported, { interval: 2 }).toBe(true);
   await manager.upkeep.telecollect();
   till.last = undefined;
   manager.terminal.last = { kind: "none" };
@@ -83,7 +83,7 @@ test("an order that was not charged before the loss is told as unknown after it"
 test("a doubt ends a day after it began, and not before an end of day", async () => {
   const at = await bothLost();
   await expectSold(at, "B", 500);
-  await at.clock.advance(DOUBT_MIN_MS);
+  await at.clock.advance(GAP_MIN_MS);
   expect(at.manager.guard.open).toBeDefined();
   await expectRefused(at, "A", "STORES_DISAGREE", 700);
   await endOfDay(at);
@@ -99,7 +99,7 @@ test("a clock that is set does not end a doubt, and what a program has run count
   await expectRefused(at, "A", "STORES_DISAGREE", 700);
   for (const _ of [1, 2, 3]) {
     // It is switched off at night, and its battery does not keep the time.
-    await at.clock.advance(DOUBT_MIN_MS / 3 - 600_000);
+    await at.clock.advance(GAP_MIN_MS / 3 - 600_000);
     restart(at);
     at.clock.jumpWallClock(-12 * 3_600_000);
     expect(at.manager.guard.open).toBeDefined();
@@ -112,7 +112,7 @@ test("a doubt whose end of day came first ends when the day is over", async () =
   const at = await bothLost();
   await expectSold(at, "B", 500);
   await endOfDay(at);
-  await at.clock.advance(DOUBT_MIN_MS - 600_000);
+  await at.clock.advance(GAP_MIN_MS - 600_000);
   expect(at.manager.guard.open).toBeDefined();
   await at.clock.advance(600_000);
   expect(at.manager.guard.open).toBeUndefined();
@@ -145,7 +145,7 @@ test("an operator's word ends a doubt within the day", async () => {
 test("a second loss begins the day of a doubt again", async () => {
   const at = await bothLost();
   await expectSold(at, "B", 500);
-  await at.clock.advance(DOUBT_MIN_MS - 600_000);
+  await at.clock.advance(GAP_MIN_MS - 600_000);
   at.manager.guard.doubt("it was lost again");
   await endOfDay(at);
   await at.clock.advance(600_000);
@@ -228,8 +228,8 @@ function silence({ terminal }: Manager): void {
 }
 
 async function takenOver({ manager, clock }: Kiosk): Promise<void> {
-  const isTakenOver = () => clock.advance(100).then(() => manager.guard.open?.isTakenOver);
-  await expect.poll(isTakenOver, { interval: 2 }).toBe(true);
+  const isImported = () => clock.advance(100).then(() => manager.guard.open?.isImported);
+  await expect.poll(isImported, { interval: 2 }).toBe(true);
 }
 
 test("a locked terminal that leaves the question open sells again in five minutes", async () => {
@@ -285,11 +285,11 @@ test("without a doubt an end of day asks nothing more", async () => {
 
 test("a loss that an operator has accepted is not doubted again by the next start", async () => {
   const at = await journalLost();
-  const isTakenOver = async (): Promise<boolean> => {
+  const isImported = async (): Promise<boolean> => {
     await at.clock.advance(100);
-    return at.manager.guard.open?.isTakenOver ?? false;
+    return at.manager.guard.open?.isImported ?? false;
   };
-  await expect.poll(isTakenOver, { interval: 2 }).toBe(true);
+  await expect.poll(isImported, { interval: 2 }).toBe(true);
   expect(at.manager.guard.accept()).toBe(true);
   restart(at);
   await expectSold(at, "B", 500);

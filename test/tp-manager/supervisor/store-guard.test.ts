@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { DOUBT_MIN_MS } from "../../../src/tp-manager/journal/doubt-rows.ts";
+import { GAP_MIN_MS } from "../../../src/tp-manager/journal/gap-rows.ts";
 import { noOrder } from "../../supervisor/recording-gateway.ts";
 import { pay, request } from "../../support/payment-house.ts";
 import { baseline } from "../../support/reports.ts";
@@ -201,7 +201,7 @@ test("an end of day ends the doubt when a day has passed, and none of before", a
   await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
   await at.manager.upkeep.telecollect();
   await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
-  await at.clock.advance(DOUBT_MIN_MS);
+  await at.clock.advance(GAP_MIN_MS);
   expect(at.manager.guard.open).toBeUndefined();
   await expectSold(at, "B", 420);
 });
@@ -313,11 +313,11 @@ test("none arises again when the terminal took back a sale that was taken over",
   at.manager.close();
   copyStore(copies, at.folder, "journal");
   const { guard } = restart(at);
-  const isTakenOver = async () => {
+  const isImported = async () => {
     await at.clock.advance(100);
-    return guard.open?.isTakenOver;
+    return guard.open?.isImported;
   };
-  await expect.poll(isTakenOver).toBe(true);
+  await expect.poll(isImported).toBe(true);
   expect(guard.accept()).toBe(true);
   await expectSold(at, "C", 100);
   expect(guard.open).toBeUndefined();

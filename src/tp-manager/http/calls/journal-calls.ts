@@ -5,7 +5,7 @@ import type { SettledUnmatched } from "../../attempts/findings.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
 import type { ListedAttempt } from "../../journal/attempt-columns.ts";
 import { answerOf } from "../../orders/answer.ts";
-import type { SearchPlace } from "../../orders/payment-search.ts";
+import type { SearchPosition } from "../../orders/payment-search.ts";
 import { instant, oneOf, pageLimit, wholeNumber } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
 import { sendList } from "../envelope.ts";
@@ -30,7 +30,7 @@ export const cursor = z
   .meta({ description: "The next-cursor of the page before." });
 
 /** A place as {@link cursor} reads it. */
-export function cursorOf({ archived, before }: SearchPlace): string {
+export function cursorOf({ archived, before }: SearchPosition): string {
   return `${archived ? ARCHIVE : ""}${before ?? Number.MAX_SAFE_INTEGER}`;
 }
 

@@ -10,7 +10,7 @@ import {
 import { majorOf } from "../../../shared/money.ts";
 import { isoTime } from "../../../shared/time.ts";
 import { storage } from "../../attempts/failures.ts";
-import type { RefusedHandOff } from "../../journal/refused-rows.ts";
+import type { RefusedHandOff } from "../../journal/hand-offs/refused-rows.ts";
 import { SET_ASIDE_MS } from "../../supervisor/hand-off.ts";
 import { note, oneOf, pageLimit, wholeNumber } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
@@ -55,7 +55,7 @@ export const outboxCalls: readonly AnyCall[] = [
       if (state === REFUSED) {
         const found = storage(() => refused.list(page.cursor ?? 0, page.limit + 1), "unknown");
         const items = found.slice(0, page.limit);
-        if (found.length > page.limit) continueAt(reply, items.at(-1)?.place);
+        if (found.length > page.limit) continueAt(reply, items.at(-1)?.position);
         return sendList(reply, 200, items.map(refusedEntry));
       }
       const { items, more } = await supervisor.ask("outbox-list", { ...page, state });

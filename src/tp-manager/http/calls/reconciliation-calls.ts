@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { isoTime } from "../../../shared/time.ts";
 import { storage } from "../../attempts/failures.ts";
-import type { SeenKind } from "../../attempts/findings.ts";
+import type { AcknowledgedKind } from "../../attempts/findings.ts";
 import { answerOf } from "../../orders/answer.ts";
 import type { ComparedDay } from "../../orders/listings.ts";
 import { oneOf, pageLimit, wholeNumber } from "../body/input.ts";
@@ -17,10 +17,10 @@ export const onlyWaiting = oneOf(["yes"]).optional().describe("Those only that w
 /** When a person marked it; null: nobody did. */
 export function seenAtOf(
   seen: CallContext["seen"],
-  kind: SeenKind,
+  kind: AcknowledgedKind,
   { id }: { readonly id: number | null },
 ): string | null {
-  return id === null ? null : isoTime(seen.seenAtMs(kind, String(id)));
+  return id === null ? null : isoTime(seen.acknowledgedAtMs(kind, String(id)));
 }
 
 /** The terminal and the gateway beside the journal (docs/rules/18-totals.md). */

@@ -3,7 +3,7 @@ import { NOTE_CHARACTERS_MAX } from "../../../shared/ipc/contract.ts";
 import { maskPansInText } from "../../../shared/masking/mask.ts";
 import { ORDER_ID_CHARACTERS_MAX } from "../../../shared/transaction.ts";
 import { storage } from "../../attempts/failures.ts";
-import { type SeenKind, seenKinds } from "../../attempts/findings.ts";
+import { type AcknowledgedKind, acknowledgedKinds } from "../../attempts/findings.ts";
 import { note, oneOf } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
 import type { CallContext } from "../call-context.ts";
@@ -28,7 +28,7 @@ export const seenCalls: readonly AnyCall[] = [
       "charge, an orderId of the trouble charges-unread; return, one of " +
       "reversed-at-terminal-only. `marked` counts those that were waiting.",
     body: z.strictObject({
-      kind: oneOf([...seenKinds, FORMER_KIND]),
+      kind: oneOf([...acknowledgedKinds, FORMER_KIND]),
       items: z
         .array(note(ORDER_ID_CHARACTERS_MAX), "must be a list of texts")
         .min(1, "must name something")
@@ -62,12 +62,12 @@ function ordersIn(body: unknown): string[] {
 
 /** Who has helped the customer has read the charge, as the kiosk would have. */
 function mark(
-  kind: SeenKind,
+  kind: AcknowledgedKind,
   item: string,
   note: string,
   { seen, orders, clock }: CallContext,
 ): boolean {
   const isMarked = seen.mark(kind, item, maskPansInText(note), clock.now());
-  if (isMarked && kind === "charge") orders.chargeTold(item, true);
+  if (isMarked && kind === "charge") orders.chargeAnswered(item, true);
   return isMarked;
 }

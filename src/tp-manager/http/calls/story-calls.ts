@@ -5,7 +5,7 @@ import { type Attempt, returnableMinorOf } from "../../attempts/payment.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
 import { answerOf } from "../../orders/answer.ts";
 import type { FoundOrder } from "../../orders/orders.ts";
-import { cardOf, type SearchPlace, searchPayments } from "../../orders/payment-search.ts";
+import { cardOf, type SearchPosition, searchPayments } from "../../orders/payment-search.ts";
 import type { Warning } from "../../orders/warnings.ts";
 import type { TransactionReport } from "../../terminal/terminal.ts";
 import { instant, judged, newOrderId, oneOf, pageLimit } from "../body/input.ts";
@@ -64,7 +64,7 @@ export const storyCalls: readonly AnyCall[] = [
         card: query.card ?? null,
         status: query.status ?? null,
         limit: query.limit,
-        place: query.cursor ?? newest,
+        position: query.cursor ?? newest,
       });
       return sendOne(reply, 200, {
         payments: found.map((one) => ({
@@ -114,7 +114,7 @@ export const storyCalls: readonly AnyCall[] = [
   }),
 ];
 
-const newest: SearchPlace = { archived: false, before: null };
+const newest: SearchPosition = { archived: false, before: null };
 
 function noteOf({ warning, says, amountMinor, atMs, count }: Warning, { request }: Attempt) {
   const amount = amountMinor === undefined ? null : majorOf(amountMinor, request.currency);

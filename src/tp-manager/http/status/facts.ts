@@ -8,8 +8,8 @@ import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
 import type { Attempt, AttemptStep, PaymentRequest } from "../../attempts/payment.ts";
 import type { AnswerRows } from "../../journal/answer-rows.ts";
 import type { AttemptRows } from "../../journal/attempt-rows.ts";
-import type { HandOffRows } from "../../journal/hand-off-rows.ts";
-import type { SeenRows } from "../../journal/seen-rows.ts";
+import type { HandOffRows } from "../../journal/hand-offs/hand-off-rows.ts";
+import type { AcknowledgedRows } from "../../journal/operator/acknowledged-rows.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { StoreGuard } from "../../supervisor/store-guard.ts";
 import type { EventHub } from "../events/event-hub.ts";
@@ -25,10 +25,10 @@ export interface OwnTroubleParts {
   readonly handOff: Pick<HandOff, "trouble">;
   readonly handOffs: Pick<
     HandOffRows,
-    "countPendingHandOffs" | "countSetAside" | "standingAtGateway"
+    "countPendingHandOffs" | "countRefused" | "standingAtGateway"
   >;
   readonly clock: Pick<Clock, "now">;
-  readonly seen: Pick<SeenRows, "waiting">;
+  readonly acknowledged: Pick<AcknowledgedRows, "waiting">;
   readonly answers: Pick<AnswerRows, "unreadCharges">;
   readonly arbiter: Pick<TerminalArbiter, "obstacles" | "refusedBeside">;
 }
@@ -44,7 +44,7 @@ export interface Watched {
     readonly attempts: Pick<AttemptRows, "countInDoubt" | "read"> & {
       onStep: (attempt: Attempt, step: AttemptStep) => void;
     };
-    readonly seen: Pick<SeenRows, "seenAtMs" | "waiting" | "newestMs">;
+    readonly acknowledged: Pick<AcknowledgedRows, "acknowledgedAtMs" | "waiting" | "newestMs">;
   };
   readonly guard: Pick<StoreGuard, "open">;
   readonly handOff: Pick<HandOff, "trouble">;
@@ -81,17 +81,17 @@ export async function factsOf({ supervisor, journal, ...others }: Watched): Prom
 
 /** tp-manager's part of what the table of troubles asks. Throws when the journal cannot be read. */
 export function ownConditions(parts: OwnTroubleParts): TpManagerConditions {
-  const { handOff, handOffs, answers, clock, arbiter, seen } = parts;
+  const { handOff, handOffs, answers, clock, arbiter, acknowledged } = parts;
   return {
     handOver: handOff.trouble,
-    refusedHandOffs: handOffs.countSetAside(),
+    refusedHandOffs: handOffs.countRefused(),
     standingAtGateway: handOffs.standingAtGateway(clock.now() - STANDING_MS, STANDING_MAX),
     refusedAmounts: arbiter.refusedBeside.slice(0, STANDING_MAX).map(({ request }) => ({
       orderId: request.orderId,
       amount: amountOf(request),
     })),
-    unmatched: seen.waiting("unmatched"),
-    differences: seen.waiting("difference"),
+    unmatched: acknowledged.waiting("unmatched"),
+    differences: acknowledged.waiting("difference"),
     unreadCharges: answers.unreadCharges(),
     obstacles: arbiter.obstacles.map(({ code, says }) => ({
       code,

@@ -176,7 +176,7 @@ function alarmsOf(
     if (isOver || (!trouble && doubt !== "open" && isOld)) return [];
     if (!trouble || data.orderId !== null || data.transactionId !== null) {
       const endsWhenSeen = doubt !== "open";
-      if (endsWhenSeen && isSeen(journal.seen, event)) return [];
+      if (endsWhenSeen && isSeen(journal.acknowledged, event)) return [];
       return [{ id, at, ...data, trouble: null, endsWhenSeen }];
     }
     if (shown.has(trouble.name)) return []; // of an earlier time of the same trouble
@@ -212,13 +212,13 @@ const seenWith: Readonly<Record<string, "unmatched" | "difference">> = {
 };
 
 function isSeen(
-  seen: Watched["journal"]["seen"],
+  marks: Watched["journal"]["acknowledged"],
   { id, atMs, data }: KeptEvent & { readonly name: "alarm" },
 ): boolean {
-  if (seen.seenAtMs("alarm", String(id)) !== null) return true;
+  if (marks.acknowledgedAtMs("alarm", String(id)) !== null) return true;
   const kind = seenWith[data.alarm];
-  if (kind === undefined || seen.waiting(kind) !== null) return false;
-  return (seen.newestMs(kind) ?? 0) >= atMs;
+  if (kind === undefined || marks.waiting(kind) !== null) return false;
+  return (marks.newestMs(kind) ?? 0) >= atMs;
 }
 
 /** Of an alarm about an order that nobody knows the end of: whether that is still so. */

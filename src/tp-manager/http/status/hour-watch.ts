@@ -1,7 +1,7 @@
 import type { Logger } from "../../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
 import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
-import type { DayRows, HourRow } from "../../journal/day-rows.ts";
+import type { DayRows, HourRow } from "../../journal/operator/day-rows.ts";
 
 /** How often it is looked whether a payment would be taken. */
 const LOOK_MS = 15_000;

@@ -1,14 +1,14 @@
-import type { DeliveryState, HandedAgain } from "../../shared/ipc/contract.ts";
-import { noDetails, type Transaction } from "../../shared/transaction.ts";
-import { readJson } from "./attempt-columns.ts";
-import { type Row, rows } from "./statements.ts";
+import type { DeliveryState, HandedAgain } from "../../../shared/ipc/contract.ts";
+import { noDetails, type Transaction } from "../../../shared/transaction.ts";
+import { readJson } from "../attempt-columns.ts";
+import { type Row, rows } from "../database/statements.ts";
 
-/** A page of all hand-offs there ever were, and the place after it. */
+/** A page of all hand-offs there ever were, and where the next page begins. */
 export interface AgainPage {
   readonly items: readonly HandedAgain[];
   readonly archivedAfter: number;
   readonly handOffAfter: number;
-  /** No page comes after this one. */
+  /** This is the last page. */
   readonly last: boolean;
 }
 
@@ -18,12 +18,12 @@ const texts = {
   where: "SELECT archived_after, hand_off_after FROM hand_over_again",
   move: "UPDATE hand_over_again SET archived_after = ?, hand_off_after = ?",
   end: "DELETE FROM hand_over_again",
-  archived: `SELECT rowid AS place, transaction_id, order_id, amount_minor, currency, delivery,
+  archived: `SELECT rowid AS position, transaction_id, order_id, amount_minor, currency, delivery,
       ended_at_ms, json_extract(kept, '$.currency.exponent') AS exponent,
       json_extract(kept, '$.end.by') AS charged_by, json_extract(kept, '$.end.phase') AS phase,
       json_extract(kept, '$.end.chargedMinor') AS charged_minor
     FROM archived_order WHERE rowid > ? AND delivery IS NOT NULL ORDER BY rowid LIMIT ?`,
-  handOffs: `SELECT id AS place, body, delivery, withdrawn FROM hand_off
+  handOffs: `SELECT id AS position, body, delivery, withdrawn FROM hand_off
     WHERE (refused IS NULL OR withdrawn = 1) AND id > ?
     ORDER BY id LIMIT ?`,
 };
@@ -35,7 +35,7 @@ const texts = {
  * refused again; a sale whose reversal alone is refused was taken.
  */
 export class AgainRows extends rows("again", texts) {
-  /** Begins, or begins anew. */
+  /** Begins a resync, or begins it anew. */
   begin(): void {
     this.sql.begin.run();
   }
@@ -44,7 +44,7 @@ export class AgainRows extends rows("again", texts) {
     return this.sql.where.get() !== undefined;
   }
 
-  /** The next page; undefined when nothing is under way. */
+  /** The next page; undefined when no resync is under way. */
   page(limit: number): AgainPage | undefined {
     const where = this.sql.where.get();
     if (!where) return undefined;
@@ -55,8 +55,8 @@ export class AgainRows extends rows("again", texts) {
     const handOffs = left === 0 ? [] : this.sql.handOffs.all(handOffAfter, left);
     return {
       items: [...archived.map(archivedItem), ...handOffs.map(handedItem)],
-      archivedAfter: placeOf(archived, archivedAfter),
-      handOffAfter: placeOf(handOffs, handOffAfter),
+      archivedAfter: lastOf(archived, archivedAfter),
+      handOffAfter: lastOf(handOffs, handOffAfter),
       last: archived.length + handOffs.length < limit,
     };
   }
@@ -68,8 +68,8 @@ export class AgainRows extends rows("again", texts) {
   }
 }
 
-function placeOf(rows: readonly Row[], before: number): number {
-  return Number(rows.at(-1)?.["place"] ?? before);
+function lastOf(rows: readonly Row[], before: number): number {
+  return Number(rows.at(-1)?.["position"] ?? before);
 }
 
 function handedItem(row: Row): HandedAgain {
@@ -80,7 +80,7 @@ function handedItem(row: Row): HandedAgain {
   };
 }
 
-/** Of the archive: without what was erased. */
+/** A transaction of the archive, without the members that were erased. */
 function archivedItem(row: Row): HandedAgain {
   const transaction: Transaction = {
     transactionId: String(row["transaction_id"]),

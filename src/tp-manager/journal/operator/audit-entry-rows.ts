@@ -1,10 +1,10 @@
-import { rows } from "./statements.ts";
+import { rows } from "../database/statements.ts";
 
-/** A person's request at the operator's console (docs/console.md 3). */
-interface Act {
-  /** Of the session. */
+/** A request that a person made at the operator's console (docs/console.md 3). */
+interface Request {
+  /** The login of the session. */
   readonly login: string;
-  /** The person's own word. */
+  /** As the person typed it. */
   readonly name: string;
   readonly reason: string;
   /** Method and path of the local API. */
@@ -13,12 +13,12 @@ interface Act {
   readonly body: string | null;
 }
 
-interface KeptAct extends Act {
+interface AuditEntry extends Request {
   readonly id: number;
   readonly atMs: number;
   /** The status of the answer; null while it runs, or when the program ended before. */
   readonly http: number | null;
-  /** Of the error that was answered; null without one, and of acts that older versions kept. */
+  /** The code of the error that was answered; null: none, or an entry of an older version. */
   readonly code: string | null;
 }
 
@@ -30,10 +30,10 @@ const texts = {
     FROM act WHERE id < ? ORDER BY id DESC LIMIT ?`,
 };
 
-/** Acts of people at the operator's console; kept for ever. */
-export class ActRows extends rows("acts", texts) {
-  /** Returns the number of the act, which is on disk then. */
-  begin({ login, name, reason, call, body }: Act, atMs: number): number {
+/** Changes that people made at the operator's console; kept for ever. */
+export class AuditEntryRows extends rows("auditEntries", texts) {
+  /** Returns the number of the entry, which is on disk then. */
+  begin({ login, name, reason, call, body }: Request, atMs: number): number {
     const { lastInsertRowid } = this.sql.begin.run(atMs, login, name, reason, call, body);
     return Number(lastInsertRowid);
   }
@@ -42,8 +42,8 @@ export class ActRows extends rows("acts", texts) {
     this.sql.end.run(http, code, id);
   }
 
-  /** Acts with smaller numbers than `before`, the newest first. */
-  list(before: number, limit: number): KeptAct[] {
+  /** Entries with smaller numbers than `before`, the newest first. */
+  list(before: number, limit: number): AuditEntry[] {
     return this.sql.list.all(before, limit);
   }
 }

@@ -1,5 +1,5 @@
-import type { Migration } from "../../shared/store/sqlite.ts";
-import { proofMigration, storeMigration } from "../../shared/store/store.ts";
+import type { Migration } from "../../../shared/store/sqlite.ts";
+import { proofMigration, storeMigration } from "../../../shared/store/store.ts";
 
 /** Steps whose record is that of their attempt. IN would make a table of them for each new row. */
 const recordSteps = `report approved second-sale reversal-report told-late charged-late

@@ -1,4 +1,4 @@
-import { RECEIPT_MAX } from "../matching/comparison.ts";
+import { RECEIPT_MAX } from "../../matching/comparison.ts";
 import type { JumpBody, LedgerEntry } from "./reconciliation.ts";
 import { suspectOf } from "./suspect-policy.ts";
 
@@ -59,8 +59,8 @@ export function missingBetween(
  * that charged nothing, and no number was ever missing.
  */
 const UNCHARGED_MIN = 3;
-/** So many attempts before a sale say how the terminal counts. */
-export const LOOKED_BACK = 200;
+/** How many attempts before a sale show how the terminal counts. */
+export const ENTRIES_BEFORE = 200;
 
 /** `entries`: in the order they were begun, up to a sale that has just been charged. */
 export function judgeJump(entries: readonly LedgerEntry[]): JumpBody | undefined {

@@ -4,13 +4,13 @@ import type {
   StatementResultingChanges,
   StatementSync,
 } from "node:sqlite";
-import { BrokenInvariant } from "../../shared/invariant.ts";
-import { transaction } from "../../shared/store/sqlite.ts";
-import type { WriteProof } from "../../shared/store/write-proof.ts";
-import type { Clock } from "../../shared/time.ts";
+import { BrokenInvariant } from "../../../shared/invariant.ts";
+import { transaction } from "../../../shared/store/sqlite.ts";
+import type { WriteProof } from "../../../shared/store/write-proof.ts";
+import type { Clock } from "../../../shared/time.ts";
 import { WaitingWrites } from "./waiting-writes.ts";
 
-/** Only the state of a hand-off waits, so a statement about these rows has it written first. */
+/** Only writes to `hand_off` wait, so a statement that names it has them written first. */
 const mayWait = /\bhand_off\b/;
 
 /**
@@ -65,7 +65,7 @@ export class Statement {
     this.#prepared = home.database.prepare(sql);
     this.#before = mayWait.test(sql) ? home.settled : nothing;
     this.#written = home.tables.get(written ?? "");
-    this.#read = [...new Set(sql.match(/\w+/g))].flatMap((word) => home.tables.get(word) ?? []);
+    this.#read = [...new Set(sql.match(/\w+/g))].flatMap((name) => home.tables.get(name) ?? []);
   }
 
   get(...values: SQLInputValue[]): Row | undefined {
@@ -84,7 +84,7 @@ export class Statement {
     return this.#watched(() => this.#prepared.run(...values));
   }
 
-  /** A write is counted, and what became of it is kept; a transaction has that done for all. */
+  /** Counts a write and has its outcome watched; a transaction watches all its writes at once. */
   #watched<T>(use: () => T): T {
     if (!this.#written) return use();
     this.#written.writes += 1;
@@ -173,7 +173,7 @@ export class Statements {
     return result;
   }
 
-  /** For a write-ahead record: throws when the next start would not find it. */
+  /** Throws when the next start would not find a write-ahead record that is written now. */
   assertKept(): void {
     this.#home.proof.assertKept();
   }
@@ -181,10 +181,10 @@ export class Statements {
   /**
    * Writes with the next commit, within `LATER_MS` in any case: for what can be learnt again after
    * a crash (docs/design.md 1.3). A commit that fails has `write` called again with the next one;
-   * `told` is called once it is on disk.
+   * `written` is called once it is on disk.
    */
-  later(write: () => void, told: () => void): void {
-    this.waiting.add(write, told);
+  later(write: () => void, written: () => void): void {
+    this.waiting.add(write, written);
     if (!this.waiting.mayWait) this.settle();
   }
 
@@ -194,7 +194,7 @@ export class Statements {
     this.transaction(() => {});
   }
 
-  /** A full disk keeps nobody from reading: what waits can be learnt again, so older rows do. */
+  /** A full disk does not prevent reading: waiting writes can be learnt again, so older rows do. */
   #settleForReading(): void {
     try {
       this.settle();
@@ -204,15 +204,20 @@ export class Statements {
   }
 }
 
-/** The class of a part of the journal: its statements, by the names of their texts. */
+/**
+ * The class of a part of the journal: its statements, by the names of their texts, and in `P` the
+ * other parts that it uses.
+ */
 export function rows<K extends string>(part: string, texts: Readonly<Record<K, string>>) {
-  return class {
+  return class<P = unknown> {
     protected readonly statements: Statements;
     protected readonly sql: Record<K, Statement>;
+    protected readonly parts: P;
 
-    constructor(statements: Statements) {
-      this.statements = statements;
-      this.sql = statements.prepare(part, texts);
+    constructor(journal: P & { readonly statements: Statements }) {
+      this.statements = journal.statements;
+      this.sql = this.statements.prepare(part, texts);
+      this.parts = journal;
     }
   };
 }

@@ -1,18 +1,18 @@
-import { invariant } from "../../shared/invariant.ts";
-import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import type { Transaction } from "../../shared/transaction.ts";
-import type { Archive } from "./archive.ts";
-import { readJson } from "./attempt-columns.ts";
-import type { EventRows, Tell } from "./event-rows.ts";
-import { type Row, rows, type Statements } from "./statements.ts";
+import { invariant } from "../../../shared/invariant.ts";
+import type { DeliveryState } from "../../../shared/ipc/contract.ts";
+import type { Transaction } from "../../../shared/transaction.ts";
+import type { Archive } from "../archive.ts";
+import { readJson } from "../attempt-columns.ts";
+import { type Row, rows } from "../database/statements.ts";
+import type { Emit, EventRows } from "../event-rows.ts";
 
 /** A charged transaction on its way to the supervisor. */
 interface HandOffRow {
   readonly transaction: Transaction;
   /** The supervisor has stored it. */
   readonly acknowledged: boolean;
-  /** The supervisor has refused it, and nobody waits for the next try. */
-  readonly isSetAside: boolean;
+  /** The supervisor has refused it; an answer does not wait for the next try. */
+  readonly isRefused: boolean;
   /** An operator has dropped the hand-off: the supervisor never had it. */
   readonly dropped: boolean;
   readonly delivery: DeliveryState;
@@ -28,7 +28,7 @@ const texts = {
   // A sale that an operator withdrew is not handed off once more.
   add: `INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)
     ON CONFLICT (transaction_id) DO UPDATE SET body = excluded.body`,
-  // Of one that an operator dropped the supervisor knows nothing: there is no news for it.
+  // The supervisor knows nothing of a hand-off that an operator dropped: it needs no news of it.
   withdraw: `UPDATE hand_off SET withdrawn = iif(acknowledged = 1 AND refused IS NOT NULL, 2, 1)
     WHERE transaction_id = ?`,
   read: "SELECT * FROM hand_off WHERE transaction_id = ?",
@@ -38,7 +38,7 @@ const texts = {
   oldestUnacknowledged: `SELECT transaction_id FROM hand_off
     WHERE (acknowledged = 0 OR withdrawn = 1) AND set_aside_ms IS NULL ORDER BY id LIMIT ?`,
   countPending: "SELECT count(*) AS n FROM hand_off WHERE acknowledged = 0 OR withdrawn = 1",
-  countSetAside: `SELECT count(*) AS n FROM hand_off WHERE (acknowledged = 0 OR withdrawn = 1)
+  countRefused: `SELECT count(*) AS n FROM hand_off WHERE (acknowledged = 0 OR withdrawn = 1)
     AND set_aside_ms IS NOT NULL`,
   standingAtGateway: `SELECT order_id FROM hand_off JOIN attempt USING (transaction_id)
     WHERE withdrawn = 2 AND delivery <> 'closed' AND returned_some = 0 AND ended_at_ms >= ?
@@ -50,7 +50,7 @@ const texts = {
       refused = NULL
     WHERE transaction_id = ?`,
   refused: "SELECT refused FROM hand_off WHERE transaction_id = ?",
-  setAside: "UPDATE hand_off SET set_aside_ms = ?, refused = ? WHERE transaction_id = ?",
+  noteRefusal: "UPDATE hand_off SET set_aside_ms = ?, refused = ? WHERE transaction_id = ?",
   setDelivery: "UPDATE hand_off SET delivery = ?1 WHERE transaction_id = ?2 AND delivery <> ?1",
   orderOf: "SELECT order_id FROM attempt WHERE transaction_id = ?",
   undelivered: `SELECT transaction_id FROM hand_off
@@ -62,26 +62,18 @@ const texts = {
  * Charged transactions, and what the supervisor and the gateway have of them. A row begins in the
  * commit that makes its attempt charged.
  */
-export class HandOffRows extends rows("handOffs", texts) {
-  readonly #events: EventRows;
-  readonly #archive: Archive;
+export class HandOffRows extends rows("handOffs", texts)<{ events: EventRows; archive: Archive }> {
   /** Deliveries of hand-offs whose acknowledgement is in no commit yet. */
   readonly #unwritten = new Map<string, DeliveryState>();
   /** Writes more into the commit that notes an acknowledgement. */
-  riding: () => void = () => {};
+  alsoWrite: () => void = () => {};
 
-  constructor(statements: Statements, events: EventRows, archive: Archive) {
-    super(statements);
-    this.#events = events;
-    this.#archive = archive;
-  }
-
-  /** Inside the transaction that makes the attempt charged. */
+  /** To be called inside the transaction that makes the attempt charged. */
   add(transactionId: string, handOff: Transaction): void {
     this.sql.add.run(transactionId, JSON.stringify(handOff));
   }
 
-  /** Inside the transaction that makes the attempt reversed. */
+  /** To be called inside the transaction that makes the attempt reversed. */
   withdraw(transactionId: string): void {
     this.sql.withdraw.run(transactionId);
   }
@@ -89,46 +81,45 @@ export class HandOffRows extends rows("handOffs", texts) {
   handOff(transactionId: string): HandOffRow | undefined {
     const row = this.sql.read.get(transactionId);
     if (!row) return undefined;
-    // Only a full disk leaves one; an answer that said "sent" must not be taken back.
-    const told = this.#unwritten.get(transactionId);
+    // Only a full disk leaves it unwritten; an answer that said "sent" must not be taken back.
+    const unwritten = this.#unwritten.get(transactionId);
     return {
-      // Most who ask want to know how it stands.
+      // Parsed when it is read: most callers need the other members only.
       get transaction(): Transaction {
         return readJson(row["body"]);
       },
-      acknowledged: told !== undefined || row["acknowledged"] === 1,
-      isSetAside: told === undefined && row["set_aside_ms"] !== null,
-      dropped: told === undefined && isDropped(row),
-      delivery: told ?? (row["delivery"] as DeliveryState),
+      acknowledged: unwritten !== undefined || row["acknowledged"] === 1,
+      isRefused: unwritten === undefined && row["set_aside_ms"] !== null,
+      dropped: unwritten === undefined && isDropped(row),
+      delivery: unwritten ?? (row["delivery"] as DeliveryState),
     };
   }
 
   /** The delivery state of an order in the archive; null when the order is not there. */
   archivedDelivery(transactionId: string): DeliveryState | null {
-    return this.#archive.delivery(transactionId);
+    return this.parts.archive.delivery(transactionId);
   }
 
   /**
-   * Not yet acknowledged by the supervisor, oldest first, at most `limit`; without those parked
-   * after `setAsideMs` and up to now, because a wall clock may have been set back since.
+   * Not yet acknowledged by the supervisor, oldest first, at most `limit`; without those refused
+   * after `refusedMs` and up to now, because a wall clock may have been set back since.
    */
-  pendingHandOffs(limit: number, setAsideMs: number, nowMs: number): PendingHandOff[] {
+  pendingHandOffs(limit: number, refusedMs: number, nowMs: number): PendingHandOff[] {
     // Without this a row whose acknowledgement cannot be written would be handed off for ever.
     this.statements.settle();
-    return this.sql.pending.all(setAsideMs, nowMs, limit).map((row) => ({
+    return this.sql.pending.all(refusedMs, nowMs, limit).map((row) => ({
       what: row["withdrawn"] === 1 ? "reversed" : "charged",
       transaction: readJson<Transaction>(row["body"]),
     }));
   }
 
-  /** For the status line. */
   countPendingHandOffs(): number {
     return Number(this.sql.countPending.get()?.["n"]);
   }
 
-  /** Of these, how many the supervisor refuses. */
-  countSetAside(): number {
-    return Number(this.sql.countSetAside.get()?.["n"]);
+  /** How many of the pending ones the supervisor refuses. */
+  countRefused(): number {
+    return Number(this.sql.countRefused.get()?.["n"]);
   }
 
   /** Orders that ended uncharged while the gateway has them, unacknowledged; oldest first. */
@@ -142,47 +133,47 @@ export class HandOffRows extends rows("handOffs", texts) {
    */
   acknowledgeHandOff(transactionId: string, delivery: DeliveryState, atMs: number): void {
     this.#unwritten.set(transactionId, delivery);
-    const write = (tell: Tell): void => {
+    const write = (emit: Emit): void => {
       // One change of the row: "acknowledged and pending" is in an index. Should the answer come
       // after an operator dropped it, the supervisor has the transaction after all.
-      this.#setDelivery(transactionId, delivery, tell, atMs);
+      this.#setDelivery(transactionId, delivery, emit, atMs);
       this.sql.acknowledge.run(transactionId);
-      this.riding();
+      this.alsoWrite();
     };
-    this.#events.tellingLater(write, () => this.#unwritten.delete(transactionId));
+    this.parts.events.commitLater(write, () => this.#unwritten.delete(transactionId));
   }
 
   acknowledgeWithdrawal(transactionId: string): void {
     this.sql.acknowledgeWithdrawal.run(transactionId);
   }
 
-  /** The supervisor refuses this one, so the others go first. true: for the first time. */
-  setAside(transactionId: string, why: string, atMs: number): boolean {
+  /** Notes that the supervisor refuses it, so the others go first. true: for the first time. */
+  noteRefusal(transactionId: string, why: string, atMs: number): boolean {
     const before = this.sql.refused.get(transactionId)?.["refused"];
-    this.sql.setAside.run(atMs, why, transactionId);
+    this.sql.noteRefusal.run(atMs, why, transactionId);
     return before === null;
   }
 
   setDelivery(transactionId: string, delivery: DeliveryState, atMs: number): void {
-    this.#events.telling((tell) => this.#setDelivery(transactionId, delivery, tell, atMs));
+    this.parts.events.commit((emit) => this.#setDelivery(transactionId, delivery, emit, atMs));
   }
 
-  #setDelivery(transactionId: string, delivery: DeliveryState, tell: Tell, atMs: number): void {
+  #setDelivery(transactionId: string, delivery: DeliveryState, emit: Emit, atMs: number): void {
     const { changes } = this.sql.setDelivery.run(delivery, transactionId);
     if (changes === 0) return;
     const row = this.sql.orderOf.get(transactionId);
     invariant(row, `attempt ${transactionId} is not in the journal`);
     const orderId = String(row["order_id"]);
     const notificationGatewaySent = delivery === "sent";
-    tell("delivery", { orderId, transactionId, delivery, notificationGatewaySent }, atMs);
+    emit("delivery", { orderId, transactionId, delivery, notificationGatewaySent }, atMs);
   }
 
-  /** As far as the journal knows not yet acknowledged and not parked; the oldest first. */
+  /** Not yet acknowledged and not refused, as far as the journal knows; the oldest first. */
   oldestUnacknowledged(limit: number): string[] {
     return this.sql.oldestUnacknowledged.all(limit).map((row) => String(row["transaction_id"]));
   }
 
-  /** Handed over, but not at the gateway as far as is known; pending first, newest first. */
+  /** The supervisor has them, the gateway not as far as is known; pending first, newest first. */
   undelivered(limit: number): string[] {
     const waiting = this.sql.undelivered.all("pending", limit);
     const parked = this.sql.undelivered.all("parked", limit - waiting.length);
@@ -190,7 +181,7 @@ export class HandOffRows extends rows("handOffs", texts) {
   }
 }
 
-/** A row whose reversal alone is refused is none: the supervisor took its sale. */
+/** Not dropped is a row whose reversal alone is refused: the supervisor took its sale. */
 function isDropped(row: Row): boolean {
   return row["acknowledged"] === 1 && row["refused"] !== null && row["withdrawn"] !== 1;
 }

@@ -1,26 +1,26 @@
-import { BrokenInvariant } from "../../shared/invariant.ts";
-import type { Clock, Timer } from "../../shared/time.ts";
+import { BrokenInvariant } from "../../../shared/invariant.ts";
+import type { Clock, Timer } from "../../../shared/time.ts";
 
-/** A write that waits is on disk so much later at most. */
+/** The longest time that a write waits. */
 const LATER_MS = 1_000;
 
 interface Waiting {
   readonly write: () => void;
-  readonly told: () => void;
+  readonly written: () => void;
 }
 
 /**
- * Writes that ride with the next commit of the journal (docs/design.md 1.3). A process that is
+ * Writes that wait for the next commit of the journal (docs/design.md 1.3). A process that is
  * killed loses them, so only what can be learnt again may wait.
  */
 export class WaitingWrites {
   readonly #clock: Clock | undefined;
   readonly #settle: () => void;
   #waiting: Waiting[] = [];
-  /** How many of them, the first ones, the open transaction has written. */
+  /** How many of them the open transaction has written; these are the first ones. */
   #written = 0;
   #timer: Timer | undefined;
-  /** Called when a settling by the timer failed: it is tried again, with the next commit too. */
+  /** Called when the timer's commit failed: the writes are tried again with the next commit. */
   onFault: (error: unknown) => void = () => {};
 
   /** `settle` makes a commit. */
@@ -33,17 +33,17 @@ export class WaitingWrites {
     return this.#waiting.length === 0;
   }
 
-  /** false: nobody would come back to it. */
+  /** false: without a clock no timer would write it. */
   get mayWait(): boolean {
     return this.#clock !== undefined;
   }
 
-  add(write: () => void, told: () => void): void {
-    this.#waiting.push({ write, told });
+  add(write: () => void, written: () => void): void {
+    this.#waiting.push({ write, written });
     this.#startTimer();
   }
 
-  /** Inside a transaction. */
+  /** Writes all that waits. To be called inside a transaction. */
   write(): void {
     for (const { write } of this.#waiting) write();
     this.#written = this.#waiting.length;
@@ -52,17 +52,17 @@ export class WaitingWrites {
   /** The transaction is on disk. A write that was added after {@link write} waits on. */
   written(): void {
     if (this.isEmpty) return;
-    const told = this.#waiting.splice(0, this.#written);
+    const done = this.#waiting.splice(0, this.#written);
     this.#written = 0;
     if (this.isEmpty) {
       this.#timer?.clear();
       this.#timer = undefined;
     }
-    for (const one of told) one.told();
+    for (const one of done) one.written();
   }
 
   #startTimer(): void {
-    this.#timer ??= this.#clock?.startTimer("journal rides", LATER_MS, () => {
+    this.#timer ??= this.#clock?.startTimer("waiting writes", LATER_MS, () => {
       this.#timer = undefined;
       try {
         this.#settle();
@@ -74,7 +74,7 @@ export class WaitingWrites {
     });
   }
 
-  /** Nothing is written any more. */
+  /** Drops what waits. */
   close(): void {
     this.#timer?.clear();
     this.#waiting = [];

@@ -1,19 +1,19 @@
-import type { Transaction } from "../../shared/transaction.ts";
-import { readJson } from "./attempt-columns.ts";
-import type { AttemptRows } from "./attempt-rows.ts";
-import type { EventRows } from "./event-rows.ts";
-import { rows, type Statements } from "./statements.ts";
+import type { Transaction } from "../../../shared/transaction.ts";
+import { readJson } from "../attempt-columns.ts";
+import type { AttemptRows } from "../attempt-rows.ts";
+import { rows } from "../database/statements.ts";
+import type { EventRows } from "../event-rows.ts";
 
 /** A hand-off that the supervisor refuses while it takes others. */
 export interface RefusedHandOff {
   /** Grows with each hand-off. */
-  readonly place: number;
+  readonly position: number;
   readonly transaction: Transaction;
   readonly why: string;
   readonly refusedAtMs: number;
 }
 
-/** Rows that are parked. One that was dropped keeps why it was refused, and is not parked. */
+/** Rows that wait for an operator. A dropped row keeps why it was refused, and does not wait. */
 const isWaiting = "(acknowledged = 0 OR withdrawn = 1) AND set_aside_ms IS NOT NULL";
 
 const texts = {
@@ -33,20 +33,14 @@ const texts = {
 };
 
 /** Hand-offs that the supervisor refuses, and an operator's decision about them. */
-export class RefusedRows extends rows("refused", texts) {
-  readonly #events: EventRows;
-  readonly #attempts: AttemptRows;
-
-  constructor(statements: Statements, events: EventRows, attempts: AttemptRows) {
-    super(statements);
-    this.#events = events;
-    this.#attempts = attempts;
-  }
-
-  /** After the place `after`, oldest first. */
+export class RefusedRows extends rows("refused", texts)<{
+  events: EventRows;
+  attempts: AttemptRows;
+}> {
+  /** After the position `after`, oldest first. */
   list(after: number, limit: number): RefusedHandOff[] {
     return this.sql.list.all(after, limit).map((row) => ({
-      place: Number(row["id"]),
+      position: Number(row["id"]),
       transaction: readJson(row["body"]),
       why: String(row["refused"]),
       refusedAtMs: Number(row["set_aside_ms"]),
@@ -58,23 +52,27 @@ export class RefusedRows extends rows("refused", texts) {
    * undefined: none is refused under this id.
    */
   drop(transactionId: string, note: string, atMs: number): "closed" | "reversal" | undefined {
-    return this.#events.telling((tell) => {
+    return this.parts.events.commit((emit) => {
       const [row] = this.sql.drop.all(transactionId);
       if (!row) return undefined;
-      this.#attempts.addEvent(transactionId, { atMs, kind: "hand-over-dropped", detail: { note } });
+      this.parts.attempts.addEvent(transactionId, {
+        atMs,
+        kind: "hand-over-dropped",
+        detail: { note },
+      });
       if (row["closed"] !== 1) return "reversal";
-      const orderId = this.#attempts.read(transactionId)?.request.orderId ?? "";
+      const orderId = this.parts.attempts.read(transactionId)?.request.orderId ?? "";
       const news = { delivery: "closed", notificationGatewaySent: false } as const;
-      tell("delivery", { orderId, transactionId, ...news }, atMs);
+      emit("delivery", { orderId, transactionId, ...news }, atMs);
       return "closed";
     });
   }
 
-  /** Due at once; one that was dropped too. false: none is refused under this id. */
+  /** Makes a refused or dropped hand-off due at once. false: none has this id. */
   requeue(transactionId: string, atMs: number): boolean {
-    return this.#events.telling(() => {
+    return this.parts.events.commit(() => {
       if (this.sql.requeue.run(transactionId).changes === 0) return false;
-      this.#attempts.addEvent(transactionId, { atMs, kind: "hand-over-requeued", detail: {} });
+      this.parts.attempts.addEvent(transactionId, { atMs, kind: "hand-over-requeued", detail: {} });
       return true;
     });
   }

@@ -1,5 +1,5 @@
-import { sameTerminal } from "../matching/comparison.ts";
-import type { ClosingTotals, TerminalIdentity } from "../terminal/terminal.ts";
+import { sameTerminal } from "../../matching/comparison.ts";
+import type { ClosingTotals, TerminalIdentity } from "../../terminal/terminal.ts";
 import {
   formerReceipt,
   missingBetween,
@@ -23,8 +23,8 @@ import { explained, isCounted } from "./suspect-policy.ts";
 
 /**
  * Rules for comparing the totals of an end of day with the journal (docs/rules/18-totals.md). Pure.
- * Where the comparison could be wrong for another reason than a sale that was told falsely, nothing
- * is compared: a false alarm about money would soon be read by nobody.
+ * Where the comparison could be wrong for another reason than a sale that was answered wrongly,
+ * nothing is compared: false alarms about money would soon be ignored.
  */
 
 /** `totals`: those that the period's end of day reported. `isShared`: TERMINAL_SHARED. */
@@ -37,8 +37,8 @@ export function compareClosing(
   const { identity } = period.closing;
   if (!identity) return no("an older version ran it");
   if (isShared) return no("the terminal is shared with others (TERMINAL_SHARED)");
-  if (!totals) return no("the terminal told no totals");
-  if (totals.sumMinor === null) return no("the terminal told two sums that differ");
+  if (!totals) return no("the terminal reported no totals");
+  if (totals.sumMinor === null) return no("the terminal reported two sums that differ");
   if (period.isCutOff) return no("sales of that time may be in the archive of an older version");
   const compared = comparedEntries(period, identity, totals);
   if (typeof compared === "string") return no(compared);
@@ -95,7 +95,7 @@ function comparedEntries(
   const since = entries.filter(({ afterClosing }) => afterClosing >= (newest?.id ?? 0));
   if (from === null || to === null) {
     if (!since.some(isCounted)) return since;
-    return "the terminal told no receipt numbers; its own end of day may have closed the sales";
+    return "the terminal reported no receipt numbers; its own end of day may have closed the sales";
   }
   for (const boundary of boundariesOf(earlier, entries)) {
     if (!boundary.joins(from)) continue;
@@ -106,8 +106,8 @@ function comparedEntries(
 }
 
 /**
- * Ends of day behind which a range may begin, newest first. The last number before one is what it
- * told itself, or that of the last sale before it, when its end was not heard.
+ * Ends of day after which a range may begin, newest first. The last number before an end of day is
+ * the one that it reported, or that of the last sale before it where its end was not received.
  */
 function boundariesOf(earlier: readonly ClosingRow[], entries: readonly LedgerEntry[]) {
   let lastNumber: number | null = null;

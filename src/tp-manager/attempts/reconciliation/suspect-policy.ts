@@ -2,7 +2,7 @@ import type { Difference, LedgerEntry, PlacedEntry, Suspect } from "./reconcilia
 
 /** Orders that can explain a difference to the terminal (docs/rules/18-totals.md). Pure. */
 
-/** More than three orders together explain a difference only by chance. */
+/** More than three orders together explain a difference only by coincidence. */
 const sizes = [1, 2, 3];
 /** Three of many give too many sums to try. */
 const TRIPLES_AMONG = 60;
@@ -15,8 +15,8 @@ export function isCounted({ charged, chargedMinor }: LedgerEntry): boolean {
 }
 
 /**
- * The fewest orders that together are the difference: those that were told as something else than
- * the terminal's totals say. `count` is the difference of the counts where the terminal told one.
+ * The fewest orders that together are the difference: their answers differ from what the terminal's
+ * totals say. `count` is the difference of the counts where the terminal reported one.
  */
 export function explained(
   compared: readonly PlacedEntry[],
@@ -65,7 +65,7 @@ function sets(candidates: readonly Candidate[], sumMinor: number, size: number):
 function mostLikely(found: readonly Candidate[][]): readonly Candidate[][] {
   const signs: ReadonlyArray<(entry: PlacedEntry) => boolean> = [
     ({ isInGap }) => isInGap,
-    ({ told }) => told !== "declined",
+    ({ answered }) => answered !== "declined",
     ({ charged }) => charged === "unknown",
   ];
   return signs.reduce((kept, isLikely) => {
@@ -80,7 +80,7 @@ export function suspectOf({ entry, amountMinor }: Candidate, all: readonly Ledge
     orderId,
     transactionId,
     amountMinor,
-    told: toldOf(entry),
+    told: answerOf(entry),
     chargedElsewhere: all.some(
       (other) =>
         other.orderId === orderId &&
@@ -90,8 +90,8 @@ export function suspectOf({ entry, amountMinor }: Candidate, all: readonly Ledge
   };
 }
 
-function toldOf({ charged, chargedMinor, told }: LedgerEntry): Suspect["told"] {
+function answerOf({ charged, chargedMinor, answered }: LedgerEntry): Suspect["told"] {
   if (charged === "yes") return "charged";
   if (charged === "unknown") return "unknown";
-  return chargedMinor === null ? (told ?? "failed") : "reversed";
+  return chargedMinor === null ? (answered ?? "failed") : "reversed";
 }

@@ -1,7 +1,7 @@
-import type { Charged } from "../../shared/catalog/errors.ts";
-import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
-import type { NotCharged } from "./payment.ts";
+import type { Charged } from "../../../shared/catalog/errors.ts";
+import type { DeliveryState } from "../../../shared/ipc/contract.ts";
+import type { TelecollectionEnd, TerminalIdentity } from "../../terminal/terminal.ts";
+import type { NotCharged } from "../payment.ts";
 
 /** One attempt as a comparison needs it, also of the archive (docs/rules/18-totals.md). */
 export interface LedgerEntry {
@@ -12,7 +12,7 @@ export interface LedgerEntry {
   /** Of its phase: returns at the gateway are in `returnedMinor`. */
   readonly charged: Charged;
   /** The status that was answered when nothing was charged. */
-  readonly told: NotCharged["status"] | null;
+  readonly answered: NotCharged["status"] | null;
   /** The command may have left. */
   readonly wasSent: boolean;
   readonly amountMinor: number;

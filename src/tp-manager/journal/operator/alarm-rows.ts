@@ -1,13 +1,13 @@
-import { FLEET_REQUEST } from "../../shared/ipc/contract.ts";
-import type { EventData } from "../attempts/event-table.ts";
-import type { AlarmTaker, SupervisorAlarms } from "../supervisor/polls.ts";
-import type { EventRows } from "./event-rows.ts";
-import { rows, type Statements } from "./statements.ts";
+import { FLEET_REQUEST } from "../../../shared/ipc/contract.ts";
+import type { EventData } from "../../attempts/event-table.ts";
+import type { AlarmTaker, SupervisorAlarms } from "../../supervisor/polls.ts";
+import { rows } from "../database/statements.ts";
+import type { EventRows } from "../event-rows.ts";
 
 const texts = {
   last: "SELECT * FROM alarm_taken ORDER BY taken DESC LIMIT 1",
   lastOf: "SELECT last_id FROM alarm_taken WHERE origin = ?",
-  told: `SELECT 1 FROM event WHERE name = 'alarm' AND json_extract(data, '$.alarm') = ?
+  raisedHere: `SELECT 1 FROM event WHERE name = 'alarm' AND json_extract(data, '$.alarm') = ?
     AND json_extract(data, '$.transactionId') = ?
     AND ifnull(json_extract(data, '$.source'), 'tp-manager') = 'tp-manager'`,
   remember: `INSERT INTO alarm_taken (origin, last_id, taken)
@@ -16,14 +16,7 @@ const texts = {
 };
 
 /** Which alarms of the supervisor, and requests of the fleet, are events of the journal. */
-export class AlarmRows extends rows("alarms", texts) implements AlarmTaker {
-  readonly #events: EventRows;
-
-  constructor(statements: Statements, events: EventRows) {
-    super(statements);
-    this.#events = events;
-  }
-
+export class AlarmRows extends rows("alarms", texts)<{ events: EventRows }> implements AlarmTaker {
   get last(): AlarmTaker["last"] {
     const row = this.sql.last.get();
     return row && { origin: String(row["origin"]), id: Number(row["last_id"]) };
@@ -32,24 +25,24 @@ export class AlarmRows extends rows("alarms", texts) implements AlarmTaker {
   take({ origin, alarms }: SupervisorAlarms): void {
     // Mostly nothing is new; then nothing is written to the disk.
     if (alarms.length === 0 && this.last?.origin === origin) return;
-    this.#events.telling((tell) => {
+    this.parts.events.commit((emit) => {
       let lastId = Number(this.sql.lastOf.get(origin)?.["last_id"] ?? 0);
       for (const { id, atMs, about = null, ...alarm } of alarms) {
         if (id <= lastId) continue;
         lastId = id;
         if (alarm.alarm === FLEET_REQUEST) {
-          tell("fleet-request", { message: alarm.message, request: about }, atMs);
+          emit("fleet-request", { message: alarm.message, request: about }, atMs);
           continue;
         }
-        if (this.#isTold(alarm)) continue;
-        tell("alarm", { ...alarm, source: "supervisor" }, atMs);
+        if (this.#isRaisedHere(alarm)) continue;
+        emit("alarm", { ...alarm, source: "supervisor" }, atMs);
       }
       this.sql.remember.run(origin, lastId);
     });
   }
 
-  /** This program raised it too, about the same transaction. */
-  #isTold({ alarm, transactionId }: EventData<"alarm">): boolean {
-    return transactionId !== null && this.sql.told.get(alarm, transactionId) !== undefined;
+  /** Whether this program raised the same alarm about the same transaction. */
+  #isRaisedHere({ alarm, transactionId }: EventData<"alarm">): boolean {
+    return transactionId !== null && this.sql.raisedHere.get(alarm, transactionId) !== undefined;
   }
 }

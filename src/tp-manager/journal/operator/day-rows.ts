@@ -1,20 +1,20 @@
-import type { Reconciliation } from "../attempts/reconciliation.ts";
-import type { TelecollectionEnd } from "../terminal/terminal.ts";
-import { readJson } from "./attempt-columns.ts";
-import { reconciliationOf } from "./reconciliation-rows.ts";
-import { type Row, rows } from "./statements.ts";
-import { mayHaveClosed, type TelecollectionAsker } from "./terminal-rows.ts";
+import type { Reconciliation } from "../../attempts/reconciliation/reconciliation.ts";
+import type { TelecollectionEnd } from "../../terminal/terminal.ts";
+import { readJson } from "../attempt-columns.ts";
+import { type Row, rows } from "../database/statements.ts";
+import { reconciliationOf } from "../reconciliation-rows.ts";
+import { mayHaveClosed, type TelecollectionAsker } from "../terminal-rows.ts";
 
-/** How long something was so within an hour, and how many transactions waited. */
+/** How the terminal was within an hour, and how many transactions waited for the gateway. */
 export interface HourRow {
   /** Epoch milliseconds of the hour's begin on the kiosk's clock. */
   readonly atMs: number;
-  /** A payment would have been taken, or ran. */
+  /** How long a payment would have been accepted, or ran. */
   readonly readyMs: number;
-  /** With a link, and a payment would have been refused. */
+  /** How long there was a link, and a payment would have been refused. */
   readonly refusingMs: number;
   readonly noLinkMs: number;
-  /** Transactions for the gateway at most; null: the supervisor did not report it. */
+  /** The greatest number of waiting transactions; null: the supervisor did not report it. */
   readonly waitingMax: number | null;
 }
 
@@ -28,7 +28,7 @@ export interface ClosingOfDay {
   readonly reconciliation: Reconciliation | null;
 }
 
-/** An hour has an end of day or two. */
+/** A day has an end of day or two. */
 const CLOSINGS_MAX = 50;
 
 const texts = {
@@ -48,7 +48,7 @@ const texts = {
   compared: "SELECT * FROM reconciliation WHERE telecollection_id = ?",
 };
 
-/** The journal's facts about a day beside its attempts: hours, and ends of day by their time. */
+/** The facts about a day that its attempts do not hold: hours, and ends of day by their time. */
 export class DayRows extends rows("day", texts) {
   /** Adds to what the hour has, and drops hours that began before `keepMs`. */
   addHour({ atMs, readyMs, refusingMs, noLinkMs, waitingMax }: HourRow, keepMs: number): void {

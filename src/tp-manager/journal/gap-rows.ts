@@ -2,50 +2,49 @@ import type { KnownOrder } from "../../shared/ipc/contract.ts";
 import { eventAt, stepOf } from "../attempts/attempt-event.ts";
 import { type Attempt, isCharged, isReversed, saleOf } from "../attempts/payment.ts";
 import { paymentEventOf } from "../attempts/phase-table.ts";
-import { newerState, openReturnOf, requestTakenOver } from "../attempts/taken-over.ts";
+import { importedRequest, newerState, openReturnOf } from "../attempts/rebuilt-attempt.ts";
 import { compareReports, sameTerminal } from "../matching/comparison.ts";
 import { canHaveBeenTakenBack } from "../matching/doubt.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import { nextNumber, readJson } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
+import { type Row, rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
 import type { KnownRecord, RecordRows } from "./record-rows.ts";
-import { type Row, rows, type Statements } from "./statements.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
-/** The journal may lack payments: it was lost, or is an older or another one. */
-export interface StoreDoubt {
-  /** The last loss that it is about. */
+/** The journal may lack payments, because it was lost or is an older copy. */
+export interface JournalGap {
+  /** The time of the last loss. */
   readonly sinceMs: number;
-  /** For people. */
   readonly because: string;
-  /** The supervisor's database may lack them too, without knowing. */
+  /** The supervisor's database may lack the same payments, and cannot know it. */
   readonly both: boolean;
   /** Every order that the supervisor knows is in the journal. */
-  readonly isTakenOver: boolean;
-  /** Sales that the terminal has stored and that no order here has. */
+  readonly isImported: boolean;
+  /** Sales that the terminal has stored and that belong to no order here. */
   readonly ofNoOrder: readonly TransactionReport[];
 }
 
-interface TakenPage {
+interface ImportedPage {
   readonly to: number;
   readonly done: boolean;
 }
 
 /**
- * The program runs so long at least before a doubt ends: a kiosk repeats orders of the same day.
- * Other time than that of its own running is not sure, because a clock can be set.
+ * A gap lasts at least until the program has run for so long: a kiosk repeats orders of the same
+ * day. Only the program's own running time counts, because a clock can be set.
  */
-export const DOUBT_MIN_MS = 24 * 3_600_000;
+export const GAP_MIN_MS = 24 * 3_600_000;
 
-/** The first row that is written from here on. */
+/** The number of the next row. */
 const nextAttempt = "(SELECT coalesce(max(rowid), 0) + 1 FROM attempt)";
 const nextClosing = "(SELECT coalesce(max(id), 0) + 1 FROM telecollection)";
 
 const texts = {
   open: "SELECT * FROM store_doubt WHERE ended_at_ms IS NULL ORDER BY id LIMIT 1",
   all: "SELECT unmatched FROM store_doubt",
-  // An end of day that was begun after the doubt has closed what the terminal had stored before.
+  // An end of day that was begun after the loss has closed what the terminal had stored before.
   closed: `SELECT 1 FROM ${closings} WHERE id >= ? AND ${mayHaveClosed}
     AND json_extract(result, '$.end') = 'completed' LIMIT 1`,
   begin: `INSERT INTO store_doubt
@@ -59,7 +58,7 @@ const texts = {
   moveTo: `UPDATE store_doubt SET taken_to = ?1, taken_over_at_ms = ?2 WHERE ended_at_ms IS NULL`,
   end: "UPDATE store_doubt SET ended_at_ms = ?, ended_by = ? WHERE ended_at_ms IS NULL",
   ofNoOrder: "UPDATE store_doubt SET unmatched = ? WHERE ended_at_ms IS NULL",
-  // One in the archive was here long before.
+  // An attempt in the archive was here long before.
   concerns: `SELECT 1 FROM store_doubt WHERE ended_at_ms IS NULL AND before_attempt >
     coalesce((SELECT rowid FROM attempt WHERE transaction_id = ?), 0) LIMIT 1`,
   archived: "SELECT 1 FROM archived_order WHERE transaction_id = ?",
@@ -79,52 +78,39 @@ const texts = {
 };
 
 /**
- * The journal's doubt about itself, and orders taken over from the supervisor
- * (docs/rules/17-loss.md). The doubt ends when an end of day was begun after it, the program has
- * run {@link DOUBT_MIN_MS} since its last loss and the supervisor's orders are taken over, or by
- * an operator's word.
+ * The journal gap, and orders imported from the supervisor (docs/rules/17-loss.md). The gap is
+ * closed when the supervisor's orders are imported, an end of day was begun after the last loss and
+ * the program has run {@link GAP_MIN_MS} since, or by an operator.
  */
-export class DoubtRows extends rows("doubts", texts) {
-  readonly #events: EventRows;
-  readonly #attempts: AttemptRows;
-  readonly #records: RecordRows;
-
-  constructor(
-    statements: Statements,
-    events: EventRows,
-    attempts: AttemptRows,
-    records: RecordRows,
-  ) {
-    super(statements);
-    this.#events = events;
-    this.#attempts = attempts;
-    this.#records = records;
-  }
-
-  /** The doubt that is open; undefined: the journal is whole. */
-  open(): StoreDoubt | undefined {
+export class GapRows extends rows("gaps", texts)<{
+  events: EventRows;
+  attempts: AttemptRows;
+  records: RecordRows;
+}> {
+  /** The open gap; undefined: the journal is whole. */
+  open(): JournalGap | undefined {
     const row = this.sql.open.kept();
     if (!row || this.#isOver(row)) return undefined;
     return {
       sinceMs: Number(row["since_ms"]),
       because: String(row["because"]),
       both: row["both"] === 1,
-      isTakenOver: row["taken_over_at_ms"] !== null,
-      // The taking over may have brought its order.
+      isImported: row["taken_over_at_ms"] !== null,
+      // The import may have brought its order.
       ofNoOrder: ofNoOrderIn(row).filter(
         (report) =>
           report.originalTrace === null &&
-          this.#told(report).every(({ transactionId }) => transactionId === null),
+          this.#recordsLike(report).every(({ transactionId }) => transactionId === null),
       ),
     };
   }
 
-  /** Whether an attempt was here before the open one began, whatever the clock says. */
+  /** Whether an attempt was here before the open gap began, whatever the clock says. */
   concerns(transactionId: string): boolean {
     return this.sql.concerns.get(transactionId) !== undefined;
   }
 
-  /** Begins one, or adds to the one that is open. */
+  /** Opens a gap, or adds a loss to the open one. */
   begin(because: string, both: boolean, atMs: number): void {
     if (this.open()) this.sql.add.run(because, both ? 1 : 0, atMs);
     else {
@@ -133,23 +119,23 @@ export class DoubtRows extends rows("doubts", texts) {
     }
   }
 
-  /** Adds to the running time of the open doubt, if there is one. */
+  /** Adds to the running time of the open gap, if there is one. */
   ran(ms: number): void {
     this.sql.ran.run(ms);
   }
 
-  /** Where the taking over of the supervisor's orders goes on. */
-  takenTo(): number {
+  /** Where the import of the supervisor's orders goes on. */
+  importedTo(): number {
     return Number(this.sql.open.get()?.["taken_to"] ?? 0);
   }
 
-  /** Takes orders over, those that are here already too; `to`: how far; `done`: these were all. */
-  takeOver(orders: readonly KnownOrder[], page: TakenPage | null, atMs: number): void {
-    this.#events.telling((tell) => {
+  /** Imports orders, known ones too. `page`: how far the import is, and whether these were all. */
+  importOrders(orders: readonly KnownOrder[], page: ImportedPage | null, atMs: number): void {
+    this.parts.events.commit((emit) => {
       for (const known of orders) {
-        const before = this.#attempts.read(known.transaction.transactionId);
+        const before = this.parts.attempts.read(known.transaction.transactionId);
         const after = this.#take(known, before, atMs);
-        if (after) tell("payment", paymentEventOf(after), atMs);
+        if (after) emit("payment", paymentEventOf(after), atMs);
       }
       if (page) this.sql.moveTo.run(page.to, page.done ? atMs : null);
     });
@@ -160,36 +146,37 @@ export class DoubtRows extends rows("doubts", texts) {
    * stored before an attempt, an unmatched one, or one that was recorded as of no order here.
    */
   knowsReport(report: TransactionReport): boolean {
-    // Mostly it is the sale of the newest attempt, which needs no search.
-    const [newest] = this.#records.sent();
-    const own = newest && ownWordOf(newest.state);
+    // Mostly the report is of the newest attempt, which needs no search.
+    const [newest] = this.parts.records.sent();
+    const own = newest && ownReportOf(newest.state);
     if (own && compareReports(own, report) === "same") return true;
-    const isKnown = this.#told(report).some(({ seenAs }) => seenAs !== "of-no-order");
+    const isKnown = this.#recordsLike(report).some(({ source }) => source !== "of-no-order");
     return isKnown || this.#wasOfNoOrder(report);
   }
 
   /**
-   * Whether the terminal has taken back a sale that it made after the newest charge or reversal of
-   * this journal that is one by its own word. An attempt since can have made that sale only where
-   * it asked for that amount.
+   * Whether the terminal has taken back a sale that it made after the newest charge or reversal
+   * that this journal has from the terminal's own report. A later attempt can have made that sale
+   * only where it asked for that amount.
    */
   tookBackLater(report: TransactionReport): boolean {
     const { good, originalTrace } = report;
     if (!good || originalTrace === null) return false;
-    // A second sale of a payment, for example, which the terminal was told to take back.
+    // A second sale of a payment, for example, which the terminal was asked to take back.
     const isKnown =
-      this.#told(report).length > 0 || this.#records.sharingTrace(originalTrace).length > 0;
+      this.#recordsLike(report).length > 0 ||
+      this.parts.records.sharingTrace(originalTrace).length > 0;
     if (isKnown || this.#wasOfNoOrder(report)) return false;
     const since: Attempt[] = [];
-    for (const attempt of this.#records.sent()) {
-      const own = ownWordOf(attempt.state);
-      if (!own || !this.#attempts.canHaveLeft(attempt)) {
+    for (const attempt of this.parts.records.sent()) {
+      const own = ownReportOf(attempt.state);
+      if (!own || !this.parts.attempts.canHaveLeft(attempt)) {
         since.push(attempt);
         continue;
       }
-      if (since.some((one) => !isBeside(one, attempt))) return false;
+      if (since.some((one) => !mayShareTerminal(one, attempt))) return false;
       // A payment that was not reported as charged, which the terminal reversed by itself.
-      const unheard = since.filter((one) => this.#attempts.canHaveLeft(one));
+      const unheard = since.filter((one) => this.parts.attempts.canHaveLeft(one));
       if (unheard.some((one) => canHaveBeenTakenBack(one, report))) return false;
       // Traces begin again: only a greater one is certainly later.
       return own.traceNumber !== null && Number(originalTrace) > Number(own.traceNumber);
@@ -197,7 +184,7 @@ export class DoubtRows extends rows("doubts", texts) {
     return false;
   }
 
-  /** A reversal counts as known from then on, and holds nothing up. */
+  /** Records a transaction of no order here. A reversal counts as known then and blocks nothing. */
   addOfNoOrder(report: TransactionReport): void {
     const row = this.sql.open.get();
     if (!row) return;
@@ -206,29 +193,29 @@ export class DoubtRows extends rows("doubts", texts) {
     this.sql.ofNoOrder.run(JSON.stringify([...known, report]));
   }
 
-  /** false: none was open. "end-of-day": nobody repeats an earlier order any more. */
+  /** Closes the gap. false: none was open. "end-of-day": no kiosk repeats earlier orders now. */
   end(by: "end-of-day" | "operator", atMs: number): boolean {
     return this.sql.end.run(atMs, by).changes > 0;
   }
 
-  /** Ended by an end of day and a day since; only when nothing is left to be taken over. */
+  /** Closed by an end of day and a day since, once every order is imported. */
   #isOver(row: Row): boolean {
-    if (row["taken_over_at_ms"] === null || Number(row["ran_ms"]) < DOUBT_MIN_MS) return false;
+    if (row["taken_over_at_ms"] === null || Number(row["ran_ms"]) < GAP_MIN_MS) return false;
     return this.sql.closed.get(Number(row["before_telecollection"])) !== undefined;
   }
 
   /** Records that are the same as `report`. */
-  #told(report: TransactionReport): KnownRecord[] {
-    const told = this.#records.sharingNumber(report, 0);
-    return told.filter(({ record }) => compareReports(record, report) === "same");
+  #recordsLike(report: TransactionReport): KnownRecord[] {
+    const sharing = this.parts.records.sharingNumber(report, 0);
+    return sharing.filter(({ record }) => compareReports(record, report) === "same");
   }
 
   #wasOfNoOrder(report: TransactionReport): boolean {
-    const told = this.sql.all.all().flatMap(ofNoOrderIn);
-    return told.some((one) => compareReports(one, report) === "same");
+    const ofNoOrder = this.sql.all.all().flatMap(ofNoOrderIn);
+    return ofNoOrder.some((one) => compareReports(one, report) === "same");
   }
 
-  /** undefined: the journal has it as it is, or more of it. */
+  /** The attempt after the import of its order; undefined: the journal knew as much. */
   #take(known: KnownOrder, before: Attempt | undefined, atMs: number): Attempt | undefined {
     const { transaction, reversed } = known;
     const id = transaction.transactionId;
@@ -242,9 +229,9 @@ export class DoubtRows extends rows("doubts", texts) {
     if (!state) return undefined;
     const { state: delivery, returnedMinor } = known;
     const taken = { transaction, reversed, delivery, returnedMinor };
-    const event = eventAt(atMs, { input: "taken-over", ...taken });
-    this.#attempts.addEvent(id, stepOf(event, before?.state));
-    return this.#attempts.read(id);
+    const event = eventAt(atMs, { input: "imported", ...taken });
+    this.parts.attempts.addEvent(id, stepOf(event, before?.state));
+    return this.parts.attempts.read(id);
   }
 
   #write(known: KnownOrder, before: Attempt | undefined, state: Attempt["state"]): void {
@@ -258,20 +245,20 @@ export class DoubtRows extends rows("doubts", texts) {
       this.sql.change.run(phase, text, approvedAtMs, receipt, trace, id);
       return;
     }
-    const request = JSON.stringify(requestTakenOver(known));
+    const request = JSON.stringify(importedRequest(known));
     const { orderId, amountMinor, currency } = given;
     const order = [id, orderId, amountMinor, currency] as const;
     this.sql.insert.run(...order, phase, request, text, approvedAtMs, receipt, trace);
   }
 }
 
-/** Whether a later attempt can be of the same terminal; an imported one names none. */
-function isBeside({ baseline }: Attempt, { baseline: earlier }: Attempt): boolean {
+/** Whether a later attempt can be of the same terminal; an imported attempt names none. */
+function mayShareTerminal({ baseline }: Attempt, { baseline: earlier }: Attempt): boolean {
   return !baseline || !earlier || sameTerminal(baseline.identity, earlier.identity);
 }
 
 /** The terminal's own report that a payment was a charge, or that it reversed the charge. */
-function ownWordOf(state: Attempt["state"]): TransactionReport | undefined {
+function ownReportOf(state: Attempt["state"]): TransactionReport | undefined {
   if (isCharged(state)) return state.by === "payment" ? state.report : undefined;
   return isReversed(state) ? state.report : undefined;
 }

@@ -1,18 +1,18 @@
-import type { SeenKind, SettledUnmatched } from "../attempts/findings.ts";
-import type { Reconciliation } from "../attempts/reconciliation.ts";
-import { isUnread } from "./answer-rows.ts";
-import { reconciliationOf } from "./reconciliation-rows.ts";
-import { type Row, rows } from "./statements.ts";
-import { unmatchedOf } from "./terminal-rows.ts";
+import type { AcknowledgedKind, SettledUnmatched } from "../../attempts/findings.ts";
+import type { Reconciliation } from "../../attempts/reconciliation/reconciliation.ts";
+import { isUnread } from "../answer-rows.ts";
+import { type Row, rows } from "../database/statements.ts";
+import { reconciliationOf } from "../reconciliation-rows.ts";
+import { unmatchedOf } from "../terminal-rows.ts";
 
-/** Things of one kind that wait for a person. */
+/** How many things of one kind wait for an operator. */
 interface Waiting {
   readonly count: number;
-  /** Of the oldest one. */
+  /** The time of the oldest of them, epoch milliseconds. */
   readonly sinceMs: number;
 }
 
-/** More are not counted each time. */
+/** A count ends here, because it is made at each request. */
 const COUNTED_MAX = 1_000;
 
 const isUnmatched = "finding IN ('held', 'unclear') AND seen_ms IS NULL";
@@ -22,8 +22,8 @@ const differences = `reconciliation INDEXED BY reconciliation_waiting WHERE ${is
 const countOf = (rows: string): string => `SELECT count(*) AS n, min(at_ms) AS since FROM
     (SELECT at_ms FROM ${rows} ORDER BY id LIMIT ${COUNTED_MAX})`;
 
-/** Their items are the numbers of rows. */
-const numbered: ReadonlySet<SeenKind> = new Set(["unmatched", "difference", "alarm"]);
+/** Kinds whose items are numbers of rows. */
+const numbered: ReadonlySet<AcknowledgedKind> = new Set(["unmatched", "difference", "alarm"]);
 
 const texts = {
   unmatched: `UPDATE unexpected_report SET seen_ms = ?2
@@ -44,12 +44,12 @@ const texts = {
 };
 
 /**
- * Marks of things that a person has dealt with (docs/design.md 8.8), kept for ever. A mark changes
- * what waits for a person and nothing else: no order, no sum, no row of what was found.
+ * Marks of things that an operator has acknowledged (docs/design.md 8.8), kept for ever. A mark
+ * changes what waits for an operator and nothing else: no order, no sum, no record of a finding.
  */
-export class SeenRows extends rows("seen", texts) {
-  /** false: no such thing waits. On disk when this returns. `item`: a number or an order's id. */
-  mark(kind: SeenKind, item: string, note: string, atMs: number): boolean {
+export class AcknowledgedRows extends rows("acknowledged", texts) {
+  /** Acknowledges `item`, a number or an order's id, on disk. false: no such thing waits. */
+  mark(kind: AcknowledgedKind, item: string, note: string, atMs: number): boolean {
     if (numbered.has(kind) && !/^[1-9]\d{0,15}$/.test(item)) return false;
     return this.statements.transaction(() => {
       const waits =
@@ -61,13 +61,13 @@ export class SeenRows extends rows("seen", texts) {
     });
   }
 
-  /** When it was marked; null: it was not. */
-  seenAtMs(kind: SeenKind, item: string): number | null {
+  /** When an item was acknowledged; null: it was not. */
+  acknowledgedAtMs(kind: AcknowledgedKind, item: string): number | null {
     return timeOf(this.sql.at.get(storedKind(kind), item));
   }
 
-  /** The newest mark of the kind; null: there is none. */
-  newestMs(kind: SeenKind): number | null {
+  /** The time of the newest mark of the kind; null: there is none. */
+  newestMs(kind: AcknowledgedKind): number | null {
     return timeOf(this.sql.newest.get(storedKind(kind)));
   }
 
@@ -88,14 +88,14 @@ export class SeenRows extends rows("seen", texts) {
     return this.sql.differences.all(limit).map(reconciliationOf);
   }
 
-  /** A charge can be unread again; all others stay seen. */
-  #isNews(kind: SeenKind, item: string): boolean {
-    return kind === "charge" || this.seenAtMs(kind, item) === null;
+  /** A charge can be unread again; everything else stays acknowledged. */
+  #isNews(kind: AcknowledgedKind, item: string): boolean {
+    return kind === "charge" || this.acknowledgedAtMs(kind, item) === null;
   }
 }
 
-/** The journal keeps the former word, which the previous release reads. */
-function storedKind(kind: SeenKind): string {
+/** The journal keeps the former name, which the previous release reads. */
+function storedKind(kind: AcknowledgedKind): string {
   return kind === "unmatched" ? "stray" : kind;
 }
 

@@ -1,0 +1,171 @@
+import { invariant } from "../../shared/invariant.ts";
+import type { KnownOrder } from "../../shared/ipc/contract.ts";
+import { type Currency, currencyOf, majorOf } from "../../shared/money.ts";
+import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
+import type { Transaction } from "../../shared/transaction.ts";
+import type { TransactionReport } from "../terminal/terminal.ts";
+import {
+  type AttemptState,
+  bareReport,
+  type ChargedBy,
+  endReportOf,
+  isCharged,
+  isNotCharged,
+  type NotChargedState,
+  notCharged,
+  type OpenReturn,
+  type PaymentRequest,
+  saleOf,
+} from "./payment.ts";
+import { phaseTable } from "./phase-table.ts";
+
+/**
+ * Attempts made from what was kept of them elsewhere: by the archive, and by the supervisor where
+ * the journal was lost (docs/rules/17-loss.md). Members that were not kept are empty.
+ */
+
+/** Warning in place of what the archive does not keep; a page translates it by its name. */
+export const ARCHIVED =
+  "the order is in the archive: receipt, ticket, basket and customer are gone";
+
+/** Warning in place of what the supervisor does not have; a page translates it by its name. */
+export const IMPORTED =
+  "the order was taken over from the supervisor after the journal was lost: " +
+  "ticket, basket and parts of the receipt are gone";
+
+/** A request of which order and amount were kept. `warning` says that the rest is gone. */
+export function bareRequest(
+  orderId: string,
+  amountMinor: number,
+  currency: Currency,
+  warning: string,
+): PaymentRequest {
+  return {
+    orderId,
+    generatedId: false,
+    amountMinor,
+    currency,
+    echo: { amount: majorOf(amountMinor, currency) },
+    cart: [],
+    customerEmail: null,
+    customData: {},
+    delivery: null,
+    warnings: [warning],
+  };
+}
+
+function soldState(
+  isReversed: boolean,
+  sale: { readonly report: TransactionReport; readonly by: ChargedBy },
+  reversal: TransactionReport,
+): AttemptState {
+  return isReversed ? { phase: "reversed", sale, report: reversal } : { phase: "charged", ...sale };
+}
+
+/** The facts that the archive keeps of an attempt's end. */
+export type KeptEnd =
+  | {
+      readonly phase: "charged" | "reversed";
+      readonly by: ChargedBy;
+      /** Less than was asked for when only a part of the goods came out. */
+      readonly chargedMinor: number | null;
+      /** Minor units that went back at the gateway. */
+      readonly returnedMinor: number;
+    }
+  | NotChargedState;
+
+/** Throws {@link BrokenInvariant} for an attempt that has not ended. */
+export function keptEnd(state: AttemptState, returnedMinor: number): KeptEnd {
+  // An operator's finding is kept without its evidence.
+  if (isNotCharged(state)) return notCharged(state.outcome);
+  const sale = saleOf(state);
+  const report = endReportOf(state);
+  invariant(sale && report, `an attempt that is ${state.phase} is never archived`);
+  return {
+    phase: isCharged(state) ? "charged" : "reversed",
+    by: sale.by,
+    chargedMinor: report.amountMinor,
+    returnedMinor,
+  };
+}
+
+/** The state as far as the archive kept it: amounts and outcome, no receipt. */
+export function stateOfKept(end: KeptEnd, currency: Currency): AttemptState {
+  if (end.phase === "not-charged") return end;
+  const report = bareReport(currency, end.chargedMinor);
+  return soldState(end.phase === "reversed", { report, by: end.by }, report);
+}
+
+/** Minor units that went back at the gateway. */
+export function returnedOfKept(end: KeptEnd): number {
+  return end.phase === "not-charged" ? 0 : end.returnedMinor;
+}
+
+/** The end of an attempt as a comparison needs it (docs/rules/18-totals.md). */
+export function ledgerOutcomeOf(state: AttemptState, askedMinor: number) {
+  const sale = saleOf(state)?.report;
+  const reversal = isCharged(state) ? undefined : endReportOf(state);
+  return {
+    charged: phaseTable[state.phase].charged,
+    answered: isNotCharged(state) ? state.outcome.status : null,
+    chargedMinor: sale ? (sale.amountMinor ?? askedMinor) : null,
+    receiptNumber: sale?.receiptNumber ?? null,
+    reversalReceipt: reversal?.originalTrace ? reversal.receiptNumber : null,
+  };
+}
+
+/** The request of an order that is imported from the supervisor. */
+export function importedRequest({ transaction }: KnownOrder): PaymentRequest {
+  const { orderId, amountMinor, customData, customerEmail } = transaction;
+  const bare = bareRequest(orderId, amountMinor, importedCurrency(transaction), IMPORTED);
+  const given = Object.keys(customData).length > 0;
+  const echo = { ...bare.echo, ...(given ? { customData } : {}) };
+  return { ...bare, echo, customerEmail, customData };
+}
+
+/** The supervisor's state where the record knows less; undefined: the record knows as much. */
+export function newerState(
+  record: AttemptState | undefined,
+  { transaction, reversed }: { readonly transaction: Transaction; readonly reversed: boolean },
+): AttemptState | undefined {
+  const known = record && saleOf(record);
+  if (known && (!reversed || record?.phase === "reversed")) return undefined;
+  const currency = importedCurrency(transaction);
+  const sale = { report: importedReport(transaction, currency), by: transaction.origin };
+  return soldState(reversed, known ?? sale, bareReport(currency, transaction.amountMinor));
+}
+
+/** The return whose end the supervisor does not know; null: there is none. */
+export function openReturnOf({ openReturn, transaction }: KnownOrder): OpenReturn | null {
+  if (!openReturn || openReturn.kind === "confirm") return null;
+  const { operationId, kind, transactionPublicId, askedAtMs } = openReturn;
+  const amountMinor = openReturn.amountMinor ?? transaction.amountMinor;
+  return { operationId, kind, amountMinor, transactionPublicId, atMs: askedAtMs };
+}
+
+/** A currency that is abolished one day must still be readable. */
+function importedCurrency({ currency, exponent }: Transaction): Currency {
+  return currencyOf(currency) ?? { alpha: currency, numeric: "", exponent };
+}
+
+function importedReport(given: Transaction, currency: Currency): TransactionReport {
+  const bare = bareReport(currency, given.amountMinor);
+  const { receiptNumber, traceNumber, terminalId } = given;
+  const { maskedPan, authorisationNumber, cardName } = given;
+  return {
+    ...bare,
+    receiptNumber,
+    traceNumber,
+    terminalId,
+    maskedPan,
+    authorisationNumber,
+    cardName,
+    receipt: {
+      ...bare.receipt,
+      amount: String(given.amountMinor).padStart(RECEIPT_AMOUNT_DIGITS, "0"),
+      primaryAccountNumber: maskedPan ?? "",
+      authorizationNumber: authorisationNumber ?? "",
+      transactionNumber: traceNumber ?? "",
+    },
+  };
+}
