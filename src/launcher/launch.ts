@@ -5,8 +5,7 @@ import { storageFault } from "../shared/store/storage-fault.ts";
 import { systemClock } from "../shared/time.ts";
 import { defaultDataDirectory, demoDataDirectory } from "../shared/version-files.ts";
 import { type LauncherArguments, readArguments, usage } from "./arguments.ts";
-import type { CommandContext } from "./command-context.ts";
-import { createOutput, type Output } from "./output.ts";
+import { type CommandContext, createOutput, type Output } from "./output.ts";
 
 /** Carries out one command of an operator; answers the exit code. */
 export async function runCommand(args: readonly string[]): Promise<number> {
@@ -100,6 +99,6 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
 /** The demo's data folder when the demo runs and the installation does not (docs/design.md 9.1). */
 async function targetDirectory(): Promise<string> {
   if (!existsSync(demoDataDirectory)) return defaultDataDirectory;
-  const { isDemoMeant } = await import("./demo/simulators.ts");
+  const { isDemoMeant } = await import("./demo/settings.ts");
   return isDemoMeant(demoDataDirectory) ? demoDataDirectory : defaultDataDirectory;
 }

@@ -1,3 +1,6 @@
+import type { Installation } from "../shared/process/installation.ts";
+import type { Clock } from "../shared/time.ts";
+
 /** The launcher's output: one line per program, readable with and without colours. */
 
 export interface Output {
@@ -168,4 +171,13 @@ export function duration(ms: number): string {
   const hours = Math.floor(minutes / 60);
   if (hours < 24) return `${hours} h ${String(minutes % 60).padStart(2, "0")} min`;
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** The surroundings that every command works on. */
+export interface CommandContext {
+  readonly installation: Installation;
+  readonly clock: Clock;
+  readonly output: Output;
+  /** Of a launcher that runs the programs itself: whether they all run and nothing stops them. */
+  readonly ownProgramsRun?: () => boolean;
 }

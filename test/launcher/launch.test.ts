@@ -137,7 +137,7 @@ test("to another user nothing is told as stopped", async (context) => {
     expect(stderr).toMatch(/^not allowed/);
   }
   // Neither is a demo that only its own user may look at.
-  const meant = JSON.stringify(join(import.meta.dirname, "../../src/launcher/demo/simulators.ts"));
+  const meant = JSON.stringify(join(import.meta.dirname, "../../src/launcher/demo/settings.ts"));
   const asked = JSON.stringify([data, "/"]);
   const { stdout } = spawnSync(
     "setpriv",

@@ -1,7 +1,6 @@
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import type { LauncherArguments } from "../arguments.ts";
-import type { CommandContext } from "../command-context.ts";
-import type { Output } from "../output.ts";
+import type { CommandContext, Output } from "../output.ts";
 import { auditOf, faultCount, type JournalAudit } from "../processes/journal-audit.ts";
 
 /** Lines for people; `--json` has more. */

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
+import { poll } from "../../shared/time.ts";
 import { demoDataDirectory } from "../../shared/version-files.ts";
-import type { CommandContext } from "../command-context.ts";
 import { curlLine, paySample, quote } from "../demo/sample-payment.ts";
 import {
   choosePorts,
@@ -11,11 +11,10 @@ import {
   readDemoSetup,
   writeDemoFiles,
 } from "../demo/settings.ts";
-import type { Output } from "../output.ts";
+import type { CommandContext, Output } from "../output.ts";
 import { withLaunchLock } from "../processes/locks.ts";
-import { poll } from "../processes/poll.ts";
-import { programSpec } from "../processes/process-spec.ts";
-import { programState, type TpManagerStatus } from "../processes/program-state.ts";
+import { programSpec } from "../processes/process-table.ts";
+import { programState, type TpManagerStatus } from "../processes/programs.ts";
 import { sayToTerminal } from "./simulate.ts";
 import { startHere } from "./start.ts";
 import { type InstallationStatus, readStatus } from "./status.ts";

@@ -1,17 +1,15 @@
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { sleep, within } from "../../shared/time.ts";
 import { readyFileOf } from "../../shared/version-files.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../output.ts";
 import { deliberateStop, forgetStop } from "../processes/deliberate-stop.ts";
 import { spawnProcess } from "../processes/launch-process.ts";
 import { withLaunchLock } from "../processes/locks.ts";
-import { type ProgramSpec, programSpecs } from "../processes/process-spec.ts";
-import { askStop, programState } from "../processes/program-state.ts";
-import { stopProgram } from "../processes/stop-program.ts";
-import { beatWatchdog } from "../processes/watchdog.ts";
+import { type ProgramSpec, programSpecs } from "../processes/process-table.ts";
+import { askStatus, askStop, programState, stopProgram } from "../processes/programs.ts";
 import { closeFolder, finishUpdate, wasCutOff } from "./start.ts";
 import { stopHere } from "./stop.ts";
 
@@ -194,4 +192,52 @@ async function stopInOrder(children: readonly Child[], context: CommandContext):
     }
     await ended;
   }
+}
+
+const BEAT_WITHIN_MS = 5_000;
+/** A store that is brought to a new form keeps a program from answering at its start. */
+const MIGRATION_MS = 300_000;
+/** sd_watchdog_enabled(3) asks for two beats in the time; asking takes a while itself. */
+const BEATS = 4;
+const MICROSECONDS = 1_000;
+
+/**
+ * Tells systemd that both programs answer, as often as its unit asks for (docs/design.md 9.5): when
+ * one hangs the beat stays away, and systemd restarts the service. Node.js has no sockets of that
+ * kind, so systemd's own program sends it. `isAtWork`: an update has the programs stopped.
+ */
+export async function beatWatchdog(
+  context: CommandContext,
+  isAtWork: () => boolean,
+  over: AbortSignal,
+): Promise<void> {
+  const limitMs = Number(process.env["WATCHDOG_USEC"]) / MICROSECONDS;
+  if (!process.env["NOTIFY_SOCKET"] || !(limitMs > 0)) return;
+  const { clock } = context;
+  const begunMs = clock.monotonicMs();
+  let haveAnswered = false;
+  while (!over.aborted) {
+    const answer = await doAnswer(context);
+    haveAnswered ||= answer;
+    const isStarting = !haveAnswered && clock.monotonicMs() - begunMs < MIGRATION_MS;
+    if (answer || isStarting || isAtWork()) await beat(context);
+    await sleep(clock, "watchdog", limitMs / BEATS, over).catch(() => undefined);
+  }
+}
+
+async function doAnswer({ installation, clock }: CommandContext): Promise<boolean> {
+  const asked = programSpecs(installation.dataDirectory).map((spec) =>
+    askStatus(spec, clock, BEAT_WITHIN_MS),
+  );
+  const answers = await Promise.allSettled(asked);
+  return answers.every(({ status }) => status === "fulfilled");
+}
+
+function beat({ output }: CommandContext): Promise<void> {
+  return new Promise((resolve) => {
+    execFile("systemd-notify", ["WATCHDOG=1"], { timeout: BEAT_WITHIN_MS }, (error) => {
+      if (error) output.fault(`systemd-notify: ${error.message}`);
+      resolve();
+    });
+  });
 }

@@ -4,10 +4,9 @@ import { copiesOf, fileTime } from "../../shared/store/copies.ts";
 import { decidePutBack, finishPutBack, keptIn, layBeside } from "../../shared/store/put-back.ts";
 import { openForReading } from "../../shared/store/sqlite.ts";
 import { systemClock } from "../../shared/time.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../output.ts";
 import { withLaunchLock, withProgramLocks } from "../processes/locks.ts";
-import { programSpecs } from "../processes/process-spec.ts";
-import { findProcesses } from "../processes/process-table.ts";
+import { findProcesses, programSpecs } from "../processes/process-table.ts";
 
 const restorable = ["journal", "supervisor"] as const;
 type Restorable = (typeof restorable)[number];

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
-import type { CommandContext } from "../command-context.ts";
-import { terminalControl } from "../demo/simulators.ts";
+import { terminalControl } from "../demo/settings.ts";
+import type { CommandContext } from "../output.ts";
 import { httpCall } from "../processes/network.ts";
 
 const wordList = z.array(z.object({ word: z.string(), takes: z.string(), help: z.string() }));

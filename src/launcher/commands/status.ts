@@ -3,20 +3,18 @@ import { exitCodes } from "../../shared/process/exit-codes.ts";
 import type { Installation } from "../../shared/process/installation.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
 import type { LauncherArguments } from "../arguments.ts";
-import type { CommandContext } from "../command-context.ts";
-import { simulatorSpecs } from "../demo/simulators.ts";
-import { duration, type Mood, type Output } from "../output.ts";
+import { simulatorSpecs } from "../demo/settings.ts";
+import { type CommandContext, duration, type Mood, type Output } from "../output.ts";
 import { deliberateStop } from "../processes/deliberate-stop.ts";
-import { type ProcessName, programSpecs } from "../processes/process-spec.ts";
-import { findProcesses } from "../processes/process-table.ts";
+import { findProcesses, type ProcessName, programSpecs } from "../processes/process-table.ts";
 import {
   conditionsReported,
-  obstaclesIn,
+  notReadyReasonsOf,
   type ProgramState,
   programState,
   type SupervisorStatus,
   type TpManagerStatus,
-} from "../processes/program-state.ts";
+} from "../processes/programs.ts";
 
 const ANSWER_WITHIN_MS = 2_000;
 
@@ -69,7 +67,7 @@ export async function readStatus(
 function isWell(condition: ProgramState): boolean {
   if (condition.state !== "running") return false;
   const { status } = condition;
-  return status.program === "supervisor" || obstaclesIn(status).length === 0;
+  return status.program === "supervisor" || notReadyReasonsOf(status).length === 0;
 }
 
 /** Prints it, with `json` for a program; answers the exit code. */
@@ -141,7 +139,7 @@ function printTerminal(status: TpManagerStatus, output: Output): void {
   const named = connected ? `${terminalId} ${terminal.status}`.trim() : terminalId;
   const words = [named, problem ?? "", since];
   const details = words.filter((text) => text !== "").join(", ");
-  const obstacles = obstaclesIn(status);
+  const obstacles = notReadyReasonsOf(status);
   const isGood = connected && problem === null && obstacles.length === 0;
   output.row("terminal", isGood ? "good" : "warn", link, details);
   for (const { says, todo } of obstacles) {
@@ -172,16 +170,16 @@ function printQueue({ outbox }: SupervisorStatus, output: Output): void {
 function printUpdates({ updates }: SupervisorStatus, output: Output): void {
   if (!updates?.asks) return;
   const { channel, checkedMs, fault, ready, heldBy, heldUntilMs = null } = updates;
-  const looked = checkedMs === null ? "not looked yet" : `last look ${isoTime(checkedMs)}`;
+  const checked = checkedMs === null ? "not checked yet" : `last check ${isoTime(checkedMs)}`;
   const until = heldUntilMs === null ? "" : ` until ${isoTime(heldUntilMs)}`;
   const words = [
     `channel ${channel}`,
-    looked,
+    checked,
     ...(fault === null ? [] : [fault]),
     ...(ready === null ? [] : [`${ready} is ready`]),
     ...(heldBy === null ? [] : [`held by ${heldBy}${until}`]),
   ];
   const isWell = fault === null && heldBy === null;
-  const state = fault === null ? (heldBy === null ? "looked for" : "held") : "failing";
+  const state = fault === null ? (heldBy === null ? "checked daily" : "held") : "failing";
   output.row("updates", isWell ? "good" : "warn", state, words.join(", "));
 }

@@ -1,12 +1,11 @@
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
-import type { CommandContext } from "../command-context.ts";
-import { simulatorSpecs } from "../demo/simulators.ts";
-import type { Mood } from "../output.ts";
+import { simulatorSpecs } from "../demo/settings.ts";
+import type { CommandContext, Mood } from "../output.ts";
 import { recordStop } from "../processes/deliberate-stop.ts";
 import { withLaunchLock } from "../processes/locks.ts";
-import { type ProcessName, programSpecs } from "../processes/process-spec.ts";
-import { type Stopped, stopProcess, stopProgram } from "../processes/stop-program.ts";
+import { type ProcessName, programSpecs } from "../processes/process-table.ts";
+import { type Stopped, stopProcess, stopProgram } from "../processes/programs.ts";
 
 export function stop(context: CommandContext): Promise<number> {
   const { installation, clock } = context;

@@ -3,7 +3,7 @@ import { tpManagerMessages } from "../../shared/ipc/contract.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import { isoTime } from "../../shared/time.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../output.ts";
 
 const ANSWER_WITHIN_MS = 5_000;
 

@@ -6,14 +6,14 @@ import type { Clock } from "../../shared/time.ts";
 import { duration } from "../output.ts";
 import { deliberateStop } from "../processes/deliberate-stop.ts";
 import { auditOf, faultCount } from "../processes/journal-audit.ts";
-import { programSpec } from "../processes/process-spec.ts";
+import { programSpec } from "../processes/process-table.ts";
 import {
   conditionsReported,
-  obstaclesIn,
+  notReadyReasonsOf,
   type ProgramState,
   programState,
   type TpManagerStatus,
-} from "../processes/program-state.ts";
+} from "../processes/programs.ts";
 
 const ANSWER_WITHIN_MS = 3_000;
 
@@ -75,7 +75,7 @@ function checkProgram(
 /** Fails with everything that a payment would be refused for. */
 function checkTerminal(status: TpManagerStatus | undefined): Finding[] {
   if (!status) return [finding("terminal-not-asked", {})];
-  const obstacles = obstaclesIn(status).map((one) =>
+  const obstacles = notReadyReasonsOf(status).map((one) =>
     passedOn({ check: KEEPS_PAYMENTS, ...one }, "fail"),
   );
   const ready = obstacles.length > 0 ? obstacles : [checkReadyTerminal(status)];

@@ -6,9 +6,8 @@ import type { Installation } from "../../shared/process/installation.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
 import { readDataAccess } from "../processes/data-access.ts";
 import { toolFault } from "../processes/system-tool.ts";
-import { quoted } from "../schedule/crontab.ts";
 import { keepAliveEntry, scriptPath } from "../schedule/entry.ts";
-import { machineSchedule } from "../schedule/schedule.ts";
+import { machineSchedule, quoted } from "../schedule/schedule.ts";
 
 const MEGABYTE = 1024 * 1024;
 const DISK_FAIL_BYTES = 50 * MEGABYTE;

@@ -5,21 +5,19 @@ import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { type Installation, versionNumber } from "../../shared/process/installation.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { LauncherArguments } from "../arguments.ts";
-import type { CommandContext } from "../command-context.ts";
-import { forThisSystem, type Mood, type Output } from "../output.ts";
-import { quoted } from "../schedule/crontab.ts";
+import { type CommandContext, forThisSystem, type Mood, type Output } from "../output.ts";
 import { dataArguments } from "../schedule/entry.ts";
+import { quoted } from "../schedule/schedule.ts";
 import { writeBundle } from "./bundle.ts";
 import { CONFIG_CHECK, checkConfig, type ReadConfigs } from "./check-config.ts";
 import { checkGateway } from "./check-gateway.ts";
-import { checkLocalPort, checkPages } from "./check-ports.ts";
+import { checkLocalPort, checkPages, checkSerialPort } from "./check-ports.ts";
 import {
   checkJournal,
   checkPrograms,
   readProgramStates,
   tpManagerStatus,
 } from "./check-programs.ts";
-import { checkSerialPort } from "./check-serial-port.ts";
 import {
   checkBrowsers,
   checkClock,

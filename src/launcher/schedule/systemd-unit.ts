@@ -1,8 +1,8 @@
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import { installationRoot } from "../../shared/version-files.ts";
 import { userName } from "../processes/system-tool.ts";
-import { quoted } from "./crontab.ts";
 import { dataArguments, refuseControlCharacters, runtimeFolder, scriptPath } from "./entry.ts";
+import { quoted } from "./schedule.ts";
 
 const FILE = "/etc/systemd/system/terminal-connector.service";
 
