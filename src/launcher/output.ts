@@ -130,13 +130,13 @@ export function wrap(text: string, columns: number, used: number, indent: number
   const lines: string[] = [];
   let line = "";
   let left = columns - used;
-  for (const word of text.split(" ")) {
-    const longer = line === "" ? word : `${line} ${word}`;
+  for (const part of text.split(" ")) {
+    const longer = line === "" ? part : `${line} ${part}`;
     if (longer.length <= left || line === "") {
       line = longer;
     } else {
       lines.push(line);
-      line = word;
+      line = part;
       left = columns - indent;
     }
   }
@@ -152,7 +152,7 @@ function goOnWithoutReader(): void {
   }
 }
 
-/** Commands that people are told to type. */
+/** The text with its commands as they are typed on this system. */
 export function forThisSystem(text: string, platform: string = process.platform): string {
   return platform === "win32" ? text.replace(/\.\/(launch|always-up)\.sh\b/g, "$1.cmd") : text;
 }

@@ -8,7 +8,7 @@ export interface Release {
   readonly channels: Readonly<Record<string, number>>;
   /** The smallest version that can follow this one. */
   readonly follows: string;
-  /** It is not offered before that time. */
+  /** No offer before that time. */
   readonly notBeforeMs: number;
   /** Installations that have not taken it yet take it no more. */
   readonly withdrawn: boolean;
@@ -104,9 +104,9 @@ const PERCENT = 100;
 const UINT32 = 2 ** 32;
 
 /**
- * The share of the rollout from which an installation has a version, from 0 to just below 100. It
- * is the same at every check, and another one for each version, so that the same kiosks are not
- * always the first ones (docs/updates.md 3.3).
+ * The share of the rollout from which an installation has a version, from 0 to just below 100: the
+ * same at every check, and another one for each version, so that the same kiosks are not always the
+ * first ones (docs/updates.md 3.3).
  */
 function rolloutPercent(installation: string, version: string): number {
   const hash = createHash("sha256").update(`${installation}\n${version}`).digest();

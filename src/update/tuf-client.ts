@@ -178,7 +178,7 @@ const sealSchema = z.object({
 });
 type Seal = z.infer<typeof sealSchema>;
 
-export interface MetadataStoreSettings {
+interface MetadataStoreSettings {
   readonly folder: string;
   /** The root that a delivery ships: what to begin with when nothing else is left. */
   readonly trustedRoot?: Buffer | undefined;

@@ -10,7 +10,7 @@ import { readJsonIfWhole, removeNow, writeJson } from "./durable-files.ts";
 import type { SwitchRecord } from "./switch-record.ts";
 
 /*
- * What an installation remembers of its updates (docs/updates.md 4.5). Only the holder of the
+ * The memory that an installation has of its updates (docs/updates.md 4.5). Only the holder of the
  * update lock writes the state. A hold and the installation's id are files of their own, because an
  * operator sets a hold while a check or a switch has the lock, and the id never changes.
  */

@@ -21,7 +21,7 @@ interface WebSourceSettings {
   /** PEM text that replaces the certificates of the system (`UPDATE_CA_FILE`). */
   readonly ca?: string | undefined;
   readonly clock: Clock;
-  /** In every such window `WINDOW_BYTES_MIN` have to come; also the time for the answer to begin. */
+  /** In each such window `WINDOW_BYTES_MIN` have to come; also the time for an answer to begin. */
   readonly windowMs?: number;
 }
 

@@ -147,8 +147,8 @@ test("to another user nothing is told as stopped", async (context) => {
       process.execPath,
       "--input-type=module",
       "-e",
-      `const { isDemoMeant } = await import(${meant});
-      console.log(${asked}.map((folder) => isDemoMeant(folder, "/nowhere")).join());`,
+      `const { isDemoTarget } = await import(${meant});
+      console.log(${asked}.map((folder) => isDemoTarget(folder, "/nowhere")).join());`,
     ],
     { encoding: "utf8", cwd: "/", env: { NODE_DISABLE_COMPILE_CACHE: "1" } },
   );

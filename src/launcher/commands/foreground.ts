@@ -14,8 +14,8 @@ import { closeFolder, finishUpdate, wasCutOff } from "./start.ts";
 import { stopHere } from "./stop.ts";
 
 const ANSWER_WITHIN_MS = 3_000;
-const LAST_WORDS_MS = 1_000;
-const READY_LOOK_MS = 5_000;
+const LAST_OUTPUT_MS = 1_000;
+const READY_CHECK_MS = 5_000;
 /** A program that ends sooner has ended while it started. */
 const STARTING_MS = 10_000;
 const PREFIX_COLUMNS = 10;
@@ -62,11 +62,11 @@ export async function runForeground(context: CommandContext): Promise<number> {
   // A fault of one program is often a fault of the other, which gets the time to print its own.
   const all = Promise.all(children.map(({ ended }) => ended));
   const ranMs = context.clock.monotonicMs() - startedMs;
-  if (!asked) await within(context.clock, "last words", lastWordsMs(ranMs), all);
+  if (!asked) await within(context.clock, "last output", lastOutputMs(ranMs), all);
   stopAll();
   await stopping;
   const codes = await all;
-  // A program that ends unasked is a failure whatever it says: the service manager must restart.
+  // A program that ends without a stop has failed, with any exit code: the service is restarted.
   if (!asked) return first === exitCodes.ok ? exitCodes.unavailable : first;
   return codes.find((code) => code !== exitCodes.ok) ?? exitCodes.ok;
 }
@@ -104,7 +104,7 @@ class UpdateWork {
 
   async #run(context: CommandContext, over: AbortSignal): Promise<boolean> {
     while (!over.aborted) {
-      await sleep(context.clock, "version", READY_LOOK_MS, over).catch(() => undefined);
+      await sleep(context.clock, "version", READY_CHECK_MS, over).catch(() => undefined);
       if (over.aborted || !existsSync(readyFileOf(context.installation.dataDirectory))) continue;
       this.isOn = true;
       const { takeReadyHere } = await import("../update/take-version.ts");
@@ -131,9 +131,9 @@ function isRunning({ process: child }: Child): boolean {
   return child.exitCode === null && child.signalCode === null;
 }
 
-/** Of the other program: on a slow machine it comes to its fault much later than the first. */
-function lastWordsMs(ranMs: number): number {
-  return ranMs < STARTING_MS ? Math.max(LAST_WORDS_MS, ranMs) : LAST_WORDS_MS;
+/** How long the other program may take to print its fault: on a slow machine it starts later. */
+function lastOutputMs(ranMs: number): number {
+  return ranMs < STARTING_MS ? Math.max(LAST_OUTPUT_MS, ranMs) : LAST_OUTPUT_MS;
 }
 
 /** An update that was cut off leaves programs of its own: here they have to be children. */
@@ -202,9 +202,10 @@ const BEATS = 4;
 const MICROSECONDS = 1_000;
 
 /**
- * Tells systemd that both programs answer, as often as its unit asks for (docs/design.md 9.5): when
- * one hangs the beat stays away, and systemd restarts the service. Node.js has no sockets of that
- * kind, so systemd's own program sends it. `isAtWork`: an update has the programs stopped.
+ * Reports to systemd that both programs answer, as often as its unit asks for (docs/design.md 9.5).
+ * When a program hangs the report does not come, and systemd restarts the service. Node.js has no
+ * sockets of that kind, so systemd's own program sends it. `isAtWork`: an update has the programs
+ * stopped.
  */
 export async function beatWatchdog(
   context: CommandContext,

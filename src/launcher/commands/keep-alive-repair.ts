@@ -148,7 +148,7 @@ class Repair {
     const wait = { record: { ...before, missed }, exitCode: exitCodes.unavailable };
     if (missed < MISSED_MAX) {
       this.#report(
-        `${spec.name} does not answer; replaced when it does not at the next look either`,
+        `${spec.name} does not answer; replaced when it does not at the next check either`,
       );
       return wait;
     }
@@ -157,7 +157,7 @@ class Repair {
       return wait;
     }
     const record = this.#failed(before, "hung", clock.now());
-    return await this.#launch(spec, record, `was hung (${missed} looks without an answer)`);
+    return await this.#launch(spec, record, `was hung (${missed} checks without an answer)`);
   }
 
   /** Counts a failure whose exit code nobody knows. */
@@ -195,7 +195,7 @@ class Repair {
       case "ended": {
         const record = failed(before, `exit ${started.exitCode}`, nowMs);
         const pause = pauseMs(record.kind, record.failures);
-        const next = pause === 0 ? "at the next look" : `in ${duration(pause)}`;
+        const next = pause === 0 ? "at the next check" : `in ${duration(pause)}`;
         this.#report(
           `${spec.name} ${why}; its launch failed with code ${started.exitCode}` +
             ` (${record.failures} in a row), tried again ${next}:\n${started.reason}`,
@@ -206,8 +206,8 @@ class Repair {
   }
 
   /**
-   * To whoever looks on (cron sends it as mail) and to logs/keep-alive.log. A full disk must not
-   * keep a program from being relaunched.
+   * Writes a line to standard output, which cron sends as mail, and to logs/keep-alive.log. A full
+   * disk does not keep a program from being relaunched.
    */
   #report(text: string): void {
     process.stdout.write(`${text}\n`);

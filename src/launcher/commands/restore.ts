@@ -106,7 +106,7 @@ function assertWhole(path: string): void {
 /** Words about the next start, and about facts that no program can know. */
 function aftermath(store: Restorable | undefined): string[] {
   const journal =
-    "At the next start tp-manager takes over what the supervisor has: charged, reversed, " +
+    "At the next start tp-manager imports what the supervisor has: charged, reversed, " +
     "returned and dropped orders. Until 24 hours and an end of day have passed each new order id " +
     "is looked up first (./launch.sh stores shows it, ./launch.sh stores accept ends it).";
   const supervisor =

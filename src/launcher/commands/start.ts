@@ -17,7 +17,7 @@ import {
   stopProcess,
   stopProgram,
 } from "../processes/programs.ts";
-import { stoppedInWords } from "./stop.ts";
+import { stopTexts } from "./stop.ts";
 
 export function start(context: CommandContext): Promise<number> {
   return withLaunchLock(context, () => startHere(context));
@@ -43,7 +43,7 @@ export async function startHere(context: CommandContext): Promise<number> {
     return exitCodes.ok;
   }
   const report = ({ name }: ProcessSpec, stopped: Stopped): void =>
-    output.row(name, "warn", stoppedInWords[stopped].state, "because the start failed");
+    output.row(name, "warn", stopTexts[stopped].state, "because the start failed");
   const ours = results.filter((one) => one.result === "started" || ("ours" in one && one.ours));
   for (const spec of programSpecs(installation.dataDirectory)) {
     if (!ours.some(({ program }) => program === spec.name)) continue;
@@ -109,7 +109,7 @@ function reportStart(
   installation: Installation,
   output: Output,
 ): void {
-  const shown = new Set<string>();
+  const printed = new Set<string>();
   for (const started of results) {
     const { program } = started;
     switch (started.result) {
@@ -128,10 +128,10 @@ function reportStart(
         // Both read the same setup file: a fault they share is shown once.
         const prefix = new RegExp(`^${program}: `, "gm");
         const lines = started.reason.replace(prefix, "").split("\n");
-        const unseen = lines.filter((line) => !shown.has(line));
+        const unseen = lines.filter((line) => !printed.has(line));
         const shared = unseen.length < lines.length ? ["  and what stands above already"] : [];
         if (unseen.length > 0) output.fault([...unseen, ...shared].join("\n"));
-        for (const line of lines) shown.add(line);
+        for (const line of lines) printed.add(line);
       }
     }
   }

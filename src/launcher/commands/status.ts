@@ -25,7 +25,7 @@ export interface InstallationStatus {
   /** When an operator stopped the programs; null when they are meant to run. */
   readonly stoppedSince: string | null;
   readonly programs: ReadonlyArray<{ readonly program: ProcessName } & ProgramState>;
-  /** Troubles between a charged card and the gateway while payments go on. */
+  /** Conditions between a charged card and the gateway while payments go on. */
   readonly troubles: ReadonlyArray<{
     readonly name: ConditionName;
     readonly about: string;
@@ -114,8 +114,8 @@ function printProgram(name: ProcessName, condition: ProgramState, output: Output
       return;
     case "running": {
       const { status, pid } = condition;
-      const words = `pid ${pid}, version ${status.version}, up ${duration(status.uptimeMs)}`;
-      output.row(name, "good", "running", words);
+      const details = `pid ${pid}, version ${status.version}, up ${duration(status.uptimeMs)}`;
+      output.row(name, "good", "running", details);
       if (status.program === "tp-manager") printTerminal(status, output);
       else {
         printQueue(status, output);
@@ -137,12 +137,12 @@ function printTerminal(status: TpManagerStatus, output: Output): void {
   }
   const since = connected || sinceMs === undefined ? "" : `since ${isoTime(sinceMs)}`;
   const named = connected ? `${terminalId} ${terminal.status}`.trim() : terminalId;
-  const words = [named, problem ?? "", since];
-  const details = words.filter((text) => text !== "").join(", ");
-  const obstacles = notReadyReasonsOf(status);
-  const isGood = connected && problem === null && obstacles.length === 0;
+  const facts = [named, problem ?? "", since];
+  const details = facts.filter((text) => text !== "").join(", ");
+  const reasons = notReadyReasonsOf(status);
+  const isGood = connected && problem === null && reasons.length === 0;
   output.row("terminal", isGood ? "good" : "warn", link, details);
-  for (const { says, todo } of obstacles) {
+  for (const { says, todo } of reasons) {
     output.row("payments", "bad", "refused", `${says} -> ${todo}`);
   }
   const open = [
@@ -154,7 +154,7 @@ function printTerminal(status: TpManagerStatus, output: Output): void {
 
 function printQueue({ outbox }: SupervisorStatus, output: Output): void {
   const { pending, parked, sent, oldestAgeMs, paused } = outbox;
-  const words = [
+  const facts = [
     ...(paused !== null && pending > 0 ? [`${pending} waiting`] : []),
     ...(oldestAgeMs === null ? [] : [`oldest ${duration(oldestAgeMs)}`]),
     `${sent} sent`,
@@ -163,7 +163,7 @@ function printQueue({ outbox }: SupervisorStatus, output: Output): void {
   ];
   const state = paused !== null ? "paused" : pending === 0 ? "empty" : `${pending} waiting`;
   const mood: Mood = paused !== null || parked > 0 ? "warn" : "good";
-  output.row("queue", mood, state, words.join(", "));
+  output.row("queue", mood, state, facts.join(", "));
 }
 
 /** Nothing of an installation that asks nobody, or is none that is updated. */
@@ -172,7 +172,7 @@ function printUpdates({ updates }: SupervisorStatus, output: Output): void {
   const { channel, checkedMs, fault, ready, heldBy, heldUntilMs = null } = updates;
   const checked = checkedMs === null ? "not checked yet" : `last check ${isoTime(checkedMs)}`;
   const until = heldUntilMs === null ? "" : ` until ${isoTime(heldUntilMs)}`;
-  const words = [
+  const facts = [
     `channel ${channel}`,
     checked,
     ...(fault === null ? [] : [fault]),
@@ -181,5 +181,5 @@ function printUpdates({ updates }: SupervisorStatus, output: Output): void {
   ];
   const isWell = fault === null && heldBy === null;
   const state = fault === null ? (heldBy === null ? "checked daily" : "held") : "failing";
-  output.row("updates", isWell ? "good" : "warn", state, words.join(", "));
+  output.row("updates", isWell ? "good" : "warn", state, facts.join(", "));
 }

@@ -19,13 +19,13 @@ export function stop(context: CommandContext): Promise<number> {
   });
 }
 
-interface StoppedWords {
+interface StopText {
   readonly mood: Mood;
   readonly state: string;
   readonly details?: string;
 }
 
-export const stoppedInWords: Record<Stopped, StoppedWords> = {
+export const stopTexts: Record<Stopped, StopText> = {
   stopped: { mood: "good", state: "stopped" },
   killed: { mood: "warn", state: "killed", details: "it did not end by itself" },
   "was-not-running": { mood: "plain", state: "was not running" },
@@ -46,7 +46,7 @@ export async function stopHere(
 ): Promise<number> {
   let isAnyLeft = false;
   const report = (name: ProcessName, stopped: Stopped): void => {
-    const { mood, state, details } = stoppedInWords[stopped];
+    const { mood, state, details } = stopTexts[stopped];
     if (!quiet || stopped !== "was-not-running") output.row(name, mood, state, details);
     isAnyLeft ||= stopped === "still-running";
   };

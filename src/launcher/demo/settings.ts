@@ -267,9 +267,9 @@ export async function startSimulator(
 /**
  * Whether a command without `--data` means that folder: a demo that runs while the installation
  * itself does not. The demo of another user cannot be examined: where nothing else is set up it is
- * meant all the same, so that nobody is told of an installation that stands still.
+ * the target all the same, so that no answer is about an installation that does not run.
  */
-export function isDemoMeant(folder: string, installation = defaultDataDirectory): boolean {
+export function isDemoTarget(folder: string, installation = defaultDataDirectory): boolean {
   if (isForbidden(folder)) return !existsSync(join(installation, "config.txt"));
   return readDemoSetup(folder) !== undefined && !anyRuns(installation) && anyRuns(folder);
 }

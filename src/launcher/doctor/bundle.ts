@@ -45,7 +45,7 @@ export function writeBundle(
   const files = [
     asFile("doctor.json", `${JSON.stringify(report, null, 2)}\n`),
     asFile("machine.json", `${JSON.stringify(machine(), null, 2)}\n`),
-    asFile("config.txt", entries.map(shownEntry).join("")),
+    asFile("config.txt", entries.map(bundledEntry).join("")),
     ...logTexts(installation).map(({ name, text }) => asFile(`logs/${name}`, text)),
   ];
   // "wx": nothing is overwritten. Passwords are out, yet the bundle is nobody else's business.
@@ -70,9 +70,9 @@ function setupEntries({ configFile }: Installation): Entry[] {
 
 const knownFields: ConfigFields = { ...sharedFields, ...protocolPart.fields };
 
-function shownEntry(entry: Entry): string {
-  const shown = isShown(entry, knownFields) ? entry.value : entry.value === "" ? "" : REMOVED;
-  return `${entry.name}=${shown}\n`;
+function bundledEntry(entry: Entry): string {
+  const value = isShown(entry, knownFields) ? entry.value : entry.value === "" ? "" : REMOVED;
+  return `${entry.name}=${value}\n`;
 }
 
 const SECRET_CHARACTERS_MIN = 4;
@@ -172,7 +172,7 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-export interface ArchiveFile {
+interface ArchiveFile {
   /** ASCII, at most 100 characters, with / between folders. */
   readonly name: string;
   readonly content: Buffer;

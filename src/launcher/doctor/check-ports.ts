@@ -48,21 +48,21 @@ async function checkPage(
   const isRunning = tpManager.state === "running";
   const pages = isRunning && "pages" in tpManager.status ? tpManager.status.pages : undefined;
   const page = pages?.find((one) => one.name === name && one.port === port);
-  const told = { setting, port };
-  if (page?.fault === null) return finding("page-served", told);
+  const values = { setting, port };
+  if (page?.fault === null) return finding("page-served", values);
   const fault = await loopbackFault(port);
   if (fault === "EADDRINUSE") {
-    return finding(tpManager.state === "silent" ? "page-in-use" : "page-taken", told);
+    return finding(tpManager.state === "silent" ? "page-in-use" : "page-taken", values);
   }
   const detail = fault ?? page?.fault;
-  if (detail) return finding("page-missing", { ...told, detail });
-  return finding(isRunning ? "page-changed" : "page-free", told);
+  if (detail) return finding("page-missing", { ...values, detail });
+  return finding(isRunning ? "page-changed" : "page-free", values);
 }
 
 /** Codes of a machine without this address. */
 const noAddress: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT", "EINVAL"]);
 
-/** Why nobody could listen there, on either loopback address; undefined: somebody could. */
+/** Why nobody could listen there, on either loopback address; undefined: a program could. */
 async function loopbackFault(port: number): Promise<string | undefined> {
   const six = await listenFault("::1", port);
   return (await listenFault("127.0.0.1", port)) ?? (six && noAddress.has(six) ? undefined : six);
@@ -82,17 +82,17 @@ export async function checkSerialPort(
   );
   const found = fitting[0];
   if (wanted && fitting.length > 1) {
-    return finding("serial-several", { address, ports: inWords(fitting) });
+    return finding("serial-several", { address, ports: portNames(fitting) });
   }
   if (wanted && !found) return missing(address, ports);
   const path = found?.path ?? address;
   if (process.platform === "win32") {
-    return found ? finding("serial-right", { port: inWords([found]) }) : missing(address, ports);
+    return found ? finding("serial-right", { port: portNames([found]) }) : missing(address, ports);
   }
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) return missing(address, ports);
   if (!stat.isCharacterDevice()) {
-    return finding("serial-no-port", { port: path, ports: inWords(ports) });
+    return finding("serial-no-port", { port: path, ports: portNames(ports) });
   }
   return checkOpening(path, stat, ownPid) ?? usable(found ?? plain(path));
 }
@@ -138,14 +138,14 @@ function membership(): Membership {
 
 function missing(address: string, ports: readonly SerialPortFound[]): Finding {
   if (ports.length === 0) return finding("serial-none", { address });
-  return finding("serial-missing", { address, ports: inWords(ports) });
+  return finding("serial-missing", { address, ports: portNames(ports) });
 }
 
-function inWords(ports: readonly SerialPortFound[]): string {
-  const words = ports.map(({ path, usb }) =>
+function portNames(ports: readonly SerialPortFound[]): string {
+  const names = ports.map(({ path, usb }) =>
     usb ? `${path} (${usbAddress(usb)}${usb.product ? `, ${usb.product}` : ""})` : path,
   );
-  return words.join(" or ");
+  return names.join(" or ");
 }
 
 function plain(path: string): SerialPortFound {
@@ -154,7 +154,7 @@ function plain(path: string): SerialPortFound {
 
 /** ttyUSB0 is whichever adapter was found first. */
 function usable(found: SerialPortFound): Finding {
-  const port = inWords([found]);
+  const port = portNames([found]);
   const isNumbered = found.usb && /\/tty(USB|ACM)\d+$/.test(found.path);
   if (!found.usb || !isNumbered) return finding("serial-right", { port });
   return finding("serial-numbered", { port, address: usbAddress(found.usb) });

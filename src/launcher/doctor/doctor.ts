@@ -41,8 +41,8 @@ export async function runDoctor(
   else print(findings, output);
   if (file !== undefined) {
     writeBundle(file, installation, report, clock);
-    const words = `${file} holds no passwords and no card numbers; read it before you send it on.`;
-    if (!json) output.note(words);
+    const note = `${file} holds no passwords and no card numbers; read it before you send it on.`;
+    if (!json) output.note(note);
   }
   if (well) return exitCodes.ok;
   const config = findings.some(
@@ -111,7 +111,7 @@ const commandForm = new RegExp(
 function toBeCopied(one: Finding, dataDirectory: string): Finding {
   if (one.todo === null) return one;
   const windows = process.platform === "win32";
-  const args = dataArguments(dataDirectory).map((word) => (windows ? `"${word}"` : quoted(word)));
+  const args = dataArguments(dataDirectory).map((arg) => (windows ? `"${arg}"` : quoted(arg)));
   const whole = (command: string): string => [command, ...args].join(" ");
   const [command] = one.todo.match(commandForm) ?? [];
   const values = command ? { command: forThisSystem(whole(command)) } : {};

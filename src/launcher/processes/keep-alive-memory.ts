@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { exitCodes, isOwnFault } from "../../shared/process/exit-codes.ts";
 
-/** What one run of the keep-alive remembers of a program for the next run, in data/run. */
+/** Memory of one run of the keep-alive for the next, per program; kept in data/run. */
 const failureSchema = z.object({
   /** Probes in a row without an answer from a process that is there. */
   missed: z.int(),

@@ -11,7 +11,7 @@ import {
 
 /**
  * Which processes belong to an installation, asked of the operating system each time: no pid is
- * remembered that could be stale or belong to somebody else by now. A process belongs to a data
+ * remembered that could be stale or belong to another process by now. A process belongs to a data
  * folder, whatever version it is of: on Linux it runs the script of that part with that folder,
  * elsewhere it holds its lock there (presence.ts).
  */
@@ -50,7 +50,7 @@ export function isRunning(pid: number): boolean {
   if (!isPidInUse(pid)) return false;
   if (process.platform !== "linux") return true;
   try {
-    // proc(5): the state is the first field behind the name, which may itself hold parentheses.
+    // proc(5): the state is the first field after the name, which may itself hold parentheses.
     return !/\) [ZX] [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return false;
@@ -87,7 +87,7 @@ export interface Launch {
 /** One process of an installation: how it is started, and how it is recognised. */
 export interface ProcessSpec extends Launch {
   readonly name: ProcessName;
-  /** The argument that tells this installation's process from another installation's. */
+  /** The argument by which this installation's process differs from another installation's. */
   readonly mark: string;
   /** Its announcement where the system lists no arguments (shared/process/presence.ts). */
   readonly presence: string;

@@ -208,8 +208,8 @@ export type Stopped = "stopped" | "killed" | "was-not-running" | "still-running"
 
 /**
  * How long a program that has agreed to stop may take. Both end sooner by themselves: tp-manager
- * lets a running payment go on, then cancels it, and ends after 45 s. To kill it earlier could leave
- * a payment in doubt for nothing.
+ * lets a running payment go on, then cancels it, and ends after 45 s. An earlier kill could leave a
+ * payment in doubt for nothing.
  */
 const POLITE_WITHIN_MS = 75_000;
 const TERMINATE_WITHIN_MS = 4_000;

@@ -23,7 +23,7 @@ export function machineSchedule(): Schedule {
   return process.platform === "win32" ? taskScheduler : crontab;
 }
 
-const words: Record<Change, string> = {
+const changeTexts: Record<Change, string> = {
   installed: "installed",
   "already-installed": "was installed already",
   removed: "removed",
@@ -41,7 +41,8 @@ export async function changeSchedule(
   refuseOtherUser(dataDirectory);
   const change = await schedule[what](entry);
   const line = await schedule.find(entry);
-  output.row("keep-alive", "good", words[change], line ?? `nothing of it in the ${schedule.name}`);
+  const details = line ?? `nothing of it in the ${schedule.name}`;
+  output.row("keep-alive", "good", changeTexts[change], details);
   return exitCodes.ok;
 }
 
@@ -81,25 +82,25 @@ export function crontabLine({ script, args, runtimeFolder }: KeepAliveEntry): st
 }
 
 /** As a word of the shell; plain where nothing in it needs quoting. */
-export function quoted(word: string): string {
-  return /^[\w@+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+export function quoted(text: string): string {
+  return /^[\w@+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** A line that runs our always-up.sh for the same data folder, also one written by hand. */
 function isOwn(line: string, { script, dataDirectory }: KeepAliveEntry): boolean {
   const command = Buffer.from(line.trim(), "latin1").toString("utf8");
   if (command.startsWith("#")) return false;
-  const words = shellWords(command.replaceAll("\\%", "%"));
-  const at = words.indexOf(script);
+  const args = shellArguments(command.replaceAll("\\%", "%"));
+  const at = args.indexOf(script);
   if (at < 0) return false;
-  const data = words.indexOf("--data", at);
-  return (data < 0 ? defaultDataDirectory : words[data + 1]) === dataDirectory;
+  const data = args.indexOf("--data", at);
+  return (data < 0 ? defaultDataDirectory : args[data + 1]) === dataDirectory;
 }
 
 /** The words of a command as a shell reads them: quotes group, a backslash takes the next as is. */
-function shellWords(command: string): string[] {
-  return [...command.matchAll(/(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+/g)].map(([word]) =>
-    word.replace(/'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)/g, (_all, single, double, escaped) =>
+function shellArguments(command: string): string[] {
+  return [...command.matchAll(/(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+/g)].map(([arg]) =>
+    arg.replace(/'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)/g, (_all, single, double, escaped) =>
       String(single ?? double?.replace(/\\(.)/g, "$1") ?? escaped),
     ),
   );
@@ -210,7 +211,7 @@ export function taskName({ dataDirectory }: KeepAliveEntry): string {
  * password. Priority 5: the scheduler's own 7 would let the programs run below everything else.
  */
 export function taskXml({ script, args }: KeepAliveEntry, user: string): string {
-  const command = [script, ...args].map((word, i) => (i === 1 ? word : `"${word}"`)).join(" ");
+  const command = [script, ...args].map((arg, i) => (i === 1 ? arg : `"${arg}"`)).join(" ");
   return `<?xml version="1.0" encoding="UTF-16"?>
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
   <RegistrationInfo>
@@ -263,8 +264,8 @@ export function taskXml({ script, args }: KeepAliveEntry, user: string): string 
 `;
 }
 
-function escaped(words: string): string {
-  return words
+function escaped(text: string): string {
+  return text
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")
     .replaceAll(">", "&gt;")

@@ -250,7 +250,7 @@ async function clearLeftovers(
   }
 }
 
-/** The record of the update; a damaged one ends it, with the named version and stores as they are. */
+/** The record of the update; a damaged one ends it, with named version and stores as they are. */
 function readRecord({ installation, output }: CommandContext): SwitchRecord | undefined {
   try {
     return readSwitch(installation.dataDirectory);

@@ -56,8 +56,8 @@ function heldBy({ installation, clock }: CommandContext): string | undefined {
 }
 
 /**
- * Starts a launcher that takes the version that waits, because it may wait for an idle moment longer
- * than a keep-alive may live (docs/updates.md 4.4). Its output is logs/update.out.
+ * Starts a launcher that takes the version that waits. That one may wait for an idle moment longer
+ * than a keep-alive may live (docs/updates.md 4.4); its output is logs/update.out.
  */
 export async function startTakingReady(context: CommandContext): Promise<void> {
   const { dataDirectory, logDirectory } = context.installation;
@@ -86,7 +86,7 @@ export async function takeReadyHere(context: CommandContext): Promise<boolean> {
   }
 }
 
-/** The step of the switch that has not ended. The next launcher ends one whose record is damaged. */
+/** The step of the switch that has not ended; the next launcher ends one with a damaged record. */
 function stepOf(dataDirectory: string): string | undefined {
   try {
     return readSwitch(dataDirectory)?.step;
@@ -195,10 +195,10 @@ function conclude(context: CommandContext, { from, to, step, why }: SwitchRecord
 }
 
 /**
- * Carries out `launch.sh update --back`: the previous version runs again, on the stores as they are,
- * and this one is not taken again by itself (docs/updates.md 4.5). The caller holds the update lock.
- * Answers the exit code. Throws {@link ProgramExit} when there is no version to go back to; nothing
- * has changed then.
+ * Carries out `launch.sh update --back` and answers the exit code: the previous version runs again,
+ * on the stores as they are, and this one is not taken again by itself (docs/updates.md 4.5). The
+ * caller holds the update lock. Throws {@link ProgramExit} when there is no version to go back to;
+ * nothing has changed then.
  */
 export async function goBack(context: CommandContext): Promise<number> {
   mustBeAble(context);
