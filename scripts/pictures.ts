@@ -8,8 +8,12 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { chromium, type Page } from "playwright-core";
-import { apiPassword, OPERATOR_LOGIN, readDemoSetup } from "../src/launcher/demo/settings.ts";
-import { terminalControl } from "../src/launcher/demo/simulators.ts";
+import {
+  apiPassword,
+  OPERATOR_LOGIN,
+  readDemoSetup,
+  terminalControl,
+} from "../src/launcher/demo/settings.ts";
 import { openRunDirectory } from "../src/shared/ipc/run-directory.ts";
 import { layTicket } from "../src/shared/process/kiosk-ticket.ts";
 import { projectRoot } from "../src/shared/version-files.ts";

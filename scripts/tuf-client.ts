@@ -11,8 +11,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { systemClock } from "../src/shared/time.ts";
-import { MetadataStore } from "../src/update/metadata-store.ts";
-import { TufClient } from "../src/update/tuf-client.ts";
+import { MetadataStore, TufClient } from "../src/update/tuf-client.ts";
 import { WebSource } from "../src/update/web-source.ts";
 import { readArguments } from "./command-line.ts";
 
@@ -36,13 +35,14 @@ function needed(name: Exclude<keyof typeof values, "target-name">): string {
 
 function storeSettings() {
   const alarm = (message: string): void => void process.stderr.write(`tuf-client: ${message}\n`);
-  return { folder: resolve(needed("metadata-dir")), clock: systemClock, alarm };
+  return { folder: resolve(needed("metadata-dir")), alarm };
 }
 
 function client(): TufClient {
   const ca = values["ca-file"] === undefined ? undefined : readFileSync(values["ca-file"], "utf8");
   return new TufClient({
     ...storeSettings(),
+    clock: systemClock,
     metadataUrl: needed("metadata-url"),
     source: new WebSource({ ca, clock: systemClock }),
     builtMs: 0,
@@ -63,7 +63,8 @@ function fileOf(target: string): string {
 async function run(): Promise<void> {
   const [command, root] = positionals;
   if (command === "init" && root !== undefined) {
-    return new MetadataStore(storeSettings()).begin(readFileSync(root));
+    new MetadataStore(storeSettings()).begin(readFileSync(root));
+    return;
   }
   if (command === "refresh") return client().withTargets(() => Promise.resolve());
   if (command !== "download") throw new Error("init ROOT, refresh or download");

@@ -16,7 +16,7 @@ import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
 import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";
 import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
-import { lookTime } from "../../src/update/update-state.ts";
+import { checkTime } from "../../src/update/update-state.ts";
 import { HerdClock } from "./herd-clock.ts";
 
 /* Many kiosks in one process, before one gateway or broker that was down for an hour. */
@@ -229,7 +229,7 @@ export function updateHerd({ kiosks, seed }: Herd): number {
   const chance = seeded(seed);
   const minutes = new Map<string, number>();
   for (let i = 0; i < kiosks; i++) {
-    const at = lookTime("03:30", `installation ${chance()}`);
+    const at = checkTime("03:30", `installation ${chance()}`);
     minutes.set(at, (minutes.get(at) ?? 0) + 1);
   }
   return Math.max(...minutes.values()) / (kiosks / 61);

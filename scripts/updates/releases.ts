@@ -12,7 +12,6 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { systemClock } from "../../src/shared/time.ts";
 import { type ReleaseNote, releaseSchema, runtimeSchema } from "../../src/update/release.ts";
 import { unpack } from "../../src/update/unpack.ts";
 import { makeTarGz } from "../release/archives.ts";
@@ -87,7 +86,7 @@ async function addFile(
     const archive = join(work, "target.tar.gz");
     await makeTarGz(folder, ".", archive, date);
     const hasMark = existsSync(join(folder, "complete"));
-    await unpack({ archive, to: join(work, "kiosk"), hasMark, clock: systemClock });
+    await unpack({ archive, to: join(work, "kiosk"), hasMark });
     const sha256 = createHash("sha256").update(readFileSync(archive)).digest("hex");
     const file = path.replace(/[^/]+$/, (name) => `${sha256}.${name}`);
     const to = join(repository.folder, "targets", file);

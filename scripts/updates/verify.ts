@@ -46,7 +46,7 @@ export async function verify(repository: Repository, root: string, tell: Tell): 
         await download(target, `${url}/targets`, archive);
         const { kind } = target.custom as { kind?: string };
         const hasMark = kind === "programs";
-        await unpack({ archive, to: join(work, "unpacked"), hasMark, clock: systemClock });
+        await unpack({ archive, to: join(work, "unpacked"), hasMark });
         rmSync(join(work, "unpacked"), { recursive: true });
         rmSync(archive);
         tell(`${target.path}: ${target.length} bytes, whole`);

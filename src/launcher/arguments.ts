@@ -27,13 +27,13 @@ type Subject = "journal" | "supervisor" | "accept";
 
 /** The meaning of the options of `launch.sh update`. */
 export type UpdateRequest =
-  | { readonly what: "show" | Exclude<(typeof updateWords)[number], "hold"> }
-  /** `untilMs` null: until somebody ends it. `by`: the person; missing: the user of the machine. */
+  | { readonly what: "show" | Exclude<(typeof updateOptions)[number], "hold"> }
+  /** `untilMs` null: until an operator ends it. `by`: the person; missing: the machine's user. */
   | { readonly what: "hold"; readonly untilMs: number | null; readonly by: string | undefined }
   | { readonly what: "delivery"; readonly folder: string };
 
 /** Options of update that exclude each other; `apply` is the keep-alive's own. */
-const updateWords = ["check", "now", "hold", "unhold", "back", "apply"] as const;
+const updateOptions = ["check", "now", "hold", "unhold", "back", "apply"] as const;
 
 export interface LauncherArguments {
   readonly command: Command;
@@ -97,7 +97,7 @@ export const usage = `Starts, watches and stops the connector's programs, tp-man
                              opening, within a minute (KIOSK_APP, KIOSK_PORT)
   ./launch.sh --help | --version
 
-  --data DIR             data folder (default: data beside launch.sh)
+  --data DIR             data folder (default: data next to launch.sh)
   --json                 status, doctor and audit as JSON
   --journal FILE         audit: this copy of a journal, a backup for example
   --bundle FILE          doctor: write an archive for support too, without secrets
@@ -119,7 +119,7 @@ export function readArguments(args: readonly string[]): LauncherArguments {
   const wanted = [...positionals, ...dashed.filter((name) => values[name])];
   if (wanted.includes("help")) return { ...options(values), command: "help" };
   const [command = "start", second, more] = wanted;
-  const subject = subjects.get(command)?.find((word) => word === second);
+  const subject = subjects.get(command)?.find((one) => one === second);
   if (more !== undefined || second !== subject) {
     throw wrong(`${wanted.join(" and ")} do not go together`);
   }
@@ -129,10 +129,10 @@ export function readArguments(args: readonly string[]): LauncherArguments {
   return { ...options(values), command, subject, update };
 }
 
-/** The words and options of simulate belong to the simulator, except `--data`. */
-function readSimulate(words: readonly string[]): LauncherArguments {
-  const simulate = [...words];
-  const at = words.indexOf("--data");
+/** Everything after simulate belongs to the simulator, except `--data`. */
+function readSimulate(args: readonly string[]): LauncherArguments {
+  const simulate = [...args];
+  const at = args.indexOf("--data");
   const own = at < 0 ? [] : simulate.splice(at, 2);
   return { ...options(parse(own).values), command: "simulate", simulate };
 }
@@ -179,7 +179,7 @@ function refuseMisplaced(values: Values, command: Command): void {
 /** Throws {@link ProgramExit} 64 when the options do not go together. */
 function updateRequest(values: Values, command: Command): UpdateRequest {
   const { until, by, delivery } = values;
-  const given = updateWords.filter((word) => values[word]);
+  const given = updateOptions.filter((name) => values[name]);
   const all = delivery === undefined ? given : ([...given, "delivery"] as const);
   const [one, other] = all;
   if (one !== undefined && command !== "update") throw wrong(`--${one} belongs to update`);
@@ -257,8 +257,8 @@ function options(values: Values): Omit<LauncherArguments, "command"> {
   return { ...none, data, json, schedule, bundle, journal, from, protocol, answerWithinMs };
 }
 
-function isCommand(word: string): word is Command {
-  return [...commands, ...dashed].some((command) => command === word);
+function isCommand(text: string): text is Command {
+  return [...commands, ...dashed].some((command) => command === text);
 }
 
 function wrong(message: string): ProgramExit {

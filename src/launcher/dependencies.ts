@@ -20,14 +20,14 @@ const wanted = packagesOf("package-lock.json");
 // npm's own record of what it has installed.
 const installed = packagesOf("node_modules/.package-lock.json");
 
-const fits = Object.entries(wanted).every(([path, entry]) => {
+const areInstalled = Object.entries(wanted).every(([path, entry]) => {
   if (path === "" || entry.link) return true;
   const found = installed[path];
   // A delivered archive has no development packages, and no machine has every optional one.
   if (!found) return Boolean(entry.optional ?? entry.dev ?? entry.devOptional);
   return found.version === entry.version && found.integrity === entry.integrity;
 });
-process.exitCode = fits ? 0 : 1;
+process.exitCode = areInstalled ? 0 : 1;
 
 function packagesOf(file: string): Record<string, Package> {
   try {

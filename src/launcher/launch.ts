@@ -5,8 +5,7 @@ import { storageFault } from "../shared/store/storage-fault.ts";
 import { systemClock } from "../shared/time.ts";
 import { defaultDataDirectory, demoDataDirectory } from "../shared/version-files.ts";
 import { type LauncherArguments, readArguments, usage } from "./arguments.ts";
-import type { CommandContext } from "./command-context.ts";
-import { createOutput, type Output } from "./output.ts";
+import { type CommandContext, createOutput, type Output } from "./output.ts";
 
 /** Carries out one command of an operator; answers the exit code. */
 export async function runCommand(args: readonly string[]): Promise<number> {
@@ -35,7 +34,7 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
     output,
   });
   const own = at(defaultDataDirectory);
-  const meant = async (): Promise<CommandContext> => at(await targetDirectory());
+  const target = async (): Promise<CommandContext> => at(await targetDirectory());
   switch (given.command) {
     case "help":
       output.note(usage);
@@ -46,11 +45,11 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
     case "start":
       return await (await import("./commands/start.ts")).start(own);
     case "stop":
-      return await (await import("./commands/stop.ts")).stop(await meant());
+      return await (await import("./commands/stop.ts")).stop(await target());
     case "restart":
-      return await (await import("./commands/restart.ts")).restart(await meant());
+      return await (await import("./commands/restart.ts")).restart(await target());
     case "status":
-      return await (await import("./commands/status.ts")).showStatus(await meant(), given);
+      return await (await import("./commands/status.ts")).showStatus(await target(), given);
     case "foreground":
       return await (await import("./commands/foreground.ts")).runForeground(own);
     case "demo": {
@@ -58,23 +57,23 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
       return await runDemo(at(demoDataDirectory), given.protocol);
     }
     case "kiosk":
-      return (await import("./commands/kiosk.ts")).kioskAddress(await meant());
+      return (await import("./commands/kiosk.ts")).kioskAddress(await target());
     case "simulate": {
       const { simulate } = await import("./commands/simulate.ts");
       return await simulate(at(demoDataDirectory), given.simulate);
     }
     case "doctor":
-      return await (await import("./doctor/doctor.ts")).runDoctor(await meant(), given);
+      return await (await import("./doctor/doctor.ts")).runDoctor(await target(), given);
     case "audit":
-      return await (await import("./commands/audit.ts")).showAudit(await meant(), given);
+      return await (await import("./commands/audit.ts")).showAudit(await target(), given);
     case "restore": {
       const { restore } = await import("./commands/restore.ts");
       const store = given.subject === "accept" ? undefined : given.subject;
-      return await restore(await meant(), { store, day: given.from });
+      return await restore(await target(), { store, day: given.from });
     }
     case "stores": {
       const { stores } = await import("./commands/stores.ts");
-      return await stores(await meant(), given.subject === "accept");
+      return await stores(await target(), given.subject === "accept");
     }
     case "update":
       return await (await import("./commands/update.ts")).update(own, given.update);
@@ -100,6 +99,6 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
 /** The demo's data folder when the demo runs and the installation does not (docs/design.md 9.1). */
 async function targetDirectory(): Promise<string> {
   if (!existsSync(demoDataDirectory)) return defaultDataDirectory;
-  const { isDemoMeant } = await import("./demo/simulators.ts");
-  return isDemoMeant(demoDataDirectory) ? demoDataDirectory : defaultDataDirectory;
+  const { isDemoTarget } = await import("./demo/settings.ts");
+  return isDemoTarget(demoDataDirectory) ? demoDataDirectory : defaultDataDirectory;
 }

@@ -1,3 +1,6 @@
+import type { Installation } from "../shared/process/installation.ts";
+import type { Clock } from "../shared/time.ts";
+
 /** The launcher's output: one line per program, readable with and without colours. */
 
 export interface Output {
@@ -127,13 +130,13 @@ export function wrap(text: string, columns: number, used: number, indent: number
   const lines: string[] = [];
   let line = "";
   let left = columns - used;
-  for (const word of text.split(" ")) {
-    const longer = line === "" ? word : `${line} ${word}`;
+  for (const part of text.split(" ")) {
+    const longer = line === "" ? part : `${line} ${part}`;
     if (longer.length <= left || line === "") {
       line = longer;
     } else {
       lines.push(line);
-      line = word;
+      line = part;
       left = columns - indent;
     }
   }
@@ -149,7 +152,7 @@ function goOnWithoutReader(): void {
   }
 }
 
-/** Commands that people are told to type. */
+/** The text with its commands as they are typed on this system. */
 export function forThisSystem(text: string, platform: string = process.platform): string {
   return platform === "win32" ? text.replace(/\.\/(launch|always-up)\.sh\b/g, "$1.cmd") : text;
 }
@@ -168,4 +171,13 @@ export function duration(ms: number): string {
   const hours = Math.floor(minutes / 60);
   if (hours < 24) return `${hours} h ${String(minutes % 60).padStart(2, "0")} min`;
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** The surroundings that every command works on. */
+export interface CommandContext {
+  readonly installation: Installation;
+  readonly clock: Clock;
+  readonly output: Output;
+  /** Of a launcher that runs the programs itself: whether they all run and nothing stops them. */
+  readonly ownProgramsRun?: () => boolean;
 }

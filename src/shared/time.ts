@@ -76,6 +76,23 @@ export async function within<T>(
   }
 }
 
+/** The first value that `ask` answers, asked every `everyMs`; undefined: none in `withinMs`. */
+export async function poll<T>(
+  clock: Clock,
+  name: string,
+  everyMs: number,
+  withinMs: number,
+  ask: () => T | undefined | Promise<T | undefined>,
+): Promise<T | undefined> {
+  const endMs = clock.monotonicMs() + withinMs;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    if (clock.monotonicMs() >= endMs) return undefined;
+    await sleep(clock, name, everyMs);
+  }
+}
+
 /** Settles as `work` does, or rejects with `signal.reason`; the work itself goes on. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {

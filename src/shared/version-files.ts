@@ -44,8 +44,8 @@ export function programFile(name: ProgramName): string {
 }
 
 /** The folder of a version in a delivery (docs/design.md 9.7). */
-export function versionFolder(version: string): string {
-  return join(installationRoot, "versions", version);
+export function versionFolder(version: string, root = installationRoot): string {
+  return join(root, "versions", version);
 }
 
 /** The script of a program of another version. */

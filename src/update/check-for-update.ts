@@ -1,24 +1,38 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { TargetFile } from "@tufjs/models";
 import { z } from "zod";
+import type { Config } from "../shared/config/config.ts";
+import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
+import { type Installation, versionNumber } from "../shared/process/installation.ts";
 import { updateFolderOf } from "../shared/process/probation.ts";
 import { syncFolder } from "../shared/store/store-file.ts";
-import type { Clock } from "../shared/time.ts";
-import { isDiskFull, makeRoom, requireRoom, roomNeeded } from "./disk-room.ts";
+import { type Clock, systemClock } from "../shared/time.ts";
+import { installationRoot, versionFolder } from "../shared/version-files.ts";
+import {
+  clearOldVersions,
+  isDiskFull,
+  lineIn,
+  makeRoom,
+  requireRoom,
+  roomNeeded,
+} from "./disk-room.ts";
 import { makeFolder, removeWhole } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 import { chosenRelease, compareVersions } from "./offer-policy.ts";
-import { clearOldVersions, lineIn } from "./old-versions.ts";
 import { type OfferedRelease, releasesIn, runtimeNameOf } from "./release.ts";
-import { TufClient } from "./tuf-client.ts";
+import { readSwitch } from "./switch-record.ts";
+import { type TrustedTargets, TufClient } from "./tuf-client.ts";
 import { unpack } from "./unpack.ts";
 import {
   changeState,
   forgetReady,
-  handOver,
   installationId,
   readHold,
   readState,
+  tryUpdateLock,
+  whenWanted,
+  writeReady,
 } from "./update-state.ts";
 import { WebSource } from "./web-source.ts";
 
@@ -36,20 +50,71 @@ export interface CheckSettings {
   readonly version: string;
   /** "ask": answers what would be taken. "fetch": downloads it for the launcher too. */
   readonly how: "ask" | "fetch";
-  /** Reports damage that was mended, and releases whose metadata are wrong. */
-  readonly tell: (message: string) => void;
+  /** Gets the damage that was mended, and the releases whose metadata are wrong. */
+  readonly alarm: (message: string) => void;
   /** Ends the check without a trace; the next one continues what was downloaded. */
   readonly signal?: AbortSignal;
   /** Free bytes of the disk; missing: those that the system reports. */
   readonly freeBytes?: () => number;
 }
 
-export interface Found {
+export interface CheckResult {
   /** The version that this installation takes; undefined: it has the newest that it may have. */
   readonly version: string | undefined;
   readonly notes: string;
   /** Whether the launcher may take it now. */
   readonly isReady: boolean;
+}
+
+type UpdateConfig = Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL" | "UPDATE_CA_FILE">;
+
+/**
+ * Checks for an update as the installation's setup file says. undefined: another process checks or
+ * takes one, or wants to before this check has ended. Throws {@link ProgramExit} when the setup
+ * file names no server, or no readable certificates; rejects as {@link checkForUpdate} does.
+ */
+export async function checkNow(
+  { dataDirectory }: Installation,
+  { UPDATE_URL: url, UPDATE_CHANNEL: channel, UPDATE_CA_FILE: caFile }: UpdateConfig,
+  how: CheckSettings["how"],
+  alarm: CheckSettings["alarm"],
+): Promise<CheckResult | undefined> {
+  if (url === undefined) {
+    throw new ProgramExit(exitCodes.configuration, "nobody is asked: UPDATE_URL is not set");
+  }
+  // A switch that was cut off is ended by the next launcher, whose lock it is.
+  const lock = readSwitch(dataDirectory) ? undefined : tryUpdateLock(dataDirectory);
+  if (!lock) return undefined;
+  const over = new AbortController();
+  const signal = whenWanted(dataDirectory, systemClock, over.signal);
+  try {
+    if (readSwitch(dataDirectory)) return undefined;
+    const ca = caFile === undefined ? undefined : certificatesIn(caFile);
+    const here = { root: installationRoot, clock: systemClock, version: versionNumber };
+    return await checkForUpdate({ ...here, signal, dataDirectory, url, channel, how, alarm, ca });
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
+  } finally {
+    over.abort();
+    lock.release();
+  }
+}
+
+function certificatesIn(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const why = `UPDATE_CA_FILE cannot be read: ${(error as Error).message}`;
+    throw new ProgramExit(exitCodes.configuration, why);
+  }
+}
+
+/** The result of a check, for people. */
+export function checkText({ version, notes, isReady }: CheckResult): string {
+  if (version === undefined) return "there is no newer version for this installation";
+  const more = notes === "" ? "" : ` (${notes})`;
+  return `${version} is ${isReady ? "ready" : "offered"}${more}`;
 }
 
 const deliverySchema = z.object({
@@ -60,18 +125,19 @@ const deliverySchema = z.object({
 type Delivery = z.infer<typeof deliverySchema>;
 
 /**
- * One check for an update (docs/updates.md 4.4): metadata are brought up to date, the release is
- * chosen, its programs and a runtime that is new are downloaded, verified and unpacked beside the
- * present ones; last the launcher is told. How it went is remembered, also when it fails. The
- * caller holds the update lock. Rejects with {@link UpdateError}, or with a fault of the disk.
+ * Checks for an update once (docs/updates.md 4.4): brings the metadata up to date, chooses the
+ * release, downloads its programs and a runtime that is new, verifies them, unpacks them next to
+ * the present version, and names the version for the launcher. The result is remembered, also that
+ * of a check that fails. The caller holds the update lock. Rejects with {@link UpdateError}, or
+ * with a fault of the disk.
  */
-export async function checkForUpdate(settings: CheckSettings): Promise<Found> {
+export async function checkForUpdate(settings: CheckSettings): Promise<CheckResult> {
   const { dataDirectory, clock } = settings;
   const nowMs = clock.now();
   try {
-    const found = await look(settings);
+    const result = await check(settings);
     changeState(dataDirectory, () => ({ checkedMs: nowMs, fault: null }));
-    return found;
+    return result;
   } catch (error) {
     if (settings.signal?.aborted) throw error;
     const { code, message } = error as UpdateError;
@@ -86,23 +152,25 @@ export async function checkForUpdate(settings: CheckSettings): Promise<Found> {
   }
 }
 
-async function look(settings: CheckSettings): Promise<Found> {
-  const { dataDirectory, url, ca, clock, version, tell } = settings;
-  const own = deliveryIn(folderOf(settings, version));
+async function check(settings: CheckSettings): Promise<CheckResult> {
+  const { dataDirectory, root, url, ca, clock, version, alarm, signal } = settings;
+  const ownFolder = versionFolder(version, root);
+  const own = deliveryIn(ownFolder);
+  const rootFile = join(ownFolder, "trusted-root.json");
   const client = new TufClient({
     folder: metadataFolderOf(dataDirectory),
-    trustedRoot: trustedRootIn(folderOf(settings, version)),
-    metadataUrl: `${url.replace(/\/+$/, "")}/metadata`,
-    source: new WebSource({ clock, ...(ca === undefined ? {} : { ca }) }),
-    signal: settings.signal,
+    trustedRoot: existsSync(rootFile) ? readFileSync(rootFile) : undefined,
+    metadataUrl: `${withoutSlash(url)}/metadata`,
+    source: new WebSource({ clock, ca }),
+    signal,
     clock,
-    builtMs: own.builtAt === undefined ? 0 : Date.parse(own.builtAt),
+    builtMs: builtMsOf(own),
     remembersTime: true,
-    alarm: tell,
+    alarm,
   });
   return await client.withTargets(async (targets) => {
     changeState(dataDirectory, () => ({ freshMs: clock.now() }));
-    const release = chosen(settings, own, releasesIn(targets.all, tell));
+    const release = chosen(settings, own, releasesIn(targets.all, alarm));
     if (!release) {
       forgetReady(dataDirectory);
       changeState(dataDirectory, () => ({ putOff: null }));
@@ -110,7 +178,7 @@ async function look(settings: CheckSettings): Promise<Found> {
     }
     const { version: next, notes } = release;
     if (settings.how === "ask") return { version: next, notes, isReady: false };
-    if (!isLaid(settings, release, targets.all)) {
+    if (!isUnpacked(settings, release, targets.all)) {
       await fetchRelease(settings, own, release, targets).catch((error: unknown) => {
         // Parts are kept for the next night, but never at the cost of the day's payments.
         if (isDiskFull(error)) makeRoom(dataDirectory, { storesToo: false });
@@ -118,7 +186,7 @@ async function look(settings: CheckSettings): Promise<Found> {
       });
     }
     const isReady = readHold(dataDirectory, clock.now()) === undefined;
-    if (isReady) handOver(dataDirectory, next, clock.now());
+    if (isReady) writeReady(dataDirectory, next, clock.now());
     return { version: next, notes, isReady };
   });
 }
@@ -126,18 +194,18 @@ async function look(settings: CheckSettings): Promise<Found> {
 /** Remembers the offer, so that a share that is lowered later does not take it back. */
 function chosen(
   { dataDirectory, channel, clock, version }: CheckSettings,
-  { platform, builtAt }: Delivery,
+  own: Delivery,
   releases: readonly OfferedRelease[],
 ): OfferedRelease | undefined {
   const { offered, barred } = readState(dataDirectory);
   const { taken } = chosenRelease(releases, {
     installation: installationId(dataDirectory),
     version,
-    platform,
+    platform: own.platform,
     channel,
     offered,
     barred: barred.map((one) => one.version),
-    nowMs: Math.max(clock.now(), builtAt === undefined ? 0 : Date.parse(builtAt)),
+    nowMs: Math.max(clock.now(), builtMsOf(own)),
   });
   if (taken && !offered.includes(taken.version)) {
     const newer = offered.filter((one) => compareVersions(one, version) > 0);
@@ -146,29 +214,31 @@ function chosen(
   return taken;
 }
 
-type Targets = Parameters<Parameters<TufClient["withTargets"]>[0]>[0];
-
-/** Whether a whole version came from its signed archive; `--delivery` lays unsigned ones too. */
-function isLaid(settings: CheckSettings, release: OfferedRelease, all: Targets["all"]): boolean {
-  const { laid } = readState(settings.dataDirectory);
-  if (!existsSync(markOf(settings, release.version))) return false;
+/** Whether a whole version came from its signed archive; that of `--delivery` is not signed. */
+function isUnpacked(
+  { dataDirectory, root }: CheckSettings,
+  { version, target }: OfferedRelease,
+  all: readonly TargetFile[],
+): boolean {
+  if (!existsSync(join(versionFolder(version, root), "complete"))) return false;
   // Programs of another data folder may run from it.
-  if (lineIn(join(settings.root, "current"))[0] === release.version) return true;
-  return laid?.version === release.version && laid.hashes === hashesOf(all, release.target);
+  if (lineIn(join(root, "current"))[0] === version) return true;
+  const last = readState(dataDirectory).laid;
+  return last?.version === version && last.hashes === hashesOf(all, target);
 }
 
-function hashesOf(all: Targets["all"], path: string): string {
+function hashesOf(all: readonly TargetFile[], path: string): string {
   return JSON.stringify(Object.entries(targetOf(all, path).hashes).sort());
 }
 
-/** The version lies whole beside the present one when it resolves, its mark last. */
+/** When it resolves, the version is whole next to the present one; its mark came last. */
 async function fetchRelease(
   settings: CheckSettings,
   { platform }: Delivery,
   release: OfferedRelease,
-  { all, download }: Targets,
+  { all, download }: TrustedTargets,
 ): Promise<void> {
-  const { dataDirectory, root, url, clock, version } = settings;
+  const { dataDirectory, root, version } = settings;
   const programs = targetOf(all, release.target);
   const runtime = targetOf(all, release.runtime);
   const runtimeName = runtimeNameOf(runtime, platform);
@@ -176,41 +246,41 @@ async function fetchRelease(
   const isNewRuntime = !existsSync(runtimeFolder);
   clearOldVersions(root, [version, release.version], [runtimeName]);
   const bytes = programs.length + (isNewRuntime ? runtime.length * RUNTIME_GROWTH : 0);
-  const needed = roomNeeded(dataDirectory, folderOf(settings, version), bytes);
+  const needed = roomNeeded(dataDirectory, versionFolder(version, root), bytes);
   requireRoom(dataDirectory, needed, settings.freeBytes?.());
-  const base = `${url.replace(/\/+$/, "")}/targets`;
+  const base = `${withoutSlash(settings.url)}/targets`;
   const downloads = downloadsFor(dataDirectory, release.version);
   if (isNewRuntime) {
     const archive = join(downloads, "runtime.tar.gz");
     await download(runtime, base, archive);
-    await unpack({ archive, to: runtimeFolder, hasMark: false, clock });
+    await unpack({ archive, to: runtimeFolder, hasMark: false });
     removeWhole(archive);
   }
   const archive = join(downloads, "programs.tar.gz");
   await download(programs, base, archive);
-  const to = folderOf(settings, release.version);
-  // Without its mark, whatever lies there is replaced.
+  const to = versionFolder(release.version, root);
+  // Without its mark a folder that is there already is replaced.
   if (existsSync(to)) {
-    rmSync(markOf(settings, release.version), { force: true });
+    rmSync(join(to, "complete"), { force: true });
     syncFolder(to);
   }
-  await unpack({ archive, to, hasMark: true, clock });
+  await unpack({ archive, to, hasMark: true });
   mustBe(release, to, runtimeName);
-  const laid = { version: release.version, hashes: hashesOf(all, release.target) };
-  changeState(dataDirectory, () => ({ laid }));
-  removeWhole(dirOfDownloads(dataDirectory));
+  const unpacked = { version: release.version, hashes: hashesOf(all, release.target) };
+  changeState(dataDirectory, () => ({ laid: unpacked }));
+  removeWhole(downloadsIn(dataDirectory));
 }
 
-/** A runtime unpacks to some three times its archive, which lies beside it meanwhile. */
+/** A runtime unpacks to some three times its archive, which is there at the same time. */
 const RUNTIME_GROWTH = 4;
 
-function targetOf(all: Targets["all"], path: string): Targets["all"][number] {
+function targetOf(all: readonly TargetFile[], path: string): TargetFile {
   const found = all.find((target) => target.path === path);
   if (found) return found;
   throw new UpdateError("no-target", `the signed metadata name no target ${path}`);
 }
 
-/** A version has to be the one of which its signed words tell. */
+/** Removes the folder and throws when it holds another version than the signed metadata name. */
 function mustBe({ version, platform }: OfferedRelease, folder: string, runtime: string): void {
   const delivery = deliveryIn(folder);
   const named = readFileSync(join(folder, "runtime"), "utf8").trim();
@@ -221,38 +291,31 @@ function mustBe({ version, platform }: OfferedRelease, folder: string, runtime: 
   throw new UpdateError("archive", `the archive of ${version} holds something else: refused`);
 }
 
-const dirOfDownloads = (dataDirectory: string): string =>
+const downloadsIn = (dataDirectory: string): string =>
   join(updateFolderOf(dataDirectory), "downloads");
 
-/** Parts of this version are taken up again; those of others go. */
+/** The folder for a version's downloads, where parts of them stay; those of others are removed. */
 function downloadsFor(dataDirectory: string, version: string): string {
-  const folder = dirOfDownloads(dataDirectory);
+  const folder = downloadsIn(dataDirectory);
   makeFolder(folder);
   for (const name of readdirSync(folder)) if (name !== version) removeWhole(join(folder, name));
   return join(folder, version);
-}
-
-function folderOf({ root }: CheckSettings, version: string): string {
-  return join(root, "versions", version);
-}
-
-function markOf(settings: CheckSettings, version: string): string {
-  return join(folderOf(settings, version), "complete");
 }
 
 function deliveryIn(folder: string): Delivery {
   return deliverySchema.parse(JSON.parse(readFileSync(join(folder, "delivery.json"), "utf8")));
 }
 
-function trustedRootIn(folder: string): Buffer | undefined {
-  const file = join(folder, "trusted-root.json");
-  return existsSync(file) ? readFileSync(file) : undefined;
+function builtMsOf({ builtAt }: Delivery): number {
+  return builtAt === undefined ? 0 : Date.parse(builtAt);
 }
+
+const withoutSlash = (url: string): string => url.replace(/\/+$/, "");
 
 const roles = ["root", "targets", "snapshot", "timestamp"] as const;
 const metadataSchema = z.object({ signed: z.object({ expires: z.iso.datetime() }) });
 
-/** Where an installation keeps the metadata that it has verified (docs/updates.md 2.1). */
+/** The folder with the metadata that an installation has verified (docs/updates.md 2.1). */
 function metadataFolderOf(dataDirectory: string): string {
   return join(updateFolderOf(dataDirectory), "metadata");
 }

@@ -1,22 +1,23 @@
-import { readdirSync, statfsSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { updateFolderOf } from "../shared/process/probation.ts";
-import { removeWhole } from "./durable-files.ts";
+import { syncFolder } from "../shared/store/store-file.ts";
+import { removeWhole, sizeOf } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 
 const MEGABYTE = 1_000_000;
-/** A payment goes on needing some. */
+/** Payments go on and need some. */
 const MARGIN_BYTES = 50 * MEGABYTE;
-/** The records of a switch, and the first words of the programs that it starts. */
+/** The records of a switch, and the first log lines of the programs that it starts. */
 const SWITCH_MARGIN_BYTES = 5 * MEGABYTE;
 /** The next version may be larger than this one. */
 const GROWTH = 1.25;
-/** Of each store: for the self-test, before the switch, and as a failed version leaves it. */
+/** Of each store: for the self-test, before the switch, and after a version that failed. */
 const STORE_COPIES = 3;
 
 /**
- * The room that another version needs besides the two that are there: its folder, its archives, and
- * the copies of the stores (docs/updates.md 4.4).
+ * The bytes that another version needs in addition to the two that are there: its folder, its
+ * archives, and the copies of the stores (docs/updates.md 4.4).
  */
 export function roomNeeded(
   dataDirectory: string,
@@ -28,7 +29,7 @@ export function roomNeeded(
   return Math.ceil(programs + archiveBytes + stores + MARGIN_BYTES);
 }
 
-/** The room that a switch needs for the copies that it makes: for going back, and of a failure. */
+/** The bytes that a switch needs for its copies of the stores: for going back, and of a failure. */
 export function roomForSwitch(dataDirectory: string): number {
   return sizeOfStores(dataDirectory) * (STORE_COPIES - 1) + SWITCH_MARGIN_BYTES;
 }
@@ -44,8 +45,8 @@ export function isDiskFull(error: unknown): boolean {
 }
 
 /**
- * Removes what an update has laid down and can do without: nothing that somebody else has filled
- * the disk with. `storesToo`: the copies of the stores are not needed any more.
+ * Removes what an update has written and can do without; files of other programs stay.
+ * `storesToo`: the copies of the stores are not needed any more.
  */
 export function makeRoom(
   dataDirectory: string,
@@ -70,11 +71,64 @@ export function requireRoom(folder: string, bytes: number, free = freeBytes(fold
   throw new UpdateError("no-room", `${wants} MB are needed to take a version, ${has} MB are free`);
 }
 
-/** Of a file, or of all files of a folder; 0: nothing is there. */
-function sizeOf(path: string): number {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (!stat?.isDirectory()) return stat?.size ?? 0;
-  return readdirSync(path, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .reduce((sum, entry) => sum + sizeOf(join(entry.parentPath, entry.name)), 0);
+/**
+ * Removes the versions that are neither named by the root's files nor among `kept`, and the
+ * runtimes that none of the rest needs: two versions stay (docs/updates.md 4.5). The mark goes
+ * first, so that a folder that is gone by half is never run; a runtime has none and loses its name
+ * first. Files in use are left for the next time.
+ */
+export function clearOldVersions(
+  root: string,
+  kept: readonly string[],
+  keptRuntimes: readonly string[] = [],
+  remove: (path: string) => void = removeWhole,
+): void {
+  const versions = join(root, "versions");
+  const needed = new Set([...kept, ...named(root)]);
+  for (const entry of readdirSync(versions, { withFileTypes: true })) {
+    if (!entry.isDirectory() || needed.has(entry.name)) continue;
+    quietly(() => {
+      rmSync(join(versions, entry.name, "complete"), { force: true });
+      syncFolder(join(versions, entry.name));
+      remove(join(versions, entry.name));
+    });
+  }
+  const runtimes = join(root, "runtimes");
+  const used = new Set([
+    ...readdirSync(versions).flatMap((version) => lineIn(join(versions, version, "runtime"))),
+    ...keptRuntimes,
+  ]);
+  for (const name of existsSync(runtimes) ? readdirSync(runtimes) : []) {
+    if (!used.has(name)) quietly(() => remove(withoutName(runtimes, name)));
+  }
+}
+
+const REMOVING = ".removing";
+
+/** No runtime has that name: what a cut leaves of it is never taken for one. */
+function withoutName(runtimes: string, name: string): string {
+  if (name.endsWith(REMOVING)) return join(runtimes, name);
+  const to = join(runtimes, `${name}${REMOVING}`);
+  removeWhole(to);
+  renameSync(join(runtimes, name), to);
+  syncFolder(runtimes);
+  return to;
+}
+
+function named(root: string): string[] {
+  return ["current", "previous"].flatMap((name) => lineIn(join(root, name)));
+}
+
+/** The one line of a file; none when the file is not there. */
+export function lineIn(file: string): string[] {
+  return existsSync(file) ? [readFileSync(file, "utf8").trim()] : [];
+}
+
+/** Windows keeps files that are in use. */
+function quietly(remove: () => void): void {
+  try {
+    remove();
+  } catch {
+    // Left for the next time.
+  }
 }

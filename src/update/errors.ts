@@ -1,6 +1,6 @@
 /** Why an update, or what an update is made of, was refused. */
 type UpdateFaultCode =
-  /** The address is none that may be asked: https, or http on this machine. */
+  /** The address may not be asked: it is neither https, nor http on this machine. */
   | "address"
   /** No answer: no name, no connection, a broken line, a certificate that nobody vouches for. */
   | "unreachable"
@@ -9,19 +9,19 @@ type UpdateFaultCode =
   | "redirected"
   /** Too few bytes came in a window of time, or the whole took too long. */
   | "too-slow"
-  /** More bytes came than the caller takes, or than the signed metadata tells. */
+  /** More bytes came than the caller takes, or than the signed metadata name. */
   | "too-long"
-  /** The file of the server is shorter than the signed metadata tells. */
+  /** The file of the server is shorter than the signed metadata say. */
   | "too-short"
   | "wrong-hash"
-  /** Signatures, versions or hashes of metadata do not hold. */
+  /** Signatures, versions or hashes of metadata are wrong. */
   | "metadata-refused"
   | "metadata-expired"
-  /** Neither metadata nor a trusted root is there to begin with. */
+  /** There are neither metadata nor a trusted root to begin with. */
   | "no-root"
   /** The signed metadata names no such target. */
   | "no-target"
-  /** An archive holds what no delivery of ours has, or is damaged. */
+  /** An archive is damaged, or holds what no delivery of ours has. */
   | "archive"
   /** The disk has no room for another version and the copies of the stores. */
   | "no-room";

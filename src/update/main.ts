@@ -3,16 +3,16 @@ import { parseArgs } from "node:util";
 import { loadConfig } from "../shared/config/config.ts";
 import { exitCodes } from "../shared/process/exit-codes.ts";
 import { installationAt } from "../shared/process/installation.ts";
-import { lookNow, wordsOf } from "./look-now.ts";
+import { checkNow, checkText } from "./check-for-update.ts";
 
 /**
- * A program of its own, started by the supervisor at its time: `update-check --data DIR` looks for
- * an update and lays it beside the present version. Its memory is gone with it. The end stands on
- * standard output, for the supervisor's log, and a line on standard error that begins with "alarm:"
- * is one; 75: somebody else is at work.
+ * `update-check --data DIR` checks for an update and unpacks it next to the present version. The
+ * supervisor starts it as a program of its own, which gives its memory back when it ends. Its
+ * result stands on standard output, for the supervisor's log; a line on standard error that begins
+ * with "alarm:" is an alarm. Exit code 75: another process checks for an update or takes one.
  */
 
-/** Whatever else the machine does goes first. */
+/** Every other program of the machine goes first. */
 const LOW_PRIORITY = 10;
 
 setPriority(LOW_PRIORITY);
@@ -20,11 +20,11 @@ const { values } = parseArgs({ options: { data: { type: "string" } } });
 const installation = installationAt(values.data ?? "");
 const { config } = loadConfig(installation.configFile, "supervisor");
 try {
-  const found = await lookNow(installation, config, "fetch", (message) =>
+  const found = await checkNow(installation, config, "fetch", (message) =>
     process.stderr.write(`alarm: ${message}\n`),
   );
   if (found === undefined) process.exitCode = exitCodes.alreadyRunning;
-  else process.stdout.write(`${wordsOf(found)}\n`);
+  else process.stdout.write(`${checkText(found)}\n`);
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);
   process.exitCode = exitCodes.unavailable;

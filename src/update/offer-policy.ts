@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** The publisher's signed words about the programs of one version for one platform. */
+/** The programs of one version for one platform, as the publisher has signed them. */
 export interface Release {
   readonly version: string;
   readonly platform: string;
@@ -10,7 +10,7 @@ export interface Release {
   readonly follows: string;
   /** No offer before that time. */
   readonly notBeforeMs: number;
-  /** Nobody who has not switched takes it any more. */
+  /** Installations that have not taken it yet take it no more. */
   readonly withdrawn: boolean;
   /** Newer versions that this one takes the place of: the only way back to an older one. */
   readonly replaces: readonly string[];
@@ -92,7 +92,7 @@ function reasonAgainst(
   if (isNewer && compareVersions(candidate.version, release.follows) < 0) return "too-large-a-step";
   if (release.notBeforeMs > candidate.nowMs) return "not-yet";
   const wasOffered = candidate.offered.includes(version);
-  const isInShare = placeInRollout(candidate.installation, version) < share;
+  const isInShare = rolloutPercent(candidate.installation, version) < share;
   return wasOffered || isInShare ? undefined : "not-in-share";
 }
 
@@ -104,10 +104,11 @@ const PERCENT = 100;
 const UINT32 = 2 ** 32;
 
 /**
- * From 0 to just below 100, the same at every check and another one for each version, so that the
- * same kiosks are not always the first ones (docs/updates.md 3.3).
+ * The share of the rollout from which an installation has a version, from 0 to just below 100: the
+ * same at every check, and another one for each version, so that the same kiosks are not always the
+ * first ones (docs/updates.md 3.3).
  */
-function placeInRollout(installation: string, version: string): number {
+function rolloutPercent(installation: string, version: string): number {
   const hash = createHash("sha256").update(`${installation}\n${version}`).digest();
   return (hash.readUInt32BE(0) / UINT32) * PERCENT;
 }

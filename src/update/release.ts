@@ -30,8 +30,8 @@ export const runtimeSchema = z.object({
   name: z.string().regex(/^[0-9a-f]{8,64}$/),
 });
 
-/** A target as the signed metadata tell it, of whatever kind. */
-interface Told {
+/** A target of the signed metadata, of any kind. */
+interface Target {
   readonly path: string;
   readonly custom: unknown;
 }
@@ -45,10 +45,11 @@ export interface OfferedRelease extends Release {
 
 /**
  * The releases among the targets. Targets of kinds that are not known here are left out, because a
- * later publisher may have more of them; a release whose metadata are wrong is told and left out.
+ * later publisher may have more of them. A release whose metadata are wrong is left out too, and
+ * reported to `wrong`.
  */
 export function releasesIn(
-  targets: readonly Told[],
+  targets: readonly Target[],
   wrong: (message: string) => void,
 ): OfferedRelease[] {
   return targets.flatMap(({ path, custom }) => {
@@ -65,7 +66,7 @@ function offeredRelease(target: string, { notBefore, ...note }: ReleaseNote): Of
 }
 
 /** The name of the runtime's folder. Throws when the target is no runtime for the platform. */
-export function runtimeNameOf({ path, custom }: Told, platform: string): string {
+export function runtimeNameOf({ path, custom }: Target, platform: string): string {
   const read = runtimeSchema.safeParse(custom);
   if (read.success && read.data.platform === platform) return read.data.name;
   throw new UpdateError("no-target", `${path} is no runtime for ${platform}`);

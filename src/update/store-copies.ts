@@ -31,12 +31,12 @@ const listIn = (dataDirectory: string): string => join(folderIn(dataDirectory), 
 
 /** The files of the stores that are there, by their path in the data folder. */
 function storeFiles(dataDirectory: string): string[] {
-  const beside = databases.flatMap((name) => [name, `${name}-wal`]);
+  const files = databases.flatMap((name) => [name, `${name}-wal`]);
   const marks = join(dataDirectory, "stores");
   const names = existsSync(marks)
     ? readdirSync(marks).filter((name) => name.endsWith(".json"))
     : [];
-  return [...beside, ...names.map((name) => join("stores", name))].filter((path) =>
+  return [...files, ...names.map((name) => join("stores", name))].filter((path) =>
     existsSync(join(dataDirectory, path)),
   );
 }

@@ -5,19 +5,19 @@ import { updateFolderOf } from "../shared/process/probation.ts";
 import { underWayFileOf } from "../shared/version-files.ts";
 import { readJsonIfWhole, removeNow, writeJson } from "./durable-files.ts";
 
-/** The work of an update, written down before it is done (docs/updates.md 4.2). */
+/** The steps of an update; each is on disk before its work begins (docs/updates.md 4.2). */
 const steps = [
-  /** The new version is whole beside the present one and is tested; the programs run on. */
+  /** The new version is whole and is tested, while the programs of the present one run on. */
   "testing",
   /** The programs are stopped and the stores copied. */
   "stopping",
   /** The copies are whole; the files that name the version are being written. */
   "switching",
-  /** The new programs run, or are to run, and admit nothing. */
+  /** The new programs are started and accept no payment. */
   "probation",
-  /** The new version has failed or could not show itself: its programs are stopped. */
+  /** The new version has failed, or was cut off too often: its programs are stopped. */
   "giving-up",
-  /** The stores, if need be, and the file that names the version are put back. */
+  /** The file that names the version is put back, and the stores where that is needed. */
   "going-back",
   /** The previous programs are started; from here on they may take payments. */
   "restarting",
@@ -38,18 +38,18 @@ const recordSchema = z.object({
   /** The terminal was connected before. */
   linkWasUp: z.boolean(),
   step: z.enum(steps),
-  /** Times that the probation was begun. */
+  /** How often the probation was begun. */
   probations: z.int(),
-  /** Why it went back, or has to; for people. */
+  /** Why the update goes back, or is refused; for people. */
   why: z.string().nullable(),
-  /** The version itself failed here: it is not taken again by itself. */
+  /** The version itself failed here, so it is not taken again without an operator. */
   bars: z.boolean(),
-  /** Of going back: the stores are put back too. */
+  /** Going back puts the stores back too. */
   withStores: z.boolean(),
 });
 export type SwitchRecord = Readonly<z.infer<typeof recordSchema>>;
 
-/** The reason of a switch back that somebody asked for; no failure. */
+/** The reason of a switch back that an operator asked for; no failure. */
 export const BY_OPERATOR = "an operator went back";
 
 const lastIn = (dataDirectory: string): string => join(updateFolderOf(dataDirectory), "last.json");

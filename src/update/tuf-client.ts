@@ -1,18 +1,21 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { Metadata, MetadataKind, type TargetFile } from "@tufjs/models";
 import { Updater } from "tuf-js";
 import { DownloadHTTPError, ExpiredMetadataError, PersistError } from "tuf-js/dist/error.js";
-import { isoTime } from "../shared/time.ts";
+import { z } from "zod";
+import { writeSynced } from "../shared/store/store-file.ts";
+import { type Clock, isoTime } from "../shared/time.ts";
+import { makeFolder, removeWhole, renameSynced, syncFlatFolder } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
-import { MetadataStore, type MetadataStoreSettings } from "./metadata-store.ts";
-import { downloadTarget } from "./target-download.ts";
-import { allowedAddress, type WebSource } from "./web-source.ts";
+import { allowedAddress, downloadTarget, type WebSource } from "./web-source.ts";
 
-/** Metadata are small; a server that feeds them slower than this is not waited for. */
+/** Metadata are small: a server that needs longer for a file of them is given up. */
 const METADATA_DEADLINE_MS = 5 * 60_000;
 
 export interface TufClientSettings extends MetadataStoreSettings {
+  readonly clock: Clock;
   readonly metadataUrl: string;
   readonly source: WebSource;
   /** Metadata cannot be younger than the program that reads them: its build date, or 0. */
@@ -23,10 +26,10 @@ export interface TufClientSettings extends MetadataStoreSettings {
 }
 
 /** The targets of verified metadata, as long as the work with them lasts. */
-interface TrustedTargets {
+export interface TrustedTargets {
   /** Every target of the top-level role. */
   readonly all: readonly TargetFile[];
-  /** Looks in delegated roles too; may read metadata from the server. */
+  /** Answers a target of a delegated role too; may read metadata from the server. */
   find(name: string): Promise<TargetFile>;
   /** Into `file`, whole and verified, or not at all. */
   download(target: TargetFile, baseUrl: string, file: string): Promise<void>;
@@ -50,7 +53,7 @@ export class TufClient {
    * a failure are kept, as TUF demands: a new root counts although a later file is refused.
    */
   async withTargets<T>(use: (targets: TrustedTargets) => Promise<T>): Promise<T> {
-    const work = await this.#store.beginWork();
+    const work = this.#store.beginWork();
     const nowMs = this.#nowMs();
     let freshMs: number | undefined;
     try {
@@ -58,10 +61,10 @@ export class TufClient {
       await updater.refresh();
       freshMs = this.#settings.remembersTime ? nowMs : undefined;
       const result = await use(this.#trusted(updater, work));
-      await this.#store.commit(freshMs);
+      this.#store.commit(freshMs);
       return result;
     } catch (error) {
-      await this.#keepVerified(error, freshMs);
+      this.#keepVerified(error, freshMs);
       throw readable(error, nowMs);
     }
   }
@@ -116,10 +119,10 @@ export class TufClient {
     };
   }
 
-  async #keepVerified(error: unknown, freshMs: number | undefined): Promise<void> {
+  #keepVerified(error: unknown, freshMs: number | undefined): void {
     try {
-      if (error instanceof PersistError) return this.#store.abandon();
-      await this.#store.commit(freshMs);
+      if (error instanceof PersistError) this.#store.abandon();
+      else this.#store.commit(freshMs);
     } catch (cause) {
       // The first error says more; the store is as it was.
       this.#settings.alarm(`the metadata of updates were not stored: ${(cause as Error).message}`);
@@ -162,4 +165,160 @@ function readable(error: unknown, nowMs: number): unknown {
     return new UpdateError("metadata-expired", text, options);
   }
   return new UpdateError("metadata-refused", `metadata are refused: ${message}`, options);
+}
+
+/** In the folder of the metadata; not named `.json`, so that no role can have this name. */
+const SEAL = "seal";
+
+const sealSchema = z.object({
+  /** Every file of the folder with its SHA-256. */
+  files: z.record(z.string(), z.string()),
+  /** The newest time at which metadata were fresh, or 0 (docs/updates.md 2.2). */
+  newestMs: z.number(),
+});
+type Seal = z.infer<typeof sealSchema>;
+
+interface MetadataStoreSettings {
+  readonly folder: string;
+  /** The root that a delivery ships: what to begin with when nothing else is left. */
+  readonly trustedRoot?: Buffer | undefined;
+  /** Damage that was mended, for the log and the alarm. */
+  readonly alarm: (message: string) => void;
+}
+
+/**
+ * Trusted metadata in a folder that changes as a whole (docs/updates.md 2.1). The work is done in a
+ * copy; the copy is sealed with the hash of every file, synced and renamed into place, and the
+ * previous folder is kept. So a power cut leaves the old folder or the new one, and damage is found
+ * before anything is believed: with an empty file older metadata would be accepted again.
+ */
+export class MetadataStore {
+  readonly #folder: string;
+  readonly #previous: string;
+  readonly #work: string;
+  readonly #settings: MetadataStoreSettings;
+
+  constructor(settings: MetadataStoreSettings) {
+    this.#folder = settings.folder;
+    this.#previous = `${settings.folder}.previous`;
+    this.#work = `${settings.folder}.work`;
+    this.#settings = settings;
+  }
+
+  /** A copy to work in; what an earlier work has left is gone. */
+  beginWork(): string {
+    this.#makeWhole();
+    this.#copyToWork(this.#folder);
+    return this.#work;
+  }
+
+  /** A folder of metadata that begins with this root; other metadata that are there stay. */
+  begin(root: Buffer): void {
+    this.#finishRename();
+    if (existsSync(this.#folder)) this.#copyToWork(this.#folder);
+    else this.#emptyWork();
+    writeSynced(join(this.#work, "root.json"), root);
+    this.commit();
+  }
+
+  /** The newest time at which metadata were found fresh; 0: never, or not remembered. */
+  newestMs(): number {
+    return sealOf(this.#folder)?.newestMs ?? 0;
+  }
+
+  /** The work becomes the store. Nothing is written when nothing has changed. */
+  commit(newestMs = this.newestMs()): void {
+    const seal: Seal = { files: hashesOf(this.#work), newestMs };
+    for (const name of Object.keys(seal.files)) JSON.parse(textOf(join(this.#work, name)));
+    const before = sealOf(this.#folder);
+    if (before && isWhole(this.#folder) && JSON.stringify(before) === JSON.stringify(seal)) {
+      this.abandon();
+      return;
+    }
+    writeSynced(join(this.#work, SEAL), `${JSON.stringify(seal)}\n`);
+    syncFlatFolder(this.#work);
+    if (existsSync(this.#folder)) {
+      removeWhole(this.#previous);
+      renameSynced(this.#folder, this.#previous);
+    }
+    renameSynced(this.#work, this.#folder);
+  }
+
+  abandon(): void {
+    removeWhole(this.#work);
+  }
+
+  /** Damaged metadata give way to the copy before them, and that to the shipped root. */
+  #makeWhole(): void {
+    this.#finishRename();
+    if (isWhole(this.#folder)) return;
+    const { alarm, trustedRoot } = this.#settings;
+    const isFirst = !existsSync(this.#folder) && !existsSync(this.#previous);
+    if (isWhole(this.#previous)) {
+      alarm("the metadata of updates are damaged: the copy before them is used");
+      this.#copyToWork(this.#previous);
+    } else {
+      if (!trustedRoot) throw new UpdateError("no-root", "no trusted root of updates is there");
+      if (!isFirst) {
+        alarm("the metadata of updates and their copy are damaged: begun again with our root");
+      }
+      this.#emptyWork();
+      writeSynced(join(this.#work, "root.json"), trustedRoot);
+    }
+    removeWhole(this.#folder);
+    this.commit(isFirst ? 0 : (sealOf(this.#previous)?.newestMs ?? 0));
+  }
+
+  /** A power cut between the two renames of a commit left no folder, but both others. */
+  #finishRename(): void {
+    if (!existsSync(this.#folder) && isWhole(this.#work)) renameSynced(this.#work, this.#folder);
+  }
+
+  #copyToWork(from: string): void {
+    this.#emptyWork();
+    for (const name of readdirSync(from)) {
+      if (name !== SEAL) writeFileSync(join(this.#work, name), readFileSync(join(from, name)));
+    }
+  }
+
+  #emptyWork(): void {
+    removeWhole(this.#work);
+    makeFolder(dirname(this.#work));
+    makeFolder(this.#work);
+  }
+}
+
+function isWhole(folder: string): boolean {
+  const seal = sealOf(folder);
+  if (!seal) return false;
+  const there = hashesOf(folder);
+  return "root.json" in there && JSON.stringify(there) === JSON.stringify(seal.files);
+}
+
+function sealOf(folder: string): Seal | undefined {
+  try {
+    return sealSchema.safeParse(JSON.parse(textOf(join(folder, SEAL)))).data;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (error instanceof SyntaxError || code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw error;
+  }
+}
+
+/** A folder among the files has no hash that a seal could have. */
+function hashesOf(folder: string): Record<string, string> {
+  const entries = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => name !== SEAL);
+  return Object.fromEntries(
+    entries
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .map((entry) => [entry.name, entry.isFile() ? hashOf(join(folder, entry.name)) : "no file"]),
+  );
+}
+
+function hashOf(file: string): string {
+  return createHash("sha256").update(readFileSync(file)).digest("hex");
+}
+
+function textOf(path: string): string {
+  return readFileSync(path, "utf8");
 }

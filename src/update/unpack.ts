@@ -11,10 +11,8 @@ import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { syncFolder, writeSynced } from "../shared/store/store-file.ts";
-import type { Clock } from "../shared/time.ts";
 import { makeFolder, removeWhole, renameSynced } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
-import { type TarEntry, TarReader } from "./tar-reader.ts";
 
 /** The file that makes a version whole; it is written when all others are on disk. */
 const MARK = "complete";
@@ -22,52 +20,43 @@ const MARK_BYTES_MAX = 1000;
 const PATH_LENGTH_MAX = 240;
 const DEPTH_MAX = 20;
 
-interface UnpackLimits {
-  readonly bytesMax: number;
-  readonly entriesMax: number;
-}
-
-/** A version unpacks to some 160 MB with its runtime; this leaves room for years. */
-const limitsByDefault: UnpackLimits = { bytesMax: 600_000_000, entriesMax: 20_000 };
-
 interface Unpacking {
   /** A .tar.gz that was verified. */
   readonly archive: string;
-  /** The folder that comes into being, whole or not at all. */
+  /** The folder that is made, whole or not at all. */
   readonly to: string;
   /** Whether the archive has to bring the mark of a whole version; a runtime has none. */
   readonly hasMark: boolean;
-  readonly clock: Clock;
-  readonly limits?: UnpackLimits;
+  readonly limits?: typeof limitsByDefault;
 }
 
+/** A version unpacks to some 160 MB with its runtime; this leaves room for years. */
+const limitsByDefault = { bytesMax: 600_000_000, entriesMax: 20_000 };
+
 /**
- * Unpacks an archive beside its place (docs/updates.md 2.5): every file synced, the mark last, then
- * renamed. A folder that is whole already stays; one left half way is cleared away. Links, paths
- * that lead out, names that Windows cannot have and more bytes than the limit are refused, and
- * nothing is left.
+ * Unpacks an archive next to the folder and renames the result (docs/updates.md 2.5). Every file is
+ * synced, the mark is written last. A folder that is whole already stays as it is; one of an
+ * unpacking that was cut off is removed. Refused are links, paths that lead out of the folder,
+ * names that Windows cannot have, and more bytes than the limit; nothing of such an archive stays.
  */
 export async function unpack(unpacking: Unpacking): Promise<void> {
-  const { archive, to, hasMark, clock, limits = limitsByDefault } = unpacking;
-  const beside = `${to}.unpacking`;
-  removeWhole(beside);
+  const { archive, to, hasMark, limits = limitsByDefault } = unpacking;
+  const unfinished = `${to}.unpacking`;
+  removeWhole(unfinished);
   if (existsSync(hasMark ? join(to, MARK) : to)) return;
   makeFolder(dirname(to));
-  mkdirSync(beside, { mode: 0o755 });
-  const files = new UnpackedFiles(beside, limits);
+  mkdirSync(unfinished, { mode: 0o755 });
+  const files = new UnpackedFiles(unfinished, limits);
   try {
-    const reader = new TarReader(files);
-    await pipeline(createReadStream(archive), createGunzip(), async (chunks) => {
-      for await (const chunk of chunks) reader.push(chunk as Buffer);
-    });
-    reader.finish();
+    await pipeline(createReadStream(archive), createGunzip(), (chunks: AsyncIterable<Buffer>) =>
+      unpackEntries(new ByteReader(chunks), files),
+    );
     files.sync();
     if (hasMark) files.writeMark();
     removeWhole(to);
-    await renameSynced(beside, to, clock);
+    renameSynced(unfinished, to);
   } catch (error) {
-    files.close();
-    removeWhole(beside);
+    removeWhole(unfinished);
     throw asArchiveFault(error);
   }
 }
@@ -83,63 +72,177 @@ function refuse(what: string): never {
   throw new UpdateError("archive", `the archive ${what}: refused`);
 }
 
+/** The bytes of an archive, in pieces of the length that is asked for. */
+class ByteReader {
+  readonly #chunks: AsyncIterator<Buffer>;
+  #next: Buffer = Buffer.alloc(0);
+
+  constructor(chunks: AsyncIterable<Buffer>) {
+    this.#chunks = chunks[Symbol.asyncIterator]();
+  }
+
+  /** The next `count` bytes. Throws when the archive ends before them. */
+  async take(count: number): Promise<Buffer> {
+    const pieces: Buffer[] = [];
+    for await (const piece of this.pieces(count)) pieces.push(piece);
+    return Buffer.concat(pieces);
+  }
+
+  /** The next `count` bytes as they come. Throws when the archive ends before them. */
+  async *pieces(count: number): AsyncGenerator<Buffer> {
+    for (let left = count; left > 0; ) {
+      if (await this.isAtEnd()) refuse("breaks off");
+      const piece = this.#next.subarray(0, left);
+      this.#next = this.#next.subarray(piece.length);
+      left -= piece.length;
+      yield piece;
+    }
+  }
+
+  async isAtEnd(): Promise<boolean> {
+    while (this.#next.length === 0) {
+      const { done, value } = await this.#chunks.next();
+      if (done) return true;
+      this.#next = value;
+    }
+    return false;
+  }
+}
+
+const BLOCK = 512;
+/** Of a pax header: a few names and numbers. */
+const HEADER_BYTES_MAX = 65_536;
+const isEmpty = (block: Buffer): boolean => block.every((byte) => byte === 0);
+
+/** Reads the part of the tar format (IEEE 1003.1) that our archives use: files and folders. */
+async function unpackEntries(bytes: ByteReader, files: UnpackedFiles): Promise<void> {
+  let next: { path?: string; size?: number } = {};
+  for (let block = await bytes.take(BLOCK); !isEmpty(block); block = await bytes.take(BLOCK)) {
+    checkSum(block);
+    const type = String.fromCharCode(block[156] ?? 0);
+    const isHeader = "xgL".includes(type);
+    const size = (isHeader ? undefined : next.size) ?? numberIn(block, 124, 12);
+    if (isHeader) {
+      if (size > HEADER_BYTES_MAX) refuse("has a header of more bytes than any needs");
+      const header = await bytes.take(size);
+      if (type === "x") next = { ...next, ...paxRecords(header) };
+      if (type === "L") next.path = textIn(header, 0, size);
+    } else {
+      const path = next.path ?? pathIn(block);
+      const isFolder = isFolderEntry(type, path);
+      if (isFolder && size > 0) refuse(`gives the folder ${path} a content`);
+      const mode = (numberIn(block, 100, 8) & 0o100) === 0 ? 0o644 : 0o755;
+      next = {};
+      await files.add({ isFolder, path, size, mode }, bytes);
+    }
+    await bytes.take((BLOCK - (size % BLOCK)) % BLOCK);
+  }
+  // Two empty blocks end an archive; more may follow them.
+  do {
+    if (!isEmpty(await bytes.take(BLOCK))) refuse("goes on after its end");
+  } while (!(await bytes.isAtEnd()));
+}
+
+/** Throws for links, devices, pipes and sparse files, which are in no archive of ours. */
+function isFolderEntry(type: string, path: string): boolean {
+  if (type === "0" || type === "\0") return path.endsWith("/");
+  if (type === "5") return true;
+  const what = { "1": "a link", "2": "a symbolic link" }[type] ?? `an entry of type ${type}`;
+  return refuse(`holds ${what}, ${path}`);
+}
+
+function checkSum(block: Buffer): void {
+  let sum = 0;
+  for (const [i, byte] of block.entries()) sum += i >= 148 && i < 156 ? 0x20 : byte;
+  if (sum !== numberIn(block, 148, 8)) refuse("has a damaged header");
+}
+
+function textIn(block: Buffer, from: number, length: number): string {
+  const bytes = block.subarray(from, from + length);
+  const end = bytes.indexOf(0);
+  return bytes.subarray(0, end < 0 ? length : end).toString("utf8");
+}
+
+function numberIn(block: Buffer, from: number, length: number): number {
+  const text = textIn(block, from, length).trim();
+  if (!/^[0-7]+$/.test(text)) refuse("has a number that is none");
+  return Number.parseInt(text, 8);
+}
+
+function pathIn(block: Buffer): string {
+  const isUstar = textIn(block, 257, 6) === "ustar";
+  const prefix = isUstar ? textIn(block, 345, 155) : "";
+  const name = textIn(block, 0, 100);
+  return prefix === "" ? name : `${prefix}/${name}`;
+}
+
+/** Reads `LENGTH KEY=VALUE\n`, one after the other; only path and size matter here. */
+function paxRecords(bytes: Buffer): { path?: string; size?: number } {
+  const found: { path?: string; size?: number } = {};
+  for (let at = 0; at < bytes.length; ) {
+    const [head, length] = /^(\d{1,6}) /.exec(bytes.subarray(at, at + 7).toString("latin1")) ?? [];
+    const end = at + Number(length);
+    if (head === undefined || end > bytes.length || end <= at + head.length) {
+      refuse("has a damaged header");
+    }
+    const record = bytes.subarray(at + head.length, end - 1).toString("utf8");
+    const [, key, value = ""] = /^([^=]+)=(.*)$/s.exec(record) ?? [];
+    if (key === "path") found.path = value;
+    if (key === "size" && !/^\d{1,12}$/.test(value)) refuse("has a number that is none");
+    if (key === "size") found.size = Number(value);
+    if (key === "linkpath") refuse("holds a link");
+    at = end;
+  }
+  return found;
+}
+
+interface TarEntry {
+  readonly isFolder: boolean;
+  readonly path: string;
+  readonly size: number;
+  readonly mode: number;
+}
+
 class UnpackedFiles {
   readonly #root: string;
-  readonly #limits: UnpackLimits;
+  readonly #limits: typeof limitsByDefault;
   /** Folders that were made, below the root; all are ours, so none of them is a link. */
   readonly #folders = new Set<string>();
-  /** In small letters: Windows knows no other difference. */
+  /** In small letters, because Windows takes names that differ only in case for the same. */
   readonly #names = new Set<string>();
   #mark: Buffer | undefined;
-  #isMark = false;
-  #open: number | undefined;
   #bytes = 0;
   #entries = 0;
 
-  constructor(root: string, limits: UnpackLimits) {
+  constructor(root: string, limits: typeof limitsByDefault) {
     this.#root = root;
     this.#limits = limits;
   }
 
-  begin({ kind, path, size, isExecutable }: TarEntry): void {
+  /** Makes a folder, or a file of the next `size` bytes. */
+  async add({ isFolder, path, size, mode }: TarEntry, bytes: ByteReader): Promise<void> {
     this.#entries += 1;
     if (this.#entries > this.#limits.entriesMax) refuse("holds too many entries");
-    // Announced sizes are added before a byte is written; the reader lets no entry exceed its own.
+    // Announced sizes are added before a byte is written, and no entry gets more than its own.
     this.#bytes += size;
     if (this.#bytes > this.#limits.bytesMax) refuse("unpacks to more than is allowed");
     const parts = safeParts(path);
-    this.#makeFolders(kind === "folder" ? parts : parts.slice(0, -1));
-    if (kind === "file") this.#beginFile(parts, size, isExecutable ? 0o755 : 0o644);
-  }
-
-  #beginFile(parts: readonly string[], size: number, mode: number): void {
+    this.#makeFolders(isFolder ? parts : parts.slice(0, -1));
+    if (isFolder) return;
     const name = parts.join("/");
     this.#claim(name);
-    this.#isMark = name === MARK;
-    if (!this.#isMark) {
-      this.#open = openSync(join(this.#root, ...parts), "wx", mode);
+    if (name === MARK) {
+      if (size > MARK_BYTES_MAX) refuse("has a mark that is none");
+      this.#mark = await bytes.take(size);
       return;
     }
-    if (size > MARK_BYTES_MAX) refuse("has a mark that is none");
-    this.#mark = Buffer.alloc(0);
-  }
-
-  content(bytes: Buffer): void {
-    if (this.#isMark) this.#mark = Buffer.concat([this.#mark ?? Buffer.alloc(0), bytes]);
-    else if (this.#open !== undefined) writeFileSync(this.#open, bytes);
-  }
-
-  end(): void {
-    this.#isMark = false;
-    if (this.#open === undefined) return;
-    fsyncSync(this.#open);
-    this.close();
-  }
-
-  /** Also in the middle of a file that will not be whole. */
-  close(): void {
-    if (this.#open !== undefined) closeSync(this.#open);
-    this.#open = undefined;
+    const file = openSync(join(this.#root, ...parts), "wx", mode);
+    try {
+      for await (const piece of bytes.pieces(size)) writeFileSync(file, piece);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
   }
 
   /** The names of all files and folders are on disk when this returns. */

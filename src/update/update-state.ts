@@ -1,60 +1,53 @@
 import { createHash, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { z } from "zod";
+import { openRunDirectory } from "../shared/ipc/run-directory.ts";
+import { type ExclusiveLock, takeExclusiveLock } from "../shared/process/exclusive-lock.ts";
 import { updateFolderOf } from "../shared/process/probation.ts";
+import { type Clock, poll, sleep } from "../shared/time.ts";
 import { readyFileOf } from "../shared/version-files.ts";
 import { readJsonIfWhole, removeNow, writeJson } from "./durable-files.ts";
 import type { SwitchRecord } from "./switch-record.ts";
 
 /*
- * The memory that an installation has of its updates (docs/updates.md 4.5). The state is written by
- * who holds the update lock; a hold and the installation's own id are files of their own, because
- * an operator sets the first one while somebody else is at work, and the second one never changes.
+ * The memory that an installation has of its updates (docs/updates.md 4.5). Only the holder of the
+ * update lock writes the state. A hold and the installation's id are files of their own, because an
+ * operator sets a hold while a check or a switch has the lock, and the id never changes.
  */
-
-const faultSchema = z.object({ code: z.string(), message: z.string(), sinceMs: z.number() });
 
 const stateSchema = z.object({
   format: z.literal(1),
   /** Newer versions that were offered once: a share that is lowered does not take them back. */
-  offered: z.array(z.string()),
+  offered: z.array(z.string()).default([]),
   /** Versions whose programs failed here, or from which an operator went back. */
-  barred: z.array(z.object({ version: z.string(), why: z.string(), atMs: z.number() })),
+  barred: z.array(z.object({ version: z.string(), why: z.string(), atMs: z.number() })).default([]),
   /** The last check for an update; null: never. */
-  checkedMs: z.number().nullable(),
-  /** Metadata were verified as fresh for the last time; null: never. */
-  freshMs: z.number().nullable(),
-  /** The first of them to expire. */
-  expiresMs: z.number().nullable(),
-  /** The last check failed, and all since `sinceMs`. */
-  fault: faultSchema.nullable(),
-  /** A version was ready and not taken, each time since `sinceMs`: no fault of its own. */
+  checkedMs: z.number().nullable().default(null),
+  /** The last time at which metadata were verified as fresh; null: never. */
+  freshMs: z.number().nullable().default(null),
+  /** The time at which the first of the metadata expires. */
+  expiresMs: z.number().nullable().default(null),
+  /** The last check failed, and every check since `sinceMs`. */
+  fault: z
+    .object({ code: z.string(), message: z.string(), sinceMs: z.number() })
+    .nullable()
+    .default(null),
+  /** A version was ready and was not taken, each time since `sinceMs`: no fault of its own. */
   putOff: z
     .object({ version: z.string(), why: z.string(), sinceMs: z.number(), lastMs: z.number() })
-    .nullable(),
+    .nullable()
+    .default(null),
   /** The signed version that was unpacked last, with its target's hashes; null: none yet. */
   laid: z.object({ version: z.string(), hashes: z.string() }).nullable().default(null),
 });
 export type UpdateState = z.infer<typeof stateSchema>;
-
-const noState: UpdateState = {
-  format: 1,
-  offered: [],
-  barred: [],
-  checkedMs: null,
-  freshMs: null,
-  expiresMs: null,
-  fault: null,
-  putOff: null,
-  laid: null,
-};
 
 const stateIn = (dataDirectory: string): string =>
   join(updateFolderOf(dataDirectory), "state.json");
 
 /** A damaged state counts as none; the next write replaces it. */
 export function readState(dataDirectory: string): UpdateState {
-  return readJsonIfWhole(stateIn(dataDirectory), stateSchema) ?? noState;
+  return readJsonIfWhole(stateIn(dataDirectory), stateSchema) ?? stateSchema.parse({ format: 1 });
 }
 
 /** The caller holds the update lock. On disk when it returns. */
@@ -71,8 +64,8 @@ export function changeState(
 const BARRED_MAX = 20;
 
 /**
- * The end of a switch is remembered: only a failure of the programs bars a version, anything else
- * puts it off. The caller holds the update lock; may be repeated.
+ * Remembers the end of a switch: a failure of the programs bars the version, any other reason puts
+ * it off. The caller holds the update lock; may be repeated.
  */
 export function rememberEnd(dataDirectory: string, record: SwitchRecord): void {
   const { to, step, why, bars, atMs } = record;
@@ -87,28 +80,26 @@ export function rememberEnd(dataDirectory: string, record: SwitchRecord): void {
   });
 }
 
-/** The version can be found again by the next check. */
+/** Puts a version off: the next check can find it again. */
 export function putOff(
   { putOff: before }: UpdateState,
   version: string,
   why: string,
   atMs: number,
 ): Pick<UpdateState, "putOff"> {
-  // Of whichever version: a kiosk that takes none of them wants somebody.
+  // Since the first version that was put off: a kiosk that takes none of them needs an operator.
   return { putOff: { version, why, sinceMs: before?.sinceMs ?? atMs, lastMs: atMs } };
 }
 
 const readySchema = z.object({ format: z.literal(1), version: z.string(), atMs: z.number() });
-type Ready = z.infer<typeof readySchema>;
 
-/** A version is whole beside the present one: the launcher takes it. On disk when it returns. */
-export function handOver(dataDirectory: string, version: string, atMs: number): void {
-  const ready: Ready = { format: 1, version, atMs };
-  writeJson(readyFileOf(dataDirectory), ready);
+/** Names a version that is whole, for the launcher to take. On disk when it returns. */
+export function writeReady(dataDirectory: string, version: string, atMs: number): void {
+  writeJson(readyFileOf(dataDirectory), { format: 1, version, atMs });
 }
 
-/** undefined: no version waits for the launcher. */
-export function readReady(dataDirectory: string): Ready | undefined {
+/** The version that waits for the launcher; undefined: none does. */
+export function readReady(dataDirectory: string) {
   return readJsonIfWhole(readyFileOf(dataDirectory), readySchema);
 }
 
@@ -119,14 +110,14 @@ export function forgetReady(dataDirectory: string): void {
 const holdSchema = z.object({
   who: z.string(),
   sinceMs: z.number(),
-  /** null: until somebody ends it. */
+  /** null: until an operator ends it. */
   untilMs: z.number().nullable(),
 });
 export type Hold = z.infer<typeof holdSchema>;
 
 const holdIn = (dataDirectory: string): string => join(updateFolderOf(dataDirectory), "hold.json");
 
-/** undefined: versions are taken; a hold whose time has come is over. */
+/** The hold of an operator; undefined: there is none, or its time is over. */
 export function readHold(dataDirectory: string, nowMs: number): Hold | undefined {
   const hold = readJsonIfWhole(holdIn(dataDirectory), holdSchema);
   return hold && (hold.untilMs === null || hold.untilMs > nowMs) ? hold : undefined;
@@ -141,7 +132,7 @@ export function endHold(dataDirectory: string): void {
   removeNow(holdIn(dataDirectory));
 }
 
-/** Stays the same for the life of the data folder; made when it is asked for first. */
+/** The id of a data folder, the same for its whole life; made at the first call. */
 export function installationId(dataDirectory: string): string {
   const file = join(updateFolderOf(dataDirectory), "installation.json");
   const known = readJsonIfWhole(file, z.object({ id: z.uuid() }));
@@ -156,12 +147,63 @@ const DAY_MINUTES = 24 * 60;
 
 /**
  * The daily time of the check for an update, as hh:mm: up to half an hour before or after
- * `updateTime`, always the same, so that a fleet does not ask all at once (docs/updates.md 4.4).
+ * `updateTime`, and the same each day. So the kiosks of a fleet do not ask all at the same moment
+ * (docs/updates.md 4.4).
  */
-export function lookTime(updateTime: string, installation: string): string {
+export function checkTime(updateTime: string, installation: string): string {
   const [hours = 0, minutes = 0] = updateTime.split(":").map(Number);
   const hash = createHash("sha256").update(`${installation}\nspread`).digest().readUInt32BE(0);
   const spread = (hash % (2 * SPREAD_MINUTES + 1)) - SPREAD_MINUTES;
   const at = (hours * 60 + minutes + spread + DAY_MINUTES) % DAY_MINUTES;
   return [Math.floor(at / 60), at % 60].map((part) => String(part).padStart(2, "0")).join(":");
+}
+
+/** A check for an update notices so soon that the lock is wanted, also on a slow line. */
+const WANTED_EVERY_MS = 500;
+/** Longer than a check for an update needs to end. */
+const GIVEN_WITHIN_MS = 5_000;
+const TRY_EVERY_MS = 50;
+/** The check itself holds the lock of those that wait for a moment, each time that it asks. */
+const CONTENTION_MS = 500;
+
+/** Takes the lock of a process that checks for a version or takes one; undefined: it is taken. */
+export function tryUpdateLock(dataDirectory: string): ExclusiveLock | undefined {
+  return takeExclusiveLock(join(openRunDirectory(dataDirectory), "update.lock"), 0);
+}
+
+/**
+ * Takes the update lock, also from a check for an update: that may last hours on a slow line, so it
+ * gives way, and the next check continues its downloads. undefined: a version is being taken.
+ */
+export async function takeUpdateLock(
+  dataDirectory: string,
+  clock: Clock,
+): Promise<ExclusiveLock | undefined> {
+  const free = tryUpdateLock(dataDirectory);
+  if (free) return free;
+  const wanted = takeExclusiveLock(wantedIn(dataDirectory), CONTENTION_MS);
+  if (!wanted) return undefined;
+  const lock = (): ExclusiveLock | undefined => tryUpdateLock(dataDirectory);
+  return await poll(clock, "update lock", TRY_EVERY_MS, GIVEN_WITHIN_MS, lock).finally(() =>
+    wanted.release(),
+  );
+}
+
+/** A lock, because it is free again when the process that waits has ended, however it ends. */
+const wantedIn = (dataDirectory: string): string =>
+  join(openRunDirectory(dataDirectory), "update-wanted.lock");
+
+/** Aborts when another process waits for the update lock, which the caller holds until `over`. */
+export function whenWanted(dataDirectory: string, clock: Clock, over: AbortSignal): AbortSignal {
+  const wanted = new AbortController();
+  const watch = async (): Promise<void> => {
+    while (!wanted.signal.aborted) {
+      await sleep(clock, "update wanted", WANTED_EVERY_MS, over);
+      const free = takeExclusiveLock(wantedIn(dataDirectory), 0);
+      if (free) free.release();
+      else wanted.abort();
+    }
+  };
+  watch().catch(() => undefined); // over
+  return wanted.signal;
 }

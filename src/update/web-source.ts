@@ -1,31 +1,40 @@
+import { createHash, getHashes } from "node:crypto";
+import {
+  closeSync,
+  createReadStream,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  writeSync,
+} from "node:fs";
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { basename, dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import type { TargetFile } from "@tufjs/models";
 import { httpRequest } from "../shared/process/node-http.ts";
 import type { Clock, Timer } from "../shared/time.ts";
+import { makeFolder, removeWhole, renameSynced, sizeOf } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 
 interface WebSourceSettings {
   /** PEM text that replaces the certificates of the system (`UPDATE_CA_FILE`). */
   readonly ca?: string | undefined;
   readonly clock: Clock;
-  readonly limits?: Partial<WebLimits>;
+  /** In each such window `WINDOW_BYTES_MIN` have to come; also the time for an answer to begin. */
+  readonly windowMs?: number;
 }
 
-interface WebLimits {
-  /** In every such window `windowBytesMin` have to come; also the time for the answer to begin. */
-  readonly windowMs: number;
-  /** A slow mobile line brings more; a server that feeds byte by byte does not hold us long. */
-  readonly windowBytesMin: number;
-}
-
-const limitsByDefault: WebLimits = { windowMs: 30_000, windowBytesMin: 4096 };
+const WINDOW_MS = 30_000;
+/** A slow mobile line brings more; a server that sends single bytes is given up soon. */
+const WINDOW_BYTES_MIN = 4096;
 
 interface Reading {
-  /** More bytes than this are refused, as soon as that many came or are announced. */
+  /** An answer of more bytes is refused, as soon as they are announced or have come. */
   readonly lengthMax: number;
   /** Bytes that are there already; the server may answer with the whole file all the same. */
   readonly from?: number;
-  /** The whole answer has to be there by then. */
+  /** The whole answer has to be there within this time. */
   readonly deadlineMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -33,25 +42,21 @@ interface Reading {
 interface Answer {
   /** Where in the file the body begins: `from`, or 0 when the server sends all of it. */
   readonly offset: number;
-  /** Whether the answer announced its length; if not, its end may be a broken line. */
-  readonly isLengthTold: boolean;
+  /** False: the server announced no length, so the end of the body may be a broken line. */
+  readonly hasLength: boolean;
   /** To be read to its end or left by `break`; both end the connection. */
   readonly body: AsyncIterable<Buffer>;
 }
 
 /**
- * Reads files from a static web server (docs/updates.md 2.4). Redirects are refused, since they
- * would lead to a server that nobody has configured; whatever fails ends the connection.
+ * Reads files from a static web server (docs/updates.md 2.4). Redirects are refused, because they
+ * lead to a server that nobody has configured. Every failure ends the connection.
  */
 export class WebSource {
-  readonly #ca: string | undefined;
-  readonly #clock: Clock;
-  readonly #limits: WebLimits;
+  readonly #settings: WebSourceSettings;
 
-  constructor({ ca, clock, limits }: WebSourceSettings) {
-    this.#ca = ca;
-    this.#clock = clock;
-    this.#limits = { ...limitsByDefault, ...limits };
+  constructor(settings: WebSourceSettings) {
+    this.#settings = settings;
   }
 
   /** A small file, whole. */
@@ -62,26 +67,25 @@ export class WebSource {
   }
 
   async open(url: string, reading: Reading): Promise<Answer> {
-    const { from = 0, lengthMax, signal } = reading;
+    const { from = 0, lengthMax, signal, deadlineMs } = reading;
+    const { ca } = this.#settings;
     const address = allowedAddress(url);
     const send = address.protocol === "https:" ? httpsRequest : httpRequest;
+    const range = from > 0 ? { range: `bytes=${from}-` } : {};
     const request = send(address, {
       agent: false,
-      headers: {
-        "accept-encoding": "identity",
-        ...(from > 0 ? { range: `bytes=${from}-` } : {}),
-      },
-      ...(this.#ca === undefined ? {} : { ca: this.#ca }),
+      headers: { "accept-encoding": "identity", ...range },
+      ...(ca === undefined ? {} : { ca }),
       ...(signal ? { signal } : {}),
     });
-    const watch = new Watch(request, this.#clock, this.#limits, address, reading.deadlineMs);
+    const watch = watchOver(request, address, this.#settings, deadlineMs);
     try {
       const response = await answerOf(request);
       const offset = offsetOf(response, address, from);
-      const told = lengthOf(response);
-      if (told !== undefined && offset + told > lengthMax) throw tooLong(address, lengthMax);
-      const body = bodyOf({ request, response, watch, address, left: lengthMax - offset });
-      return { offset, isLengthTold: told !== undefined, body };
+      const length = response.headers["content-length"];
+      if (offset + Number(length ?? 0) > lengthMax) throw tooLong(address, lengthMax);
+      const body = bodyOf(request, response, watch, address, lengthMax - offset);
+      return { offset, hasLength: length !== undefined, body };
     } catch (error) {
       watch.end();
       request.destroy();
@@ -90,7 +94,7 @@ export class WebSource {
   }
 }
 
-/** Throws unless it is https, or http to this machine. */
+/** The address. Throws unless it is https, or http to this machine. */
 export function allowedAddress(url: string): URL {
   const address = URL.canParse(url) ? new URL(url) : undefined;
   const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(address?.hostname ?? "");
@@ -100,60 +104,45 @@ export function allowedAddress(url: string): URL {
   throw new UpdateError("address", `${url} is not asked: https, or http on this machine only`);
 }
 
-/** Ends a request whose answer stalls or takes longer than its deadline. */
-class Watch {
-  readonly #request: ClientRequest;
-  readonly #clock: Clock;
-  readonly #limits: WebLimits;
-  readonly #address: URL;
-  readonly #deadline: Timer | undefined;
-  #window: Timer | undefined;
-  #bytes = 0;
-  /** Why the watch ended the request; the connection itself only tells that it is gone. */
-  fault: UpdateError | undefined;
+type Watch = ReturnType<typeof watchOver>;
 
-  constructor(
-    request: ClientRequest,
-    clock: Clock,
-    limits: WebLimits,
-    address: URL,
-    deadlineMs: number | undefined,
-  ) {
-    this.#request = request;
-    this.#clock = clock;
-    this.#limits = limits;
-    this.#address = address;
-    this.#startWindow();
-    if (deadlineMs === undefined) return;
-    this.#deadline = clock.startTimer("update deadline", deadlineMs, () =>
-      this.#giveUp(`is not there after ${deadlineMs / 1000} s`),
+/** Ends a request whose answer stalls or takes longer than its deadline. */
+function watchOver(
+  request: ClientRequest,
+  address: URL,
+  { clock, windowMs = WINDOW_MS }: WebSourceSettings,
+  deadlineMs: number | undefined,
+) {
+  const timers: { window?: Timer; deadline?: Timer } = {};
+  const watch = {
+    bytes: 0,
+    /** Why the watch ended the request; the connection itself only reports that it is gone. */
+    fault: undefined as UpdateError | undefined,
+    end(): void {
+      timers.window?.clear();
+      timers.deadline?.clear();
+    },
+  };
+  const giveUp = (reason: string): void => {
+    watch.end();
+    watch.fault = new UpdateError("too-slow", `${address.href} ${reason}`);
+    request.destroy(watch.fault);
+  };
+  const openWindow = (): void => {
+    const before = watch.bytes;
+    timers.window = clock.startTimer("update window", windowMs, () => {
+      const came = watch.bytes - before;
+      if (came >= WINDOW_BYTES_MIN) openWindow();
+      else giveUp(`brought ${came} bytes in ${windowMs / 1000} s`);
+    });
+  };
+  openWindow();
+  if (deadlineMs !== undefined) {
+    timers.deadline = clock.startTimer("update deadline", deadlineMs, () =>
+      giveUp(`is not there after ${deadlineMs / 1000} s`),
     );
   }
-
-  came(bytes: number): void {
-    this.#bytes += bytes;
-  }
-
-  end(): void {
-    this.#window?.clear();
-    this.#deadline?.clear();
-  }
-
-  #startWindow(): void {
-    const { windowMs, windowBytesMin } = this.#limits;
-    const before = this.#bytes;
-    this.#window = this.#clock.startTimer("update window", windowMs, () => {
-      const came = this.#bytes - before;
-      if (came >= windowBytesMin) return this.#startWindow();
-      this.#giveUp(`brought ${came} bytes in ${windowMs / 1000} s`);
-    });
-  }
-
-  #giveUp(reason: string): void {
-    this.end();
-    this.fault = new UpdateError("too-slow", `${this.#address.href} ${reason}`);
-    this.#request.destroy(this.fault);
-  }
+  return watch;
 }
 
 function answerOf(request: ClientRequest): Promise<IncomingMessage> {
@@ -182,31 +171,22 @@ function offsetOf(response: IncomingMessage, address: URL, from: number): number
   throw new UpdateError("http-status", `${address.href} was answered with ${status}`, { status });
 }
 
-function lengthOf({ headers }: IncomingMessage): number | undefined {
-  const told = headers["content-length"];
-  return told === undefined ? undefined : Number(told);
-}
-
 function tooLong(address: URL, lengthMax: number): UpdateError {
   return new UpdateError("too-long", `${address.href} is longer than ${lengthMax} bytes: refused`);
 }
 
-interface OpenBody {
-  readonly request: ClientRequest;
-  readonly response: IncomingMessage;
-  readonly watch: Watch;
-  readonly address: URL;
-  /** How many bytes may still come. */
-  readonly left: number;
-}
-
-async function* bodyOf({ request, response, watch, address, left }: OpenBody) {
-  let came = 0;
+/** The chunks of a body of at most `bytesMax`. */
+async function* bodyOf(
+  request: ClientRequest,
+  response: IncomingMessage,
+  watch: Watch,
+  address: URL,
+  bytesMax: number,
+) {
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
-      came += chunk.length;
-      watch.came(chunk.length);
-      if (came > left) throw tooLong(address, left);
+      watch.bytes += chunk.length;
+      if (watch.bytes > bytesMax) throw tooLong(address, bytesMax);
       yield chunk;
     }
     if (!response.complete) throw new UpdateError("unreachable", `${address.href} broke off`);
@@ -218,10 +198,107 @@ async function* bodyOf({ request, response, watch, address, left }: OpenBody) {
   }
 }
 
-/** A caller's own abort keeps its reason. */
+/** The abort of a caller's signal stays as it is. */
 function asUpdateError(error: unknown, address: URL): unknown {
   const { name, code, message } = error as NodeJS.ErrnoException;
   if (error instanceof UpdateError || name === "AbortError") return error;
   const text = `${address.href} cannot be read: ${code ?? message}`;
   return new UpdateError("unreachable", text, { cause: error });
+}
+
+interface Download {
+  readonly source: WebSource;
+  readonly url: string;
+  /** Where the file is at the end, whole and verified. */
+  readonly file: string;
+  /** Length and hashes of the file as the signed metadata give them. */
+  readonly target: Pick<TargetFile, "path" | "length" | "hashes">;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A broken line is taken up again this often by one download; later by the next download. */
+const ATTEMPTS_MAX = 5;
+
+/**
+ * Downloads a target, unless the verified file is there (docs/updates.md 2.3). A part that came
+ * before the line broke is kept next to the file and continued; a file whose length or hash is not
+ * the signed one is removed.
+ */
+export async function downloadTarget(download: Download): Promise<void> {
+  const { file, target } = download;
+  if (sizeOf(file) === target.length && (await faultOf(file, target)) === undefined) return;
+  makeFolder(dirname(file));
+  const part = join(dirname(file), `.${basename(file)}.part`);
+  if (sizeOf(part) > target.length) removeWhole(part);
+  const hadPart = sizeOf(part) > 0;
+  await completePart(download, part);
+  let fault = await faultOf(part, target);
+  if (fault !== undefined && hadPart) {
+    // The old part may be the wrong one, so the file gets one try from its beginning.
+    removeWhole(part);
+    await completePart(download, part);
+    fault = await faultOf(part, target);
+  }
+  if (fault !== undefined) {
+    removeWhole(part);
+    throw fault;
+  }
+  renameSynced(part, file);
+}
+
+async function completePart(download: Download, part: string): Promise<void> {
+  for (let attempt = 1; sizeOf(part) < download.target.length || attempt === 1; attempt++) {
+    const before = sizeOf(part);
+    try {
+      await readOn(download, part, before);
+    } catch (error) {
+      const { code } = error as UpdateError;
+      if (code === "too-long" || code === "too-short") removeWhole(part);
+      const isBroken = code === "unreachable" && sizeOf(part) > before;
+      if (!isBroken || attempt >= ATTEMPTS_MAX) throw error;
+    }
+  }
+}
+
+/** Reads on from where the part ends, and has it on disk when it resolves. */
+async function readOn({ source, url, target, signal }: Download, part: string, from: number) {
+  const handle = openSync(part, from > 0 ? "r+" : "w", 0o600);
+  try {
+    if (from === target.length) return;
+    const reading = { from, lengthMax: target.length, signal };
+    const { offset, hasLength, body } = await source.open(url, reading);
+    ftruncateSync(handle, offset);
+    let at = offset;
+    for await (const chunk of body) {
+      writeSync(handle, chunk, 0, chunk.length, at);
+      at += chunk.length;
+    }
+    if (at < target.length) {
+      const text = `${target.path} ends after ${at} bytes of ${target.length}: refused`;
+      throw new UpdateError(hasLength ? "too-short" : "unreachable", text);
+    }
+  } finally {
+    fsyncSync(handle);
+    closeSync(handle);
+  }
+}
+
+/** undefined: the length and every hash that this machine can compute are the signed ones. */
+async function faultOf(file: string, target: Download["target"]): Promise<UpdateError | undefined> {
+  const size = sizeOf(file);
+  if (size !== target.length) {
+    const text = `${target.path} has ${size} bytes, signed are ${target.length}: refused`;
+    return new UpdateError("too-short", text);
+  }
+  const known = Object.entries(target.hashes).filter(([name]) => getHashes().includes(name));
+  if (known.length === 0) {
+    return new UpdateError("wrong-hash", `${target.path} has no hash that is known here: refused`);
+  }
+  for (const [name, signed] of known) {
+    const hash = createHash(name);
+    await pipeline(createReadStream(file), hash);
+    if (hash.digest("hex") === signed.toLowerCase()) continue;
+    return new UpdateError("wrong-hash", `${target.path} has not the signed ${name}: refused`);
+  }
+  return undefined;
 }

@@ -62,7 +62,7 @@ const cases: Array<[string, (at: string) => void, "barred" | "put off", RegExp]>
       writeFileSync(script, readFileSync(script, "utf8").slice(0, 3_000));
     },
     "barred",
-    /supervisor cannot take over/,
+    /supervisor cannot run here/,
   ],
 ];
 

@@ -3,8 +3,8 @@ import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { usage } from "../../src/launcher/arguments.ts";
-import type { CommandContext } from "../../src/launcher/command-context.ts";
 import { kioskAddress } from "../../src/launcher/commands/kiosk.ts";
+import type { CommandContext } from "../../src/launcher/output.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

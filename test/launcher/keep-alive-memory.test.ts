@@ -7,7 +7,7 @@ import {
   isCrashLoop,
   isPaused,
   kindWithoutCode,
-  noTrouble,
+  noFailure,
   pauseMs,
   readMemory,
   writeMemory,
@@ -31,31 +31,31 @@ test("anything else is tried at every look first, then less often, up to every t
 });
 
 test("only failures of the same kind add up", () => {
-  const twice = failed(failed(noTrouble, "died", 1_000), "died", 2_000);
+  const twice = failed(failed(noFailure, "died", 1_000), "died", 2_000);
   expect(twice).toMatchObject({ kind: "died", failures: 2 });
   expect(failed(twice, "exit 78", 3_000)).toMatchObject({ kind: "exit 78", failures: 1 });
 });
 
 test("a pause ends by itself, and when the clock is set back by more than it", () => {
-  const trouble = { ...noTrouble, kind: "exit 78", failures: 2, notBeforeMs: 10 * 60_000 };
-  expect(isPaused(trouble, 10 * 60_000 - 1)).toBe(true);
-  expect(isPaused(trouble, 10 * 60_000)).toBe(false);
-  expect(isPaused(trouble, 5 * 60_000)).toBe(false);
+  const record = { ...noFailure, kind: "exit 78", failures: 2, notBeforeMs: 10 * 60_000 };
+  expect(isPaused(record, 10 * 60_000 - 1)).toBe(true);
+  expect(isPaused(record, 10 * 60_000)).toBe(false);
+  expect(isPaused(record, 5 * 60_000)).toBe(false);
 });
 
 const now = { bootMs: 1_000_000, configMs: 5 };
-const trouble = failed(noTrouble, "died", 2_000_000);
+const record = failed(noFailure, "died", 2_000_000);
 
 test("what one look leaves the next one finds; nothing left is no file", () => {
-  writeMemory(run, { ...now, programs: { supervisor: trouble } });
-  expect(readMemory(run, { ...now, bootMs: 1_000_900 }).programs).toEqual({ supervisor: trouble });
+  writeMemory(run, { ...now, programs: { supervisor: record } });
+  expect(readMemory(run, { ...now, bootMs: 1_000_900 }).programs).toEqual({ supervisor: record });
   writeMemory(run, { ...now, programs: {} });
   expect(() => readFileSync(join(run, "keep-alive.json"))).toThrow("ENOENT");
   expect(readMemory(run, now).programs).toEqual({});
 });
 
 test("a restart of the machine, a changed setup file and a damaged memory all start afresh", () => {
-  writeMemory(run, { ...now, programs: { supervisor: trouble } });
+  writeMemory(run, { ...now, programs: { supervisor: record } });
   expect(readMemory(run, { ...now, bootMs: 5_000_000 }).programs).toEqual({});
   expect(readMemory(run, { ...now, configMs: 6 }).programs).toEqual({});
   writeFileSync(join(run, "keep-alive.json"), '{"bootMs":1000');
@@ -63,7 +63,7 @@ test("a restart of the machine, a changed setup file and a damaged memory all st
 });
 
 test("a disk that fills up, a wrong setup and another one at work make no loop of crashes", () => {
-  const loops = (kind: string) => isCrashLoop({ ...noTrouble, failures: 3, kind });
+  const loops = (kind: string) => isCrashLoop({ ...noFailure, failures: 3, kind });
   const whenFull = (full: boolean) =>
     (["died", "hung", "silent"] as const).map((kind) => loops(kindWithoutCode(kind, full)));
   expect(whenFull(false)).toEqual([true, true, true]);

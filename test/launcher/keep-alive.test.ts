@@ -40,7 +40,7 @@ test("a program that does not answer twice in a row is replaced", async () => {
   const second = await checkout.alwaysUp("--data", data, "--answer-within", shortly);
   expect(second.code).toBe(0);
   expect(second.out).toMatch(
-    /^supervisor was hung \(2 looks without an answer\): relaunched, pid /,
+    /^supervisor was hung \(2 checks without an answer\): relaunched, pid /,
   );
   const after = pids(data);
   expect(after[0]).toEqual(manager);
@@ -174,7 +174,7 @@ test("a wrong setup file is tried with pauses, and at once when it is corrected"
   const first = await checkout.alwaysUp("--data", data);
   expect(first.code).toBe(78);
   expect(first.out).toMatch(/LOCAL_PORT must be a whole number.*\(found "none"\)/);
-  expect(first.out).toContain("tried again at the next look");
+  expect(first.out).toContain("tried again at the next check");
   const second = await checkout.alwaysUp("--data", data);
   expect(second.out).toContain("(2 in a row), tried again in 4 min");
   expect(attempts()).toBe(2);

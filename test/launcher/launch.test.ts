@@ -137,7 +137,7 @@ test("to another user nothing is told as stopped", async (context) => {
     expect(stderr).toMatch(/^not allowed/);
   }
   // Neither is a demo that only its own user may look at.
-  const meant = JSON.stringify(join(import.meta.dirname, "../../src/launcher/demo/simulators.ts"));
+  const meant = JSON.stringify(join(import.meta.dirname, "../../src/launcher/demo/settings.ts"));
   const asked = JSON.stringify([data, "/"]);
   const { stdout } = spawnSync(
     "setpriv",
@@ -147,8 +147,8 @@ test("to another user nothing is told as stopped", async (context) => {
       process.execPath,
       "--input-type=module",
       "-e",
-      `const { isDemoMeant } = await import(${meant});
-      console.log(${asked}.map((folder) => isDemoMeant(folder, "/nowhere")).join());`,
+      `const { isDemoTarget } = await import(${meant});
+      console.log(${asked}.map((folder) => isDemoTarget(folder, "/nowhere")).join());`,
     ],
     { encoding: "utf8", cwd: "/", env: { NODE_DISABLE_COMPILE_CACHE: "1" } },
   );

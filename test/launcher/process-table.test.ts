@@ -5,8 +5,11 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { smallMemoryOf, spawnProcess } from "../../src/launcher/processes/launch-process.ts";
-import type { ProcessSpec } from "../../src/launcher/processes/process-spec.ts";
-import { findProcesses, isRunning } from "../../src/launcher/processes/process-table.ts";
+import {
+  findProcesses,
+  isRunning,
+  type ProcessSpec,
+} from "../../src/launcher/processes/process-table.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { startProcess } from "../support/own-processes.ts";
 

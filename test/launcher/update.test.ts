@@ -131,7 +131,7 @@ test("a version that is not whole is told before anything is stopped", async () 
   const kiosk = new Kiosk();
   await expect(launch("update", "--delivery", bad)).rejects.toMatchObject({
     code: 69,
-    stderr: expect.stringContaining("supervisor cannot take over"),
+    stderr: expect.stringContaining("supervisor cannot run here"),
   });
   await kiosk.close();
   expect(kiosk.refused).toEqual([]);
@@ -157,7 +157,7 @@ test("found on a web server and taken by the keep-alive, while a kiosk pays", as
   expect([named(), named("previous")]).toEqual(["1.3.0", "1.0.0"]);
   expect(await status()).toMatch(/tp-manager +running .*version 1\.3\.0/);
   expect(await told("/version")).toContain("1.3.0");
-  expect(await status()).toMatch(/updates +looked for +channel stable, last look 20/);
+  expect(await status()).toMatch(/updates +checked daily +channel stable, last check 20/);
   expect(kiosk.refused).toContain("UPDATING");
   const audit = JSON.parse((await launch("audit", "--json")).stdout);
   expect(audit).toMatchObject({ faults: [], attempts: before + kiosk.charged.length });

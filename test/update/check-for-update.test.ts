@@ -6,14 +6,16 @@ import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/shared/time.ts";
 import { figuresOf } from "../../src/supervisor/updates/update-facts.ts";
 import { type CheckSettings, checkForUpdate } from "../../src/update/check-for-update.ts";
-import { takeUpdateLock, tryUpdateLock, whenWanted } from "../../src/update/update-lock.ts";
 import {
   changeState,
-  handOver,
   putOff,
   readReady,
   readState,
+  takeUpdateLock,
+  tryUpdateLock,
+  whenWanted,
   writeHold,
+  writeReady,
 } from "../../src/update/update-state.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestClock } from "../support/test-clock.ts";
@@ -105,7 +107,7 @@ class Fleet {
       clock: this.clock,
       version: "1.0.0",
       how,
-      tell: (message) => this.told.push(message),
+      alarm: (message) => this.told.push(message),
       ...more,
     });
   }
@@ -272,7 +274,7 @@ test("without room for a third version and the copies nothing is downloaded", as
 
 test("a version that waited is forgotten when another one is offered instead", async () => {
   const fleet = await new Fleet().begin();
-  handOver(fleet.data, "1.0.5", 1);
+  writeReady(fleet.data, "1.0.5", 1);
   fleet.offer({ version: "1.1.0" });
   await fleet.check();
   expect(readReady(fleet.data)?.version).toBe("1.1.0");

@@ -1,20 +1,35 @@
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import fs, { readFileSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { renameSynced, replacePatiently } from "../../src/update/durable-files.ts";
+import { afterAll, afterEach, expect, test, vi } from "vitest";
+import { renameSynced, replaceHeld } from "../../src/update/durable-files.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { TestClock } from "../support/test-clock.ts";
 
 /** docs/updates.md 4.2: a virus scanner of Windows holds a file for a moment. */
 
-function heldFor(times: number, code = "EBUSY") {
+const waits = vi.spyOn(Atomics, "wait").mockReturnValue("timed-out");
+const { platform } = process;
+const { renameSync } = fs;
+
+afterEach(() => {
+  fs.renameSync = renameSync;
+  syncBuiltinESMExports();
+  Object.defineProperty(process, "platform", { value: platform });
+  waits.mockClear();
+});
+afterAll(() => waits.mockRestore());
+
+/** Each rename fails so often; answers how often it was tried. */
+function heldFor(times: number, code = "EBUSY", system = "win32"): () => number {
   let tries = 0;
-  const rename = (from: string, to: string): void => {
+  Object.defineProperty(process, "platform", { value: system });
+  fs.renameSync = (from, to) => {
     tries += 1;
     if (tries <= times) throw Object.assign(new Error("held"), { code });
     renameSync(from, to);
   };
-  return { rename, tries: () => tries };
+  syncBuiltinESMExports();
+  return () => tries;
 }
 
 function files() {
@@ -24,56 +39,38 @@ function files() {
   return { from, to };
 }
 
-test.each(["EPERM", "EACCES", "EBUSY"])(
-  "a rename that is held (%s) is tried again",
-  async (code) => {
-    const { from, to } = files();
-    const clock = new TestClock();
-    const held = heldFor(3, code);
-    const done = renameSynced(from, to, clock, { platform: "win32", rename: held.rename });
-    await clock.advance(1_000);
-    await done;
-    expect(readFileSync(to, "utf8")).toBe("new");
-    expect(held.tries()).toBe(4);
-  },
-);
-
-test("for 10 seconds, and not longer", async () => {
+test.each(["EPERM", "EACCES", "EBUSY"])("a rename that is held (%s) is tried again", (code) => {
   const { from, to } = files();
-  const clock = new TestClock();
-  const held = heldFor(Number.MAX_SAFE_INTEGER);
-  const done = renameSynced(from, to, clock, { platform: "win32", rename: held.rename });
-  const ended = expect(done).rejects.toThrow("held");
-  await clock.advance(9_900);
-  expect(held.tries()).toBeGreaterThan(95);
-  await clock.advance(1_000);
-  await ended;
+  const tries = heldFor(3, code);
+  renameSynced(from, to);
+  expect(readFileSync(to, "utf8")).toBe("new");
+  expect(tries()).toBe(4);
+  expect(waits.mock.calls.map(([, , , ms]) => ms)).toEqual([100, 100, 100]);
 });
 
-test("elsewhere, and for other faults, once", async () => {
-  for (const [platform, code] of [
-    ["linux", "EBUSY"],
-    ["win32", "ENOSPC"],
-  ] as const) {
-    const { from, to } = files();
-    const held = heldFor(1, code);
-    const clock = new TestClock();
-    await expect(renameSynced(from, to, clock, { platform, rename: held.rename })).rejects.toThrow(
-      "held",
-    );
-    expect(held.tries()).toBe(1);
-  }
+test("for 10 seconds, and not longer", () => {
+  const { from, to } = files();
+  const tries = heldFor(Number.MAX_SAFE_INTEGER);
+  expect(() => renameSynced(from, to)).toThrow("held");
+  expect(tries()).toBe(101);
+  expect(waits).toHaveBeenCalledTimes(100);
 });
 
-test("the file that names a version has that patience too", async () => {
+test.each([
+  ["linux", "EBUSY"],
+  ["win32", "ENOSPC"],
+])("on %s a rename that fails with %s is tried once", (system, code) => {
+  const { from, to } = files();
+  const tries = heldFor(1, code, system);
+  expect(() => renameSynced(from, to)).toThrow("held");
+  expect(tries()).toBe(1);
+});
+
+test("the file that names a version has that patience too", () => {
   const { to } = files();
   writeFileSync(to, "1.0.0\n");
-  const clock = new TestClock();
-  const held = heldFor(2);
-  const how = { platform: "win32" as const, rename: held.rename };
-  const done = replacePatiently(to, "2.0.0\n", 0o644, clock, how);
-  expect(readFileSync(to, "utf8")).toBe("1.0.0\n");
-  await clock.advance(1_000);
-  await done;
+  heldFor(2);
+  replaceHeld(to, "2.0.0\n", 0o644);
+  expect(waits).toHaveBeenCalledTimes(2);
   expect(readFileSync(to, "utf8")).toBe("2.0.0\n");
 });

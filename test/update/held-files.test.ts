@@ -3,9 +3,9 @@ import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { namedVersion } from "../../src/launcher/update/versions.ts";
-import { clearOldVersions } from "../../src/update/old-versions.ts";
+import { clearOldVersions } from "../../src/update/disk-room.ts";
 import { readLastSwitch } from "../../src/update/switch-record.ts";
-import { handOver, readReady, readState, writeHold } from "../../src/update/update-state.ts";
+import { readReady, readState, writeHold, writeReady } from "../../src/update/update-state.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { dataIn, ledger, payments, run, switchOver } from "./switch-program.ts";
 
@@ -71,7 +71,7 @@ function installation(): string {
 test.each(["works", "fails"])("each file that is held for a moment: an update %s", async (how) => {
   const root = installation();
   faults.each = 1;
-  handOver(dataIn(root), "2.0.0", 0);
+  writeReady(dataIn(root), "2.0.0", 0);
   expect(readReady(dataIn(root))?.version).toBe("2.0.0");
   await switchOver(root, how === "works");
   const runs = how === "works" ? "2.0.0" : "1.0.0";

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { clearOldVersions } from "../../src/update/old-versions.ts";
+import { clearOldVersions } from "../../src/update/disk-room.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test("a runtime that was removed by half is none, and goes at the next look", () => {

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { CommandContext } from "../../src/launcher/command-context.ts";
+import type { CommandContext } from "../../src/launcher/output.ts";
 import { carrySwitchOut, endSwitch, recordNext } from "../../src/launcher/update/switch.ts";
-import type { SwitchPlace } from "../../src/launcher/update/version-programs.ts";
+import type { SwitchSite } from "../../src/launcher/update/version-programs.ts";
 import { installationAt } from "../../src/shared/process/installation.ts";
 import { openDatabase, prepared } from "../../src/shared/store/sqlite.ts";
 import { syncFolder, writeSynced } from "../../src/shared/store/store-file.ts";
@@ -60,7 +60,7 @@ export function run(root: string, version: string): void {
   syncFolder(root);
 }
 
-export function placeOf(root: string, works: boolean): SwitchPlace {
+export function placeOf(root: string, works: boolean): SwitchSite {
   return {
     root,
     programs: {

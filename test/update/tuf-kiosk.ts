@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../src/shared/time.ts";
-import { MetadataStore } from "../../src/update/metadata-store.ts";
-import { TufClient, type TufClientSettings } from "../../src/update/tuf-client.ts";
+import { MetadataStore, TufClient, type TufClientSettings } from "../../src/update/tuf-client.ts";
 import { WebSource } from "../../src/update/web-source.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import type { TestRepository } from "./test-repository.ts";
@@ -31,18 +30,19 @@ export class TufKiosk {
 
   get #store() {
     const alarm = (message: string): void => void this.alarms.push(message);
-    return { folder: this.folder, clock: this.#clock, alarm };
+    return { folder: this.folder, alarm };
   }
 
-  begin(root = this.repository.trustedRoot): Promise<void> {
-    return new MetadataStore(this.#store).begin(root);
+  begin(root = this.repository.trustedRoot): void {
+    new MetadataStore(this.#store).begin(root);
   }
 
   client(): TufClient {
     return new TufClient({
       ...this.#store,
+      clock: this.#clock,
       metadataUrl: `${this.repository.url}/metadata/`,
-      source: new WebSource({ clock: systemClock, limits: { windowMs: this.windowMs } }),
+      source: new WebSource({ clock: systemClock, windowMs: this.windowMs }),
       builtMs: 0,
       remembersTime: false,
       trustedRoot: this.repository.trustedRoot,
@@ -101,6 +101,6 @@ export class TufKiosk {
 
 export async function kioskAt(repository: TestRepository): Promise<TufKiosk> {
   const kiosk = new TufKiosk(await repository.serve());
-  await kiosk.begin();
+  kiosk.begin();
   return kiosk;
 }

@@ -1,6 +1,5 @@
 /** Unpacks an archive in a process of its own: `node unpack-process.ts ARCHIVE FOLDER`. */
-import { systemClock } from "../../src/shared/time.ts";
 import { unpack } from "../../src/update/unpack.ts";
 
 const [archive = "", to = ""] = process.argv.slice(2);
-await unpack({ archive, to, hasMark: true, clock: systemClock });
+await unpack({ archive, to, hasMark: true });

@@ -11,7 +11,6 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { makeTarGz } from "../../scripts/release/archives.ts";
-import { systemClock } from "../../src/shared/time.ts";
 import { unpack } from "../../src/update/unpack.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { type Entry, paxRecord, tar, tarGz } from "./tar-archive.ts";
@@ -25,7 +24,7 @@ async function unpacked(bytes: Buffer, more: Partial<Parameters<typeof unpack>[0
   const to = join(folder, "versions", "1.2.3");
   let told: string | undefined;
   try {
-    await unpack({ archive, to, hasMark: true, clock: systemClock, ...more });
+    await unpack({ archive, to, hasMark: true, ...more });
   } catch (error) {
     told = (error as Error).message;
   }
@@ -106,7 +105,7 @@ describe("an archive", () => {
     mkdirSync(`${to}.unpacking/old`, { recursive: true });
     const archive = join(folder, "other.tar.gz");
     writeFileSync(archive, tarGz([mark, { path: "a", content: "2" }]));
-    await unpack({ archive, to, hasMark: true, clock: systemClock });
+    await unpack({ archive, to, hasMark: true });
     expect(readFileSync(join(to, "a"), "utf8")).toBe("1");
     expect(existsSync(`${to}.unpacking`)).toBe(false);
   });
@@ -168,7 +167,7 @@ describe("an archive is refused, and nothing is changed", () => {
     await refused([{ path: "d/a" }, { path: "d" }], "names d twice");
   });
 
-  test("that is cut short, damaged, or goes on behind its end", async () => {
+  test("that is cut short, damaged, or goes on after its end", async () => {
     const whole = tar([{ path: "a", content: "b".repeat(2000) }, mark]);
     await refused(gzipSync(whole.subarray(0, 1000)), "breaks off");
     await refused(gzipSync(whole.subarray(0, whole.length - 1024)), "breaks off");
@@ -177,7 +176,7 @@ describe("an archive is refused, and nothing is changed", () => {
     const flipped = Buffer.from(whole);
     flipped.write("B", 0);
     await refused(gzipSync(flipped), "a damaged header");
-    await refused(gzipSync(Buffer.concat([whole, whole])), "goes on behind its end");
+    await refused(gzipSync(Buffer.concat([whole, whole])), "goes on after its end");
   });
 
   test("with more bytes or entries than are allowed, told or sent", async () => {
@@ -198,7 +197,7 @@ describe("an archive is refused, and nothing is changed", () => {
     symlinkSync(outside, `${to}.unpacking`);
     const archive = join(folder, "good.tar.gz");
     writeFileSync(archive, tarGz([mark]));
-    await unpack({ archive, to, hasMark: true, clock: systemClock });
+    await unpack({ archive, to, hasMark: true });
     expect(readdirSync(outside)).toEqual([]);
     expect(readdirSync(to)).toEqual(["complete"]);
   });

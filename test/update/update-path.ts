@@ -3,9 +3,9 @@ import { dirname, join } from "node:path";
 import { carrySwitchOut, recordNext } from "../../src/launcher/update/switch.ts";
 import { copySynced } from "../../src/shared/store/store-file.ts";
 import { systemClock } from "../../src/shared/time.ts";
-import { checkForUpdate, type Found } from "../../src/update/check-for-update.ts";
+import { type CheckResult, checkForUpdate } from "../../src/update/check-for-update.ts";
+import { clearOldVersions } from "../../src/update/disk-room.ts";
 import { removeWhole } from "../../src/update/durable-files.ts";
-import { clearOldVersions } from "../../src/update/old-versions.ts";
 import { switchBegins } from "../../src/update/switch-machine.ts";
 import { type SwitchRecord, writeSwitch } from "../../src/update/switch-record.ts";
 import { readReady } from "../../src/update/update-state.ts";
@@ -49,7 +49,7 @@ export function writeFiles(root: string, files: Readonly<Record<string, string |
 }
 
 /** One night's look by a version. */
-export function look(root: string, url: string, version: string): Promise<Found> {
+export function look(root: string, url: string, version: string): Promise<CheckResult> {
   return checkForUpdate({
     dataDirectory: dataIn(root),
     root,
@@ -58,7 +58,7 @@ export function look(root: string, url: string, version: string): Promise<Found>
     clock: systemClock,
     version,
     how: "fetch",
-    tell: () => {},
+    alarm: () => {},
     freeBytes: () => Number.MAX_SAFE_INTEGER,
   });
 }

@@ -5,15 +5,15 @@ import { figuresOf } from "../../src/supervisor/updates/update-facts.ts";
 import { switchBegins } from "../../src/update/switch-machine.ts";
 import { BY_OPERATOR, type SwitchRecord, writeSwitch } from "../../src/update/switch-record.ts";
 import {
+  checkTime,
   endHold,
-  handOver,
   installationId,
-  lookTime,
   readHold,
   readReady,
   readState,
   rememberEnd,
   writeHold,
+  writeReady,
 } from "../../src/update/update-state.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -28,7 +28,7 @@ const figures = (data: string) =>
   figuresOf(data, { UPDATE_URL: "https://x.example", UPDATE_CHANNEL: "stable" }, 0);
 
 test("each installation looks within half an hour of UPDATE_TIME, always at the same time", () => {
-  const minutes = Array.from({ length: 500 }, (_, i) => lookTime("00:10", `kiosk-${i}`)).map(
+  const minutes = Array.from({ length: 500 }, (_, i) => checkTime("00:10", `kiosk-${i}`)).map(
     (text) => {
       const [hours = 0, rest = 0] = text.split(":").map(Number);
       return ((hours * 60 + rest + 12 * 60) % (24 * 60)) - 12 * 60 - 10;
@@ -36,7 +36,7 @@ test("each installation looks within half an hour of UPDATE_TIME, always at the 
   );
   expect([Math.min(...minutes), Math.max(...minutes)]).toEqual([-30, 30]);
   expect(new Set(minutes).size).toBe(61);
-  expect(lookTime("03:30", "a")).toBe(lookTime("03:30", "a"));
+  expect(checkTime("03:30", "a")).toBe(checkTime("03:30", "a"));
   const data = temporaryFolder();
   expect(installationId(data)).toBe(installationId(data));
   expect(installationId(temporaryFolder())).not.toBe(installationId(data));
@@ -61,7 +61,7 @@ test("only a failure of the programs bars a version; it is told until another on
 test("a terminal that is away puts a version off; an alarm comes with the third night", () => {
   const data = temporaryFolder();
   for (const night of [0, 1, 2]) {
-    handOver(data, "1.1.0", night);
+    writeReady(data, "1.1.0", night);
     rememberEnd(data, ended({ why: "the terminal was not reached", atMs: night * NIGHT_MS }));
     expect(readReady(data)).toBeUndefined();
     expect(figures(data).stuck === null, `night ${night}`).toBe(night < 2);

@@ -1,7 +1,6 @@
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import type { LauncherArguments } from "../arguments.ts";
-import type { CommandContext } from "../command-context.ts";
-import type { Output } from "../output.ts";
+import type { CommandContext, Output } from "../output.ts";
 import { auditOf, faultCount, type JournalAudit } from "../processes/journal-audit.ts";
 
 /** Lines for people; `--json` has more. */
@@ -21,8 +20,8 @@ export async function showAudit(
 function print(audit: JournalAudit, output: Output): void {
   const { attempts, steps, archived, counts, faults, unknown } = audit;
   const found = faultCount(audit);
-  const looked = `payments: ${attempts}, steps: ${steps}, archived: ${archived}`;
-  output.row("journal", found === 0 ? "good" : "bad", found === 0 ? "in order" : "faulty", looked);
+  const summary = `payments: ${attempts}, steps: ${steps}, archived: ${archived}`;
+  output.row("journal", found === 0 ? "good" : "bad", found === 0 ? "in order" : "faulty", summary);
   for (const [rule, count] of Object.entries(counts)) {
     if (count > 0) output.row(rule, "bad", String(count));
   }

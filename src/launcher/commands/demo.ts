@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
+import { poll } from "../../shared/time.ts";
 import { demoDataDirectory } from "../../shared/version-files.ts";
-import type { CommandContext } from "../command-context.ts";
 import { curlLine, paySample, quote } from "../demo/sample-payment.ts";
 import {
   choosePorts,
@@ -11,11 +11,10 @@ import {
   readDemoSetup,
   writeDemoFiles,
 } from "../demo/settings.ts";
-import type { Output } from "../output.ts";
+import type { CommandContext, Output } from "../output.ts";
 import { withLaunchLock } from "../processes/locks.ts";
-import { poll } from "../processes/poll.ts";
-import { programSpec } from "../processes/process-spec.ts";
-import { programState, type TpManagerStatus } from "../processes/program-state.ts";
+import { programSpec } from "../processes/process-table.ts";
+import { programState, type TpManagerStatus } from "../processes/programs.ts";
 import { sayToTerminal } from "./simulate.ts";
 import { startHere } from "./start.ts";
 import { type InstallationStatus, readStatus } from "./status.ts";
@@ -31,17 +30,17 @@ const PORT_TRIES = 5;
  * May be repeated: what runs well is left running, anything else is set up again. Without a
  * protocol the terminal speaks the usual one. Throws {@link ProgramExit}.
  */
-export async function runDemo(context: CommandContext, word: string | undefined): Promise<number> {
+export async function runDemo(context: CommandContext, name: string | undefined): Promise<number> {
   const { dataDirectory } = context.installation;
   const { output } = context;
-  // The doctor knows the words of the setup file.
-  const protocol = word && (await import("../doctor/check-config.ts")).readProtocol(word);
+  // The doctor knows the values of the setup file.
+  const protocol = name && (await import("../doctor/check-config.ts")).readProtocol(name);
   output.text(`Demo in ${dataDirectory}`);
   const exitCode = await withLaunchLock(context, () => setUp(context, protocol));
   const setup = readDemoSetup(dataDirectory);
   if (exitCode !== exitCodes.ok || setup === undefined) return exitCode;
   // However a person has left it, the sample is paid: with power, cable, paper and a customer.
-  await sayToTerminal(dataDirectory, { word: "reset" });
+  await sayToTerminal(dataDirectory, "reset");
   await terminalConnected(context);
   await paySample(dataDirectory, setup, context.clock, output);
   printNext(dataDirectory, setup, context);
@@ -155,7 +154,7 @@ function printNext(dataDirectory: string, setup: DemoSetup, { output }: CommandC
   const orders = curlLine({ url: `http://127.0.0.1:${setup.gateway}/sandbox/orders` });
   const windows = process.platform === "win32";
   const folder = dataDirectory === demoDataDirectory ? "" : ` --data ${quote(dataDirectory)}`;
-  const launch = (words: string) => `${windows ? "launch.cmd" : "./launch.sh"} ${words}${folder}`;
+  const launch = (args: string) => `${windows ? "launch.cmd" : "./launch.sh"} ${args}${folder}`;
   const cancelled = windows
     ? `start /b ${pay('{"amount":15.00}')} & ${get("/cancel")}`
     : `${pay('{"amount":15.00}')} & sleep 1; ${get("/cancel")}; wait`;

@@ -1,23 +1,21 @@
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { sleep, within } from "../../shared/time.ts";
 import { readyFileOf } from "../../shared/version-files.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../output.ts";
 import { deliberateStop, forgetStop } from "../processes/deliberate-stop.ts";
 import { spawnProcess } from "../processes/launch-process.ts";
 import { withLaunchLock } from "../processes/locks.ts";
-import { type ProgramSpec, programSpecs } from "../processes/process-spec.ts";
-import { askStop, programState } from "../processes/program-state.ts";
-import { stopProgram } from "../processes/stop-program.ts";
-import { beatWatchdog } from "../processes/watchdog.ts";
+import { type ProgramSpec, programSpecs } from "../processes/process-table.ts";
+import { askStatus, askStop, programState, stopProgram } from "../processes/programs.ts";
 import { closeFolder, finishUpdate, wasCutOff } from "./start.ts";
 import { stopHere } from "./stop.ts";
 
 const ANSWER_WITHIN_MS = 3_000;
-const LAST_WORDS_MS = 1_000;
-const READY_LOOK_MS = 5_000;
+const LAST_OUTPUT_MS = 1_000;
+const READY_CHECK_MS = 5_000;
 /** A program that ends sooner has ended while it started. */
 const STARTING_MS = 10_000;
 const PREFIX_COLUMNS = 10;
@@ -64,11 +62,11 @@ export async function runForeground(context: CommandContext): Promise<number> {
   // A fault of one program is often a fault of the other, which gets the time to print its own.
   const all = Promise.all(children.map(({ ended }) => ended));
   const ranMs = context.clock.monotonicMs() - startedMs;
-  if (!asked) await within(context.clock, "last words", lastWordsMs(ranMs), all);
+  if (!asked) await within(context.clock, "last output", lastOutputMs(ranMs), all);
   stopAll();
   await stopping;
   const codes = await all;
-  // A program that ends unasked is a failure whatever it says: the service manager must restart.
+  // A program that ends without a stop has failed, with any exit code: the service is restarted.
   if (!asked) return first === exitCodes.ok ? exitCodes.unavailable : first;
   return codes.find((code) => code !== exitCodes.ok) ?? exitCodes.ok;
 }
@@ -106,7 +104,7 @@ class UpdateWork {
 
   async #run(context: CommandContext, over: AbortSignal): Promise<boolean> {
     while (!over.aborted) {
-      await sleep(context.clock, "version", READY_LOOK_MS, over).catch(() => undefined);
+      await sleep(context.clock, "version", READY_CHECK_MS, over).catch(() => undefined);
       if (over.aborted || !existsSync(readyFileOf(context.installation.dataDirectory))) continue;
       this.isOn = true;
       const { takeReadyHere } = await import("../update/take-version.ts");
@@ -133,9 +131,9 @@ function isRunning({ process: child }: Child): boolean {
   return child.exitCode === null && child.signalCode === null;
 }
 
-/** Of the other program: on a slow machine it comes to its fault much later than the first. */
-function lastWordsMs(ranMs: number): number {
-  return ranMs < STARTING_MS ? Math.max(LAST_WORDS_MS, ranMs) : LAST_WORDS_MS;
+/** How long the other program may take to print its fault: on a slow machine it starts later. */
+function lastOutputMs(ranMs: number): number {
+  return ranMs < STARTING_MS ? Math.max(LAST_OUTPUT_MS, ranMs) : LAST_OUTPUT_MS;
 }
 
 /** An update that was cut off leaves programs of its own: here they have to be children. */
@@ -194,4 +192,53 @@ async function stopInOrder(children: readonly Child[], context: CommandContext):
     }
     await ended;
   }
+}
+
+const BEAT_WITHIN_MS = 5_000;
+/** A store that is brought to a new form keeps a program from answering at its start. */
+const MIGRATION_MS = 300_000;
+/** sd_watchdog_enabled(3) asks for two beats in the time; asking takes a while itself. */
+const BEATS = 4;
+const MICROSECONDS = 1_000;
+
+/**
+ * Reports to systemd that both programs answer, as often as its unit asks for (docs/design.md 9.5).
+ * When a program hangs the report does not come, and systemd restarts the service. Node.js has no
+ * sockets of that kind, so systemd's own program sends it. `isAtWork`: an update has the programs
+ * stopped.
+ */
+export async function beatWatchdog(
+  context: CommandContext,
+  isAtWork: () => boolean,
+  over: AbortSignal,
+): Promise<void> {
+  const limitMs = Number(process.env["WATCHDOG_USEC"]) / MICROSECONDS;
+  if (!process.env["NOTIFY_SOCKET"] || !(limitMs > 0)) return;
+  const { clock } = context;
+  const begunMs = clock.monotonicMs();
+  let haveAnswered = false;
+  while (!over.aborted) {
+    const answer = await doAnswer(context);
+    haveAnswered ||= answer;
+    const isStarting = !haveAnswered && clock.monotonicMs() - begunMs < MIGRATION_MS;
+    if (answer || isStarting || isAtWork()) await beat(context);
+    await sleep(clock, "watchdog", limitMs / BEATS, over).catch(() => undefined);
+  }
+}
+
+async function doAnswer({ installation, clock }: CommandContext): Promise<boolean> {
+  const asked = programSpecs(installation.dataDirectory).map((spec) =>
+    askStatus(spec, clock, BEAT_WITHIN_MS),
+  );
+  const answers = await Promise.allSettled(asked);
+  return answers.every(({ status }) => status === "fulfilled");
+}
+
+function beat({ output }: CommandContext): Promise<void> {
+  return new Promise((resolve) => {
+    execFile("systemd-notify", ["WATCHDOG=1"], { timeout: BEAT_WITHIN_MS }, (error) => {
+      if (error) output.fault(`systemd-notify: ${error.message}`);
+      resolve();
+    });
+  });
 }

@@ -7,29 +7,26 @@ import { installationAt } from "../../shared/process/installation.ts";
 import { isFull, storageFault } from "../../shared/store/storage-fault.ts";
 import { systemClock } from "../../shared/time.ts";
 import { isDelivery, readyFileOf } from "../../shared/version-files.ts";
-import type { CommandContext } from "../command-context.ts";
-import { createOutput, duration } from "../output.ts";
+import { type CommandContext, createOutput, duration } from "../output.ts";
 import { closeDataFolder } from "../processes/data-access.ts";
 import { deliberateStop } from "../processes/deliberate-stop.ts";
 import {
+  type FailureRecord,
   failed,
   isCrashLoop,
   isPaused,
   type KeepAliveMemory,
   kindWithoutCode,
-  noTrouble,
+  noFailure,
   pauseMs,
   readMemory,
   STABLE_MS,
-  type Trouble,
   writeMemory,
 } from "../processes/keep-alive-memory.ts";
 import { tryLaunchLock } from "../processes/locks.ts";
 import { probe } from "../processes/probe.ts";
-import { type ProgramSpec, programSpecs } from "../processes/process-spec.ts";
-import { findProcesses } from "../processes/process-table.ts";
-import { startProgram } from "../processes/start-programs.ts";
-import { stopProcess } from "../processes/stop-program.ts";
+import { findProcesses, type ProgramSpec, programSpecs } from "../processes/process-table.ts";
+import { startProgram, stopProcess } from "../processes/programs.ts";
 import { finishUpdate } from "./start.ts";
 
 /** Probes in a row without an answer after which a process counts as hung. */
@@ -38,7 +35,7 @@ const LOG_BYTES_MAX = 1024 * 1024;
 
 interface Outcome {
   /** undefined: nothing is left to remember. */
-  readonly trouble: Trouble | undefined;
+  readonly record: FailureRecord | undefined;
   readonly exitCode: number;
 }
 
@@ -72,12 +69,12 @@ async function repairAndUpdate(context: CommandContext, answerWithinMs: number):
   const repair = new Repair(context, answerWithinMs);
   const exitCode = await repair.run();
   if (isDelivery && repair.crashing !== undefined) {
-    const { goBackFromCrashes } = await import("../update/go-back.ts");
+    const { goBackFromCrashes } = await import("../update/take-version.ts");
     if (await goBackFromCrashes(context, repair.crashing)) return exitCodes.ok;
   }
   if (exitCode === exitCodes.ok && existsSync(readyFileOf(context.installation.dataDirectory))) {
-    const { takeReadyBeside } = await import("../update/take-version.ts");
-    await takeReadyBeside(context);
+    const { startTakingReady } = await import("../update/take-version.ts");
+    await startTakingReady(context);
   }
   return exitCode;
 }
@@ -106,15 +103,15 @@ class Repair {
     const outcomes = await Promise.all(
       programSpecs(installation.dataDirectory).map(async (spec) => ({
         name: spec.name,
-        ...(await this.#repair(spec, memory.programs[spec.name] ?? noTrouble)),
+        ...(await this.#repair(spec, memory.programs[spec.name] ?? noFailure)),
       })),
     );
-    for (const { name, trouble } of outcomes) {
+    for (const { name, record } of outcomes) {
       // Also without a new failure: a payment may have kept the version from going back.
-      if (trouble && isCrashLoop(trouble)) {
-        this.crashing = `${name} failed ${trouble.failures} times (${trouble.kind})`;
+      if (record && isCrashLoop(record)) {
+        this.crashing = `${name} failed ${record.failures} times (${record.kind})`;
       }
-      if (trouble) memory.programs[name] = trouble;
+      if (record) memory.programs[name] = record;
       else delete memory.programs[name];
     }
     this.#keep(memory);
@@ -131,27 +128,27 @@ class Repair {
     }
   }
 
-  async #repair(spec: ProgramSpec, before: Trouble): Promise<Outcome> {
+  async #repair(spec: ProgramSpec, before: FailureRecord): Promise<Outcome> {
     const nowMs = this.#context.clock.now();
     const result = await probe(this.#run, spec.name, this.#answerWithinMs);
     if (result === "answers") {
       const stable = Math.abs(nowMs - before.launchedMs) > STABLE_MS;
-      return { trouble: stable ? undefined : { ...before, missed: 0 }, exitCode: exitCodes.ok };
+      return { record: stable ? undefined : { ...before, missed: 0 }, exitCode: exitCodes.ok };
     }
     if (findProcesses(spec).length > 0) return await this.#replace(spec, before);
     const diedYoung = before.launchedMs > 0 && nowMs - before.launchedMs < STABLE_MS;
-    const trouble = diedYoung ? this.#failed(before, "died", nowMs) : before;
-    return await this.#launch(spec, trouble, "was not running");
+    const record = diedYoung ? this.#failed(before, "died", nowMs) : before;
+    return await this.#launch(spec, record, "was not running");
   }
 
   /** A process is there and does not answer: starting, stopping, or hung. */
-  async #replace(spec: ProgramSpec, before: Trouble): Promise<Outcome> {
+  async #replace(spec: ProgramSpec, before: FailureRecord): Promise<Outcome> {
     const { clock } = this.#context;
     const missed = before.missed + 1;
-    const wait = { trouble: { ...before, missed }, exitCode: exitCodes.unavailable };
+    const wait = { record: { ...before, missed }, exitCode: exitCodes.unavailable };
     if (missed < MISSED_MAX) {
       this.#report(
-        `${spec.name} does not answer; replaced when it does not at the next look either`,
+        `${spec.name} does not answer; replaced when it does not at the next check either`,
       );
       return wait;
     }
@@ -159,12 +156,12 @@ class Repair {
       this.#report(`${spec.name} is hung and cannot be ended; is it another user's process?`);
       return wait;
     }
-    const trouble = this.#failed(before, "hung", clock.now());
-    return await this.#launch(spec, trouble, `was hung (${missed} looks without an answer)`);
+    const record = this.#failed(before, "hung", clock.now());
+    return await this.#launch(spec, record, `was hung (${missed} checks without an answer)`);
   }
 
   /** Counts a failure whose exit code nobody knows. */
-  #failed(before: Trouble, kind: "died" | "hung" | "silent", nowMs: number): Trouble {
+  #failed(before: FailureRecord, kind: "died" | "hung" | "silent", nowMs: number): FailureRecord {
     const { dataDirectory } = this.#context.installation;
     return failed(before, kindWithoutCode(kind, isFull(dataDirectory)), nowMs);
   }
@@ -177,9 +174,9 @@ class Repair {
     return this.#closing;
   }
 
-  async #launch(spec: ProgramSpec, before: Trouble, why: string): Promise<Outcome> {
+  async #launch(spec: ProgramSpec, before: FailureRecord, why: string): Promise<Outcome> {
     const { installation, clock } = this.#context;
-    if (isPaused(before, clock.now())) return { trouble: before, exitCode: exitCodes.unavailable };
+    if (isPaused(before, clock.now())) return { record: before, exitCode: exitCodes.unavailable };
     await this.#closeFolder();
     const started = await startProgram(spec, installation, clock);
     const nowMs = clock.now();
@@ -187,30 +184,30 @@ class Repair {
       case "started":
       case "already-running": {
         this.#report(`${spec.name} ${why}: relaunched, pid ${started.pid}`);
-        const trouble = { ...before, missed: 0, launchedMs: nowMs };
-        return { trouble, exitCode: exitCodes.ok };
+        const record = { ...before, missed: 0, launchedMs: nowMs };
+        return { record, exitCode: exitCodes.ok };
       }
       case "silent": {
         this.#report(`${spec.name} ${why}: relaunched, but does not answer`);
-        const trouble = this.#failed(before, "silent", nowMs);
-        return { trouble, exitCode: exitCodes.unavailable };
+        const record = this.#failed(before, "silent", nowMs);
+        return { record, exitCode: exitCodes.unavailable };
       }
       case "ended": {
-        const trouble = failed(before, `exit ${started.exitCode}`, nowMs);
-        const pause = pauseMs(trouble.kind, trouble.failures);
-        const next = pause === 0 ? "at the next look" : `in ${duration(pause)}`;
+        const record = failed(before, `exit ${started.exitCode}`, nowMs);
+        const pause = pauseMs(record.kind, record.failures);
+        const next = pause === 0 ? "at the next check" : `in ${duration(pause)}`;
         this.#report(
           `${spec.name} ${why}; its launch failed with code ${started.exitCode}` +
-            ` (${trouble.failures} in a row), tried again ${next}:\n${started.reason}`,
+            ` (${record.failures} in a row), tried again ${next}:\n${started.reason}`,
         );
-        return { trouble, exitCode: started.exitCode };
+        return { record, exitCode: started.exitCode };
       }
     }
   }
 
   /**
-   * To whoever looks on (cron sends it as mail) and to logs/keep-alive.log. A full disk must not
-   * keep a program from being relaunched.
+   * Writes a line to standard output, which cron sends as mail, and to logs/keep-alive.log. A full
+   * disk does not keep a program from being relaunched.
    */
   #report(text: string): void {
     process.stdout.write(`${text}\n`);

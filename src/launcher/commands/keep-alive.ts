@@ -21,7 +21,7 @@ export async function keepAlive(dataDirectory: string, answerWithinMs: number): 
   if (isStoppedOnPurpose(dataDirectory)) return 0;
   const probes = await Promise.all(programs.map((program) => probe(run, program, answerWithinMs)));
   const allAnswer = probes.every((result) => result === "answers");
-  // A memory of earlier trouble is brought up to date, and goes when it is over.
+  // A memory of earlier failures is brought up to date, and removed when they are over.
   const isUpdating = updateFiles.some((file) => existsSync(file(dataDirectory)));
   if (allAnswer && !isUpdating && !existsSync(`${run}/keep-alive.json`)) return 0;
   const { repair } = await import("./keep-alive-repair.ts");

@@ -3,7 +3,7 @@ import { readEntries } from "../../shared/config/config-file.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { layTicket } from "../../shared/process/kiosk-ticket.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../output.ts";
 
 /**
  * Prints the address of the kiosk's own pages with a fresh ticket, for the script that starts the

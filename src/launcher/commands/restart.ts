@@ -1,5 +1,5 @@
 import { exitCodes } from "../../shared/process/exit-codes.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../output.ts";
 import { withLaunchLock } from "../processes/locks.ts";
 import { startHere } from "./start.ts";
 import { stopHere } from "./stop.ts";

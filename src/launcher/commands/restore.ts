@@ -4,10 +4,9 @@ import { copiesOf, fileTime } from "../../shared/store/copies.ts";
 import { decidePutBack, finishPutBack, keptIn, layBeside } from "../../shared/store/put-back.ts";
 import { openForReading } from "../../shared/store/sqlite.ts";
 import { systemClock } from "../../shared/time.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../output.ts";
 import { withLaunchLock, withProgramLocks } from "../processes/locks.ts";
-import { programSpecs } from "../processes/process-spec.ts";
-import { findProcesses } from "../processes/process-table.ts";
+import { findProcesses, programSpecs } from "../processes/process-table.ts";
 
 const restorable = ["journal", "supervisor"] as const;
 type Restorable = (typeof restorable)[number];
@@ -107,7 +106,7 @@ function assertWhole(path: string): void {
 /** Words about the next start, and about facts that no program can know. */
 function aftermath(store: Restorable | undefined): string[] {
   const journal =
-    "At the next start tp-manager takes over what the supervisor has: charged, reversed, " +
+    "At the next start tp-manager imports what the supervisor has: charged, reversed, " +
     "returned and dropped orders. Until 24 hours and an end of day have passed each new order id " +
     "is looked up first (./launch.sh stores shows it, ./launch.sh stores accept ends it).";
   const supervisor =

@@ -1,13 +1,14 @@
 import { z } from "zod";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
-import type { CommandContext } from "../command-context.ts";
-import { terminalControl } from "../demo/simulators.ts";
+import { terminalControl } from "../demo/settings.ts";
+import type { CommandContext } from "../output.ts";
 import { httpCall } from "../processes/network.ts";
 
-const wordList = z.array(z.object({ word: z.string(), takes: z.string(), help: z.string() }));
+/** The terminal's commands: the member "word" of each is its name. */
+const commandList = z.array(z.record(z.string(), z.string()));
 const refusal = z.object({ error: z.string() });
 
-/** The terminal does not wait for that. */
+/** The status for a command that the terminal cannot carry out at this moment. */
 const NOT_NOW = 409;
 
 /**
@@ -16,30 +17,31 @@ const NOT_NOW = 409;
  */
 export async function simulate(
   { installation, output }: CommandContext,
-  words: readonly string[],
+  [command, ...options]: readonly string[],
 ): Promise<number> {
   const { dataDirectory } = installation;
-  const [word, ...others] = words;
-  if (word === undefined || word === "help") {
+  if (command === undefined || command === "help") {
     const control = controlOf(dataDirectory);
-    const known = wordList.parse((await call(`${control}/words`)).body);
-    const lines = known.map(({ word: name, takes, help }) => [`${name} ${takes}`.trim(), help]);
+    const known = commandList.parse((await call(`${control}/words`)).body);
+    const lines = known.map((one) => [`${one["word"]} ${one["takes"]}`.trim(), one["help"]]);
     const width = Math.max(...lines.map(([left = ""]) => left.length));
     for (const [left = "", help] of lines) output.note(`${left.padEnd(width)}  ${help}`);
     output.text(`# The same with buttons, in a browser: ${control}/`);
     return exitCodes.ok;
   }
-  await sayToTerminal(dataDirectory, { word, ...namedIn(others) });
-  output.row("terminal", "good", word);
+  await sayToTerminal(dataDirectory, command, valuesIn(options));
+  output.row("terminal", "good", command);
   return exitCodes.ok;
 }
 
-/** Throws {@link ProgramExit} when there is no terminal, or when it does not take the word. */
+/** Throws {@link ProgramExit} when there is no terminal, or when it refuses the command. */
 export async function sayToTerminal(
   dataDirectory: string,
-  said: Readonly<Record<string, string>>,
+  command: string,
+  values: ReadonlyMap<string, string> = new Map(),
 ): Promise<void> {
-  const { status, body } = await call(`${controlOf(dataDirectory)}/words`, said);
+  const request = Object.fromEntries([["word", command], ...values]);
+  const { status, body } = await call(`${controlOf(dataDirectory)}/words`, request);
   if (status === 200) return;
   const exitCode = status === NOT_NOW ? exitCodes.unavailable : exitCodes.usage;
   throw new ProgramExit(exitCode, refusal.parse(body).error);
@@ -51,18 +53,18 @@ function controlOf(dataDirectory: string): string {
   return control;
 }
 
-/** `--name value` and at most one word without a name. */
-function namedIn(words: readonly string[]): Readonly<Record<string, string>> {
-  const named: Record<string, string> = {};
-  for (let at = 0; at < words.length; at++) {
-    const [word = "", next] = [words[at], words[at + 1]];
-    const [, name, value] = /^--([a-z][a-z-]*)(?:=(.*))?$/.exec(word) ?? [];
-    if (name === undefined && named["value"] === undefined) named["value"] = word;
-    else if (name !== undefined && value !== undefined) named[name] = value;
-    else if (name !== undefined && next !== undefined) named[name] = words[++at] as string;
-    else throw new ProgramExit(exitCodes.usage, `${word} cannot be used here`);
+/** The values of `--name value`, and of at most one argument without a name, as "value". */
+function valuesIn(args: readonly string[]): ReadonlyMap<string, string> {
+  const values = new Map<string, string>();
+  for (let at = 0; at < args.length; at++) {
+    const [arg = "", next] = [args[at], args[at + 1]];
+    const [, name, value] = /^--([a-z][a-z-]*)(?:=(.*))?$/.exec(arg) ?? [];
+    if (name === undefined && !values.has("value")) values.set("value", arg);
+    else if (name !== undefined && value !== undefined) values.set(name, value);
+    else if (name !== undefined && next !== undefined) values.set(name, args[++at] as string);
+    else throw new ProgramExit(exitCodes.usage, `${arg} cannot be used here`);
   }
-  return named;
+  return values;
 }
 
 async function call(url: string, body?: object): Promise<{ status: number; body: unknown }> {

@@ -3,18 +3,21 @@ import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import { type Installation, versionNumber } from "../../shared/process/installation.ts";
 import { isDelivery, probationMarkOf, underWayFileOf } from "../../shared/version-files.ts";
-import type { CommandContext } from "../command-context.ts";
-import { simulatorSpecs, startSimulator } from "../demo/simulators.ts";
-import type { Output } from "../output.ts";
+import { simulatorSpecs, startSimulator } from "../demo/settings.ts";
+import type { CommandContext, Output } from "../output.ts";
 import { closeDataFolder } from "../processes/data-access.ts";
 import { forgetStop } from "../processes/deliberate-stop.ts";
-import { forgetTrouble } from "../processes/keep-alive-memory.ts";
+import { forgetFailures } from "../processes/keep-alive-memory.ts";
 import { withLaunchLock } from "../processes/locks.ts";
-import { type ProcessSpec, programSpecs } from "../processes/process-spec.ts";
-import { findProcesses } from "../processes/process-table.ts";
-import { type Started, startPrograms } from "../processes/start-programs.ts";
-import { type Stopped, stopProcess, stopProgram } from "../processes/stop-program.ts";
-import { stoppedInWords } from "./stop.ts";
+import { findProcesses, type ProcessSpec, programSpecs } from "../processes/process-table.ts";
+import {
+  type Started,
+  type Stopped,
+  startPrograms,
+  stopProcess,
+  stopProgram,
+} from "../processes/programs.ts";
+import { stopTexts } from "./stop.ts";
 
 export function start(context: CommandContext): Promise<number> {
   return withLaunchLock(context, () => startHere(context));
@@ -27,7 +30,7 @@ export function start(context: CommandContext): Promise<number> {
 export async function startHere(context: CommandContext): Promise<number> {
   const { installation, clock, output } = context;
   forgetStop(installation.dataDirectory);
-  forgetTrouble(openRunDirectory(installation.dataDirectory));
+  forgetFailures(openRunDirectory(installation.dataDirectory));
   const elsewhere = await finishUpdate(context);
   if (elsewhere !== undefined) return elsewhere;
   await closeFolder(context);
@@ -40,7 +43,7 @@ export async function startHere(context: CommandContext): Promise<number> {
     return exitCodes.ok;
   }
   const report = ({ name }: ProcessSpec, stopped: Stopped): void =>
-    output.row(name, "warn", stoppedInWords[stopped].state, "because the start failed");
+    output.row(name, "warn", stopTexts[stopped].state, "because the start failed");
   const ours = results.filter((one) => one.result === "started" || ("ours" in one && one.ours));
   for (const spec of programSpecs(installation.dataDirectory)) {
     if (!ours.some(({ program }) => program === spec.name)) continue;
@@ -73,9 +76,9 @@ export async function finishUpdate(context: CommandContext): Promise<number | un
     if (elsewhere !== undefined) return elsewhere;
   }
   if (!isDelivery) return undefined;
-  const { leaveToReader } = await import("../update/stores-reader.ts");
-  const { placeOf } = await import("../update/version-programs.ts");
-  return await leaveToReader(context, placeOf(context), versionNumber);
+  const { leaveToReader } = await import("../update/version-programs.ts");
+  const { switchSiteOf } = await import("../update/version-programs.ts");
+  return await leaveToReader(context, switchSiteOf(context), versionNumber);
 }
 
 /** Reports faults that keep nothing from running, and that nobody would look for in a log. */
@@ -106,7 +109,7 @@ function reportStart(
   installation: Installation,
   output: Output,
 ): void {
-  const shown = new Set<string>();
+  const printed = new Set<string>();
   for (const started of results) {
     const { program } = started;
     switch (started.result) {
@@ -125,10 +128,10 @@ function reportStart(
         // Both read the same setup file: a fault they share is shown once.
         const prefix = new RegExp(`^${program}: `, "gm");
         const lines = started.reason.replace(prefix, "").split("\n");
-        const unseen = lines.filter((line) => !shown.has(line));
+        const unseen = lines.filter((line) => !printed.has(line));
         const shared = unseen.length < lines.length ? ["  and what stands above already"] : [];
         if (unseen.length > 0) output.fault([...unseen, ...shared].join("\n"));
-        for (const line of lines) shown.add(line);
+        for (const line of lines) printed.add(line);
       }
     }
   }

@@ -3,20 +3,18 @@ import { exitCodes } from "../../shared/process/exit-codes.ts";
 import type { Installation } from "../../shared/process/installation.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
 import type { LauncherArguments } from "../arguments.ts";
-import type { CommandContext } from "../command-context.ts";
-import { simulatorSpecs } from "../demo/simulators.ts";
-import { duration, type Mood, type Output } from "../output.ts";
+import { simulatorSpecs } from "../demo/settings.ts";
+import { type CommandContext, duration, type Mood, type Output } from "../output.ts";
 import { deliberateStop } from "../processes/deliberate-stop.ts";
-import { type ProcessName, programSpecs } from "../processes/process-spec.ts";
-import { findProcesses } from "../processes/process-table.ts";
+import { findProcesses, type ProcessName, programSpecs } from "../processes/process-table.ts";
 import {
   conditionsReported,
-  obstaclesIn,
+  notReadyReasonsOf,
   type ProgramState,
   programState,
   type SupervisorStatus,
   type TpManagerStatus,
-} from "../processes/program-state.ts";
+} from "../processes/programs.ts";
 
 const ANSWER_WITHIN_MS = 2_000;
 
@@ -27,7 +25,7 @@ export interface InstallationStatus {
   /** When an operator stopped the programs; null when they are meant to run. */
   readonly stoppedSince: string | null;
   readonly programs: ReadonlyArray<{ readonly program: ProcessName } & ProgramState>;
-  /** Troubles between a charged card and the gateway while payments go on. */
+  /** Conditions between a charged card and the gateway while payments go on. */
   readonly troubles: ReadonlyArray<{
     readonly name: ConditionName;
     readonly about: string;
@@ -69,7 +67,7 @@ export async function readStatus(
 function isWell(condition: ProgramState): boolean {
   if (condition.state !== "running") return false;
   const { status } = condition;
-  return status.program === "supervisor" || obstaclesIn(status).length === 0;
+  return status.program === "supervisor" || notReadyReasonsOf(status).length === 0;
 }
 
 /** Prints it, with `json` for a program; answers the exit code. */
@@ -116,8 +114,8 @@ function printProgram(name: ProcessName, condition: ProgramState, output: Output
       return;
     case "running": {
       const { status, pid } = condition;
-      const words = `pid ${pid}, version ${status.version}, up ${duration(status.uptimeMs)}`;
-      output.row(name, "good", "running", words);
+      const details = `pid ${pid}, version ${status.version}, up ${duration(status.uptimeMs)}`;
+      output.row(name, "good", "running", details);
       if (status.program === "tp-manager") printTerminal(status, output);
       else {
         printQueue(status, output);
@@ -139,12 +137,12 @@ function printTerminal(status: TpManagerStatus, output: Output): void {
   }
   const since = connected || sinceMs === undefined ? "" : `since ${isoTime(sinceMs)}`;
   const named = connected ? `${terminalId} ${terminal.status}`.trim() : terminalId;
-  const words = [named, problem ?? "", since];
-  const details = words.filter((text) => text !== "").join(", ");
-  const obstacles = obstaclesIn(status);
-  const isGood = connected && problem === null && obstacles.length === 0;
+  const facts = [named, problem ?? "", since];
+  const details = facts.filter((text) => text !== "").join(", ");
+  const reasons = notReadyReasonsOf(status);
+  const isGood = connected && problem === null && reasons.length === 0;
   output.row("terminal", isGood ? "good" : "warn", link, details);
-  for (const { says, todo } of obstacles) {
+  for (const { says, todo } of reasons) {
     output.row("payments", "bad", "refused", `${says} -> ${todo}`);
   }
   const open = [
@@ -156,7 +154,7 @@ function printTerminal(status: TpManagerStatus, output: Output): void {
 
 function printQueue({ outbox }: SupervisorStatus, output: Output): void {
   const { pending, parked, sent, oldestAgeMs, paused } = outbox;
-  const words = [
+  const facts = [
     ...(paused !== null && pending > 0 ? [`${pending} waiting`] : []),
     ...(oldestAgeMs === null ? [] : [`oldest ${duration(oldestAgeMs)}`]),
     `${sent} sent`,
@@ -165,23 +163,23 @@ function printQueue({ outbox }: SupervisorStatus, output: Output): void {
   ];
   const state = paused !== null ? "paused" : pending === 0 ? "empty" : `${pending} waiting`;
   const mood: Mood = paused !== null || parked > 0 ? "warn" : "good";
-  output.row("queue", mood, state, words.join(", "));
+  output.row("queue", mood, state, facts.join(", "));
 }
 
 /** Nothing of an installation that asks nobody, or is none that is updated. */
 function printUpdates({ updates }: SupervisorStatus, output: Output): void {
   if (!updates?.asks) return;
   const { channel, checkedMs, fault, ready, heldBy, heldUntilMs = null } = updates;
-  const looked = checkedMs === null ? "not looked yet" : `last look ${isoTime(checkedMs)}`;
+  const checked = checkedMs === null ? "not checked yet" : `last check ${isoTime(checkedMs)}`;
   const until = heldUntilMs === null ? "" : ` until ${isoTime(heldUntilMs)}`;
-  const words = [
+  const facts = [
     `channel ${channel}`,
-    looked,
+    checked,
     ...(fault === null ? [] : [fault]),
     ...(ready === null ? [] : [`${ready} is ready`]),
     ...(heldBy === null ? [] : [`held by ${heldBy}${until}`]),
   ];
   const isWell = fault === null && heldBy === null;
-  const state = fault === null ? (heldBy === null ? "looked for" : "held") : "failing";
-  output.row("updates", isWell ? "good" : "warn", state, words.join(", "));
+  const state = fault === null ? (heldBy === null ? "checked daily" : "held") : "failing";
+  output.row("updates", isWell ? "good" : "warn", state, facts.join(", "));
 }

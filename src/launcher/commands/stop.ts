@@ -1,12 +1,11 @@
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
-import type { CommandContext } from "../command-context.ts";
-import { simulatorSpecs } from "../demo/simulators.ts";
-import type { Mood } from "../output.ts";
+import { simulatorSpecs } from "../demo/settings.ts";
+import type { CommandContext, Mood } from "../output.ts";
 import { recordStop } from "../processes/deliberate-stop.ts";
 import { withLaunchLock } from "../processes/locks.ts";
-import { type ProcessName, programSpecs } from "../processes/process-spec.ts";
-import { type Stopped, stopProcess, stopProgram } from "../processes/stop-program.ts";
+import { type ProcessName, programSpecs } from "../processes/process-table.ts";
+import { type Stopped, stopProcess, stopProgram } from "../processes/programs.ts";
 
 export function stop(context: CommandContext): Promise<number> {
   const { installation, clock } = context;
@@ -20,13 +19,13 @@ export function stop(context: CommandContext): Promise<number> {
   });
 }
 
-interface StoppedWords {
+interface StopText {
   readonly mood: Mood;
   readonly state: string;
   readonly details?: string;
 }
 
-export const stoppedInWords: Record<Stopped, StoppedWords> = {
+export const stopTexts: Record<Stopped, StopText> = {
   stopped: { mood: "good", state: "stopped" },
   killed: { mood: "warn", state: "killed", details: "it did not end by itself" },
   "was-not-running": { mood: "plain", state: "was not running" },
@@ -47,7 +46,7 @@ export async function stopHere(
 ): Promise<number> {
   let isAnyLeft = false;
   const report = (name: ProcessName, stopped: Stopped): void => {
-    const { mood, state, details } = stoppedInWords[stopped];
+    const { mood, state, details } = stopTexts[stopped];
     if (!quiet || stopped !== "was-not-running") output.row(name, mood, state, details);
     isAnyLeft ||= stopped === "still-running";
   };

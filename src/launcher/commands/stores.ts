@@ -3,7 +3,7 @@ import { tpManagerMessages } from "../../shared/ipc/contract.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import { isoTime } from "../../shared/time.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../output.ts";
 
 const ANSWER_WITHIN_MS = 5_000;
 
@@ -18,18 +18,19 @@ export async function stores(
   const run = openRunDirectory(installation.dataDirectory);
   const client = createIpcClient(run, "tp-manager", tpManagerMessages, clock);
   try {
-    const told = await client.call("stores", { accept }, ANSWER_WITHIN_MS);
-    const { doubt, ended, handingAgain } = told;
-    if (ended) output.row("journal.db", "good", "accepted", "orders are no longer looked up first");
-    else if (!doubt) output.row("journal.db", "good", "whole");
+    const answer = await client.call("stores", { accept }, ANSWER_WITHIN_MS);
+    const gap = answer.doubt;
+    if (answer.ended) {
+      output.row("journal.db", "good", "accepted", "orders are no longer looked up first");
+    } else if (!gap) output.row("journal.db", "good", "whole");
     else {
-      const since = `since ${isoTime(doubt.sinceMs)}: ${doubt.because}`;
-      output.row("journal.db", "warn", "in doubt", since);
-      const taken = doubt.takenOver ? "taken over" : "being taken over";
-      output.row("supervisor's orders", doubt.takenOver ? "good" : "warn", taken);
-      for (const sale of doubt.ofNoOrder) output.row("sale of no order", "warn", "open", sale);
+      const since = `since ${isoTime(gap.sinceMs)}: ${gap.because}`;
+      output.row("journal.db", "warn", "has a gap", since);
+      const imported = gap.takenOver ? "imported" : "being imported";
+      output.row("supervisor's orders", gap.takenOver ? "good" : "warn", imported);
+      for (const sale of gap.ofNoOrder) output.row("sale of no order", "warn", "open", sale);
     }
-    if (handingAgain)
+    if (answer.handingAgain)
       output.row("supervisor.db", "warn", "lost", "is being handed everything again");
     return exitCodes.ok;
   } catch (error) {

@@ -13,11 +13,15 @@ import {
   writeHold,
 } from "../../update/update-state.ts";
 import type { UpdateRequest } from "../arguments.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../output.ts";
 import { userName } from "../processes/system-tool.ts";
-import { goBack } from "../update/go-back.ts";
-import { isServed } from "../update/idle.ts";
-import { takeDelivery, takeReady, withUpdateLock } from "../update/take-version.ts";
+import {
+  goBack,
+  isServed,
+  takeDelivery,
+  takeReady,
+  withUpdateLock,
+} from "../update/take-version.ts";
 import { refused } from "../update/versions.ts";
 
 /**
@@ -30,7 +34,7 @@ export async function update(context: CommandContext, request: UpdateRequest): P
     case "show":
       return showUpdates(context);
     case "check":
-      return await lookForVersion(context, "ask");
+      return await checkForVersion(context, "ask");
     case "now":
       return await takeNow(context);
     case "hold":
@@ -59,34 +63,34 @@ function showUpdates({ installation, clock, output }: CommandContext): number {
   const { checkedMs, fault, expiresMs, barred, putOff } = readState(dataDirectory);
   if (checkedMs !== null) {
     const holds = expiresMs === null ? "" : `, metadata hold until ${isoTime(expiresMs)}`;
-    const words = fault ? fault.message : `well${holds}`;
-    output.row("last look", fault ? "warn" : "good", isoTime(checkedMs), words);
+    const details = fault ? fault.message : `well${holds}`;
+    output.row("last check", fault ? "warn" : "good", isoTime(checkedMs), details);
   }
   const ready = readReady(dataDirectory);
   if (ready) output.row("ready", "good", ready.version, "taken by the keep-alive");
   if (putOff) output.row("put off", "warn", putOff.version, putOff.why);
   for (const { version, why } of barred) output.row("not taken again", "warn", version, why);
   const hold = readHold(dataDirectory, clock.now());
-  if (hold) output.row("updates", "warn", "held", holdInWords(hold));
+  if (hold) output.row("updates", "warn", "held", holdText(hold));
   return exitCodes.ok;
 }
 
 /**
- * Asks the server for a version; "fetch" lays it beside the present one too. Loads what verifies
- * signatures only here. Answers the exit code.
+ * Asks the server for a version; "fetch" unpacks it next to the present one too. Loads the code
+ * that verifies signatures only here. Answers the exit code.
  */
-async function lookForVersion(
+async function checkForVersion(
   { installation, output }: CommandContext,
   how: "ask" | "fetch",
 ): Promise<number> {
-  const { lookNow, wordsOf } = await import("../../update/look-now.ts");
+  const { checkNow, checkText } = await import("../../update/check-for-update.ts");
   const { config } = loadConfig(installation.configFile, "supervisor");
   try {
-    const found = await lookNow(installation, config, how, (message) => output.note(message));
+    const found = await checkNow(installation, config, how, (message) => output.note(message));
     if (!found) {
       throw new ProgramExit(exitCodes.alreadyRunning, "another update is at work here");
     }
-    output.row("update", "good", found.version ?? "none", wordsOf(found));
+    output.row("update", "good", found.version ?? "none", checkText(found));
     return exitCodes.ok;
   } catch (error) {
     if (error instanceof ProgramExit) throw error;
@@ -98,10 +102,12 @@ async function lookForVersion(
 async function takeNow(context: CommandContext): Promise<number> {
   const { dataDirectory } = context.installation;
   endHold(dataDirectory);
-  const exitCode = await lookForVersion(context, "fetch");
+  const exitCode = await checkForVersion(context, "fetch");
   if (exitCode !== exitCodes.ok || !readReady(dataDirectory)) return exitCode;
   if (!isServed(dataDirectory)) return await takeReady(context);
-  context.output.note("the service takes it within a minute: ./launch.sh update tells how it went");
+  context.output.note(
+    "the service takes it within a minute; then ./launch.sh update shows the result",
+  );
   return exitCode;
 }
 
@@ -112,7 +118,7 @@ function holdUpdates(
 ): number {
   const hold: Hold = { who: by ?? userName(), sinceMs: clock.now(), untilMs };
   writeHold(installation.dataDirectory, hold);
-  output.row("updates", "warn", "held", holdInWords(hold));
+  output.row("updates", "warn", "held", holdText(hold));
   return exitCodes.ok;
 }
 
@@ -125,7 +131,7 @@ function endHoldOfUpdates({ installation, clock, output }: CommandContext): numb
 }
 
 /** For people. */
-function holdInWords({ who, sinceMs, untilMs }: Hold): string {
-  const end = untilMs === null ? "until somebody ends it" : `until ${isoTime(untilMs)}`;
+function holdText({ who, sinceMs, untilMs }: Hold): string {
+  const end = untilMs === null ? "until an operator ends it" : `until ${isoTime(untilMs)}`;
   return `by ${who} since ${isoTime(sinceMs)}, ${end}`;
 }

@@ -45,7 +45,7 @@ const ordersSchema = z.array(
 );
 
 /**
- * Pays one new order as a kiosk would, prints request and answer, and looks the order up at the
+ * Pays one new order as a kiosk would, prints request and answer, and checks the order at the
  * gateway sandbox. Throws {@link ProgramExit} when anything is not as it must be.
  */
 export async function paySample(
@@ -174,12 +174,12 @@ interface CurlCall {
 }
 
 export function curlLine({ url, netrcFile, json }: CurlCall): string {
-  const words = ["curl", "-s"];
-  if (netrcFile !== undefined) words.push("--netrc-file", quote(shortPath(netrcFile)));
-  if (json !== undefined) words.push("-H", quote("Content-Type: application/json"));
-  if (json !== undefined) words.push("-d", quote(json));
-  words.push(/^[\w./:-]+$/.test(url) ? url : quote(url));
-  return words.join(" ");
+  const args = ["curl", "-s"];
+  if (netrcFile !== undefined) args.push("--netrc-file", quote(shortPath(netrcFile)));
+  if (json !== undefined) args.push("-H", quote("Content-Type: application/json"));
+  if (json !== undefined) args.push("-d", quote(json));
+  args.push(/^[\w./:-]+$/.test(url) ? url : quote(url));
+  return args.join(" ");
 }
 
 function shortPath(path: string): string {

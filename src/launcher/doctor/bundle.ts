@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { arch, freemem, release, type as systemType, totalmem, uptime } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { type ConfigFields, metaOf } from "../../shared/config/config-field.ts";
 import { type Entry, readEntries } from "../../shared/config/config-file.ts";
 import { sharedFields } from "../../shared/config/schema.ts";
@@ -18,7 +19,6 @@ import { cleanLine } from "../../shared/masking/log-cleaning.ts";
 import { type Installation, osName, versionNumber } from "../../shared/process/installation.ts";
 import type { Clock } from "../../shared/time.ts";
 import { protocolPart } from "../../tp-manager/terminal/registry.ts";
-import { type ArchiveFile, tarGz } from "./tar-archive.ts";
 
 const REMOVED = "[removed]";
 /** Of each log the end, newest logs first, until the whole is this large. */
@@ -45,7 +45,7 @@ export function writeBundle(
   const files = [
     asFile("doctor.json", `${JSON.stringify(report, null, 2)}\n`),
     asFile("machine.json", `${JSON.stringify(machine(), null, 2)}\n`),
-    asFile("config.txt", entries.map(shownEntry).join("")),
+    asFile("config.txt", entries.map(bundledEntry).join("")),
     ...logTexts(installation).map(({ name, text }) => asFile(`logs/${name}`, text)),
   ];
   // "wx": nothing is overwritten. Passwords are out, yet the bundle is nobody else's business.
@@ -70,9 +70,9 @@ function setupEntries({ configFile }: Installation): Entry[] {
 
 const knownFields: ConfigFields = { ...sharedFields, ...protocolPart.fields };
 
-function shownEntry(entry: Entry): string {
-  const shown = isShown(entry, knownFields) ? entry.value : entry.value === "" ? "" : REMOVED;
-  return `${entry.name}=${shown}\n`;
+function bundledEntry(entry: Entry): string {
+  const value = isShown(entry, knownFields) ? entry.value : entry.value === "" ? "" : REMOVED;
+  return `${entry.name}=${value}\n`;
 }
 
 const SECRET_CHARACTERS_MIN = 4;
@@ -170,4 +170,47 @@ function readIfThere(path: string): string | undefined {
   } catch {
     return undefined; // the report says so
   }
+}
+
+interface ArchiveFile {
+  /** ASCII, at most 100 characters, with / between folders. */
+  readonly name: string;
+  readonly content: Buffer;
+}
+
+const BLOCK_BYTES = 512;
+
+/** A gzipped tar archive in the form of POSIX.1-1988 (ustar), which every system can open. */
+export function tarGz(files: readonly ArchiveFile[], modifiedMs: number): Buffer {
+  const blocks = files.flatMap(({ name, content }) => [
+    header(name, content.length, modifiedMs),
+    content,
+    Buffer.alloc((BLOCK_BYTES - (content.length % BLOCK_BYTES)) % BLOCK_BYTES),
+  ]);
+  // Two empty blocks end an archive.
+  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK_BYTES)]));
+}
+
+/** IEEE 1003.1, "ustar Interchange Format": numbers are octal text. */
+function header(name: string, bytes: number, modifiedMs: number): Buffer {
+  if (!/^[\x20-\x7e]{1,100}$/.test(name)) throw new Error(`no name for an archive: ${name}`);
+  const block = Buffer.alloc(BLOCK_BYTES);
+  const octal = (value: number, at: number, digits: number): void =>
+    void block.write(value.toString(8).padStart(digits, "0"), at, "latin1");
+  block.write(name, 0, "latin1");
+  octal(0o600, 100, 7);
+  octal(0, 108, 7);
+  octal(0, 116, 7);
+  octal(bytes, 124, 11);
+  octal(Math.floor(modifiedMs / 1_000), 136, 11);
+  block.fill(" ", 148, 156); // the checksum counts as blanks while it is computed
+  block.write("0", 156, "latin1");
+  block.write("ustar\u000000", 257, "latin1");
+  octal(
+    block.reduce((sum, byte) => sum + byte, 0),
+    148,
+    6,
+  );
+  block.write("\u0000 ", 154, "latin1");
+  return block;
 }

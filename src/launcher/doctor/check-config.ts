@@ -53,13 +53,13 @@ function faultsOf(message: string): string[] {
 }
 
 /**
- * A word for TERMINAL_PROTOCOL; undefined when it is the usual one. Throws {@link ProgramExit} 64
- * for a word that the setup file does not know.
+ * A value for TERMINAL_PROTOCOL; undefined when it is the usual one. Throws {@link ProgramExit} 64
+ * for a value that the setup file does not know.
  */
-export function readProtocol(word: string): string | undefined {
+export function readProtocol(name: string): string | undefined {
   const schema = protocolPart.fields["TERMINAL_PROTOCOL"];
-  const parsed = schema?.safeParse(word);
-  if (parsed?.success) return schema?.parse(undefined) === word ? undefined : word;
+  const parsed = schema?.safeParse(name);
+  if (parsed?.success) return schema?.parse(undefined) === name ? undefined : name;
   const why = parsed?.error.issues[0]?.message ?? "cannot be chosen";
   throw new ProgramExit(exitCodes.usage, `--protocol ${why}`);
 }

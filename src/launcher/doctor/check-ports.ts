@@ -1,7 +1,19 @@
+import { accessSync, constants, readFileSync, type Stats, statSync } from "node:fs";
 import { type Finding, finding } from "../../shared/catalog/findings.ts";
 import { type Config, consolePortOf } from "../../shared/config/schema.ts";
+import {
+  type DeviceRoots,
+  isUsbDevice,
+  listSerialPorts,
+  parseUsbAddress,
+  type SerialPortFound,
+  systemRoots,
+  usbAddress,
+  usersOfDevice,
+} from "../../shared/config/serial-ports.ts";
 import { listenFault } from "../processes/network.ts";
-import type { ProgramState } from "../processes/program-state.ts";
+import type { ProgramState } from "../processes/programs.ts";
+import { userName } from "../processes/system-tool.ts";
 
 /** Free, or held by our own tp-manager. */
 export async function checkLocalPort(port: number, tpManager: ProgramState): Promise<Finding> {
@@ -36,22 +48,126 @@ async function checkPage(
   const isRunning = tpManager.state === "running";
   const pages = isRunning && "pages" in tpManager.status ? tpManager.status.pages : undefined;
   const page = pages?.find((one) => one.name === name && one.port === port);
-  const told = { setting, port };
-  if (page?.fault === null) return finding("page-served", told);
+  const values = { setting, port };
+  if (page?.fault === null) return finding("page-served", values);
   const fault = await loopbackFault(port);
   if (fault === "EADDRINUSE") {
-    return finding(tpManager.state === "silent" ? "page-in-use" : "page-taken", told);
+    return finding(tpManager.state === "silent" ? "page-in-use" : "page-taken", values);
   }
   const detail = fault ?? page?.fault;
-  if (detail) return finding("page-missing", { ...told, detail });
-  return finding(isRunning ? "page-changed" : "page-free", told);
+  if (detail) return finding("page-missing", { ...values, detail });
+  return finding(isRunning ? "page-changed" : "page-free", values);
 }
 
 /** Codes of a machine without this address. */
-const missing: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT", "EINVAL"]);
+const noAddress: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT", "EINVAL"]);
 
-/** Why nobody could listen there, on either loopback address; undefined: somebody could. */
+/** Why nobody could listen there, on either loopback address; undefined: a program could. */
 async function loopbackFault(port: number): Promise<string | undefined> {
   const six = await listenFault("::1", port);
-  return (await listenFault("127.0.0.1", port)) ?? (six && missing.has(six) ? undefined : six);
+  return (await listenFault("127.0.0.1", port)) ?? (six && noAddress.has(six) ? undefined : six);
+}
+
+/** Whether SERIAL_PORT is there, may be opened, and is nobody else's. `ownPid`: tp-manager's. */
+export async function checkSerialPort(
+  address: string,
+  ownPid: number | undefined,
+  roots: DeviceRoots = systemRoots,
+): Promise<Finding> {
+  if (address.startsWith("tcp:")) return finding("serial-network", { port: address });
+  const ports = process.platform === "linux" ? listSerialPorts(roots) : await listElsewhere();
+  const wanted = parseUsbAddress(address);
+  const fitting = ports.filter(({ path, usb }) =>
+    wanted ? usb !== null && isUsbDevice(wanted, usb) : path === address,
+  );
+  const found = fitting[0];
+  if (wanted && fitting.length > 1) {
+    return finding("serial-several", { address, ports: portNames(fitting) });
+  }
+  if (wanted && !found) return missing(address, ports);
+  const path = found?.path ?? address;
+  if (process.platform === "win32") {
+    return found ? finding("serial-right", { port: portNames([found]) }) : missing(address, ports);
+  }
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (!stat) return missing(address, ports);
+  if (!stat.isCharacterDevice()) {
+    return finding("serial-no-port", { port: path, ports: portNames(ports) });
+  }
+  return checkOpening(path, stat, ownPid) ?? usable(found ?? plain(path));
+}
+
+function checkOpening(path: string, stat: Stats, ownPid: number | undefined): Finding | undefined {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+  } catch {
+    return notAllowed(path, stat.gid);
+  }
+  const other = usersOfDevice(path).find(({ pid }) => pid !== ownPid);
+  if (!other) return undefined;
+  return finding("serial-in-use", { port: path, pid: other.pid, program: other.command });
+}
+
+/** Who is in which group: by the system's list, and this process, which got its groups at login. */
+interface Membership {
+  readonly user: string;
+  readonly groupFile: string;
+  readonly processGroups: readonly number[];
+}
+
+export function notAllowed(port: string, gid: number, who = membership()): Finding {
+  const row = who.groupFile
+    .split("\n")
+    .map((line) => line.split(":"))
+    .find(([, , id]) => id === String(gid));
+  const [group = String(gid), , , members = ""] = row ?? [];
+  if (members.split(",").includes(who.user) && !who.processGroups.includes(gid)) {
+    return finding("serial-log-in-again", { user: who.user, port, group });
+  }
+  if (gid === 0) return finding("serial-of-root", { user: who.user, port });
+  return finding("serial-not-allowed", { user: who.user, port, group });
+}
+
+function membership(): Membership {
+  return {
+    user: userName(),
+    groupFile: readFileSync("/etc/group", "utf8"),
+    processGroups: process.getgroups?.() ?? [],
+  };
+}
+
+function missing(address: string, ports: readonly SerialPortFound[]): Finding {
+  if (ports.length === 0) return finding("serial-none", { address });
+  return finding("serial-missing", { address, ports: portNames(ports) });
+}
+
+function portNames(ports: readonly SerialPortFound[]): string {
+  const names = ports.map(({ path, usb }) =>
+    usb ? `${path} (${usbAddress(usb)}${usb.product ? `, ${usb.product}` : ""})` : path,
+  );
+  return names.join(" or ");
+}
+
+function plain(path: string): SerialPortFound {
+  return { path, usb: null, stableNames: [] };
+}
+
+/** ttyUSB0 is whichever adapter was found first. */
+function usable(found: SerialPortFound): Finding {
+  const port = portNames([found]);
+  const isNumbered = found.usb && /\/tty(USB|ACM)\d+$/.test(found.path);
+  if (!found.usb || !isNumbered) return finding("serial-right", { port });
+  return finding("serial-numbered", { port, address: usbAddress(found.usb) });
+}
+
+async function listElsewhere(): Promise<SerialPortFound[]> {
+  const { SerialPort } = await import("serialport");
+  return (await SerialPort.list()).map(({ path, vendorId, productId, serialNumber }) => ({
+    path,
+    usb:
+      vendorId === undefined || productId === undefined
+        ? null
+        : { vendorId, productId, serial: serialNumber ?? null, product: null },
+    stableNames: [],
+  }));
 }

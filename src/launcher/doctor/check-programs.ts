@@ -6,14 +6,14 @@ import type { Clock } from "../../shared/time.ts";
 import { duration } from "../output.ts";
 import { deliberateStop } from "../processes/deliberate-stop.ts";
 import { auditOf, faultCount } from "../processes/journal-audit.ts";
-import { programSpec } from "../processes/process-spec.ts";
+import { programSpec } from "../processes/process-table.ts";
 import {
   conditionsReported,
-  obstaclesIn,
+  notReadyReasonsOf,
   type ProgramState,
   programState,
   type TpManagerStatus,
-} from "../processes/program-state.ts";
+} from "../processes/programs.ts";
 
 const ANSWER_WITHIN_MS = 3_000;
 
@@ -75,10 +75,10 @@ function checkProgram(
 /** Fails with everything that a payment would be refused for. */
 function checkTerminal(status: TpManagerStatus | undefined): Finding[] {
   if (!status) return [finding("terminal-not-asked", {})];
-  const obstacles = obstaclesIn(status).map((one) =>
+  const reasons = notReadyReasonsOf(status).map((one) =>
     passedOn({ check: KEEPS_PAYMENTS, ...one }, "fail"),
   );
-  const ready = obstacles.length > 0 ? obstacles : [checkReadyTerminal(status)];
+  const ready = reasons.length > 0 ? reasons : [checkReadyTerminal(status)];
   if (status.terminal.otherRegister !== true) return ready;
   return [...ready, finding("terminal-other-register", { name: nameOf(status) })];
 }
@@ -104,31 +104,31 @@ function nameOf({ terminal: { terminalId } }: TpManagerStatus): string {
 }
 
 function checkReadyTerminal(status: TpManagerStatus): Finding {
-  const { problem, status: words } = status.terminal;
+  const { problem, status: state } = status.terminal;
   const { inDoubt: count } = status.payments;
-  const told = { name: nameOf(status), status: words };
-  if (count > 0) return finding("terminal-in-doubt", { ...told, count });
-  if (problem !== null) return finding("terminal-doubtful", { ...told, detail: problem });
-  return finding("terminal-ready", told);
+  const values = { name: nameOf(status), status: state };
+  if (count > 0) return finding("terminal-in-doubt", { ...values, count });
+  if (problem !== null) return finding("terminal-doubtful", { ...values, detail: problem });
+  return finding("terminal-ready", values);
 }
 
 function checkQueue(condition: ProgramState): Finding[] {
   if (condition.state !== "running" || condition.status.program !== "supervisor") return [];
   const { pending, parked, sent, oldestAgeMs } = condition.status.outbox;
-  const isTold = conditionsReported([condition]).some(({ row }) => row.check === "queue");
-  if (isTold) return []; // the warning says what to do
+  const isReported = conditionsReported([condition]).some(({ row }) => row.check === "queue");
+  if (isReported) return []; // the warning says what to do
   const counts = { pending, parked, sent };
   if (oldestAgeMs === null) return [finding("queue-right", counts)];
   return [finding("queue-waiting", { ...counts, oldest: duration(oldestAgeMs) })];
 }
 
-/** One finding for each trouble, in the text of the table. */
+/** One finding for each condition, in the text of the table. */
 function checkConditions({ tpManager, supervisor }: ProgramStates): Finding[] {
-  return conditionsReported([tpManager, supervisor]).map((trouble) => {
-    const { name: code, count, row } = trouble;
+  return conditionsReported([tpManager, supervisor]).map((condition) => {
+    const { name: code, count, row } = condition;
     const { critical, check, todo } = row;
-    const told = { check, code, says: saysSince(trouble), todo };
-    return passedOn(told, critical ? "fail" : "warn", count === null ? {} : { count });
+    const one = { check, code, says: saysSince(condition), todo };
+    return passedOn(one, critical ? "fail" : "warn", count === null ? {} : { count });
   });
 }
 

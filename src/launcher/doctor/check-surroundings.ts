@@ -6,9 +6,8 @@ import type { Installation } from "../../shared/process/installation.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
 import { readDataAccess } from "../processes/data-access.ts";
 import { toolFault } from "../processes/system-tool.ts";
-import { quoted } from "../schedule/crontab.ts";
 import { keepAliveEntry, scriptPath } from "../schedule/entry.ts";
-import { machineSchedule } from "../schedule/schedule.ts";
+import { machineSchedule, quoted } from "../schedule/schedule.ts";
 
 const MEGABYTE = 1024 * 1024;
 const DISK_FAIL_BYTES = 50 * MEGABYTE;
@@ -17,8 +16,8 @@ const DISK_WARN_BYTES = 500 * MEGABYTE;
 export function checkNode(): Finding {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const isRight = major > 22 || (major === 22 && minor >= 18);
-  const told = { version: process.version, path: process.execPath };
-  return finding(isRight ? "node-right" : "node-old", told);
+  const values = { version: process.version, path: process.execPath };
+  return finding(isRight ? "node-right" : "node-old", values);
 }
 
 export function checkDataFolder({ dataDirectory }: Installation): Finding[] {
@@ -37,11 +36,11 @@ export async function checkDataAccess(installation: Installation): Promise<Findi
   if (process.platform !== "win32" || !existsSync(dataDirectory)) return [];
   try {
     const { inherits, others, isOpen, isOurs, close } = await readDataAccess(installation);
-    const told = { names: others.join(", "), folder: dataDirectory, close };
-    if (isOpen) return [finding("access-open", told)];
+    const values = { names: others.join(", "), folder: dataDirectory, close };
+    if (isOpen) return [finding("access-open", values)];
     if (inherits) return [finding("access-inherited", { close })];
     if (!isOurs) return [finding("access-not-ours", { close })];
-    return [others.length > 0 ? finding("access-others", told) : finding("access-right", {})];
+    return [others.length > 0 ? finding("access-others", values) : finding("access-right", {})];
   } catch (error) {
     return [finding("access-unknown", { detail: toolFault(error) })];
   }
@@ -50,10 +49,10 @@ export async function checkDataAccess(installation: Installation): Promise<Findi
 function checkDisk(folder: string): Finding {
   const { bavail, bsize, files, ffree } = statfsSync(folder);
   const bytes = bavail * bsize;
-  const told = { free: Math.floor(bytes / MEGABYTE) };
-  if (files > 0 && ffree < 1_000) return finding("disk-no-files", told);
-  if (bytes < DISK_FAIL_BYTES) return finding("disk-full", told);
-  return finding(bytes < DISK_WARN_BYTES ? "disk-low" : "disk-right", told);
+  const values = { free: Math.floor(bytes / MEGABYTE) };
+  if (files > 0 && ffree < 1_000) return finding("disk-no-files", values);
+  if (bytes < DISK_FAIL_BYTES) return finding("disk-full", values);
+  return finding(bytes < DISK_WARN_BYTES ? "disk-low" : "disk-right", values);
 }
 
 /** Long before this version was made: a machine without a battery for its clock. */
@@ -64,18 +63,18 @@ const SKEW_WARN_MS = 60_000;
 export function checkClock(clock: Clock, gatewayMs: number | undefined): Finding {
   const nowMs = clock.now();
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const told = { at: isoTime(nowMs), zone };
-  if (nowMs < EARLIEST_MS) return finding("clock-past", told);
-  if (gatewayMs === undefined) return finding("clock-alone", told);
+  const values = { at: isoTime(nowMs), zone };
+  if (nowMs < EARLIEST_MS) return finding("clock-past", values);
+  if (gatewayMs === undefined) return finding("clock-alone", values);
   const skewMs = Math.abs(nowMs - gatewayMs);
-  if (skewMs <= SKEW_WARN_MS) return finding("clock-right", told);
-  return finding("clock-away", { ...told, seconds: Math.round(skewMs / 1_000) });
+  if (skewMs <= SKEW_WARN_MS) return finding("clock-right", values);
+  return finding("clock-away", { ...values, seconds: Math.round(skewMs / 1_000) });
 }
 
 export async function checkSchedule({ dataDirectory }: Installation): Promise<Finding> {
   const entry = keepAliveEntry(dataDirectory);
   const windows = process.platform === "win32";
-  const args = entry.args.map((word) => (windows ? `"${word}"` : quoted(word)));
+  const args = entry.args.map((arg) => (windows ? `"${arg}"` : quoted(arg)));
   const program = windows ? "always-up.cmd" : "./always-up.sh";
   const install = [program, "--install", ...args].join(" ");
   const unit = systemdUnitOfOurs();
@@ -134,8 +133,8 @@ export function checkBrowsers(
     entriesOf(folder).map((name) => readText(join(folder, name))),
   );
   const isSet = texts.some((text) => text.includes(POLICY));
-  const told = { origins: allowedOrigins.join(", "), policy: POLICY };
-  return finding(isSet ? "browser-right" : "browser-asks", told);
+  const values = { origins: allowedOrigins.join(", "), policy: POLICY };
+  return finding(isSet ? "browser-right" : "browser-asks", values);
 }
 
 function entriesOf(folder: string): string[] {

@@ -36,9 +36,9 @@ export async function checkUpdates(
 }
 
 function held({ who, sinceMs, untilMs }: Hold): Finding {
-  const told = { who, since: isoTime(sinceMs) };
-  if (untilMs === null) return finding("updates-held-open", told);
-  return finding("updates-held", { ...told, until: isoTime(untilMs) });
+  const values = { who, since: isoTime(sinceMs) };
+  if (untilMs === null) return finding("updates-held-open", values);
+  return finding("updates-held", { ...values, until: isoTime(untilMs) });
 }
 
 /** Checks by an unsigned file whether the publisher still renews the metadata. */

@@ -5,21 +5,19 @@ import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { type Installation, versionNumber } from "../../shared/process/installation.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { LauncherArguments } from "../arguments.ts";
-import type { CommandContext } from "../command-context.ts";
-import { forThisSystem, type Mood, type Output } from "../output.ts";
-import { quoted } from "../schedule/crontab.ts";
+import { type CommandContext, forThisSystem, type Mood, type Output } from "../output.ts";
 import { dataArguments } from "../schedule/entry.ts";
+import { quoted } from "../schedule/schedule.ts";
 import { writeBundle } from "./bundle.ts";
 import { CONFIG_CHECK, checkConfig, type ReadConfigs } from "./check-config.ts";
 import { checkGateway } from "./check-gateway.ts";
-import { checkLocalPort, checkPages } from "./check-ports.ts";
+import { checkLocalPort, checkPages, checkSerialPort } from "./check-ports.ts";
 import {
   checkJournal,
   checkPrograms,
   readProgramStates,
   tpManagerStatus,
 } from "./check-programs.ts";
-import { checkSerialPort } from "./check-serial-port.ts";
 import {
   checkBrowsers,
   checkClock,
@@ -43,8 +41,8 @@ export async function runDoctor(
   else print(findings, output);
   if (file !== undefined) {
     writeBundle(file, installation, report, clock);
-    const words = `${file} holds no passwords and no card numbers; read it before you send it on.`;
-    if (!json) output.note(words);
+    const note = `${file} holds no passwords and no card numbers; read it before you send it on.`;
+    if (!json) output.note(note);
   }
   if (well) return exitCodes.ok;
   const config = findings.some(
@@ -113,7 +111,7 @@ const commandForm = new RegExp(
 function toBeCopied(one: Finding, dataDirectory: string): Finding {
   if (one.todo === null) return one;
   const windows = process.platform === "win32";
-  const args = dataArguments(dataDirectory).map((word) => (windows ? `"${word}"` : quoted(word)));
+  const args = dataArguments(dataDirectory).map((arg) => (windows ? `"${arg}"` : quoted(arg)));
   const whole = (command: string): string => [command, ...args].join(" ");
   const [command] = one.todo.match(commandForm) ?? [];
   const values = command ? { command: forThisSystem(whole(command)) } : {};

@@ -29,7 +29,7 @@ interface DataAccess {
   readonly close: string;
   /** Everybody on this machine is let in. */
   readonly isOpen: boolean;
-  /** The folder takes over the rights of the folder above it. */
+  /** The folder has the rights of the folder above it. */
   readonly inherits: boolean;
   /** SIDs of those who are let in apart from the three, in the short form where they have one. */
   readonly others: readonly string[];
@@ -64,9 +64,9 @@ export async function readDataAccess({ dataDirectory }: Installation): Promise<D
   try {
     const file = join(folder, "rights");
     await runSystemTool("icacls", dataDirectory, "/save", file, "/q");
-    const words = closingArguments(dataDirectory, own).map((word) => `"${word}"`);
+    const args = closingArguments(dataDirectory, own).map((arg) => `"${arg}"`);
     return {
-      close: `icacls ${words.join(" ")}`,
+      close: `icacls ${args.join(" ")}`,
       ...accessOf(readFileSync(file, "utf16le"), own),
     };
   } finally {
@@ -77,7 +77,7 @@ export async function readDataAccess({ dataDirectory }: Installation): Promise<D
 function accessOf(saved: string, own: string): Omit<DataAccess, "close"> {
   const list = saved.slice(saved.indexOf("D:"));
   const flags = /^D:([A-Z]*)/.exec(list)?.[1];
-  if (flags === undefined) throw new Error("icacls has told no rights");
+  if (flags === undefined) throw new Error("icacls has printed no rights");
   const sids = [...list.matchAll(entryForm)]
     .filter(([, kind]) => kind === "A" || kind === "XA")
     .map(([, , sid = ""]) => short[sid] ?? sid);
@@ -102,6 +102,6 @@ function closingArguments(folder: string, own: string): string[] {
 async function ownSid(): Promise<string> {
   const said = await runSystemTool("whoami", "/user", "/fo", "csv", "/nh");
   const sid = /"(S-1-[\d-]+)"/.exec(said)?.[1];
-  if (sid === undefined) throw new Error("whoami has not told the user's SID");
+  if (sid === undefined) throw new Error("whoami has not printed the user's SID");
   return sid;
 }

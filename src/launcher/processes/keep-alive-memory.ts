@@ -4,7 +4,7 @@ import { z } from "zod";
 import { exitCodes, isOwnFault } from "../../shared/process/exit-codes.ts";
 
 /** Memory of one run of the keep-alive for the next, per program; kept in data/run. */
-const troubleSchema = z.object({
+const failureSchema = z.object({
   /** Probes in a row without an answer from a process that is there. */
   missed: z.int(),
   /** Failures of the same kind in a row. */
@@ -16,14 +16,14 @@ const troubleSchema = z.object({
   /** Not launched again before. */
   notBeforeMs: z.number(),
 });
-export type Trouble = z.infer<typeof troubleSchema>;
+export type FailureRecord = z.infer<typeof failureSchema>;
 
 const memorySchema = z.object({
-  /** When the machine was started: a new start is a new chance. */
+  /** When the machine was started; after another start the failures are forgotten. */
   bootMs: z.number(),
-  /** When the setup file was changed: so is a corrected file. */
+  /** When the setup file was changed; after another change the failures are forgotten. */
   configMs: z.number(),
-  programs: z.partialRecord(z.enum(["tp-manager", "supervisor"]), troubleSchema),
+  programs: z.partialRecord(z.enum(["tp-manager", "supervisor"]), failureSchema),
 });
 export type KeepAliveMemory = z.infer<typeof memorySchema>;
 
@@ -45,7 +45,7 @@ export function pauseMs(kind: string, failures: number): number {
   return Math.min(2 ** doublings * 2, configuration ? 30 : 10) * MINUTE_MS;
 }
 
-export const noTrouble: Trouble = {
+export const noFailure: FailureRecord = {
   missed: 0,
   failures: 0,
   kind: "",
@@ -54,16 +54,16 @@ export const noTrouble: Trouble = {
 };
 
 /** Counts one more failure; the pause runs from now on. */
-export function failed(before: Trouble, kind: string, nowMs: number): Trouble {
+export function failed(before: FailureRecord, kind: string, nowMs: number): FailureRecord {
   const failures = before.kind === kind ? before.failures + 1 : 1;
   const notBeforeMs = nowMs + pauseMs(kind, failures);
   return { missed: 0, failures, kind, launchedMs: 0, notBeforeMs };
 }
 
 /** Whether a pause is running. A pause too far ahead comes from a clock that was wrong. */
-export function isPaused(trouble: Trouble, nowMs: number): boolean {
-  const leftMs = trouble.notBeforeMs - nowMs;
-  return leftMs > 0 && leftMs <= pauseMs(trouble.kind, trouble.failures);
+export function isPaused(record: FailureRecord, nowMs: number): boolean {
+  const leftMs = record.notBeforeMs - nowMs;
+  return leftMs > 0 && leftMs <= pauseMs(record.kind, record.failures);
 }
 
 const CRASHES = 3;
@@ -76,7 +76,7 @@ export function kindWithoutCode(kind: "died" | "hung" | "silent", isDiskFull: bo
 }
 
 /** Whether a program fails again and again by its own fault (docs/updates.md 4.5). */
-export function isCrashLoop({ failures, kind }: Trouble): boolean {
+export function isCrashLoop({ failures, kind }: FailureRecord): boolean {
   if (kind === FULL_DISK) return false;
   const [, exitCode] = /^exit (\d+)$/.exec(kind) ?? [];
   return failures >= CRASHES && (exitCode === undefined || isOwnFault(Number(exitCode)));
@@ -112,7 +112,7 @@ export function writeMemory(runDirectory: string, memory: KeepAliveMemory): void
   renameSync(`${file}.new`, file);
 }
 
-export function forgetTrouble(runDirectory: string): void {
+export function forgetFailures(runDirectory: string): void {
   rmSync(fileIn(runDirectory), { force: true });
 }
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { installationRoot } from "../../shared/version-files.ts";
-import type { Launch } from "./process-spec.ts";
+import type { Launch } from "./process-table.ts";
 
 /** How a process ended: its exit code, or the signal that ended it. */
 export type Ended = { readonly code: number } | { readonly signal: string };

@@ -6,9 +6,9 @@ import {
   takeExclusiveLock,
 } from "../../shared/process/exclusive-lock.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
-import type { CommandContext } from "../command-context.ts";
-import { poll } from "./poll.ts";
-import { programNames } from "./process-spec.ts";
+import { poll } from "../../shared/time.ts";
+import type { CommandContext } from "../output.ts";
+import { programNames } from "./process-table.ts";
 
 /** Another launcher waits at most as long as a start or a stop may take. */
 const LOCK_WITHIN_MS = 120_000;

@@ -40,7 +40,7 @@ export function httpCall(url: string, { method = "GET", headers, body, signal }:
   });
 }
 
-/** The code of the error why nobody can listen there; undefined: somebody could. */
+/** The error code of a program that listens there; undefined: it can. */
 export function listenFault(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import type { Program } from "../../shared/ipc/contract.ts";
 
 /*
- * An `import` of them reads all their exports, and with that Node loads what stands behind each:
- * seventeen modules more, a tenth of an empty start. No file that the keep-alive always
- * loads does it.
+ * An `import` of these two reads all their exports, and Node loads the modules of each export:
+ * seventeen more, a tenth of an empty start. So the files that the keep-alive always loads do
+ * without it.
  */
 const { readFileSync } = process.getBuiltinModule("node:fs");
 const { connect } = process.getBuiltinModule("node:net");
@@ -12,7 +12,7 @@ const { connect } = process.getBuiltinModule("node:net");
 const GOOD = "HTTP/1.1 200 ";
 
 /**
- * "unreachable": nobody listens. "no-answer": somebody does, but the right answer did not come.
+ * "unreachable": no program listens. "no-answer": one does, but the right answer did not come.
  */
 type Probe = "answers" | "no-answer" | "unreachable";
 

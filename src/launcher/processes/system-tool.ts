@@ -4,7 +4,7 @@ import { win32 } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-/** A service behind a tool that does not start keeps the tool waiting for ever. */
+/** A tool waits for ever when the service that it asks does not start. */
 const ANSWER_WITHIN_MS = 30_000;
 
 /**

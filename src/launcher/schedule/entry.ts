@@ -51,8 +51,8 @@ export function runtimeFolder(): string | undefined {
 }
 
 /** No scheduler and no unit file can hold one that spans lines. */
-export function refuseControlCharacters(words: readonly string[]): void {
-  if (!words.some((word) => /\p{Cc}/u.test(word))) return;
+export function refuseControlCharacters(args: readonly string[]): void {
+  if (!args.some((arg) => /\p{Cc}/u.test(arg))) return;
   throw new ProgramExit(
     exitCodes.usage,
     "the path holds a control character; move the installation to an ordinary folder",

@@ -1,20 +1,20 @@
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import { installationRoot } from "../../shared/version-files.ts";
 import { userName } from "../processes/system-tool.ts";
-import { quoted } from "./crontab.ts";
 import { dataArguments, refuseControlCharacters, runtimeFolder, scriptPath } from "./entry.ts";
+import { quoted } from "./schedule.ts";
 
 const FILE = "/etc/systemd/system/terminal-connector.service";
 
 /**
- * A unit that keeps both programs running, with the way to install it. systemd is told to restart
- * them whatever they end with, except on a configuration that no restart mends
+ * A unit that keeps both programs running, with the way to install it. systemd restarts them
+ * after any exit code but that of a wrong configuration, which no restart mends
  * (docs/design.md 9.5).
  */
 export function systemdUnit(dataDirectory: string): string {
   const args = dataArguments(dataDirectory);
   const command = [scriptPath("launch"), "--foreground", ...args];
-  const withData = (words: string): string => [words, ...args.map(quoted)].join(" ");
+  const withData = (line: string): string => [line, ...args.map(quoted)].join(" ");
   const folder = runtimeFolder();
   refuseControlCharacters([...command, folder ?? ""]);
   const search = folder === undefined ? [] : [`${folder}:/usr/local/bin:/usr/bin:/bin`];
@@ -38,15 +38,15 @@ export function systemdUnit(dataDirectory: string): string {
     "Type=exec",
     // A number is good for a user that has no name.
     `User=${userName().replace(/^user /, "")}`,
-    ...search.map((value) => `Environment=${word(`PATH=${value}`)}`),
-    `ExecStart=${command.map(word).join(" ")}`,
+    ...search.map((value) => `Environment=${unitText(`PATH=${value}`)}`),
+    `ExecStart=${command.map(unitText).join(" ")}`,
     "Restart=always",
     "RestartSec=2",
     `RestartPreventExitStatus=${exitCodes.configuration}`,
     "# Only the launcher is signalled: it stops both programs in order.",
     "KillMode=mixed",
     "TimeoutStopSec=120",
-    "# The launcher tells every 30 seconds that both programs answer; one that hangs is ended.",
+    "# The launcher reports every 30 seconds that both programs answer; one that hangs is ended.",
     "WatchdogSec=120",
     "WatchdogSignal=SIGTERM",
     "NotifyAccess=all",
@@ -101,6 +101,6 @@ function path(text: string): string {
 }
 
 /** systemd.service(5), "Command lines": %, $ and, within quotes, the backslash are special. */
-function word(text: string): string {
+function unitText(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&").replaceAll("%", "%%").replaceAll("$", "$$$$")}"`;
 }

@@ -15,28 +15,28 @@ import { isWhole, runtimeOf } from "./versions.ts";
 
 /** A slow kiosk with a large journal; a program that hangs takes longer. */
 const TEST_WITHIN_MS = 10 * 60_000;
-const LAST_WORDS = 400;
+const OUTPUT_CHARACTERS = 400;
 const stores = ["journal", "supervisor"] as const;
 const programs: readonly Program[] = ["tp-manager", "supervisor"];
 
 interface Failure {
   readonly why: string;
-  /** The programs of the version were at fault. */
+  /** The programs of the version are at fault. */
   readonly bars: boolean;
 }
 
 /** The exit code of a process, null when it had none, and the end of its output. */
 interface End {
   readonly code: number | null;
-  readonly words: string;
+  readonly output: string;
 }
 
 /**
- * Tries a new version beside the running one (docs/updates.md 4.1). Its programs read a copy of the
- * setup file and migrate copies of the stores, and only that; then its launcher runs its own demo
- * in an empty folder: both programs, simulated terminal and gateway, one payment. The demo writes
- * its own setup file, so no address of the installation is known to anything that is started.
- * undefined: all went well; else why not, and whether the programs were at fault.
+ * Tests a new version while the present one runs (docs/updates.md 4.1), and answers why it failed;
+ * undefined: all went well. Its programs read a copy of the setup file and migrate copies of the
+ * stores, no more; then its launcher runs its own demo in an empty folder: both programs, simulated
+ * terminal and gateway, one payment. The demo writes its own setup file, so that nothing that is
+ * started knows an address of the installation.
  */
 export async function selfTest(
   version: string,
@@ -47,8 +47,8 @@ export async function selfTest(
   const copies = join(folder, "copies");
   const demo = join(folder, "demo");
   const launcher = [programFileOf(version, "launcher")];
-  const run = (words: readonly string[], runtime = runtimeOf(version)): Promise<End> =>
-    runQuietly(runtime, words, clock);
+  const run = (args: readonly string[], runtime = runtimeOf(version)): Promise<End> =>
+    runQuietly(runtime, args, clock);
   // A disk that is full says nothing about a version.
   const failure = (why: string, { code }: End): Failure => ({
     why,
@@ -61,21 +61,21 @@ export async function selfTest(
     for (const store of stores) {
       const from = join(dataDirectory, `${store}.db`);
       if (!existsSync(from)) continue;
-      const words = [programFile("copy-database"), from, join(copies, `${store}.db`)];
-      const end = await run(words, process.execPath);
+      const args = [programFile("copy-database"), from, join(copies, `${store}.db`)];
+      const end = await run(args, process.execPath);
       if (end.code === 0) continue;
-      return { why: `${store}.db could not be copied: ${end.words}`, bars: false };
+      return { why: `${store}.db could not be copied: ${end.output}`, bars: false };
     }
     for (const program of programs) {
-      const words = [programFileOf(version, program), "--check", "--data", copies];
-      const end = await run(words);
-      if (end.code !== 0) return failure(`${program} cannot take over: ${end.words}`, end);
+      const args = [programFileOf(version, program), "--check", "--data", copies];
+      const end = await run(args);
+      if (end.code !== 0) return failure(`${program} cannot run here: ${end.output}`, end);
     }
-    const { code, words } = await run([...launcher, "--demo", "--data", demo]);
+    const { code, output } = await run([...launcher, "--demo", "--data", demo]);
     // The demo's launcher says "unavailable" of programs that crash too.
     return code === 0
       ? undefined
-      : failure(`a sample payment failed: ${words}`, { code: null, words });
+      : failure(`a sample payment failed: ${output}`, { code: null, output });
   } finally {
     await clearSelfTest(version, dataDirectory, clock);
   }
@@ -84,7 +84,7 @@ export async function selfTest(
 const folderOf = (dataDirectory: string): string =>
   join(updateFolderOf(dataDirectory), "self-test");
 
-/** Ends what a test has started, and takes its folder away. */
+/** Ends what a test has started, and removes its folder. */
 export async function clearSelfTest(
   version: string,
   dataDirectory: string,
@@ -97,15 +97,15 @@ export async function clearSelfTest(
 }
 
 /** Runs a process at a priority below everything else on the machine. */
-async function runQuietly(runtime: string, words: readonly string[], clock: Clock): Promise<End> {
-  const child = spawn(runtime, words, { stdio: ["ignore", "pipe", "pipe"], windowsHide: true });
+async function runQuietly(runtime: string, args: readonly string[], clock: Clock): Promise<End> {
+  const child = spawn(runtime, args, { stdio: ["ignore", "pipe", "pipe"], windowsHide: true });
   const ended = endOf(child);
   giveWay(child.pid);
   const end = await within(clock, "self-test", TEST_WITHIN_MS, ended);
   if (end !== undefined) return end;
   child.kill("SIGKILL");
   await ended;
-  return { code: null, words: "it did not end in time" };
+  return { code: null, output: "it did not end in time" };
 }
 
 function giveWay(pid: number | undefined): void {
@@ -117,14 +117,14 @@ function giveWay(pid: number | undefined): void {
 }
 
 function endOf(child: ChildProcess): Promise<End> {
-  let words = "";
+  let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on("data", (bytes: Buffer) => {
-      words = `${words}${bytes}`.slice(-LAST_WORDS);
+      output = `${output}${bytes}`.slice(-OUTPUT_CHARACTERS);
     });
   }
   return new Promise((resolve) => {
-    child.once("error", (error) => resolve({ code: null, words: error.message }));
-    child.once("close", (code) => resolve({ code, words: words.trim() || `exit code ${code}` }));
+    child.once("error", (error) => resolve({ code: null, output: error.message }));
+    child.once("close", (code) => resolve({ code, output: output.trim() || `exit code ${code}` }));
   });
 }

@@ -19,31 +19,30 @@ import {
 } from "../../update/store-copies.ts";
 import { nextSwitchState, type SwitchEvent } from "../../update/switch-machine.ts";
 import { isOver, readSwitch, type SwitchRecord, writeSwitch } from "../../update/switch-record.ts";
-import { tryUpdateLock } from "../../update/update-lock.ts";
-import { rememberEnd } from "../../update/update-state.ts";
-import type { CommandContext } from "../command-context.ts";
+import { rememberEnd, tryUpdateLock } from "../../update/update-state.ts";
+import type { CommandContext } from "../output.ts";
 import { withProgramLocks } from "../processes/locks.ts";
 import { clearSelfTest } from "./self-test.ts";
-import { placeOf, type SwitchPlace } from "./version-programs.ts";
+import { type SwitchSite, switchSiteOf } from "./version-programs.ts";
 import { isWhole, namedVersion, nameVersion, wholeLineIn } from "./versions.ts";
 
 const carriedOut: SwitchEvent = { event: "carried-out" };
 
 /**
- * Carries the steps of a switch out, from whichever it has come to, to its end: each is on disk
- * before its work begins, and each may be begun anew after a cut (docs/updates.md 4.2). The caller
- * holds the launch lock. `first`: what has come of the present step already. Answers the record of
- * the end.
+ * Carries out the steps of a switch from the present one to the end, and answers the record of the
+ * end. Each step is on disk before its work begins, and each may be begun anew after a power cut
+ * (docs/updates.md 4.2). `first`: the event that the present step has ended with already. The
+ * caller holds the launch lock.
  */
 export async function carrySwitchOut(
   context: CommandContext,
   begun: SwitchRecord,
-  place: SwitchPlace,
+  site: SwitchSite,
   first?: SwitchEvent,
 ): Promise<SwitchRecord> {
   let [record, onDisk, event] = [begun, begun, first];
   for (; !isOver(record) || event; event = undefined) {
-    const next: SwitchEvent = event ?? (await outcomeOf(context, record, place));
+    const next: SwitchEvent = event ?? (await outcomeOf(context, record, site));
     try {
       record = onDisk = recordNext(context, record, next);
     } catch (error) {
@@ -55,15 +54,15 @@ export async function carrySwitchOut(
 }
 
 /**
- * Whether a record, wherever it is taken up again, leads to the previous programs on the stores as
- * they are. So these may run and sell although nothing can be written down.
+ * Whether a launcher that goes on from this record comes to the previous programs on the stores as
+ * they are. Then these programs may run and sell although the disk takes no record.
  */
 function leadsToBefore({ step, withStores }: SwitchRecord): boolean {
   if (step === "going-back") return !withStores;
   return ["testing", "stopping", "restarting"].includes(step);
 }
 
-/** A disk that takes no record: back to the previous programs; a switch needs its records. */
+/** The record after a step whose record the disk does not take: back to the previous programs. */
 function unwritten(
   { output }: CommandContext,
   record: SwitchRecord,
@@ -75,15 +74,18 @@ function unwritten(
   return nextSwitchState(record, record.step === "stopping" ? failed : event);
 }
 
-/** Until the new version stays, a fault such as a full disk leads back; later it is tried again. */
+/**
+ * The event that a step ends with. Until the new version stays, a fault such as a full disk is a
+ * failure, which leads back; later the fault is thrown, and the next launcher tries again.
+ */
 async function outcomeOf(
   context: CommandContext,
   record: SwitchRecord,
-  place: SwitchPlace,
+  site: SwitchSite,
 ): Promise<SwitchEvent> {
   const leadsBack = ["stopping", "switching", "probation"].includes(record.step);
   try {
-    return await carryOut(context, record, place);
+    return await carryOut(context, record, site);
   } catch (error) {
     if (!leadsBack) throw error;
     return { event: "failed", why: (error as Error).message, bars: false };
@@ -103,7 +105,7 @@ export function recordNext(
   return next;
 }
 
-/** Of whichever step: of the last one it is remembered too how the update has ended. */
+/** Writes the record of any step; of the last one the state of updates gets the result too. */
 function writeRecord(dataDirectory: string, next: SwitchRecord): void {
   withRoom(dataDirectory, next, () => {
     // Before the record of the end: after a cut in between the end is remembered once more.
@@ -112,7 +114,7 @@ function writeRecord(dataDirectory: string, next: SwitchRecord): void {
   });
 }
 
-/** On a full disk, what the update itself has laid down and needs no more makes room. */
+/** On a full disk, files that the update itself has written and needs no more make room. */
 function withRoom(dataDirectory: string, { step, withStores }: SwitchRecord, write: () => void) {
   try {
     write();
@@ -127,7 +129,7 @@ function withRoom(dataDirectory: string, { step, withStores }: SwitchRecord, wri
 async function carryOut(
   context: CommandContext,
   record: SwitchRecord,
-  { root, programs }: SwitchPlace,
+  { root, programs }: SwitchSite,
 ): Promise<SwitchEvent> {
   const { dataDirectory } = context.installation;
   const { step, from, to } = record;
@@ -136,10 +138,10 @@ async function carryOut(
       await programs.stop();
       return await closed(dataDirectory, () => copyStores(dataDirectory));
     case "switching":
-      return await closed(dataDirectory, async () => {
+      return await closed(dataDirectory, () => {
         forgetGivenUpStores(dataDirectory);
         patiently(() => beginProbation(dataDirectory));
-        await nameVersion(root, { current: to, previous: from }, context.clock);
+        nameVersion(root, { current: to, previous: from });
       });
     case "probation":
       return await programs.prove(record);
@@ -152,9 +154,9 @@ async function carryOut(
     case "going-back":
       // A version that is still named comes back without a lock and without a byte on the disk.
       if (!record.withStores && wholeLineIn(root, "current") === from) return carriedOut;
-      return await closed(dataDirectory, async () => {
+      return await closed(dataDirectory, () => {
         if (record.withStores) putStoresBack(dataDirectory);
-        await nameVersion(root, { current: from, previous: from }, context.clock);
+        nameVersion(root, { current: from, previous: from });
       });
     case "staying":
     case "restarting":
@@ -166,68 +168,65 @@ async function carryOut(
   }
 }
 
-/** Works while no program has the stores open, however it was started. */
-async function closed(
-  dataDirectory: string,
-  work: () => void | Promise<void>,
-): Promise<SwitchEvent> {
+/** Runs `work` while no program has the stores open, however it was started. */
+async function closed(dataDirectory: string, work: () => void): Promise<SwitchEvent> {
   await withProgramLocks(dataDirectory, work);
   return carriedOut;
 }
 
 /**
- * Brings an update to its end that a power cut or a limit of the system has cut off: to the new
- * version or back to the older one (docs/updates.md 4.2). Comes before anything is started. The
- * caller holds the launch lock. An exit code: the version that is to run is not this launcher's
- * own, so there is nothing more to do for it.
+ * Brings an update to its end that a power cut or a limit of the system has cut off, to the new
+ * version or back to the older one (docs/updates.md 4.2). Is called before anything is started.
+ * Answers an exit code when another version than this launcher's own is to run: then this launcher
+ * has nothing more to do. The caller holds the launch lock.
  */
 export async function finishSwitch(context: CommandContext): Promise<number | undefined> {
   const { dataDirectory } = context.installation;
   if (!existsSync(underWayFileOf(dataDirectory))) {
-    // Without a record nobody would end it: a data folder that was put back by hand.
+    // A data folder that was put back by hand may have the mark of a probation without a record.
     endProbation(dataDirectory);
     return undefined;
   }
   const lock = tryUpdateLock(dataDirectory);
   if (!lock) return undefined; // the update of its holder has not come to the switch yet
   try {
-    await endSwitch(context, placeOf(context));
+    await endSwitch(context, switchSiteOf(context));
   } finally {
     lock.release();
   }
   return (namedVersion() ?? versionNumber) === versionNumber ? undefined : exitCodes.ok;
 }
 
-/** Brings the update that was cut off to its end, wherever it lies. The caller holds both locks. */
-export async function endSwitch(context: CommandContext, place: SwitchPlace): Promise<void> {
+/** Brings the update that was cut off to its end at a site. The caller holds both locks. */
+export async function endSwitch(context: CommandContext, site: SwitchSite): Promise<void> {
   const record = readRecord(context);
   if (!record) return;
   const { step, from, to } = record;
-  const [hasFrom, hasTo] = [from, to].map((version) => isWhole(version, place.root));
+  const [hasFrom, hasTo] = [from, to].map((version) => isWhole(version, site.root));
   await clearLeftovers(context, record);
   const needsTo = ["switching", "probation", "giving-up", "staying"].includes(step);
   const needsFrom = step !== "testing" && step !== "staying";
   if ((hasTo || !needsTo) && (hasFrom || !needsFrom)) {
-    await carrySwitchOut(context, record, place, { event: "cut" });
+    await carrySwitchOut(context, record, site, { event: "cut" });
   } else if (hasFrom && step !== "staying") {
     const failed = { event: "failed", why: `${to} is not whole`, bars: false } as const;
-    await carrySwitchOut(context, record, place, failed);
-  } else await settleHere(context, record, place);
+    await carrySwitchOut(context, record, site, failed);
+  } else await settleHere(context, record, site);
 }
 
 /**
- * The data folder was moved to another delivery, or a version was removed by hand: what is here
- * runs. Stores on which a new version has run go back as long as nothing has come, because more
- * versions can read them so.
+ * Ends an update whose versions are not both here: the data folder was moved to another delivery,
+ * or a version was removed by hand. The version that is here runs. Stores on which a new version
+ * has run are put back as long as nothing has come, because more versions can read the older ones.
  */
 async function settleHere(
   { installation: { dataDirectory }, clock, output }: CommandContext,
   record: SwitchRecord,
-  place: SwitchPlace,
+  site: SwitchSite,
 ): Promise<void> {
   const { step, from, to, withStores } = record;
   const hasRun = step === "probation" || step === "giving-up";
-  await place.programs.stop();
+  await site.programs.stop();
   const isUntouched = hasRun && !receivedOnProbation(dataDirectory);
   if ((isUntouched || withStores) && haveCopies(dataDirectory)) {
     await closed(dataDirectory, () => putStoresBack(dataDirectory));
@@ -238,7 +237,7 @@ async function settleHere(
   writeRecord(dataDirectory, { ...record, step: "undone", why, bars: false, atMs: clock.now() });
 }
 
-/** Leftovers that cannot be removed keep nothing from running. */
+/** Removes what a cut-off step has left; a leftover that cannot be removed is only reported. */
 async function clearLeftovers(
   { installation: { dataDirectory }, clock, output }: CommandContext,
   { step, to }: SwitchRecord,
@@ -251,7 +250,7 @@ async function clearLeftovers(
   }
 }
 
-/** A damaged record ends the update with whatever version is named, stores as they are. */
+/** The record of the update; a damaged one ends it, with named version and stores as they are. */
 function readRecord({ installation, output }: CommandContext): SwitchRecord | undefined {
   try {
     return readSwitch(installation.dataDirectory);

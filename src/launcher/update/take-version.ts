@@ -1,29 +1,48 @@
+import { readFileSync } from "node:fs";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { versionNumber } from "../../shared/process/installation.ts";
+import { admitPayments } from "../../shared/process/probation.ts";
+import { poll, sleep } from "../../shared/time.ts";
 import { installationRoot, isDelivery, programFile } from "../../shared/version-files.ts";
-import { requireRoom, roomForSwitch } from "../../update/disk-room.ts";
-import { clearOldVersions } from "../../update/old-versions.ts";
+import { clearOldVersions, requireRoom, roomForSwitch } from "../../update/disk-room.ts";
+import { areReadableByOlder } from "../../update/store-copies.ts";
 import { switchBegins } from "../../update/switch-machine.ts";
-import { readSwitch, type SwitchRecord, writeSwitch } from "../../update/switch-record.ts";
-import { takeUpdateLock, tryUpdateLock } from "../../update/update-lock.ts";
+import {
+  BY_OPERATOR,
+  readLastSwitch,
+  readSwitch,
+  type SwitchRecord,
+  writeSwitch,
+} from "../../update/switch-record.ts";
 import {
   changeState,
   forgetReady,
   putOff,
   readHold,
   readReady,
+  takeUpdateLock,
+  tryUpdateLock,
 } from "../../update/update-state.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../output.ts";
+import { deliberateStop } from "../processes/deliberate-stop.ts";
 import { launchDetached } from "../processes/launch-process.ts";
 import { withLaunchLock } from "../processes/locks.ts";
-import { idle, inMoment, running } from "./idle.ts";
+import { findProcesses, programSpec } from "../processes/process-table.ts";
+import { askStatus, type TpManagerStatus } from "../processes/programs.ts";
 import { selfTest } from "./self-test.ts";
 import { carrySwitchOut, finishSwitch, recordNext } from "./switch.ts";
-import { placeOf } from "./version-programs.ts";
+import { switchSiteOf } from "./version-programs.ts";
 import { isWhole, namedVersion, refused, stageFrom } from "./versions.ts";
 
-/** A kiosk that sells without a pause for so long is left alone. */
-const IDLE_WITHIN_MS = 30 * 60_000;
+/** A kiosk that sells without a pause for so long keeps its version. */
+const TAKE_WITHIN_MS = 30 * 60_000;
+const BACK_WITHIN_MS = 5 * 60_000;
+/** A version that crashes again and again within this time goes back by itself. */
+const YOUNG_MS = 60 * 60_000;
+const ASK_EVERY_MS = 200;
+const ANSWER_WITHIN_MS = 5_000;
+/** A tp-manager that is busy for a moment is not taken for one that is dead. */
+const SILENT_ANSWERS = 3;
 
 /** Whether a version waits that may be taken now. */
 function isToBeTaken(context: CommandContext): boolean {
@@ -37,10 +56,10 @@ function heldBy({ installation, clock }: CommandContext): string | undefined {
 }
 
 /**
- * Lets a launcher of its own take the version that waits, because it may have to wait for an idle
- * moment longer than a keep-alive may live (docs/updates.md 4.4). Its output is logs/update.out.
+ * Starts a launcher that takes the version that waits. That one may wait for an idle moment longer
+ * than a keep-alive may live (docs/updates.md 4.4); its output is logs/update.out.
  */
-export async function takeReadyBeside(context: CommandContext): Promise<void> {
+export async function startTakingReady(context: CommandContext): Promise<void> {
   const { dataDirectory, logDirectory } = context.installation;
   if (!isToBeTaken(context)) return;
   const lock = tryUpdateLock(dataDirectory);
@@ -52,8 +71,8 @@ export async function takeReadyBeside(context: CommandContext): Promise<void> {
 
 /**
  * Takes the version that waits, in a launcher that runs the programs itself: a service manager ends
- * what is started beside it (docs/updates.md 4.4). Answers whether the programs were stopped for
- * it, so that a launcher of the version that is named has to come.
+ * any other launcher of its service (docs/updates.md 4.4). Answers whether the programs were
+ * stopped for it, so that a launcher of the version that is named has to come.
  */
 export async function takeReadyHere(context: CommandContext): Promise<boolean> {
   if (!isToBeTaken(context)) return false;
@@ -67,7 +86,7 @@ export async function takeReadyHere(context: CommandContext): Promise<boolean> {
   }
 }
 
-/** A record that is damaged is for the next launcher. */
+/** The step of the switch that has not ended; the next launcher ends one with a damaged record. */
 function stepOf(dataDirectory: string): string | undefined {
   try {
     return readSwitch(dataDirectory)?.step;
@@ -76,7 +95,7 @@ function stepOf(dataDirectory: string): string | undefined {
   }
 }
 
-/** Ends first what was cut off, then lets nobody else work on an update. */
+/** Ends an update that was cut off, then runs `work` under the update lock. */
 export async function withUpdateLock(
   context: CommandContext,
   work: () => Promise<number>,
@@ -88,23 +107,18 @@ export async function withUpdateLock(
   }
   const lock = await takeUpdateLock(dataDirectory, context.clock);
   if (!lock) throw new ProgramExit(exitCodes.alreadyRunning, "another update is at work here");
-  try {
-    return await work();
-  } finally {
-    lock.release();
-  }
+  return await work().finally(() => lock.release());
 }
 
-/** Takes the version of an unpacked delivery. */
+/** Takes the version of an unpacked delivery. Answers the exit code. */
 export function takeDelivery(context: CommandContext, delivery: string): Promise<number> {
   return withUpdateLock(context, async () => {
     await mustBeRunning(context);
-    const version = await stageFrom(delivery, versionNumber, context.clock);
-    return await take(context, version, () => undefined);
+    return await take(context, stageFrom(delivery, versionNumber), () => undefined);
   });
 }
 
-/** The version that was found is taken, or put off until it is found again. */
+/** Takes the version that waits, or puts it off until a check finds it again. */
 export function takeReady(context: CommandContext): Promise<number> {
   const { installation, clock, output } = context;
   const { dataDirectory } = installation;
@@ -120,7 +134,7 @@ export function takeReady(context: CommandContext): Promise<number> {
       await mustBeRunning(context);
       return await take(context, ready.version, () => heldBy(context));
     } catch (error) {
-      if (readSwitch(dataDirectory)) throw error; // it goes on from its record
+      if (readSwitch(dataDirectory)) throw error; // the next launcher goes on from its record
       forgetReady(dataDirectory);
       const { message } = error as Error;
       changeState(dataDirectory, (state) => putOff(state, ready.version, message, clock.now()));
@@ -130,14 +144,15 @@ export function takeReady(context: CommandContext): Promise<number> {
 }
 
 async function mustBeRunning(context: CommandContext): Promise<void> {
-  const named = namedVersion() ?? versionNumber;
-  if (named !== versionNumber) throw refused("the version was changed: begin again");
-  await running(context);
+  if (namedVersion() !== undefined && namedVersion() !== versionNumber) {
+    throw refused("the version was changed: begin again");
+  }
+  await runningStatus(context);
 }
 
 /**
- * Tests a version that is whole beside this one, and switches in an idle moment, unless `against`
- * gives a reason that came meanwhile.
+ * Tests a version that is whole, and switches to it in an idle moment, unless `against` gives a
+ * reason that came in the meantime. Answers the exit code.
  */
 async function take(
   context: CommandContext,
@@ -147,25 +162,25 @@ async function take(
   const { installation, clock, output } = context;
   const { dataDirectory } = installation;
   if (to === versionNumber) throw refused(`${to} runs already`);
-  const linkWasUp = (await running(context)).terminal.link === "connected";
+  const linkWasUp = (await runningStatus(context)).terminal.link === "connected";
   const times = { beganMs: clock.now(), atMs: clock.now() };
   const versions = { from: versionNumber, to };
   const record: SwitchRecord = { format: 1, ...versions, ...times, linkWasUp, ...switchBegins };
   writeSwitch(dataDirectory, record);
-  output.note(`${to} is tested beside the running version ...`);
+  output.note(`${to} is tested while ${versionNumber} runs on ...`);
   const fail = (why: string, bars: boolean): SwitchRecord =>
     recordNext(context, record, { event: "failed", why, bars });
   const failure = await selfTest(to, installation, clock);
   if (failure !== undefined) return conclude(context, fail(failure.why, failure.bars));
-  const moment = (): ReturnType<typeof idle> => idle(context);
-  const end = await inMoment(context, IDLE_WITHIN_MS, moment, async ({ terminal }) => {
+  const moment = (): ReturnType<typeof idleStatus> => idleStatus(context);
+  const end = await inMoment(context, TAKE_WITHIN_MS, moment, async ({ terminal }) => {
     const why = against();
     if (why !== undefined) return fail(why, false);
-    // Before anything is stopped: copies that do not fit would cost the kiosk its programs.
+    // Before anything is stopped: without room for the copies the kiosk would lose its programs.
     requireRoom(dataDirectory, roomForSwitch(dataDirectory));
     const begun = { ...record, linkWasUp: terminal.link === "connected" };
     const next = recordNext(context, begun, { event: "carried-out" });
-    return await carrySwitchOut(context, next, placeOf(context));
+    return await carrySwitchOut(context, next, switchSiteOf(context));
   });
   return conclude(context, end ?? fail("the kiosk was not idle", false));
 }
@@ -177,4 +192,169 @@ function conclude(context: CommandContext, { from, to, step, why }: SwitchRecord
   if (why !== null) context.output.fault(why);
   if (isDone) clearOldVersions(installationRoot, [from, to]);
   return isDone ? exitCodes.ok : exitCodes.unavailable;
+}
+
+/**
+ * Carries out `launch.sh update --back` and answers the exit code: the previous version runs again,
+ * on the stores as they are, and this one is not taken again by itself (docs/updates.md 4.5). The
+ * caller holds the update lock. Throws {@link ProgramExit} when there is no version to go back to;
+ * nothing has changed then.
+ */
+export async function goBack(context: CommandContext): Promise<number> {
+  mustBeAble(context);
+  const moment = async () => (await mayGoBack(context)) || undefined;
+  const end = await inMoment(context, BACK_WITHIN_MS, moment, () =>
+    switchBack(context, mustBeAble(context), BY_OPERATOR),
+  );
+  if (!end) throw refused("the kiosk was not idle");
+  const isBack = end.step === "undone";
+  context.output.row("update", "good", "back", `${isBack ? end.from : end.to} runs`);
+  return isBack ? exitCodes.ok : exitCodes.unavailable;
+}
+
+function mustBeAble({ installation }: CommandContext): SwitchRecord {
+  const last = switchToUndo(installation.dataDirectory);
+  if (!last) throw refused("there is no version before this one to go back to");
+  if (areReadableByOlder(installation.dataDirectory)) return last;
+  throw refused(`${last.from} cannot read the stores as ${last.to} has left them`);
+}
+
+/** The switch by which the present version came, when the previous one is still there. */
+function switchToUndo(dataDirectory: string): SwitchRecord | undefined {
+  const last = readLastSwitch(dataDirectory);
+  const isOurs = last?.step === "done" && last.to === versionNumber;
+  return isOurs && namedVersion() === last.to && isWhole(last.from) ? last : undefined;
+}
+
+/** Also true after a clock was set back: the previous version is better than none that runs. */
+export function isYoung(sinceMs: number, nowMs: number): boolean {
+  return nowMs - sinceMs < YOUNG_MS;
+}
+
+/**
+ * Goes back from a version whose programs crash again and again, when it is younger than an hour,
+ * the previous one can go on with the stores, and no payment is under way. Answers whether it did.
+ * The caller holds the launch lock.
+ */
+export async function goBackFromCrashes(context: CommandContext, what: string): Promise<boolean> {
+  const { dataDirectory } = context.installation;
+  const last = switchToUndo(dataDirectory);
+  if (!last || !isYoung(last.atMs, context.clock.now())) return false;
+  if (!areReadableByOlder(dataDirectory)) return false;
+  const lock = await takeUpdateLock(dataDirectory, context.clock);
+  if (!lock) return false;
+  try {
+    if (!(await mayGoBackByItself(context))) return false;
+    const end = await switchBack(context, last, `${what} in its first hour`);
+    return end.step === "undone";
+  } finally {
+    lock.release();
+  }
+}
+
+/** Switches the programs only: since the version stayed, payments may have been admitted. */
+async function switchBack(
+  context: CommandContext,
+  last: SwitchRecord,
+  why: string,
+): Promise<SwitchRecord> {
+  const { dataDirectory } = context.installation;
+  // Before the record, so that no cut lets the stores be put back.
+  admitPayments(dataDirectory);
+  const atMs = context.clock.now();
+  const begins = { step: "giving-up", bars: true, withStores: false } as const;
+  const record: SwitchRecord = { ...last, ...begins, why, atMs };
+  writeSwitch(dataDirectory, record);
+  return await carrySwitchOut(context, record, switchSiteOf(context));
+}
+
+/** The status of tp-manager. Throws when an update cannot be tried with these programs. */
+async function runningStatus(context: CommandContext): Promise<TpManagerStatus> {
+  mustBeOurs(context);
+  return await askTpManager(context);
+}
+
+/** Throws when the programs are stopped on purpose, or when a service manager runs them. */
+function mustBeOurs({ installation: { dataDirectory }, ownProgramsRun }: CommandContext): void {
+  if (deliberateStop(dataDirectory) !== undefined) {
+    throw refused("stopped: ./launch.sh comes first");
+  }
+  if (ownProgramsRun?.() === false) throw refused("a program has ended, or is being stopped");
+  if (ownProgramsRun || !isServed(dataDirectory)) return;
+  throw refused("a service manager runs the programs: stop it there, and run ./launch.sh first");
+}
+
+/**
+ * Whether a launcher in the foreground runs the programs, mostly a service manager's: it would
+ * start the older programs again in the middle of a switch.
+ */
+export function isServed(dataDirectory: string): boolean {
+  return findProcesses(programSpec("tp-manager", dataDirectory)).some((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes("--foreground");
+    } catch {
+      return false;
+    }
+  });
+}
+
+async function askTpManager({ installation, clock }: CommandContext): Promise<TpManagerStatus> {
+  const spec = programSpec("tp-manager", installation.dataDirectory);
+  const status = await askStatus(spec, clock, ANSWER_WITHIN_MS);
+  if (status.program !== "tp-manager") throw refused("tp-manager does not answer");
+  return status;
+}
+
+/** The status of tp-manager; undefined: it is at work, is asked, or owes the supervisor a sale. */
+async function idleStatus(context: CommandContext): Promise<TpManagerStatus | undefined> {
+  const status = await runningStatus(context);
+  const { running, notHandedOver, asking } = status.payments;
+  return running === 0 && notHandedOver === 0 && !asking ? status : undefined;
+}
+
+/**
+ * Runs `work` under the launch lock in the first moment that is right; undefined: none came within
+ * `withinMs`. The moment is checked again when the lock is held.
+ */
+async function inMoment<M, T>(
+  context: CommandContext,
+  withinMs: number,
+  moment: () => Promise<M | undefined>,
+  work: (moment: M) => Promise<T>,
+): Promise<T | undefined> {
+  const { clock } = context;
+  const endMs = clock.monotonicMs() + withinMs;
+  for (;;) {
+    const leftMs = endMs - clock.monotonicMs();
+    if ((await poll(clock, "idle", ASK_EVERY_MS, leftMs, moment)) === undefined) return undefined;
+    const done = await withLaunchLock(context, async () => {
+      const now = await moment();
+      return now === undefined ? undefined : { end: await work(now) };
+    });
+    if (done) return done.end;
+  }
+}
+
+/**
+ * Whether the version may go back now. A tp-manager that stays silent takes no payment, and the
+ * older version hands off what it owes. Throws as {@link mustBeOurs} does.
+ */
+export async function mayGoBack(context: CommandContext): Promise<boolean> {
+  mustBeOurs(context);
+  for (let asked = 1; ; asked++) {
+    const status = await askTpManager(context).catch(() => undefined);
+    if (status) return status.payments.running === 0 && !status.payments.asking;
+    if (asked === SILENT_ANSWERS) return true;
+    await sleep(context.clock, "idle", ASK_EVERY_MS);
+  }
+}
+
+/** As {@link mayGoBack}, for the keep-alive: it answers false where that one throws. */
+export async function mayGoBackByItself(context: CommandContext): Promise<boolean> {
+  try {
+    return await mayGoBack(context);
+  } catch (error) {
+    context.output.note(`the version does not go back now: ${(error as Error).message}`);
+    return false;
+  }
 }

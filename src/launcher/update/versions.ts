@@ -1,21 +1,15 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
-import { copySynced, replaceSynced, syncFolder } from "../../shared/store/store-file.ts";
-import type { Clock } from "../../shared/time.ts";
+import { copySynced, syncFolder } from "../../shared/store/store-file.ts";
 import { installationRoot, versionFolder } from "../../shared/version-files.ts";
-import {
-  patiently,
-  removeWhole,
-  renameSynced,
-  replacePatiently,
-} from "../../update/durable-files.ts";
+import { removeWhole, renameSynced, replaceHeld } from "../../update/durable-files.ts";
 import { isVersion } from "../../update/offer-policy.ts";
 
 const MARK = "complete";
 const NAMES_MODE = 0o644;
 
-/** Whether a version lies there with its mark. */
+/** Whether a version is there with its mark. */
 export function isWhole(version: string, root = installationRoot): boolean {
   return existsSync(join(root, "versions", version, MARK));
 }
@@ -38,11 +32,11 @@ function runtimeIn(
 }
 
 /**
- * Lays the version of an unpacked delivery beside the present one: every file synced, the mark
- * `complete` last (docs/updates.md 4.1). A version that is whole already stays as it is. Answers
- * its number. Throws {@link ProgramExit} when it is no delivery for this machine.
+ * Copies the version of an unpacked delivery into this installation and answers its number. Every
+ * file is synced, the mark `complete` comes last (docs/updates.md 4.1); a version that is whole
+ * already stays as it is. Throws {@link ProgramExit} when it is no delivery for this machine.
  */
-export async function stageFrom(delivery: string, own: string, clock: Clock): Promise<string> {
+export function stageFrom(delivery: string, own: string): string {
   const version = versionIn(delivery);
   const from = join(delivery, "versions", version);
   const wanted = platformOf(versionFolder(own));
@@ -51,14 +45,14 @@ export async function stageFrom(delivery: string, own: string, clock: Clock): Pr
   if (!existsSync(file)) throw refused(`${delivery} lacks the runtime of ${version}`);
   const runtime = join(installationRoot, "runtimes", name);
   if (!existsSync(runtime)) {
-    await layBeside(dirname(file), runtime, clock);
+    copyWhole(dirname(file), runtime);
     syncFolder(dirname(runtime));
   }
   if (isWhole(version)) return version;
   const folder = versionFolder(version);
   removeWhole(folder);
-  await layBeside(from, folder, clock);
-  patiently(() => replaceSynced(join(folder, MARK), `${version}\n`, NAMES_MODE));
+  copyWhole(from, folder);
+  replaceHeld(join(folder, MARK), `${version}\n`, NAMES_MODE);
   return version;
 }
 
@@ -75,13 +69,13 @@ function platformOf(folder: string): string {
   return String(platform);
 }
 
-/** The folder under its name is whole but for the mark, or is not there. */
-async function layBeside(from: string, to: string, clock: Clock): Promise<void> {
-  const beside = `${to}.copying`;
-  removeWhole(beside);
+/** Copies a folder without its mark. After a power cut the copy is whole, or is not there. */
+function copyWhole(from: string, to: string): void {
+  const unfinished = `${to}.copying`;
+  removeWhole(unfinished);
   mkdirSync(dirname(to), { recursive: true });
-  copyFolder(from, beside);
-  await renameSynced(beside, to, clock);
+  copyFolder(from, unfinished);
+  renameSynced(unfinished, to);
 }
 
 function copyFolder(from: string, to: string): void {
@@ -114,16 +108,15 @@ export function wholeLineIn(root: string, name: string): string | undefined {
 }
 
 /** Both files are on disk when it returns; a cut in between leaves the previous version. */
-export async function nameVersion(
+export function nameVersion(
   root: string,
   { current, previous }: { readonly current: string; readonly previous: string },
-  clock: Clock,
-): Promise<void> {
+): void {
   for (const [name, version] of Object.entries({ previous, current })) {
     const file = join(root, name);
     const line = `${version}\n`;
     const isThere = existsSync(file) && readFileSync(file, "utf8") === line;
-    if (!isThere) await replacePatiently(file, line, NAMES_MODE, clock);
+    if (!isThere) replaceHeld(file, line, NAMES_MODE);
   }
 }
 

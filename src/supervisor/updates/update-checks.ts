@@ -4,7 +4,7 @@ import { exitCodes } from "../../shared/process/exit-codes.ts";
 import type { ProgramContext } from "../../shared/process/lifecycle.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { isDelivery, programFile } from "../../shared/version-files.ts";
-import { installationId, lookTime, readState } from "../../update/update-state.ts";
+import { checkTime, installationId, readState } from "../../update/update-state.ts";
 import { DailyLook } from "./daily-look.ts";
 
 /** A large runtime over a slow line; what came is taken up again the next night. */
@@ -49,7 +49,7 @@ function lastLookMs(dataDirectory: string): number | null {
 /** A disk that cannot keep the installation's id costs the spread, never the program's start. */
 export function timeOfLooks(updateTime: string, dataDirectory: string, log: Logger): string {
   try {
-    return lookTime(updateTime, installationId(dataDirectory));
+    return checkTime(updateTime, installationId(dataDirectory));
   } catch (error) {
     log.warn({ err: error }, "the installation's id cannot be kept: looks come at UPDATE_TIME");
     return updateTime;

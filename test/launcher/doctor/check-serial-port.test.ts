@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { checkSerialPort, notAllowed } from "../../../src/launcher/doctor/check-serial-port.ts";
+import { checkSerialPort, notAllowed } from "../../../src/launcher/doctor/check-ports.ts";
 import { startProcess } from "../../support/own-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { FakeMachine } from "../../tp-manager/terminal/transport/fake-machine.ts";

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { checkPages } from "../../../src/launcher/doctor/check-ports.ts";
 import { checkPrograms } from "../../../src/launcher/doctor/check-programs.ts";
 import { checkBrowsers, checkClock } from "../../../src/launcher/doctor/check-surroundings.ts";
-import type { TpManagerStatus } from "../../../src/launcher/processes/program-state.ts";
+import type { TpManagerStatus } from "../../../src/launcher/processes/programs.ts";
 import type { Finding } from "../../../src/shared/catalog/findings.ts";
 import type { ServedPage } from "../../../src/shared/ipc/contract.ts";
 import { systemClock } from "../../../src/shared/time.ts";

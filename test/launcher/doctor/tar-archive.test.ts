@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { tarGz } from "../../../src/launcher/doctor/tar-archive.ts";
+import { tarGz } from "../../../src/launcher/doctor/bundle.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 test("tar unpacks what was put in, whatever its length", () => {

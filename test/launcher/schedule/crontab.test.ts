@@ -8,7 +8,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterAll, test as alone, beforeAll, expect } from "vitest";
-import { crontabLine } from "../../../src/launcher/schedule/crontab.ts";
+import { crontabLine } from "../../../src/launcher/schedule/schedule.ts";
 import { run, TemporaryCheckout } from "../fixtures/temporary-checkout.ts";
 
 /** Most of the time is waiting for processes, each test with a machine of its own. */

@@ -1,6 +1,6 @@
 import { XMLParser } from "fast-xml-parser";
 import { expect, test } from "vitest";
-import { taskName, taskXml } from "../../../src/launcher/schedule/task-scheduler.ts";
+import { taskName, taskXml } from "../../../src/launcher/schedule/schedule.ts";
 
 const entry = {
   script: "C:\\Kiosk & Co (x86)\\always-up.cmd",
