@@ -3,7 +3,7 @@ import type { ConnectorEvent, EventMembers } from "./event-types.ts";
 /**
  * A client of the local API for programs in TypeScript or JavaScript, in Node and in browsers. The
  * client needs nothing but `fetch` and imports only types: the file can be copied as it is, with
- * event-types.ts beside it where types are checked.
+ * event-types.ts next to it where types are checked.
  *
  *   const connector = new ConnectorClient({ url: "http://localhost:8765", login, password });
  *   const answer = await connector.pay({ amount: 12.0, orderId: "A-1001" });
@@ -117,7 +117,7 @@ export interface Health {
   /** Why no payment can be taken now. */
   readonly reasons: readonly string[];
   readonly warnings: readonly string[];
-  /** The warnings that are no trouble, for programs; absent in older versions. */
+  /** The warnings that are no condition, for programs; absent in older versions. */
   readonly notes?: ReadonlyArray<{
     readonly note: string;
     readonly says: string;
@@ -148,7 +148,7 @@ export interface Health {
       readonly possibleCopies: number;
     } | null;
   } | null;
-  /** Troubles on the way to the gateway while payments go on. */
+  /** The conditions that last and hinder the kiosk. */
   readonly troubles: ReadonlyArray<{
     readonly trouble: string;
     readonly says: string;
@@ -156,12 +156,12 @@ export interface Health {
     readonly since: string | null;
     readonly count: number | null;
   }>;
-  /** The newest of the last day, or as long as their trouble lasts. */
+  /** The newest of the last day, or as long as their condition lasts. */
   readonly alarms: ReadonlyArray<
     EventMembers["alarm"] & {
       readonly id: number;
       readonly at: string;
-      /** The trouble that it tells of, as it is now. */
+      /** The condition that raised it, as it is now. */
       readonly trouble: {
         readonly trouble: string;
         readonly since: string | null;
@@ -178,7 +178,7 @@ export interface Health {
   readonly versions: Readonly<Record<"connector" | "supervisor" | "node" | "os", string>>;
   /** hh:mm, local time. */
   readonly dailyChoresAt: string;
-  /** null: nobody tells, as in a checkout of the sources. */
+  /** null: not known, as in a checkout of the sources. */
   readonly updates: {
     readonly asked: boolean;
     readonly channel: string;
@@ -190,7 +190,7 @@ export interface Health {
     readonly ready: string | null;
     readonly heldBy: string | null;
     readonly heldSince: string | null;
-    /** null with a `heldBy`: until somebody ends it. */
+    /** null with a `heldBy`: until a person ends it. */
     readonly heldUntil: string | null;
   } | null;
 }
@@ -201,7 +201,7 @@ export interface Check {
   readonly call: "0" | "1";
   readonly periph: "0" | "1" | "2" | "3";
   readonly detail: string;
-  /** When this was so; older connectors do not tell. */
+  /** When this was so; absent in older versions. */
   readonly asOf?: string;
 }
 
@@ -285,7 +285,7 @@ export class ConnectorClient {
   }
 
   /**
-   * Events from now on, or behind `afterId`; reconnects and goes on behind the last one seen, until
+   * Events from now on, or after `afterId`; reconnects and goes on after the last one, until
    * `signal` aborts. Rejects when the connector refuses (wrong pair, foreign origin).
    */
   async *events(options: {

@@ -134,7 +134,7 @@ export const customerMessageOfCode: Readonly<Record<string, CustomerMessageName>
   ORDER_REVERSED: "returned",
 };
 
-/** Outcomes that come without an error, or are told without looking at it. */
+/** Outcomes that come without an error, or whose error is not needed. */
 export const customerMessageOfStatus: Readonly<Record<string, CustomerMessageName>> = {
   Success: "paid",
   Approved: "collect",
@@ -145,16 +145,16 @@ export const customerMessageOfStatus: Readonly<Record<string, CustomerMessageNam
 };
 
 /** The parts of an answer that decide. */
-interface Told {
+interface Outcome {
   readonly status: string;
   readonly error: { readonly code: string; readonly charged: "no" | "yes" | "unknown" } | null;
 }
 
 /**
- * The name of the sentence for an answer. Its word about the money decides first; a code that
- * is not known here, of a newer connector, is told by that alone.
+ * The name of the sentence for an answer. Its `charged` decides first, and decides alone
+ * where the code is one of a newer connector.
  */
-export function customerMessageName({ status, error }: Told): CustomerMessageName {
+export function customerMessageName({ status, error }: Outcome): CustomerMessageName {
   if (error === null) {
     return customerMessageOfStatus[status] ?? "unknown";
   }
@@ -164,6 +164,6 @@ export function customerMessageName({ status, error }: Told): CustomerMessageNam
 }
 
 /** The sentence for the customer at an answer of `POST /payment` or `GET /payment/{orderId}`. */
-export function customerMessage(told: Told, language: CustomerLanguage = "en"): string {
-  return customerMessages[customerMessageName(told)][language];
+export function customerMessage(outcome: Outcome, language: CustomerLanguage = "en"): string {
+  return customerMessages[customerMessageName(outcome)][language];
 }

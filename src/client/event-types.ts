@@ -100,7 +100,7 @@ export interface EventMembers {
 }
 
 /**
- * One event; its `name` tells the members of `data`. A newer connector may send names that are not
+ * One event; its `name` decides the members of `data`. A newer connector may send names that are not
  * here: leave them alone.
  */
 export type ConnectorEvent = {

@@ -16,10 +16,10 @@ import type { ArbiterSettings } from "./arbiter/arbiter-parts.ts";
 import { ClosingKeeper, type ClosingParts } from "./arbiter/closing-keeper.ts";
 import { TerminalArbiter } from "./arbiter/terminal-arbiter.ts";
 import { type ApiOptions, createApi } from "./http/app.ts";
-import { Care } from "./http/care/care.ts";
 import { FailureDelay } from "./http/door/failure-delay.ts";
 import { listenOnLoopback } from "./http/door/loopback-server.ts";
 import { EventHub } from "./http/events/event-hub.ts";
+import { Maintenance } from "./http/maintenance/maintenance.ts";
 import { HourWatch } from "./http/status/hour-watch.ts";
 import { Monitor } from "./http/status/monitor.ts";
 import { archiveChore } from "./journal/archive.ts";
@@ -117,13 +117,14 @@ async function start(context: ProgramContext): Promise<void> {
     listings: new Listings({ ...stores, arbiter }),
     arbiter,
     supervisor,
-    days: hours.days,
+    hours: hours.watch,
+    days: journal.days,
     gateway: atGateway.gateway,
     afterSale: new AfterSale({ attempts, terminalLog, matcher, arbiter, orders, guard }),
     refused: new RefusedHandOvers(journal.refused, handOff, clock, handOffLog),
-    acts: journal.auditEntries,
-    seen: journal.acknowledged,
-    care: new Care({ installation, fields }),
+    auditEntries: journal.auditEntries,
+    acknowledged: journal.acknowledged,
+    maintenance: new Maintenance({ installation, fields }),
     settle: (word) => settleByOperator({ orders, arbiter }, word),
   });
   const api = await createApi(options);
@@ -145,7 +146,7 @@ async function start(context: ProgramContext): Promise<void> {
     const alarms = alarmPoll(journal.alarms, supervisor, clock, alarmLog);
     owned("supervisor alarms", alarms).nudge();
     // Alarms of what only this program sees: a supervisor that is silent or takes nothing.
-    const read = (): Promise<Condition[]> => monitor.troubles();
+    const read = (): Promise<Condition[]> => monitor.conditions();
     const watch = new ConditionWatch({ by: "tp-manager", read, clock, log: handOffLog });
     owned("trouble watch", watch).start();
     hours.start();
@@ -244,19 +245,17 @@ function linkSupervisor(
 
 async function serveMessages(
   context: ProgramContext,
-  { journal, ...house }: House,
+  house: House,
   pages: readonly ServedPage[],
   { watch }: Monitor,
 ): Promise<void> {
   const { config, runDirectory, clock, log, requestStop } = context;
-  const { attempts, answers, handOffs, acknowledged, again, events } = journal;
-  const stores = { attempts, answers, handOffs, acknowledged, again, events };
   const own = { pages, port: config.LOCAL_PORT, watch, clock, requestStop };
   const ipc = await startIpcServer({
     runDirectory,
     program: "tp-manager",
     messages: tpManagerMessages,
-    handlers: tpManagerHandlers({ ...stores, ...house, ...own }),
+    handlers: tpManagerHandlers({ ...house, ...own }),
     log,
   });
   ownedBy(context)("local messages", ipc);
@@ -277,7 +276,7 @@ function settingsOf({ config }: ProgramContext): ArbiterSettings & OrderSettings
 }
 
 function createMonitor(
-  { config, installation, clock, log }: ProgramContext,
+  { config, installation, clock }: ProgramContext,
   { supervisor, ...house }: House,
 ): Monitor {
   const monitor = new Monitor({
@@ -286,7 +285,6 @@ function createMonitor(
     dataDirectory: installation.dataDirectory,
     choresAt: config.UPDATE_TIME,
     clock,
-    log: log.child({ area: "terminal" }),
   });
   monitor.metrics.addProcessFigures();
   return monitor;
@@ -339,7 +337,7 @@ function startClosing(context: ProgramContext, parts: ClosingParts): void {
 function watchHours(
   { config, clock, log, onStop }: ProgramContext,
   { journal: { days }, arbiter, supervisor }: House,
-): { readonly days: ApiOptions["days"]; start(): void } {
+): { readonly watch: HourWatch; start(): void } {
   const waiting = async (): Promise<number> => {
     const { outbox } = await supervisor.call("status", {});
     return outbox.pending + outbox.parked;
@@ -350,10 +348,7 @@ function watchHours(
     onStop("hours", () => watch.close());
     watch.start();
   };
-  return {
-    days: { hours: watch.hours.bind(watch), closings: days.closings.bind(days) },
-    start,
-  };
+  return { watch, start };
 }
 
 function startChores(

@@ -5,37 +5,37 @@ import type {
   tpManagerMessages,
 } from "../shared/ipc/contract.ts";
 import { versionNumber } from "../shared/process/installation.ts";
+import type { Clock } from "../shared/time.ts";
 import type { TerminalArbiter } from "./arbiter/terminal-arbiter.ts";
 import { isInDoubt } from "./attempts/phase-table.ts";
-import type { EventSource } from "./http/events/event-hub.ts";
 import type { TerminalWatch } from "./http/events/terminal-watch.ts";
-import { type OwnTroubleParts, ownConditions } from "./http/status/facts.ts";
-import type { AttemptRows } from "./journal/attempt-rows.ts";
-import type { AgainRows } from "./journal/hand-offs/again-rows.ts";
+import { ownConditions } from "./http/status/facts.ts";
+import type { Journal } from "./journal/journal.ts";
+import type { HandOff } from "./supervisor/hand-off.ts";
 import { type StoreGuard, saleInWords } from "./supervisor/store-guard.ts";
 import type { TerminalState } from "./terminal/terminal.ts";
 
 type Status = ResponseOf<typeof tpManagerMessages, "status">;
 
-interface HandlerParts extends OwnTroubleParts {
-  readonly events: Pick<EventSource, "after" | "lastId">;
+interface HandlerParts {
+  readonly journal: Journal;
+  readonly handOff: HandOff;
+  readonly clock: Clock;
   readonly port: number;
   readonly pages: readonly ServedPage[];
   readonly watch: Pick<TerminalWatch, "now">;
-  readonly attempts: Pick<AttemptRows, "unfinished">;
-  readonly arbiter: OwnTroubleParts["arbiter"] &
-    Pick<TerminalArbiter, "turn" | "terminal" | "isAsking" | "learned">;
+  readonly arbiter: TerminalArbiter;
   readonly matcher: {
     takenForGranted(terminal: TerminalState): Pick<Status["terminal"], "assumptions" | "shown">;
   };
   readonly guard: Pick<StoreGuard, "open" | "accept">;
-  readonly again: Pick<AgainRows, "isUnderWay">;
   readonly requestStop: (why: string) => void;
 }
 
 /** The answers of tp-manager to the other programs of its installation (docs/design.md 7.2). */
 export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManagerMessages> {
-  const { port, pages, watch, attempts, handOffs, arbiter, requestStop } = parts;
+  const { port, pages, watch, journal, arbiter, requestStop } = parts;
+  const { attempts, handOffs, events, again } = journal;
   const payments = () => ({
     running: arbiter.turn.current === undefined ? 0 : 1,
     inDoubt: attempts.unfinished().filter(({ state }) => isInDoubt(state)).length,
@@ -66,9 +66,9 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
       };
     },
     "fleet-news"({ after, limit }) {
-      const { lastId } = parts.events;
+      const { lastId } = events;
       const { link, state, since, terminalId } = watch.now;
-      const told = after === null || after > lastId ? [] : parts.events.after(after, limit);
+      const told = after === null || after > lastId ? [] : events.after(after, limit);
       return {
         terminal: { link, state, since, terminalId },
         payments: payments(),
@@ -80,7 +80,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
       };
     },
     stores({ accept }) {
-      const { guard, again } = parts;
+      const { guard } = parts;
       const ended = accept && guard.accept();
       const { open } = guard;
       return {

@@ -7,7 +7,7 @@ import { finding, passedOn } from "../../src/shared/catalog/findings.ts";
 import { type House, house, request } from "../support/payment-house.ts";
 import { lost } from "../support/scripted-terminal.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { careForTest } from "../tp-manager/http/care-for-test.ts";
+import { maintenanceForTest } from "../tp-manager/http/maintenance-for-test.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
 import { consoleHouse, consolePage, easyForAll } from "./console-house.ts";
 
@@ -103,7 +103,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     writeFileSync(join(data, "logs/tp-manager.log"), log);
     writeFileSync(join(data, "config.txt"), "LOG_DAYS=9\nTERMINAL_MANAGER_PWD=very-secret\n");
     const launcher = () => Promise.resolve({ stdout: doctorReport(), stderr: "", code: 69 });
-    const { url } = await consoleHouse({ care: careForTest(data, { launcher }) });
+    const { url } = await consoleHouse({ maintenance: maintenanceForTest(data, { launcher }) });
     const { page } = await consolePage(browser(), url, { bypassCSP: true });
     await page.getByRole("link", { name: "Care" }).click();
     const main = () => page.locator("main").innerText();

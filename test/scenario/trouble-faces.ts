@@ -47,19 +47,14 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
       port: 8765,
       pages: [],
       requestStop: () => {},
-      attempts: at.journal.attempts,
-      answers: at.journal.answers,
-      handOffs: at.journal.handOffs,
-      acknowledged: at.journal.acknowledged,
       watch: new TerminalWatch(at.arbiter.terminal, at.clock, () => {}),
-      events: at.journal.events,
     }),
   });
   const local = await api({ monitor }, at);
   const poll = alarmPoll(at.journal.alarms, link, at.clock, at.log);
   const own = supervisorConditionWatch({ ...rig, version: "1.2.3" });
   const tapped = at.hub.tap(at.log);
-  const read = () => monitor.troubles();
+  const read = () => monitor.conditions();
   const theirs = new ConditionWatch({ by: "tp-manager", read, clock: at.clock, log: tapped });
   const stopSupervisor = () => supervisorIpc.close();
   const startSupervisor = async (): Promise<void> => {

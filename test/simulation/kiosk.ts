@@ -66,7 +66,7 @@ export class Kiosk {
     };
     asAnswer(work).then(hear, (error: unknown) => {
       const { code, charged: ofRow } = error instanceof AppError ? error : internal;
-      // As http/asked-order.ts has it.
+      // As http/error-answers.ts has it.
       const charged = (order === "" ? undefined : orders.chargedOf(order)) ?? ofRow;
       hear({ http: 0, status: "Failed", code, charged });
       // http/app.ts answers 500; only the disk may be the reason.

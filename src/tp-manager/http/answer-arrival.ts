@@ -26,7 +26,7 @@ export function whenWritten(
 }
 
 /**
- * docs/rules/11-unread.md: an answer that tells a charge is followed until it has arrived, or not.
+ * docs/rules/11-unread.md: an answer with a charge is followed until it has arrived, or not.
  * A repetition that does not arrive takes nothing from what the kiosk knows.
  */
 export function followCharge(
@@ -37,7 +37,7 @@ export function followCharge(
 ): void {
   if (method === "HEAD" || chargedOf(attempt) !== "yes") return;
   const { orderId } = attempt.request;
-  const tell = (arrived: boolean): void => {
+  const record = (arrived: boolean): void => {
     if (replayed && !arrived) return;
     try {
       orders.chargeAnswered(orderId, arrived);
@@ -48,10 +48,10 @@ export function followCharge(
   let isWritten = false;
   raw.once("finish", () => {
     isWritten = true;
-    tell(true);
+    record(true);
   });
   raw.once("close", () => {
-    if (!isWritten) tell(false);
+    if (!isWritten) record(false);
   });
-  if (raw.destroyed) tell(false);
+  if (raw.destroyed) record(false);
 }

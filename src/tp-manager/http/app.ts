@@ -14,7 +14,7 @@ import {
 } from "./door/server-limits.ts";
 import { sendError } from "./envelope.ts";
 import { type About, installErrorAnswers } from "./error-answers.ts";
-import { EventStreams } from "./events/event-streams.ts";
+import { eventStreams } from "./events/event-streams.ts";
 import { installCalls } from "./route-table.ts";
 import type { Monitor } from "./status/monitor.ts";
 
@@ -55,12 +55,12 @@ export function createInstance(
     bodyLimit: BODY_BYTES_MAX,
     ...arrivalLimits,
     routerOptions: { maxParamLength: PATH_PARAMETER_MAX },
-    // The framework's twin of a GET would act where the GET acts.
+    // The framework would answer HEAD by calling the GET, which may change something.
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
     http: limits.http,
     clientErrorHandler: (error, socket) => refuseUnparsed(connections, error, socket),
-    // A path that cannot be decoded comes before the hooks: it must not tell more than others.
+    // A path that cannot be decoded is refused before the hooks, so its headers are set here.
     frameworkErrors: (_error, _request, reply) => {
       void reply.headers(securityHeaders);
       sendError(reply, new AppError("REQUEST_INVALID", "The path is not one of this API."));
@@ -78,8 +78,7 @@ export function createInstance(
 
 /** Every call of the local API below `prefix`, with streams of events that end with the server. */
 export function openCalls(app: FastifyInstance, options: ApiOptions, prefix = ""): void {
-  const { hub, watch } = options.monitor;
-  const events = new EventStreams({ hub, watch, clock: options.clock, log: options.log });
+  const events = eventStreams(options.monitor, options.clock, options.log);
   app.addHook("preClose", (done) => {
     events.end();
     done();
@@ -101,7 +100,7 @@ function installBodyParser(app: FastifyInstance): void {
   });
 }
 
-function countAnswers(app: FastifyInstance, { metrics }: Pick<Monitor, "metrics">): void {
+function countAnswers(app: FastifyInstance, { metrics }: Monitor): void {
   app.addHook("onResponse", ({ method, routeOptions }, reply, done) => {
     // A stream lasts as long as its reader; that is no answer time.
     if (!routeOptions.config?.call?.streams) {

@@ -11,8 +11,9 @@ import type { SettlementRequest } from "../orders/settlement.ts";
 import type { GatewayOperations } from "../supervisor/gateway-operations.ts";
 import type { RefusedHandOvers } from "../supervisor/refused-hand-overs.ts";
 import type { SupervisorLink } from "../supervisor/supervisor-link.ts";
-import type { Care } from "./care/care.ts";
 import type { EventStreams } from "./events/event-streams.ts";
+import type { Maintenance } from "./maintenance/maintenance.ts";
+import type { HourWatch } from "./status/hour-watch.ts";
 import type { Monitor } from "./status/monitor.ts";
 
 /** The parts that the handlers of calls may use. */
@@ -21,15 +22,17 @@ export interface CallContext {
   readonly listings: Listings;
   readonly arbiter: TerminalArbiter;
   readonly afterSale: AfterSale;
-  readonly settle: (word: SettlementRequest) => Promise<PaymentResult>;
+  readonly settle: (request: SettlementRequest) => Promise<PaymentResult>;
   readonly monitor: Monitor;
-  readonly supervisor: Pick<SupervisorLink, "ask">;
+  readonly supervisor: SupervisorLink;
   readonly refused: RefusedHandOvers;
   readonly gateway: GatewayOperations;
-  readonly care: Care;
-  readonly acts: AuditEntryRows;
-  readonly seen: AcknowledgedRows;
-  readonly days: Pick<DayRows, "hours" | "closings">;
+  readonly maintenance: Maintenance;
+  readonly auditEntries: AuditEntryRows;
+  readonly acknowledged: AcknowledgedRows;
+  readonly days: DayRows;
+  /** The hours of the journal and what is counted since. */
+  readonly hours: Pick<HourWatch, "hours">;
   readonly defaultCurrency: string;
   /** OPERATOR_LOGIN is set. */
   readonly hasOperator: boolean;

@@ -4,7 +4,8 @@ import { AppError, type ErrorCode } from "../../shared/catalog/errors.ts";
 import { acceptsNothing, checkedBody, checkedParameters } from "./body/input.ts";
 import { plain } from "./body/json-body.ts";
 import type { CallContext } from "./call-context.ts";
-import type { Known } from "./openapi/known-answers.ts";
+import { sendList } from "./envelope.ts";
+import type { Known, namedSchemas } from "./openapi/known-answers.ts";
 
 export type Method = "GET" | "POST";
 type Role = "kiosk" | "operator";
@@ -21,18 +22,18 @@ type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${inf
  * about a browser's address bar, validation, the OpenAPI document and docs/reference.md derive from
  * it.
  */
-interface CallRecord<Path extends string, Body, Query> {
+interface CallRecord<Path extends string, Body, Query, Answer> {
   /** As OpenAPI writes it: `/payment/{orderId}`. */
   readonly path: Path;
   /** A second path of the same call. */
   readonly alias?: string;
   /** The path before the call was renamed: the same call, deprecated. */
   readonly formerPath?: string;
-  /** Missing: GET of a call that reads, POST of one that acts. */
+  /** Missing: GET of a call that reads, else POST. */
   readonly methods?: readonly Method[];
   /**
    * Its GET changes nothing. Only such a call may be made from a browser's address bar, and only
-   * such a call has HEAD: a GET without this word acts.
+   * such a call has HEAD: a GET without this member may change something.
    */
   readonly reads?: true;
   /** The answer goes on until its reader leaves, so there is no HEAD of it. */
@@ -58,34 +59,36 @@ interface CallRecord<Path extends string, Body, Query> {
   readonly body?: z.ZodType<Body>;
   /** The handler reads the body itself, because it names every fault at once. */
   readonly readsBody?: true;
-  /** Though it acts, it may be carried out while a new version is on probation. */
+  /** The call changes something, and may be carried out while a new version is on probation. */
   readonly whileUpdating?: true;
   /** The call answers a payment, so its refusals have the members that every payment has. */
   readonly answersPayment?: true;
   /** Evaluated by the document's generator and by tests only; a running process never does. */
-  document(known: Known): Documented;
-  handle(call: Call<Path, Body, Query>, at: CallContext): FastifyReply | Promise<FastifyReply>;
+  document(known: Known): Documented<Answer>;
+  /** Answers what {@link Documented} says, or sends its answer itself. */
+  handle(
+    call: Call<Path, Body, Query>,
+    at: CallContext,
+  ): Handled<Answer> | Promise<Handled<Answer>>;
 }
 
-/** The facts that the document tells of a call besides its input. */
-export interface Documented {
+/** A call in the document, apart from its input. */
+export interface Documented<Answer = unknown> {
   readonly bodyExample?: Json;
-  readonly answer: Answer;
-  /** Codes of this call; what every call can answer is added by the generator. */
+  /** Of a list: of one of its elements. */
+  readonly answer: z.ZodType<unknown, Answer>;
+  /** Missing: that of the schema. */
+  readonly example?: Json;
+  /** The answer is a list of any length instead of one object. */
+  readonly list?: true;
+  /** Statuses other than 200 that it may come with. */
+  readonly also?: readonly number[];
+  /** The media type of an answer that is none of our JSON lists, and what it is. */
+  readonly type?: string;
+  readonly description?: string;
+  /** Codes of this call; the generator adds what every call can answer. */
   readonly errors: readonly ErrorCode[];
 }
-
-type Answer =
-  | {
-      readonly schema: z.ZodType;
-      readonly example: Json;
-      /** The answer is a list of any length instead of one object. */
-      readonly list?: true;
-      /** Statuses besides 200 that it may come with. */
-      readonly also?: readonly number[];
-    }
-  /** Anything but one of our JSON lists. */
-  | { readonly type: string; readonly schema: z.ZodType; readonly description: string };
 
 /** One request for a call, checked. */
 interface Call<Path extends string, Body, Query> {
@@ -100,13 +103,23 @@ interface Call<Path extends string, Body, Query> {
   readonly reply: FastifyReply;
 }
 
-export type AnyCall = CallRecord<string, unknown, unknown> & {
+type Still<T> = T extends object ? { readonly [Name in keyof T]: Still<T[Name]> } : T;
+type Handled<Answer> =
+  | FastifyReply
+  | Still<NoInfer<Answer>>
+  | ReadonlyArray<Still<NoInfer<Answer>>>;
+/** A part of an answer, by the name of its schema. */
+export type Answer<Name extends keyof typeof namedSchemas> = Still<
+  z.input<(typeof namedSchemas)[Name]>
+>;
+
+export type AnyCall = CallRecord<string, unknown, unknown, object> & {
   readonly methods: readonly Method[];
 };
 
-/** Infers the types of body, query and path for the handler. */
-export function call<const Path extends string, Body, Query>(
-  record: CallRecord<Path, Body, Query>,
+/** Infers the types of body, query, path and answer for the handler. */
+export function call<const Path extends string, Body, Query, Answer>(
+  record: CallRecord<Path, Body, Query, Answer>,
 ): AnyCall {
   return { methods: [record.reads ? "GET" : "POST"], ...record } as unknown as AnyCall;
 }
@@ -115,7 +128,7 @@ export function pathsOf({ path, alias, formerPath }: AnyCall): string[] {
   return [path, alias, formerPath].filter((each) => each !== undefined);
 }
 
-/** HEAD is no twin of every GET: a HEAD of one that acts would act. */
+/** The methods of a call. A GET that may change something has no HEAD. */
 export function methodsOf({ methods, reads, streams }: AnyCall): string[] {
   return reads && !streams ? [...methods, "HEAD"] : [...methods];
 }
@@ -149,7 +162,15 @@ export function carryOut(
   ) as Record<string, string>;
   const mayChange = isActing(request.method, record) && !record.whileUpdating;
   if (mayChange && at.arbiter.turn.updating) throw new AppError("UPDATING");
-  return record.handle({ params, query, headers, body, raw: raw ?? {}, request, reply }, at);
+  const asked = { params, query, headers, body, raw: raw ?? {}, request, reply };
+  const answer = record.handle(asked, at);
+  return answer instanceof Promise ? answer.then((one) => sent(one, reply)) : sent(answer, reply);
+}
+
+/** Sends what a handler answered. A reply that sent itself becomes undefined in a promise. */
+function sent(answer: Handled<object> | undefined, reply: FastifyReply): FastifyReply {
+  if (answer === undefined || answer === reply) return reply;
+  return sendList(reply, reply.statusCode, Array.isArray(answer) ? answer : [answer]);
 }
 
 /** Whether a pair may make a call at all, whatever it asks for (docs/design.md 5.14). */

@@ -3,6 +3,9 @@ import { type AppError, errorTable } from "../../shared/catalog/errors.ts";
 import { answerOf, errorOfAppError } from "../orders/answer.ts";
 import type { PaymentResult } from "../orders/orders.ts";
 
+/** The first member of an answer that is neither a payment nor a list. */
+export const success = { status: "Success" } as const;
+
 /** Every body is a JSON array with one object (docs/design.md 5.4). */
 export function sendOne(reply: FastifyReply, http: number, body: object): FastifyReply {
   return sendList(reply, http, [body]);
@@ -22,7 +25,7 @@ export function sendText(reply: FastifyReply, http: number, text: string): Fasti
 }
 
 /**
- * The error answer of any call; `more` is what can be told besides. `status` is about what was
+ * The error answer of any call; `more`: its further members. `status` is about what was
  * asked for, `charged` about its order: of a charged order a refund can be unknown.
  */
 export function sendError(reply: FastifyReply, error: AppError, more: object = {}): FastifyReply {

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { AppError, type ErrorCode, errorTable } from "../../shared/catalog/errors.ts";
+import { AppError, type Charged, type ErrorCode, errorTable } from "../../shared/catalog/errors.ts";
 import { maskPansInUrl } from "../../shared/masking/mask.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { emptyReceipt } from "../../shared/receipt.ts";
 import { answerOf, type PaymentAnswer } from "../orders/answer.ts";
 import type { Orders } from "../orders/orders.ts";
-import { chargedOfAsked, detailsOf } from "./asked-order.ts";
+import type { AnyCall } from "./call.ts";
 import { sendError } from "./envelope.ts";
 
 /** The members that were understood of a request that was refused later. */
@@ -24,11 +24,7 @@ const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
   FST_BASIC_AUTH_MISSING_OR_BAD_AUTHORIZATION_HEADER: "UNAUTHORIZED",
 };
 
-export function installErrorAnswers(
-  app: FastifyInstance,
-  orders: Pick<Orders, "lookUp" | "chargedOf" | "orderOfTransaction">,
-  log: Logger,
-): void {
+export function installErrorAnswers(app: FastifyInstance, orders: Orders, log: Logger): void {
   app.setErrorHandler(async (error: unknown, request, reply) => {
     const known = toAppError(error);
     const { http } = errorTable[known.code];
@@ -39,8 +35,8 @@ export function installErrorAnswers(
     const charged = chargedOfAsked(request, known, orders) ?? known.charged;
     const { mayBeDone } = known;
     const about = { charged, details: detailsOf(known, orders), mayBeDone, cause: error };
-    const told = new AppError(known.code, known.message, about);
-    return sendError(reply, told, await more(request, orders));
+    const answered = new AppError(known.code, known.message, about);
+    return sendError(reply, answered, await more(request, orders));
   });
 }
 
@@ -54,13 +50,13 @@ const noProof: Proof = { receipt: emptyReceipt(), ticket: "", notificationGatewa
  */
 async function more(
   { role, about, routeOptions }: FastifyRequest,
-  orders: Pick<Orders, "lookUp">,
+  orders: Orders,
 ): Promise<object> {
   if (role === null || !routeOptions.config.call?.answersPayment) return {};
   return { ...about?.echo, ...(about ? await proofOf(about.orderId, orders) : noProof) };
 }
 
-async function proofOf(orderId: string, orders: Pick<Orders, "lookUp">): Promise<Proof> {
+async function proofOf(orderId: string, orders: Orders): Promise<Proof> {
   try {
     const { attempt, delivery } = await orders.lookUp(orderId);
     const { receipt, ticket, notificationGatewaySent } = answerOf(attempt, delivery).body;
@@ -84,4 +80,63 @@ function toAppError(error: unknown): AppError {
     return new AppError("REQUEST_INVALID", message);
   }
   return new AppError("INTERNAL", undefined, { cause: error });
+}
+
+/**
+ * `charged` of the order that a request is about, whatever it was that failed
+ * (docs/rules/23-asked.md). undefined: the request names no order that was ever asked for, so the
+ * row of the error holds. Before authentication nothing is said: a call about orders is `unknown`
+ * then, because a charged customer's kiosk may have lost its session.
+ */
+function chargedOfAsked(
+  request: FastifyRequest,
+  error: AppError,
+  orders: Orders,
+): Charged | undefined {
+  const { role, routeOptions } = request;
+  const { call } = routeOptions.config;
+  if (role === null) return call && isAboutOrders(call) ? "unknown" : undefined;
+  const { gatewayId, ordersOf } = call ?? {};
+  const orderId = error.orderId ?? namedOrder(request, orders);
+  const asked = orderId === undefined ? ordersOf?.(request.body) : [orderId];
+  const charged = chargedOfAll(asked ?? [], orders);
+  // The gateway's id says of which order it is only when the supervisor has said so.
+  const byGatewayId = gatewayId !== undefined && member(request[gatewayId.in], gatewayId.name);
+  return charged ?? (byGatewayId ? "unknown" : undefined);
+}
+
+function isAboutOrders({ path, body, idOf, gatewayId, ordersOf }: AnyCall): boolean {
+  const { shape = {} } = (body ?? {}) as { readonly shape?: object };
+  const named = path.includes("{orderId}") || "orderId" in shape;
+  return named || idOf !== undefined || gatewayId !== undefined || ordersOf !== undefined;
+}
+
+/** `charged` of several orders: "unknown" where they differ. */
+function chargedOfAll(orderIds: readonly string[], orders: Orders): Charged | undefined {
+  const [first, ...others] = orderIds;
+  if (first === undefined) return undefined;
+  const charged = orders.chargedOf(first);
+  return others.every((one) => orders.chargedOf(one) === charged) ? charged : "unknown";
+}
+
+function namedOrder(request: FastifyRequest, orders: Orders): string | undefined {
+  const { params, body, routeOptions } = request;
+  const named = member(params, "orderId") ?? member(body, "orderId");
+  const id = named ?? member(params, "id");
+  return routeOptions.config.call?.idOf === "transaction" && id !== undefined
+    ? orders.orderOfTransaction(id)
+    : id;
+}
+
+/** A text of a request that may not have been checked. */
+function member(of: unknown, name: string): string | undefined {
+  const value = (of as Record<string, unknown> | null | undefined)?.[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The details of an error; another order in them has a `charged` of its own. */
+function detailsOf({ details }: AppError, orders: Orders): AppError["details"] {
+  const { orderId } = details ?? {};
+  if (typeof orderId !== "string") return details;
+  return { ...details, charged: orders.chargedOf(orderId) ?? "unknown" };
 }

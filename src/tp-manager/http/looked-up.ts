@@ -1,17 +1,19 @@
 import { AppError } from "../../shared/catalog/errors.ts";
-import type { GatewayState } from "../../shared/ipc/contract.ts";
+import type { GatewayHistory, GatewayState } from "../../shared/ipc/contract.ts";
+import { type Currency, majorOf } from "../../shared/money.ts";
 import { isoTime } from "../../shared/time.ts";
+import { rowOf } from "../attempts/phase-table.ts";
 import { answerOf } from "../orders/answer.ts";
 import type { FoundOrder } from "../orders/orders.ts";
 import { type Warning, warningsOf } from "../orders/warnings.ts";
+import type { Answer } from "./call.ts";
 import type { CallContext } from "./call-context.ts";
-import { gatewayPart, gatewayWarnings } from "./gateway-standing.ts";
 
 interface LookedUp {
   readonly found: FoundOrder;
   /** Of the order's own answer. */
   readonly http: number;
-  readonly body: object;
+  readonly body: Answer<"lookup">;
   /** The `warnings` of the body. */
   readonly warnings: readonly Warning[];
   /** undefined: the gateway was never given the order. */
@@ -25,7 +27,7 @@ export async function lookedUp(at: CallContext, orderId: string): Promise<Looked
   });
   const found = await at.orders.lookUp(orderId);
   const { http, body } = answerOf(found.attempt, found.delivery);
-  const gateway = await gatewayPart(at, orderId, found.attempt.request.currency);
+  const gateway = await gatewayStanding(at, orderId, found.attempt.request.currency);
   const warnings = [...warningsOf(found.attempt), ...gatewayWarnings(gateway)];
   return {
     found,
@@ -37,12 +39,12 @@ export async function lookedUp(at: CallContext, orderId: string): Promise<Looked
       warnings: warnings.map(({ says }) => says),
       gateway,
       attempts: found.attempts.map(history),
-    },
+    } as Answer<"lookup">,
   };
 }
 
 /** One attempt of the order with everything that happened to it, masked as it was stored. */
-function history(attempt: FoundOrder["attempts"][number]): object {
+function history(attempt: FoundOrder["attempts"][number]): Answer<"attempt"> {
   const { body } = answerOf(attempt, null);
   return {
     transactionId: attempt.transactionId,
@@ -54,13 +56,89 @@ function history(attempt: FoundOrder["attempts"][number]): object {
     currency: body.currency,
     startedAt: isoTime(attempt.startedAtMs),
     endedAt: isoTime(attempt.endedAtMs),
-    baseline: attempt.baseline,
-    // A return at the gateway is of a kind too, and must not stand in the place of the event's.
-    events: attempt.events.map(({ atMs, kind, detail: { kind: returnKind, ...detail } }) => ({
-      at: isoTime(atMs),
-      kind,
-      ...(returnKind === undefined ? {} : { returnKind }),
-      ...detail,
+    baseline: attempt.baseline as Answer<"baseline"> | null,
+    events: attempt.events.map(eventOf),
+  };
+}
+
+/** An event as it was stored. A return at the gateway has a kind too, which gets another name. */
+function eventOf({ atMs, kind, detail }: FoundOrder["attempts"][number]["events"][number]) {
+  const { kind: returnKind, ...others } = detail;
+  const own = returnKind === undefined ? {} : { returnKind };
+  return { at: isoTime(atMs), kind, ...own, ...others } as Answer<"attemptEvent">;
+}
+
+/** States in which the gateway has given money back, asked by us or by another program. */
+const returnedStates: readonly GatewayHistory["state"][] = [
+  "partly-refunded",
+  "refunded",
+  "cancelled",
+  "reversed",
+];
+
+/**
+ * Money that went back at the gateway without us (a merchant's own refund, a chargeback) is known
+ * only by its notifications: the terminal must not return it again (docs/rules/07-returns.md). A
+ * supervisor that does not answer keeps nobody from a reversal.
+ */
+export async function assertNotReturnedElsewhere(
+  { orders, supervisor }: CallContext,
+  orderId: string,
+): Promise<void> {
+  const attempt = orders.latest(orderId);
+  if (rowOf(attempt).reversal !== "begin") return;
+  const history = await supervisor.ask("gateway-history", { orderId }).catch((error: unknown) => {
+    if (!(error instanceof AppError)) throw error;
+  });
+  if (!history || !returnedStates.includes(history.state)) return;
+  throw new AppError("REVERSAL_REFUSED", `The order is ${history.state} at the gateway.`, {
+    details: { state: history.state },
+  });
+}
+
+/** The warnings that `GET /payment/{orderId}` adds about the gateway. */
+function gatewayWarnings(standing: Answer<"gatewayStanding">): Warning[] {
+  const known = standing && "failed" in standing ? standing : undefined;
+  const { possibleOrders: count = 0, failed = [] } = known ?? {};
+  const copies =
+    `the gateway may have this order ${count} times: ` +
+    "an answer was lost and it was sent again; look for copies there";
+  const failure =
+    "the gateway answered that an operation was done and then notified that it failed: " +
+    "look the transaction up there";
+  return [
+    ...(count < 2 ? [] : [{ warning: "gateway-copies", says: copies, count } as const]),
+    ...(failed.length === 0 ? [] : [{ warning: "gateway-failed", says: failure } as const]),
+  ];
+}
+
+/** `gateway` of `GET /payment/{orderId}`; null for an order the supervisor was never given. */
+async function gatewayStanding(
+  { supervisor }: CallContext,
+  orderId: string,
+  currency: Currency,
+): Promise<Answer<"gatewayStanding">> {
+  let history: GatewayHistory;
+  try {
+    history = await supervisor.ask("gateway-history", { orderId });
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { state: "unknown", problem: error.message };
+  }
+  const { known, events, operations, possibleOrders = 0, failed = [], ...others } = history;
+  if (!known) return null;
+  const { sending = [], ...standing } = others;
+  return {
+    ...standing,
+    possibleOrders,
+    failed,
+    sending: sending.map(({ atMs, ...step }) => ({ at: isoTime(atMs), ...step })),
+    history: events.map(({ atMs, ...event }) => ({ at: isoTime(atMs), ...event })),
+    operations: operations.map(({ askedAtMs, endedAtMs, amountMinor, ...operation }) => ({
+      ...operation,
+      amount: majorOf(amountMinor, currency),
+      askedAt: isoTime(askedAtMs),
+      endedAt: isoTime(endedAtMs),
     })),
   };
 }

@@ -11,7 +11,7 @@ declare module "fastify" {
   }
 }
 
-/** Every path with what it looks like, so that a wrong method is told apart from a wrong path. */
+/** Every path with what it looks like, so that a wrong method is distinguished from a wrong path. */
 const forms = calls.flatMap((record) =>
   pathsOf(record).map((path) => ({
     form: new RegExp(`^${path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`),
@@ -20,7 +20,7 @@ const forms = calls.flatMap((record) =>
 );
 
 /**
- * A route for each path of each call, below `prefix`; whatever else is asked for is told what there
+ * A route for each path of each call, below `prefix`; any other request is answered with what there
  * is.
  */
 export function installCalls(app: FastifyInstance, context: CallContext, prefix = ""): void {

@@ -14,7 +14,7 @@ import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-li
 import { openRig, type RigOptions } from "../../supervisor/supervisor-rig.ts";
 import { house } from "../../support/payment-house.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { careForTest } from "./care-for-test.ts";
+import { maintenanceForTest } from "./maintenance-for-test.ts";
 import { monitorOf } from "./rig.ts";
 import { createWatchedApi } from "./watched-api.ts";
 
@@ -49,14 +49,15 @@ export async function apiWithSupervisor(
     monitor: monitorOf(at),
     gateway,
     days: journal.days,
+    hours: journal.days,
     port: 8765,
     kiosk,
     operator: options.operator,
     allowedOrigins: [],
     failures: new FailureDelay(systemClock),
-    acts: journal.auditEntries,
-    seen: journal.acknowledged,
-    care: careForTest(),
+    auditEntries: journal.auditEntries,
+    acknowledged: journal.acknowledged,
+    maintenance: maintenanceForTest(),
     defaultCurrency: "EUR",
     supervisor,
     clock: systemClock,

@@ -10,7 +10,7 @@ import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
 import { FailureDelay } from "../../../src/tp-manager/http/door/failure-delay.ts";
 import { house } from "../../support/payment-house.ts";
 import { TestClock } from "../../support/test-clock.ts";
-import { careForTest } from "./care-for-test.ts";
+import { maintenanceForTest } from "./maintenance-for-test.ts";
 import { apiOptions } from "./rig.ts";
 
 const operator = { login: "operator", password: "long-operator-password" };
@@ -191,8 +191,8 @@ test("a second doctor joins the first; a hold is a person's, and is ended here",
     await report.promise;
     return { stdout: '{"version":"1","well":true,"findings":[]}', stderr: "", code: 0 };
   };
-  const care = careForTest(undefined, { launcher, isUpdated: true });
-  const { send, logIn } = consoleForTest({ care });
+  const maintenance = maintenanceForTest(undefined, { launcher, isUpdated: true });
+  const { send, logIn } = consoleForTest({ maintenance });
   const { auth } = await logIn();
   const looks = [1, 2, 3].map(() => send("GET", "/api/doctor", auth));
   const bundles = [1, 2].map(() => send("GET", "/api/support-bundle", auth));

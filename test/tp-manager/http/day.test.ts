@@ -79,10 +79,7 @@ test("the running hour is told from the first look on, with what is not written 
     keptDays: 1,
     waiting: () => Promise.resolve(2),
   });
-  const { call } = await api(
-    { days: { hours: watch.hours.bind(watch), closings: days.closings.bind(days) } },
-    at,
-  );
+  const { call } = await api({ hours: watch }, at);
   const date = "2026-01-15";
   const hour = new Date(clock.now()).getHours();
   const told = async () => {

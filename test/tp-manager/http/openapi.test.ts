@@ -2,6 +2,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { errorTable } from "../../../src/shared/catalog/errors.ts";
 import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
+import { exampleOf } from "../../../src/tp-manager/http/openapi/examples.ts";
 import { known } from "../../../src/tp-manager/http/openapi/known-answers.ts";
 import { document, faultsOf, placeOf } from "./conformity.ts";
 import { api } from "./rig.ts";
@@ -43,14 +44,14 @@ describe("GET /openapi.json", () => {
   });
 
   const examples = calls.flatMap(({ path, methods, document }) => {
-    const { bodyExample, answer } = document(known);
+    const { bodyExample, answer, example = exampleOf(answer), type } = document(known);
     const verb = methods.at(-1)?.toLowerCase() ?? "";
     const json = ["content", "application/json", "schema"];
     const body = ["paths", path, verb, "requestBody", ...json];
     return [
       ...(bodyExample ? [{ where: body, example: bodyExample as unknown }] : []),
-      ...("example" in answer
-        ? [{ where: [...(placeOf(path, verb, 200) ?? []), ...json], example: [answer.example] }]
+      ...(type === undefined
+        ? [{ where: [...(placeOf(path, verb, 200) ?? []), ...json], example: [example] }]
         : []),
     ];
   });

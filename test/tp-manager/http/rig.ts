@@ -7,7 +7,7 @@ import { FailureDelay } from "../../../src/tp-manager/http/door/failure-delay.ts
 import type { SupervisorStatus } from "../../../src/tp-manager/http/status/facts.ts";
 import { Monitor } from "../../../src/tp-manager/http/status/monitor.ts";
 import { type House, house } from "../../support/payment-house.ts";
-import { careForTest } from "./care-for-test.ts";
+import { maintenanceForTest } from "./maintenance-for-test.ts";
 import { withoutSupervisor } from "./no-supervisor.ts";
 import { createWatchedApi } from "./watched-api.ts";
 
@@ -48,7 +48,6 @@ export function monitorOf(
     supervisor,
     dataDirectory: tmpdir(),
     choresAt: "03:30",
-    log: createLogger({ program: "test", level: "error" }),
   });
   onTestFinished(() => monitor.close());
   return monitor;
@@ -67,15 +66,16 @@ export function apiOptions(at: House, change: Partial<ApiOptions> = {}): ApiOpti
     refused,
     ...withoutSupervisor(at),
     days: at.journal.days,
+    hours: at.journal.days,
     monitor: change.monitor ?? monitorOf(at),
     port: 8765,
     kiosk: { login: "kiosk", password: "secret" },
     operator: undefined,
     allowedOrigins: [],
     failures: new FailureDelay(change.clock ?? systemClock),
-    acts: at.journal.auditEntries,
-    seen: at.journal.acknowledged,
-    care: careForTest(),
+    auditEntries: at.journal.auditEntries,
+    acknowledged: at.journal.acknowledged,
+    maintenance: maintenanceForTest(),
     defaultCurrency: "EUR",
     clock: systemClock,
     log: createLogger({ program: "test", level: "error" }),

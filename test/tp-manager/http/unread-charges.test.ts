@@ -26,7 +26,7 @@ test("a charge that is found after the answer is told until its order is looked 
   const { at, get } = await listening();
   await found(at, "A-1");
   expect(unread(at)).toEqual(["A-1"]);
-  const troubles = await monitorOf(at, () => Promise.reject(new Error("down"))).troubles();
+  const troubles = await monitorOf(at, () => Promise.reject(new Error("down"))).conditions();
   expect(troubles.find(({ name }) => name === "charges-unread")).toMatchObject({
     count: 1,
     says: "1 charge that nobody has read: A-1",

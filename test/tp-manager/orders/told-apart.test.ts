@@ -52,8 +52,7 @@ function refusing(reason: AbortReason): Messages {
 
 function conditionsAt(at: House) {
   const { handOff, clock, arbiter, journal } = at;
-  const { handOffs, answers, acknowledged } = journal;
-  const tpManager = ownConditions({ handOff, handOffs, answers, clock, arbiter, acknowledged });
+  const tpManager = ownConditions({ handOff, clock, arbiter, journal });
   return conditionsOf({ supervisor: undefined, tpManager }).map(({ name, says }) => [name, says]);
 }
 

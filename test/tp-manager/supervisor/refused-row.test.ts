@@ -36,7 +36,7 @@ async function sell({ at }: ReturnType<typeof houseWith>, ...orders: string[]): 
 }
 
 const toldBy = ({ handOff, clock, arbiter, journal }: House) =>
-  ownConditions({ handOff, clock, arbiter, ...journal });
+  ownConditions({ handOff, clock, arbiter, journal });
 
 test("only the first hand-over of a payment says that no former database can have it", async () => {
   const told: Array<readonly [string, boolean | undefined]> = [];

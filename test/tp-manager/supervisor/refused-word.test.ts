@@ -49,7 +49,7 @@ async function refusedHouse() {
 const troubles = ({ handOff, clock, arbiter, journal }: House): string[] =>
   conditionsOf({
     supervisor: undefined,
-    tpManager: ownConditions({ handOff, clock, arbiter, ...journal }),
+    tpManager: ownConditions({ handOff, clock, arbiter, journal }),
   }).map(({ name }) => name);
 const alarms = ({ lines }: House): unknown[] =>
   lines.flatMap((line) => (JSON.parse(line) as { alarm?: string }).alarm ?? []);

@@ -15,7 +15,7 @@ export interface Fault {
 
 declare module "zod" {
   interface GlobalMeta {
-    /** A schema that the document shows in place of one that JSON Schema cannot tell. */
+    /** A schema that stands in the document for one that JSON Schema cannot express. */
     documented?: unknown;
     /** Of an object: just one of these members must be there. */
     exactlyOne?: readonly [string, string];
@@ -77,12 +77,12 @@ export function faultsOf(schema: z.ZodType, error: z.ZodError, notKnown: string)
     return [{ field: String(field ?? issue.path.join(".")), message, holdsCardData }];
   });
   // One field can break two rules that have the same words.
-  const seen = new Set<string>();
+  const listed = new Set<string>();
   return [...unknown, ...wrong]
     .map((one) => ({ holdsCardData: false, ...one }))
     .filter(({ field, message }) => {
-      const isNew = !seen.has(`${field} ${message}`);
-      seen.add(`${field} ${message}`);
+      const isNew = !listed.has(`${field} ${message}`);
+      listed.add(`${field} ${message}`);
       return isNew;
     });
 }
@@ -106,7 +106,7 @@ export function readAmount(value: unknown, currency: Currency): number | undefin
   }
 }
 
-/** Any value of which JSON Schema can tell more than this program asks for. */
+/** Any value; the document describes it more closely than this program checks it. */
 export function taken(documented: z.ZodType): z.ZodType {
   return z.unknown().meta({ documented });
 }
@@ -127,11 +127,11 @@ export function exactlyOne<T extends z.ZodObject>(schema: T, first: string, seco
     .meta({ exactlyOne: [first, second] }) as T;
 }
 
-type WordsOf = (issue: { readonly input?: unknown }) => string;
+type MessageOf = (issue: { readonly input?: unknown }) => string;
 
 /** Missing and wrong are two faults. */
 const missingOr =
-  (wrong: string): WordsOf =>
+  (wrong: string): MessageOf =>
   ({ input }) =>
     input === undefined ? "is missing" : wrong;
 
@@ -147,15 +147,15 @@ function text(): z.ZodString {
     .meta({ description: "Card numbers are refused." });
 }
 
-const orderIdWords = `must be a text of 1 to ${ORDER_ID_CHARACTERS_MAX} characters`;
+const orderIdMessage = `must be a text of 1 to ${ORDER_ID_CHARACTERS_MAX} characters`;
 /** No control characters and no half of a character. */
 const orderIdForm = /^[^\p{Cc}\p{Cs}]*$/u;
 
 const orderIdRules = <T extends z.ZodString>(schema: T): T =>
-  schema.max(ORDER_ID_CHARACTERS_MAX, orderIdWords).regex(orderIdForm, orderIdWords);
+  schema.max(ORDER_ID_CHARACTERS_MAX, orderIdMessage).regex(orderIdForm, orderIdMessage);
 
 /** The order id of a new payment; card numbers are refused before. */
-export const newOrderId = orderIdRules(z.string(orderIdWords).min(1, orderIdWords));
+export const newOrderId = orderIdRules(z.string(orderIdMessage).min(1, orderIdMessage));
 /** The order id of a payment that is asked about. */
 export const orderId = orderIdRules(text());
 
@@ -175,7 +175,7 @@ export const yesOrNo = z.boolean("must be true or false");
 
 /** An amount in major units; {@link minorOf} reads its text once the currency is known. */
 export function amount(
-  error: string | WordsOf = "must be a number, for example 1.50",
+  error: string | MessageOf = "must be a number, for example 1.50",
 ): z.ZodNumber {
   return z.number({ error }).meta({
     exclusiveMinimum: 0,

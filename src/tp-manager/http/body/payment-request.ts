@@ -27,7 +27,7 @@ export const cartObject = z.looseObject({
 export const basket = z.union([cartObject, z.array(cartObject)]).nullable();
 
 const personName = z.string("must be a text").nullish();
-const emailWords = "must be an e-mail address";
+const emailMessage = "must be an e-mail address";
 
 /** Both spellings of the names are known; whatever else a customer carries is echoed only. */
 export const customer = z.looseObject(
@@ -39,8 +39,8 @@ export const customer = z.looseObject(
     id: z.int("must be a whole number").nullish(),
     email: z
       .string("must be a text")
-      .max(EMAIL_CHARACTERS_MAX, emailWords)
-      .regex(/^([^\s@]+@[^\s@]+)?$/, emailWords)
+      .max(EMAIL_CHARACTERS_MAX, emailMessage)
+      .regex(/^([^\s@]+@[^\s@]+)?$/, emailMessage)
       .nullish(),
   },
   "must be an object",
@@ -52,7 +52,7 @@ export const customData = z.record(
   "must be an object",
 );
 
-const currencyWords = "must be an ISO 4217 code like EUR";
+const currencyMessage = "must be an ISO 4217 code like EUR";
 const wantedAmount = ({ input }: { readonly input?: unknown }): string =>
   `${input === undefined ? "is missing" : "must be a number"}, for example 9.99`;
 
@@ -61,9 +61,9 @@ export const paymentRequest = z.strictObject({
   amount: amount(wantedAmount),
   orderId: newOrderId.nullish().describe("The key of the sale, for ever. Made when missing."),
   currency: z
-    .string(currencyWords)
-    .regex(/^[A-Z]{3}$/, currencyWords)
-    .refine((alpha) => currencyOf(alpha) !== undefined, currencyWords)
+    .string(currencyMessage)
+    .regex(/^[A-Z]{3}$/, currencyMessage)
+    .refine((alpha) => currencyOf(alpha) !== undefined, currencyMessage)
     .meta({ description: "ISO 4217; the setting CURRENCY if missing." })
     .nullish(),
   basket: taken(basket)
@@ -113,16 +113,16 @@ export function readPaymentRequest(
   };
 }
 
-/** The order in which faults have always been told; unknown members come first. */
-const told = ["currency", "amount", "orderId", "customer", "customData", "delivery"];
+/** The order in which faults are listed; unknown members come first. */
+const listedOrder = ["currency", "amount", "orderId", "customer", "customData", "delivery"];
 
 function invalid(faults: readonly Fault[]): AppError {
-  const rank = ({ field }: Fault): number => told.indexOf(field.split(".")[0] ?? "");
+  const rank = ({ field }: Fault): number => listedOrder.indexOf(field.split(".")[0] ?? "");
   const listed = faults
     .toSorted((a, b) => rank(a) - rank(b))
     .map(({ field, message }) => ({ field, message }));
-  const words = listed.map(({ field, message }) => `${field} ${message}`).join("; ");
-  return new AppError("REQUEST_INVALID", words, { details: { faults: listed } });
+  const message = listed.map(({ field, message }) => `${field} ${message}`).join("; ");
+  return new AppError("REQUEST_INVALID", message, { details: { faults: listed } });
 }
 
 /** Minor units, read from the text that was sent; a fault is added to those found. */

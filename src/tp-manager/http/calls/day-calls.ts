@@ -7,7 +7,6 @@ import type { Listings } from "../../orders/listings.ts";
 import { fault, judged } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
 import type { CallContext } from "../call-context.ts";
-import { sendOne } from "../envelope.ts";
 import { reconciliationView } from "./reconciliation-calls.ts";
 
 /** Attempts that are read at once; a payment that begins meanwhile waits for one page. */
@@ -17,7 +16,7 @@ const ATTEMPTS_MAX = 20_000;
 
 const date = judged(z.iso.date(), "must be a date like 2026-01-31");
 
-/** How a day went, for the person who looks after the kiosk. */
+/** The figures of a day, for the operator. */
 export const dayCalls: readonly AnyCall[] = [
   call({
     path: "/day",
@@ -28,17 +27,17 @@ export const dayCalls: readonly AnyCall[] = [
       "seconds. `complete` is false when the day has more payments than are added up.",
     query: z.strictObject({ date: date.optional().describe("Without it today.") }),
     document: ({ day }) => ({ answer: day, errors: ["STORAGE_FAILED"] }),
-    async handle({ query, reply }, at) {
-      const { listings, days, clock } = at;
+    async handle({ query }, at) {
+      const { listings, days, hours, clock } = at;
       const { fromMs, untilMs } = rangeOf(query.date, clock);
       const figures = new DayFigures(fromMs, untilMs);
       const complete = await addAll(figures, listings, clock, { fromMs, untilMs });
       const read = storage(
-        () => ({ hours: days.hours(fromMs, untilMs), closings: days.closings(fromMs, untilMs) }),
+        () => ({ hours: hours.hours(fromMs, untilMs), closings: days.closings(fromMs, untilMs) }),
         "unknown",
       );
       const { counts } = figures;
-      return sendOne(reply, 200, {
+      return {
         date: dateOf(fromMs),
         timeZone: localTimeZone(),
         from: isoTime(fromMs),
@@ -49,7 +48,7 @@ export const dayCalls: readonly AnyCall[] = [
         sums: figures.sums,
         hours: figures.hours(read.hours).map(hourView),
         endsOfDay: read.closings.map((one) => closingView(one, at)),
-      });
+      };
     },
   }),
 ];
@@ -103,7 +102,7 @@ async function addAll(
   return true;
 }
 
-function hourView(hour: ReturnType<DayFigures["hours"]>[number]): object {
+function hourView(hour: ReturnType<DayFigures["hours"]>[number]) {
   const { counts, durations, watched } = hour;
   const seconds = (ms: number | null | undefined): number | null =>
     typeof ms === "number" ? Math.round(ms / 100) / 10 : null;
@@ -119,7 +118,7 @@ function hourView(hour: ReturnType<DayFigures["hours"]>[number]): object {
   };
 }
 
-function closingView(closing: ClosingOfDay, { listings, seen }: CallContext): object {
+function closingView(closing: ClosingOfDay, { listings, acknowledged }: CallContext) {
   const { startedAtMs, endedAtMs, askedBy, end, reconciliation } = closing;
   return {
     startedAt: isoTime(startedAtMs),
@@ -130,6 +129,6 @@ function closingView(closing: ClosingOfDay, { listings, seen }: CallContext): ob
     applications: end?.end === "completed" ? end.applications : [],
     ticket: end?.end === "completed" ? end.ticket : "",
     reconciliation:
-      reconciliation && reconciliationView(listings.comparedDay(reconciliation), seen),
+      reconciliation && reconciliationView(listings.comparedDay(reconciliation), acknowledged),
   };
 }

@@ -21,16 +21,16 @@ import {
   readAmount,
   yesOrNo,
 } from "../body/input.ts";
-import { type AnyCall, call } from "../call.ts";
-import { sendOne } from "../envelope.ts";
+import { type Answer, type AnyCall, call } from "../call.ts";
+import { success } from "../envelope.ts";
 
 const PUBLIC_ID_CHARACTERS_MAX = 32;
 const publicIdForm = new RegExp(`^[0-9A-Za-z]{1,${PUBLIC_ID_CHARACTERS_MAX}}$`);
-const publicIdWords = `must be 1 to ${PUBLIC_ID_CHARACTERS_MAX} letters and digits`;
+const publicIdMessage = `must be 1 to ${PUBLIC_ID_CHARACTERS_MAX} letters and digits`;
 
 const target = {
   orderId: orderId.optional(),
-  transactionPublicId: z.string(publicIdWords).regex(publicIdForm, publicIdWords).optional(),
+  transactionPublicId: z.string(publicIdMessage).regex(publicIdForm, publicIdMessage).optional(),
 };
 const either = ["orderId", "transactionPublicId"] as const;
 const gatewayId = { in: "body", name: "transactionPublicId" } as const;
@@ -68,23 +68,20 @@ export const gatewayCalls: readonly AnyCall[] = [
       z.strictObject({ ...target, happened: yesOrNo, note: note(NOTE_CHARACTERS_MAX) }),
       ...either,
     ),
-    document: ({ orderExample, operationExample }) => ({
+    document: ({ orderExample, operationId, publicId, like }) => ({
       bodyExample: { ...orderExample, happened: true, note: "seen in the merchant account" },
-      answer: {
-        schema: z.object({
-          status: z.literal("Success"),
-          operationId: z.string(),
-          transactionPublicId: z.string(),
-          state: gatewayOperationSchema.shape.state,
-        }),
-        example: { status: "Success", ...operationExample, state: "done" },
-      },
+      answer: z.object({
+        status: z.literal("Success"),
+        operationId,
+        transactionPublicId: publicId,
+        state: like(gatewayOperationSchema.shape.state, "done"),
+      }),
       errors: ["NOTHING_TO_SETTLE", ...operating],
     }),
-    async handle({ body: { happened, note, ...target }, reply }, { gateway }) {
+    async handle({ body: { happened, note, ...target } }, { gateway }) {
       const operation = await gateway.settle(target as GatewayTarget, happened, note);
       const { operationId, transactionPublicId, state } = operation;
-      return sendOne(reply, 200, { status: "Success", operationId, transactionPublicId, state });
+      return { ...success, operationId, transactionPublicId, state };
     },
   }),
 
@@ -96,20 +93,13 @@ export const gatewayCalls: readonly AnyCall[] = [
       "For an order that was sent again after a lost answer: an operator has looked and found it " +
       "once. Kept with its note.",
     body: z.strictObject({ orderId, note: note(NOTE_CHARACTERS_MAX) }),
-    document: ({ orderExample }) => ({
+    document: ({ orderExample, orderId, publicId, listOf }) => ({
       bodyExample: { ...orderExample, note: "there once, seen in the merchant account" },
-      answer: {
-        schema: z.object({
-          status: z.literal("Success"),
-          orderId: z.string(),
-          transactionPublicIds: z.array(z.string()),
-        }),
-        example: {
-          status: "Success",
-          ...orderExample,
-          transactionPublicIds: ["0A1B2C3D4E5F6071"],
-        },
-      },
+      answer: z.object({
+        status: z.literal("Success"),
+        orderId,
+        transactionPublicIds: listOf(publicId),
+      }),
       errors: [
         "NOTHING_TO_SETTLE",
         "CARD_DATA_REFUSED",
@@ -117,9 +107,9 @@ export const gatewayCalls: readonly AnyCall[] = [
         "SUPERVISOR_UNAVAILABLE",
       ],
     }),
-    async handle({ body: { orderId, note }, reply }, { gateway }) {
+    async handle({ body: { orderId, note } }, { gateway }) {
       const transactionPublicIds = await gateway.settleCopies(orderId, note);
-      return sendOne(reply, 200, { status: "Success", orderId, transactionPublicIds });
+      return { ...success, orderId, transactionPublicIds };
     },
   }),
 
@@ -136,9 +126,8 @@ export const gatewayCalls: readonly AnyCall[] = [
       answer: openAtGateway,
       errors: ["SUPERVISOR_UNAVAILABLE"],
     }),
-    async handle({ query, reply }, { supervisor }) {
-      return sendOne(reply, 200, openView(await supervisor.ask("gateway-open", query)));
-    },
+    handle: async ({ query }, { supervisor }) =>
+      openView(await supervisor.ask("gateway-open", query)),
   }),
 
   call({
@@ -156,21 +145,21 @@ export const gatewayCalls: readonly AnyCall[] = [
         "SUPERVISOR_UNAVAILABLE",
       ],
     }),
-    async handle({ params, reply }, { gateway, supervisor }) {
+    async handle({ params }, { gateway, supervisor }) {
       const id = (await gateway.publicIdOf(params.id)) ?? params.id;
-      if (!publicIdForm.test(id)) throw fault("id", publicIdWords);
+      if (!publicIdForm.test(id)) throw fault("id", publicIdMessage);
       const answer = await supervisor.ask("gateway-lookup", { id });
       if (answer.outcome === "not-found") throw new AppError("GATEWAY_TRANSACTION_NOT_FOUND");
       if (answer.outcome === "failed" || answer.transaction === null) {
         const details = { description: answer.description };
         throw new AppError("GATEWAY_LOOKUP_FAILED", undefined, { details });
       }
-      return sendOne(reply, 200, answer.transaction);
+      return answer.transaction as Answer<"gatewayTransaction">;
     },
   }),
 ];
 
-function openView({ operations, copies, more }: OpenAtGateway): object {
+function openView({ operations, copies, more }: OpenAtGateway) {
   return {
     operations: operations.map(({ askedAtMs, amountMinor, exponent, ...one }) => ({
       operationId: one.operationId,
@@ -234,8 +223,8 @@ function operation(kind: GatewayOperationKind): AnyCall {
       );
       const { operation, currency, amountMinor } = result;
       if (result.replayed) void reply.header("idempotent-replay", "true");
-      return sendOne(reply, 200, {
-        status: "Success",
+      return {
+        ...success,
         error: null,
         operationId: operation.operationId,
         transactionPublicId: operation.transactionPublicId,
@@ -244,7 +233,7 @@ function operation(kind: GatewayOperationKind): AnyCall {
         description: operation.description,
         amount: majorOf(amountMinor, currency),
         currency: currency.alpha,
-      });
+      };
     },
   });
 }

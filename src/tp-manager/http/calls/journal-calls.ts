@@ -7,9 +7,8 @@ import type { ListedAttempt } from "../../journal/attempt-columns.ts";
 import { answerOf } from "../../orders/answer.ts";
 import type { SearchPosition } from "../../orders/payment-search.ts";
 import { instant, oneOf, pageLimit, wholeNumber } from "../body/input.ts";
-import { type AnyCall, call } from "../call.ts";
-import { sendList } from "../envelope.ts";
-import { onlyWaiting, seenAtOf } from "./reconciliation-calls.ts";
+import { type Answer, type AnyCall, call } from "../call.ts";
+import { acknowledgedAtOf, onlyWaiting } from "./reconciliation-calls.ts";
 
 const PAGE_MAX = 500;
 const UNMATCHED_LISTED_MAX = 100;
@@ -17,16 +16,16 @@ const UNMATCHED_LISTED_MAX = 100;
 /** Of a cursor that continues in the archive. */
 const ARCHIVE = "archive-";
 
-const cursorWords = `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
+const cursorMessage = `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
 /** A place in the listing of attempts, which goes on in the archive. */
 export const cursor = z
-  .string(cursorWords)
-  .regex(new RegExp(`^(${ARCHIVE})?[1-9]\\d{0,15}$`), cursorWords)
+  .string(cursorMessage)
+  .regex(new RegExp(`^(${ARCHIVE})?[1-9]\\d{0,15}$`), cursorMessage)
   .transform((text) => {
     const archived = text.startsWith(ARCHIVE);
     return { archived, before: Number(archived ? text.slice(ARCHIVE.length) : text) };
   })
-  .refine(({ before }) => before <= Number.MAX_SAFE_INTEGER, cursorWords)
+  .refine(({ before }) => before <= Number.MAX_SAFE_INTEGER, cursorMessage)
   .meta({ description: "The next-cursor of the page before." });
 
 /** A place as {@link cursor} reads it. */
@@ -41,7 +40,7 @@ export const journalCalls: readonly AnyCall[] = [
     reads: true,
     summary: "The journal, newest first",
     description:
-      "Those in the archive come last. The header next-cursor continues behind a full page.",
+      "Those in the archive come last. The header next-cursor continues after a full page.",
     query: z.strictObject({
       since: instant
         .optional()
@@ -50,7 +49,7 @@ export const journalCalls: readonly AnyCall[] = [
       limit: pageLimit(PAGE_MAX),
       cursor: cursor.optional(),
     }),
-    document: ({ listedPayment }) => ({ answer: { ...listedPayment, list: true }, errors: [] }),
+    document: ({ listedPayment }) => ({ answer: listedPayment, list: true, errors: [] }),
     /** An attempt that is put away meanwhile may be listed twice, never not. */
     handle({ query: { since = 0, status = null, limit, cursor }, reply }, { listings }) {
       const { archived, before } = cursor ?? { archived: false, before: null };
@@ -65,10 +64,7 @@ export const journalCalls: readonly AnyCall[] = [
         const before = [...recent, ...old].at(-1)?.position ?? null;
         void reply.header("next-cursor", cursorOf({ archived: old.length > 0, before }));
       }
-      return sendList(reply, 200, [
-        ...recent.map((one) => entry(one, false)),
-        ...old.map((one) => entry(one, true)),
-      ]);
+      return [...recent.map((one) => entry(one, false)), ...old.map((one) => entry(one, true))];
     },
   }),
 
@@ -78,21 +74,24 @@ export const journalCalls: readonly AnyCall[] = [
     reads: true,
     summary: "Unmatched transactions of the terminal, newest first",
     description:
-      "Told or found, and of no order for certain; the terminal was asked whether it keeps them. " +
+      "Reported or found, and of no order for certain; the terminal was asked whether it keeps them. " +
       `The newest ${UNMATCHED_LISTED_MAX}, masked. Each raised the alarm unmatched-transaction, ` +
       "and raised it again when it was found held or unclear. Such a one waits for a person " +
       "until POST /seen.",
     query: z.strictObject({ waiting: onlyWaiting }),
     document: ({ unmatchedTransaction }) => ({
-      answer: { ...unmatchedTransaction, list: true },
+      answer: unmatchedTransaction,
+      list: true,
       errors: [],
     }),
-    handle({ query: { waiting }, reply }, { listings, seen }) {
+    handle({ query: { waiting } }, { listings, acknowledged }) {
       const listed = waiting
-        ? storage(() => seen.waitingUnmatched(UNMATCHED_LISTED_MAX), "no")
+        ? storage(() => acknowledged.waitingUnmatched(UNMATCHED_LISTED_MAX), "no")
         : listings.unmatchedTransactions(UNMATCHED_LISTED_MAX);
-      const all = listed.map((one) => ({ ...told(one), seenAt: seenAtOf(seen, "unmatched", one) }));
-      return sendList(reply, 200, all);
+      return listed.map((one) => ({
+        ...viewOf(one),
+        seenAt: acknowledgedAtOf(acknowledged, "unmatched", one),
+      }));
     },
   }),
 
@@ -104,25 +103,24 @@ export const journalCalls: readonly AnyCall[] = [
     description:
       "Each with login, name, reason, the call and its body; `http` is the status of the answer, " +
       "null while it runs or when its end was not kept, and `code` that of its error. " +
-      "The header next-cursor continues behind a full page.",
+      "The header next-cursor continues after a full page.",
     query: z.strictObject({
       limit: pageLimit(PAGE_MAX),
       cursor: wholeNumber(Number.MAX_SAFE_INTEGER, z.int().min(1))
         .optional()
         .describe("The next-cursor of the page before."),
     }),
-    document: ({ act }) => ({ answer: { ...act, list: true }, errors: ["STORAGE_FAILED"] }),
-    handle({ query: { limit, cursor = Number.MAX_SAFE_INTEGER }, reply }, { acts }) {
-      const listed = storage(() => acts.list(cursor, limit), "no");
+    document: ({ act }) => ({ answer: act, list: true, errors: ["STORAGE_FAILED"] }),
+    handle({ query: { limit, cursor = Number.MAX_SAFE_INTEGER }, reply }, { auditEntries }) {
+      const listed = storage(() => auditEntries.list(cursor, limit), "no");
       if (listed.length === limit) void reply.header("next-cursor", String(listed.at(-1)?.id));
-      const told = listed.map(({ atMs, ...rest }) => ({ ...rest, at: isoTime(atMs) }));
-      return sendList(reply, 200, told);
+      return listed.map(({ atMs, ...rest }) => ({ ...rest, at: isoTime(atMs) }));
     },
   }),
 ];
 
-function entry({ attempt, delivery }: ListedAttempt, archived: boolean): object {
-  const { body } = answerOf(attempt, delivery);
+function entry({ attempt, delivery }: ListedAttempt, archived: boolean): Answer<"listedPayment"> {
+  const body = answerOf(attempt, delivery).body as Answer<"paymentAnswer">;
   return {
     ...body,
     attempt: attempt.number,
@@ -133,19 +131,11 @@ function entry({ attempt, delivery }: ListedAttempt, archived: boolean): object 
 }
 
 /** An unmatched transaction (docs/rules/04-approval.md). */
-function told({
-  id,
-  atMs,
-  report,
-  identity,
-  finding,
-  because,
-  endedAtMs,
-}: SettledUnmatched): object {
+function viewOf({ id, atMs, report, identity, finding, because, endedAtMs }: SettledUnmatched) {
   const { receiptNumber, traceNumber, amountMinor, maskedPan, cardName } = report;
   const { resultCode, authorisationNumber, localDate, localTime, receipt } = report;
   return {
-    id,
+    id: id as number, // each row of the journal has one
     at: isoTime(atMs),
     finding,
     because,

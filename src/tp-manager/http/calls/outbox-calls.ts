@@ -14,13 +14,13 @@ import type { RefusedHandOff } from "../../journal/hand-offs/refused-rows.ts";
 import { SET_ASIDE_MS } from "../../supervisor/hand-off.ts";
 import { note, oneOf, pageLimit, wholeNumber } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
-import { sendList, sendOne } from "../envelope.ts";
+import { success } from "../envelope.ts";
 
 /** Above every number that the supervisor gives an item. */
 const CURSOR_MAX = 1e15;
 
-/** Beside the states of the outbox: the supervisor has no such item. */
-const REFUSED = "refused";
+/** In addition to the states of the outbox: the supervisor has no such item. */
+const REFUSED = "refused" as const;
 
 const aboutItem: readonly ErrorCode[] = [
   "OUTBOX_ITEM_NOT_FOUND",
@@ -38,8 +38,8 @@ export const outboxCalls: readonly AnyCall[] = [
     role: "operator",
     summary: "The transactions for the gateway, oldest first, and how far each got",
     description:
-      "The header next-cursor continues behind a full page. Those that the supervisor refuses to " +
-      "take are told with state=refused alone.",
+      "The header next-cursor continues after a full page. Those that the supervisor refuses to " +
+      "take are listed with state=refused alone.",
     query: z.strictObject({
       state: oneOf([...deliveryStateSchema.options, REFUSED])
         .optional()
@@ -48,7 +48,8 @@ export const outboxCalls: readonly AnyCall[] = [
       cursor: wholeNumber(CURSOR_MAX).optional().describe("The next-cursor of the page before."),
     }),
     document: ({ outboxItem }) => ({
-      answer: { ...outboxItem, list: true },
+      answer: outboxItem,
+      list: true,
       errors: ["SUPERVISOR_UNAVAILABLE", "STORAGE_FAILED"],
     }),
     async handle({ query: { state, ...page }, reply }, { supervisor, refused }) {
@@ -56,11 +57,11 @@ export const outboxCalls: readonly AnyCall[] = [
         const found = storage(() => refused.list(page.cursor ?? 0, page.limit + 1), "unknown");
         const items = found.slice(0, page.limit);
         if (found.length > page.limit) continueAt(reply, items.at(-1)?.position);
-        return sendList(reply, 200, items.map(refusedEntry));
+        return items.map(refusedEntry);
       }
       const { items, more } = await supervisor.ask("outbox-list", { ...page, state });
       if (more) continueAt(reply, items.at(-1)?.sequence);
-      return sendList(reply, 200, items.map(entry));
+      return items.map(entry);
     },
   }),
 
@@ -71,18 +72,16 @@ export const outboxCalls: readonly AnyCall[] = [
     summary: "Send a parked or waiting transaction now, or hand a refused one over again",
     body: z.strictObject({}).optional(),
     document: ({ outboxDone }) => ({ answer: outboxDone, errors: aboutItem }),
-    async handle({ params: { id }, request, reply }, { supervisor, refused }) {
+    async handle({ params: { id }, request }, { supervisor, refused }) {
       if (storage(() => refused.requeue(id), "unknown")) {
-        const message = "The transaction is handed over again now.";
-        return sendOne(reply, 200, { status: "Success", transactionId: id, message });
+        return done(id, "The transaction is handed over again now.");
       }
       const { outcome } = await supervisor.ask("outbox-requeue", {
         transactionId: id,
         ...(request.person && { by: request.person.by, note: request.person.reason }),
       });
       if (outcome !== "queued") throw refusal(id, outcome);
-      const message = "The transaction is sent again now.";
-      return sendOne(reply, 200, { status: "Success", transactionId: id, message });
+      return done(id, "The transaction is sent again now.");
     },
   }),
 
@@ -98,10 +97,9 @@ export const outboxCalls: readonly AnyCall[] = [
       answer: outboxDone,
       errors: ["CARD_DATA_REFUSED", ...aboutItem],
     }),
-    async handle({ params: { id }, body: { note }, request, reply }, { supervisor, refused }) {
+    async handle({ params: { id }, body: { note }, request }, { supervisor, refused }) {
       if (storage(() => refused.drop(id, note), "unknown")) {
-        const message = "The transaction is closed and will not be handed over.";
-        return sendOne(reply, 200, { status: "Success", transactionId: id, message });
+        return done(id, "The transaction is closed and will not be handed over.");
       }
       const { outcome } = await supervisor.ask("outbox-drop", {
         transactionId: id,
@@ -109,11 +107,12 @@ export const outboxCalls: readonly AnyCall[] = [
         ...(request.person && { by: request.person.by }),
       });
       if (outcome !== "dropped") throw refusal(id, outcome);
-      const message = "The transaction is closed and will not be sent.";
-      return sendOne(reply, 200, { status: "Success", transactionId: id, message });
+      return done(id, "The transaction is closed and will not be sent.");
     },
   }),
 ];
+
+const done = (transactionId: string, message: string) => ({ ...success, transactionId, message });
 
 const refusals = {
   unknown: "OUTBOX_ITEM_NOT_FOUND",
@@ -128,11 +127,11 @@ function refusal(transactionId: string, outcome: keyof typeof refusals): AppErro
   return new AppError(refusals[outcome], undefined, { details });
 }
 
-function continueAt(reply: FastifyReply, place: number | undefined): void {
-  if (place !== undefined) void reply.header("next-cursor", String(place));
+function continueAt(reply: FastifyReply, cursor: number | undefined): void {
+  if (cursor !== undefined) void reply.header("next-cursor", String(cursor));
 }
 
-function refusedEntry({ transaction, why, refusedAtMs }: RefusedHandOff): object {
+function refusedEntry({ transaction, why, refusedAtMs }: RefusedHandOff) {
   const { transactionId, orderId, amountMinor, currency, approvedAtMs } = transaction;
   return {
     transactionId,
@@ -150,7 +149,7 @@ function refusedEntry({ transaction, why, refusedAtMs }: RefusedHandOff): object
   };
 }
 
-function entry(item: OutboxItem): object {
+function entry(item: OutboxItem) {
   const { amountMinor, lastTry } = item;
   return {
     transactionId: item.transactionId,

@@ -6,9 +6,8 @@ import { followCharge, whenWritten } from "../answer-arrival.ts";
 import { amount, newOrderId, note, oneOf, orderId, readAmount, yesOrNo } from "../body/input.ts";
 import { paymentRequest, readPaymentRequest } from "../body/payment-request.ts";
 import { type AnyCall, call } from "../call.ts";
-import { sendOne, sendResult } from "../envelope.ts";
-import { assertNotReturnedElsewhere } from "../gateway-standing.ts";
-import { lookedUp } from "../looked-up.ts";
+import { sendOne, sendResult, success } from "../envelope.ts";
+import { assertNotReturnedElsewhere, lookedUp } from "../looked-up.ts";
 
 /**
  * An order that is asked about by its path. Card numbers are not looked for here: an id that this
@@ -30,9 +29,9 @@ export const paymentCalls: readonly AnyCall[] = [
     body: paymentRequest,
     readsBody: true,
     answersPayment: true,
-    document: ({ payment, paymentRequestExample, errors }) => ({
+    document: ({ paymentAnswer, paymentRequestExample, errors }) => ({
       bodyExample: paymentRequestExample,
-      answer: payment,
+      answer: paymentAnswer,
       errors: [
         ...errors.money,
         "STORES_DISAGREE",
@@ -60,7 +59,7 @@ export const paymentCalls: readonly AnyCall[] = [
         return sendResult(reply, result);
       } catch (error) {
         // A payment may be stored under this id, and without the id nobody could look it up: the
-        // answer that tells the id must not count as read before it was (docs/rules/11-unread.md).
+        // answer that has the id must not count as read before it was (docs/rules/11-unread.md).
         if (generatedId && error instanceof AppError && error.code === "STORAGE_FAILED") {
           request.about = { orderId, echo: named };
           whenWritten(request, reply, at, orderId);
@@ -78,7 +77,8 @@ export const paymentCalls: readonly AnyCall[] = [
     params,
     answersPayment: true,
     document: ({ lookup }) => ({
-      answer: { ...lookup, also: [504] },
+      answer: lookup,
+      also: [504],
       errors: [
         "ORDER_NOT_FOUND",
         "PAYMENT_UNKNOWN",
@@ -103,19 +103,14 @@ export const paymentCalls: readonly AnyCall[] = [
     summary: "Ask the terminal to cancel the running payment",
     description: "Only a request: the payment's own answer decides.",
     document: ({ done }) => ({
-      answer: {
-        schema: z.object({ ...done, cancelled: z.literal(true) }),
-        example: { status: "Success", cancelled: true, message: "The terminal was asked." },
-      },
+      answer: z.object({ ...done, cancelled: z.literal(true) }),
+      example: { status: "Success", cancelled: true, message: "The terminal was asked." },
       errors: ["NOTHING_TO_CANCEL", "CANCEL_REFUSED", "NOT_SUPPORTED"],
     }),
-    async handle({ reply }, { arbiter }) {
+    async handle(_, { arbiter }) {
       await arbiter.running.cancel();
-      return sendOne(reply, 200, {
-        status: "Success",
-        cancelled: true,
-        message: "The terminal was asked to cancel; the payment's own answer decides.",
-      });
+      const message = "The terminal was asked to cancel; the payment's own answer decides.";
+      return { ...success, cancelled: true as const, message };
     },
   }),
 
@@ -130,9 +125,9 @@ export const paymentCalls: readonly AnyCall[] = [
       amount: amount().meta({ minimum: 0, exclusiveMinimum: undefined }).nullish(),
     }),
     answersPayment: true,
-    document: ({ payment, errors, orderExample }) => ({
+    document: ({ paymentAnswer, errors, orderExample }) => ({
       bodyExample: { ...orderExample, delivered: true },
-      answer: payment,
+      answer: paymentAnswer,
       errors: [
         "ORDER_NOT_FOUND",
         "DELIVERY_DECIDED",
@@ -160,9 +155,9 @@ export const paymentCalls: readonly AnyCall[] = [
     summary: "Reverse a charged order on the terminal, once",
     body: z.strictObject({ orderId }),
     answersPayment: true,
-    document: ({ payment, errors, orderExample }) => ({
+    document: ({ paymentAnswer, errors, orderExample }) => ({
       bodyExample: orderExample,
-      answer: payment,
+      answer: paymentAnswer,
       errors: [
         ...errors.money,
         "ORDER_NOT_FOUND",
@@ -190,7 +185,7 @@ export const paymentCalls: readonly AnyCall[] = [
       'The operator\'s word, kept with its note: `{"outcome": "charged", "not_charged" or ' +
       '"reversed", "note": "…"}`. `amount`: what was charged, needed where more than one amount ' +
       "is possible. `attempt`: its number, where an order has several; left out: the one in " +
-      "doubt, else the newest that is not in vain. A second word corrects charged or not_charged.",
+      "doubt, else the newest that is not in vain. A later decision corrects charged or not_charged.",
     params,
     body: z.strictObject({
       outcome: oneOf(settlements),
@@ -199,9 +194,9 @@ export const paymentCalls: readonly AnyCall[] = [
       attempt: z.int().min(1).optional(),
     }),
     answersPayment: true,
-    document: ({ payment }) => ({
+    document: ({ paymentAnswer }) => ({
       bodyExample: { outcome: "charged", note: "seen on the terminal's journal, M. Operator" },
-      answer: payment,
+      answer: paymentAnswer,
       errors: ["ORDER_NOT_FOUND", "NOTHING_TO_SETTLE", "CARD_DATA_REFUSED", "SETTLED_NOT_CHARGED"],
     }),
     async handle({ params: { orderId }, body, raw, request, reply }, at) {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { projectRoot } from "../../../shared/version-files.ts";
 import { type AnyCall, call } from "../call.ts";
-import { sendOne } from "../envelope.ts";
+import { success } from "../envelope.ts";
 
 /** Made by `npm run readme`. */
 export const openApiFile = join(projectRoot, "docs", "openapi.json");
@@ -16,7 +16,7 @@ const eventId = z
   })
   .meta({ documented: z.string().regex(eventIdForm) });
 
-/** The connector's own affairs: whether it is ready, what it tells, its end. */
+/** The connector's own affairs: whether it is ready, its figures and events, its end. */
 export const programCalls: readonly AnyCall[] = [
   call({
     path: "/stop",
@@ -28,23 +28,18 @@ export const programCalls: readonly AnyCall[] = [
       "Answers at once and refuses new payments; a running one may end, and is cancelled after " +
       "10 s.",
     document: ({ done }) => ({
-      answer: {
-        schema: z.object({ ...done, stopped: z.boolean().describe("No payment was running.") }),
-        example: { status: "Success", stopped: true, message: "The terminal manager stops." },
-      },
+      answer: z.object({ ...done, stopped: z.boolean().describe("No payment was running.") }),
+      example: { status: "Success", stopped: true, message: "The terminal manager stops." },
       errors: [],
     }),
     handle({ reply }, { arbiter, requestStop }) {
       const running = arbiter.turn.current !== undefined;
       arbiter.turn.close();
       reply.raw.once("close", () => requestStop("/stop"));
-      return sendOne(reply, 200, {
-        status: "Success",
-        stopped: !running,
-        message: running
-          ? "Stops when the running payment has ended."
-          : "The terminal manager stops.",
-      });
+      const message = running
+        ? "Stops when the running payment has ended."
+        : "The terminal manager stops.";
+      return { ...success, stopped: !running, message };
     },
   }),
 
@@ -54,11 +49,12 @@ export const programCalls: readonly AnyCall[] = [
     summary: "Whether a payment can be taken now, or why not",
     description:
       "200 Ready or 503 NotReady with reasons, and the same body: link, terminal, outbox, " +
-      "counts, troubles with what to do, alarms, disk, clock, versions, time of the daily chores.",
-    document: ({ health }) => ({ answer: { ...health, also: [503] }, errors: [] }),
+      "counts, conditions with what to do, alarms, disk, clock, versions, time of the daily chores.",
+    document: ({ health }) => ({ answer: health, also: [503], errors: [] }),
     async handle({ reply }, { monitor }) {
       const health = await monitor.health();
-      return sendOne(reply, health.status === "Ready" ? 200 : 503, health);
+      if (health.status !== "Ready") void reply.code(503);
+      return health;
     },
   }),
 
@@ -67,11 +63,9 @@ export const programCalls: readonly AnyCall[] = [
     reads: true,
     summary: "Figures for Prometheus",
     document: () => ({
-      answer: {
-        type: "text/plain",
-        schema: z.string(),
-        description: "Prometheus text format 0.0.4.",
-      },
+      type: "text/plain",
+      answer: z.string(),
+      description: "Prometheus text format 0.0.4.",
       errors: [],
     }),
     async handle({ reply }, { monitor: { metrics } }) {
@@ -85,7 +79,7 @@ export const programCalls: readonly AnyCall[] = [
     reads: true,
     streams: true,
     summary: "Server-sent events",
-    description: "The header Last-Event-ID repeats what was kept behind that id.",
+    description: "The header Last-Event-ID repeats the kept events after that id.",
     query: z.strictObject({
       lastEventId: eventId
         .optional()
@@ -95,11 +89,9 @@ export const programCalls: readonly AnyCall[] = [
       "last-event-id": eventId.optional().describe("The last one seen; 0: all that are kept."),
     }),
     document: () => ({
-      answer: {
-        type: "text/event-stream",
-        schema: z.string(),
-        description: "See x-events for the vocabulary.",
-      },
+      type: "text/event-stream",
+      answer: z.string(),
+      description: "See x-events for the vocabulary.",
       errors: ["TOO_MANY_READERS"],
     }),
     /** A browser's EventSource sends the header, and again the query it began with. */
@@ -114,7 +106,9 @@ export const programCalls: readonly AnyCall[] = [
     reads: true,
     summary: "This API as OpenAPI 3.1, with every answer and error",
     document: ({ openApi }) => ({
-      answer: { type: "application/json", schema: openApi, description: "OpenAPI 3.1." },
+      type: "application/json",
+      answer: openApi,
+      description: "OpenAPI 3.1.",
       errors: [],
     }),
     handle: async ({ reply }) =>

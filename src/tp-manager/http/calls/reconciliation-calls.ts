@@ -2,12 +2,13 @@ import { z } from "zod";
 import { isoTime } from "../../../shared/time.ts";
 import { storage } from "../../attempts/failures.ts";
 import type { AcknowledgedKind } from "../../attempts/findings.ts";
+import type { PaymentStatus } from "../../attempts/phase-table.ts";
+import type { Suspect } from "../../attempts/reconciliation/reconciliation.ts";
 import { answerOf } from "../../orders/answer.ts";
 import type { ComparedDay } from "../../orders/listings.ts";
 import { oneOf, pageLimit, wholeNumber } from "../body/input.ts";
-import { type AnyCall, call } from "../call.ts";
+import { type Answer, type AnyCall, call } from "../call.ts";
 import type { CallContext } from "../call-context.ts";
-import { sendList } from "../envelope.ts";
 
 const PAGE_MAX = 500;
 
@@ -15,25 +16,25 @@ const PAGE_MAX = 500;
 export const onlyWaiting = oneOf(["yes"]).optional().describe("Those only that wait for a person.");
 
 /** When a person marked it; null: nobody did. */
-export function seenAtOf(
-  seen: CallContext["seen"],
+export function acknowledgedAtOf(
+  acknowledged: CallContext["acknowledged"],
   kind: AcknowledgedKind,
   { id }: { readonly id: number | null },
 ): string | null {
-  return id === null ? null : isoTime(seen.acknowledgedAtMs(kind, String(id)));
+  return id === null ? null : isoTime(acknowledged.acknowledgedAtMs(kind, String(id)));
 }
 
-/** The terminal and the gateway beside the journal (docs/rules/18-totals.md). */
+/** The terminal and the gateway compared with the journal (docs/rules/18-totals.md). */
 export const reconciliationCalls: readonly AnyCall[] = [
   call({
     path: "/reconciliation",
     reads: true,
-    summary: "Ends of day beside the journal and the gateway, newest first",
+    summary: "Ends of day compared with the journal and the gateway, newest first",
     description:
-      "Each end of day's totals compared with what was told, and missing receipt numbers. " +
-      "`differs` and `jump` raised an alarm; `orders` are those it could be, with what was told " +
+      "Each end of day's totals compared with what was answered, and missing receipt numbers. " +
+      "`differs` and `jump` raised an alarm; `orders` are those it could be, with what was answered " +
       "and what is known `now`. These wait for a person until POST /seen. The header next-cursor " +
-      "continues behind a full page.",
+      "continues after a full page.",
     query: z.strictObject({
       waiting: onlyWaiting,
       limit: pageLimit(PAGE_MAX),
@@ -41,20 +42,16 @@ export const reconciliationCalls: readonly AnyCall[] = [
         .optional()
         .describe("The next-cursor of the page before."),
     }),
-    document: ({ reconciliation }) => ({ answer: { ...reconciliation, list: true }, errors: [] }),
-    handle({ query: { waiting, limit, cursor = null }, reply }, { listings, seen }) {
+    document: ({ reconciliation }) => ({ answer: reconciliation, list: true, errors: [] }),
+    handle({ query: { waiting, limit, cursor = null }, reply }, { listings, acknowledged }) {
       const listed = waiting
-        ? storage(() => seen.waitingDifferences(limit), "no").map((one) =>
+        ? storage(() => acknowledged.waitingDifferences(limit), "no").map((one) =>
             listings.comparedDay(one),
           )
         : listings.reconciliations(limit, cursor);
       if (!waiting && listed.length === limit)
         void reply.header("next-cursor", String(listed.at(-1)?.id));
-      return sendList(
-        reply,
-        200,
-        listed.map((one) => reconciliationView(one, seen)),
-      );
+      return listed.map((one) => reconciliationView(one, acknowledged));
     },
   }),
 ];
@@ -71,14 +68,14 @@ const nothing = {
   cards: null,
 };
 
-/** One comparison as `GET /reconciliation` and `/tlc` tell it. */
+/** One comparison as `GET /reconciliation` and `/tlc` answer it. */
 export function reconciliationView(
   { id, atMs, result, body, now }: ComparedDay,
-  seen: CallContext["seen"],
-): object {
-  const seenAt = seenAtOf(seen, "difference", { id });
+  acknowledged: CallContext["acknowledged"],
+): Answer<"reconciliation"> {
+  const seenAt = acknowledgedAtOf(acknowledged, "difference", { id });
   const head = { id, at: isoTime(atMs), kind: body.kind, result, seenAt };
-  const named = (suspects: readonly { transactionId: string }[]): object[] =>
+  const named = (suspects: readonly Suspect[]) =>
     suspects.map((one) => ({ ...one, now: statusOf(now, one.transactionId) }));
   if (body.kind === "receipt-jump") {
     const { from: receiptFrom, to: receiptTo, missing, suspects } = body;
@@ -97,7 +94,7 @@ export function reconciliationView(
 }
 
 /** null: the order is in the archive. */
-function statusOf(now: ComparedDay["now"], transactionId: string): string | null {
+function statusOf(now: ComparedDay["now"], transactionId: string): PaymentStatus | null {
   const attempt = now.get(transactionId);
   return attempt ? answerOf(attempt, null).body.status : null;
 }

@@ -6,7 +6,7 @@ import { type TerminalStatus, TerminalUnavailable } from "../../terminal/termina
 import { oneOf } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
 import type { CallContext } from "../call-context.ts";
-import { jsonText, sendOne, sendText } from "../envelope.ts";
+import { jsonText, sendText, success } from "../envelope.ts";
 import { reconciliationView } from "./reconciliation-calls.ts";
 
 /** How long `/check` waits for the terminal. */
@@ -22,7 +22,7 @@ const version = {
 };
 /** The answer of `/version` is the same as long as the program runs. */
 const versionText = jsonText([versionBody()]);
-const versionExample = { version: "0.1.0-tpa-linux_x64", type: "tpa", os: "linux_x64" };
+const versionExample = { version: "0.1.0-tpa-linux_x64", type: "tpa", os: "linux_x64" } as const;
 
 /** The terminal's own affairs: restart, end of day, what it is and how it is. */
 export const terminalCalls: readonly AnyCall[] = [
@@ -31,14 +31,13 @@ export const terminalCalls: readonly AnyCall[] = [
     methods: ["GET", "POST"],
     role: "operator",
     summary: "Restart the terminal and wait until it is back",
-    document: ({ message }) => ({
-      answer: message("The terminal has restarted and is registered."),
+    document: ({ says }) => ({
+      ...says("The terminal has restarted and is registered."),
       errors: ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "STOPPING", "RESET_FAILED", "NOT_SUPPORTED"],
     }),
-    async handle({ reply }, { arbiter }) {
+    async handle(_, { arbiter }) {
       await arbiter.upkeep.reset();
-      const message = "The terminal has restarted and is registered.";
-      return sendOne(reply, 200, { status: "Success", message });
+      return { ...success, message: "The terminal has restarted and is registered." };
     },
   }),
 
@@ -51,25 +50,20 @@ export const terminalCalls: readonly AnyCall[] = [
       "`NbApp`, `App` with `Name`, `Status`, `Count`, `Sum`, the ticket, and the comparison with " +
       "the journal (`GET /reconciliation`). Runs by itself too when the terminal demands it " +
       "(`AUTO_END_OF_DAY`).",
-    document: ({ errors, reconciliation }) => ({
-      answer: {
-        schema: z.object({
-          NbApp: z.string(),
-          App: z.array(
+    document: ({ errors, reconciliation, like }) => ({
+      answer: z.object({
+        NbApp: like(z.string(), "1"),
+        App: like(
+          z.array(
             z.object({ Name: z.string(), Status: z.string(), Count: z.string(), Sum: z.string() }),
           ),
-          ticket: z.string(),
-          reconciliation: reconciliation.schema
-            .nullable()
-            .describe("As in GET /reconciliation; null: it could not be written."),
-        }),
-        example: {
-          NbApp: "1",
-          App: [{ Name: "Mastercard", Status: "0", Count: "2", Sum: "19.98" }],
-          ticket: "END OF DAY|…",
-          reconciliation: reconciliation.example,
-        },
-      },
+          [{ Name: "Mastercard", Status: "0", Count: "2", Sum: "19.98" }],
+        ),
+        ticket: like(z.string(), "END OF DAY|…"),
+        reconciliation: reconciliation
+          .nullable()
+          .describe("As in GET /reconciliation; null: it could not be written."),
+      }),
       // A terminal that takes no cards until its end of day is asked for it all the same.
       errors: [
         ...errors.terminal.filter((code) => code !== "TERMINAL_OUT_OF_ORDER"),
@@ -78,10 +72,10 @@ export const terminalCalls: readonly AnyCall[] = [
         "NOT_SUPPORTED",
       ],
     }),
-    async handle({ reply }, { arbiter, listings, seen, defaultCurrency }) {
+    async handle(_, { arbiter, listings, acknowledged, defaultCurrency }) {
       const { applications, ticket, reconciliation } = await arbiter.upkeep.telecollect();
       const exponent = currencyOf(defaultCurrency)?.exponent ?? 2;
-      return sendOne(reply, 200, {
+      return {
         NbApp: String(applications.length),
         App: applications.map(({ name, status, count, sumMinor }) => ({
           Name: name,
@@ -91,8 +85,8 @@ export const terminalCalls: readonly AnyCall[] = [
         })),
         ticket,
         reconciliation:
-          reconciliation && reconciliationView(listings.comparedDay(reconciliation), seen),
-      });
+          reconciliation && reconciliationView(listings.comparedDay(reconciliation), acknowledged),
+      };
     },
   }),
 
@@ -100,14 +94,14 @@ export const terminalCalls: readonly AnyCall[] = [
     path: "/terminal/accept",
     role: "own-operator",
     summary: "Accept a replaced terminal",
-    document: ({ message }) => ({
-      answer: message("Terminal 52500001 is accepted."),
+    document: ({ says }) => ({
+      ...says("Terminal 52500001 is accepted."),
       errors: ["TERMINAL_DISCONNECTED"],
     }),
-    handle({ reply }, { arbiter }) {
+    handle(_, { arbiter }) {
       const identity = arbiter.gate.accept();
       const name = identity.terminalId || identity.serialNumber || "without a name";
-      return sendOne(reply, 200, { status: "Success", message: `Terminal ${name} is accepted.` });
+      return { ...success, message: `Terminal ${name} is accepted.` };
     },
   }),
 
@@ -122,33 +116,24 @@ export const terminalCalls: readonly AnyCall[] = [
       "`cr` 0 a payment is taken 1 busy 2 action needed 9 no link · `card` 0 none 1 in " +
       "reader · `call` 1 a host call or an end of day is due · `periph` 0 good 1 reader " +
       "2 printer 3 other · `detail` in words · `asOf` when this was so: an " +
-      "answer of the terminal is told again for 2 s while " +
+      "answer of the terminal is repeated for 2 s while " +
       "nothing is heard of the terminal",
-    document: () => ({
-      answer: {
-        schema: z.object({
-          cr: z.enum(["0", "1", "2", "9"]),
-          card: z.enum(["0", "1"]),
-          call: z.enum(["0", "1"]),
-          periph: z.enum(["0", "1", "2", "3"]),
-          detail: z.string(),
-          asOf: z.string().describe("When the terminal told this, or this was known without it."),
-        }),
-        example: {
-          cr: "0",
-          card: "0",
-          call: "0",
-          periph: "0",
-          detail: "ready",
-          asOf: "2026-01-15T11:59:58.321Z",
-        },
-      },
+    document: ({ like }) => ({
+      answer: z.object({
+        cr: z.enum(["0", "1", "2", "9"]),
+        card: z.enum(["0", "1"]),
+        call: z.enum(["0", "1"]),
+        periph: z.enum(["0", "1", "2", "3"]),
+        detail: like(z.string(), "ready"),
+        asOf: like(z.string(), "2026-01-15T11:59:58.321Z").describe(
+          "When the terminal reported this, or this was known without it.",
+        ),
+      }),
       errors: [],
     }),
-    async handle({ query: { fresh }, reply }, at) {
+    async handle({ query: { fresh } }, at) {
       const { status, atMs } = await check(at, fresh === "yes");
-      const told = asAPaymentFinds(status, at);
-      return sendOne(reply, 200, { ...told, asOf: isoTime(atMs) });
+      return { ...asAPaymentFinds(status, at), asOf: isoTime(atMs) };
     },
   }),
 
@@ -159,30 +144,24 @@ export const terminalCalls: readonly AnyCall[] = [
     reads: true,
     summary: "The terminal's identity",
     description:
-      '`serialNumber`, `deviceId`, `terminalId`, `terminalVersion`, "" where it does not tell; ' +
+      '`serialNumber`, `deviceId`, `terminalId`, `terminalVersion`, "" where it does not say; ' +
       "and `/version`.",
-    document: () => ({
-      answer: {
-        schema: z.object({
+    document: ({ like }) => ({
+      answer: like(
+        z.object({
           ...version,
-          serialNumber: z.string(),
+          serialNumber: like(z.string(), "SN-1"),
           deviceId: z.string(),
-          terminalId: z.string(),
-          terminalVersion: z.string().describe("The terminal's own."),
+          terminalId: like(z.string(), "52500001"),
+          terminalVersion: like(z.string(), "1.0").describe("The terminal's own."),
         }),
-        example: {
-          ...versionExample,
-          serialNumber: "SN-1",
-          deviceId: "",
-          terminalId: "52500001",
-          terminalVersion: "1.0",
-        },
-      },
+        versionExample,
+      ),
       errors: [],
     }),
-    handle({ reply }, { arbiter }) {
+    handle(_, { arbiter }) {
       const { version: terminalVersion, ...identity } = arbiter.terminal.state.identity;
-      return sendOne(reply, 200, { ...identity, terminalVersion, ...versionBody() });
+      return { ...identity, terminalVersion, ...versionBody() };
     },
   }),
 
@@ -190,19 +169,16 @@ export const terminalCalls: readonly AnyCall[] = [
     path: "/version",
     reads: true,
     summary: "Version of the connector: number, type and system",
-    document: () => ({
-      answer: { schema: z.object(version), example: versionExample },
-      errors: [],
-    }),
+    document: () => ({ answer: z.object(version), example: versionExample, errors: [] }),
     handle: ({ reply }) => sendText(reply, 200, versionText),
   }),
 ];
 
 /** A terminal that is ready, and of which a payment would be refused all the same, is not. */
 function asAPaymentFinds(status: TerminalStatus, { arbiter }: CallContext): TerminalStatus {
-  const [obstacle] = arbiter.obstacles;
-  if (status.cr !== "0" || !obstacle) return status;
-  return { ...status, cr: "2", detail: obstacle.says };
+  const [reason] = arbiter.obstacles;
+  if (status.cr !== "0" || !reason) return status;
+  return { ...status, cr: "2", detail: reason.says };
 }
 
 /** While a payment runs, and without a link, from what is known: nothing goes on the wire. */
@@ -234,7 +210,11 @@ async function check(
   }
 }
 
-function versionBody(): { version: string; type: string; os: string } {
+function versionBody() {
   const os = osName();
-  return { version: `${versionNumber}-${APPLICATION_TYPE}-${os}`, type: APPLICATION_TYPE, os };
+  return {
+    version: `${versionNumber}-${APPLICATION_TYPE}-${os}`,
+    type: APPLICATION_TYPE,
+    os,
+  } as const;
 }

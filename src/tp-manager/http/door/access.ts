@@ -4,7 +4,7 @@ import { AppError } from "../../../shared/catalog/errors.ts";
 import { isActing } from "../call.ts";
 import { Credentials, type Pair, type Role } from "./credentials.ts";
 import type { FailureDelay } from "./failure-delay.ts";
-import { hostCheck, isAllowedOrigin, placeHeaders } from "./origin-check.ts";
+import { hostCheck, isAllowedOrigin, sourceHeaders } from "./origin-check.ts";
 
 /** Nothing this API answers may be kept, framed, guessed at or read by another site. */
 export const securityHeaders = {
@@ -44,7 +44,7 @@ export async function installAccess(app: FastifyInstance, options: AccessOptions
   const isOurHost = hostCheck(options.port);
   app.addHook("onRequest", (request, reply, done) => {
     void reply.headers(securityHeaders);
-    checkPlace(request, reply, options, isOurHost);
+    checkSource(request, reply, options, isOurHost);
     done();
   });
   // Many programs name a type for the body that they do not send with POST /cancel.
@@ -79,14 +79,14 @@ export async function refuseLogin(
 }
 
 /** Refuses what does not come from this machine's own programs and listed pages. */
-function checkPlace(
+function checkSource(
   request: FastifyRequest,
   reply: FastifyReply,
   options: AccessOptions,
   isOurHost: (host: string | undefined) => boolean,
 ): void {
   checkHost(request, isOurHost);
-  const headers = placeHeaders(request);
+  const headers = sourceHeaders(request);
   const { origin } = headers;
   const acting = isActing(request.method, request.routeOptions.config.call);
   if (!isAllowedOrigin(headers, options.allowedOrigins, acting)) {
@@ -121,12 +121,12 @@ export function checkHost(
 const singles: ReadonlySet<string> = new Set(["host", "origin", "authorization", "sec-fetch-site"]);
 
 function isAmbiguous(rawHeaders: readonly string[]): boolean {
-  const seen: string[] = [];
+  const found: string[] = [];
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]?.toLowerCase() ?? "";
     if (!singles.has(name)) continue;
-    if (seen.includes(name)) return true;
-    seen.push(name);
+    if (found.includes(name)) return true;
+    found.push(name);
   }
   return false;
 }

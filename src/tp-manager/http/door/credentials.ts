@@ -48,7 +48,7 @@ export class Credentials {
   /** The role of a pair; undefined for a wrong one. */
   roleOf(login: string, password: string): Role | undefined {
     const given = digestsOf({ login, password });
-    // Both are always compared, so that the time tells nothing about which one was near.
+    // Both are always compared, so that the time says nothing about which one was near.
     const kiosk = samePair(given, this.#kiosk);
     const operator = this.#operator ? samePair(given, this.#operator) : false;
     if (operator) return "operator";

@@ -7,7 +7,7 @@ const DELAY_MAX_MS = 5_000;
 const FORGOTTEN_AFTER_MS = 60_000;
 /** Failing requests that wait at the same time. */
 const WAITING_MAX = 64;
-/** Logins that are told apart; all others count as one. */
+/** Logins with a count of their own; all others share one. */
 const LOGINS_MAX = 256;
 const OTHERS = "others";
 
@@ -18,9 +18,9 @@ interface Failures {
 
 /**
  * Delays the answers to wrong credentials more and more, for each login by itself; good ones never
- * come here, so nobody can lock the kiosk out (docs/design.md 5.3). The login alone tells clients
- * apart: all are on this machine, and a program there may take any address of 127.0.0.0/8. A good
- * answer does not undo failures, or somebody who guesses would be reset by the kiosk's own calls.
+ * come here, so nobody can lock the kiosk out (docs/design.md 5.3). Only the login distinguishes
+ * clients: all are on this machine, and a program there may take any address of 127.0.0.0/8. A good
+ * answer does not undo failures, or a client that guesses would be reset by the kiosk's own calls.
  */
 export class FailureDelay {
   readonly #clock: Clock;

@@ -5,8 +5,8 @@ import type { FastifyRequest } from "fastify";
  * (docs/design.md 5.2). Pure.
  */
 
-/** The headers that tell where a request comes from. */
-export function placeHeaders({ headers }: Pick<FastifyRequest, "headers">): RequestHeaders {
+/** The headers that say where a request comes from. */
+export function sourceHeaders({ headers }: Pick<FastifyRequest, "headers">): RequestHeaders {
   const { host, origin } = headers;
   return {
     host,
@@ -20,7 +20,7 @@ interface RequestHeaders {
   readonly host: string | undefined;
   readonly origin: string | undefined;
   readonly secFetchSite: string | undefined;
-  /** Says that the browser fetches ahead of time, in case somebody should want it. */
+  /** There when the browser fetches a page before anybody asks for it. */
   readonly secPurpose: string | undefined;
 }
 

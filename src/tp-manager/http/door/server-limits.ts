@@ -90,7 +90,7 @@ export function refuseUnparsed(
     return;
   }
   const code = parserCodes[error.code ?? ""] ?? "REQUEST_INVALID";
-  // Behind an answer nothing may stand that could belong to it.
+  // After an answer nothing may follow that could belong to it.
   if (ended && code === "REQUEST_INVALID") socket.end(() => socket.destroy());
   else refuseOnSocket(socket, code);
 }
@@ -119,6 +119,6 @@ function refuseOnSocket(socket: Duplex, code: ErrorCode): void {
     ...Object.entries(securityHeaders).map(([name, value]) => `${name}: ${value}`),
     "connection: close",
   ];
-  socket.on("error", () => undefined); // whoever sends this may be gone already
+  socket.on("error", () => undefined); // the client may be gone already
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../../../shared/catalog/errors.ts";
 import type { Clock } from "../../../shared/time.ts";
 import { checkHost, securityHeaders } from "./access.ts";
-import { hostCheck, isOwnPage, placeHeaders } from "./origin-check.ts";
+import { hostCheck, isOwnPage, sourceHeaders } from "./origin-check.ts";
 import { SESSION_IDLE_MS, type Session, Sessions } from "./sessions.ts";
 
 declare module "fastify" {
@@ -40,7 +40,7 @@ export function installSessionDoor(
     void reply.headers(securityHeaders);
     checkHost(request, isOurHost);
     const { open } = request.routeOptions.config;
-    if (open !== "file" && !isOwnPage(placeHeaders(request), open === "log-in")) {
+    if (open !== "file" && !isOwnPage(sourceHeaders(request), open === "log-in")) {
       throw new AppError("ORIGIN_REFUSED");
     }
     if (open === undefined) letIn(app, sessions, request, reply);

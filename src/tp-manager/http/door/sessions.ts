@@ -35,7 +35,7 @@ export class Sessions {
     this.#idleMs = idleMs;
   }
 
-  /** A new session; the answer is its token, which nobody can guess and which is told once. */
+  /** A new session; the answer is its token, which nobody can guess and which is answered once. */
   open(login: string, role: Role): string {
     const [oldest] = [...this.#byDigest].sort(([, a], [, b]) => a.lastActiveMs - b.lastActiveMs);
     if (oldest && this.#byDigest.size >= SESSIONS_MAX) this.#end(oldest[0]);

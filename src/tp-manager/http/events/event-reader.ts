@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { type Clock, isoTime, type Timer } from "../../../shared/time.ts";
-import type { EventData, KeptEvent, PassingEvent } from "../../attempts/event-table.ts";
+import type { EventData, PassingEvent } from "../../attempts/event-table.ts";
 import type { EventHub, HubEvent } from "./event-hub.ts";
 
 const HEARTBEAT_MS = 15_000;
@@ -12,7 +12,7 @@ const WAITING_MAX = 64;
 const PAGE = 50;
 
 /**
- * One reader of `GET /events`. Kept events are read from the journal behind the last one written,
+ * One reader of `GET /events`. Kept events are read from the journal after the last one written,
  * so a slow reader costs no memory; passing events wait in a short queue.
  *
  *   journal ──(page)──┐
@@ -85,13 +85,13 @@ export class EventReader {
       const kept = this.#hub.source.after(this.#sentId, PAGE);
       for (const event of kept) {
         if (this.#blocked) return;
-        this.#write(textOf(event));
+        this.#write(`id: ${event.id}\n${textOf(event, event.atMs)}`);
         this.#sentId = event.id;
       }
       if (kept.length === PAGE) continue;
       const passing = this.#waiting.shift();
       if (!passing) return;
-      this.#write(passingText(passing, this.#clock.now()));
+      this.#write(textOf(passing, this.#clock.now()));
     }
   }
 
@@ -123,13 +123,8 @@ export class EventReader {
   }
 }
 
-function textOf({ id, atMs, name, data }: KeptEvent): string {
-  const body = JSON.stringify({ at: isoTime(atMs), ...data });
-  return `id: ${id}\nevent: ${name}\ndata: ${body}\n\n`;
-}
-
-/** Without an id: a Last-Event-ID stays that of the last kept one. */
-function passingText({ name, data }: PassingEvent, atMs: number): string {
+/** The text of an event. One without an id leaves the reader's Last-Event-ID as it is. */
+function textOf({ name, data }: HubEvent, atMs: number): string {
   const body = JSON.stringify({ at: isoTime(atMs), ...data });
   return `event: ${name}\ndata: ${body}\n\n`;
 }

@@ -8,7 +8,7 @@ type Condition = Omit<EventData<"terminal">, "since">;
 const stateNames = { "0": "ready", "1": "busy", "2": "action-needed", "9": "no-link" } as const;
 
 /**
- * Keeps since when the terminal is as it is, and tells every change. A lost link is lost since its
+ * Keeps since when the terminal is as it is, and announces every change. A lost link is lost since its
  * loss, whatever the tries to get it back have met.
  */
 export class TerminalWatch {
@@ -37,7 +37,7 @@ export class TerminalWatch {
 
   get now(): EventData<"terminal"> {
     this.#compare();
-    return this.#told;
+    return this.#announced;
   }
 
   get faults(): { readonly linksLost: number; readonly protocolFaults: number } {
@@ -49,7 +49,7 @@ export class TerminalWatch {
     this.#compare();
   }
 
-  get #told(): EventData<"terminal"> {
+  get #announced(): EventData<"terminal"> {
     return { ...this.#condition, since: new Date(this.#sinceMs).toISOString() };
   }
 
@@ -60,7 +60,7 @@ export class TerminalWatch {
     if (wasUp && !isUp) this.#linksLost += 1;
     this.#condition = condition;
     if (wasUp || isUp) this.#sinceMs = this.#clock.now();
-    this.#announce({ name: "terminal", data: this.#told });
+    this.#announce({ name: "terminal", data: this.#announced });
   }
 }
 

@@ -1,100 +1,56 @@
 import { z } from "zod";
 import { finding } from "../../../shared/catalog/findings.ts";
-import { logLevels } from "../care/log-lines.ts";
+import { logLevels } from "../maintenance/log-lines.ts";
+import { like } from "./examples.ts";
 import { time } from "./schemas.ts";
 
 /** Answers of the calls that the operator's console reads. */
 
-const act = z.object({
-  id: z.int(),
+export const act = z.object({
+  id: like(z.int(), 7),
   at: time,
-  login: z.string().describe("Of the session."),
-  name: z.string().describe("The person's own word."),
-  reason: z.string(),
-  call: z.string().describe("Method and path."),
+  login: like(z.string(), "operator").describe("Of the session."),
+  name: like(z.string(), "Anna").describe("As the person entered it."),
+  reason: like(z.string(), "hangs at the card reader"),
+  call: like(z.string(), "POST /reset").describe("Method and path."),
   body: z.string().nullable().describe("JSON, card numbers masked."),
-  http: z.int().nullable(),
+  http: like(z.int().nullable(), 200),
   code: z.string().nullable().describe("Of the error that was answered."),
 });
 
-const setting = z.object({
-  name: z.string(),
+export const setting = z.object({
+  name: like(z.string(), "LOG_LEVEL"),
   value: z.string().nullable().describe("null: not set, or hidden."),
-  state: z.enum(["set", "hidden", "default", "unknown"]),
-  default: z.string().nullable(),
-  help: z.string(),
+  state: like(z.enum(["set", "hidden", "default", "unknown"]), "default"),
+  default: like(z.string().nullable(), "info"),
+  help: like(z.string(), "How much is logged: debug adds every frame, card data removed."),
 });
 
-const logLine = z.object({
-  at: z.string(),
-  level: z.enum(logLevels),
-  area: z.string().nullable(),
-  message: z.string(),
+export const logLine = z.object({
+  at: like(z.string(), "2026-01-15T12:00:00.000Z"),
+  level: like(z.enum(logLevels), "info"),
+  area: like(z.string().nullable(), "terminal"),
+  message: like(z.string(), "the terminal is registered"),
   more: z.string().describe("The other members of the line, JSON."),
 });
 
-const doctor = z.object({
-  version: z.string(),
-  well: z.boolean().describe("Nothing has failed."),
-  findings: z.array(
-    z.object({
-      check: z.string(),
-      code: z
-        .string()
-        .describe("Of the doctor's table; a trouble; or the error code that a payment would get."),
-      verdict: z.enum(["ok", "warn", "fail"]),
-      says: z.string(),
-      todo: z.string().nullable(),
-      values: z
-        .record(z.string(), z.union([z.string(), z.number()]))
-        .describe("What differs from one time to the next, for sentences in other languages."),
-    }),
-  ),
+const findings = z.array(
+  z.object({
+    check: z.string(),
+    code: z
+      .string()
+      .describe("Of the doctor's table; a condition; or the error code that a payment would get."),
+    verdict: z.enum(["ok", "warn", "fail"]),
+    says: z.string(),
+    todo: z.string().nullable(),
+    values: z
+      .record(z.string(), z.union([z.string(), z.number()]))
+      .describe("What differs from one time to the next, for sentences in other languages."),
+  }),
+);
+
+export const doctor = z.object({
+  version: like(z.string(), "0.1.0"),
+  well: like(z.boolean(), true).describe("Nothing has failed."),
+  findings: like(findings, [finding("disk-low", { free: 480 })]),
 });
-
-export const consoleSchemas = { act, setting, logLine, doctor };
-
-export const consoleAnswers = {
-  setting: {
-    schema: setting,
-    example: {
-      name: "LOG_LEVEL",
-      value: null,
-      state: "default",
-      default: "info",
-      help: "How much is logged: debug adds every frame, card data removed.",
-    },
-  },
-  logLine: {
-    schema: logLine,
-    example: {
-      at: "2026-01-15T12:00:00.000Z",
-      level: "info",
-      area: "terminal",
-      message: "the terminal is registered",
-      more: "",
-    },
-  },
-  doctor: {
-    schema: doctor,
-    example: {
-      version: "0.1.0",
-      well: true,
-      findings: [finding("disk-low", { free: 480 })],
-    },
-  },
-  act: {
-    schema: act,
-    example: {
-      id: 7,
-      at: "2026-01-15T12:00:00.000Z",
-      login: "operator",
-      name: "Anna",
-      reason: "hangs at the card reader",
-      call: "POST /reset",
-      body: null,
-      http: 200,
-      code: null,
-    },
-  },
-};

@@ -16,7 +16,9 @@ import {
   pathsOf,
 } from "../call.ts";
 import { calls } from "../calls/calls.ts";
-import { known, namedSchemas, paymentRefusal } from "./known-answers.ts";
+import { exampleOf } from "./examples.ts";
+import { known, namedSchemas } from "./known-answers.ts";
+import { paymentRefusal } from "./payments.ts";
 import { type Json, SchemaBook } from "./schema-book.ts";
 import { apiErrors, oneOfErrors, time } from "./schemas.ts";
 
@@ -88,7 +90,7 @@ export function openApiDocument(): Json {
   return document;
 }
 
-/** Responses that several calls have are told once, and referred to. */
+/** Responses that several calls have stand once, and are referred to. */
 function shareResponses(paths: Json): Json {
   const operations = Object.values(paths).flatMap((path) => Object.values(path as Json)) as Array<{
     readonly responses: Json;
@@ -166,8 +168,8 @@ function operation(record: AnyCall, path: string, method: Method, book: SchemaBo
 
 function operationId(method: Method, path: string): string {
   const name = path === "/" ? "Root" : path;
-  const words = name.replace(/[^A-Za-z]+(.)?/g, (_, first = "") => first.toUpperCase());
-  return `${method.toLowerCase()}${words}`;
+  const parts = name.replace(/[^A-Za-z]+(.)?/g, (_, first = "") => first.toUpperCase());
+  return `${method.toLowerCase()}${parts}`;
 }
 
 function parametersOf({ params, query, headers }: AnyCall, path: string, book: SchemaBook): Json[] {
@@ -194,10 +196,10 @@ function roleText(role: AnyCall["role"]): string {
   return `Where OPERATOR_LOGIN is set this call needs that pair; ${without}.`;
 }
 
-function goodResponse({ answer, errors }: Documented, book: SchemaBook): Json {
-  if ("type" in answer) {
-    const content = { [answer.type]: { schema: book.of(answer.schema) } };
-    return { description: answer.description, content };
+function goodResponse(documented: Documented, book: SchemaBook): Json {
+  const { answer, example, list, type, description, errors } = documented;
+  if (type !== undefined) {
+    return { description, content: { [type]: { schema: book.of(answer) } } };
   }
   const codes = errors.filter((code) => errorTable[code].http === 200);
   const codesText = codes.length === 0 ? "" : `; error.code may be ${codes.join(", ")}`;
@@ -205,8 +207,8 @@ function goodResponse({ answer, errors }: Documented, book: SchemaBook): Json {
     description: `The answer${codesText}.`,
     content: {
       "application/json": {
-        schema: arrayOf([book.of(answer.schema)], answer.list),
-        example: [answer.example],
+        schema: arrayOf([book.of(answer)], list),
+        example: [example ?? exampleOf(answer)],
       },
     },
   };
@@ -216,7 +218,7 @@ function goodResponse({ answer, errors }: Documented, book: SchemaBook): Json {
 function refusals(
   record: AnyCall,
   method: Method,
-  { answer, errors }: Documented,
+  { answer, also = [], errors }: Documented,
   book: SchemaBook,
 ): Json {
   const { role, answersPayment, whileUpdating } = record;
@@ -228,7 +230,6 @@ function refusals(
     ...(isRefused ? (["UPDATING"] as const) : []),
     "STORAGE_FAILED",
   ];
-  const also = "also" in answer ? (answer.also ?? []) : [];
   const codes = [...new Set([...always, ...own])].filter((code) => errorTable[code].http !== 200);
   const byStatus = Map.groupBy(codes, (code) => errorTable[code].http);
   for (const status of also) if (!byStatus.has(status)) byStatus.set(status, []);
@@ -242,7 +243,7 @@ function refusals(
             ? [refusal(early, false)]
             : []
           : [refusal(here, false)]),
-        ...(also.includes(status) && "example" in answer ? [answer.schema] : []),
+        ...(also.includes(status) ? [answer] : []),
       ];
       const lines = here.map((code) => `- \`${code}\`: ${errorTable[code].meaning}`);
       return [

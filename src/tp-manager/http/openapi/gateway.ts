@@ -4,29 +4,55 @@ import {
   gatewayOperationKindSchema,
   gatewayOperationSchema,
   gatewayStateSchema,
+  sendingStepWords,
 } from "../../../shared/ipc/contract.ts";
-import { sendingStep } from "./evidence.ts";
-import { jsonValue, success, time } from "./schemas.ts";
+import { like, listOf } from "./examples.ts";
+import { amount, currency, jsonValue, orderId, success, time, transactionId } from "./schemas.ts";
 
-/** The members of the calls about the gateway, and of what waits to be sent there. */
+/** The answers about the gateway, and about what waits to be sent there. */
 
-const publicId = z.string().describe("The gateway's own id.");
+export const publicId = like(z.string(), "0A1B2C3D4E5F6071");
+const ownPublicId = publicId.describe("The gateway's own id.");
+export const operationId = like(z.string(), "5f0c6f52-6b0e-4a5a-8f8c-1a2b3c4d5e6f");
 const code = z.int().nullable().describe("The gateway's; 0 is good.");
 
+const sendingStep = z
+  .object({
+    at: like(time, "2026-01-15T12:00:03.000Z"),
+    step: like(sendingStepWords.step, "try").describe(
+      "queued: handed over. try: its end. parked, closed, sent: what ended the tries other than " +
+        "the gateway's answer. requeue, drop: a person's word.",
+    ),
+    number: like(sendingStepWords.number, 1).describe(
+      "Of the try, from 1. Long histories have gaps.",
+    ),
+    outcome: like(sendingStepWords.outcome, "taken").describe(
+      "Of the try. not-known: the gateway may have it.",
+    ),
+    class: like(sendingStepWords.class, "sent"),
+    description: z.string().describe("The gateway's words, the reason, or the person's note."),
+    by: z.string().nullable().describe("The person's name and login; null: not known."),
+  })
+  .describe("The order's way to the gateway, oldest first; empty: an older supervisor.");
+
 const gatewayEvent = z.object({
-  at: time,
+  at: like(time, "2026-01-15T12:00:04.000Z"),
   kind: z.enum(["operation", "fraud"]),
-  operation: z.string(),
-  status: z.string(),
-  transactionPublicId: publicId.nullable(),
-  copies: z.int().min(1).describe("How often the same notification came."),
-  details: z.record(z.string(), jsonValue).describe("As the gateway told it, masked."),
+  operation: like(z.string(), "capture"),
+  status: like(z.string(), "ok"),
+  transactionPublicId: like(ownPublicId.nullable(), "0A1B2C3D4E5F6071"),
+  copies: like(z.int().min(1), 1).describe("How often the same notification came."),
+  details: like(z.record(z.string(), jsonValue), {
+    operation: "capture",
+    status: "ok",
+    origAmount: "12.00",
+  }).describe("As the gateway sent it, masked."),
 });
 
 const gatewayOperation = z.object({
   operationId: z.string(),
   kind: gatewayOperationKindSchema,
-  transactionPublicId: publicId,
+  transactionPublicId: ownPublicId,
   amount: z.number().nullable(),
   state: gatewayOperationSchema.shape.state,
   code,
@@ -40,11 +66,11 @@ const gatewayOperation = z.object({
 export const gatewayStanding = z
   .union([
     z.object({
-      state: gatewayStateSchema,
+      state: like(gatewayStateSchema, "captured"),
       fraudReported: z.boolean(),
-      transactionPublicIds: z.array(publicId),
-      sending: z.array(sendingStep),
-      history: z.array(gatewayEvent),
+      transactionPublicIds: listOf(ownPublicId),
+      sending: listOf(sendingStep),
+      history: listOf(gatewayEvent),
       operations: z.array(gatewayOperation),
       possibleOrders: z
         .int()
@@ -62,62 +88,82 @@ export const gatewayStanding = z
 export const operationDone = z.object({
   status: success,
   error: z.null(),
-  operationId: z.string(),
-  transactionPublicId: publicId,
-  orderId: z.string().nullable().describe("null: not an order of this installation."),
-  code,
-  description: z.string().describe("The gateway's words."),
-  amount: z.number().nullable().describe("In major units; null: all of it."),
-  currency: z.string().length(3),
+  operationId,
+  transactionPublicId: ownPublicId,
+  orderId: like(z.string().nullable(), "A-1001").describe(
+    "null: not an order of this installation.",
+  ),
+  code: like(code, 0),
+  description: like(z.string(), "transaction has been cancelled").describe("The gateway's words."),
+  amount: like(z.number().nullable(), 12).describe("In major units; null: all of it."),
+  currency,
 });
 
-const decimal = z.string().optional();
 /** The v3 transaction object; the gateway has more members and may add others. */
-export const gatewayTransaction = z
-  .object({
-    id: z.int(),
-    merchant_order_id: z.string().optional(),
-    state: z.string().optional(),
-    amount: decimal,
-    authorized_amount: decimal,
-    captured_amount: decimal,
-    refunded_amount: decimal,
-    chargebacked_amount: decimal,
-    currency: z.string().optional(),
-    operations: z
-      .array(
-        z
-          .object({ type: z.string(), status: z.string(), amount: z.string() })
-          .partial()
-          .catchall(jsonValue),
-      )
-      .optional(),
-    fraud_reported_by_acquirer: z.boolean().optional(),
-  })
-  .catchall(jsonValue)
-  .describe("As the gateway tells it, card numbers masked.");
+export const gatewayTransaction = like(
+  z
+    .object({
+      id: z.int(),
+      merchant_order_id: z.string().optional(),
+      state: z.string().optional(),
+      amount: z.string().optional(),
+      authorized_amount: z.string().optional(),
+      captured_amount: z.string().optional(),
+      refunded_amount: z.string().optional(),
+      chargebacked_amount: z.string().optional(),
+      currency: z.string().optional(),
+      operations: z
+        .array(
+          z
+            .object({ type: z.string(), status: z.string(), amount: z.string() })
+            .partial()
+            .catchall(jsonValue),
+        )
+        .optional(),
+      fraud_reported_by_acquirer: z.boolean().optional(),
+    })
+    .catchall(jsonValue),
+  {
+    id: 155227950169,
+    merchant_order_id: "A-1001",
+    state: "completed",
+    amount: "12.00",
+    captured_amount: "12.00",
+    refunded_amount: "0.00",
+    currency: "EUR",
+    operations: [{ type: "CAPTURE", status: "COMPLETED", amount: "12.00" }],
+  },
+).describe("As the gateway answers it, card numbers masked.");
+
+const openOperation = like(
+  z.object({
+    operationId,
+    kind: gatewayOperationKindSchema,
+    orderId: z.string().nullable().describe("null: not one of this installation's."),
+    transactionPublicId: ownPublicId,
+    amount: like(z.number().nullable(), 5).describe("null: all of it."),
+    currency,
+    askedAt: time,
+    description: like(z.string(), "no answer in time"),
+  }),
+  {
+    operationId: "5f0c6f52-6b0e-4a5a-8f8c-1a2b3c4d5e6f",
+    transactionPublicId: "0A1B2C3D4E5F6071",
+    orderId: "A-1001",
+    kind: "refund",
+  },
+);
 
 export const openAtGateway = z.object({
-  operations: z.array(
+  operations: listOf(openOperation),
+  copies: listOf(
     z.object({
-      operationId: z.string(),
-      kind: gatewayOperationKindSchema,
-      orderId: z.string().nullable().describe("null: not one of this installation's."),
-      transactionPublicId: publicId,
-      amount: z.number().nullable().describe("null: all of it."),
-      currency: z.string().length(3),
-      askedAt: time,
-      description: z.string(),
-    }),
-  ),
-  copies: z.array(
-    z.object({
-      orderId: z.string(),
-      transactionId: z.string(),
-      amount: z.number(),
-      currency: z.string().length(3),
-      possibleOrders: z.int().min(2),
-      transactionPublicIds: z.array(publicId).describe("Those that the gateway has named."),
+      orderId,
+      transactionId,
+      amount,
+      currency,
+      possibleOrders: like(z.int().min(2), 2),
+      transactionPublicIds: listOf(ownPublicId).describe("Those that the gateway has named."),
       mayBeSent: z.boolean().describe("The order still waits: nothing can be settled yet."),
     }),
   ),
@@ -125,24 +171,27 @@ export const openAtGateway = z.object({
 });
 
 export const outboxItem = z.object({
-  transactionId: z.string(),
-  orderId: z.string(),
-  state: z.enum([...deliveryStateSchema.options, "refused"]),
-  amount: z.number(),
-  currency: z.string().length(3),
+  transactionId,
+  orderId,
+  state: like(z.enum([...deliveryStateSchema.options, "refused"]), "parked"),
+  amount,
+  currency,
   queuedAt: time,
   nextTryAt: time.nullable(),
-  settledAt: time.nullable(),
-  tries: z.int().min(0),
+  settledAt: like(time.nullable(), "2026-01-15T12:00:01.000Z"),
+  tries: like(z.int().min(0), 1),
   ambiguous: z.boolean().describe("The answer of at least one try was lost."),
-  reason: z.string().nullable().describe("Why it is parked, refused or closed."),
+  reason: like(
+    z.string().nullable(),
+    "another code than 0 and 1: the gateway refused: currency invalid",
+  ).describe("Why it is parked, refused or closed."),
   lastTry: z
     .object({
-      endedAt: time,
-      class: z.string(),
-      httpStatus: z.int().nullable(),
-      code: z.int().nullable(),
-      description: z.string(),
+      endedAt: like(time, "2026-01-15T12:00:01.000Z"),
+      class: like(z.string(), "order-refused"),
+      httpStatus: like(z.int().nullable(), 200),
+      code: like(z.int().nullable(), 3),
+      description: like(z.string(), "currency invalid"),
     })
     .nullable(),
 });

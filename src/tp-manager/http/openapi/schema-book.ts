@@ -3,32 +3,32 @@ import { z } from "zod";
 export type Json = Record<string, unknown>;
 
 /**
- * The JSON Schemas of a document. Schemas with a name are told once, among the components, and
+ * The JSON Schemas of a document. Schemas with a name stand once, among the components, and
  * referred to; others stand where they are used. {@link fill} writes all of them at the end, so
  * that those in use can refer to each other.
  */
 export class SchemaBook {
   readonly components: Record<string, Json> = {};
-  readonly #places = new Map<string, Json>();
+  readonly #written = new Map<string, Json>();
   readonly #registry = z.registry<{ id: string }>();
 
   constructor(named: Readonly<Record<string, z.ZodType>>) {
     for (const [id, schema] of Object.entries(named)) {
       this.#registry.add(schema, { id });
-      this.#places.set(id, {});
+      this.#written.set(id, {});
     }
-    for (const id of Object.keys(named)) this.components[id] = this.#places.get(id) as Json;
+    for (const id of Object.keys(named)) this.components[id] = this.#written.get(id) as Json;
   }
 
   /** The schema, or a reference to it. */
   of(schema: z.core.$ZodType): Json {
     const name = this.#registry.get(schema)?.id;
     if (name !== undefined && name in this.components) return refTo(name);
-    const id = name ?? `inline-${this.#places.size}`;
-    const place = this.#places.get(id) ?? {};
-    this.#places.set(id, place);
+    const id = name ?? `inline-${this.#written.size}`;
+    const schemaHere = this.#written.get(id) ?? {};
+    this.#written.set(id, schemaHere);
     this.#registry.add(schema, { id });
-    return place;
+    return schemaHere;
   }
 
   fill(): void {
@@ -40,21 +40,21 @@ export class SchemaBook {
       override: ({ zodSchema, jsonSchema }) => this.#asDocumented(zodSchema, jsonSchema),
     });
     for (const [id, { $schema: _, $id: __, ...schema }] of Object.entries(schemas)) {
-      Object.assign(this.#places.get(id) ?? {}, schema);
+      Object.assign(this.#written.get(id) ?? {}, schema);
     }
   }
 
-  /** Puts a schema's own words in the place of those that zod can tell. */
+  /** Replaces what zod says of a schema by what the schema itself says. */
   #asDocumented(schema: z.core.$ZodType, json: z.core.JSONSchema.BaseSchema): void {
     const meta = z.globalRegistry.get(schema) ?? {};
-    const shown = meta.documented as z.ZodType | undefined;
+    const replacing = meta.documented as z.ZodType | undefined;
     delete json["documented"];
     delete json["exactlyOne"];
-    if (shown) {
-      const name = this.#registry.get(shown)?.id;
+    if (replacing) {
+      const name = this.#registry.get(replacing)?.id;
       const options = { io: "input", unrepresentable: "any" } as const;
-      const { $schema: _, ...told } = name ? refTo(name) : z.toJSONSchema(shown, options);
-      Object.assign(json, { ...told, ...json });
+      const { $schema: _, ...said } = name ? refTo(name) : z.toJSONSchema(replacing, options);
+      Object.assign(json, { ...said, ...json });
     }
     if (meta.exactlyOne) Object.assign(json, withEither(json as Json, meta.exactlyOne));
   }
@@ -62,7 +62,7 @@ export class SchemaBook {
 
 const refTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 
-/** JSON Schema tells one of two members as two objects, each without the other's member. */
+/** Two objects, each without the other's member: an object with one of two members. */
 function withEither(json: Json, names: readonly [string, string]): Json {
   const {
     properties,

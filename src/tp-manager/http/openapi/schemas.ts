@@ -1,26 +1,44 @@
 import { z } from "zod";
 import { conditionNames } from "../../../shared/catalog/conditions.ts";
 import { type ErrorCode, errorTable } from "../../../shared/catalog/errors.ts";
-import { receiptFields } from "../../../shared/receipt.ts";
+import { emptyReceipt, receiptFields } from "../../../shared/receipt.ts";
+import type { PaymentAnswer } from "../../orders/answer.ts";
+import { like } from "./examples.ts";
 
 /** Schemas that several answers share. */
 
 export const success = z.literal("Success");
-export const time = z.iso.datetime();
+export const time = like(z.iso.datetime(), "2026-01-15T12:00:00.000Z");
+export const orderId = like(z.string(), "A-1001");
+/** An attempt's own id. */
+export const transactionId = like(z.string(), "0b8f6a52-7f5f-4c0e-9d4e-5b3f0a9d1c11");
+/** In major units. */
+export const amount = like(z.number(), 12);
+export const currency = like(z.string().length(3), "EUR");
 
 type Scalar = string | number | boolean | null;
 type JsonObject = { [name: string]: JsonValue };
 type JsonValue = Scalar | JsonObject | Array<Scalar | JsonObject>;
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
-/** A value that the gateway tells in its own words; no list in the value holds a list. */
+/** A value as the gateway sent it; no list in the value holds a list. */
 export const jsonValue: z.ZodType<JsonValue> = z.lazy(() => {
   const object = z.record(z.string(), jsonValue);
   return z.union([scalar, object, z.array(z.union([scalar, object]))]);
 });
 
-export const receipt = z
-  .object(Object.fromEntries(receiptFields.map((field) => [field, z.string()])))
-  .describe('All 32 fields, every one a text; "" where the terminal does not say.');
+export const receipt = like(
+  z.object(Object.fromEntries(receiptFields.map((field) => [field, z.string()]))),
+  {
+    ...emptyReceipt(),
+    localDate: "150126",
+    localTime: "130501",
+    primaryAccountNumber: "541333XXXXXX4444",
+    amount: "00001200",
+    currencyNumCode: "978",
+    currencyAlphaCode: "EUR",
+    currencyFractionPart: "2",
+  },
+).describe('All 32 fields, every one a text; "" where the terminal does not say.');
 
 export const terminalIdentity = z.object({
   serialNumber: z.string(),
@@ -48,7 +66,7 @@ const outcome = z
   .object({ terminalCode: z.string(), ...declineAdvice.shape })
   .partial()
   .describe("Where the terminal ended the payment: its code, and what the customer can do.");
-/** Another order, with its own word. */
+/** Another order, with a `charged` of its own. */
 const otherOrder = z.object({ orderId: z.string(), charged });
 const aboutOrder = otherOrder.partial();
 const operation = z
@@ -120,7 +138,7 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
       askedAt: time,
     })
     .partial()
-    .describe("The refund of before; without members where the supervisor's database was lost."),
+    .describe("The earlier refund; without members where the supervisor's database was lost."),
   GATEWAY_REFUSED: operation,
   GATEWAY_NOT_SENT: operation,
   GATEWAY_OPERATION_UNKNOWN: operation,
@@ -152,18 +170,21 @@ export const apiErrors = Object.fromEntries(
   ]),
 ) as unknown as Readonly<Record<ErrorCode, z.ZodObject>>;
 
-/** One of several errors, told apart by their codes. */
-export function oneOfErrors(codes: readonly ErrorCode[]): z.ZodType {
+type ApiError = NonNullable<PaymentAnswer["error"]>;
+
+/** One of several errors, which their codes distinguish. */
+export function oneOfErrors(codes: readonly ErrorCode[]): z.ZodType<ApiError, ApiError> {
   const [first, ...others] = [...new Set(codes)].map((code) => apiErrors[code]);
   if (!first) throw new Error("an error has a code");
-  return others.length === 0 ? first : z.discriminatedUnion("code", [first, ...others]);
+  const one = others.length === 0 ? first : z.discriminatedUnion("code", [first, ...others]);
+  return one as unknown as z.ZodType<ApiError, ApiError>;
 }
 
-/** A trouble that is there; of an alarm null where it is about one moment or one order. */
 export const seenAt = time
   .nullable()
   .describe("When a person marked it as seen; null: nobody did.");
 
+/** A condition that is there; of an alarm null where it is about one moment or one order. */
 export const trouble = z.object({
   trouble: z.enum(conditionNames),
   since: time.nullable().describe("null: not known."),

@@ -2,59 +2,34 @@ import { errorTable } from "../../../shared/catalog/errors.ts";
 import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
 import type { TpManagerConditions } from "../../../shared/ipc/status-figures.ts";
 import { formatMajor } from "../../../shared/money.ts";
-import type { Logger } from "../../../shared/process/logger.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
-import type { Attempt, AttemptStep, PaymentRequest } from "../../attempts/payment.ts";
-import type { AnswerRows } from "../../journal/answer-rows.ts";
-import type { AttemptRows } from "../../journal/attempt-rows.ts";
-import type { HandOffRows } from "../../journal/hand-offs/hand-off-rows.ts";
-import type { AcknowledgedRows } from "../../journal/operator/acknowledged-rows.ts";
+import type { PaymentRequest } from "../../attempts/payment.ts";
+import type { Journal } from "../../journal/journal.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { StoreGuard } from "../../supervisor/store-guard.ts";
 import type { EventHub } from "../events/event-hub.ts";
 
-/** More orders than a trouble counts. */
+/** More orders than a condition counts. */
 const STANDING_MAX = 100;
 /** Notifications that go elsewhere would be waited for without end (docs/rules/07-returns.md). */
 const STANDING_MS = 30 * 86_400_000;
 
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
-export interface OwnTroubleParts {
-  readonly handOff: Pick<HandOff, "trouble">;
-  readonly handOffs: Pick<
-    HandOffRows,
-    "countPendingHandOffs" | "countRefused" | "standingAtGateway"
-  >;
-  readonly clock: Pick<Clock, "now">;
-  readonly acknowledged: Pick<AcknowledgedRows, "waiting">;
-  readonly answers: Pick<AnswerRows, "unreadCharges">;
-  readonly arbiter: Pick<TerminalArbiter, "obstacles" | "refusedBeside">;
-}
-
-/** The parts of tp-manager whose condition `GET /health`, `/metrics` and the alarms tell. */
+/** The parts of tp-manager that give the facts about its condition. */
 export interface Watched {
+  readonly arbiter: TerminalArbiter;
+  readonly journal: Journal;
+  readonly guard: StoreGuard;
+  readonly handOff: HandOff;
   readonly hub: EventHub;
-  readonly arbiter: Pick<
-    TerminalArbiter,
-    "terminal" | "turn" | "gate" | "obstacles" | "refusedBeside"
-  >;
-  readonly journal: Pick<OwnTroubleParts, "handOffs" | "answers"> & {
-    readonly attempts: Pick<AttemptRows, "countInDoubt" | "read"> & {
-      onStep: (attempt: Attempt, step: AttemptStep) => void;
-    };
-    readonly acknowledged: Pick<AcknowledgedRows, "acknowledgedAtMs" | "waiting" | "newestMs">;
-  };
-  readonly guard: Pick<StoreGuard, "open">;
-  readonly handOff: Pick<HandOff, "trouble">;
   /** Rejects when the supervisor does not answer within a short limit. */
   readonly supervisor: () => Promise<SupervisorStatus>;
   readonly dataDirectory: string;
   /** UPDATE_TIME, hh:mm. */
   readonly choresAt: string;
   readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** The facts that both programs give of themselves at one moment. */
@@ -67,11 +42,11 @@ export interface Facts {
   readonly payments: { readonly inDoubt: number; readonly notHandedOver: number } | null;
 }
 
-export async function factsOf({ supervisor, journal, ...others }: Watched): Promise<Facts> {
-  const answer = await supervisor().catch(() => null);
+export async function factsOf(watched: Watched): Promise<Facts> {
+  const { journal } = watched;
   return {
-    supervisor: answer,
-    tpManager: readOr(undefined, () => ownConditions({ ...others, ...journal })),
+    supervisor: await watched.supervisor().catch(() => null),
+    tpManager: readOr(undefined, () => ownConditions(watched)),
     payments: readOr(null, () => ({
       inDoubt: journal.attempts.countInDoubt(),
       notHandedOver: journal.handOffs.countPendingHandOffs(),
@@ -79,9 +54,13 @@ export async function factsOf({ supervisor, journal, ...others }: Watched): Prom
   };
 }
 
-/** tp-manager's part of what the table of troubles asks. Throws when the journal cannot be read. */
-export function ownConditions(parts: OwnTroubleParts): TpManagerConditions {
-  const { handOff, handOffs, answers, clock, arbiter, acknowledged } = parts;
+/** The facts of tp-manager for the table of conditions. Throws when the journal cannot be read. */
+export function ownConditions({
+  journal: { handOffs, answers, acknowledged },
+  handOff,
+  clock,
+  arbiter,
+}: Pick<Watched, "journal" | "handOff" | "clock" | "arbiter">): TpManagerConditions {
   return {
     handOver: handOff.trouble,
     refusedHandOffs: handOffs.countRefused(),
@@ -93,12 +72,13 @@ export function ownConditions(parts: OwnTroubleParts): TpManagerConditions {
     unmatched: acknowledged.waiting("unmatched"),
     differences: acknowledged.waiting("difference"),
     unreadCharges: answers.unreadCharges(),
-    obstacles: arbiter.obstacles.map(({ code, says }) => ({
-      code,
-      says,
-      todo: errorTable[code].action,
-    })),
+    obstacles: notReadyReasons(arbiter),
   };
+}
+
+/** The reasons for which a payment would be refused now, each with what helps. */
+export function notReadyReasons({ obstacles }: TerminalArbiter) {
+  return obstacles.map(({ code, says }) => ({ code, says, todo: errorTable[code].action }));
 }
 
 function amountOf({ amountMinor, currency }: PaymentRequest): string {

@@ -9,14 +9,13 @@ import {
   conditionText,
   KEEPS_PAYMENTS,
 } from "../../../shared/catalog/conditions.ts";
-import { errorTable } from "../../../shared/catalog/errors.ts";
 import { osName, versionNumber } from "../../../shared/process/installation.ts";
 import { isoTime, localTimeZone } from "../../../shared/time.ts";
 import { type EventData, type KeptEvent, PAYMENT_UNKNOWN } from "../../attempts/event-table.ts";
 import { isInDoubt } from "../../attempts/phase-table.ts";
 import type { TerminalWatch } from "../events/terminal-watch.ts";
 import type { health } from "../openapi/health.ts";
-import { factsOf, readOr, type SupervisorStatus, type Watched } from "./facts.ts";
+import { factsOf, notReadyReasons, readOr, type SupervisorStatus, type Watched } from "./facts.ts";
 
 /** The answer of `GET /health`; the document says what its members mean. */
 export type Health = z.output<typeof health>;
@@ -29,29 +28,29 @@ const DISK_FREE_MIN_BYTES = 50 * 1024 * 1024;
 /** Whether a payment can be taken now, or why not, and everything a glance should show. */
 export async function healthOf(
   watched: Watched,
-  terminal: Pick<TerminalWatch, "now">,
+  terminal: TerminalWatch,
   prompt: EventData<"prompt"> | undefined,
 ): Promise<Health> {
   const { arbiter, guard, dataDirectory, choresAt, clock } = watched;
   const [facts, disk] = await Promise.all([factsOf(watched), diskOf(dataDirectory)]);
   const { supervisor, tpManager } = facts;
   const payments = tpManager ? facts.payments : null;
-  const troubles = conditionsOf({ supervisor, tpManager: payments ? tpManager : undefined });
+  const conditions = conditionsOf({ supervisor, tpManager: payments ? tpManager : undefined });
   const full = disk !== null && disk.freeBytes < disk.freeMinBytes;
-  const { obstacles } = arbiter;
+  const obstacles = notReadyReasons(arbiter);
   const reasons = obstacles.map(({ says }) => says);
   const notes = [
-    ...doubtNotes(guard),
+    ...gapNotes(guard),
     ...(full ? [noteOf("disk-full", "the disk of the data folder is nearly full")] : []),
     ...inDoubtNote(payments?.inDoubt ?? 0),
   ];
   return {
     status: reasons.length === 0 ? "Ready" : "NotReady",
     reasons,
-    obstacles: obstacles.map(({ code, says }) => ({ code, says, todo: errorTable[code].action })),
+    obstacles,
     warnings: [
       ...notes.map(({ says }) => says),
-      ...troubles.filter(({ row }) => row.check !== KEEPS_PAYMENTS).map(conditionText),
+      ...conditions.filter(({ row }) => row.check !== KEEPS_PAYMENTS).map(conditionText),
     ],
     notes,
     terminal: { ...terminal.now, version: arbiter.terminal.state.identity.version },
@@ -60,8 +59,8 @@ export async function healthOf(
     running: runningOf(arbiter.turn.current, prompt),
     payments,
     outbox: supervisor && outboxOf(supervisor),
-    troubles: troubles.map(toldTrouble),
-    alarms: alarmsOf(watched, troubles, supervisor !== null),
+    troubles: conditions.map(memberOf),
+    alarms: alarmsOf(watched, conditions, supervisor !== null),
     disk,
     clock: {
       now: new Date(clock.now()).toISOString(),
@@ -105,7 +104,7 @@ function inDoubtNote(count: number): Note[] {
   return [noteOf("in-doubt", `payments in doubt: ${count}`, count)];
 }
 
-function doubtNotes({ open }: Watched["guard"]): Note[] {
+function gapNotes({ open }: Watched["guard"]): Note[] {
   if (!open) return [];
   const says =
     `${open.because}: each new order is looked up first, until the next end of day or ` +
@@ -116,7 +115,7 @@ function doubtNotes({ open }: Watched["guard"]): Note[] {
   return [noteOf("journal-doubted", says), noteOf("sales-unmatched", has, sales)];
 }
 
-function toldTrouble({ name, row, says, sinceMs, count, orderIds }: Condition) {
+function memberOf({ name, row, says, sinceMs, count, orderIds }: Condition) {
   const since = isoTime(sinceMs);
   return { trouble: name, says, todo: row.todo, since, count, orderIds: [...orderIds] };
 }
@@ -147,43 +146,43 @@ function updatesOf(supervisor: SupervisorStatus | null): Health["updates"] {
 
 const ALARMS_FOR_MS = 24 * 3_600_000;
 const ALARMS_SHOWN = 5;
-/** Enough to find the alarm of a trouble that has lasted for long. */
+/** Enough to find the alarm of a condition that has lasted for long. */
 const ALARMS_READ = 200;
 
 /**
- * The alarm of a trouble is there as long as the trouble, with the words of now, that of an order
- * in doubt as long as the doubt; all others for a day. Nothing is known of the supervisor's
- * troubles while it is silent: then all stay for a day.
+ * The alarms that last. That of a condition lasts as long as the condition and has its current
+ * text; that of an order in doubt lasts until the order is settled; all others last for a day. While
+ * the supervisor is silent its conditions are not known, and their alarms last for a day.
  */
 function alarmsOf(
   { hub, clock, journal }: Watched,
-  troubles: readonly Condition[],
-  told: boolean,
+  conditions: readonly Condition[],
+  supervisorAnswers: boolean,
 ): Alarm[] {
-  const byName = new Map(troubles.map((trouble) => [trouble.name, trouble]));
-  const shown = new Set<ConditionName>();
+  const byName = new Map(conditions.map((condition) => [condition.name, condition]));
+  const listed = new Set<ConditionName>();
   const one = (event: KeptEvent): Alarm[] => {
     if (event.name !== "alarm") return [];
     const { id, atMs, data } = event;
     const at = isoTime(atMs);
     const name = conditionOfAlarm(data.alarm, data.finding);
-    const trouble = name && byName.get(name);
-    const doubt = doubtOf(data, journal);
-    if (doubt === "settled") return [];
-    const isOver =
-      name !== undefined && !trouble && (told || conditionTable[name].by !== "supervisor");
+    const condition = name && byName.get(name);
+    const order = openOrderOf(data, journal);
+    if (order === "settled") return [];
+    const isKnown =
+      name !== undefined && (supervisorAnswers || conditionTable[name].by !== "supervisor");
     const isOld = clock.now() - atMs >= ALARMS_FOR_MS;
-    if (isOver || (!trouble && doubt !== "open" && isOld)) return [];
-    if (!trouble || data.orderId !== null || data.transactionId !== null) {
-      const endsWhenSeen = doubt !== "open";
-      if (endsWhenSeen && isSeen(journal.acknowledged, event)) return [];
+    if (!condition && (isKnown || (order !== "open" && isOld))) return [];
+    if (!condition || data.orderId !== null || data.transactionId !== null) {
+      const endsWhenSeen = order !== "open";
+      if (endsWhenSeen && isAcknowledged(journal.acknowledged, event)) return [];
       return [{ id, at, ...data, trouble: null, endsWhenSeen }];
     }
-    if (shown.has(trouble.name)) return []; // of an earlier time of the same trouble
-    shown.add(trouble.name);
-    const { says, todo: _, orderIds: _named, ...now } = toldTrouble(trouble);
-    const message = `${says} -> ${trouble.row.todo}`;
-    return [{ id, at, ...data, message, trouble: now, endsWhenSeen: false }];
+    if (listed.has(condition.name)) return []; // of an earlier time of the same condition
+    listed.add(condition.name);
+    const { says, todo: _, orderIds: _named, ...current } = memberOf(condition);
+    const message = `${says} -> ${condition.row.todo}`;
+    return [{ id, at, ...data, message, trouble: current, endsWhenSeen: false }];
   };
   try {
     let others = 0;
@@ -192,17 +191,17 @@ function alarmsOf(
       .flatMap(one)
       .filter(({ trouble }) => trouble !== null || ++others <= ALARMS_SHOWN);
   } catch {
-    return []; // told as a reason for not being ready
+    return []; // a journal that cannot be read is a reason for not being ready
   }
 }
 
 /**
- * Alarms of a thing that a person marks as seen: they are over with the last of these, when it was
- * marked after the alarm.
+ * Alarms of transactions or differences, which the operator acknowledges one by one: such an alarm
+ * is over when none of them waits and the last one was acknowledged after the alarm.
  */
-const seenWith: Readonly<Record<string, "unmatched" | "difference">> = {
+const kindOfAlarm: Readonly<Record<string, "unmatched" | "difference">> = {
   "unmatched-transaction": "unmatched",
-  // Alarms of before, which the journal may have.
+  // Former names, which the journal may have.
   "unexpected-report": "unmatched",
   "sale-without-order": "unmatched",
   "sale-without-order-unclear": "unmatched",
@@ -211,18 +210,18 @@ const seenWith: Readonly<Record<string, "unmatched" | "difference">> = {
   "gateway-difference": "difference",
 };
 
-function isSeen(
+function isAcknowledged(
   marks: Watched["journal"]["acknowledged"],
   { id, atMs, data }: KeptEvent & { readonly name: "alarm" },
 ): boolean {
   if (marks.acknowledgedAtMs("alarm", String(id)) !== null) return true;
-  const kind = seenWith[data.alarm];
+  const kind = kindOfAlarm[data.alarm];
   if (kind === undefined || marks.waiting(kind) !== null) return false;
   return (marks.newestMs(kind) ?? 0) >= atMs;
 }
 
-/** Of an alarm about an order that nobody knows the end of: whether that is still so. */
-function doubtOf(
+/** The state of the order of an alarm `payment-unknown`; null for any other alarm. */
+function openOrderOf(
   { alarm, transactionId }: EventData<"alarm">,
   { attempts }: Watched["journal"],
 ): "open" | "settled" | null {
@@ -231,7 +230,7 @@ function doubtOf(
   return attempt && isInDoubt(attempt.state) ? "open" : "settled";
 }
 
-/** null where the system does not tell. */
+/** The free space of the data folder; null where the system does not say. */
 async function diskOf(folder: string): Promise<Health["disk"]> {
   try {
     const { bavail, bsize } = await statfs(folder);

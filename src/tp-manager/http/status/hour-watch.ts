@@ -3,8 +3,8 @@ import type { Clock, Timer } from "../../../shared/time.ts";
 import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
 import type { DayRows, HourRow } from "../../journal/operator/day-rows.ts";
 
-/** How often it is looked whether a payment would be taken. */
-const LOOK_MS = 15_000;
+/** How often it is checked whether a payment would be taken. */
+const CHECK_MS = 15_000;
 /** The hour's row is written so often; a process that is killed loses the rest. */
 const WRITE_MS = 300_000;
 const DAY_MS = 24 * 3_600_000;
@@ -29,7 +29,7 @@ const nothing = { readyMs: 0, refusingMs: 0, noLinkMs: 0, waitingMax: null };
 export class HourWatch {
   readonly #parts: HourWatchParts;
   #counted: HourRow;
-  #lookedMs: number;
+  #checkedMs: number;
   #writtenMs: number;
   #timer: Timer | undefined;
   #asked: Promise<void> = Promise.resolve();
@@ -39,12 +39,12 @@ export class HourWatch {
     const { clock } = parts;
     this.#parts = parts;
     this.#counted = { atMs: hourOf(clock.now()), ...nothing };
-    this.#lookedMs = clock.monotonicMs();
-    this.#writtenMs = this.#lookedMs;
+    this.#checkedMs = clock.monotonicMs();
+    this.#writtenMs = this.#checkedMs;
   }
 
   start(): void {
-    this.#lookedMs = this.#parts.clock.monotonicMs();
+    this.#checkedMs = this.#parts.clock.monotonicMs();
     this.#isWatching = true;
     this.#asked = this.#ask();
     this.#wait();
@@ -71,13 +71,13 @@ export class HourWatch {
   }
 
   #wait(): void {
-    this.#timer = this.#parts.clock.startTimer("hours", LOOK_MS, () => {
-      this.#look();
+    this.#timer = this.#parts.clock.startTimer("hours", CHECK_MS, () => {
+      this.#check();
       this.#wait();
     });
   }
 
-  #look(): void {
+  #check(): void {
     const { clock, arbiter } = this.#parts;
     this.#count();
     const isNewHour = hourOf(clock.now()) !== this.#counted.atMs;
@@ -87,16 +87,16 @@ export class HourWatch {
     this.#asked = this.#ask();
   }
 
-  /** The time since the last look counts as what is found now; of a sleep only one pause counts. */
+  /** The time since the last check counts as what is found now; of a sleep only one pause counts. */
   #count(): void {
     const { clock, arbiter } = this.#parts;
     const nowMs = clock.monotonicMs();
-    const passedMs = Math.round(Math.min(nowMs - this.#lookedMs, 2 * LOOK_MS));
-    this.#lookedMs = nowMs;
-    const [obstacle] = arbiter.obstacles;
-    const name = !obstacle
+    const passedMs = Math.round(Math.min(nowMs - this.#checkedMs, 2 * CHECK_MS));
+    this.#checkedMs = nowMs;
+    const [reason] = arbiter.obstacles;
+    const name = !reason
       ? "readyMs"
-      : obstacle.code === "TERMINAL_DISCONNECTED"
+      : reason.code === "TERMINAL_DISCONNECTED"
         ? "noLinkMs"
         : "refusingMs";
     this.#counted = { ...this.#counted, [name]: this.#counted[name] + passedMs };
@@ -120,7 +120,7 @@ export class HourWatch {
       const waitingMax = Math.max(this.#counted.waitingMax ?? 0, waiting);
       this.#counted = { ...this.#counted, waitingMax };
     } catch (error) {
-      this.#parts.log.debug({ err: error }, "the supervisor did not tell how much waits");
+      this.#parts.log.debug({ err: error }, "the supervisor did not answer how much waits");
     }
   }
 }
@@ -128,13 +128,13 @@ export class HourWatch {
 /** As the journal adds it up. */
 function sumOf(written: HourRow | undefined, counted: HourRow): HourRow {
   if (!written) return counted;
-  const told = [written.waitingMax, counted.waitingMax].filter((count) => count !== null);
+  const counts = [written.waitingMax, counted.waitingMax].filter((count) => count !== null);
   return {
     atMs: counted.atMs,
     readyMs: written.readyMs + counted.readyMs,
     refusingMs: written.refusingMs + counted.refusingMs,
     noLinkMs: written.noLinkMs + counted.noLinkMs,
-    waitingMax: told.length > 0 ? Math.max(...told) : null,
+    waitingMax: counts.length > 0 ? Math.max(...counts) : null,
   };
 }
 

@@ -13,7 +13,7 @@ import { type Facts, factsOf, readOr, type SupervisorStatus, type Watched } from
 const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160];
 /** Attempts whose phases are timed at once; one runs, the others are in doubt. */
 const TIMED_MAX = 100;
-/** Counted when somebody asks, or so many are waiting: off the way of a payment. */
+/** Counted when the figures are asked for, or so many are waiting: off the way of a payment. */
 const WAITING_MAX = 200;
 
 type Source = Facts & Pick<Watched, "arbiter" | "clock"> & Pick<TerminalWatch, "now" | "faults">;
@@ -21,7 +21,7 @@ type Source = Facts & Pick<Watched, "arbiter" | "clock"> & Pick<TerminalWatch, "
 /** undefined: the figure keeps its last value. */
 type Read = (source: Source) => number | undefined;
 
-/** Figures that are read when somebody asks, by name: what they mean, and their value now. */
+/** Figures that are read when they are asked for, by name: what they mean, and their value now. */
 const gauges: Readonly<Record<string, readonly [help: string, read: Read]>> = {
   hand_off_pending: [
     "Transactions the supervisor has yet to take.",
@@ -60,11 +60,11 @@ const gauges: Readonly<Record<string, readonly [help: string, read: Read]>> = {
 /** As {@link gauges}; not there before the first look for an update. */
 const updateGauges: typeof gauges = {
   update_last_check_timestamp_seconds: [
-    "The last look for an update; not there before the first one.",
+    "The last check for an update; not there before the first one.",
     ({ supervisor }) => (supervisor?.updates?.checkedMs ?? 0) / 1000,
   ],
   update_check_failed: [
-    "1: the last look for an update failed; GET /health says why.",
+    "1: the last check for an update failed; GET /health says why.",
     ({ supervisor }) => Number(supervisor?.updates?.fault !== null),
   ],
   update_metadata_age_seconds: [
@@ -104,7 +104,7 @@ export class Metrics {
   readonly #phases: Histogram<"phase">;
   readonly #answers: Histogram<"method" | "route" | "status">;
   readonly #version: Gauge;
-  readonly #troubles: Gauge;
+  readonly #conditions: Gauge;
   readonly #notifications: Counter;
 
   constructor(watched: Watched, terminal: TerminalWatch) {
@@ -145,7 +145,7 @@ export class Metrics {
       buckets: SECONDS,
     });
     this.#version = new Gauge(named("version_info", "1, with the version that runs.", "version"));
-    this.#troubles = new Gauge(
+    this.#conditions = new Gauge(
       named("trouble", "1: the trouble is there; GET /health says what to do.", "trouble"),
     );
     this.#notifications = new Counter(
@@ -175,7 +175,7 @@ export class Metrics {
     }
   }
 
-  /** A step of an attempt, as the journal tells it. */
+  /** Times the step of an attempt that the journal has written. */
   step(attempt: Attempt, { kind, atMs }: AttemptStep): void {
     const { transactionId, startedAtMs } = attempt;
     const seconds = (fromMs: number): number => Math.max(0, atMs - fromMs) / 1000;
@@ -224,7 +224,7 @@ export class Metrics {
       counter.reset();
       counter.inc(read(source));
     }
-    this.#setTroubles(facts);
+    this.#setConditions(facts);
     if (facts.supervisor) this.#setOfSupervisor(source, facts.supervisor);
     this.#countWaiting();
     return this.registry.metrics();
@@ -244,12 +244,12 @@ export class Metrics {
     }
   }
 
-  #setTroubles({ supervisor, tpManager }: Facts): void {
+  #setConditions({ supervisor, tpManager }: Facts): void {
     const there = conditionsOf({ supervisor, tpManager }).map(({ name }) => name);
     for (const trouble of conditionNames) {
       const { by } = conditionTable[trouble];
       if (by === "supervisor" ? supervisor === null : tpManager === undefined) continue;
-      this.#troubles.set({ trouble }, there.includes(trouble) ? 1 : 0);
+      this.#conditions.set({ trouble }, there.includes(trouble) ? 1 : 0);
     }
   }
 }

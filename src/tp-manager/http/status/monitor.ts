@@ -2,7 +2,7 @@ import { type Condition, conditionsOf } from "../../../shared/catalog/conditions
 import type { EventData } from "../../attempts/event-table.ts";
 import type { EventHub } from "../events/event-hub.ts";
 import { TerminalWatch } from "../events/terminal-watch.ts";
-import { ownConditions, type Watched } from "./facts.ts";
+import { factsOf, ownConditions, type Watched } from "./facts.ts";
 import { type Health, healthOf } from "./health.ts";
 import { Metrics } from "./metrics.ts";
 
@@ -34,11 +34,10 @@ export class Monitor {
     return healthOf(this.#watched, this.watch, this.#prompt);
   }
 
-  /** Troubles between the journal and the gateway (shared/catalog/conditions.ts). */
-  async troubles(): Promise<Condition[]> {
-    const { journal, ...others } = this.#watched;
-    const supervisor = await others.supervisor().catch(() => null);
-    return conditionsOf({ supervisor, tpManager: ownConditions({ ...others, ...journal }) });
+  /** The conditions that are there now (shared/catalog/conditions.ts). */
+  async conditions(): Promise<Condition[]> {
+    const { supervisor } = await factsOf(this.#watched);
+    return conditionsOf({ supervisor, tpManager: ownConditions(this.#watched) });
   }
 
   close(): void {

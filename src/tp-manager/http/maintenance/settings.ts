@@ -3,23 +3,23 @@ import type { z } from "zod";
 import { type ConfigFields, metaOf } from "../../../shared/config/config-field.ts";
 import { readEntries } from "../../../shared/config/config-file.ts";
 import { isShown } from "../../../shared/config/shown-entry.ts";
-import type { consoleSchemas } from "../openapi/console.ts";
+import type { setting } from "../openapi/console.ts";
 
-export type Setting = z.output<typeof consoleSchemas.setting>;
+export type Setting = z.output<typeof setting>;
 
 /** Every name of the setup file with its help, and those names in the file that nobody knows. */
 export async function readSettings(file: string, fields: ConfigFields): Promise<Setting[]> {
   const { entries } = readEntries(await readFile(file, "utf8").catch(() => ""));
   const known = Object.entries(fields).map(([name, field]): Setting => {
     const { value = "" } = entries.find((entry) => entry.name === name) ?? {};
-    const shown = isShown({ name, value }, fields);
+    const isVisible = isShown({ name, value }, fields);
     const usual = field.safeParse(undefined);
-    const told = usual.success && usual.data !== undefined ? String(usual.data) : null;
+    const byDefault = usual.success && usual.data !== undefined ? String(usual.data) : null;
     return {
       name,
-      value: value !== "" && shown ? value : null,
-      state: value === "" ? "default" : shown ? "set" : "hidden",
-      default: told === "" ? null : told,
+      value: value !== "" && isVisible ? value : null,
+      state: value === "" ? "default" : isVisible ? "set" : "hidden",
+      default: byDefault === "" ? null : byDefault,
       help: metaOf(field).help,
     };
   });

@@ -2,12 +2,12 @@ import type { GatewayState } from "../../shared/ipc/contract.ts";
 import { type Attempt, returnOf } from "../attempts/payment.ts";
 import { rowOf } from "../attempts/phase-table.ts";
 
-/** The acts that may follow a payment, in the order of the console's buttons. */
-export const storyActs = ["reverse", "capture", "cancel", "refund", "settle"] as const;
-type StoryAct = (typeof storyActs)[number];
+/** The actions that may follow a payment, in the order of the console's buttons. */
+export const orderActions = ["reverse", "capture", "cancel", "refund", "settle"] as const;
+type OrderAction = (typeof orderActions)[number];
 
 /** The call that carries each out. */
-const paths: Readonly<Record<StoryAct, string>> = {
+const paths: Readonly<Record<OrderAction, string>> = {
   reverse: "/reversal",
   capture: "/gateway/confirm",
   cancel: "/gateway/cancel",
@@ -22,19 +22,19 @@ interface Circumstances {
   readonly gatewayState: GatewayState | undefined;
 }
 
-/** The acts that an order allows by the table of phases; each call judges again. */
-export function actsOf(
+/** The actions that an order allows by the table of phases; each call judges again. */
+export function actionsOf(
   attempt: Attempt,
   { lacksReversal, gatewayState }: Circumstances,
-): ReadonlyArray<{ readonly act: StoryAct; readonly path: string }> {
+): ReadonlyArray<{ readonly act: OrderAction; readonly path: string }> {
   const row = rowOf(attempt);
   const isWhole = returnOf(attempt) === "none";
-  const fits: Record<StoryAct, boolean> = {
+  const allowed: Record<OrderAction, boolean> = {
     reverse: row.reversal === "begin" && !lacksReversal,
     capture: row.gateway === "begin" && isWhole && gatewayState === "authorized",
     cancel: row.gateway === "begin" && isWhole,
     refund: row.gateway === "begin",
     settle: row.settle.length > 0,
   };
-  return storyActs.filter((act) => fits[act]).map((act) => ({ act, path: paths[act] }));
+  return orderActions.filter((act) => allowed[act]).map((act) => ({ act, path: paths[act] }));
 }

@@ -7,14 +7,14 @@ import { type AcknowledgedKind, acknowledgedKinds } from "../../attempts/finding
 import { note, oneOf } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
 import type { CallContext } from "../call-context.ts";
-import { sendOne } from "../envelope.ts";
+import { success } from "../envelope.ts";
 
 const ITEMS_MAX = 100;
-/** The name of before of the kind `unmatched`. */
+/** The former name of the kind `unmatched`. */
 const FORMER_KIND = "stray";
 
 /** A person's word that something has been dealt with (docs/design.md 8.8). */
-export const seenCalls: readonly AnyCall[] = [
+export const acknowledgeCalls: readonly AnyCall[] = [
   call({
     path: "/seen",
     role: "operator",
@@ -24,8 +24,8 @@ export const seenCalls: readonly AnyCall[] = [
       "It waits for nobody any more, and its alarm is over; nothing else changes, least of all " +
       "what is known of money. `kind` and `items`: unmatched (formerly stray, which is still " +
       "taken), the `id` of GET /unmatched-transactions; difference, the `id` of " +
-      "GET /reconciliation; alarm, the `id` of one in GET /health that ends when it is seen; " +
-      "charge, an orderId of the trouble charges-unread; return, one of " +
+      "GET /reconciliation; alarm, the `id` of one in GET /health that ends when it is acknowledged; " +
+      "charge, an orderId of the condition charges-unread; return, one of " +
       "reversed-at-terminal-only. `marked` counts those that were waiting.",
     body: z.strictObject({
       kind: oneOf([...acknowledgedKinds, FORMER_KIND]),
@@ -37,17 +37,15 @@ export const seenCalls: readonly AnyCall[] = [
     }),
     document: ({ done }) => ({
       bodyExample: { kind: "unmatched", items: ["7"], note: "given back at the terminal (Anna)" },
-      answer: {
-        schema: z.object({ ...done, marked: z.int() }),
-        example: { status: "Success", marked: 1, message: "1 of 1 waits for nobody any more." },
-      },
+      answer: z.object({ ...done, marked: z.int() }),
+      example: { status: "Success", marked: 1, message: "1 of 1 waits for nobody any more." },
       errors: ["CARD_DATA_REFUSED", "STORAGE_FAILED"],
     }),
-    handle({ body: { kind: asked, items, note }, reply }, at) {
+    handle({ body: { kind: asked, items, note } }, at) {
       const kind = asked === FORMER_KIND ? "unmatched" : asked;
       const marked = items.filter((item) => storage(() => mark(kind, item, note, at), "no")).length;
       const message = `${marked} of ${items.length} waits for nobody any more.`;
-      return sendOne(reply, 200, { status: "Success", marked, message });
+      return { ...success, marked, message };
     },
   }),
 ];
@@ -65,9 +63,9 @@ function mark(
   kind: AcknowledgedKind,
   item: string,
   note: string,
-  { seen, orders, clock }: CallContext,
+  { acknowledged, orders, clock }: CallContext,
 ): boolean {
-  const isMarked = seen.mark(kind, item, maskPansInText(note), clock.now());
+  const isMarked = acknowledged.mark(kind, item, maskPansInText(note), clock.now());
   if (isMarked && kind === "charge") orders.chargeAnswered(item, true);
   return isMarked;
 }

@@ -2,15 +2,15 @@ import { z } from "zod";
 import { NAME_CHARACTERS_MAX } from "../../../shared/masking/legible.ts";
 import { judged, legible, oneOf, pageLimit } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
-import { logLevels } from "../care/log-lines.ts";
-import { sendList, sendOne } from "../envelope.ts";
+import { success } from "../envelope.ts";
+import { logLevels } from "../maintenance/log-lines.ts";
 
 const LINES_MAX = 1_000;
 const person = legible(NAME_CHARACTERS_MAX);
 const day = judged(z.iso.date(), "must be a day like 2026-01-31");
 
-/** The installation's own care: setup file, logs, doctor, updates (docs/console.md 4). */
-export const careCalls: readonly AnyCall[] = [
+/** The installation's own maintenance: setup file, logs, doctor, updates (docs/console.md 4). */
+export const maintenanceCalls: readonly AnyCall[] = [
   call({
     path: "/settings",
     reads: true,
@@ -18,8 +18,8 @@ export const careCalls: readonly AnyCall[] = [
     summary: "The setup file, name by name, with its help",
     description:
       "Secrets, logins and addresses with either are hidden. `value` is as the file has it now.",
-    document: ({ setting }) => ({ answer: { ...setting, list: true }, errors: [] }),
-    handle: async ({ reply }, { care }) => sendList(reply, 200, await care.settings()),
+    document: ({ setting }) => ({ answer: setting, list: true, errors: [] }),
+    handle: (_, { maintenance }) => maintenance.settings(),
   }),
 
   call({
@@ -29,12 +29,12 @@ export const careCalls: readonly AnyCall[] = [
     summary: "The newest lines of a program's log, newest first",
     query: z.strictObject({
       program: oneOf(["tp-manager", "supervisor"]).default("tp-manager"),
-      level: oneOf(logLevels).default("info").describe("This level and what is graver."),
+      level: oneOf(logLevels).default("info").describe("This level and those above it."),
       contains: z.string().max(200, "is too long").default("").describe("Only lines with it."),
       limit: pageLimit(LINES_MAX),
     }),
-    document: ({ logLine }) => ({ answer: { ...logLine, list: true }, errors: [] }),
-    handle: async ({ query, reply }, { care }) => sendList(reply, 200, await care.logs(query)),
+    document: ({ logLine }) => ({ answer: logLine, list: true, errors: [] }),
+    handle: ({ query }, { maintenance }) => maintenance.logs(query),
   }),
 
   call({
@@ -44,7 +44,7 @@ export const careCalls: readonly AnyCall[] = [
     summary: "What is right, what is wrong, and what to do about it",
     description: "As `./launch.sh doctor --json`. It may take a minute.",
     document: ({ doctor }) => ({ answer: doctor, errors: [] }),
-    handle: async ({ reply }, { care }) => sendOne(reply, 200, await care.doctor()),
+    handle: (_, { maintenance }) => maintenance.doctor(),
   }),
 
   call({
@@ -54,11 +54,13 @@ export const careCalls: readonly AnyCall[] = [
     summary: "An archive for support, without passwords and card numbers",
     description: "As `./launch.sh doctor --bundle FILE`. It may take a minute.",
     document: () => ({
-      answer: { type: "application/gzip", schema: z.string(), description: "tar.gz" },
+      type: "application/gzip",
+      answer: z.string(),
+      description: "tar.gz",
       errors: [],
     }),
-    async handle({ reply }, { care }) {
-      const archive = await care.supportBundle();
+    async handle({ reply }, { maintenance }) {
+      const archive = await maintenance.supportBundle();
       void reply.header("content-disposition", 'attachment; filename="support.tar.gz"');
       return reply.type("application/gzip").send(archive);
     },
@@ -73,15 +75,11 @@ export const careCalls: readonly AnyCall[] = [
       "idle.",
     body: z.strictObject({}).optional(),
     document: ({ done }) => ({
-      answer: {
-        schema: z.object({ ...done, done: z.boolean().describe("The question was answered.") }),
-        example: { status: "Success", done: true, message: "version 0.2.0 is ready" },
-      },
+      answer: z.object({ ...done, done: z.boolean().describe("The question was answered.") }),
+      example: { status: "Success", done: true, message: "version 0.2.0 is ready" },
       errors: ["NOT_SUPPORTED"],
     }),
-    async handle({ reply }, { care }) {
-      return sendOne(reply, 200, { status: "Success", ...(await care.checkForUpdate()) });
-    },
+    handle: async (_, { maintenance }) => ({ ...success, ...(await maintenance.checkForUpdate()) }),
   }),
 
   call({
@@ -89,37 +87,32 @@ export const careCalls: readonly AnyCall[] = [
     role: "operator",
     summary: "Let no version be taken by itself",
     description:
-      "As `./launch.sh update --hold`: until the day `until` begins, or until somebody ends it. " +
-      "Looks go on. `by` is whose word it is; without it the user of the programs.",
+      "As `./launch.sh update --hold`: until the day `until` begins, or until a person ends it. " +
+      "Checks go on. `by` is who decided it; without it the user of the programs.",
     body: z.strictObject({ until: day.optional(), by: person.optional() }).optional(),
     document: ({ done }) => ({
       bodyExample: { until: "2026-01-31", by: "Anna" },
-      answer: {
-        schema: z.object({ ...done, done: z.boolean().describe("Updates are held.") }),
-        example: { status: "Success", done: true, message: "updates: held by kiosk" },
-      },
+      answer: z.object({ ...done, done: z.boolean().describe("Updates are held.") }),
+      example: { status: "Success", done: true, message: "updates: held by kiosk" },
       errors: ["CARD_DATA_REFUSED", "NOT_SUPPORTED"],
     }),
-    async handle({ body, reply }, { care }) {
-      return sendOne(reply, 200, { status: "Success", ...(await care.holdUpdates(body ?? {})) });
-    },
+    handle: async ({ body = {} }, { maintenance }) => ({
+      ...success,
+      ...(await maintenance.holdUpdates(body)),
+    }),
   }),
 
   call({
     path: "/update/unhold",
     role: "operator",
     summary: "Let versions be taken by themselves again",
-    description: "As `./launch.sh update --unhold`: whoever's hold it was. Nothing is taken now.",
+    description: "As `./launch.sh update --unhold`: of any person's hold. Nothing is taken now.",
     body: z.strictObject({}).optional(),
     document: ({ done }) => ({
-      answer: {
-        schema: z.object({ ...done, done: z.boolean().describe("No hold is there now.") }),
-        example: { status: "Success", done: true, message: "updates: the hold of Anna is over" },
-      },
+      answer: z.object({ ...done, done: z.boolean().describe("No hold is there now.") }),
+      example: { status: "Success", done: true, message: "updates: the hold of Anna is over" },
       errors: ["NOT_SUPPORTED"],
     }),
-    async handle({ reply }, { care }) {
-      return sendOne(reply, 200, { status: "Success", ...(await care.endHold()) });
-    },
+    handle: async (_, { maintenance }) => ({ ...success, ...(await maintenance.endHold()) }),
   }),
 ];

@@ -1,29 +1,24 @@
 import { join } from "node:path";
+import type { z } from "zod";
 import type { Program } from "../../../shared/ipc/contract.ts";
 import { cleanLine } from "../../../shared/masking/log-cleaning.ts";
 import type { Installation } from "../../../shared/process/installation.ts";
 import { linesAtEnd } from "../../../shared/process/log-file.ts";
+import type { logLine } from "../openapi/console.ts";
 
 export const logLevels = ["debug", "info", "warn", "error", "fatal"] as const;
 type LogLevel = (typeof logLevels)[number];
 
 export interface LogQuery {
   readonly program: Program;
-  /** This level and what is graver. */
+  /** This level and those above it. */
   readonly level: LogLevel;
   /** Only lines with this text, small and great letters alike. */
   readonly contains: string;
   readonly limit: number;
 }
 
-export interface LogLine {
-  readonly at: string;
-  readonly level: LogLevel;
-  readonly area: string | null;
-  readonly message: string;
-  /** The other members of the line, JSON; empty without any. */
-  readonly more: string;
-}
+export type LogLine = z.input<typeof logLine>;
 
 /** Of a log the end is read: some hours of a busy kiosk. */
 const BYTES_MAX = 1024 * 1024;
@@ -42,11 +37,11 @@ export async function readLog(
   for (const line of lines) {
     if (found.length >= limit) break;
     if (!line.toLowerCase().includes(wanted)) continue;
-    // Asked of what is told: a question must not find what was taken out.
+    // The cleaned line is searched again: a search must not find what was masked.
     const clean = cleanLine(line);
     if (!clean.toLowerCase().includes(wanted)) continue;
-    const told = lineOf(clean);
-    if (told && logLevels.indexOf(told.level) >= least) found.push(told);
+    const read = lineOf(clean);
+    if (read && logLevels.indexOf(read.level) >= least) found.push(read);
   }
   return found;
 }
@@ -57,8 +52,8 @@ function lineOf(line: string): LogLine | undefined {
     const { level, time, program: _, msg = "", area = null, ...others } = JSON.parse(line);
     if (!logLevels.includes(level)) return undefined;
     const more = Object.keys(others).length === 0 ? "" : JSON.stringify(others);
-    const told = { at: String(time), level, message: String(msg), more };
-    return { ...told, area: area === null ? null : String(area) };
+    const text = area === null ? null : String(area);
+    return { at: String(time), level, area: text, message: String(msg), more };
   } catch {
     return undefined;
   }

@@ -10,9 +10,8 @@ import type { Warning } from "../../orders/warnings.ts";
 import type { TransactionReport } from "../../terminal/terminal.ts";
 import { instant, judged, newOrderId, oneOf, pageLimit } from "../body/input.ts";
 import { type AnyCall, call, mayCall } from "../call.ts";
-import { sendOne } from "../envelope.ts";
 import { lookedUp } from "../looked-up.ts";
-import { actsOf } from "../story-acts.ts";
+import { actionsOf } from "../order-actions.ts";
 import { gatewayCalls } from "./gateway-calls.ts";
 import { cursor, cursorOf } from "./journal-calls.ts";
 import { paymentCalls } from "./payment-calls.ts";
@@ -34,8 +33,8 @@ const orderPart = judged(
 
 const acting = [...paymentCalls, ...gatewayCalls];
 
-/** For the person who looks: reading here is no reading by the kiosk (docs/design.md 5.17). */
-export const storyCalls: readonly AnyCall[] = [
+/** For the operator: reading here is no reading by the kiosk (docs/design.md 5.17). */
+export const timelineCalls: readonly AnyCall[] = [
   call({
     path: "/payments/search",
     reads: true,
@@ -54,7 +53,7 @@ export const storyCalls: readonly AnyCall[] = [
       cursor: cursor.optional(),
     }),
     document: ({ search }) => ({ answer: search, errors: [] }),
-    handle({ query, reply }, { listings, clock }) {
+    handle({ query }, { listings, clock }) {
       const untilMs = query.until ?? clock.now() + 1;
       const { found, next, searchedToMs } = searchPayments(listings, {
         fromMs: query.from ?? Math.max(0, untilMs - DAYS_DEFAULT * DAY_MS),
@@ -66,7 +65,7 @@ export const storyCalls: readonly AnyCall[] = [
         limit: query.limit,
         position: query.cursor ?? newest,
       });
-      return sendOne(reply, 200, {
+      return {
         payments: found.map((one) => ({
           ...shortOf(one.attempt),
           archived: one.archived,
@@ -74,42 +73,42 @@ export const storyCalls: readonly AnyCall[] = [
         })),
         next: next && cursorOf(next),
         searchedTo: isoTime(searchedToMs),
-      });
+      };
     },
   }),
 
   call({
     path: "/story/{orderId}",
     reads: true,
-    summary: "Everything about an order, for the person who looks after the kiosk",
+    summary: "Everything about an order, for the operator",
     description:
       "As GET /payment/{orderId}, with 200 for an open one too, and what `may` be done now by " +
-      "whoever asks. The order stays unread for the kiosk: only its own reading counts as one.",
+      "the caller. The order stays unread for the kiosk: only its own reading counts as one.",
     params: z.object({ orderId: newOrderId.describe("The key of the sale.") }),
-    document: ({ story }) => ({
-      answer: story,
+    document: ({ timeline }) => ({
+      answer: timeline,
       errors: ["ORDER_NOT_FOUND", "STORES_DISAGREE", "TERMINAL_IN_DOUBT"],
     }),
-    async handle({ params: { orderId }, request, reply }, at) {
+    async handle({ params: { orderId }, request }, at) {
       const { body, found, warnings, gatewayState } = await lookedUp(at, orderId);
       const { attempt } = found;
       const lacksReversal = at.arbiter.turn.lackOf("reverse") !== undefined;
-      const may = actsOf(attempt, { lacksReversal, gatewayState })
+      const may = actionsOf(attempt, { lacksReversal, gatewayState })
         .filter(({ path }) => {
           const record = acting.find((one) => one.path === path);
           return record !== undefined && mayCall(record, request.role, at.hasOperator);
         })
         .map(({ act }) => act);
-      return sendOne(reply, 200, {
+      return {
         ...body,
-        card: cardOfStory(found),
+        card: shownCardOf(found),
         delivery: found.delivery,
         notes: warnings.map((one) => noteOf(one, attempt)),
         refundable: may.includes("refund")
           ? majorOf(returnableMinorOf(attempt) - attempt.returnedMinor, attempt.request.currency)
           : null,
         may,
-      });
+      };
     },
   }),
 ];
@@ -122,14 +121,14 @@ function noteOf({ warning, says, amountMinor, atMs, count }: Warning, { request 
 }
 
 /** A declined card stands in the steps alone. */
-function cardOfStory({ attempt, attempts }: FoundOrder): string | null {
+function shownCardOf({ attempt, attempts }: FoundOrder): string | null {
   const own = attempts.find((one) => one.transactionId === attempt.transactionId);
   const events = own?.events ?? [];
-  const told = events.findLast(({ detail }) => "report" in detail)?.detail["report"];
-  return cardOf(attempt) ?? (told as TransactionReport | undefined)?.maskedPan ?? null;
+  const report = events.findLast(({ detail }) => "report" in detail)?.detail["report"];
+  return cardOf(attempt) ?? (report as TransactionReport | undefined)?.maskedPan ?? null;
 }
 
-function shortOf(attempt: Attempt): object {
+function shortOf(attempt: Attempt) {
   const { status, error, amount, chargedAmount, currency, orderId, transactionId, warnings } =
     answerOf(attempt, null).body;
   return {

@@ -3,11 +3,13 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { z } from "zod";
 import { AppError } from "../../../shared/catalog/errors.ts";
-import { type Finding, finding } from "../../../shared/catalog/findings.ts";
+import { finding } from "../../../shared/catalog/findings.ts";
 import type { ConfigFields } from "../../../shared/config/config-field.ts";
 import { type Installation, versionNumber } from "../../../shared/process/installation.ts";
 import { isDelivery, programFile } from "../../../shared/version-files.ts";
+import type { doctor } from "../openapi/console.ts";
 import { type LogLine, type LogQuery, readLog } from "./log-lines.ts";
 import { readSettings, type Setting } from "./settings.ts";
 
@@ -16,40 +18,36 @@ const DOCTOR_LIMIT_MS = 120_000;
 const CHECK_LIMIT_MS = 300_000;
 const OUTPUT_BYTES_MAX = 8 * 1024 * 1024;
 
-export interface CareParts {
+export interface MaintenanceParts {
   readonly installation: Installation;
   /** Every name of the setup file. */
   readonly fields: ConfigFields;
-  /** Runs the launcher with these words; missing: the one of this installation. */
-  readonly launcher?: (words: readonly string[], timeout: number) => Promise<Ended>;
+  /** Runs the launcher with these arguments; missing: the one of this installation. */
+  readonly launcher?: (args: readonly string[], timeout: number) => Promise<Ended>;
   /** Missing: whether this is a delivery; a checkout is never updated. */
   readonly isUpdated?: boolean;
 }
 
 /** The output of `launch.sh doctor --json`. */
-interface DoctorReport {
-  readonly version: string;
-  readonly well: boolean;
-  readonly findings: readonly Finding[];
-}
+type DoctorReport = z.input<typeof doctor>;
 
-interface Told {
+interface UpdateAnswer {
   readonly done: boolean;
-  /** The launcher's own words. */
+  /** The launcher's output. */
   readonly message: string;
 }
 
 /**
- * The care of an installation from outside its money: setup file and logs are read, doctor, support
+ * Maintenance of an installation apart from its money: setup file and logs are read, doctor, support
  * bundle and updates are the launcher's own commands, each run one at a time.
  */
-export class Care {
-  readonly #parts: CareParts;
+export class Maintenance {
+  readonly #parts: MaintenanceParts;
   #last: Promise<unknown> = Promise.resolve();
-  /** Looks that are under way: who asks meanwhile gets the same answer. */
-  readonly #looks = new Map<string, Promise<unknown>>();
+  /** Commands that run: a caller that asks meanwhile gets the same answer. */
+  readonly #running = new Map<string, Promise<unknown>>();
 
-  constructor(parts: CareParts) {
+  constructor(parts: MaintenanceParts) {
     this.#parts = parts;
   }
 
@@ -85,8 +83,8 @@ export class Care {
     const folder = await mkdtemp(join(tmpdir(), "support-"));
     const file = join(folder, "support.tar.gz");
     try {
-      const words = ["doctor", "--json", "--bundle", file];
-      const { stderr } = await this.#launcher(words, DOCTOR_LIMIT_MS);
+      const args = ["doctor", "--json", "--bundle", file];
+      const { stderr } = await this.#launcher(args, DOCTOR_LIMIT_MS);
       return await readFile(file).catch((cause: unknown) => {
         throw new Error(`no support bundle was written: ${stderr.trim()}`, { cause });
       });
@@ -96,43 +94,43 @@ export class Care {
   }
 
   /** Asks UPDATE_URL for a version. */
-  checkForUpdate(): Promise<Told> {
+  checkForUpdate(): Promise<UpdateAnswer> {
     return this.#update(["--check"]);
   }
 
-  /** No version is taken by itself until the day begins, or until somebody ends it. */
-  holdUpdates({ until, by }: Hold): Promise<Told> {
-    // One word each: a name may begin with a dash.
+  /** No version is taken by itself until the day begins, or until a person ends it. */
+  holdUpdates({ until, by }: Hold): Promise<UpdateAnswer> {
+    // One argument each: a name may begin with a dash.
     const named = [...(until ? [`--until=${until}`] : []), ...(by ? [`--by=${by}`] : [])];
     return this.#update(["--hold", ...named]);
   }
 
-  endHold(): Promise<Told> {
+  endHold(): Promise<UpdateAnswer> {
     return this.#update(["--unhold"]);
   }
 
-  /** Only words that end no program: the launcher that runs here would end with it. */
-  async #update(wish: readonly string[]): Promise<Told> {
+  /** Only options that end no program: the launcher that runs here would end with it. */
+  async #update(options: readonly string[]): Promise<UpdateAnswer> {
     if (!(this.#parts.isUpdated ?? isDelivery)) {
       throw new AppError("NOT_SUPPORTED", "Only a delivery is updated, not a checkout.");
     }
-    const { stdout, stderr, code } = await this.#launcher(["update", ...wish], CHECK_LIMIT_MS);
-    const words = [stdout.trim(), stderr.trim()].filter((text) => text !== "");
-    return { done: code === 0, message: words.join("\n") };
+    const { stdout, stderr, code } = await this.#launcher(["update", ...options], CHECK_LIMIT_MS);
+    const texts = [stdout.trim(), stderr.trim()].filter((text) => text !== "");
+    return { done: code === 0, message: texts.join("\n") };
   }
 
   #joined<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const running = this.#looks.get(name) as Promise<T> | undefined;
+    const running = this.#running.get(name) as Promise<T> | undefined;
     if (running !== undefined) return running;
-    const look = work().finally(() => this.#looks.delete(name));
-    this.#looks.set(name, look);
-    return look;
+    const result = work().finally(() => this.#running.delete(name));
+    this.#running.set(name, result);
+    return result;
   }
 
   /** One after the other: a click that is repeated must not fill the machine. */
-  #launcher(words: readonly string[], timeout: number): Promise<Ended> {
+  #launcher(args: readonly string[], timeout: number): Promise<Ended> {
     const { installation, launcher = runLauncher } = this.#parts;
-    const all = [...words, "--data", installation.dataDirectory];
+    const all = [...args, "--data", installation.dataDirectory];
     const next = this.#last.then(() => launcher(all, timeout));
     this.#last = next.catch(() => {});
     return next;
@@ -140,7 +138,7 @@ export class Care {
 }
 
 interface Hold {
-  /** A day; missing: until somebody ends it. */
+  /** A day; missing: until a person ends it. */
   readonly until?: string | undefined;
   /** The person; missing: the user of the programs. */
   readonly by?: string | undefined;
@@ -152,13 +150,13 @@ interface Ended {
   readonly code: number;
 }
 
-const runLauncher: NonNullable<CareParts["launcher"]> = (words, timeout) =>
-  run([programFile("launcher"), ...words], timeout);
+const runLauncher: NonNullable<MaintenanceParts["launcher"]> = (args, timeout) =>
+  run([programFile("launcher"), ...args], timeout);
 
 /** The output of a command, however it ends. */
-async function run(words: readonly string[], timeout: number): Promise<Ended> {
+async function run(args: readonly string[], timeout: number): Promise<Ended> {
   const options = { timeout, windowsHide: true, maxBuffer: OUTPUT_BYTES_MAX };
-  const running = promisify(execFile)(process.execPath, [...words], options);
+  const running = promisify(execFile)(process.execPath, [...args], options);
   const end = (): boolean => running.child.kill();
   process.once("exit", end);
   try {

@@ -1,0 +1,314 @@
+import { z } from "zod";
+import { type ErrorCode, errorTable } from "../../../shared/catalog/errors.ts";
+import { deliveryStateSchema } from "../../../shared/ipc/contract.ts";
+import { unmatchedFindings } from "../../attempts/findings.ts";
+import { paymentStatuses } from "../../attempts/phase-table.ts";
+import { settlements } from "../../orders/settlement.ts";
+import { warningNames } from "../../orders/warnings.ts";
+import { customData, customer } from "../body/payment-request.ts";
+import { orderActions } from "../order-actions.ts";
+import { exampleOf, like, listOf } from "./examples.ts";
+import { gatewayStanding } from "./gateway.ts";
+import {
+  amount,
+  currency,
+  declineAdvice,
+  jsonValue,
+  oneOfErrors,
+  orderId,
+  receipt,
+  seenAt,
+  terminalIdentity,
+  time,
+  transactionId,
+} from "./schemas.ts";
+
+/** The answers about payments and about the terminal's transactions. */
+
+const text = z.string().nullable();
+
+export const transactionReport = z
+  .object({
+    good: z.boolean(),
+    resultCode: text,
+    resultText: z.string(),
+    reason: z
+      .enum(["declined", "cancelled", "customer-timeout", "terminal-fault", "already-reversed"])
+      .nullable(),
+    advice: declineAdvice.optional(),
+    amountMinor: z.int().nullable(),
+    currencyNumeric: text,
+    receiptNumber: text,
+    traceNumber: text,
+    originalTrace: text,
+    terminalId: text,
+    localDate: text,
+    localTime: text,
+    maskedPan: text,
+    authorisationNumber: text,
+    cardName: text,
+    receipt,
+    fallbackTicket: z.string(),
+  })
+  .describe("One result as the terminal reported it, masked. null: the terminal did not say.");
+
+const lastTransaction = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("none") }),
+  z.object({ kind: z.literal("transaction"), report: transactionReport }),
+  z.object({ kind: z.literal("not-told"), why: z.string() }),
+]);
+
+export const baseline = z.object({
+  identity: terminalIdentity,
+  last: lastTransaction,
+  clockOffsetMs: z.number().nullable(),
+});
+
+export const observation = z.object({
+  identity: terminalIdentity,
+  last: lastTransaction,
+  atMs: z.number(),
+  // Of events of older versions.
+  knownAs: text.optional(),
+  foundByNext: lastTransaction.nullable().optional(),
+});
+
+/** A step of an attempt. Which members an event has depends on its kind. */
+export const attemptEvent = z.object({
+  at: like(time, "2026-01-15T12:05:01.000Z"),
+  kind: like(z.string(), "end-completed"),
+  ...z
+    .object({
+      judgement: z.string(),
+      report: transactionReport,
+      decideBy: time,
+      goods: z.enum(["issued", "partly-issued", "not-issued"]),
+      why: z.string(),
+      amountMinor: z.int(),
+      code: z.union([z.string(), z.int()]).nullable(),
+      text: z.string(),
+      reason: z.string(),
+      advice: declineAdvice,
+      ticket: z.string(),
+      receiptNumber: z.string(),
+      because: z.string(),
+      observation: observation.nullable(),
+      proof: z
+        .object({ facts: z.array(z.string()), assumes: z.array(z.string()), rules: z.int() })
+        .describe("What a verdict rests on, and the version of the rules that gave it."),
+      baseline,
+      toldBefore: z.record(z.string(), jsonValue),
+      operationId: z.string(),
+      idempotencyKey: z.string(),
+      transactionPublicId: z.string(),
+      returnKind: z.string(),
+      returnedMinor: z.int(),
+      state: z.string(),
+      description: z.string(),
+      outcome: z.enum(settlements),
+      note: z.string(),
+    })
+    .partial().shape,
+});
+
+const terminal: readonly ErrorCode[] = [
+  "TERMINAL_BUSY",
+  "TERMINAL_DISCONNECTED",
+  "TERMINAL_NO_ANSWER",
+  "TERMINAL_OUT_OF_ORDER",
+  "TERMINAL_IN_DOUBT",
+  "TERMINAL_CHANGED",
+  "STOPPING",
+];
+/** Codes that a payment can have ended with when it was not charged. */
+const notCharged: readonly ErrorCode[] = [
+  ...terminal.filter((code) => code !== "TERMINAL_IN_DOUBT"),
+  "TERMINAL_REFUSED",
+  "TERMINAL_FAULT",
+  "PAYMENT_DECLINED",
+  "PAYMENT_CANCELLED",
+  "CUSTOMER_TIMEOUT",
+  "SETTLED_NOT_CHARGED",
+  "CURRENCY_REFUSED",
+];
+const money: readonly ErrorCode[] = [...terminal, "PAYMENT_UNKNOWN", "PAYMENT_RUNNING"];
+export const paymentErrors = { terminal, notCharged, money };
+export const outcomeError = oneOfErrors([...money, ...notCharged, "GOODS_NOT_DELIVERED"]);
+
+export const paymentRequestExample = {
+  amount: 12.0,
+  orderId: "A-1001",
+  currency: "EUR",
+  basket: {
+    type: "good",
+    name: "Ticket",
+    quantity: 1,
+    unit_price: 12.0,
+    tax_rate: 0,
+    discount: 0,
+    total_amount: 12.0,
+  },
+  customer: { id: 7, firstname: "Ada", lastname: "Lane", email: "ada@example.com" },
+  customData: { kiosk: "K-12", vip: false },
+};
+
+const ownId = like(z.string(), "3f0c3f0e-52f5-4b0a-8f0e-0d7a4c8f5a10");
+const chargedAmount = like(z.number().nullable(), 12).describe(
+  "By the terminal's or an operator's word; null: not known. Returns do not change it.",
+);
+const period = {
+  startedAt: like(time, "2026-01-15T12:04:40.000Z"),
+  endedAt: like(time.nullable(), "2026-01-15T12:05:01.000Z"),
+};
+const payment = {
+  status: z.enum(paymentStatuses),
+  error: like(outcomeError.nullable(), null),
+  receipt,
+  ticket: z.string().describe("Printable text, lines separated by |."),
+  amount: z.number().describe("As it was asked for, in major units."),
+  chargedAmount,
+  currency: z.string().length(3),
+  orderId: z.string(),
+  // Members of the request that an answer repeats as they came; absent ones were not sent.
+  basket: z.unknown().optional().describe("The kiosk's own, whatever it was."),
+  customer: customer.nullish(),
+  customData: customData.nullish(),
+  notificationGatewaySent: like(z.boolean(), true).describe("The gateway has the order now."),
+  transactionId: ownId,
+  warnings: z.array(z.string()),
+};
+const replay = {
+  replayed: z.literal(true).optional().describe("The order had been answered before."),
+  answeredAt: time.optional(),
+};
+/** The example, in the order of the request that it repeats. */
+const paid = {
+  status: "Success",
+  error: null,
+  receipt: exampleOf(receipt),
+  ticket: "CARD PAYMENT|EUR 12.00|APPROVED",
+  ...paymentRequestExample,
+} as const;
+
+export const paymentAnswer = like(z.object({ ...payment, ...replay }), paid);
+
+/** Members of every refusal of a payment; the others as far as the request was understood. */
+export const paymentRefusal = z
+  .object({ ...payment, ...replay })
+  .omit({ status: true, error: true })
+  .partial()
+  .required({ receipt: true, ticket: true, notificationGatewaySent: true });
+
+export const listedPayment = like(
+  z.object({
+    ...payment,
+    attempt: like(z.int().min(1), 1),
+    archived: z.boolean().describe("Older than JOURNAL_DAYS: receipt, ticket and echoes are gone."),
+    ...period,
+  }),
+  exampleOf(paymentAnswer),
+);
+
+export const attempt = z.object({
+  transactionId: payment.transactionId,
+  number: like(z.int().min(1), 1),
+  status: payment.status,
+  error: payment.error,
+  amount,
+  chargedAmount,
+  currency: like(z.string(), "EUR"),
+  ...period,
+  baseline: like(baseline.nullable(), null).describe(
+    "The terminal before; null: it was not asked.",
+  ),
+  events: listOf(attemptEvent),
+});
+
+export const lookup = like(
+  z.object({ ...payment, attempts: listOf(attempt).min(1), gateway: gatewayStanding }),
+  { ...exampleOf(paymentAnswer), gateway: exampleOf(gatewayStanding) },
+);
+
+const card = like(z.string().nullable(), "541333XXXXXX4444").describe(
+  "Masked, as the terminal reported it; null: it reported none, or the archive has none.",
+);
+
+export const timeline = like(
+  lookup.extend({
+    card,
+    delivery: like(deliveryStateSchema.nullable(), "sent").describe(
+      "On its way to the gateway; null: nothing is.",
+    ),
+    notes: z
+      .array(
+        z.object({
+          note: z.enum(warningNames),
+          says: z.string(),
+          amount: z.number().nullable(),
+          at: time.nullable(),
+          count: z.int().nullable(),
+        }),
+      )
+      .describe("The `warnings`, each with its name and its figures."),
+    refundable: z
+      .number()
+      .nullable()
+      .describe("What a refund without an amount gives back; null: none may be made now."),
+    may: like(z.array(z.enum(orderActions)), ["reverse"]).describe(
+      "What the order's state and the pair that asks allow; the call judges again.",
+    ),
+  }),
+  exampleOf(lookup),
+);
+
+export const foundPayment = z.object({
+  orderId,
+  transactionId,
+  attempt: like(z.int().min(1), 1),
+  status: payment.status,
+  error: z
+    .enum(Object.keys(errorTable) as [string, ...string[]])
+    .nullable()
+    .describe("A code of the error table."),
+  amount,
+  chargedAmount: like(z.number().nullable(), 12),
+  currency,
+  card,
+  warnings: payment.warnings,
+  startedAt: time,
+  endedAt: like(time.nullable(), "2026-01-15T12:00:04.000Z"),
+  archived: z.boolean(),
+  notificationGatewaySent: like(z.boolean(), true),
+});
+
+export const search = z.object({
+  payments: listOf(foundPayment),
+  next: z.string().nullable().describe("The cursor that continues; null: all was looked at."),
+  searchedTo: like(time.nullable(), "2026-01-15T12:00:00.000Z").describe(
+    "When the oldest began that this call looked at.",
+  ),
+});
+
+export const unmatchedTransaction = z.object({
+  id: like(z.int(), 1),
+  at: time,
+  finding: like(z.enum(["open", "not-good", ...unmatchedFindings]), "held").describe(
+    "open: the terminal is being asked. held: it has the sale stored. reversed, gone: it has " +
+      "not. known: an order's. unclear: nobody can know. not-good: the terminal says it failed.",
+  ),
+  because: like(z.string(), "the terminal has it stored as a sale"),
+  foundAt: like(time.nullable(), "2026-01-15T12:00:10.000Z"),
+  seenAt,
+  receiptNumber: like(text, "0042"),
+  traceNumber: like(text, "000123"),
+  amountMinor: like(z.int().nullable(), 1200).describe("In minor units: 999 is 9.99 EUR."),
+  currency: like(z.string(), "EUR"),
+  maskedPan: like(text, "541333XXXXXX4444"),
+  cardName: like(text, "Mastercard"),
+  resultCode: like(text, "00"),
+  authorisationNumber: like(text, "123456"),
+  localDate: like(text, "0115").describe("The terminal's MMDD."),
+  localTime: like(text, "130000").describe("The terminal's HHMMSS."),
+  terminalId: like(z.string(), "52500001"),
+  serialNumber: like(z.string(), "12345678"),
+});
