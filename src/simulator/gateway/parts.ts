@@ -2,16 +2,15 @@ import { DatabaseSync } from "node:sqlite";
 import { openDatabase, sqlOf } from "../../shared/store/sqlite.ts";
 import { type Clock, systemClock } from "../../shared/time.ts";
 import { type AccountInput, accountSchema } from "./account.ts";
-import { type FaultInput, faultSchema } from "./faults/fault.ts";
-import { FaultList } from "./faults/fault-list.ts";
+import { type FaultInput, FaultList, faultSchema } from "./faults.ts";
+
 import type { Tls } from "./http/app.ts";
-import type { MailTarget } from "./mail/mail-target.ts";
+import type { MailTarget } from "./notifications/mail.ts";
 import { NotificationStore } from "./notifications/notification-store.ts";
 import { Notifier } from "./notifications/notifier.ts";
 import { Sender } from "./notifications/sender.ts";
 import { Ledger } from "./orders/ledger.ts";
-import { OrderStore } from "./orders/order-store.ts";
-import { migrations } from "./orders/schema.ts";
+import { migrations, OrderStore } from "./orders/order-store.ts";
 
 export interface SandboxOptions {
   readonly accounts: readonly AccountInput[];

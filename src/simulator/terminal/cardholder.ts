@@ -1,5 +1,5 @@
 import type { CardName } from "./bank/cards.ts";
-import type { OutcomeRule } from "./bank/outcome.ts";
+import type { OutcomeRule } from "./bank/ledger.ts";
 
 /** One act of the simulated customer at the terminal. */
 export type CustomerAction =

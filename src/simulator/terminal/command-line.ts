@@ -8,8 +8,8 @@ import {
   switchLines,
 } from "../switch-table.ts";
 import type { FaultArgument, FaultTable } from "./faults/fault-table.ts";
+import type { HelpSection, TerminalProtocol } from "./machine.ts";
 import type { Draft, StartOptions, TerminalOptions } from "./options.ts";
-import type { HelpSection, TerminalProtocol } from "./protocol.ts";
 import { protocols } from "./registry.ts";
 import { terminalSwitches } from "./switches.ts";
 

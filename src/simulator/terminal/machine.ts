@@ -1,10 +1,60 @@
 import type { FastifyInstance } from "fastify";
-import type { LineTrait } from "./faults/fault-table.ts";
-import type { BytePort } from "./port/byte-port.ts";
+import { sleep } from "../../shared/time.ts";
+import type { SwitchTable } from "../switch-table.ts";
+import type { FaultTable, LineTrait } from "./faults/fault-table.ts";
+import type { Draft, SerialLine, TerminalOptions } from "./options.ts";
+import type { BytePort } from "./port/ports.ts";
 import type { Transport, WireEvent } from "./port/register-line.ts";
-import type { RunningCommand } from "./running-command.ts";
-import { ProcessOver, type TerminalParts } from "./terminal-parts.ts";
-import { type TraceEntry, TraceLog } from "./trace-log.ts";
+import { type Host, ProcessOver, type TerminalParts } from "./terminal-parts.ts";
+import { type TraceEntry, type TraceEvent, TraceLog } from "./trace-log.ts";
+
+/** One command of a register while it runs, with the moments at which faults can strike. */
+export abstract class RunningCommand<P extends TerminalParts, M extends string> {
+  readonly parts: P;
+  /** The last moment that was reached, for the trace and for `GET /state`. */
+  phase: M;
+  /** The number by which faults choose the command, where the protocol has one. */
+  readonly control: number | undefined;
+  readonly #line: string;
+  readonly #killed = new AbortController();
+
+  constructor(parts: P, line: string, phase: M, control?: number) {
+    this.parts = parts;
+    this.#line = line;
+    this.phase = phase;
+    this.control = control;
+  }
+
+  /** The word of the trace for the command. */
+  abstract get word(): string;
+
+  get whereabouts(): Pick<TraceEvent, "command" | "phase"> {
+    return { command: this.word, phase: this.phase };
+  }
+
+  get signal(): AbortSignal {
+    return this.#killed.signal;
+  }
+
+  /** Ends the command where it stands; everything that waits rejects with {@link ProcessOver}. */
+  kill(why: string): void {
+    this.#killed.abort(new ProcessOver(why));
+  }
+
+  /** A moment at which faults may strike. Throws {@link ProcessOver} when one ended the command. */
+  async reach(moment: M): Promise<void> {
+    this.phase = moment;
+    this.parts.onPhase(this.#line);
+    for (const struck of this.parts.faults.takeAt(moment, this.control)) {
+      await this.parts.strike(struck, this.signal);
+    }
+    this.signal.throwIfAborted();
+  }
+
+  async pause(name: string, delayMs: number): Promise<void> {
+    if (delayMs > 0) await sleep(this.parts.clock, name, delayMs, this.signal);
+  }
+}
 
 /** How a register finds the terminal; `unregistered` is for protocols that have a registration. */
 export type Condition = "unregistered" | "ready" | "busy";
@@ -78,4 +128,29 @@ export abstract class Machine<
     }
     for (const idle of this.#onIdle.splice(0)) idle();
   }
+}
+
+/** A protocol that the simulated terminal can speak. */
+export interface TerminalProtocol<
+  O extends TerminalOptions = TerminalOptions,
+  M extends Machine = Machine,
+> {
+  /** The value of `--protocol`. */
+  readonly name: string;
+  readonly defaults: Omit<O, "clock">;
+  /** Settings of `--serial` when no switch says otherwise. */
+  readonly serialLine: SerialLine;
+  readonly faults: FaultTable;
+  /** Jobs that may be due, for `POST /state`. */
+  readonly demands: readonly string[];
+  /** Switches of its own, and what `--help` says about their values. */
+  readonly switches: SwitchTable<Draft<O>>;
+  readonly help: readonly HelpSection[];
+  /** Puts the terminal together; what the last run of a state file left undone is done first. */
+  machine(host: Host<O>): M;
+}
+
+export interface HelpSection {
+  readonly title: string;
+  readonly rows: readonly (readonly [left: string, ...right: readonly string[]])[];
 }

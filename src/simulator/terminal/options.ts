@@ -1,9 +1,9 @@
 import type { Clock } from "../../shared/time.ts";
 import type { CardName } from "./bank/cards.ts";
-import type { OutcomeRule } from "./bank/outcome.ts";
-import type { FaultRequest } from "./faults/fault-request.ts";
-import type { LineTrait } from "./faults/fault-table.ts";
-import type { PaymentScript } from "./scenario.ts";
+import type { OutcomeRule } from "./bank/ledger.ts";
+import type { FaultRequest, LineTrait } from "./faults/fault-table.ts";
+
+import type { PaymentScript } from "./switches.ts";
 
 /** Options of every terminal; a protocol adds its own and supplies the defaults. */
 export interface TerminalOptions {

@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { code as currencyOfCode, number as currencyOfNumber } from "currency-codes";
+import { z } from "zod";
 import { PORT_MAX } from "../../shared/config/config-field.ts";
 import {
   flag,
@@ -12,8 +14,15 @@ import {
   whole,
 } from "../switch-table.ts";
 import { cardNames } from "./bank/cards.ts";
-import { parseOutcomeRule } from "./bank/outcome.ts";
-import { parseFault } from "./faults/fault-request.ts";
+import { type OutcomeRule, parseOutcomeRule } from "./bank/ledger.ts";
+import {
+  FaultError,
+  type FaultRequest,
+  type FaultTable,
+  faultRequest,
+  parseFault,
+} from "./faults/fault-table.ts";
+import type { TerminalProtocol } from "./machine.ts";
 import {
   type Draft,
   defaultOptions,
@@ -22,8 +31,6 @@ import {
   type SerialLine,
   type TerminalOptions,
 } from "./options.ts";
-import type { TerminalProtocol } from "./protocol.ts";
-import { readScenario } from "./scenario.ts";
 
 type Table = SwitchTable<Draft<TerminalOptions>>;
 
@@ -251,4 +258,71 @@ function currencyNumber(text: string): string {
     : currencyOfCode(text.toUpperCase());
   if (!found) throw new ValueError("right would be EUR");
   return found.number.padStart(4, "0");
+}
+
+/** The course of one payment; a member that is missing stays as always. */
+export interface PaymentScript {
+  readonly outcome?: OutcomeRule;
+  readonly card?: (typeof cardNames)[number];
+  readonly customerMs?: number;
+  readonly hostMs?: number;
+  readonly faults?: readonly FaultRequest[];
+}
+
+interface Scenario {
+  readonly faults: readonly FaultRequest[];
+  readonly payments: readonly PaymentScript[];
+}
+
+/** `"mute:at=report"`, or `{"name": "mute", "at": "report"}`. */
+const faultOf = (table: FaultTable) =>
+  z.union([z.string(), z.looseObject({ name: z.string() })]).transform((given, context) => {
+    try {
+      if (typeof given === "string") return parseFault(table, given);
+      const { name, ...rest } = given;
+      return faultRequest(table, name, rest);
+    } catch (error) {
+      if (!(error instanceof FaultError)) throw error;
+      context.addIssue({ code: "custom", message: error.message });
+      return z.NEVER;
+    }
+  });
+
+const outcome = z.string().transform((text, context) => {
+  const rule = parseOutcomeRule(text);
+  if (rule) return rule;
+  context.addIssue({
+    code: "custom",
+    message: "not by-amount, approve, decline:CODE or customer-timeout",
+  });
+  return z.NEVER;
+});
+
+const scenarioOf = (fault: ReturnType<typeof faultOf>) =>
+  z.strictObject({
+    faults: z.array(fault).default([]),
+    payments: z
+      .array(
+        z.strictObject({
+          outcome: outcome.optional(),
+          card: z.enum(cardNames).optional(),
+          customerMs: z.number().int().min(0).optional(),
+          hostMs: z.number().int().min(0).optional(),
+          faults: z.array(fault).optional(),
+        }),
+      )
+      .default([]),
+  });
+
+/** Reads the JSON file of `--scenario`. Throws {@link ValueError}. */
+function readScenario(table: FaultTable, path: string): Scenario {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new ValueError(`cannot read ${path}: ${(error as Error).message}`, { cause: error });
+  }
+  const parsed = scenarioOf(faultOf(table)).safeParse(json);
+  if (!parsed.success) throw new ValueError(`${path}: ${z.prettifyError(parsed.error)}`);
+  return parsed.data as Scenario;
 }

@@ -1,13 +1,19 @@
 import { type Clock, sleep } from "../../shared/time.ts";
-import type { Ledger } from "./bank/ledger.ts";
-import type { Outcome } from "./bank/outcome.ts";
-import { Cardholder, type CustomerAction, type Wanted } from "./cardholder.ts";
+import { type CardName, maskedPan, testCards } from "./bank/cards.ts";
+import {
+  authorisationNumber,
+  type Ledger,
+  type LedgerKind,
+  type LedgerReason,
+  type Outcome,
+} from "./bank/ledger.ts";
+import { type CardAction, Cardholder, type CustomerAction, type Wanted } from "./cardholder.ts";
 import type { FaultBox, PointFault } from "./faults/fault-box.ts";
-import type { FaultArguments } from "./faults/fault-request.ts";
-import type { Memory } from "./memory/memory.ts";
+import type { FaultArguments } from "./faults/fault-table.ts";
+import type { Memory, StoredTransaction, TransactionKind } from "./memory/memory.ts";
 import type { TerminalOptions } from "./options.ts";
-import type { PaymentScript } from "./scenario.ts";
 import { Screen } from "./screen.ts";
+import type { PaymentScript } from "./switches.ts";
 
 /** The command ends here without another word: power gone, or silenced by a fault. */
 export class ProcessOver extends Error {
@@ -237,4 +243,111 @@ function aborted(signal: AbortSignal): Promise<void> {
 /** Of the same length: devices write serial numbers in whole bytes. */
 function nextSerial(serial: string): string {
   return `${serial.slice(0, -1)}${(Number(serial.slice(-1)) + 1) % 10}`;
+}
+
+/** The one PIN that no simulated card has. */
+const WRONG = "0000";
+
+/** A PIN was entered, or the reason why none was. */
+export type Entered = "right" | "wrong" | "cancelled" | "time-out";
+
+/** The PIN of a presented card: how often it is asked for, and how the first try went. */
+export interface CardPin {
+  readonly pad: { enter(waitMs: number, signal: AbortSignal): Promise<Entered> };
+  readonly first: Entered;
+}
+
+/** A card's PIN as often as the terminal asks for it. */
+export class PinPad {
+  readonly #parts: TerminalParts;
+  readonly #entry: CardAction["pin"];
+  #asked = 0;
+
+  constructor(parts: TerminalParts, { pin }: CardAction) {
+    this.#parts = parts;
+    this.#entry = pin;
+  }
+
+  /** The customer's next try, by hand or as the card was presented. */
+  async enter(waitMs: number, signal: AbortSignal): Promise<Entered> {
+    this.#asked += 1;
+    if (this.#entry === "wrong-first") return this.#asked === 1 ? "wrong" : "right";
+    if (this.#entry !== "asked") return "right";
+    this.#parts.screen.show("pin");
+    for (;;) {
+      const act = await this.#parts.customerActs({ wanted: "digits", waitMs, signal });
+      if (act.action === "time-out") return "time-out";
+      if (act.action === "digits") return act.digits === WRONG ? "wrong" : "right";
+      // The green key without digits is no PIN, and no end either.
+      if (act.action !== "key" || act.key === "stop") return "cancelled";
+    }
+  }
+}
+
+/** After so many wrong ones the card is refused. */
+export const PIN_TRIES_MAX = 3;
+/** ISO 8583: PIN tried too often. */
+export const PIN_TRIES_OVER = 75;
+
+/** A movement of money that the bank has agreed to. */
+export interface Booking {
+  readonly kind: TransactionKind;
+  readonly ledgerKind: LedgerKind;
+  readonly order: Pick<StoredTransaction, "amountMinor" | "currency" | "currencyTold">;
+  readonly card: CardName;
+  /** Missing: the next one. */
+  readonly trace?: number;
+  readonly originalTrace?: number;
+  readonly originalId?: number;
+  readonly reason?: LedgerReason;
+  /** Given on the telephone; else the bank makes one. */
+  readonly authorisation?: string;
+  /** A tip may be booked on it later (docs/zvt.md 6.3). */
+  readonly tipAllowed?: boolean;
+}
+
+/**
+ * Enters a movement into the bank's ledger. `final`: whatever the register says to it; `isStored`:
+ * the terminal stores it at once. Returns the terminal's own record of it.
+ */
+export function book(
+  { ledger, memory, now }: TerminalParts,
+  booking: Booking,
+  { final, isStored }: { readonly final: boolean; readonly isStored: boolean },
+): StoredTransaction {
+  const { order, card } = booking;
+  const receiptNumber = memory.nextReceiptNumber;
+  return memory.together(() => {
+    const trace = booking.trace ?? memory.takeTrace();
+    const authorisation = booking.authorisation ?? authorisationNumber(trace);
+    const { id } = ledger.enter({
+      kind: booking.ledgerKind,
+      amountMinor: order.amountMinor,
+      currency: order.currency,
+      receiptNumber,
+      trace,
+      maskedPan: maskedPan(testCards[card]),
+      authorisationNumber: authorisation,
+      responseCode: "00",
+      final,
+      originalId: booking.originalId ?? null,
+      reason: booking.reason ?? null,
+    });
+    const transaction: StoredTransaction = {
+      ...order,
+      receiptNumber,
+      trace,
+      kind: booking.kind,
+      card,
+      authorisation,
+      atMs: now.getTime(),
+      ledgerId: id,
+      originalTrace: booking.originalTrace ?? null,
+      state: "stored",
+      closed: false,
+      ...(booking.tipAllowed ? { tipAllowed: true } : {}),
+    };
+    if (isStored) memory.store(transaction);
+    return transaction;
+  });
 }

@@ -1,15 +1,14 @@
 import { sleep } from "../../shared/time.ts";
 import { Ledger } from "./bank/ledger.ts";
 import { startControlApi } from "./control/control-api.ts";
-import type { Controlled } from "./control/controlled.ts";
+import type { Controlled } from "./control/hands.ts";
 import { type ArmedFault, FaultBox } from "./faults/fault-box.ts";
-import { parseFault } from "./faults/fault-request.ts";
-import type { Machine } from "./machine.ts";
+import { parseFault } from "./faults/fault-table.ts";
+import type { Machine, TerminalProtocol } from "./machine.ts";
 import { Memory } from "./memory/memory.ts";
 import { StateFile } from "./memory/state-file.ts";
 import type { TerminalOptions } from "./options.ts";
 import { Connections, type Endpoints } from "./port/connections.ts";
-import type { TerminalProtocol } from "./protocol.ts";
 
 /** Makes a terminal that speaks `protocol`, and opens its ports. */
 export async function openTerminal<O extends TerminalOptions, M extends Machine>(

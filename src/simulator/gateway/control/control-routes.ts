@@ -1,12 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { transaction } from "../../../shared/store/sqlite.ts";
-import { faultSchema } from "../faults/fault.ts";
-import { bodyBytes, jsonBody, RequestRefused } from "../http/request.ts";
-import { parseAmount } from "../orders/amount.ts";
+import { faultSchema } from "../faults.ts";
+import { bodyBytes, jsonBody, RequestRefused } from "../http/app.ts";
 import { DemandRefused } from "../orders/ledger.ts";
-import type { Order } from "../orders/order.ts";
-import { orderView } from "../orders/order-view.ts";
+import { type Order, orderView, parseAmount } from "../orders/order.ts";
+
 import { type OperatorRow, operatorPage } from "../pages/operator-page.ts";
 import { autoPayment, paymentWith, testCards } from "../pages/test-cards.ts";
 import type { SandboxParts } from "../parts.ts";

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Account, accountOf, sameSecret } from "../account.ts";
 import type { Order } from "../orders/order.ts";
 import type { SandboxParts } from "../parts.ts";
-import { xml, xmlDocument } from "../xml/write-xml.ts";
+import { xml, xmlDocument } from "../soap/xml.ts";
 import { orderIdOf, orderObject, transactionView } from "./transaction-view.ts";
 
 /** Codes published for the platform: docs/gateway.md 4.5. */

@@ -1,5 +1,5 @@
-import { formatAmount } from "../orders/amount.ts";
-import type { Order, OrderOperation, OrderState } from "../orders/order.ts";
+import { formatAmount, type Order, type OrderOperation, type OrderState } from "../orders/order.ts";
+
 import { textOf } from "../soap/parameters.ts";
 
 /** The v3 transaction object: docs/design.md 12.19; docs/gateway.md 4.6. */

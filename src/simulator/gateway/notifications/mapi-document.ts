@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { formatAmount } from "../orders/amount.ts";
-import type { Order, OrderOperation } from "../orders/order.ts";
+import { formatAmount, type Order, type OrderOperation } from "../orders/order.ts";
+
 import { textOf, type Values } from "../soap/parameters.ts";
-import { type XmlOutput, xml, xmlDocument, xmlElement } from "../xml/write-xml.ts";
+import { type XmlOutput, xml, xmlDocument, xmlElement } from "../soap/xml.ts";
 
 /** The signed document of a server-to-server notification: docs/gateway.md 3.2, 3.4. */
 

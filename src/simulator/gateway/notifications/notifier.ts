@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../shared/time.ts";
 import type { Account, Website } from "../account.ts";
-import type { Fault } from "../faults/fault.ts";
-import type { FaultList } from "../faults/fault-list.ts";
+import type { Fault, FaultList } from "../faults.ts";
+
 import { transactionView } from "../lookup/transaction-view.ts";
-import { mailAddresses, mailText } from "../mail/mail.ts";
 import type { Order, OrderOperation } from "../orders/order.ts";
 import { textOf } from "../soap/parameters.ts";
+import { mailAddresses, mailText } from "./mail.ts";
 import { mapiDocument, resultFields } from "./mapi-document.ts";
 import type { NotificationStore } from "./notification-store.ts";
 

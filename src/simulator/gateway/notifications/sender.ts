@@ -1,10 +1,16 @@
 import { request as httpsRequest } from "node:https";
 import { httpRequest } from "../../../shared/process/node-http.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
-import type { Mail } from "../mail/mail.ts";
-import { handOver, type MailTarget } from "../mail/mail-target.ts";
-import type { Notification, NotificationStore } from "./notification-store.ts";
-import { type Attempt, pauseAfterMs, stateAfter, verdictOf } from "./retry-policy.ts";
+import { handOver, type Mail, type MailTarget } from "./mail.ts";
+
+import {
+  type Attempt,
+  type Notification,
+  type NotificationStore,
+  pauseAfterMs,
+  stateAfter,
+  verdictOf,
+} from "./notification-store.ts";
 
 /** Merchants' listeners write to a shop's database; longer than this means that they are stuck. */
 const ANSWER_TIMEOUT_MS = 20_000;

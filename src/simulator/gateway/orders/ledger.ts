@@ -1,7 +1,15 @@
-import type { FaultList } from "../faults/fault-list.ts";
+import type { FaultList } from "../faults.ts";
 import type { Notifier } from "../notifications/notifier.ts";
-import type { Order, OrderOperation, Payment } from "./order.ts";
-import { type Demand, decide, failed, type Objection } from "./order-machine.ts";
+import {
+  type Demand,
+  decide,
+  failed,
+  type Objection,
+  type Order,
+  type OrderOperation,
+  type Payment,
+} from "./order.ts";
+
 import type { OrderStore } from "./order-store.ts";
 
 /** A demand that the order's state or amounts do not allow. */

@@ -1,6 +1,6 @@
 import type { Notification } from "../notifications/notification-store.ts";
-import { formatAmount } from "../orders/amount.ts";
-import type { Order, OrderOperation, OrderState } from "../orders/order.ts";
+import { formatAmount, type Order, type OrderOperation, type OrderState } from "../orders/order.ts";
+
 import { type Html, html, htmlPage } from "./html.ts";
 
 /** The sandbox's own page: the orders that came in, their states, and buttons for a bank's acts. */

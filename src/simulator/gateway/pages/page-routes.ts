@@ -1,12 +1,17 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { transaction } from "../../../shared/store/sqlite.ts";
-import { bodyBytes } from "../http/request.ts";
-import { maskStored } from "../orders/mask-stored.ts";
+import { bodyBytes } from "../http/app.ts";
 import type { Order } from "../orders/order.ts";
 import type { SandboxParts } from "../parts.ts";
-import { checkEntry, type Retry } from "./card-entry.ts";
-import { missingPage, type PageContext, paymentPage } from "./payment-page.ts";
-import { style } from "./style.ts";
+import { maskStored } from "../soap/parameters.ts";
+import { style } from "./html.ts";
+import {
+  checkEntry,
+  missingPage,
+  type PageContext,
+  paymentPage,
+  type Retry,
+} from "./payment-page.ts";
 import { paymentWith } from "./test-cards.ts";
 
 type ByPage = { Params: { page: string } };

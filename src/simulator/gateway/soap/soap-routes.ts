@@ -1,16 +1,21 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { transaction } from "../../../shared/store/sqlite.ts";
 import { sleep } from "../../../shared/time.ts";
-import { strikesAfterCommit } from "../faults/fault.ts";
-import { strike } from "../faults/strike.ts";
-import { baseUrlOf, bodyBytes, RequestRefused } from "../http/request.ts";
-import { maskStored } from "../orders/mask-stored.ts";
+import { type Fault, strikesAfterCommit } from "../faults.ts";
+import { baseUrlOf, bodyBytes, RequestRefused } from "../http/app.ts";
 import type { SandboxParts } from "../parts.ts";
-import { childNamed, type XmlElement } from "../xml/xml-element.ts";
-import { faultEnvelope, readEnvelope, responseEnvelope, SoapFault } from "./envelope.ts";
-import { type Answer, carryOut, resultChildren } from "./operation.ts";
+import { type Answer, carryOut, resultChildren } from "./operations.ts";
+import { maskStored } from "./parameters.ts";
 import { type Operation, type Service, serviceAt } from "./services.ts";
 import { wsdlOf } from "./wsdl.ts";
+import {
+  childNamed,
+  faultEnvelope,
+  readEnvelope,
+  responseEnvelope,
+  SoapFault,
+  type XmlElement,
+} from "./xml.ts";
 
 type Address = { Params: { service: string; operation?: string } };
 
@@ -139,4 +144,68 @@ function countArrival(parts: SandboxParts, { name }: Operation, element: XmlElem
 function parameterOf(element: XmlElement, name: string): string {
   const parameters = childNamed(element, "parameters");
   return (parameters && childNamed(parameters, name)?.text) ?? "";
+}
+
+/**
+ * Answers, or does not, as a fault says. `send` writes a proper result of the operation; `done` is
+ * the one it would have had, when it was carried out.
+ */
+function strike(
+  fault: Fault,
+  reply: FastifyReply,
+  send: (answer: Answer, times?: number) => FastifyReply,
+  done: Answer | undefined,
+): FastifyReply {
+  switch (fault.kind) {
+    case "hang-before-commit":
+    case "hang-after-commit":
+      // The connection stays open until the client or the end of the sandbox closes it.
+      return reply.hijack();
+    case "reset-before-commit":
+    case "reset-after-commit":
+      reply.hijack();
+      reset(reply);
+      return reply;
+    case "error-500":
+      return reply.code(500).type(XML).send(faultEnvelope("Server", "sandbox fault: error-500"));
+    case "error-500-empty":
+      return reply.code(500).send();
+    case "unavailable-503":
+      return reply
+        .code(503)
+        .header("retry-after", String(fault.retryAfter))
+        .type("text/plain")
+        .send("sandbox fault: unavailable-503\n");
+    case "not-found-404":
+      return reply.code(404).type("text/plain").send("sandbox fault: not-found-404\n");
+    case "malformed-xml":
+      return reply.type(XML).send(faultEnvelope("Server", "never read to the end").slice(0, -30));
+    case "wrong-code": {
+      const description = `sandbox fault: code ${fault.code}`;
+      return send({ status: 200, result: { code: fault.code, description } });
+    }
+    case "wrong-id":
+      return send(changed(done, { transactionPublicId: "0123456789ABCDEF" }));
+    case "wrong-amount":
+      return send(changed(done, { amount: "0.01" }));
+    case "wrong-currency":
+      return send(changed(done, { currency: "XAF" }));
+    case "answer-twice":
+      return send(changed(done, {}), 2);
+    default:
+      throw new Error(`${fault.kind} does not answer requests`);
+  }
+}
+
+/** The true result with other words in it; a result of its own when nothing was carried out. */
+function changed(done: Answer | undefined, words: Readonly<Record<string, string>>): Answer {
+  const { status, result } = done ?? { status: 200, result: { code: 0, description: "N/A" } };
+  return { status, result: { ...result, ...words } };
+}
+
+function reset({ raw }: FastifyReply): void {
+  const { socket } = raw;
+  // A TLS connection has no TCP handle of its own to reset.
+  if (!socket || "encrypted" in socket) socket?.destroy();
+  else socket.resetAndDestroy();
 }

@@ -1,6 +1,6 @@
-import { type XmlOutput, xml, xmlDocument } from "../xml/write-xml.ts";
-import type { Field, ListType, RecordType } from "./field.ts";
+import type { Field, ListType, RecordType } from "./parameters.ts";
 import type { Operation, Service } from "./services.ts";
+import { type XmlOutput, xml, xmlDocument } from "./xml.ts";
 
 type ComplexType = RecordType | ListType;
 

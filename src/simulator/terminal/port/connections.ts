@@ -1,10 +1,12 @@
 import { sleep } from "../../../shared/time.ts";
 import type { TerminalOptions } from "../options.ts";
-import type { BytePort } from "./byte-port.ts";
-import { PacedPort } from "./paced-port.ts";
-import { PseudoTerminal } from "./pseudo-terminal.ts";
-import { SerialDevicePort } from "./serial-device.ts";
-import { TcpListener } from "./tcp-listener.ts";
+import {
+  type BytePort,
+  PacedPort,
+  PseudoTerminal,
+  SerialDevicePort,
+  TcpListener,
+} from "./ports.ts";
 
 /** Where a register can connect. */
 export interface Endpoints {

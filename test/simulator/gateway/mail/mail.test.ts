@@ -2,8 +2,12 @@ import { readFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { mailAddresses, mailText } from "../../../../src/simulator/gateway/mail/mail.ts";
-import { handOverBySmtp } from "../../../../src/simulator/gateway/mail/smtp.ts";
+import {
+  handOverBySmtp,
+  mailAddresses,
+  mailText,
+} from "../../../../src/simulator/gateway/notifications/mail.ts";
+
 import { TestClock } from "../../../support/test-clock.ts";
 import { merchantForTest } from "../merchant-for-test.ts";
 import { eventually, generate, sandboxForTest, temporaryFolder } from "../sandbox-for-test.ts";

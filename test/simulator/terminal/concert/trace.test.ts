@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { maskPansInText } from "../../../../src/shared/masking/mask.ts";
-import type { ReadBody } from "../../../../src/simulator/terminal/concert/reading/body-reading.ts";
-import { FixedReading } from "../../../../src/simulator/terminal/concert/reading/fixed-reading.ts";
-import { TaggedReading } from "../../../../src/simulator/terminal/concert/reading/tag-reading.ts";
+import {
+  FixedReading,
+  type ReadBody,
+  TaggedReading,
+} from "../../../../src/simulator/terminal/concert/reading.ts";
+
 import { hasAny, hexBytes, rowsOf } from "../../../concert/vectors.ts";
 import { PATIENCE_MS } from "../../../support/patience.ts";
 import { fixedRequest, type Setting, started, taggedRequest, tags } from "./support/started.ts";

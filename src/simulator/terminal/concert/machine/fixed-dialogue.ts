@@ -9,17 +9,16 @@ import {
   textOf,
 } from "../../../../concert/index.ts";
 import type { Variant } from "../options.ts";
-import { shownPan } from "./card-forms.ts";
 import {
   actions,
+  type ConcertParts,
   type Dialogue,
   type Done,
   type Ending,
   type Order,
   type Request,
-} from "./order.ts";
-import type { ConcertParts } from "./parts.ts";
-import { receiptLines } from "./receipt.ts";
+} from "./payment.ts";
+import { receiptLines, shownPan } from "./receipt.ts";
 
 /** docs/concert.md 3.3 */
 const status = { accepted: "0", refused: "7", taken: "9" } as const;

@@ -1,15 +1,96 @@
 import type { CardName } from "../../bank/cards.ts";
-import type { LedgerKind } from "../../bank/ledger.ts";
-import { outcomeOf } from "../../bank/outcome.ts";
-import { book } from "../../booking.ts";
+import { type LedgerKind, outcomeOf } from "../../bank/ledger.ts";
 import type { CardAction } from "../../cardholder.ts";
-import { type Entered, PIN_TRIES_MAX, PinPad } from "../../pin.ts";
-import { RunningCommand } from "../../running-command.ts";
-import type { PaymentScript } from "../../scenario.ts";
+import type { FaultArguments } from "../../faults/fault-table.ts";
+import { RunningCommand } from "../../machine.ts";
 import type { Stage } from "../../screen.ts";
-import type { Point } from "../faults/fault-table.ts";
-import type { Done, Ending, Order } from "./order.ts";
-import type { ConcertParts } from "./parts.ts";
+import type { PaymentScript } from "../../switches.ts";
+import { book, type Entered, PIN_TRIES_MAX, PinPad, TerminalParts } from "../../terminal-parts.ts";
+import type { FaultName, Point } from "../faults.ts";
+import { type ConcertOptions, type Report, reports } from "../options.ts";
+
+/** The parts that all requests of the terminal share. */
+export class ConcertParts extends TerminalParts<ConcertOptions> {
+  /** The arguments of a fault whose chance this is; the fault is thereby used. */
+  fault(name: FaultName): FaultArguments | undefined {
+    return this.faults.take(name, { command: undefined });
+  }
+
+  /** How the next reply shows its card number. */
+  get report(): Report {
+    const as = this.fault("report")?.["as"];
+    return reports.find((one) => one === as) ?? this.options.behaviour.report;
+  }
+
+  /** Private data of the terminal's own, by a fault, as Latin-1 text. */
+  get otherPrivate(): string | undefined {
+    const given = this.fault("other-private");
+    return given && Buffer.from(String(given["hex"]), "hex").toString("latin1");
+  }
+}
+
+/** The wish of a register, after its message was read. */
+export interface Order {
+  readonly action: Action;
+  readonly amountMinor: number;
+  /** ISO 4217, three digits. */
+  readonly currency: string;
+}
+
+/** `other`: an action that this terminal does not have. */
+type Action = "debit" | "credit" | "cancellation" | "other";
+
+/** By the digit of both families (docs/concert.md 3.1, 4.3). */
+export const actions: Readonly<Record<string, Action>> = {
+  "0": "debit",
+  "1": "credit",
+  "2": "cancellation",
+};
+
+/** The end of an order; a fault may report another one. */
+export type Ending = (Done | { readonly how: Refusal }) & {
+  /** The word of a fault for it: a status of fixed fields, a reason (AF) of tags. */
+  readonly told?: string | undefined;
+};
+
+export interface Done {
+  readonly how: "done";
+  readonly amountMinor: number;
+  readonly card: CardName;
+  readonly authorisation: string;
+}
+
+export type Refusal =
+  /** The bank said no. */
+  | "declined"
+  | "cancelled"
+  | "timed-out"
+  /** No such action, or nothing that it could take back. */
+  | "no-such-action"
+  | "no-such-currency"
+  | "out-of-order"
+  | "message-wrong";
+
+/** A message of a register that was read, and how to answer it. */
+export interface Request {
+  /** null: nothing is carried out, the answer is there at once. */
+  readonly order: Order | null;
+  /** Sent at once, before anything is carried out. */
+  readonly early: Uint8Array | null;
+  /** Whether the end is reported. */
+  readonly toldAtTheEnd: boolean;
+  reply(ending: Ending): Uint8Array;
+}
+
+/** One family of messages. */
+export interface Dialogue {
+  /** undefined: not a message for this terminal, which refuses it on the line if it can. */
+  read(body: Uint8Array): Request | undefined;
+  /** The answer to a request while another one runs, where there is one. */
+  busy(body: Uint8Array): Uint8Array | undefined;
+  /** As if a register had asked: for a sale that the terminal makes by itself. */
+  unasked(order: Order, reference: string): Request;
+}
 
 /** An end that the terminal shows; the others are over before a customer would read them. */
 const stageOfEnding: Readonly<Partial<Record<Ending["how"], Stage>>> = {

@@ -1,17 +1,16 @@
 import { encodeTagged, readTagged, type Tagged } from "../../../../concert/index.ts";
 import { testCards } from "../../bank/cards.ts";
-import { applicationOf, shownPan } from "./card-forms.ts";
 import {
   actions,
+  type ConcertParts,
   type Dialogue,
   type Done,
   type Ending,
   type Order,
   type Refusal,
   type Request,
-} from "./order.ts";
-import type { ConcertParts } from "./parts.ts";
-import { receiptTags } from "./receipt.ts";
+} from "./payment.ts";
+import { applicationOf, receiptTags, shownPan } from "./receipt.ts";
 
 const IDENTIFICATION = "I";
 

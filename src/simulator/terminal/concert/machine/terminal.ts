@@ -4,17 +4,15 @@ import { sleep } from "../../../../shared/time.ts";
 import type { LineTrait } from "../../faults/fault-table.ts";
 import { type Condition, Machine } from "../../machine.ts";
 import { lineTraits } from "../../options.ts";
-import type { BytePort } from "../../port/byte-port.ts";
+import type { BytePort } from "../../port/ports.ts";
 import type { Transport, WireEvent } from "../../port/register-line.ts";
 import type { TraceEntry } from "../../trace-log.ts";
-import { ConcertFaultyWire } from "../faults/faulty-wire.ts";
-import { BareLine } from "../link/bare-line.ts";
-import type { ConcertLine } from "../link/concert-line.ts";
-import { SessionLine } from "../link/session-line.ts";
-import type { MessageReading } from "../reading/body-reading.ts";
-import type { Dialogue, Order, Request } from "./order.ts";
-import type { ConcertParts } from "./parts.ts";
-import { Payment } from "./payment.ts";
+import { ConcertFaultyWire } from "../faults.ts";
+import { BareLine, type ConcertLine, SessionLine } from "../link/lines.ts";
+
+import type { MessageReading } from "../reading.ts";
+import { type ConcertParts, type Dialogue, type Order, Payment, type Request } from "./payment.ts";
+
 import { saysAll } from "./tagged-dialogue.ts";
 
 /**

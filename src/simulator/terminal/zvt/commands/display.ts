@@ -1,8 +1,10 @@
-import { tagValue } from "../../../../zvt/index.ts";
+import { container, fromHex, type RawTag, tag, tagValue } from "../../../../zvt/index.ts";
 import type { CustomerAction, KeyName, Wanted } from "../../cardholder.ts";
-import type { Process } from "../machine/process.ts";
+import type { Outgoing } from "../machine/parts.ts";
+import { type Command, commandWhenLocked, type Process } from "../machine/process.ts";
+import { type ZvtCard, zvtCard } from "../machine/report.ts";
 import { code } from "../machine/sale.ts";
-import { type Command, commandWhenLocked } from "./command.ts";
+import { status } from "../machine/texts.ts";
 
 /** The codes of the keys (docs/zvt.md 6.8). */
 const keyCodes: Readonly<Record<KeyName, number>> = {
@@ -94,3 +96,85 @@ export const displayCommands: readonly Command[] = [
   displayTextInput,
   displayTextNumeric,
 ];
+
+/** Tag 1F60, and what field 19 means by it (docs/zvt.md 6.7). */
+const STRIPE = 0x01;
+const CHIP = 0x02;
+const CONTACTLESS = 0x04;
+const CHIP_KINDS = [0x10, 0x20];
+const CHIP_AND_STRIPE_KIND = 0x50;
+
+/** Tag 1F15: the number of the card's chip is wanted (docs/zvt.md 6.7). */
+const UID_WANTED = 0x40;
+
+/** Field FC: the register shows the prompts itself (docs/zvt.md 6.7). */
+const REGISTER_SHOWS = 0x00;
+
+/** Read Card 06 C0 (docs/zvt.md 6.7): ends with 04 0F, with 27 only when nothing was read. */
+export const readCard = commandWhenLocked(0x06c0, async (process) => {
+  const { parts, request } = process;
+  await process.accept();
+  const { behaviour } = parts.options;
+  const action = await process.untilCancelledOrGone(async (signal) => {
+    if (request.fields.dialogControl !== REGISTER_SHOWS) await process.status(status.insertCard);
+    signal.throwIfAborted();
+    await process.reach("card");
+    const waitMs = waitMsOf(process);
+    const outcome = behaviour.outcome === "by-amount" ? {} : { outcome: behaviour.outcome };
+    return await parts.customerActs({ wanted: "card", waitMs, signal, ...outcome });
+  });
+  if (action === "cancelled" || action.action === "cancel" || action.action === "time-out") {
+    return await process.completeWithReport({ fields: { resultCode: code.aborted } });
+  }
+  if (action.action !== "insert") {
+    return await process.completeWithReport({ fields: { resultCode: code.cardUnknown } });
+  }
+  const card = zvtCard(action.card ?? behaviour.card);
+  const wanted = wantedTechnologies(process);
+  // A card that is only held in front of the reader cannot stay in it.
+  parts.readCard = { card: card.name, inside: wanted !== CONTACTLESS };
+  await process.completeWithReport(whatWasRead(process, card, wanted));
+});
+
+/** 00 waits for ever; a register that names no time gets the terminal's own. */
+function waitMsOf({ parts, request }: Process): number | null {
+  const seconds = request.parts.timeoutSeconds;
+  if (seconds === undefined) return parts.options.pace.cardWaitMs;
+  return seconds === 0 ? null : seconds * 1_000;
+}
+
+function wantedTechnologies({ request }: Process): number {
+  const named = tagValue(request.tags, "technologiesAllowed");
+  if (named !== undefined) return named;
+  const kind = request.fields.typeByte;
+  if (kind === CHIP_AND_STRIPE_KIND) return CHIP | STRIPE;
+  return kind !== undefined && CHIP_KINDS.includes(kind) ? CHIP : STRIPE;
+}
+
+function whatWasRead({ request }: Process, card: ZvtCard, wanted: number): Outgoing {
+  const wish = tagValue(request.tags, "readingControl")?.[0] ?? 0;
+  const uid = (wish & UID_WANTED) !== 0 && (wanted & CONTACTLESS) !== 0;
+  const tags: RawTag[] = [
+    ...((wanted & CHIP) !== 0 ? [container("chipList", [applicationOf(card)])] : []),
+    ...(uid ? [tag("uid", uidOf(card)), tag("cardKind", 0x01)] : []),
+  ];
+  return {
+    fields: (wanted & STRIPE) !== 0 ? { track2: trackOf(card) } : {},
+    ...(tags.length > 0 ? { tags } : {}),
+  };
+}
+
+function applicationOf(card: ZvtCard): RawTag {
+  const label = tag("applicationLabel", card.label);
+  return container("application", [label, tag("aid", fromHex(card.aid))]);
+}
+
+/** There are no full numbers here: the rest of the track is masked like the number. */
+function trackOf({ maskedDigits, expiry }: ZvtCard): string {
+  return `${maskedDigits}D${expiry}201EEEEEEEEEE`;
+}
+
+/** Four bytes that no real chip has: they begin with 08, which means random. */
+function uidOf({ cardType }: ZvtCard): Uint8Array {
+  return Uint8Array.of(0x08, 0x00, 0x00, cardType);
+}

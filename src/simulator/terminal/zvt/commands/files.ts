@@ -7,9 +7,8 @@ import {
   tagValue,
 } from "../../../../zvt/index.ts";
 import { cure } from "../demands.ts";
-import { type Process, readable } from "../machine/process.ts";
+import { type Command, command, type Process, readable } from "../machine/process.ts";
 import { code } from "../machine/sale.ts";
-import { type Command, command } from "./command.ts";
 
 /** All files together; more is memory full. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;

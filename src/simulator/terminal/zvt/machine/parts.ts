@@ -12,16 +12,64 @@ import {
   tagValue,
 } from "../../../../zvt/index.ts";
 import type { CardName } from "../../bank/cards.ts";
-import type { FaultArguments } from "../../faults/fault-request.ts";
+import type { FaultArguments } from "../../faults/fault-table.ts";
 import type { Device } from "../../options.ts";
-
 import { type Host, TerminalParts } from "../../terminal-parts.ts";
-import { AskList } from "../asks/ask-list.ts";
-import type { QuirkName } from "../devices/quirks.ts";
-import type { FaultName } from "../faults/fault-table.ts";
-import type { ZvtOptions } from "../options.ts";
-import { type Registration, unregistered } from "./registration.ts";
+import type { FaultName } from "../faults.ts";
+import { AskList, type QuirkName, type ZvtOptions } from "../options.ts";
+
 import { type Language, statusText } from "./texts.ts";
+
+/** Bits of the configuration byte (docs/zvt.md 6.1). */
+const configBits = {
+  registerPrintsPayments: 0x02,
+  registerPrintsAdministration: 0x04,
+  intermediateStatus: 0x08,
+  printMessages: 0x80,
+} as const;
+
+/** The terms that a register has agreed on. */
+export interface Registration {
+  readonly registered: boolean;
+  readonly configByte: number;
+  /** ISO 4217 numeric with a leading zero; null when the register named none. */
+  readonly currency: string | null;
+  /** The register may be sent containers (docs/zvt.md 4.3). */
+  readonly containers: boolean;
+  /** Control fields of tag 26. */
+  readonly permitted: ReadonlySet<number>;
+  readonly charset: Charset;
+  readonly printerWidth: number;
+  /** Tag 1F04: which receipts the register wants; null when it did not say. */
+  readonly receiptsWanted: number | null;
+  /** Largest message the register takes, tag 1A. */
+  readonly messageBytesMax: number;
+  /** Both sides number their messages, tag 1F73. */
+  readonly messageIds: boolean;
+}
+
+const PRINTER_COLUMNS = 24;
+
+/** Without a registration a terminal prints by itself and sends no intermediate status. */
+export const unregistered: Registration = {
+  registered: false,
+  configByte: 0x00,
+  currency: null,
+  containers: false,
+  permitted: new Set(),
+  charset: "cp437",
+  printerWidth: PRINTER_COLUMNS,
+  receiptsWanted: null,
+  messageBytesMax: 0xffff,
+  messageIds: false,
+};
+
+/** docs/zvt.md 6.4: Log-Off sets the configuration byte to 86 and switches containers off. */
+export const loggedOff: Registration = { ...unregistered, configByte: 0x86 };
+
+export function has(registration: Registration, bit: keyof typeof configBits): boolean {
+  return (registration.configByte & configBits[bit]) !== 0;
+}
 
 /** A message on its way out. */
 export interface Outgoing extends MessageInput {
@@ -141,4 +189,23 @@ export class Parts extends TerminalParts<ZvtOptions> {
     const agreed = this.is("latin1") ? "iso8859-1" : this.registration.charset;
     return (process.fault("charset")?.["set"] as Charset) ?? agreed;
   }
+}
+
+/** A terminal shows the time of its place, here that of the machine. */
+interface LocalTime {
+  /** YYYYMMDD. */
+  readonly date: string;
+  /** HHMMSS. */
+  readonly time: string;
+}
+
+export function localTime(at: Date): LocalTime {
+  return {
+    date: two(at.getFullYear(), 4) + two(at.getMonth() + 1) + two(at.getDate()),
+    time: two(at.getHours()) + two(at.getMinutes()) + two(at.getSeconds()),
+  };
+}
+
+function two(value: number, digits = 2): string {
+  return String(value).padStart(digits, "0");
 }

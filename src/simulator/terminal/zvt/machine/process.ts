@@ -11,14 +11,33 @@ import {
   tagValue,
   ZvtCodecError,
 } from "../../../../zvt/index.ts";
-import type { FaultArguments } from "../../faults/fault-request.ts";
-import { RunningCommand } from "../../running-command.ts";
+import type { FaultArguments } from "../../faults/fault-table.ts";
+import { RunningCommand } from "../../machine.ts";
 import { ProcessOver } from "../../terminal-parts.ts";
-import type { FaultName, Point } from "../faults/fault-table.ts";
-import type { Line } from "../link/line.ts";
-import type { Outgoing, Parts } from "./parts.ts";
-import { has } from "./registration.ts";
+import type { FaultName, Point } from "../faults.ts";
+import type { Line } from "../link/lines.ts";
+import { has, type Outgoing, type Parts } from "./parts.ts";
+
 import { stageOfStatus } from "./texts.ts";
+
+/** One command of the register: how the terminal carries it out. */
+export interface Command {
+  readonly control: number;
+  /**
+   * Carried out in a locked terminal too: the list of docs/zvt.md 5.3, and the commands that have
+   * no completion to refuse with. These commands need no registration either.
+   */
+  readonly whenLocked: boolean;
+  run(process: Process): Promise<void>;
+}
+
+export function command(control: number, run: Command["run"]): Command {
+  return { control, run, whenLocked: false };
+}
+
+export function commandWhenLocked(control: number, run: Command["run"]): Command {
+  return { control, run, whenLocked: true };
+}
 
 /** The register's answer to a message of ours. */
 export type Answer =

@@ -1,9 +1,15 @@
 import { type MessageInput, tagValue } from "../../../../zvt/index.ts";
 import { type CardName, testCards } from "../../bank/cards.ts";
-import { type Outcome, outcomeOf } from "../../bank/outcome.ts";
-import { type CardPin, type Entered, PIN_TRIES_MAX, PinPad } from "../../pin.ts";
-import type { PaymentScript } from "../../scenario.ts";
-import { ProcessOver } from "../../terminal-parts.ts";
+import { type Outcome, outcomeOf } from "../../bank/ledger.ts";
+import type { PaymentScript } from "../../switches.ts";
+import {
+  type CardPin,
+  type Entered,
+  PIN_TRIES_MAX,
+  PinPad,
+  ProcessOver,
+} from "../../terminal-parts.ts";
+
 import { type Answer, type Process, readable } from "./process.ts";
 import { abortedReport } from "./report.ts";
 import { status } from "./texts.ts";

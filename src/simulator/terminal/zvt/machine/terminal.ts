@@ -3,31 +3,30 @@ import { z } from "zod";
 import {
   type Apdu,
   decodeApdu,
+  decodeMessage,
   encodeApdu,
   encodeMessage,
   type Message,
+  messageTitle,
+  safeHex,
+  ZvtCodecError,
 } from "../../../../zvt/index.ts";
 import type { LineTrait } from "../../faults/fault-table.ts";
 import { type Condition, Machine } from "../../machine.ts";
 import { lineTraits } from "../../options.ts";
-import type { BytePort } from "../../port/byte-port.ts";
+import type { BytePort } from "../../port/ports.ts";
 import type { Transport, WireEvent } from "../../port/register-line.ts";
 import type { TraceEntry } from "../../trace-log.ts";
-import { type AskKind, askNames } from "../asks/ask-list.ts";
-import type { Command } from "../commands/command.ts";
 import { commandOf } from "../commands/command-table.ts";
 import { withBareCurrency } from "../commands/registration.ts";
 import { curesSomething, demandTable, mostUrgent } from "../demands.ts";
-import { ZvtFaultyWire } from "../faults/faulty-wire.ts";
-import { hasTrueLength } from "../link/apdu-reader.ts";
-import type { Line } from "../link/line.ts";
-import { SerialLine } from "../link/serial-line.ts";
-import { TcpLine } from "../link/tcp-line.ts";
-import { inWords } from "../trace.ts";
-import type { Parts } from "./parts.ts";
-import { Process, readable } from "./process.ts";
-import { unregistered } from "./registration.ts";
+import { ZvtFaultyWire } from "../faults.ts";
+import { hasTrueLength, type Line, SerialLine, TcpLine } from "../link/lines.ts";
+import { type AskKind, askNames } from "../options.ts";
+import { type Parts, unregistered } from "./parts.ts";
+import { type Command, Process, readable } from "./process.ts";
 import { code } from "./sale.ts";
+import { statusText } from "./texts.ts";
 
 const NO_COMMUNICATION = 0x7d;
 
@@ -301,3 +300,46 @@ function togglesOf(parts: Parts): Machine["toggles"] {
     },
   };
 }
+
+/**
+ * A message in the words of the trace. Some messages can only be read with the command that they
+ * answer (docs/zvt.md 6.5), `answering`.
+ */
+function inWords(bytes: Uint8Array, answering: number | undefined): Partial<TraceEntry> {
+  if (!hasTrueLength(bytes)) {
+    return { message: "a message with a wrong length", note: `${bytes.length} bytes` };
+  }
+  const apdu = decodeApdu(bytes);
+  const context = answering === undefined ? {} : { answering };
+  const says = decoded(apdu, context);
+  return {
+    hex: safeHex(apdu, context),
+    message: messageTitle(apdu, context),
+    ...(says === "" ? {} : { says }),
+  };
+}
+
+/** The facts of a message that are safe to show and that say how a payment goes. */
+function decoded(apdu: Apdu, context: { readonly answering?: number }): string {
+  try {
+    const { fields, parts } = decodeMessage(apdu, context);
+    const resultCode = fields.resultCode ?? parts.resultCode;
+    const status = parts.status === undefined ? "" : statusText(parts.status, "en");
+    const facts = {
+      amount: fields.amount === undefined ? undefined : `${fields.amount} minor units`,
+      currency: fields.currency,
+      result: resultCode === undefined ? undefined : hexByte(resultCode),
+      receipt: fields.receiptNumber,
+      trace: fields.trace,
+      status: status === "" ? parts.status : status,
+    };
+    return Object.entries(facts)
+      .flatMap(([name, fact]) => (fact === undefined ? [] : [`${name} ${fact}`]))
+      .join(", ");
+  } catch (error) {
+    if (error instanceof ZvtCodecError) return "";
+    throw error;
+  }
+}
+
+const hexByte = (byte: number): string => byte.toString(16).padStart(2, "0");

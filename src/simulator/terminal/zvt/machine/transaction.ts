@@ -1,8 +1,8 @@
 import { fromHex } from "../../../../zvt/index.ts";
 import type { LedgerReason } from "../../bank/ledger.ts";
-import { type Booking, book } from "../../booking.ts";
 import type { StoredTransaction } from "../../memory/memory.ts";
-import { type Printed, printReceipts } from "../receipts/printing.ts";
+import { type Booking, book } from "../../terminal-parts.ts";
+import { type Printed, printReceipts } from "../receipts.ts";
 import type { Outgoing } from "./parts.ts";
 import type { Process } from "./process.ts";
 import { approvedReport, unknownField, unknownTags } from "./report.ts";

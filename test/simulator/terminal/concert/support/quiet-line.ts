@@ -1,9 +1,10 @@
-import { BareLine } from "../../../../../src/simulator/terminal/concert/link/bare-line.ts";
-import type {
-  ConcertLine,
-  Interference,
-} from "../../../../../src/simulator/terminal/concert/link/concert-line.ts";
-import { SessionLine } from "../../../../../src/simulator/terminal/concert/link/session-line.ts";
+import {
+  BareLine,
+  type ConcertLine,
+  type Interference,
+  SessionLine,
+} from "../../../../../src/simulator/terminal/concert/link/lines.ts";
+
 import { saysAll } from "../../../../../src/simulator/terminal/concert/machine/tagged-dialogue.ts";
 import { TestClock } from "../../../../support/test-clock.ts";
 import { MemoryPort } from "../../support/memory-port.ts";

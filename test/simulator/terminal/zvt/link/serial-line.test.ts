@@ -2,10 +2,13 @@ import { describe, expect, test } from "vitest";
 import type {
   BytePort,
   BytePortHandlers,
-} from "../../../../../src/simulator/terminal/port/byte-port.ts";
+} from "../../../../../src/simulator/terminal/port/ports.ts";
 import { encodeFrame } from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
-import type { Interference } from "../../../../../src/simulator/terminal/zvt/link/line.ts";
-import { SerialLine } from "../../../../../src/simulator/terminal/zvt/link/serial-line.ts";
+import {
+  type Interference,
+  SerialLine,
+} from "../../../../../src/simulator/terminal/zvt/link/lines.ts";
+
 import { TestClock } from "../../../../support/test-clock.ts";
 import { usedBy } from "../../../../zvt/vector-uses.ts";
 import { hasVectors } from "../../../../zvt/vectors.ts";

@@ -1,0 +1,357 @@
+import { readTagged } from "../../../../concert/index.ts";
+import type { BytePort } from "../../port/ports.ts";
+import * as port from "../../port/register-line.ts";
+import { disturbedPieces, type Pieces } from "../../port/register-line.ts";
+import { controlBytes, framed, type Heard, TimedReader } from "./byte-reader.ts";
+import {
+  type Act,
+  type Delivery,
+  type Happening,
+  type LinkReply,
+  type Session,
+  step,
+} from "./session-machine.ts";
+
+interface LineHandlers {
+  /** Whether a register that asks to speak may speak. */
+  mayBegin(): boolean;
+  /** Reads a request. Returns the work that begins, or undefined to refuse it on the line. */
+  request(body: Uint8Array): (() => void) | undefined;
+  closed(): void;
+}
+
+interface LineOptions extends port.LineOptions {
+  readonly transport: port.Transport;
+  readonly interference: Interference;
+}
+
+/** Asked by a line at every moment at which a fault can disturb it. */
+export interface Interference extends port.Interference {
+  /** The reply to an ENQ in place of the usual one; undefined: no fault. */
+  enquiry(): LinkReply | undefined;
+  /** The reply to a good request in place of ACK, and how late it comes. */
+  request(): { readonly reply?: LinkReply; readonly taken?: boolean; readonly delayMs: number };
+  /** Whether the EOT that ends the terminal's session is left out. */
+  withholdsEot(): boolean;
+  /** Whether every byte carries the bit of even parity. */
+  parity(): boolean;
+  /** Over TCP without sessions: what becomes of the connection; undefined: the usual. */
+  closing(): Closing | undefined;
+}
+
+/** Seen from the answer; `left-open`: the terminal does not close it. */
+export type Closing = "before" | "middle" | "left-open";
+
+/**
+ * A line of these protocols. Two kinds: {@link SessionLine} (the dialogue of ENQ, frames and EOT)
+ * and {@link BareLine} (bodies as they are). The code above a line distinguishes neither.
+ */
+export abstract class ConcertLine<O extends LineOptions = LineOptions> extends port.RegisterLine<
+  O,
+  LineHandlers
+> {
+  protected readonly what = "body";
+  /** A line without sessions carries the answer to its request, and nothing else. */
+  abstract readonly inSessions: boolean;
+
+  get transport(): port.Transport {
+    return this.options.transport;
+  }
+
+  /** One attempt to deliver a reply, once the line is free. */
+  abstract tell(body: Uint8Array): Promise<Delivery | "closed">;
+
+  /** The exchange is over: the connection of one exchange is closed. */
+  abstract finish(): void;
+}
+
+interface BareLineOptions extends LineOptions {
+  /** The silence that ends a message with all members that it needs. */
+  readonly gapMs: number;
+  /** The silence that ends every other message. */
+  readonly sessionMs: number;
+  /** Whether a message with these tags has all members that its action needs. */
+  saysAll(tags: ReadonlyMap<string, string>): boolean;
+}
+
+/** Above every message that a terminal takes. */
+const MESSAGE_BYTES_MAX = 8_192;
+
+/**
+ * Messages of tags without anything around them (docs/concert.md 4.7). Nothing ends a message, so
+ * the silence after it does.
+ */
+export class BareLine extends ConcertLine<BareLineOptions> {
+  readonly inSessions = false;
+  #read: Uint8Array = new Uint8Array(0);
+  #closing: Closing | undefined;
+  #out: Promise<unknown> = Promise.resolve();
+
+  /** A message counts as delivered when it was handed to the network. */
+  tell(body: Uint8Array): Promise<Delivery | "closed"> {
+    const told = this.#out.then(() => this.#tell(body));
+    this.#out = told;
+    return told;
+  }
+
+  finish(): void {
+    if (this.transport !== "tcp") return;
+    void this.#out.then(() => {
+      if (this.#closing !== "left-open") this.close();
+    });
+  }
+
+  async #tell(body: Uint8Array): Promise<Delivery | "closed"> {
+    const { interference } = this.options;
+    const bytes = interference.rewrite(body);
+    this.#closing = this.transport === "tcp" ? interference.closing() : undefined;
+    if (this.#closing !== "before") {
+      const half = this.#closing === "middle" ? [{ kind: "half" } as const] : [];
+      await this.leave(disturbedPieces(bytes, [...half, ...interference.disturb(bytes)]));
+    }
+    if (this.#closing === "before" || this.#closing === "middle") this.close();
+    if (this.closed) return "closed";
+    this.sentMessage(bytes);
+    return "delivered";
+  }
+
+  protected override received(bytes: Uint8Array): void {
+    const room = Math.max(MESSAGE_BYTES_MAX - this.#read.length, 0);
+    this.#read = Uint8Array.of(...this.#read, ...bytes.subarray(0, room));
+    const { gapMs, sessionMs } = this.options;
+    const waitMs = this.#awaitsMore ? sessionMs : gapMs;
+    this.wait("end of a message", waitMs, () => this.#whole());
+  }
+
+  get #awaitsMore(): boolean {
+    const { tags, fault } = readTagged(this.#read);
+    if (fault) return fault.code === "incomplete" && this.#read.length < MESSAGE_BYTES_MAX;
+    return !this.options.saysAll(new Map(tags));
+  }
+
+  #whole(): void {
+    const body = trimmed(this.#read);
+    this.#read = new Uint8Array(0);
+    if (body.length === 0) return;
+    this.receivedMessage(body);
+    this.handlers?.request(body)?.();
+  }
+
+  /** A message that was whole has been received, whatever the register does next. */
+  protected override ended(): void {
+    this.stopWaiting();
+    if (!this.#awaitsMore) this.#whole();
+  }
+}
+
+const CR = 0x0d;
+const LF = 0x0a;
+
+/** Registers may end a message with a line end (docs/concert.md 4.7). */
+function trimmed(bytes: Uint8Array): Uint8Array {
+  const last = bytes.findLastIndex((byte) => byte !== CR && byte !== LF);
+  return bytes.slice(0, last + 1);
+}
+
+interface SessionLineOptions extends LineOptions {
+  /** For the answer to the terminal's ENQ and to its frame. */
+  readonly answerMs: number;
+  /** A session of the register that stands still is over. */
+  readonly sessionMs: number;
+  /** A frame that stands still is cut. */
+  readonly silenceMs: number;
+}
+
+/** The control bytes in the trace (docs/concert.md 2.2). */
+const controls = {
+  enq: { message: "ENQ", says: "asks to speak", hex: "05" },
+  ack: { message: "ACK", says: "understood", hex: "06" },
+  nak: { message: "NAK", says: "no", hex: "15" },
+  eot: { message: "EOT", says: "has said all", hex: "04" },
+} as const;
+type Control = keyof typeof controls;
+
+/** One reply to deliver, and the callback for its end. */
+interface Telling {
+  readonly body: Uint8Array;
+  done(how: Delivery | "closed"): void;
+}
+
+/** The dialogue of ENQ, ACK, frames and EOT on one line (docs/concert.md 2.4). */
+export class SessionLine extends ConcertLine<SessionLineOptions> {
+  readonly inSessions = true;
+  readonly #waiting: Telling[] = [];
+  readonly #reader: TimedReader;
+  #telling: Telling | undefined;
+  #session: Session = { at: "idle" };
+  #begin: (() => void) | undefined;
+  /** Pieces with pauses that are on their way; others wait for them. */
+  #out: Promise<void> | undefined;
+  /** How late the next ACK leaves, by a fault. */
+  #ackDelayMs = 0;
+
+  constructor(port: BytePort, options: SessionLineOptions) {
+    super(port, options);
+    const { clock, silenceMs } = options;
+    this.#reader = new TimedReader(clock, silenceMs, (heard) => this.#heard(heard));
+  }
+
+  protected override received(bytes: Uint8Array): void {
+    this.#reader.push(bytes);
+  }
+
+  tell(body: Uint8Array): Promise<Delivery | "closed"> {
+    if (this.closed) return Promise.resolve("closed");
+    const bytes = this.options.interference.rewrite(body);
+    return new Promise((done) => {
+      this.#waiting.push({ body: bytes, done });
+      this.#tellNext();
+    });
+  }
+
+  /** A line with sessions stays open: the next session is opened on it. */
+  finish(): void {}
+
+  /** Half duplex: a reply waits for the end of the running session. */
+  #tellNext(): void {
+    if (this.#session.at !== "idle" || this.#telling) return;
+    this.#telling = this.#waiting.shift();
+    if (this.#telling) this.#happens({ what: "tell", body: this.#telling.body });
+  }
+
+  #heard(heard: Heard): void {
+    if (heard.kind === "frame") this.receivedMessage(heard.body);
+    else if (heard.kind !== "junk") this.#control("in", heard.kind);
+    else this.options.onWire({ what: "junk", direction: "in", note: heard.why });
+    this.#happens(this.#happening(heard));
+  }
+
+  #control(direction: "in" | "out", what: Control): void {
+    this.options.onWire({ what, direction, ...controls[what] });
+  }
+
+  #happening(heard: Heard): Happening {
+    if (heard.kind === "enq") return { what: "enq", reply: this.#replyToEnquiry() };
+    if (heard.kind === "frame") return this.#requested(heard.body);
+    return { what: heard.kind };
+  }
+
+  #replyToEnquiry() {
+    const { at } = this.#session;
+    if (at !== "idle" && at !== "listening") return "nak";
+    const usual = this.handlers?.mayBegin() ? "ack" : "nak";
+    return this.options.interference.enquiry() ?? usual;
+  }
+
+  /** A frame outside of a session of the register is refused unread. */
+  #requested(body: Uint8Array): Happening {
+    const refused: Happening = { what: "frame", body, reply: "nak", taken: false };
+    if (this.#session.at !== "listening") return refused;
+    const fault = this.options.interference.request();
+    const { reply = "ack", taken = reply !== "nak" } = fault;
+    this.#ackDelayMs = fault.delayMs;
+    this.#begin = taken ? this.handlers?.request(body) : undefined;
+    return this.#begin ? { what: "frame", body, reply, taken: true } : refused;
+  }
+
+  #happens(happening: Happening): void {
+    if (this.closed) return;
+    const { next, acts } = step(this.#session, happening);
+    if (next.at !== this.#session.at) this.stopWaiting();
+    this.#session = next;
+    for (const act of acts) this.#act(act);
+    if (next.at === "idle") this.#tellNext();
+  }
+
+  #act(act: Act): void {
+    switch (act.do) {
+      case "say":
+        this.#say(act.what);
+        return;
+      case "frame":
+        this.#transmit(act.body, act.repeat);
+        return;
+      case "begin": {
+        const begin = this.#begin;
+        this.#begin = undefined;
+        begin?.();
+        return;
+      }
+      case "told": {
+        const told = this.#telling;
+        this.#telling = undefined;
+        told?.done(act.how);
+        return;
+      }
+      case "wait":
+        this.#startTimer(act.for);
+        return;
+    }
+  }
+
+  /** Starts after the bytes that are still on their way. */
+  #startTimer(name: "session" | "answer"): void {
+    this.stopWaiting();
+    const session = this.#session;
+    if (this.#out !== undefined) {
+      void this.#out.then(() => {
+        if (this.#session === session && !this.closed) this.#startTimer(name);
+      });
+      return;
+    }
+    const { answerMs, sessionMs } = this.options;
+    const delayMs = name === "session" ? sessionMs : answerMs;
+    this.wait(name, delayMs, () => this.#happens({ what: "time" }));
+  }
+
+  #say(what: Control): void {
+    const { interference } = this.options;
+    if (what === "eot" && interference.withholdsEot()) return;
+    const pauseMs = what === "ack" ? this.#ackDelayMs : 0;
+    this.#ackDelayMs = 0;
+    this.#leave([{ pauseMs, bytes: Uint8Array.of(controlBytes[what]) }]);
+    if (!interference.mute) this.#control("out", what);
+  }
+
+  #transmit(body: Uint8Array, repeat: number): void {
+    const disturbances = this.options.interference.disturb(body);
+    const spoilt = disturbances.some(({ kind }) => kind === "bad-check");
+    this.#leave(disturbedPieces(framed(body, spoilt), disturbances));
+    this.sentMessage(body, repeat);
+  }
+
+  /** One write for bytes that no fault cuts into pieces (docs/concert.md 2.3). */
+  #leave(pieces: Pieces): void {
+    if (this.#out === undefined && pieces.every(({ pauseMs }) => pauseMs === 0)) {
+      for (const { bytes } of pieces) this.write(bytes);
+      return;
+    }
+    const out = (this.#out ?? Promise.resolve()).then(async () => {
+      await this.leave(pieces);
+      if (this.#out === out) this.#out = undefined;
+    });
+    this.#out = out;
+  }
+
+  protected override write(bytes: Uint8Array): void {
+    const { interference } = this.options;
+    if (this.closed || interference.mute) return;
+    this.port.write(interference.parity() ? bytes.map(withParity) : bytes);
+  }
+
+  protected override ended(): void {
+    this.#reader.stop();
+    for (const { done } of [this.#telling, ...this.#waiting.splice(0)].flatMap((t) => t ?? [])) {
+      done("closed");
+    }
+    this.#telling = undefined;
+  }
+}
+
+const PARITY_BIT = 0x80;
+
+/** Seven bits and even parity, as a reader of eight bits sees them (docs/concert.md 2.1). */
+function withParity(byte: number): number {
+  const ones = byte.toString(2).replaceAll("0", "").length;
+  return ones % 2 === 0 ? byte : byte | PARITY_BIT;
+}
