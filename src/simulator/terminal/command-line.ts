@@ -7,7 +7,7 @@ import {
   type SwitchTable,
   switchLines,
 } from "../switch-table.ts";
-import type { FaultArgument, FaultTable } from "./faults/fault-table.ts";
+import type { FaultArgument, FaultTable } from "./faults/fault-kinds.ts";
 import type { HelpSection, TerminalProtocol } from "./machine.ts";
 import type { Draft, StartOptions, TerminalOptions } from "./options.ts";
 import { protocols } from "./registry.ts";

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { sleep } from "../../shared/time.ts";
 import type { SwitchTable } from "../switch-table.ts";
-import type { FaultTable, LineTrait } from "./faults/fault-table.ts";
+import type { FaultTable, LineTrait } from "./faults/fault-kinds.ts";
 import type { Draft, SerialLine, TerminalOptions } from "./options.ts";
 import type { BytePort } from "./port/ports.ts";
 import type { Transport, WireEvent } from "./port/register-line.ts";

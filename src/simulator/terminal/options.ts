@@ -1,9 +1,16 @@
 import type { Clock } from "../../shared/time.ts";
 import type { CardName } from "./bank/cards.ts";
 import type { OutcomeRule } from "./bank/ledger.ts";
-import type { FaultRequest, LineTrait } from "./faults/fault-table.ts";
+import type { FaultRequest, LineTrait } from "./faults/fault-kinds.ts";
 
-import type { PaymentScript } from "./switches.ts";
+/** The course of one payment; a member that is missing stays as always. */
+export interface PaymentScript {
+  readonly outcome?: OutcomeRule;
+  readonly card?: CardName;
+  readonly customerMs?: number;
+  readonly hostMs?: number;
+  readonly faults?: readonly FaultRequest[];
+}
 
 /** Options of every terminal; a protocol adds its own and supplies the defaults. */
 export interface TerminalOptions {

@@ -14,20 +14,21 @@ import {
   whole,
 } from "../switch-table.ts";
 import { cardNames } from "./bank/cards.ts";
-import { type OutcomeRule, parseOutcomeRule } from "./bank/ledger.ts";
+import { parseOutcomeRule } from "./bank/ledger.ts";
 import {
   FaultError,
   type FaultRequest,
   type FaultTable,
   faultRequest,
   parseFault,
-} from "./faults/fault-table.ts";
+} from "./faults/fault-kinds.ts";
 import type { TerminalProtocol } from "./machine.ts";
 import {
   type Draft,
   defaultOptions,
   type Group,
   instantPace,
+  type PaymentScript,
   type SerialLine,
   type TerminalOptions,
 } from "./options.ts";
@@ -258,15 +259,6 @@ function currencyNumber(text: string): string {
     : currencyOfCode(text.toUpperCase());
   if (!found) throw new ValueError("right would be EUR");
   return found.number.padStart(4, "0");
-}
-
-/** The course of one payment; a member that is missing stays as always. */
-export interface PaymentScript {
-  readonly outcome?: OutcomeRule;
-  readonly card?: (typeof cardNames)[number];
-  readonly customerMs?: number;
-  readonly hostMs?: number;
-  readonly faults?: readonly FaultRequest[];
 }
 
 interface Scenario {

@@ -9,11 +9,10 @@ import {
 } from "./bank/ledger.ts";
 import { type CardAction, Cardholder, type CustomerAction, type Wanted } from "./cardholder.ts";
 import type { FaultBox, PointFault } from "./faults/fault-box.ts";
-import type { FaultArguments } from "./faults/fault-table.ts";
+import type { FaultArguments } from "./faults/fault-kinds.ts";
 import type { Memory, StoredTransaction, TransactionKind } from "./memory/memory.ts";
-import type { TerminalOptions } from "./options.ts";
+import type { PaymentScript, TerminalOptions } from "./options.ts";
 import { Screen } from "./screen.ts";
-import type { PaymentScript } from "./switches.ts";
 
 /** The command ends here without another word: power gone, or silenced by a fault. */
 export class ProcessOver extends Error {

@@ -3,7 +3,7 @@ import { Ledger } from "./bank/ledger.ts";
 import { startControlApi } from "./control/control-api.ts";
 import type { Controlled } from "./control/hands.ts";
 import { type ArmedFault, FaultBox } from "./faults/fault-box.ts";
-import { parseFault } from "./faults/fault-table.ts";
+import { parseFault } from "./faults/fault-kinds.ts";
 import type { Machine, TerminalProtocol } from "./machine.ts";
 import { Memory } from "./memory/memory.ts";
 import { StateFile } from "./memory/state-file.ts";

@@ -10,7 +10,7 @@ import {
   number,
   repetition,
   word,
-} from "../faults/fault-table.ts";
+} from "../faults/fault-kinds.ts";
 import type { Disturbance } from "../port/register-line.ts";
 import type { Closing, Interference } from "./link/lines.ts";
 import type { LinkReply } from "./link/session-machine.ts";

@@ -5,7 +5,7 @@ import { PAGE_HEADER_BYTES_MAX } from "../../../shared/process/node-http.ts";
 import { pageFile } from "../../../shared/process/page-packages.ts";
 import { cardNames, testCards } from "../bank/cards.ts";
 import { type CustomerAction, keys } from "../cardholder.ts";
-import { FaultError } from "../faults/fault-table.ts";
+import { FaultError } from "../faults/fault-kinds.ts";
 import type { Machine } from "../machine.ts";
 import { arm, type Controlled, disarm, faultsHere, say, words } from "./hands.ts";
 

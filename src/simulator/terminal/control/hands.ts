@@ -7,7 +7,7 @@ import {
   type FaultTable,
   faultRequest,
   type LineTrait,
-} from "../faults/fault-table.ts";
+} from "../faults/fault-kinds.ts";
 import type { Machine, TerminalProtocol } from "../machine.ts";
 import type { Endpoints } from "../port/connections.ts";
 import type { Host } from "../terminal-parts.ts";

@@ -1,5 +1,5 @@
 import type { Disturbance, Interference } from "../port/register-line.ts";
-import type { FaultArguments, FaultRequest } from "./fault-table.ts";
+import type { FaultArguments, FaultRequest } from "./fault-kinds.ts";
 
 /** A fault that waits for its chance. */
 export interface ArmedFault extends FaultRequest {

@@ -9,7 +9,7 @@ import {
   number,
   repetition,
   word,
-} from "../faults/fault-table.ts";
+} from "../faults/fault-kinds.ts";
 import type { Disturbance, Transport } from "../port/register-line.ts";
 import type { Acknowledgement, Interference } from "./link/lines.ts";
 

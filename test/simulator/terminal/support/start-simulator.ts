@@ -2,7 +2,7 @@ import { systemClock } from "../../../../src/shared/time.ts";
 import {
   type FaultRequest,
   parseFault,
-} from "../../../../src/simulator/terminal/faults/fault-table.ts";
+} from "../../../../src/simulator/terminal/faults/fault-kinds.ts";
 import {
   completed,
   type StartOptions as Given,

@@ -9,7 +9,7 @@ import {
   canStrike,
   type FaultKind,
   parseFault,
-} from "../../../../src/simulator/terminal/faults/fault-table.ts";
+} from "../../../../src/simulator/terminal/faults/fault-kinds.ts";
 
 import { completed } from "../../../../src/simulator/terminal/options.ts";
 import { openTerminal } from "../../../../src/simulator/terminal/terminal-simulator.ts";

@@ -1,10 +1,10 @@
 import type { CardName } from "../../bank/cards.ts";
 import { type LedgerKind, outcomeOf } from "../../bank/ledger.ts";
 import type { CardAction } from "../../cardholder.ts";
-import type { FaultArguments } from "../../faults/fault-table.ts";
+import type { FaultArguments } from "../../faults/fault-kinds.ts";
 import { RunningCommand } from "../../machine.ts";
+import type { PaymentScript } from "../../options.ts";
 import type { Stage } from "../../screen.ts";
-import type { PaymentScript } from "../../switches.ts";
 import { book, type Entered, PIN_TRIES_MAX, PinPad, TerminalParts } from "../../terminal-parts.ts";
 import type { FaultName, Point } from "../faults.ts";
 import { type ConcertOptions, type Report, reports } from "../options.ts";

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { sleep } from "../../../../shared/time.ts";
-import type { LineTrait } from "../../faults/fault-table.ts";
+import type { LineTrait } from "../../faults/fault-kinds.ts";
 import { type Condition, Machine } from "../../machine.ts";
 import { lineTraits } from "../../options.ts";
 import type { BytePort } from "../../port/ports.ts";

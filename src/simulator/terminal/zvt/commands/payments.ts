@@ -1,7 +1,7 @@
 import { container, findTags, tag } from "../../../../zvt/index.ts";
 import { type CardName, isDebitCard, maskedPan, testCards } from "../../bank/cards.ts";
 import type { Outcome } from "../../bank/ledger.ts";
-import type { PaymentScript } from "../../switches.ts";
+import type { PaymentScript } from "../../options.ts";
 import { PIN_TRIES_OVER, PinPad } from "../../terminal-parts.ts";
 import { askRegister, beforeHost } from "../asks.ts";
 import { localTime } from "../machine/parts.ts";

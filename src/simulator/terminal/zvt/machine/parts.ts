@@ -12,7 +12,7 @@ import {
   tagValue,
 } from "../../../../zvt/index.ts";
 import type { CardName } from "../../bank/cards.ts";
-import type { FaultArguments } from "../../faults/fault-table.ts";
+import type { FaultArguments } from "../../faults/fault-kinds.ts";
 import type { Device } from "../../options.ts";
 import { type Host, TerminalParts } from "../../terminal-parts.ts";
 import type { FaultName } from "../faults.ts";

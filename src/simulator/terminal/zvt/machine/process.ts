@@ -11,7 +11,7 @@ import {
   tagValue,
   ZvtCodecError,
 } from "../../../../zvt/index.ts";
-import type { FaultArguments } from "../../faults/fault-table.ts";
+import type { FaultArguments } from "../../faults/fault-kinds.ts";
 import { RunningCommand } from "../../machine.ts";
 import { ProcessOver } from "../../terminal-parts.ts";
 import type { FaultName, Point } from "../faults.ts";

@@ -1,7 +1,7 @@
 import { type MessageInput, tagValue } from "../../../../zvt/index.ts";
 import { type CardName, testCards } from "../../bank/cards.ts";
 import { type Outcome, outcomeOf } from "../../bank/ledger.ts";
-import type { PaymentScript } from "../../switches.ts";
+import type { PaymentScript } from "../../options.ts";
 import {
   type CardPin,
   type Entered,

@@ -11,7 +11,7 @@ import {
   safeHex,
   ZvtCodecError,
 } from "../../../../zvt/index.ts";
-import type { LineTrait } from "../../faults/fault-table.ts";
+import type { LineTrait } from "../../faults/fault-kinds.ts";
 import { type Condition, Machine } from "../../machine.ts";
 import { lineTraits } from "../../options.ts";
 import type { BytePort } from "../../port/ports.ts";
