@@ -43,7 +43,7 @@ export function assemble(
   report: (error: Error) => void,
 ) {
   const { paymentsWait = false, websiteIdMandatory = false } = options;
-  const mail = options.mail ?? mailBeside(options.database);
+  const mail = options.mail ?? mailNextTo(options.database);
   const accounts = given.map((account) => accountSchema.parse(account));
   const faults = new FaultList(options.faults?.map((fault) => faultSchema.parse(fault)));
   const database = open(options.database);
@@ -72,7 +72,7 @@ export function assemble(
 }
 
 /** Mails go next to the database file; an in-memory database has no place for them. */
-function mailBeside(database: string): MailTarget | undefined {
+function mailNextTo(database: string): MailTarget | undefined {
   return database === ":memory:" ? undefined : { file: `${database}.mbox` };
 }
 

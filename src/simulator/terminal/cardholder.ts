@@ -38,7 +38,7 @@ export const keys = [
 ] as const;
 export type KeyName = (typeof keys)[number];
 
-/** The act that the terminal waits for; leaving and doing nothing fit everywhere. */
+/** What the terminal waits for; a customer may leave or do nothing at any time. */
 export type Wanted = "card" | "key" | "key-or-card" | "digits";
 
 const fitting: Readonly<Record<Wanted, readonly CustomerAction["action"][]>> = {

@@ -25,11 +25,11 @@ export abstract class RunningCommand<P extends TerminalParts, M extends string> 
     this.control = control;
   }
 
-  /** The word of the trace for the command. */
-  abstract get word(): string;
+  /** The name of the command in the trace. */
+  abstract get label(): string;
 
   get whereabouts(): Pick<TraceEvent, "command" | "phase"> {
-    return { command: this.word, phase: this.phase };
+    return { command: this.label, phase: this.phase };
   }
 
   get signal(): AbortSignal {
@@ -109,8 +109,8 @@ export abstract class Machine<
   }
 
   protected onWire(line: string, { bytes, ...event }: WireEvent): void {
-    const words = bytes && this.read(bytes, event.direction ?? "in");
-    this.trace.add(line, { ...event, ...words });
+    const read = bytes && this.read(bytes, event.direction ?? "in");
+    this.trace.add(line, { ...event, ...read });
   }
 
   /** Runs a command until its end, or until a fault or a restart has ended it. */

@@ -54,7 +54,7 @@ function waysIn({ endpoints, controlUrl }: TerminalSimulator) {
 
 /** One line for each way in. */
 function announce({ tcp, pty, serial, control }: ReturnType<typeof waysIn>): void {
-  const places = Object.entries({ listening: tcp, pty, serial, control });
-  const lines = places.flatMap(([word, place]) => (place ? [`${word} ${place}`] : []));
+  const ways = Object.entries({ listening: tcp, pty, serial, control });
+  const lines = ways.flatMap(([name, way]) => (way ? [`${name} ${way}`] : []));
   process.stdout.write(`${lines.join("\n")}\n`);
 }

@@ -2,21 +2,21 @@ import { number as currencyOfNumber } from "currency-codes";
 import type { Clock } from "../../shared/time.ts";
 
 /** An amount that is paid, as the display and the wire show it. */
-interface ShownAmount {
+interface DisplayAmount {
   readonly amountMinor: number;
   /** ISO 4217 numeric, with or without a leading zero. */
   readonly currency: string;
 }
 
 /** As printed, "12.00 EUR". */
-export function amountInWords({ amountMinor, currency }: ShownAmount): string {
+export function amountText({ amountMinor, currency }: DisplayAmount): string {
   const known = currencyOfNumber(currency.slice(-3));
   const digits = known?.digits ?? 2;
   return `${(amountMinor / 10 ** digits).toFixed(digits)} ${known?.code ?? ""}`.trimEnd();
 }
 
 /** The letters of a currency; undefined: no currency has this number. */
-export function currencyInWords(currency: string): string | undefined {
+export function currencyCode(currency: string): string | undefined {
   return currencyOfNumber(currency.slice(-3))?.code;
 }
 
@@ -47,13 +47,13 @@ const ends: ReadonlySet<Stage> = new Set([
   "timed-out",
   "not-for-payments",
 ]);
-const END_SHOWN_MS = 5_000;
+const END_DISPLAY_MS = 5_000;
 
 /** The display of the terminal shows the customer one moment at a time. */
 export class Screen {
   readonly #clock: Clock;
   #stage: Stage = "idle";
-  #amount: ShownAmount | null = null;
+  #amount: DisplayAmount | null = null;
   #sinceMs = 0;
 
   constructor(clock: Clock) {
@@ -61,7 +61,7 @@ export class Screen {
   }
 
   /** An amount stays until the display is idle. */
-  show(stage: Stage, amount?: ShownAmount): void {
+  show(stage: Stage, amount?: DisplayAmount): void {
     this.#stage = stage;
     if (amount) this.#amount = amount;
     if (stage === "idle") this.#amount = null;
@@ -79,12 +79,12 @@ export class Screen {
     /** As printed, "12.00 EUR". */
     readonly amount: string | null;
   } {
-    const over = this.#clock.monotonicMs() - this.#sinceMs >= END_SHOWN_MS;
+    const over = this.#clock.monotonicMs() - this.#sinceMs >= END_DISPLAY_MS;
     if (ends.has(this.#stage) && over) this.show("idle");
     return {
       stage: this.#stage,
       text: texts[this.#stage][language],
-      amount: this.#amount && amountInWords(this.#amount),
+      amount: this.#amount && amountText(this.#amount),
     };
   }
 }

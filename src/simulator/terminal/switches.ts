@@ -78,15 +78,15 @@ function lines({ defaults, serialLine }: TerminalProtocol): Table {
   return { ...tcpSwitches(`${host}:${port}`), ...ptySwitches, ...serialSwitches(serialLine) };
 }
 
-function tcpSwitches(place: string): Table {
+function tcpSwitches(usual: string): Table {
   return {
     tcp: option(
       "HOST:PORT",
-      `listen on TCP; default ${place}, port 0 takes a free one`,
+      `listen on TCP; default ${usual}, port 0 takes a free one`,
       (value) => {
         const [, host = "", port] = /^(.+):(\d{1,5})$/.exec(value) ?? [];
         if (port === undefined || Number(port) > PORT_MAX) {
-          throw new ValueError(`right would be ${place}`);
+          throw new ValueError(`right would be ${usual}`);
         }
         return { tcp: { host, port: Number(port) } };
       },
@@ -129,7 +129,7 @@ function serialSwitches(line: SerialLine): Table {
 }
 
 /** Where the program keeps its state and announces its endpoints. */
-const places: Table = {
+const files: Table = {
   "line-speed": option(
     "N",
     "slow serial lines down to N bits per second, 10 bits a byte",
@@ -220,7 +220,7 @@ const world: Table = {
   })),
   "clock-offset-ms": device(
     "N",
-    "terminal clock ahead of ours (behind: --clock-offset-ms=-60000); default 0",
+    "terminal clock ahead of ours (a negative value: --clock-offset-ms=-60000); default 0",
     (value) => ({ clockOffsetMs: Number(formed(value, /^-?\d{1,12}$/, "-60000")) }),
   ),
   "restart-at": behaviour(
@@ -234,7 +234,7 @@ const world: Table = {
 export function terminalSwitches(protocol: TerminalProtocol): Table {
   return {
     ...lines(protocol),
-    ...places,
+    ...files,
     ...world,
     fault: list(
       "FAULT",

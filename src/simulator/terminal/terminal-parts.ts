@@ -131,7 +131,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   }
 
   /** The customer's act, by hand or by itself; "time-out" when the terminal has waited in vain. */
-  async customerActs({
+  async customerAction({
     wanted,
     waitMs,
     signal,
@@ -215,7 +215,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   }
 }
 
-/** The acts of a customer who acts alone. */
+/** What a customer does who is not played by hand. */
 const byThemselves: Readonly<Record<Wanted, CustomerAction>> = {
   card: { action: "insert" },
   key: { action: "key", key: "ok" },
@@ -274,11 +274,11 @@ export class PinPad {
     if (this.#entry !== "asked") return "right";
     this.#parts.screen.show("pin");
     for (;;) {
-      const act = await this.#parts.customerActs({ wanted: "digits", waitMs, signal });
-      if (act.action === "time-out") return "time-out";
-      if (act.action === "digits") return act.digits === WRONG ? "wrong" : "right";
+      const action = await this.#parts.customerAction({ wanted: "digits", waitMs, signal });
+      if (action.action === "time-out") return "time-out";
+      if (action.action === "digits") return action.digits === WRONG ? "wrong" : "right";
       // The green key without digits is no PIN, and no end either.
-      if (act.action !== "key" || act.key === "stop") return "cancelled";
+      if (action.action !== "key" || action.key === "stop") return "cancelled";
     }
   }
 }

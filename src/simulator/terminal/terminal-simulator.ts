@@ -26,7 +26,7 @@ export async function openTerminal<O extends TerminalOptions, M extends Machine>
 }
 
 /**
- * A card terminal with a bank behind it:
+ * A card terminal with a bank of its own:
  *
  *   port/ (bytes) -> the protocol's machine (messages, commands) -> bank/, memory/, cardholder.ts
  *
@@ -145,7 +145,7 @@ export class TerminalSimulator<
   }
 
   async pause(ms: number): Promise<void> {
-    await sleep(this.options.clock, "a word waits", ms, this.#over.signal);
+    await sleep(this.options.clock, "a hand waits", ms, this.#over.signal);
   }
 
   #losePower(): void {

@@ -53,12 +53,12 @@ function alternativeNames(hosts: readonly string[]): Buffer {
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split(".").map(Number));
   const [head = "", tail] = address.split("::");
-  const words = (text: string): number[] =>
-    text === "" ? [] : text.split(":").map((word) => Number.parseInt(word, 16));
-  const left = words(head);
-  const right = words(tail ?? "");
+  const groups = (text: string): number[] =>
+    text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
+  const left = groups(head);
+  const right = groups(tail ?? "");
   const zeros = new Array<number>(8 - left.length - right.length).fill(0);
-  return Buffer.from([...left, ...zeros, ...right].flatMap((word) => [word >> 8, word & 0xff]));
+  return Buffer.from([...left, ...zeros, ...right].flatMap((group) => [group >> 8, group & 0xff]));
 }
 
 /** Distinguished encoding (X.690): tag, length, content. */

@@ -24,14 +24,14 @@ export function parseMailTarget(text: string): MailTarget {
   return { host: host.replace(/[[\]]/g, ""), port: whole(port, 1, PORT_MAX) };
 }
 
-export async function handOver(
+export async function deliverMail(
   target: MailTarget,
   mail: Mail,
   signal: AbortSignal,
 ): Promise<Attempt> {
-  if (!("file" in target)) return handOverBySmtp(target, mail, signal);
+  if (!("file" in target)) return deliverBySmtp(target, mail, signal);
   await appendFile(target.file, mboxEntry(mail), { mode: 0o600 });
-  return { verdict: "taken", words: `written to ${target.file}` };
+  return { verdict: "taken", answer: `written to ${target.file}` };
 }
 
 /** RFC 4155, with the quoting of lines that would look like the next mail. */
@@ -119,7 +119,7 @@ const REPLY_CHARACTERS_MAX = 64 * 1024;
 interface Reply {
   readonly code: number;
   /** Its last line. */
-  readonly words: string;
+  readonly answer: string;
 }
 
 /** A reply that ends the conversation before the mail was taken. */
@@ -127,8 +127,8 @@ class Refusal extends Error {
   override readonly name = "Refusal";
   readonly code: number;
 
-  constructor({ code, words }: Reply) {
-    super(`SMTP ${words}`);
+  constructor({ code, answer }: Reply) {
+    super(`SMTP ${answer}`);
     this.code = code;
   }
 }
@@ -137,7 +137,7 @@ class Refusal extends Error {
  * Hands a mail to a server over a plain connection (RFC 5321). The mail is taken when one receiver
  * is; a refusal for ever begins with 5. Rejects for connections that fail and for what is no SMTP.
  */
-export async function handOverBySmtp(
+export async function deliverBySmtp(
   { host, port }: { readonly host: string; readonly port: number },
   mail: Mail,
   signal: AbortSignal,
@@ -145,16 +145,16 @@ export async function handOverBySmtp(
   const socket = connect({ host, port, signal });
   socket.setEncoding("utf8");
   try {
-    return { verdict: "taken", words: `SMTP ${await converse(socket, mail)}` };
+    return { verdict: "taken", answer: `SMTP ${await converse(socket, mail)}` };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return { verdict: error.code >= 500 ? "refused" : "again", words: error.message };
+    return { verdict: error.code >= 500 ? "refused" : "again", answer: error.message };
   } finally {
     socket.destroy();
   }
 }
 
-/** The words of the server for the mail that it has taken. */
+/** The answer of the server for the mail that it has taken. */
 async function converse(socket: Socket, { to, text }: Mail): Promise<string> {
   const replies = repliesOf(socket);
   const next = async (): Promise<Reply> => {
@@ -178,10 +178,10 @@ async function converse(socket: Socket, { to, text }: Mail): Promise<string> {
   if (refused[0] && refused.length === to.length) throw new Refusal(refused[0]);
   wanted(await say("DATA"), 354);
   // A line that begins with a dot gets another one, so that a lone dot is the end alone.
-  const { words } = wanted(await say(`${text.replace(/^\./gm, "..")}.`), 250);
+  const { answer } = wanted(await say(`${text.replace(/^\./gm, "..")}.`), 250);
   // The mail is the server's now, however the farewell goes.
   await say("QUIT").catch(() => undefined);
-  return [words, ...refused.map((reply) => `refused: ${reply.words}`)].join("; ");
+  return [answer, ...refused.map((reply) => `refused: ${reply.answer}`)].join("; ");
 }
 
 function wanted(reply: Reply, code: number): Reply {
@@ -200,7 +200,7 @@ async function* repliesOf(socket: Socket): AsyncGenerator<Reply, undefined> {
     for (const line of lines.map((one) => one.trimEnd())) {
       const [, code, more] = /^(\d{3})(-?)/.exec(line) ?? [];
       if (code === undefined) throw new Error(`not a mail server: ${line.slice(0, 80)}`);
-      if (more !== "-") yield { code: Number(code), words: line };
+      if (more !== "-") yield { code: Number(code), answer: line };
     }
   }
 }

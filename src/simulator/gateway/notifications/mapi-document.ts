@@ -53,7 +53,7 @@ interface Reason {
   readonly long: string;
 }
 
-/** Why an operation did not succeed, in the words of the sandbox. */
+/** Why an operation did not succeed, in the answer of the sandbox. */
 function reasonOf({ type, status }: OrderOperation): Reason {
   if (status !== "nok") return { code: "", short: "", long: "" };
   return type === "authorization"
@@ -70,7 +70,7 @@ export function resultFields(order: Order, operation: OrderOperation): ResultFie
     ["status", operation.status],
     ["date", date],
     ["time", `${clock.slice(0, 8)} UTC+0000`],
-    ["origAmount", twoPlaces(order.amountMinor, order.decimals)],
+    ["origAmount", twoDecimals(order.amountMinor, order.decimals)],
     ["origCurrency", order.currency],
     ...refundedAmount(order, operation),
     ["idForMerchant", order.merchantReference],
@@ -91,7 +91,7 @@ export function resultFields(order: Order, operation: OrderOperation): ResultFie
 }
 
 function refundedAmount(order: Order, { type, amountMinor }: OrderOperation): ResultFields {
-  return type === "refund" ? [["refundedAmount", twoPlaces(amountMinor, order.decimals)]] : [];
+  return type === "refund" ? [["refundedAmount", twoDecimals(amountMinor, order.decimals)]] : [];
 }
 
 /** One refProduct<n> for each item of the order's cart. */
@@ -104,7 +104,7 @@ function productReferences({ items }: Values): ResultFields {
 }
 
 /** Decimal with two places at least, also for currencies without decimals. */
-function twoPlaces(minor: number, decimals: number): string {
+function twoDecimals(minor: number, decimals: number): string {
   const scale = Math.max(2 - decimals, 0);
   return formatAmount(minor * 10 ** scale, decimals + scale);
 }

@@ -28,10 +28,10 @@ export function pauseAfterMs(attempts: number): number | undefined {
 
 type DeliveryState = "waiting" | "delivered" | "refused" | "given-up";
 
-/** The end of an attempt, and the words for it. */
+/** The end of an attempt, and the answer for it. */
 export interface Attempt {
   readonly verdict: "taken" | "refused" | "again";
-  readonly words: string;
+  readonly answer: string;
 }
 
 /** Only the status of an answer counts, bodies are free text (docs/gateway.md 3.5). */

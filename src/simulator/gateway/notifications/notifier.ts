@@ -37,7 +37,7 @@ export class Notifier {
     if (url === "" && to.length === 0) return;
     const struck = faults.takeForNotification();
     const dueMs = clock.now() + delayOf(struck);
-    for (const operation of inOrder(operations, struck).flatMap((one) => told(one, struck))) {
+    for (const operation of inOrder(operations, struck).flatMap((one) => announced(one, struck))) {
       const subject = `${operation.type} ${operation.status}`;
       const common = { orderId: order.id, subject, signature: "", dueMs };
       const fields = resultFields(order, operation);
@@ -113,7 +113,7 @@ function delayOf(struck: readonly Fault[]): number {
 }
 
 /** The notifications that one operation gives. */
-function told(operation: OrderOperation, struck: readonly Fault[]): readonly OrderOperation[] {
+function announced(operation: OrderOperation, struck: readonly Fault[]): readonly OrderOperation[] {
   const waits = operation.status !== "waiting" && has(struck, "notification-waiting");
   return waits ? [{ ...operation, status: "waiting" }, operation] : [operation];
 }

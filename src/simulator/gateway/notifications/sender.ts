@@ -1,7 +1,7 @@
 import { request as httpsRequest } from "node:https";
 import { httpRequest } from "../../../shared/process/node-http.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
-import { handOver, type Mail, type MailTarget } from "./mail.ts";
+import { deliverMail, type Mail, type MailTarget } from "./mail.ts";
 
 import {
   type Attempt,
@@ -42,7 +42,7 @@ export class Sender {
     this.#parts = parts;
   }
 
-  /** Starts on what is due, and looks again when something ends or falls due. */
+  /** Starts on what is due, and again when something ends or falls due. */
   kick(): void {
     const { notifications, clock, closing } = this.#parts;
     if (closing.aborted) return;
@@ -93,12 +93,12 @@ export class Sender {
 
   async #attempt(notification: Notification): Promise<void> {
     const { notifications, clock, closing } = this.#parts;
-    const { verdict, words } = await this.#deliver(notification);
+    const { verdict, answer } = await this.#deliver(notification);
     // An attempt cut off by our own end says nothing about the merchant.
     if (closing.aborted) return;
     const attempts = notification.attempts + 1;
     const dueMs = clock.now() + (pauseAfterMs(attempts) ?? 0);
-    notifications.recordAttempt(notification.id, stateAfter(verdict, attempts), words, dueMs);
+    notifications.recordAttempt(notification.id, stateAfter(verdict, attempts), answer, dueMs);
   }
 
   async #deliver(notification: Notification): Promise<Attempt> {
@@ -109,12 +109,13 @@ export class Sender {
     );
     try {
       const signal = AbortSignal.any([overdue.signal, closing]);
-      if (mail && isMail(notification)) return await handOver(mail, mailOf(notification), signal);
+      if (mail && isMail(notification))
+        return await deliverMail(mail, mailOf(notification), signal);
       const status = await post(notification, signal);
-      return { verdict: verdictOf(status), words: `HTTP ${status}` };
+      return { verdict: verdictOf(status), answer: `HTTP ${status}` };
     } catch (error) {
       const cause = overdue.signal.aborted ? overdue.signal.reason : error;
-      return { verdict: "again", words: cause instanceof Error ? cause.message : String(cause) };
+      return { verdict: "again", answer: cause instanceof Error ? cause.message : String(cause) };
     } finally {
       timer.clear();
     }
@@ -135,7 +136,7 @@ function rowOf(notification: Notification): string {
   return `${notification.orderId} ${isMail(notification) ? "mail" : "post"}`;
 }
 
-/** The merchant's words in the body, which are ignored. */
+/** The merchant's answer in the body, which are ignored. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
 /** One POST on a connection of its own; redirects are not followed, the body is not kept. */

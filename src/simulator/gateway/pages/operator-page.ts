@@ -3,7 +3,7 @@ import { formatAmount, type Order, type OrderOperation, type OrderState } from "
 
 import { type Html, html, htmlPage } from "./html.ts";
 
-/** The sandbox's own page: the orders that came in, their states, and buttons for a bank's acts. */
+/** The sandbox's own page: the orders that came in, their states, and buttons for what a bank does. */
 
 export interface OperatorRow {
   readonly order: Order;

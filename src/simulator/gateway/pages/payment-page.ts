@@ -20,7 +20,7 @@ export interface PageContext {
 const outcomes: Readonly<
   Record<
     Exclude<OrderState, "created">,
-    readonly [block: string, words: keyof Texts, address: string]
+    readonly [block: string, text: keyof Texts, address: string]
   >
 > = {
   // The real page's block for such a payment is not known.
@@ -91,7 +91,7 @@ function displayAmount({ amountMinor, decimals, currency }: Order, lang: string)
 }
 
 function outcome(order: Order, state: Exclude<OrderState, "created">, texts: Texts): Html {
-  const [block, words, address] = outcomes[state];
+  const [block, text, address] = outcomes[state];
   const url = textOf(order.fields, address);
   const back =
     url === ""
@@ -99,7 +99,7 @@ function outcome(order: Order, state: Exclude<OrderState, "created">, texts: Tex
       : html`<p>${texts.leaving}</p>
 <a class="button" id="return_link" href="${url}">${texts.back}</a>`;
   return html`<div id="${block}" class="outcome" role="status">
-<p class="words">${texts[words]}</p>${back}</div>`;
+<p class="words">${texts[text]}</p>${back}</div>`;
 }
 
 /** Takes the customer back without a click, after time to read. */

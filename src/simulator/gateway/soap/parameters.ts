@@ -98,9 +98,9 @@ export const webAddress: ValueRule = (value) => addressRule(value, ["http:", "ht
 export const secureAddress: ValueRule = (value) => addressRule(value, ["https:"]);
 
 function addressRule(value: string, protocols: readonly string[]): string | undefined {
-  const words = `must be an address starting with ${protocols.map((p) => `${p}//`).join(" or ")}`;
+  const wrong = `must be an address starting with ${protocols.map((p) => `${p}//`).join(" or ")}`;
   const url = URL.parse(value);
-  return url && protocols.includes(url.protocol) && url.hostname !== "" ? undefined : words;
+  return url && protocols.includes(url.protocol) && url.hostname !== "" ? undefined : wrong;
 }
 
 /**

@@ -197,10 +197,10 @@ function strike(
   }
 }
 
-/** The true result with other words in it; a result of its own when nothing was carried out. */
-function changed(done: Answer | undefined, words: Readonly<Record<string, string>>): Answer {
+/** The true result with other fields in it; a result of its own when nothing was carried out. */
+function changed(done: Answer | undefined, fields: Readonly<Record<string, string>>): Answer {
   const { status, result } = done ?? { status: 200, result: { code: 0, description: "N/A" } };
-  return { status, result: { ...result, ...words } };
+  return { status, result: { ...result, ...fields } };
 }
 
 function reset({ raw }: FastifyReply): void {

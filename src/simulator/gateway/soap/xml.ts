@@ -66,7 +66,7 @@ export function readXml(bytes: Uint8Array): XmlElement {
   if (verdict !== true) {
     throw new XmlRefused(`${verdict.err.msg} (line ${verdict.err.line})`);
   }
-  // The library leaves out text behind a root element that closes itself.
+  // The library leaves out text after a root element that closes itself.
   if (!text.trimEnd().endsWith(">")) throw new XmlRefused("text after the root element");
   return soleRoot(parse(text));
 }
@@ -112,8 +112,8 @@ function parse(text: string): Node[] {
 
 function soleRoot(nodes: Node[]): XmlElement {
   const [root, ...others] = nodes.filter((node) => !(TEXT in node));
-  const stray = nodes.some((node) => TEXT in node && String(node[TEXT]).trim() !== "");
-  if (!root || others.length > 0 || stray || CDATA in root) {
+  const extra = nodes.some((node) => TEXT in node && String(node[TEXT]).trim() !== "");
+  if (!root || others.length > 0 || extra || CDATA in root) {
     throw new XmlRefused("a document has exactly one root element");
   }
   return toElement(root, new Map([["xml", XML_NAMESPACE]]), { elements: 0 });
@@ -121,8 +121,8 @@ function soleRoot(nodes: Node[]): XmlElement {
 
 type Scope = ReadonlyMap<string, string>;
 
-function toElement(node: Node, outer: Scope, seen: { elements: number }): XmlElement {
-  if (++seen.elements > ELEMENTS_MAX) throw new XmlRefused("too many elements");
+function toElement(node: Node, outer: Scope, count: { elements: number }): XmlElement {
+  if (++count.elements > ELEMENTS_MAX) throw new XmlRefused("too many elements");
   const qualified = Object.keys(node).find((key) => key !== ATTRIBUTES) ?? "";
   const written = Object.entries((node[ATTRIBUTES] ?? {}) as Record<string, unknown>).map(
     ([name, value]) => [name, decode(String(value))] as const,
@@ -136,7 +136,7 @@ function toElement(node: Node, outer: Scope, seen: { elements: number }): XmlEle
     attributes: new Map(written.flatMap((attribute) => attributeEntry(attribute, scope))),
     children: content
       .filter((child) => !(TEXT in child) && !(CDATA in child))
-      .map((child) => toElement(child, scope, seen)),
+      .map((child) => toElement(child, scope, count)),
     text: content.map(characterData).join(""),
   };
 }

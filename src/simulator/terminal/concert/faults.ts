@@ -1,5 +1,6 @@
 import { type FaultBox, FaultyWire } from "../faults/fault-box.ts";
 import {
+  choice,
   type FaultArgument,
   type FaultArguments,
   type FaultKind,
@@ -9,7 +10,6 @@ import {
   hex,
   number,
   repetition,
-  word,
 } from "../faults/fault-kinds.ts";
 import type { Disturbance } from "../port/register-line.ts";
 import type { Closing, Interference } from "./link/lines.ts";
@@ -27,7 +27,7 @@ const moments = {
 export type Point = keyof typeof moments;
 export const points = Object.keys(moments) as readonly Point[];
 
-const at = (fallback: Point): FaultArgument => word("moment", points, fallback);
+const at = (fallback: Point): FaultArgument => choice("moment", points, fallback);
 const noise = hex("the bytes", "7f553041");
 const sessions = ["sessions"] as const;
 const bareTcp = ["tcp", "bare"] as const;
@@ -45,7 +45,7 @@ const commonFaults = {
     sessions,
     "sessions: a reply with a wrong check byte, right when it is sent again",
   ),
-  "no-eot": faultOf(sessions, "sessions: no EOT behind the reply"),
+  "no-eot": faultOf(sessions, "sessions: no EOT after the reply"),
   parity: faultOf(
     sessions,
     "sessions: bytes carry even parity in bit 7, as on a line set otherwise",
@@ -58,8 +58,8 @@ const commonFaults = {
     ms: number("pause between two pieces", 5),
   }),
   duplicate: fault("send the bytes of the reply twice"),
-  "noise-before": fault("send stray bytes in front of the reply", { hex: noise }),
-  "noise-inside": fault("send stray bytes in the middle of the reply", { hex: noise }),
+  "noise-before": fault("send bytes of noise in front of the reply", { hex: noise }),
+  "noise-inside": fault("send bytes of noise in the middle of the reply", { hex: noise }),
   "wrong-length": fault(
     "a reply that is longer or shorter than it should be, its check byte right",
     { by: number("how much too long (negative: too short)", -1) },
@@ -75,7 +75,7 @@ const commonFaults = {
     at: at("charged"),
     ms: number("stay away so long", 0),
   }),
-  reboot: fault("restart at a moment: the payment is never told; what was charged stays", {
+  reboot: fault("restart at a moment: the result is never reported; what was charged stays", {
     at: at("charged"),
   }),
   hold: fault("stop at a moment until the faults are taken back, or for a time", {
@@ -88,26 +88,26 @@ const commonFaults = {
     { ms: number("how long", 100) },
   ),
   // Contents of the reply that both families have.
-  "other-amount": fault("charge another amount, and tell it", {
+  "other-amount": fault("charge another amount, and report it", {
     by: number("difference in minor units", 1),
   }),
-  "other-currency": fault("tell another currency (US dollars)"),
-  "other-register": fault("tell another register number (99)"),
-  "other-private": fault("tell private data of the terminal's own in place of the register's", {
+  "other-currency": fault("report another currency (US dollars)"),
+  "other-register": fault("report another register number (99)"),
+  "other-private": fault("report private data of the terminal's own in place of the register's", {
     hex: hex("the data", "54393938373720202020"),
   }),
   report: fault("show the card number in another way", {
-    as: word("how", ["masked", "clear", "blank"], "clear"),
+    as: choice("how", ["masked", "clear", "blank"], "clear"),
   }),
 } as const satisfies Record<string, FaultKind>;
 
 const fixedFaults = {
   ...commonFaults,
-  "any-body": fault("read a request of any length at the places of E"),
-  status: fault("tell another status; 7 refuses, the others change the word only", {
-    as: word("the status", [..."123456789X"], "9"),
+  "any-body": fault("read a request of any length at the positions of E"),
+  status: fault("report another status; 7 refuses, the others change the status only", {
+    as: choice("the status", [..."123456789X"], "9"),
   }),
-  "zero-amount": fault("tell an amount of zero"),
+  "zero-amount": fault("report an amount of zero"),
 } as const satisfies Record<string, FaultKind>;
 
 /** All reasons of a refusal (docs/concert.md 4.4). */
@@ -116,23 +116,23 @@ export const reasons = Array.from({ length: 14 }, (_, i) => String(i).padStart(2
 const taggedFaults = {
   ...commonFaults,
   "not-done": fault("refuse with AE 01 and a reason, nothing is charged", {
-    af: word("AF: 00 to 13, or none", [...reasons, "none"], "04"),
+    af: choice("AF: 00 to 13, or none", [...reasons, "none"], "04"),
   }),
-  "taken-first": fault("tell AE 11, and the result behind it"),
-  "taken-only": fault("tell AE 11, and no result"),
+  "taken-first": fault("report AE 11, and the result after it"),
+  "taken-only": fault("report AE 11, and no result"),
   close: faultOf(bareTcp, "TCP: close the connection in place of, or in the middle of the reply", {
-    when: word("when", ["before", "middle"], "middle"),
+    when: choice("when", ["before", "middle"], "middle"),
   }),
   "left-open": faultOf(bareTcp, "TCP: do not close the connection after the reply"),
-  "padded-amount": fault("tell CB with zeros in front, 12 digits"),
+  "padded-amount": fault("report CB with zeros in front, 12 digits"),
   "no-amount": fault("leave CB out"),
   "no-echo": fault("leave CA, CB, CD and CE out"),
   "no-state": fault("leave AE out"),
-  "odd-state": fault("tell AE 99"),
-  "done-with-reason": fault("tell AE 10 with AF 09"),
-  "other-action": fault("tell another action (CD 1)"),
+  "odd-state": fault("report AE 99"),
+  "done-with-reason": fault("report AE 10 with AF 09"),
+  "other-action": fault("report another action (CD 1)"),
   "unknown-tags": fault("tags that nobody has described"),
-  "other-version": fault("tell CZ 0301"),
+  "other-version": fault("report CZ 0301"),
   receipt: fault("a receipt with line feeds, asked for or not"),
 } as const satisfies Record<string, FaultKind>;
 

@@ -90,7 +90,7 @@ const commonSwitches: Table = {
   ),
   "enq-tries": option(
     "N",
-    `how often ENQ asks to tell, 0 without end; default ${fixedDefaults.enqTries}`,
+    `how often ENQ asks to speak, 0 without end; default ${fixedDefaults.enqTries}`,
     (value) => ({ enqTries: whole(value) }),
   ),
   "answer-ms": pause("answerMs", "how long ACK to our ENQ and to our frame is waited for"),
@@ -102,7 +102,7 @@ const commonSwitches: Table = {
 export const fixedSwitches: Table = {
   variant: behaviour(
     "NAME",
-    "requests beside those of E: e (none), e-plus (default), e-ticket",
+    "requests in addition to those of E: e (none), e-plus (default), e-ticket",
     (value) => ({ variant: oneOf(value, variants) }),
   ),
   ...commonSwitches,

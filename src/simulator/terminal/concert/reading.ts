@@ -17,7 +17,7 @@ import {
   tagValue,
   textOf,
 } from "../../../concert/index.ts";
-import { amountInWords, currencyInWords } from "../screen.ts";
+import { amountText, currencyCode } from "../screen.ts";
 import type { TraceEntry, TraceField } from "../trace-log.ts";
 
 /** A body taken apart for people; no card number is in it. */
@@ -34,7 +34,7 @@ const BETWEEN_FIELDS = "|";
 const CHARACTERS_MAX = 2_048;
 
 /** Bytes that are no message, as far as they can be shown. */
-function shownRest(bytes: Uint8Array): string {
+function unreadText(bytes: Uint8Array): string {
   return shownText(textOf(bytes), CHARACTERS_MAX);
 }
 
@@ -50,7 +50,7 @@ function field(name: string, value: string, means?: string): TraceField {
 }
 
 /** docs/concert.md 3.4; also the last character of an application (docs/concert.md 4.5). */
-function paymentModeInWords(mode: string): string | undefined {
+function paymentModeText(mode: string): string | undefined {
   if (mode === "B") return "bank card, contactless";
   const others: Readonly<Record<string, string>> = {
     "0": "as the terminal chooses",
@@ -60,8 +60,8 @@ function paymentModeInWords(mode: string): string | undefined {
   return others[mode] ?? applicationName(mode) ?? undefined;
 }
 
-/** The wish of a register in words (docs/concert.md 3.1, 4.3). */
-function actionInWords(action: string): string {
+/** The wish of a register as a text (docs/concert.md 3.1, 4.3). */
+function actionText(action: string): string {
   const known: Readonly<Record<string, string>> = {
     "0": "debit",
     "1": "credit",
@@ -73,26 +73,26 @@ function actionInWords(action: string): string {
 }
 
 /** docs/concert.md 3.3 */
-const statusWords: Readonly<Record<string, string>> = {
+const statusTexts: Readonly<Record<string, string>> = {
   "0": "accepted",
   "7": "not accepted",
   "9": "request taken, no result",
 };
 
-const answerWords: Readonly<Record<string, string>> = {
+const answerTexts: Readonly<Record<string, string>> = {
   "0": "no report",
   "1": "a report with the card number",
   "2": "a report as tags",
 };
 
 /** The one character after the letter of an option (docs/concert.md 3.1). */
-const optionWords: Readonly<Record<string, string>> = {
+const optionTexts: Readonly<Record<string, string>> = {
   A010: "answer at the end",
-  A011: "answer at once: the result is never told",
+  A011: "answer at once: the result is never reported",
   B010: "the terminal decides",
   B011: "ask the bank",
   T010: "no receipt",
-  T012: "a receipt behind the answer",
+  T012: "a receipt after the answer",
 };
 
 const variantNames = { e: "E", "e-plus": "E+", "e-ticket": "E with a ticket" } as const;
@@ -108,7 +108,7 @@ export class FixedReading implements MessageReading {
     } catch (error) {
       if (!(error instanceof ConcertCodecError)) throw error;
       const message = direction === "in" ? "not a request" : "not a reply";
-      return { message, note: `(${error.message})`, text: shownRest(body) };
+      return { message, note: `(${error.message})`, text: unreadText(body) };
     }
   }
 
@@ -116,17 +116,17 @@ export class FixedReading implements MessageReading {
     const request = decodeFixedRequest(body);
     this.#asked = request;
     const { posNumber, answerFlag, paymentMode, transactionType, currency, options } = request;
-    const action = actionInWords(transactionType);
-    return told(`type ${transactionType} ${action}`, {
-      facts: [variantNames[options.variant], amountInWords(request), `register ${posNumber}`],
+    const action = actionText(transactionType);
+    return described(`type ${transactionType} ${action}`, {
+      facts: [variantNames[options.variant], amountText(request), `register ${posNumber}`],
       fields: [
         field("register", posNumber),
         amountField(request),
-        field("answer", answerFlag, answerWords[answerFlag]),
-        field("payment mode", paymentMode, paymentModeInWords(paymentMode)),
+        field("answer", answerFlag, answerTexts[answerFlag]),
+        field("payment mode", paymentMode, paymentModeText(paymentMode)),
         field("transaction type", transactionType, action),
-        field("currency", currency, currencyInWords(currency)),
-        field("private", request.private, ownWords(request.private)),
+        field("currency", currency, currencyCode(currency)),
+        field("private", request.private, blankText(request.private)),
         ...optionFields(options),
       ],
     });
@@ -140,18 +140,18 @@ export class FixedReading implements MessageReading {
       currency: asked?.currency ?? "",
     });
     const { posNumber, status, paymentMode, currency, report, ticket } = reply;
-    const means = statusWords[status] ?? "no result that is known";
+    const means = statusTexts[status] ?? "no result that is known";
     const card = report === null ? null : panOfReport(report);
-    return told(`status ${status} ${means}`, {
-      facts: [amountInWords(reply), card === null ? undefined : `card ${card}`],
+    return described(`status ${status} ${means}`, {
+      facts: [amountText(reply), card === null ? undefined : `card ${card}`],
       fields: [
         field("register", posNumber),
         field("status", status, means),
         amountField(reply),
-        field("payment mode", paymentMode, paymentModeInWords(paymentMode)),
+        field("payment mode", paymentMode, paymentModeText(paymentMode)),
         ...(report === null ? [] : [reportField(report, card)]),
-        field("currency", currency, currencyInWords(currency)),
-        field("private", reply.private, ownWords(reply.private)),
+        field("currency", currency, currencyCode(currency)),
+        field("private", reply.private, blankText(reply.private)),
         ...(ticket === null ? [] : [field("receipt", maskedText(ticket))]),
       ],
     });
@@ -159,7 +159,7 @@ export class FixedReading implements MessageReading {
 }
 
 /** The fields in their order are the message. */
-function told(
+function described(
   message: string,
   { facts, fields }: { facts: readonly (string | undefined)[]; fields: readonly TraceField[] },
 ): ReadBody {
@@ -168,23 +168,23 @@ function told(
 }
 
 function amountField(of: FixedReply | FixedRequest): TraceField {
-  return field("amount", String(of.amountMinor).padStart(8, "0"), amountInWords(of));
+  return field("amount", String(of.amountMinor).padStart(8, "0"), amountText(of));
 }
 
 /** The bytes after the card number are not documented, and not shown (docs/concert.md 3.2). */
 function reportField(report: string, card: string | null): TraceField {
-  if (card === null) return field("report", maskedField(report), ownWords(report));
+  if (card === null) return field("report", maskedField(report), blankText(report));
   const rest = report.slice(card.length).replace(/[^ ]/g, ".");
   return field("report", card + rest, "the card number");
 }
 
-function ownWords(text: string): string | undefined {
+function blankText(text: string): string | undefined {
   return text.trim() === "" ? "blank" : undefined;
 }
 
 function optionFields(options: FixedRequest["options"]): readonly TraceField[] {
   const option = (name: string, said: string): TraceField =>
-    field(name, said, optionWords[said] ?? "not explained");
+    field(name, said, optionTexts[said] ?? "not explained");
   switch (options.variant) {
     case "e":
       return [];
@@ -198,7 +198,7 @@ function optionFields(options: FixedRequest["options"]): readonly TraceField[] {
   }
 }
 
-const stateWords = {
+const stateTexts = {
   performed: "done",
   "not-performed": "not done",
   "taken-into-account": "taken into account, no result",
@@ -220,43 +220,43 @@ const HEAD_CHARACTERS = 5;
 export class TaggedReading implements MessageReading {
   read(body: Uint8Array, direction: "in" | "out"): ReadBody {
     const { tags, fault } = readTagged(body);
-    const rest = fault ? shownRest(body.subarray(fault.at)) : "";
+    const rest = fault ? unreadText(body.subarray(fault.at)) : "";
     const at = fault === null ? "" : `(${fault.code} at byte ${fault.at})`;
     return {
       ...(direction === "in" ? request(tags) : answer(tags)),
       ...(fault === null ? {} : { note: at }),
       fields: [...tags.flatMap((one) => fieldsOf(one, tags)), ...restField(rest)],
-      text: [...tags.map(shownTag), ...(rest === "" ? [] : [rest])].join(BETWEEN_FIELDS),
+      text: [...tags.map(tagText), ...(rest === "" ? [] : [rest])].join(BETWEEN_FIELDS),
     };
   }
 }
 
 function request(tags: readonly Tagged[]): ReadBody {
   const action = tagValue(tags, "CD");
-  const message = action === undefined ? "no action" : `CD ${action} ${actionInWords(action)}`;
+  const message = action === undefined ? "no action" : `CD ${action} ${actionText(action)}`;
   return { message, ...inOneLine([amountOf(tags), named(tags, "CA", "register")]) };
 }
 
 /** AE alone decides; AF says why not (docs/concert.md 4.4). */
 function answer(tags: readonly Tagged[]): ReadBody {
   const [state, reason] = [tagValue(tags, "AE"), tagValue(tags, "AF")];
-  const message = state === undefined ? "no state" : `AE ${state} ${stateInWords(tags)}`;
+  const message = state === undefined ? "no state" : `AE ${state} ${stateText(tags)}`;
   const why = reason === undefined ? undefined : `AF ${reason} ${failureOf(reason).text}`;
   const card = tagValue(tags, "AA");
-  const shown = card === undefined ? undefined : `card ${maskedField(card)}`;
-  return { message, ...inOneLine([why, amountOf(tags), shown]) };
+  const pan = card === undefined ? undefined : `card ${maskedField(card)}`;
+  return { message, ...inOneLine([why, amountOf(tags), pan]) };
 }
 
-function stateInWords(tags: readonly Tagged[]): string {
+function stateText(tags: readonly Tagged[]): string {
   const result = actionResult(tags);
-  return result === undefined ? "not explained" : stateWords[result];
+  return result === undefined ? "not explained" : stateTexts[result];
 }
 
 function amountOf(tags: readonly Tagged[]): string | undefined {
   const [amount, currency] = [tagValue(tags, "CB"), tagValue(tags, "CE")];
   if (amount === undefined || !/^\d{1,12}$/.test(amount)) return undefined;
   if (currency === undefined) return `${Number(amount)} minor units`;
-  return amountInWords({ amountMinor: Number(amount), currency });
+  return amountText({ amountMinor: Number(amount), currency });
 }
 
 function named(tags: readonly Tagged[], tag: string, name: string): string | undefined {
@@ -275,21 +275,21 @@ function fieldsOf([tag, value]: Tagged, all: readonly Tagged[]): readonly TraceF
     const lines = Buffer.from(value, "base64").toString("latin1");
     return [{ tag, ...field(name, maskedText(lines)) }];
   }
-  return [{ tag, ...field(name, shownValue(tag, value), meaning(tag, value, all)) }];
+  return [{ tag, ...field(name, safeValue(tag, value), meaning(tag, value, all)) }];
 }
 
 function restField(rest: string): readonly TraceField[] {
   return rest === "" ? [] : [field("cannot be read", rest)];
 }
 
-function shownValue(tag: string, value: string): string {
+function safeValue(tag: string, value: string): string {
   return ownForms[tag]?.test(value) ? value : maskedField(value).replace(/[^ -~]/g, ".");
 }
 
-function shownTag([tag, value]: Tagged): string {
+function tagText([tag, value]: Tagged): string {
   const length = String(value.length).padStart(HEAD_CHARACTERS - tag.length, "0");
   const isHidden = tag === CONTAINER || tag === RECEIPT;
-  return `${tag} ${length} ${isHidden ? "…" : shownValue(tag, value)}`;
+  return `${tag} ${length} ${isHidden ? "…" : safeValue(tag, value)}`;
 }
 
 function meaning(tag: string, value: string, all: readonly Tagged[]): string | undefined {
@@ -300,27 +300,27 @@ function meaning(tag: string, value: string, all: readonly Tagged[]): string | u
       // Both sides name themselves; only an answer has a state.
       return tagValue(all, "AE") === undefined ? undefined : "the terminal's own";
     case "CC":
-      return value === "000" ? "any" : paymentModeInWords(value.slice(-1));
+      return value === "000" ? "any" : paymentModeText(value.slice(-1));
     case "CD":
-      return actionInWords(value);
+      return actionText(value);
     case "CE":
-      return currencyInWords(value);
+      return currencyCode(value);
     case "AE":
-      return stateInWords(all);
+      return stateText(all);
     case "AF":
       return failureOf(value).text;
     case "AB":
       return /^\d{4}$/.test(value) ? `20${value.slice(0, 2)}-${value.slice(2)}` : undefined;
     default:
-      return words[tag]?.[value];
+      return valueTexts[tag]?.[value];
   }
 }
 
-/** Values with a word each (docs/concert.md 4.2, 4.6). */
-const words: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+/** Values with a text each (docs/concert.md 4.2, 4.6). */
+const valueTexts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   CI: { "0": "any", "1": "chip", "2": "contactless", "3": "stripe", "4": "keyed" },
   CK: { "000": "none", "100": "the customer's, as text", "101": "the customer's, as HTML" },
-  BA: { "0": "at the end", "1": "at once: the result is never told" },
+  BA: { "0": "at the end", "1": "at once: the result is never reported" },
   BB: { "0": "the terminal decides", "1": "ask the bank" },
   AL: { "1": "partial" },
 };

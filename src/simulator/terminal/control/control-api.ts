@@ -7,17 +7,21 @@ import { cardNames, testCards } from "../bank/cards.ts";
 import { type CustomerAction, keys } from "../cardholder.ts";
 import { FaultError } from "../faults/fault-kinds.ts";
 import type { Machine } from "../machine.ts";
-import { arm, type Controlled, disarm, faultsHere, say, words } from "./hands.ts";
+import { arm, type Controlled, disarm, faultsHere, hands, say } from "./hands.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
 const UNREAD_BYTES_MAX = 16 * 1024 * 1024;
 const TRACE_EVENTS_DEFAULT = 200;
 
-/** The body of the answer to `GET /`: every route in words. */
+/** Path and member, as published, by which a hand is named. */
+const HANDS = "/words";
+const NAME = "word";
+
+/** The body of the answer to `GET /`: what each route does. */
 const routes = {
   "GET / (in a browser)": "a terminal to touch",
-  "GET /words": "all that hands can do at the terminal, each by one word",
-  "POST /words": '{"word": "unplug", "at": "report"} do it; a shell says ./launch.sh simulate',
+  [`GET ${HANDS}`]: "all that hands can do at the terminal, each by its name",
+  [`POST ${HANDS}`]: '{"word": "unplug", "at": "report"} do it; a shell says ./launch.sh simulate',
   "GET /ledger": "what the bank has charged and given back, and the sum",
   "GET /state": "registration, running command, turnover, demands, endpoints",
   "POST /state":
@@ -60,7 +64,7 @@ export async function startControlApi(port: number, simulator: Controlled) {
     return forPeople ? sendPage(reply) : { ...routes, ...simulator.terminal.routes };
   });
   pageRoutes(server);
-  wordRoutes(server, simulator);
+  handRoutes(server, simulator);
   readingRoutes(server, simulator);
   faultRoutes(server, simulator);
   actingRoutes(server, simulator);
@@ -134,16 +138,16 @@ function faultRoutes(server: FastifyInstance, simulator: Controlled): void {
   server.delete("/faults", () => ({ disarmed: disarm(simulator) }));
 }
 
-function wordRoutes(server: FastifyInstance, simulator: Controlled): void {
-  server.get("/words", () =>
-    Object.entries(words).map(([word, { help, takes = "" }]) => ({ word, takes, help })),
+function handRoutes(server: FastifyInstance, simulator: Controlled): void {
+  server.get(HANDS, () =>
+    Object.entries(hands).map(([name, { help, takes = "" }]) => ({ [NAME]: name, takes, help })),
   );
-  const body = z.looseObject({ word: z.string() });
+  const body = z.looseObject({ [NAME]: z.string() });
   const text = z.record(z.string(), z.coerce.string());
-  server.post("/words", async (request) => {
-    const { word, ...asked } = body.parse(request.body);
-    await say(simulator, word, text.parse(asked));
-    return { done: word };
+  server.post(HANDS, async (request) => {
+    const { [NAME]: name, ...asked } = body.parse(request.body);
+    await say(simulator, name, text.parse(asked));
+    return { done: name };
   });
 }
 

@@ -40,13 +40,13 @@ export function arm(simulator: Controlled, name: string, given: Readonly<Record<
   const { needs = [] } = (Object.hasOwn(kinds, name) ? kinds[name] : undefined) ?? {};
   const missing = needs.filter((trait) => !terminal.traits.includes(trait));
   if (missing.length > 0) {
-    const lacking = missing.map((trait) => traitWords[trait]).join(" and ");
+    const lacking = missing.map((trait) => traitTexts[trait]).join(" and ");
     throw new FaultError(`fault ${name} cannot strike here: this terminal has no ${lacking}`);
   }
   return faults.arm(faultRequest(faultsHere(simulator), name, given));
 }
 
-const traitWords: Readonly<Record<LineTrait, string>> = {
+const traitTexts: Readonly<Record<LineTrait, string>> = {
   tcp: "TCP",
   serial: "serial line",
   sessions: "sessions",
@@ -61,8 +61,8 @@ export function disarm({ faults, terminal }: Controlled): number {
 }
 
 /** A word that cannot be carried out; the message says why. */
-class WordError extends Error {
-  override readonly name = "WordError";
+class HandError extends Error {
+  override readonly name = "HandError";
   readonly statusCode: number;
 
   constructor(message: string, statusCode = 400) {
@@ -74,9 +74,9 @@ class WordError extends Error {
 /** The arguments of a word: its value, and those given as `--name value`. */
 type Asked = Readonly<Record<string, string>>;
 
-interface Word {
+interface Hand {
   readonly help: string;
-  /** The words that may follow, for people. */
+  /** The hands that may follow, for people. */
   readonly takes?: string;
   act(simulator: Controlled, asked: Asked): unknown;
 }
@@ -90,43 +90,43 @@ const moment = "[--at MOMENT]";
 const cards = "[--card NAME]";
 
 /** The customer presents a card. */
-function presents(help: string, how: CardWish | ((asked: Asked) => CardWish)): Word {
-  const act: Word["act"] = (simulator, asked) => {
+function presents(help: string, how: CardChoice | ((asked: Asked) => CardChoice)): Hand {
+  const act: Hand["act"] = (simulator, asked) => {
     const name = card.parse(asked["card"]);
-    const wish = typeof how === "function" ? how(asked) : how;
-    return customerActs(simulator, asked, {
+    const choice = typeof how === "function" ? how(asked) : how;
+    return customerAction(simulator, asked, {
       action: "insert",
       ...(name ? { card: name } : {}),
-      ...wish,
+      ...choice,
     });
   };
   return { help, takes: cards, act };
 }
 
-type CardWish = Omit<CardAction, "action" | "card">;
+type CardChoice = Omit<CardAction, "action" | "card">;
 
 /** The customer does something else. */
-function acts(help: string, action: CustomerAction): Word {
-  return { help, act: (simulator, asked) => customerActs(simulator, asked, action) };
+function does(help: string, action: CustomerAction): Hand {
+  return { help, act: (simulator, asked) => customerAction(simulator, asked, action) };
 }
 
 /** Hands change the terminal itself. */
 function sets(
   help: string,
   change: Partial<Pick<Controlled["terminal"]["parts"], "paperOut" | "outOfOrder" | "busy">>,
-): Word {
+): Hand {
   return { help, act: ({ terminal }) => Object.assign(terminal.parts, change) };
 }
 
-function plays(help: string, who: "auto" | "manual"): Word {
+function plays(help: string, who: "auto" | "manual"): Hand {
   return { help, act: ({ terminal }) => Object.assign(terminal.parts.customer, { plays: who }) };
 }
 
 /**
- * All that hands can do at the terminal: the buttons of its page, and the words that follow
+ * All that hands can do at the terminal: the buttons of its page, and the hands that follow
  * `simulate` in a shell. A word that waits for the terminal to be ready takes `--within SECONDS`.
  */
-export const words: Readonly<Record<string, Word>> = {
+export const hands: Readonly<Record<string, Hand>> = {
   approve: presents("the customer presents a card, and the bank says yes", { outcome: approved }),
   decline: {
     ...presents(
@@ -144,22 +144,22 @@ export const words: Readonly<Record<string, Word>> = {
     pin: "asked",
   }),
   insert: presents("a card; the cents of the amount say what the bank answers", {}),
-  "other-card": acts("a card that is not for payments", { action: "other-card" }),
+  "other-card": does("a card that is not for payments", { action: "other-card" }),
   pin: {
     help: "digits and the green key",
     takes: "DIGITS",
     act: (simulator, asked) =>
-      customerActs(simulator, asked, { action: "digits", digits: digits.parse(asked["value"]) }),
+      customerAction(simulator, asked, { action: "digits", digits: digits.parse(asked["value"]) }),
   },
   key: {
     help: `a key: ${keys.join(", ")}`,
     takes: "NAME",
     act: (simulator, asked) =>
-      customerActs(simulator, asked, { action: "key", key: z.enum(keys).parse(asked["value"]) }),
+      customerAction(simulator, asked, { action: "key", key: z.enum(keys).parse(asked["value"]) }),
   },
-  green: acts("the green key", { action: "key", key: "ok" }),
-  red: acts("the red key: the customer stops", { action: "cancel" }),
-  "walk-away": acts("the customer goes away, and the terminal waits in vain", {
+  green: does("the green key", { action: "key", key: "ok" }),
+  red: does("the red key: the customer stops", { action: "cancel" }),
+  "walk-away": does("the customer goes away, and the terminal waits in vain", {
     action: "time-out",
   }),
   unplug: {
@@ -181,7 +181,7 @@ export const words: Readonly<Record<string, Word>> = {
   "paper-in": sets("a new roll", { paperOut: false }),
   lock: sets("out of order", { outOfOrder: true }),
   unlock: sets("in order again", { outOfOrder: false }),
-  busy: sets("somebody is in the terminal's own menu: no register is served", { busy: true }),
+  busy: sets("the terminal's own menu is open: no register is served", { busy: true }),
   free: sets("out of the menu again", { busy: false }),
   swap: {
     help: "another terminal of its kind is put in its place; again: the first one is back",
@@ -195,12 +195,12 @@ export const words: Readonly<Record<string, Word>> = {
     help: "forgets its registration, where the protocol has one",
     act: ({ terminal }) => {
       const { unregistered } = terminal.toggles;
-      if (!unregistered) throw new WordError("this protocol has no registration");
+      if (!unregistered) throw new HandError("this protocol has no registration");
       unregistered.on = true;
     },
   },
   "by-hand": plays("you are the customer: nothing happens until you act", "manual"),
-  "by-itself": plays("the customer acts alone again", "auto"),
+  "by-itself": plays("the customer does all alone, as at the start", "auto"),
   fault: {
     help: "arms a fault, with its arguments as --name value; the page lists them",
     takes: `NAME ${moment}`,
@@ -225,15 +225,15 @@ export const words: Readonly<Record<string, Word>> = {
   },
 };
 
-/** Carries out a word. Throws {@link WordError} and what the checks of its values throw. */
+/** Carries out a word. Throws {@link HandError} and what the checks of its values throw. */
 export async function say(simulator: Controlled, name: string, asked: Asked): Promise<unknown> {
-  const word = Object.hasOwn(words, name) ? words[name] : undefined;
-  if (!word) throw new WordError(`there is no ${name}; there are ${Object.keys(words).join(", ")}`);
-  return await word.act(simulator, asked);
+  const hand = Object.hasOwn(hands, name) ? hands[name] : undefined;
+  if (!hand) throw new HandError(`there is no ${name}; there are ${Object.keys(hands).join(", ")}`);
+  return await hand.act(simulator, asked);
 }
 
 /** Acts as soon as the terminal waits for that. */
-async function customerActs(
+async function customerAction(
   simulator: Controlled,
   asked: Asked,
   action: CustomerAction,
@@ -244,7 +244,7 @@ async function customerActs(
   while (!customer.act(action)) {
     if (leftMs <= 0) {
       const why = customer.plays === "auto" ? ": its customer pays alone, say by-hand first" : "";
-      throw new WordError(`the terminal is not waiting for that${why}`, 409);
+      throw new HandError(`the terminal is not waiting for that${why}`, 409);
     }
     await simulator.pause(stepMs);
     leftMs -= stepMs;

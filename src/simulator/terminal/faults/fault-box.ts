@@ -1,7 +1,7 @@
 import type { Disturbance, Interference } from "../port/register-line.ts";
 import type { FaultArguments, FaultRequest } from "./fault-kinds.ts";
 
-/** A fault that waits for its chance. */
+/** An armed fault. */
 export interface ArmedFault extends FaultRequest {
   readonly id: number;
   /** How often it will still strike; null without end. */
@@ -18,7 +18,7 @@ interface Loaded {
 }
 
 /** Where the terminal is when a fault is asked for. */
-interface Chance {
+interface Occasion {
   /** Number of the running command; undefined when none runs. */
   readonly command: number | undefined;
   readonly message?: string;
@@ -28,7 +28,7 @@ interface Chance {
 const pointFaults = ["hold", "mute", "unplug", "reboot"] as const;
 export type PointFault = (typeof pointFaults)[number];
 
-/** Holds the armed faults and hands each one out when its chance has come. */
+/** Holds the armed faults and hands each one out when it strikes. */
 export class FaultBox {
   readonly #loaded = new Set<Loaded>();
   #lastId = 0;
@@ -61,10 +61,10 @@ export class FaultBox {
     return going.length;
   }
 
-  /** The arguments of a fault whose chance this is, which is thereby used; else undefined. */
-  take(name: string, chance: Chance): FaultArguments | undefined {
+  /** The arguments of the first armed fault of this name that strikes now, which uses it; else undefined. */
+  take(name: string, occasion: Occasion): FaultArguments | undefined {
     for (const loaded of this.#loaded) {
-      if (loaded.request.name !== name || !fits(loaded.request.arguments, chance)) continue;
+      if (loaded.request.name !== name || !strikesAt(loaded.request.arguments, occasion)) continue;
       if (loaded.skip > 0) {
         loaded.skip -= 1;
         continue;
@@ -90,14 +90,14 @@ export class FaultBox {
   }
 }
 
-function fits({ command, message, at }: FaultArguments, chance: Chance): boolean {
+function strikesAt({ command, message, at }: FaultArguments, occasion: Occasion): boolean {
   // A protocol whose commands have no numbers has no such argument.
   const anyCommand = command === undefined || command === "any";
   const wantedCommand = anyCommand ? undefined : Number.parseInt(String(command), 16);
   return (
-    (wantedCommand === undefined || wantedCommand === chance.command) &&
-    (message === undefined || message === "any" || message === chance.message) &&
-    at === chance.point
+    (wantedCommand === undefined || wantedCommand === occasion.command) &&
+    (message === undefined || message === "any" || message === occasion.message) &&
+    at === occasion.point
   );
 }
 
@@ -130,15 +130,15 @@ export abstract class FaultyWire<N extends string> implements Interference {
   abstract rewrite(message: Uint8Array): Uint8Array;
   abstract disturb(message: Uint8Array): readonly Disturbance[];
 
-  protected take(name: N, chance: Chance): FaultArguments | undefined {
-    return this.#box.take(name, chance);
+  protected take(name: N, occasion: Occasion): FaultArguments | undefined {
+    return this.#box.take(name, occasion);
   }
 
-  /** Every armed disturbance whose chance this is, in the order in which they are applied. */
-  protected disturbances(chance: Chance): readonly Disturbance[] {
+  /** The armed disturbances that strike now, in the order in which they are applied. */
+  protected disturbances(occasion: Occasion): readonly Disturbance[] {
     return (Object.keys(makers) as Kind[]).flatMap((kind) => {
       const name = this.#names[kind];
-      const found = name && this.take(name, chance);
+      const found = name && this.take(name, occasion);
       return found ? [makers[kind](found)] : [];
     });
   }

@@ -26,7 +26,7 @@ type FaultParameters = Readonly<Record<string, FaultArgument>>;
 export interface FaultArgument {
   readonly description: string;
   readonly type: "number" | "word" | "hex" | "control";
-  readonly words?: readonly string[];
+  readonly choices?: readonly string[];
   readonly fallback?: number | string;
 }
 
@@ -56,18 +56,18 @@ export function hex(description: string, fallback: string): FaultArgument {
   return { description, type: "hex", fallback };
 }
 
-export function word(
+export function choice(
   description: string,
-  words: readonly string[],
+  choices: readonly string[],
   fallback: string,
 ): FaultArgument {
-  return { description, type: "word", words, fallback };
+  return { description, type: "word", choices, fallback };
 }
 
-/** How often a fault strikes, and after how many chances. */
+/** How often a fault strikes, and after how many that it lets pass. */
 export const repetition = {
   times: number("how often it strikes, 0 without end", 1),
-  skip: number("chances to let pass first", 0),
+  skip: number("strikes to let pass first", 0),
 };
 
 /** Whether a fault can strike a terminal with such lines. */
@@ -139,8 +139,8 @@ function argumentValue(what: string, argument: FaultArgument, value: unknown): n
       }
       return text.toLowerCase();
     case "word":
-      if (!argument.words?.includes(text)) {
-        throw new FaultError(`${what}=${text} is none of ${argument.words?.join(", ")}`);
+      if (!argument.choices?.includes(text)) {
+        throw new FaultError(`${what}=${text} is none of ${argument.choices?.join(", ")}`);
       }
       return text;
   }

@@ -22,7 +22,7 @@ export interface BytePort {
 
 export interface BytePortHandlers {
   data(bytes: Uint8Array): void;
-  /** Called exactly once, whoever closed. */
+  /** Called exactly once, from whichever side it was closed. */
   closed(): void;
 }
 

@@ -12,7 +12,7 @@ import { localTime, type Outgoing } from "./machine/parts.ts";
 import { type Answer, type Process, readable } from "./machine/process.ts";
 import { zvtCard } from "./machine/report.ts";
 import { code } from "./machine/sale.ts";
-import { type Asked, type AskKind, type AskPlace, askKinds } from "./options.ts";
+import { type Asked, type AskKind, type AskOccasion, askKinds } from "./options.ts";
 
 /** The consequence for the payment: nothing, or its end with that result code. */
 type AskEnd = "go-on" | { readonly stop: number };
@@ -29,12 +29,12 @@ export const beforeHost: readonly AskKind[] = [
 /** Asks what is due of `kinds`, one after the other, until one of them ends the payment. */
 export async function askRegister(
   process: Process,
-  place: AskPlace,
+  occasion: AskOccasion,
   kinds: readonly AskKind[],
   card?: CardName,
 ): Promise<AskEnd> {
   const { asks, registration, options } = process.parts;
-  for (const kind of asks.take(kinds, place)) {
+  for (const kind of asks.take(kinds, occasion)) {
     if (!registration.permitted.has(askKinds[kind].control)) {
       asks.note({ kind, answer: "not permitted" });
       continue;

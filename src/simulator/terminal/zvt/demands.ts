@@ -1,6 +1,6 @@
 import type { Memory } from "../memory/memory.ts";
 
-/** The way in which a due job looks to the register (docs/zvt.md 11.4, 11.5). */
+/** What the register sees of a due job (docs/zvt.md 11.4, 11.5). */
 interface DemandKind {
   /** Of the status enquiry. */
   readonly status: number;

@@ -1,5 +1,6 @@
 import { type FaultBox, FaultyWire } from "../faults/fault-box.ts";
 import {
+  choice,
   type FaultArgument,
   type FaultKind,
   type FaultTable,
@@ -8,7 +9,6 @@ import {
   hex,
   number,
   repetition,
-  word,
 } from "../faults/fault-kinds.ts";
 import type { Disturbance, Transport } from "../port/register-line.ts";
 import type { Acknowledgement, Interference } from "./link/lines.ts";
@@ -35,8 +35,9 @@ export const points = Object.keys(moments) as readonly Point[];
 const messageKinds = ["answer", "prompt", "report", "print", "end", "any"] as const;
 type MessageKind = (typeof messageKinds)[number];
 
-const at = (fallback: Point): FaultArgument => word("moment", points, fallback);
-const on = (fallback: MessageKind): FaultArgument => word("which messages", messageKinds, fallback);
+const at = (fallback: Point): FaultArgument => choice("moment", points, fallback);
+const on = (fallback: MessageKind): FaultArgument =>
+  choice("which messages", messageKinds, fallback);
 const onlyIn = (fallback: string): FaultArgument => ({
   description: "only in this command, four hexadecimal digits, or any",
   type: "control",
@@ -83,7 +84,7 @@ export const faultKinds = {
   mute: fault("fall silent at a moment, not even ACK, until the command is over", {
     at: at("report"),
     ms: number("silence at least so long", 0),
-    run: word("at=command only: carry the command out in silence", ["yes", "no"], "no"),
+    run: choice("at=command only: carry the command out in silence", ["yes", "no"], "no"),
   }),
   unplug: fault("close the socket or take the pty away at a moment", {
     at: at("report"),
@@ -96,7 +97,7 @@ export const faultKinds = {
     at: at("reported"),
     ms: number("at most so long, 0 without limit", 0),
   }),
-  refuse: fault("refuse the command with 84 xx in place of 80 00", { code: hex("xx", "83") }),
+  refuse: fault("refuse the command with 84 xx in occasion of 80 00", { code: hex("xx", "83") }),
   fail: fault("end the command with 06 1E before the bank is asked", {
     code: hex("result code", "a1"),
   }),
@@ -110,7 +111,7 @@ export const faultKinds = {
   "no-report": fault("complete an approved payment without 04 0F"),
   "report-then-abort": fault("good 04 0F, acknowledged, then 06 1E", {
     code: hex("result code of 06 1E", "6c"),
-    charged: word("whether the charge stays", ["yes", "no"], "no"),
+    charged: choice("whether the charge stays", ["yes", "no"], "no"),
   }),
   "abort-without-code": fault("06 1E without a result code"),
   "wrong-pin-first": fault("report 27 37 (wrong PIN) first and run the round again"),
@@ -120,13 +121,13 @@ export const faultKinds = {
   "unknown-fields": fault("unknown tags and an unknown field in 04 0F"),
   charset: fault("texts in a set that was not agreed", {
     times: { ...repetition.times, fallback: 0 },
-    set: word("the set", ["iso8859-1", "iso8859-2", "utf8", "zvt7"], "iso8859-1"),
+    set: choice("the set", ["iso8859-1", "iso8859-2", "utf8", "zvt7"], "iso8859-1"),
   }),
   "bare-repeat": fault("answer Repeat Receipt (06 20) with a bare 06 0F", {
     command: onlyIn("0620"),
   }),
   "print-first": fault("print messages before 04 0F"),
-  "print-container": fault("06 D1 with the receipt type in a container behind the text"),
+  "print-container": fault("06 D1 with the receipt type in a container after the text"),
   "no-timeout-byte": fault("04 FF with a container but without the time-out byte"),
 } as const satisfies Record<string, FaultKind>;
 
@@ -157,9 +158,9 @@ export class ZvtFaultyWire extends FaultyWire<FaultName> implements Interference
   }
 
   rewrite(apdu: Uint8Array): Uint8Array {
-    const chance = { command: this.#runningCommand(), message: messageKindOf(apdu) };
-    const extended = this.take("extended-length", chance) ? extendedForm(apdu) : apdu;
-    const wrong = this.take("wrong-length", chance);
+    const occasion = { command: this.#runningCommand(), message: messageKindOf(apdu) };
+    const extended = this.take("extended-length", occasion) ? extendedForm(apdu) : apdu;
+    const wrong = this.take("wrong-length", occasion);
     return wrong ? wrongLength(extended, Number(wrong["by"])) : extended;
   }
 
@@ -168,10 +169,10 @@ export class ZvtFaultyWire extends FaultyWire<FaultName> implements Interference
   }
 
   acknowledge(apdu: Uint8Array): Acknowledgement {
-    const chance = { command: isCommand(apdu) ? controlOf(apdu) : this.#runningCommand() };
-    if (this.take("nak-storm", chance)) return { how: "nak" };
-    if (this.take("drop-ack", chance)) return { how: "nothing" };
-    return { how: "ack", delayMs: Number(this.take("late-ack", chance)?.["ms"] ?? 0) };
+    const occasion = { command: isCommand(apdu) ? controlOf(apdu) : this.#runningCommand() };
+    if (this.take("nak-storm", occasion)) return { how: "nak" };
+    if (this.take("drop-ack", occasion)) return { how: "nothing" };
+    return { how: "ack", delayMs: Number(this.take("late-ack", occasion)?.["ms"] ?? 0) };
   }
 }
 

@@ -32,7 +32,7 @@ export interface ZvtBehaviour extends Behaviour {
   /** Reverses what was not acknowledged (docs/zvt.md 9.1); false: keeps it, as newer ones do. */
   readonly autoReversal: boolean;
   /** Repeat Receipt reports unacknowledged transactions too; false: only acknowledged ones. */
-  readonly tellsUnacknowledged: boolean;
+  readonly repeatsUnacknowledged: boolean;
   /** Refuses payments of a register that has not registered (84 6B). */
   readonly registrationRequired: boolean;
   /** Echoes tag 1F73 and numbers its messages (docs/zvt.md 9.4). */
@@ -55,7 +55,7 @@ export const zvtDefaults: Omit<ZvtOptions, "clock"> = {
     receipts: "both",
     vending: false,
     autoReversal: true,
-    tellsUnacknowledged: true,
+    repeatsUnacknowledged: true,
     registrationRequired: false,
     messageIds: false,
     quirks: [],
@@ -70,9 +70,9 @@ export const zvtDefaults: Omit<ZvtOptions, "clock"> = {
 export const quirks = {
   "container-unasked": "sends containers that nobody asked for",
   "print-blocks-only": "prints with 06 D3, permitted or not",
-  "print-lines-only": "prints with 06 D1, the receipt type in a container behind the text",
+  "print-lines-only": "prints with 06 D1, the receipt type in a container after the text",
   "print-first-in-reversal": "prints before 04 0F in a reversal",
-  "end-attribute-8f": "ends a receipt with attribute 8F in place of 81",
+  "end-attribute-8f": "ends a receipt with attribute 8F in occasion of 81",
   "no-end-mark": "prints its configuration without an end mark",
   latin1: "texts in ISO 8859-1, whatever was agreed",
   "blocks-in-latin2": "06 D3 in ISO 8859-2, named in tag 14",
@@ -82,8 +82,8 @@ export const quirks = {
   "t4-byte-zero": "04 FF with time-out byte 00",
   "no-t4-byte": "04 FF with a container and without a time-out byte",
   "no-texts": "04 FF without texts",
-  "no-pin-status": "tells nothing while the PIN is entered",
-  "statuses-a0": "tells the end of a payment with 04 FF A1 or A2",
+  "no-pin-status": "sends no status while the PIN is entered",
+  "statuses-a0": "reports the end of a payment with 04 FF A1 or A2",
   "ignores-abort": "does not answer Abort (06 B0)",
   "silent-after-cancel": "does not answer the status enquiry after a customer's stop key",
   "reverses-last-only": "reverses the last payment only",
@@ -201,7 +201,7 @@ export type AskKind = keyof typeof askKinds;
 export const askNames = Object.keys(askKinds) as AskKind[];
 
 /** When: in a payment, or on the occasion of a status enquiry (docs/zvt.md 6.5). */
-export type AskPlace = "payment" | "status";
+export type AskOccasion = "payment" | "status";
 
 /** How the register took it, for `GET /state`. */
 export interface Asked {
@@ -219,7 +219,7 @@ const ASKED_MAX = 100;
 /** The requests that the terminal has yet to make, and the answers to those it made. */
 export class AskList {
   readonly #always: readonly AskKind[];
-  #once: { readonly kind: AskKind; readonly place: AskPlace }[] = [];
+  #once: { readonly kind: AskKind; readonly occasion: AskOccasion }[] = [];
   #asked: Asked[] = [];
 
   /** `always`: in every payment. */
@@ -232,16 +232,18 @@ export class AskList {
   }
 
   /** Once, in the next payment or status enquiry. */
-  add(kind: AskKind, place: AskPlace): void {
-    this.#once.push({ kind, place });
+  add(kind: AskKind, occasion: AskOccasion): void {
+    this.#once.push({ kind, occasion });
   }
 
   /** Those of `kinds` that are due, in their order; asked once means not again. */
-  take(kinds: readonly AskKind[], place: AskPlace): readonly AskKind[] {
+  take(kinds: readonly AskKind[], occasion: AskOccasion): readonly AskKind[] {
     return kinds.filter((kind) => {
-      const at = this.#once.findIndex((entry) => entry.kind === kind && entry.place === place);
+      const at = this.#once.findIndex(
+        (entry) => entry.kind === kind && entry.occasion === occasion,
+      );
       if (at >= 0) this.#once.splice(at, 1);
-      return at >= 0 || (place === "payment" && this.#always.includes(kind));
+      return at >= 0 || (occasion === "payment" && this.#always.includes(kind));
     });
   }
 

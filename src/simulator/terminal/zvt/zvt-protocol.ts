@@ -36,7 +36,7 @@ const zvtSwitches: SwitchTable<Draft<ZvtOptions>> = {
   "t1-ms": timer("t1Ms", "T1, between two bytes of a frame"),
   "t2-ms": timer("t2Ms", "T2, from frame to ACK"),
   "t3-ms": timer("t3Ms", "T3, from message to answer"),
-  "t4-ms": timer("t4Ms", "T4, told to the register in 04 FF when it is whole minutes"),
+  "t4-ms": timer("t4Ms", "T4, sent to the register in 04 FF when it is whole minutes"),
   receipts: behaviour(
     "WHICH",
     "copies for a register that does not say which: both (default), customer, merchant",
@@ -51,7 +51,7 @@ const zvtSwitches: SwitchTable<Draft<ZvtOptions>> = {
   ),
   "hides-unacknowledged": does(
     "Repeat Receipt leaves out what --no-auto-reversal keeps unacknowledged",
-    { tellsUnacknowledged: false },
+    { repeatsUnacknowledged: false },
   ),
   "knows-1f1f": does("reverse what the register missed by its tag 1F1F", {
     receiptNumberCheck: true,

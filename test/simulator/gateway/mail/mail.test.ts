@@ -3,7 +3,7 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
-  handOverBySmtp,
+  deliverBySmtp,
   mailAddresses,
   mailText,
 } from "../../../../src/simulator/gateway/notifications/mail.ts";
@@ -79,11 +79,11 @@ const mail = {
 };
 
 const send = (server: MailServer, signal = new AbortController().signal) =>
-  handOverBySmtp(server, mail, signal);
+  deliverBySmtp(server, mail, signal);
 
 test("a mail is handed over to every receiver, its dots doubled", async () => {
   const server = await mailServer(polite);
-  expect(await send(server)).toEqual({ verdict: "taken", words: "SMTP 250 queued as 1" });
+  expect(await send(server)).toEqual({ verdict: "taken", answer: "SMTP 250 queued as 1" });
   expect(server.heard).toEqual([
     "EHLO localhost",
     "MAIL FROM:<gateway-sandbox@localhost>",
@@ -108,7 +108,7 @@ describe("a server that", () => {
     ["says no farewell", except("QUIT", ""), "taken", /250 queued/],
   ] as const;
   test.each(cases)("%s", async (_, says, verdict, words) => {
-    const { verdict: given, words: told } = await send(await mailServer(says));
+    const { verdict: given, answer: told } = await send(await mailServer(says));
     expect(given).toBe(verdict);
     expect(told).toMatch(words);
   });

@@ -2,9 +2,9 @@ import { readTagged } from "../../../../concert/index.ts";
 import type { BytePort } from "../../port/ports.ts";
 import * as port from "../../port/register-line.ts";
 import { disturbedPieces, type Pieces } from "../../port/register-line.ts";
-import { controlBytes, framed, type Heard, TimedReader } from "./byte-reader.ts";
+import { controlBytes, framed, type Received, TimedReader } from "./byte-reader.ts";
 import {
-  type Act,
+  type Action,
   type Delivery,
   type Happening,
   type LinkReply,
@@ -59,7 +59,7 @@ export abstract class ConcertLine<O extends LineOptions = LineOptions> extends p
   }
 
   /** One attempt to deliver a reply, once the line is free. */
-  abstract tell(body: Uint8Array): Promise<Delivery | "closed">;
+  abstract deliver(body: Uint8Array): Promise<Delivery | "closed">;
 
   /** The exchange is over: the connection of one exchange is closed. */
   abstract finish(): void;
@@ -88,10 +88,10 @@ export class BareLine extends ConcertLine<BareLineOptions> {
   #out: Promise<unknown> = Promise.resolve();
 
   /** A message counts as delivered when it was handed to the network. */
-  tell(body: Uint8Array): Promise<Delivery | "closed"> {
-    const told = this.#out.then(() => this.#tell(body));
-    this.#out = told;
-    return told;
+  deliver(body: Uint8Array): Promise<Delivery | "closed"> {
+    const delivery = this.#out.then(() => this.#deliver(body));
+    this.#out = delivery;
+    return delivery;
   }
 
   finish(): void {
@@ -101,7 +101,7 @@ export class BareLine extends ConcertLine<BareLineOptions> {
     });
   }
 
-  async #tell(body: Uint8Array): Promise<Delivery | "closed"> {
+  async #deliver(body: Uint8Array): Promise<Delivery | "closed"> {
     const { interference } = this.options;
     const bytes = interference.rewrite(body);
     this.#closing = this.transport === "tcp" ? interference.closing() : undefined;
@@ -172,7 +172,7 @@ const controls = {
 type Control = keyof typeof controls;
 
 /** One reply to deliver, and the callback for its end. */
-interface Telling {
+interface Reply {
   readonly body: Uint8Array;
   done(how: Delivery | "closed"): void;
 }
@@ -180,9 +180,9 @@ interface Telling {
 /** The dialogue of ENQ, ACK, frames and EOT on one line (docs/concert.md 2.4). */
 export class SessionLine extends ConcertLine<SessionLineOptions> {
   readonly inSessions = true;
-  readonly #waiting: Telling[] = [];
+  readonly #waiting: Reply[] = [];
   readonly #reader: TimedReader;
-  #telling: Telling | undefined;
+  #sending: Reply | undefined;
   #session: Session = { at: "idle" };
   #begin: (() => void) | undefined;
   /** Pieces with pauses that are on their way; others wait for them. */
@@ -193,19 +193,19 @@ export class SessionLine extends ConcertLine<SessionLineOptions> {
   constructor(port: BytePort, options: SessionLineOptions) {
     super(port, options);
     const { clock, silenceMs } = options;
-    this.#reader = new TimedReader(clock, silenceMs, (heard) => this.#heard(heard));
+    this.#reader = new TimedReader(clock, silenceMs, (received) => this.#understood(received));
   }
 
   protected override received(bytes: Uint8Array): void {
     this.#reader.push(bytes);
   }
 
-  tell(body: Uint8Array): Promise<Delivery | "closed"> {
+  deliver(body: Uint8Array): Promise<Delivery | "closed"> {
     if (this.closed) return Promise.resolve("closed");
     const bytes = this.options.interference.rewrite(body);
     return new Promise((done) => {
       this.#waiting.push({ body: bytes, done });
-      this.#tellNext();
+      this.#sendNext();
     });
   }
 
@@ -213,27 +213,27 @@ export class SessionLine extends ConcertLine<SessionLineOptions> {
   finish(): void {}
 
   /** Half duplex: a reply waits for the end of the running session. */
-  #tellNext(): void {
-    if (this.#session.at !== "idle" || this.#telling) return;
-    this.#telling = this.#waiting.shift();
-    if (this.#telling) this.#happens({ what: "tell", body: this.#telling.body });
+  #sendNext(): void {
+    if (this.#session.at !== "idle" || this.#sending) return;
+    this.#sending = this.#waiting.shift();
+    if (this.#sending) this.#happens({ what: "send", body: this.#sending.body });
   }
 
-  #heard(heard: Heard): void {
-    if (heard.kind === "frame") this.receivedMessage(heard.body);
-    else if (heard.kind !== "junk") this.#control("in", heard.kind);
-    else this.options.onWire({ what: "junk", direction: "in", note: heard.why });
-    this.#happens(this.#happening(heard));
+  #understood(received: Received): void {
+    if (received.kind === "frame") this.receivedMessage(received.body);
+    else if (received.kind !== "junk") this.#control("in", received.kind);
+    else this.options.onWire({ what: "junk", direction: "in", note: received.why });
+    this.#happens(this.#happening(received));
   }
 
   #control(direction: "in" | "out", what: Control): void {
     this.options.onWire({ what, direction, ...controls[what] });
   }
 
-  #happening(heard: Heard): Happening {
-    if (heard.kind === "enq") return { what: "enq", reply: this.#replyToEnquiry() };
-    if (heard.kind === "frame") return this.#requested(heard.body);
-    return { what: heard.kind };
+  #happening(received: Received): Happening {
+    if (received.kind === "enq") return { what: "enq", reply: this.#replyToEnquiry() };
+    if (received.kind === "frame") return this.#requested(received.body);
+    return { what: received.kind };
   }
 
   #replyToEnquiry() {
@@ -256,20 +256,20 @@ export class SessionLine extends ConcertLine<SessionLineOptions> {
 
   #happens(happening: Happening): void {
     if (this.closed) return;
-    const { next, acts } = step(this.#session, happening);
+    const { next, actions } = step(this.#session, happening);
     if (next.at !== this.#session.at) this.stopWaiting();
     this.#session = next;
-    for (const act of acts) this.#act(act);
-    if (next.at === "idle") this.#tellNext();
+    for (const action of actions) this.#action(action);
+    if (next.at === "idle") this.#sendNext();
   }
 
-  #act(act: Act): void {
-    switch (act.do) {
+  #action(action: Action): void {
+    switch (action.do) {
       case "say":
-        this.#say(act.what);
+        this.#say(action.what);
         return;
       case "frame":
-        this.#transmit(act.body, act.repeat);
+        this.#transmit(action.body, action.repeat);
         return;
       case "begin": {
         const begin = this.#begin;
@@ -277,14 +277,14 @@ export class SessionLine extends ConcertLine<SessionLineOptions> {
         begin?.();
         return;
       }
-      case "told": {
-        const told = this.#telling;
-        this.#telling = undefined;
-        told?.done(act.how);
+      case "ended": {
+        const reply = this.#sending;
+        this.#sending = undefined;
+        reply?.done(action.how);
         return;
       }
       case "wait":
-        this.#startTimer(act.for);
+        this.#startTimer(action.for);
         return;
     }
   }
@@ -315,8 +315,8 @@ export class SessionLine extends ConcertLine<SessionLineOptions> {
 
   #transmit(body: Uint8Array, repeat: number): void {
     const disturbances = this.options.interference.disturb(body);
-    const spoilt = disturbances.some(({ kind }) => kind === "bad-check");
-    this.#leave(disturbedPieces(framed(body, spoilt), disturbances));
+    const damaged = disturbances.some(({ kind }) => kind === "bad-check");
+    this.#leave(disturbedPieces(framed(body, damaged), disturbances));
     this.sentMessage(body, repeat);
   }
 
@@ -341,10 +341,10 @@ export class SessionLine extends ConcertLine<SessionLineOptions> {
 
   protected override ended(): void {
     this.#reader.stop();
-    for (const { done } of [this.#telling, ...this.#waiting.splice(0)].flatMap((t) => t ?? [])) {
+    for (const { done } of [this.#sending, ...this.#waiting.splice(0)].flatMap((t) => t ?? [])) {
       done("closed");
     }
-    this.#telling = undefined;
+    this.#sending = undefined;
   }
 }
 

@@ -18,7 +18,7 @@ import {
   type Order,
   type Request,
 } from "./payment.ts";
-import { receiptLines, shownPan } from "./receipt.ts";
+import { printedPan, receiptLines } from "./receipt.ts";
 
 /** docs/concert.md 3.3 */
 const status = { accepted: "0", refused: "7", taken: "9" } as const;
@@ -48,7 +48,7 @@ export class FixedDialogue implements Dialogue {
     return undefined;
   }
 
-  unasked(order: Order, reference: string): Request {
+  ownSale(order: Order, reference: string): Request {
     const { amountMinor, currency } = order;
     return this.#request(
       {
@@ -71,7 +71,7 @@ export class FixedDialogue implements Dialogue {
     return {
       order,
       early: atOnce ? this.#encoded(request, order, undefined) : null,
-      toldAtTheEnd: !atOnce,
+      repliesAtEnd: !atOnce,
       reply: (ending) => this.#encoded(request, order, ending),
     };
   }
@@ -81,7 +81,7 @@ export class FixedDialogue implements Dialogue {
     const { variant } = this.#parts.options.behaviour;
     const read = decoded(body);
     if (read && knows(variant, read.options.variant)) return read;
-    return this.#parts.fault("any-body") ? decoded(atPlacesOfE(body)) : undefined;
+    return this.#parts.fault("any-body") ? decoded(atPositionsOfE(body)) : undefined;
   }
 
   /** `ending` undefined: the request was taken, and nothing more is reported. */
@@ -100,7 +100,7 @@ export class FixedDialogue implements Dialogue {
       private: parts.otherPrivate?.slice(0, PRIVATE_CHARACTERS) ?? request.private,
       ticket: ending ? this.#ticket(request, order, ending) : null,
     });
-    if (ending?.told !== undefined) reply.set(bytesOf(ending.told), STATUS_AT);
+    if (ending?.forced !== undefined) reply.set(bytesOf(ending.forced), STATUS_AT);
     return reply;
   }
 
@@ -109,7 +109,7 @@ export class FixedDialogue implements Dialogue {
   }
 
   #report(done: Done | undefined): string {
-    return done ? shownPan(done.card, this.#parts.report, "X").padEnd(REPORT_CHARACTERS) : "";
+    return done ? printedPan(done.card, this.#parts.report, "X").padEnd(REPORT_CHARACTERS) : "";
   }
 
   #ticket({ options }: FixedRequest, order: Order, ending: Ending): string | null {
@@ -124,7 +124,7 @@ const STATUS_AT = 2;
 const AMOUNT_END = 10;
 
 /** Reported of real terminals: the amount is read at its place in E (docs/concert.md 2.6). */
-function atPlacesOfE(body: Uint8Array): Uint8Array {
+function atPositionsOfE(body: Uint8Array): Uint8Array {
   const digits = textOf(body).slice(0, AMOUNT_END).padEnd(AMOUNT_END, "0");
   return bytesOf(`${digits}110978${" ".repeat(PRIVATE_CHARACTERS)}`);
 }

@@ -11,7 +11,7 @@ import { type ConcertOptions, type Report, reports } from "../options.ts";
 
 /** The parts that all requests of the terminal share. */
 export class ConcertParts extends TerminalParts<ConcertOptions> {
-  /** The arguments of a fault whose chance this is; the fault is thereby used. */
+  /** The arguments of the armed fault of this name, which uses it; undefined: none. */
   fault(name: FaultName): FaultArguments | undefined {
     return this.faults.take(name, { command: undefined });
   }
@@ -29,7 +29,7 @@ export class ConcertParts extends TerminalParts<ConcertOptions> {
   }
 }
 
-/** The wish of a register, after its message was read. */
+/** The form of a register, after its message was read. */
 export interface Order {
   readonly action: Action;
   readonly amountMinor: number;
@@ -49,8 +49,8 @@ export const actions: Readonly<Record<string, Action>> = {
 
 /** The end of an order; a fault may report another one. */
 export type Ending = (Done | { readonly how: Refusal }) & {
-  /** The word of a fault for it: a status of fixed fields, a reason (AF) of tags. */
-  readonly told?: string | undefined;
+  /** The code that a fault forces: a status of fixed fields, a reason (AF) of tags. */
+  readonly forced?: string | undefined;
 };
 
 export interface Done {
@@ -78,7 +78,7 @@ export interface Request {
   /** Sent at once, before anything is carried out. */
   readonly early: Uint8Array | null;
   /** Whether the end is reported. */
-  readonly toldAtTheEnd: boolean;
+  readonly repliesAtEnd: boolean;
   reply(ending: Ending): Uint8Array;
 }
 
@@ -89,7 +89,7 @@ export interface Dialogue {
   /** The answer to a request while another one runs, where there is one. */
   busy(body: Uint8Array): Uint8Array | undefined;
   /** As if a register had asked: for a sale that the terminal makes by itself. */
-  unasked(order: Order, reference: string): Request;
+  ownSale(order: Order, reference: string): Request;
 }
 
 /** An end that the terminal shows; the others are over before a customer would read them. */
@@ -111,7 +111,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     this.order = order;
   }
 
-  override get word(): string {
+  override get label(): string {
     return this.order.action;
   }
 
@@ -141,7 +141,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     const usual = outcomeOf(script.outcome ?? behaviour.outcome, this.order.amountMinor);
     this.parts.screen.show("card", this.order);
     await this.reach("card");
-    const action = await this.parts.customerActs({
+    const action = await this.parts.customerAction({
       wanted: "card",
       waitMs: pace.cardWaitMs,
       signal: this.signal,
@@ -156,14 +156,14 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     this.parts.screen.show("host");
     await this.reach("host");
     await this.pause("host", script.hostMs ?? pace.hostMs);
-    const told = this.#wordOfFault();
+    const forced = this.#forcedCode();
     const given = action.action === "insert" ? action.outcome : undefined;
     const outcome = given ? outcomeOf(given, this.order.amountMinor) : usual;
-    const refused = entered !== "right" || outcome.kind !== "approve" || told?.refuses;
-    if (action.action !== "insert" || refused) return { how: "declined", told: told?.word };
+    const refused = entered !== "right" || outcome.kind !== "approve" || forced?.refuses;
+    if (action.action !== "insert" || refused) return { how: "declined", forced: forced?.code };
     const done = this.#charge(kind, action.card ?? script.card ?? behaviour.card);
     await this.reach("charged");
-    return { ...done, told: told?.word };
+    return { ...done, forced: forced?.code };
   }
 
   /** The register hears nothing of wrong PINs; the last one is a decline. */
@@ -177,11 +177,11 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
   }
 
   /** Status code forced by an armed fault, and whether it declines. */
-  #wordOfFault(): { readonly word: string; readonly refuses: boolean } | undefined {
+  #forcedCode(): { readonly code: string; readonly refuses: boolean } | undefined {
     const status = this.parts.fault("status");
-    if (status) return { word: String(status["as"]), refuses: status["as"] === "7" };
+    if (status) return { code: String(status["as"]), refuses: status["as"] === "7" };
     const reason = this.parts.fault("not-done");
-    return reason && { word: String(reason["af"]), refuses: true };
+    return reason && { code: String(reason["af"]), refuses: true };
   }
 
   /** Final at once: the register's acknowledgement decides nothing (docs/concert.md 2.4). */

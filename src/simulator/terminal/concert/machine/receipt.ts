@@ -12,7 +12,7 @@ export function applicationOf({ name, technology }: TestCard): string {
 }
 
 /** The card number as a terminal shows it. */
-export function shownPan(name: CardName, as: Report, mask: string): string {
+export function printedPan(name: CardName, as: Report, mask: string): string {
   const card = testCards[name];
   if (as === "blank") return "";
   return as === "clear" ? madeUpPan(card) : maskedPan(card).replaceAll("X", mask);
@@ -54,16 +54,16 @@ export function receiptTags(
   order: Order,
   ending: Ending,
 ): readonly Tagged[] {
-  const unasked = parts.fault("receipt") !== undefined;
-  if (!unasked && asked?.[0] !== "1") return [];
-  const wish = asked ?? USUAL;
+  const always = parts.fault("receipt") !== undefined;
+  if (!always && asked?.[0] !== "1") return [];
+  const form = asked ?? USUAL;
   const lines = receiptLines(parts, order, ending);
-  const html = wish[HTML_AT] === "1";
+  const html = form[HTML_AT] === "1";
   const text = html
     ? `<pre>${lines.join("<br>")}</pre>`
     : lines.map((line) => `${line}\n`).join("");
   const inner = encodeTagged([
-    ["CK", wish],
+    ["CK", form],
     ["AK", inLines(Buffer.from(text, "latin1").toString("base64"))],
   ]);
   return [["ZT", textOf(inner)]];

@@ -10,7 +10,7 @@ import {
   type Refusal,
   type Request,
 } from "./payment.ts";
-import { applicationOf, receiptTags, shownPan } from "./receipt.ts";
+import { applicationOf, printedPan, receiptTags } from "./receipt.ts";
 
 const IDENTIFICATION = "I";
 
@@ -62,7 +62,7 @@ export class TaggedDialogue implements Dialogue {
     return encodeTagged([...this.#head(asked), ["AE", state.notDone], ["AF", BUSY]]);
   }
 
-  unasked({ amountMinor, currency }: Order, reference: string): Request {
+  ownSale({ amountMinor, currency }: Order, reference: string): Request {
     const asked: Asked = new Map([
       ["CZ", "0300"],
       ["CA", "01"],
@@ -82,7 +82,7 @@ export class TaggedDialogue implements Dialogue {
     return {
       order,
       early: taken ? this.#taken(asked) : null,
-      toldAtTheEnd: !atOnce && !takenOnly,
+      repliesAtEnd: !atOnce && !takenOnly,
       reply: (ending) => encodeTagged(this.#tags(asked, order, ending)),
     };
   }
@@ -95,7 +95,7 @@ export class TaggedDialogue implements Dialogue {
   #answered(asked: Asked, tags: readonly Tagged[]): Request {
     const own = (["CA", "CD"] as const).flatMap((tag) => pair(tag, asked.get(tag)));
     const early = encodeTagged([...this.#head(asked), ...own, ...tags]);
-    return { order: null, early, toldAtTheEnd: false, reply: () => early };
+    return { order: null, early, repliesAtEnd: false, reply: () => early };
   }
 
   #head(asked: Asked): readonly Tagged[] {
@@ -129,9 +129,9 @@ export class TaggedDialogue implements Dialogue {
   }
 
   #state(ending: Ending): readonly Tagged[] {
-    const { told } = ending;
+    const { forced } = ending;
     if (ending.how !== "done") {
-      const reason = told ?? reasonOf[ending.how];
+      const reason = forced ?? reasonOf[ending.how];
       return [["AE", state.notDone], ...(reason === "none" ? [] : [["AF", reason] as const])];
     }
     if (this.#parts.fault("no-state")) return [];
@@ -166,12 +166,12 @@ export class TaggedDialogue implements Dialogue {
     // A cheque has no card (docs/concert.md 4.5).
     if (asked.get("CC") === CHEQUE) return [];
     const card = testCards[name];
-    const shown = shownPan(name, this.#parts.report, "#");
+    const pan = printedPan(name, this.#parts.report, "#");
     return [
       ["CC", applicationOf(card)],
       ["CI", card.technology === "chip" ? "1" : "2"],
       ["AC", authorisation],
-      ...pair("AA", shown === "" ? undefined : shown),
+      ...pair("AA", pan === "" ? undefined : pan),
       ["AI", card.aid],
       ["AB", card.expiry],
       ["CG", this.#parts.options.device.contractNumber.slice(-7)],

@@ -24,8 +24,8 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
   readonly routes = {
     "POST /sale":
       '{"amountMinor": 1200, "currency": "978", "private": "A1"} a sale that no register asked ' +
-      "for, told by the terminal's own ENQ",
-    "POST /again": "tell the last reply once more, by the terminal's own ENQ",
+      "for, reported by the terminal's own ENQ",
+    "POST /again": "send the last reply once more, by the terminal's own ENQ",
   };
   readonly #dialogue: Dialogue;
   readonly #reading: MessageReading;
@@ -103,8 +103,8 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
       return await reply.code(409).send({ error: "a payment runs, or there are no sessions" });
     });
     server.post("/again", async (_request, reply) => {
-      if (this.#tellAgain()) return { telling: true };
-      return await reply.code(409).send({ error: "nothing was told, or a payment runs" });
+      if (this.#sendAgain()) return { telling: true };
+      return await reply.code(409).send({ error: "nothing was reported, or a payment runs" });
     });
   }
 
@@ -112,15 +112,15 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
   #sell(order: Order, reference: string): boolean {
     const line = this.#line;
     if (this.running || !this.parts.options.sessions || !line) return false;
-    this.#run(line, this.#dialogue.unasked(order, reference), order);
+    this.#run(line, this.#dialogue.ownSale(order, reference), order);
     return true;
   }
 
   /** Sends the last reply again; false without one, or while something runs. */
-  #tellAgain(): boolean {
+  #sendAgain(): boolean {
     const [line, last] = [this.#line, this.#last];
     if (this.running || !last || !line?.inSessions) return false;
-    void this.#tell(line, last.body, new AbortController().signal);
+    void this.#deliver(line, last.body, new AbortController().signal);
     return true;
   }
 
@@ -142,7 +142,7 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
   #requested(line: ConcertLine, body: Uint8Array): (() => void) | undefined {
     if (this.running || this.parts.busy) {
       const busy = this.#dialogue.busy(body);
-      if (busy && !line.inSessions) void line.tell(busy).then(() => line.finish());
+      if (busy && !line.inSessions) void line.deliver(busy).then(() => line.finish());
       return undefined;
     }
     const request = this.#dialogue.read(body);
@@ -150,25 +150,25 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     const { order } = request;
     if (order) return () => this.#run(line, request, order);
     return () => {
-      if (request.early) void this.#tell(line, request.early, never).then(() => line.finish());
+      if (request.early) void this.#deliver(line, request.early, never).then(() => line.finish());
     };
   }
 
-  #run(line: ConcertLine, { early, toldAtTheEnd, reply }: Request, order: Order): void {
+  #run(line: ConcertLine, { early, repliesAtEnd, reply }: Request, order: Order): void {
     const payment = new Payment(this.parts, order, line.name);
     void this.run(payment, async () => {
-      if (early) await this.#tell(line, early, payment.signal);
-      if (!toldAtTheEnd) line.finish();
+      if (early) await this.#deliver(line, early, payment.signal);
+      if (!repliesAtEnd) line.finish();
       const ending = await payment.carryOut();
-      if (toldAtTheEnd) await this.#tellEnd(line, reply(ending), payment);
+      if (repliesAtEnd) await this.#reportEnd(line, reply(ending), payment);
     });
   }
 
-  async #tellEnd(line: ConcertLine, body: Uint8Array, payment: Payment): Promise<void> {
+  async #reportEnd(line: ConcertLine, body: Uint8Array, payment: Payment): Promise<void> {
     await payment.reach("reply");
     await payment.pause("fault late reply", Number(this.parts.fault("late-reply")?.["ms"] ?? 0));
     if (!this.parts.fault("no-reply")) {
-      const delivered = await this.#tell(line, body, payment.signal);
+      const delivered = await this.#deliver(line, body, payment.signal);
       if (delivered) await payment.reach("replied");
     }
     line.finish();
@@ -182,18 +182,18 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
   }
 
   /** Sends ENQ until the register has acknowledged, or too often (docs/concert.md 2.5). */
-  async #tell(from: ConcertLine, body: Uint8Array, signal: AbortSignal): Promise<boolean> {
+  async #deliver(from: ConcertLine, body: Uint8Array, signal: AbortSignal): Promise<boolean> {
     const { clock, options } = this.parts;
-    const told = { body, delivered: false };
-    this.#last = told;
+    const reply = { body, delivered: false };
+    this.#last = reply;
     const triesMax = from.inSessions ? options.enqTries || Number.POSITIVE_INFINITY : 1;
     for (let tries = 1; ; tries++) {
       // Without sessions an answer belongs to its question: no other line may have it.
       const line = from.inSessions ? this.#line : from;
-      const how = line ? await line.tell(body) : await this.#nobody(signal);
-      told.delivered = how === "delivered";
+      const how = line ? await line.deliver(body) : await this.#nobody(signal);
+      reply.delivered = how === "delivered";
       signal.throwIfAborted();
-      if (told.delivered || how === "refused" || tries >= triesMax) return told.delivered;
+      if (reply.delivered || how === "refused" || tries >= triesMax) return reply.delivered;
       await sleep(clock, "between two ENQ", options.timers.enqPauseMs, signal);
     }
   }

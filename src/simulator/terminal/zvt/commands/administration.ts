@@ -71,11 +71,12 @@ const diagnosis = command(0x0670, async (process) => {
 const selftest = command(0x0679, async (process) => {
   const { memory, ledger, registration } = process.parts;
   await work(process);
-  const tell = (name: string, told: string) => plain(spread(name, told, registration.printerWidth));
+  const row = (name: string, value: string) =>
+    plain(spread(name, value, registration.printerWidth));
   await printAdministration(process, "SELFTEST", [
-    tell("Turnover:", String(memory.turnover.length)),
-    tell("Bank entries:", String(ledger.entries.length)),
-    tell("Due:", memory.demands.join(" ") || "nothing"),
+    row("Turnover:", String(memory.turnover.length)),
+    row("Bank entries:", String(ledger.entries.length)),
+    row("Due:", memory.demands.join(" ") || "nothing"),
   ]);
   await process.complete();
 });
@@ -283,7 +284,7 @@ const serviceMode = commandWhenLocked(0x0801, async (process) => {
   await process.accept();
   await process.status(status.serviceMode);
   await printAdministration(process, "SERVICE", configurationLines(parts));
-  await process.parts.customerActs({ wanted: "key", waitMs: null, signal: process.signal });
+  await process.parts.customerAction({ wanted: "key", waitMs: null, signal: process.signal });
   await process.complete();
 });
 

@@ -23,7 +23,7 @@ const keyCodes: Readonly<Record<KeyName, number>> = {
 const TIME_OUT = 0x6c;
 const CARD_IN = 0xdc;
 /** Field F9: report an inserted card too. */
-const TELL_CARD = 0xff;
+const REPORT_CARD = 0xff;
 
 /** Display text 06 E0 (docs/zvt.md 6.8); kept for `GET /state`. */
 const displayText = commandWhenLocked(0x06e0, async (process) => {
@@ -35,8 +35,8 @@ const displayText = commandWhenLocked(0x06e0, async (process) => {
 const displayTextInput = commandWhenLocked(0x06e1, async (process) => {
   show(process);
   const { tags, fields } = process.request;
-  const tellsCard = tagValue(tags, "displayKey") === 1 || fields.beeps === TELL_CARD;
-  const action = await waited(process, tellsCard ? "key-or-card" : "key");
+  const reportsCard = tagValue(tags, "displayKey") === 1 || fields.beeps === REPORT_CARD;
+  const action = await waited(process, reportsCard ? "key-or-card" : "key");
   if (action === "cancelled") return; // 80 00 to the abort has ended it
   if (action.action === "insert") {
     const { card = process.parts.options.behaviour.card } = action;
@@ -74,7 +74,7 @@ async function waited(process: Process, wanted: Wanted) {
   const seconds = process.request.fields.duration ?? 0;
   const waitMs = seconds === 0 ? null : seconds * 1_000;
   return await process.untilCancelledOrGone((signal) =>
-    process.parts.customerActs({ wanted, waitMs, signal }),
+    process.parts.customerAction({ wanted, waitMs, signal }),
   );
 }
 
@@ -121,7 +121,7 @@ export const readCard = commandWhenLocked(0x06c0, async (process) => {
     await process.reach("card");
     const waitMs = waitMsOf(process);
     const outcome = behaviour.outcome === "by-amount" ? {} : { outcome: behaviour.outcome };
-    return await parts.customerActs({ wanted: "card", waitMs, signal, ...outcome });
+    return await parts.customerAction({ wanted: "card", waitMs, signal, ...outcome });
   });
   if (action === "cancelled" || action.action === "cancel" || action.action === "time-out") {
     return await process.completeWithReport({ fields: { resultCode: code.aborted } });
@@ -152,8 +152,8 @@ function wantedTechnologies({ request }: Process): number {
 }
 
 function whatWasRead({ request }: Process, card: ZvtCard, wanted: number): Outgoing {
-  const wish = tagValue(request.tags, "readingControl")?.[0] ?? 0;
-  const uid = (wish & UID_WANTED) !== 0 && (wanted & CONTACTLESS) !== 0;
+  const control = tagValue(request.tags, "readingControl")?.[0] ?? 0;
+  const uid = (control & UID_WANTED) !== 0 && (wanted & CONTACTLESS) !== 0;
   const tags: RawTag[] = [
     ...((wanted & CHIP) !== 0 ? [container("chipList", [applicationOf(card)])] : []),
     ...(uid ? [tag("uid", uidOf(card)), tag("cardKind", 0x01)] : []),

@@ -79,8 +79,8 @@ async function sell(process: Process, sale: Sale): Promise<void> {
   const wrongPin = { kind: "decline", code: PIN_TRIES_OVER } as const;
   const outcome = entered === "wrong" ? wrongPin : (presented.outcome ?? usual);
   if (outcome.kind === "decline") {
-    const told = { ...order, card, trace, ...neverStored, atMs: parts.now.getTime() };
-    return await decline(process, told, outcome);
+    const declined = { ...order, card, trace, ...neverStored, atMs: parts.now.getTime() };
+    return await decline(process, declined, outcome);
   }
   const signed = await askRegister(process, "payment", ["signature"], card);
   if (signed !== "go-on") return await stop(process, signed.stop);
@@ -90,7 +90,7 @@ async function sell(process: Process, sale: Sale): Promise<void> {
 }
 
 /**
- * Code 6C stands for both ends: only a text tells a time-out from the stop key
+ * Code 6C stands for both ends: only a text distinguishes a time-out from the stop key
  * (docs/zvt.md 11.4).
  */
 async function endWithoutCard(process: Process, how: "cancelled" | "time-out"): Promise<void> {
@@ -145,15 +145,15 @@ function chargedOrder(process: Process, order: Order): Order {
 
 async function decline(
   process: Process,
-  told: Reported,
+  declined: Reported,
   outcome: Extract<Outcome, { kind: "decline" }>,
 ): Promise<void> {
   await process.status(status.declined);
   const { language, device } = process.parts;
   const text = statusText(status.declined, language);
   const charset = process.parts.textCharset(process);
-  await process.report(declinedReport(told, outcome.code, device, { text, charset }));
-  await printDeclined(process, told, outcome.code);
+  await process.report(declinedReport(declined, outcome.code, device, { text, charset }));
+  await printDeclined(process, declined, outcome.code);
   await process.abort(outcome.code);
 }
 

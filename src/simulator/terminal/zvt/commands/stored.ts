@@ -39,7 +39,7 @@ const ENQUIRY = "FFFF";
 
 /** Partial reversal 06 23 (docs/zvt.md 6.3): the amount is the part that was not used. */
 const partialReversal = command(0x0623, async (process) => {
-  if (process.request.fields.receiptNumber === ENQUIRY) return await tellOpen(process);
+  if (process.request.fields.receiptNumber === ENQUIRY) return await reportOpen(process);
   const original = await openReservation(process);
   if (!original) return;
   const unusedMinor = process.request.fields.amount ?? 0;
@@ -161,7 +161,7 @@ async function follow(
 }
 
 /** All open pre-authorisations; the abort is the normal answer here (docs/zvt.md 6.3). */
-async function tellOpen(process: Process): Promise<void> {
+async function reportOpen(process: Process): Promise<void> {
   const { memory } = process.parts;
   const open = memory.turnover.filter(
     ({ kind, state }) => kind === "reservation" && state === "stored",
@@ -203,7 +203,7 @@ const repeatReceipt = command(0x0620, async (process) => {
   await process.accept();
   if (parts.is("empty-repeat-receipt") || process.fault("bare-repeat"))
     return await process.complete();
-  const last = toldTransaction(parts);
+  const last = reportedTransaction(parts);
   if (!last) return await process.abort(code.notPossible);
   if ((service & WITH_STATUS) !== 0) {
     await process.report(approvedReport(last, parts));
@@ -215,8 +215,8 @@ const repeatReceipt = command(0x0620, async (process) => {
   await process.complete();
 });
 
-function toldTransaction({ memory, ledger, options }: Parts): StoredTransaction | undefined {
-  if (options.behaviour.tellsUnacknowledged) return memory.last;
+function reportedTransaction({ memory, ledger, options }: Parts): StoredTransaction | undefined {
+  if (options.behaviour.repeatsUnacknowledged) return memory.last;
   return memory.turnover.findLast(
     ({ ledgerId, state }) => state !== "reversed" && ledger.find(ledgerId)?.final === true,
   );

@@ -226,8 +226,8 @@ export class SerialLine extends Line<SerialLineOptions> {
 
   async #transmit(apdu: Uint8Array, repeat: number): Promise<void> {
     const disturbances = this.options.interference.disturb(apdu);
-    const spoilt = disturbances.some(({ kind }) => kind === "bad-check");
-    const frame = encodeFrame(apdu, spoilt ? frameCrc(apdu) ^ 0x0100 : frameCrc(apdu));
+    const damaged = disturbances.some(({ kind }) => kind === "bad-check");
+    const frame = encodeFrame(apdu, damaged ? frameCrc(apdu) ^ 0x0100 : frameCrc(apdu));
     await this.leave(disturbedPieces(frame, disturbances));
     this.sentMessage(apdu, repeat);
   }

@@ -176,10 +176,10 @@ export class Parts extends TerminalParts<ZvtOptions> {
     const minutes = this.is("t4-byte-zero") ? 0 : this.options.timers.t4Ms / 60_000;
     const text = this.is("no-texts") ? "" : statusText(code, this.language);
     const omitted = this.is("no-t4-byte") || (text && process.fault("no-timeout-byte"));
-    const tellT4 = Number.isInteger(minutes) && minutes <= 99 && !omitted;
+    const namesT4 = Number.isInteger(minutes) && minutes <= 99 && !omitted;
     const line = tag("textLine", text, this.textCharset(process));
     return {
-      parts: { status: code, ...(tellT4 ? { timeoutMinutes: minutes } : {}) },
+      parts: { status: code, ...(namesT4 ? { timeoutMinutes: minutes } : {}) },
       ...(text ? { tags: [container("displayTexts", [line])] } : {}),
     };
   }

@@ -54,7 +54,7 @@ type Silence =
 
 const STATUS_ENQUIRY = 0x0501;
 /** Before the lines go down: the last acknowledgement has to be out of them by then. */
-const LAST_WORD_MS = 100;
+const LAST_ACK_MS = 100;
 /** A frame leaves at most so often (docs/zvt.md 2.4). */
 const SENDS_MAX = 3;
 
@@ -88,7 +88,7 @@ export class Process extends RunningCommand<Parts, Point> {
     this.#startedMs = parts.clock.monotonicMs();
   }
 
-  override get word(): string {
+  override get label(): string {
     return this.control.toString(16).padStart(4, "0");
   }
 
@@ -274,15 +274,15 @@ export class Process extends RunningCommand<Parts, Point> {
   #show(code: number): void {
     const stage = stageOfStatus[code];
     const { amount, currency } = this.request.fields;
-    const shown = currency ?? (this.parts.options.behaviour.currencies[0] as string);
-    const paid = amount === undefined ? undefined : { amountMinor: amount, currency: shown };
+    const used = currency ?? (this.parts.options.behaviour.currencies[0] as string);
+    const paid = amount === undefined ? undefined : { amountMinor: amount, currency: used };
     if (stage) this.parts.screen.show(stage, paid);
   }
 
   /** The report 04 0F, with its moments before and after. */
   async report(input: Outgoing, timeoutMs?: number): Promise<Answer> {
     await this.reach("report");
-    const answer = await this.#tell("status-information", input, "reported", timeoutMs);
+    const answer = await this.#sendThen("status-information", input, "reported", timeoutMs);
     if (answer.kind !== "silent") await this.reach("acknowledged");
     return answer;
   }
@@ -291,12 +291,12 @@ export class Process extends RunningCommand<Parts, Point> {
   async completeWithReport(input: Outgoing): Promise<void> {
     await this.reach("report");
     this.#ending = true;
-    await this.#tell("status-information", input, "reported");
+    await this.#sendThen("status-information", input, "reported");
   }
 
   /** Restarts at the end of the command, which its completion has announced. */
   async restart(): Promise<void> {
-    await this.pause("last word before the restart", LAST_WORD_MS);
+    await this.pause("last ACK before the restart", LAST_ACK_MS);
     this.parts.reboot();
   }
 
@@ -319,11 +319,11 @@ export class Process extends RunningCommand<Parts, Point> {
   async #end(name: MessageName, input: Outgoing): Promise<void> {
     await this.reach("completion");
     this.#ending = true;
-    await this.#tell(name, input, "completed");
+    await this.#sendThen(name, input, "completed");
   }
 
   /** Sends a message; `sent` is the moment after that. */
-  #tell(name: MessageName, input: Outgoing, sent: Point, timeoutMs?: number): Promise<Answer> {
+  #sendThen(name: MessageName, input: Outgoing, sent: Point, timeoutMs?: number): Promise<Answer> {
     const id = this.parts.nextMessageId();
     const apdu = this.parts.encode(name, this.#permitted(input), id);
     return this.sayRaw(apdu, timeoutMs, () => this.reach(sent), id);
@@ -337,13 +337,13 @@ export class Process extends RunningCommand<Parts, Point> {
   }
 
   get mayContain(): boolean {
-    const unasked = this.parts.is("container-unasked");
-    if (unasked || this.parts.registration.containers || this.request.tags !== null) return true;
+    const always = this.parts.is("container-unasked");
+    if (always || this.parts.registration.containers || this.request.tags !== null) return true;
     // Service byte 04 of the status enquiry asks for the container by itself (docs/zvt.md 6.5).
     return this.control === STATUS_ENQUIRY && ((this.request.fields.serviceByte ?? 0) & 0x04) !== 0;
   }
 
-  /** The arguments of a fault whose chance this is; the fault is thereby used. */
+  /** The arguments of the armed fault of this name, which uses it; undefined: none. */
   fault(name: FaultName): FaultArguments | undefined {
     return this.parts.faults.take(name, { command: this.control });
   }

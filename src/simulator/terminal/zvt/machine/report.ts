@@ -58,30 +58,34 @@ const ONLINE = 0x60;
 const WITH_PIN = 0x70;
 
 /** An approved transaction; fields in the order of the table (docs/zvt.md 4.2, 7.1). */
-export function approvedReport(told: Reported, parts: Parts): MessageInput {
+export function approvedReport(reported: Reported, parts: Parts): MessageInput {
   const { device } = parts;
-  const card = zvtCard(told.card);
+  const card = zvtCard(reported.card);
   const fields: FieldInputs = {
     resultCode: 0x00,
-    amount: told.amountMinor,
-    trace: parts.is("long-trace") ? "000000" : digits(told.trace, 6),
-    ...(told.originalTrace === null ? {} : { originalTrace: digits(told.originalTrace, 6) }),
-    ...time(told.atMs),
+    amount: reported.amountMinor,
+    trace: parts.is("long-trace") ? "000000" : digits(reported.trace, 6),
+    ...(reported.originalTrace === null
+      ? {}
+      : { originalTrace: digits(reported.originalTrace, 6) }),
+    ...time(reported.atMs),
     expiry: card.expiry,
     cardSequence: card.sequence,
     typeByte: card.holderCheck === "online-pin" ? WITH_PIN : ONLINE,
     pan: card.maskedDigits,
     terminalId: device.terminalId,
-    authorisationAttribute: told.authorisation,
-    ...(told.currencyTold ? { currency: told.currency } : {}),
-    ...(told.receiptNumber === null ? {} : { receiptNumber: digits(told.receiptNumber, 4) }),
+    authorisationAttribute: reported.authorisation,
+    ...(reported.currencyTold ? { currency: reported.currency } : {}),
+    ...(reported.receiptNumber === null
+      ? {}
+      : { receiptNumber: digits(reported.receiptNumber, 4) }),
     cardType: card.cardType,
     contractNumber: device.contractNumber,
     cardName: card.scheme,
   };
   if (parts.is("short-report")) return shortReport(fields);
-  const tip = told.tipAllowed ? [tag("tipAllowed", 1)] : [];
-  return { fields, tags: [...cardTags(card), ...tip, ...otherTags(told, parts)] };
+  const tip = reported.tipAllowed ? [tag("tipAllowed", 1)] : [];
+  return { fields, tags: [...cardTags(card), ...tip, ...otherTags(reported, parts)] };
 }
 
 /** A bare result byte, then the amount and the few fields that a register needs. */
@@ -93,9 +97,9 @@ function shortReport({ amount, trace, time: at, date, receiptNumber, ...more }: 
 }
 
 /** Tags that some terminals add (docs/zvt.md 12.2, 12.3, 12.5). */
-function otherTags(told: Reported, parts: Parts): readonly RawTag[] {
+function otherTags(reported: Reported, parts: Parts): readonly RawTag[] {
   return [
-    ...(parts.is("long-trace") ? [tag("longTrace", digits(told.trace, 8))] : []),
+    ...(parts.is("long-trace") ? [tag("longTrace", digits(reported.trace, 8))] : []),
     ...(parts.is("private-tags") ? privateTags : []),
     ...(parts.is("opaque-tags") ? opaqueTags : []),
   ];
@@ -116,22 +120,22 @@ export const opaqueTags: readonly RawTag[] = [
 
 /** A transaction that the host refused; it has no receipt number. */
 export function declinedReport(
-  told: Reported,
+  reported: Reported,
   resultCode: number,
   device: Device,
   text: { readonly text: string; readonly charset: Charset },
 ): MessageInput {
-  const card = zvtCard(told.card);
+  const card = zvtCard(reported.card);
   return {
     charset: text.charset,
     fields: {
       resultCode,
-      amount: told.amountMinor,
-      trace: digits(told.trace, 6),
-      ...time(told.atMs),
+      amount: reported.amountMinor,
+      trace: digits(reported.trace, 6),
+      ...time(reported.atMs),
       pan: card.maskedDigits,
       terminalId: device.terminalId,
-      ...(told.currencyTold ? { currency: told.currency } : {}),
+      ...(reported.currencyTold ? { currency: reported.currency } : {}),
       cardType: card.cardType,
       additionalText: text.text,
       cardName: card.scheme,

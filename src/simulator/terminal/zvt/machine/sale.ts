@@ -94,7 +94,7 @@ export async function presentCard(
     signal.throwIfAborted();
     await process.reach("card");
     const waitMs = cardWaitMs(process);
-    const action = await process.parts.customerActs({
+    const action = await process.parts.customerAction({
       wanted: "card",
       waitMs,
       outcome,
@@ -105,13 +105,13 @@ export async function presentCard(
     if (action.action !== "insert") return action.action === "time-out" ? "time-out" : "other-card";
     const card = action.card ?? script.card ?? process.parts.options.behaviour.card;
     const asksPin = testCards[card].holderCheck === "online-pin" || action.pin !== undefined;
-    if (asksPin && !process.parts.is("no-pin-status")) await process.status(status.lookAtPinPad);
+    if (asksPin && !process.parts.is("no-pin-status")) await process.status(status.usePinPad);
     const pad = new PinPad(process.parts, action);
     const first = await pad.enter(waitMs, signal);
     if (first === "cancelled" || first === "time-out") return first;
     const amountMinor = process.request.fields.amount ?? 0;
-    const told = action.outcome && outcomeOf(action.outcome, amountMinor);
-    return { card, pin: { pad, first }, ...(told ? { outcome: told } : {}) };
+    const given = action.outcome && outcomeOf(action.outcome, amountMinor);
+    return { card, pin: { pad, first }, ...(given ? { outcome: given } : {}) };
   });
 }
 
@@ -140,19 +140,19 @@ export async function askHostWithPin(
 ): Promise<Entered> {
   await askHost(process, script);
   if (process.fault("wrong-pin-first")) {
-    await tellWrongPin(process);
+    await reportWrongPin(process);
     await askHost(process, script);
   }
   let entered = pin.first;
   for (let tries = 1; entered === "wrong" && tries < PIN_TRIES_MAX; tries++) {
-    await tellWrongPin(process);
+    await reportWrongPin(process);
     entered = await process.untilCancelled((signal) => pin.pad.enter(cardWaitMs(process), signal));
     if (entered === "right" || entered === "wrong") await askHost(process, script);
   }
   return entered;
 }
 
-async function tellWrongPin(process: Process): Promise<void> {
+async function reportWrongPin(process: Process): Promise<void> {
   await process.status(status.wrongPin);
   await process.report(abortedReport(code.wrongPin, process.parts.device));
 }

@@ -87,9 +87,9 @@ export class Terminal extends Machine<Parts, Process> {
       in: z.enum(["payment", "status"]).default("payment"),
     });
     server.post("/ask", (request) => {
-      const { kind, in: place } = ask.parse(request.body);
-      this.parts.asks.add(kind, place);
-      return { kind, in: place };
+      const { kind, in: occasion } = ask.parse(request.body);
+      this.parts.asks.add(kind, occasion);
+      return { kind, in: occasion };
     });
   }
 
@@ -117,7 +117,7 @@ export class Terminal extends Machine<Parts, Process> {
   }
 
   protected override read(apdu: Uint8Array): Partial<TraceEntry> {
-    return inWords(apdu, this.running?.control);
+    return described(apdu, this.running?.control);
   }
 
   /** Whatever ran is gone, registration too (docs/zvt.md 6.4, 10.4). */
@@ -305,7 +305,7 @@ function togglesOf(parts: Parts): Machine["toggles"] {
  * A message in the words of the trace. Some messages can only be read with the command that they
  * answer (docs/zvt.md 6.5), `answering`.
  */
-function inWords(bytes: Uint8Array, answering: number | undefined): Partial<TraceEntry> {
+function described(bytes: Uint8Array, answering: number | undefined): Partial<TraceEntry> {
   if (!hasTrueLength(bytes)) {
     return { message: "a message with a wrong length", note: `${bytes.length} bytes` };
   }

@@ -29,7 +29,7 @@ const statusTexts: Readonly<Record<number, Readonly<Record<Language, string>>>> 
 export type Language = "de" | "en" | "fr";
 
 export const status = {
-  lookAtPinPad: 0x01,
+  usePinPad: 0x01,
   waitingForHost: 0x04,
   reversing: 0x05,
   insertCard: 0x0a,
@@ -46,7 +46,7 @@ export const status = {
 
 /** The moment that the terminal's own display shows with each status. */
 export const stageOfStatus: Readonly<Record<number, Stage>> = {
-  [status.lookAtPinPad]: "pin",
+  [status.usePinPad]: "pin",
   [status.waitingForHost]: "host",
   [status.reversing]: "reversing",
   [status.insertCard]: "card",

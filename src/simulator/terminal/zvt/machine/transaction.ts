@@ -94,8 +94,8 @@ async function sendUnknownMessage(process: Process): Promise<void> {
 async function printed(transaction: Transaction): Promise<boolean> {
   const { process, stored } = transaction;
   const wrong = process.parts.is("wrong-amount-on-reversal") && stored.kind === "reversal";
-  const told = wrong ? { ...stored, amountMinor: 0 } : stored;
-  const how = await printReceipts(process, transaction.title, told);
+  const printable = wrong ? { ...stored, amountMinor: 0 } : stored;
+  const how = await printReceipts(process, transaction.title, printable);
   if (how === "printed") return true;
   await undoUnprinted(transaction, how);
   return false;
