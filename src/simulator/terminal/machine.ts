@@ -67,7 +67,7 @@ export abstract class Machine<
   readonly parts: P;
   readonly trace: TraceLog;
   /** Conditions that `POST /state` switches by name. */
-  readonly toggles: Readonly<Record<string, { on: boolean }>> = {};
+  readonly toggles: Readonly<Record<string, { isOn(): boolean; set(on: boolean): void }>> = {};
   /** Routes of the control API that only this protocol has, and what `GET /` says of them. */
   abstract readonly routes: Readonly<Record<string, string>>;
   /** The running command; undefined: the register is master. */

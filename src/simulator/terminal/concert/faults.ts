@@ -12,7 +12,6 @@ import {
   repetition,
 } from "../faults/fault-kinds.ts";
 import type { Disturbance } from "../port/register-line.ts";
-import type { Closing, Interference } from "./link/lines.ts";
 import type { LinkReply } from "./link/session-machine.ts";
 
 /** Moments of a payment at which a fault can strike, in their order. */
@@ -153,16 +152,18 @@ const names = {
 const BLANK = 0x20;
 
 /** The armed faults on the wire of a terminal of these protocols. */
-export class ConcertFaultyWire extends FaultyWire<FaultName> implements Interference {
+export class ConcertFaultyWire extends FaultyWire<FaultName> {
   constructor(box: FaultBox) {
     super(box, names);
   }
 
+  /** The reply to an ENQ in place of the usual one; undefined: no fault. */
   enquiry(): LinkReply | undefined {
     if (this.#fault("silent-enq")) return "silence";
     return this.#fault("nak-enq") ? "nak" : undefined;
   }
 
+  /** The reply to a good request in place of ACK, and how late it comes. */
   request(): { readonly reply?: LinkReply; readonly taken?: boolean; readonly delayMs: number } {
     if (this.#fault("nak-frame")) return { reply: "nak", taken: false, delayMs: 0 };
     if (this.#fault("no-ack")) return { reply: "silence", taken: true, delayMs: 0 };
@@ -179,15 +180,21 @@ export class ConcertFaultyWire extends FaultyWire<FaultName> implements Interfer
     return this.disturbances({ command: undefined });
   }
 
+  /** Whether the EOT that ends the terminal's session is left out. */
   withholdsEot(): boolean {
     return this.#fault("no-eot") !== undefined;
   }
 
+  /** Whether every byte carries the bit of even parity. */
   parity(): boolean {
     return this.#fault("parity") !== undefined;
   }
 
-  closing(): Closing | undefined {
+  /**
+   * Over TCP without sessions, when the connection closes, seen from the reply; `left-open`: the
+   * terminal does not close it; undefined: after the reply.
+   */
+  closing(): "before" | "middle" | "left-open" | undefined {
     if (this.#fault("left-open")) return "left-open";
     const closes = this.#fault("close");
     return closes && (closes["when"] === "before" ? "before" : "middle");

@@ -27,12 +27,16 @@ export interface ConcertOptions extends TerminalOptions {
 }
 
 /** Chosen by this simulator: what terminals do is not public (docs/concert.md 2.5). */
-interface Timers {
+export interface Timers {
+  /** For the answer to the terminal's ENQ and to its frame. */
   readonly answerMs: number;
+  /** A register's session that stands still so long is over, and so is an incomplete message. */
   readonly sessionMs: number;
+  /** A frame that stands still so long is cut. */
   readonly silenceMs: number;
   /** Between two tries of ENQ. */
   readonly enqPauseMs: number;
+  /** Without sessions: the silence that ends a message with all members that it needs. */
   readonly gapMs: number;
 }
 

@@ -205,7 +205,7 @@ function stateRoute(server: FastifyInstance, { memory, protocol, terminal }: Con
     if (restartAt !== undefined) parts.restartAt = restartAt;
     if (outOfOrder !== undefined) parts.outOfOrder = outOfOrder;
     for (const [name, on] of Object.entries(others as Readonly<Record<string, boolean>>)) {
-      (toggles[name] as { on: boolean }).on = on;
+      toggles[name]?.set(on);
     }
     for (const [name, due] of Object.entries(demand)) memory.demand(name, due ?? false);
     return {
@@ -218,7 +218,7 @@ function stateRoute(server: FastifyInstance, { memory, protocol, terminal }: Con
 }
 
 function conditions({ toggles }: Machine): Readonly<Record<string, boolean>> {
-  return Object.fromEntries(Object.entries(toggles).map(([name, { on }]) => [name, on]));
+  return Object.fromEntries(Object.entries(toggles).map(([name, { isOn }]) => [name, isOn()]));
 }
 
 /** Nothing but the page's own files and calls to this program; no script inside the page. */

@@ -60,7 +60,7 @@ export function disarm({ faults, terminal }: Controlled): number {
   return disarmed;
 }
 
-/** A word that cannot be carried out; the message says why. */
+/** What a hand cannot do; the message says why. */
 class HandError extends Error {
   override readonly name = "HandError";
   readonly statusCode: number;
@@ -71,12 +71,13 @@ class HandError extends Error {
   }
 }
 
-/** The arguments of a word: its value, and those given as `--name value`. */
+/** The arguments for a hand: the value, and those given as `--name value`. */
 type Asked = Readonly<Record<string, string>>;
 
+/** One thing that a person can do at a terminal. */
 interface Hand {
   readonly help: string;
-  /** The hands that may follow, for people. */
+  /** The arguments that may follow, for people. */
   readonly takes?: string;
   act(simulator: Controlled, asked: Asked): unknown;
 }
@@ -123,8 +124,8 @@ function plays(help: string, who: "auto" | "manual"): Hand {
 }
 
 /**
- * All that hands can do at the terminal: the buttons of its page, and the hands that follow
- * `simulate` in a shell. A word that waits for the terminal to be ready takes `--within SECONDS`.
+ * All that hands can do at the terminal: the buttons of its page, and the names that follow
+ * `simulate` in a shell. What waits for the terminal to be ready takes `--within SECONDS`.
  */
 export const hands: Readonly<Record<string, Hand>> = {
   approve: presents("the customer presents a card, and the bank says yes", { outcome: approved }),
@@ -196,7 +197,7 @@ export const hands: Readonly<Record<string, Hand>> = {
     act: ({ terminal }) => {
       const { unregistered } = terminal.toggles;
       if (!unregistered) throw new HandError("this protocol has no registration");
-      unregistered.on = true;
+      unregistered.set(true);
     },
   },
   "by-hand": plays("you are the customer: nothing happens until you act", "manual"),
@@ -219,20 +220,20 @@ export const hands: Readonly<Record<string, Hand>> = {
       await simulator.setPower(true);
       await simulator.setCable(true);
       if (wasSwapped) simulator.reboot();
-      // A payment that waits for hands would keep every other one back.
+      // A payment that waits for hands would hold up every other one.
       if (parts.customer.act({ action: "cancel" })) await simulator.terminal.idle();
     },
   },
 };
 
-/** Carries out a word. Throws {@link HandError} and what the checks of its values throw. */
+/** Does what a hand of this name does. Throws {@link HandError} and what the checks of its values throw. */
 export async function say(simulator: Controlled, name: string, asked: Asked): Promise<unknown> {
   const hand = Object.hasOwn(hands, name) ? hands[name] : undefined;
   if (!hand) throw new HandError(`there is no ${name}; there are ${Object.keys(hands).join(", ")}`);
   return await hand.act(simulator, asked);
 }
 
-/** Acts as soon as the terminal waits for that. */
+/** Lets the customer act as soon as the terminal waits for that, at most for `within` seconds. */
 async function customerAction(
   simulator: Controlled,
   asked: Asked,
@@ -251,7 +252,7 @@ async function customerAction(
   }
 }
 
-/** The value of a word is no argument of its fault. */
+/** Arms a fault with the arguments that a hand was given; its value is none of them. */
 function armAsked(simulator: Controlled, name: string, { value: _, ...given }: Asked) {
   return arm(simulator, name, given);
 }

@@ -11,7 +11,6 @@ import {
   repetition,
 } from "../faults/fault-kinds.ts";
 import type { Disturbance, Transport } from "../port/register-line.ts";
-import type { Acknowledgement, Interference } from "./link/lines.ts";
 
 /** Moments of a command at which a fault can strike; the order is that of a payment. */
 const moments = {
@@ -149,7 +148,7 @@ const names = {
 } as const;
 
 /** The armed faults on the wire of a ZVT terminal. */
-export class ZvtFaultyWire extends FaultyWire<FaultName> implements Interference {
+export class ZvtFaultyWire extends FaultyWire<FaultName> {
   readonly #runningCommand: () => number | undefined;
 
   constructor(box: FaultBox, transport: Transport, runningCommand: () => number | undefined) {
@@ -168,7 +167,10 @@ export class ZvtFaultyWire extends FaultyWire<FaultName> implements Interference
     return this.disturbances({ command: this.#runningCommand(), message: messageKindOf(apdu) });
   }
 
-  acknowledge(apdu: Uint8Array): Acknowledgement {
+  /** How a good frame of the register on a serial line is acknowledged. */
+  acknowledge(
+    apdu: Uint8Array,
+  ): { readonly how: "ack"; readonly delayMs: number } | { readonly how: "nak" | "nothing" } {
     const occasion = { command: isCommand(apdu) ? controlOf(apdu) : this.#runningCommand() };
     if (this.take("nak-storm", occasion)) return { how: "nak" };
     if (this.take("drop-ack", occasion)) return { how: "nothing" };

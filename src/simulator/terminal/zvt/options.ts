@@ -10,9 +10,12 @@ export interface ZvtOptions extends TerminalOptions {
 }
 
 /** docs/zvt.md 5.1. */
-interface Timers {
+export interface Timers {
+  /** Between two bytes of a frame. */
   readonly t1Ms: number;
+  /** From the end of a frame to its ACK or NAK. */
   readonly t2Ms: number;
+  /** From a message to its answer; over TCP also for a message that comes in pieces. */
   readonly t3Ms: number;
   readonly t4Ms: number;
 }

@@ -2,12 +2,13 @@ import { readTagged } from "../../../../concert/index.ts";
 import type { BytePort } from "../../port/ports.ts";
 import * as port from "../../port/register-line.ts";
 import { disturbedPieces, type Pieces } from "../../port/register-line.ts";
+import type { ConcertFaultyWire } from "../faults.ts";
+import type { Timers } from "../options.ts";
 import { controlBytes, framed, type Received, TimedReader } from "./byte-reader.ts";
 import {
   type Action,
   type Delivery,
   type Happening,
-  type LinkReply,
   type Session,
   step,
 } from "./session-machine.ts";
@@ -20,36 +21,21 @@ interface LineHandlers {
   closed(): void;
 }
 
-interface LineOptions extends port.LineOptions {
+/** The armed faults, asked at every moment at which one can disturb the line. */
+export type Interference = Pick<ConcertFaultyWire, keyof ConcertFaultyWire>;
+
+interface LineOptions extends port.LineOptions, Timers {
   readonly transport: port.Transport;
   readonly interference: Interference;
+  /** Whether a message with these tags has all members that its action needs. */
+  saysAll(tags: ReadonlyMap<string, string>): boolean;
 }
-
-/** Asked by a line at every moment at which a fault can disturb it. */
-export interface Interference extends port.Interference {
-  /** The reply to an ENQ in place of the usual one; undefined: no fault. */
-  enquiry(): LinkReply | undefined;
-  /** The reply to a good request in place of ACK, and how late it comes. */
-  request(): { readonly reply?: LinkReply; readonly taken?: boolean; readonly delayMs: number };
-  /** Whether the EOT that ends the terminal's session is left out. */
-  withholdsEot(): boolean;
-  /** Whether every byte carries the bit of even parity. */
-  parity(): boolean;
-  /** Over TCP without sessions: what becomes of the connection; undefined: the usual. */
-  closing(): Closing | undefined;
-}
-
-/** Seen from the answer; `left-open`: the terminal does not close it. */
-export type Closing = "before" | "middle" | "left-open";
 
 /**
  * A line of these protocols. Two kinds: {@link SessionLine} (the dialogue of ENQ, frames and EOT)
  * and {@link BareLine} (bodies as they are). The code above a line distinguishes neither.
  */
-export abstract class ConcertLine<O extends LineOptions = LineOptions> extends port.RegisterLine<
-  O,
-  LineHandlers
-> {
+export abstract class ConcertLine extends port.RegisterLine<LineOptions, LineHandlers> {
   protected readonly what = "body";
   /** A line without sessions carries the answer to its request, and nothing else. */
   abstract readonly inSessions: boolean;
@@ -65,15 +51,6 @@ export abstract class ConcertLine<O extends LineOptions = LineOptions> extends p
   abstract finish(): void;
 }
 
-interface BareLineOptions extends LineOptions {
-  /** The silence that ends a message with all members that it needs. */
-  readonly gapMs: number;
-  /** The silence that ends every other message. */
-  readonly sessionMs: number;
-  /** Whether a message with these tags has all members that its action needs. */
-  saysAll(tags: ReadonlyMap<string, string>): boolean;
-}
-
 /** Above every message that a terminal takes. */
 const MESSAGE_BYTES_MAX = 8_192;
 
@@ -81,10 +58,10 @@ const MESSAGE_BYTES_MAX = 8_192;
  * Messages of tags without anything around them (docs/concert.md 4.7). Nothing ends a message, so
  * the silence after it does.
  */
-export class BareLine extends ConcertLine<BareLineOptions> {
+export class BareLine extends ConcertLine {
   readonly inSessions = false;
   #read: Uint8Array = new Uint8Array(0);
-  #closing: Closing | undefined;
+  #closing: ReturnType<Interference["closing"]>;
   #out: Promise<unknown> = Promise.resolve();
 
   /** A message counts as delivered when it was handed to the network. */
@@ -107,7 +84,7 @@ export class BareLine extends ConcertLine<BareLineOptions> {
     this.#closing = this.transport === "tcp" ? interference.closing() : undefined;
     if (this.#closing !== "before") {
       const half = this.#closing === "middle" ? [{ kind: "half" } as const] : [];
-      await this.leave(disturbedPieces(bytes, [...half, ...interference.disturb(bytes)]));
+      await this.leave(disturbedPieces(bytes, [...half, ...interference.disturb()]));
     }
     if (this.#closing === "before" || this.#closing === "middle") this.close();
     if (this.closed) return "closed";
@@ -153,15 +130,6 @@ function trimmed(bytes: Uint8Array): Uint8Array {
   return bytes.slice(0, last + 1);
 }
 
-interface SessionLineOptions extends LineOptions {
-  /** For the answer to the terminal's ENQ and to its frame. */
-  readonly answerMs: number;
-  /** A session of the register that stands still is over. */
-  readonly sessionMs: number;
-  /** A frame that stands still is cut. */
-  readonly silenceMs: number;
-}
-
 /** The control bytes in the trace (docs/concert.md 2.2). */
 const controls = {
   enq: { message: "ENQ", says: "asks to speak", hex: "05" },
@@ -178,7 +146,7 @@ interface Reply {
 }
 
 /** The dialogue of ENQ, ACK, frames and EOT on one line (docs/concert.md 2.4). */
-export class SessionLine extends ConcertLine<SessionLineOptions> {
+export class SessionLine extends ConcertLine {
   readonly inSessions = true;
   readonly #waiting: Reply[] = [];
   readonly #reader: TimedReader;
@@ -190,7 +158,7 @@ export class SessionLine extends ConcertLine<SessionLineOptions> {
   /** How late the next ACK leaves, by a fault. */
   #ackDelayMs = 0;
 
-  constructor(port: BytePort, options: SessionLineOptions) {
+  constructor(port: BytePort, options: LineOptions) {
     super(port, options);
     const { clock, silenceMs } = options;
     this.#reader = new TimedReader(clock, silenceMs, (received) => this.#understood(received));
@@ -314,7 +282,7 @@ export class SessionLine extends ConcertLine<SessionLineOptions> {
   }
 
   #transmit(body: Uint8Array, repeat: number): void {
-    const disturbances = this.options.interference.disturb(body);
+    const disturbances = this.options.interference.disturb();
     const damaged = disturbances.some(({ kind }) => kind === "bad-check");
     this.#leave(disturbedPieces(framed(body, damaged), disturbances));
     this.sentMessage(body, repeat);

@@ -130,12 +130,11 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
       clock,
       transport,
       ...options.timers,
+      saysAll,
       interference: new ConcertFaultyWire(faults),
       onWire: (event: WireEvent) => this.onWire(port.name, event),
     };
-    return options.sessions
-      ? new SessionLine(port, given)
-      : new BareLine(port, { ...given, saysAll });
+    return options.sessions ? new SessionLine(port, given) : new BareLine(port, given);
   }
 
   /** Begins the request; undefined: refused on the line, or answered here. */

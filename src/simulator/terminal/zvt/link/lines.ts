@@ -1,6 +1,8 @@
 import { sameBytes } from "../../../../zvt/index.ts";
 import * as port from "../../port/register-line.ts";
 import { disturbedPieces } from "../../port/register-line.ts";
+import type { ZvtFaultyWire } from "../faults.ts";
+import type { Timers } from "../options.ts";
 import { ACK, encodeFrame, FrameReader, frameCrc, type LineEvent, NAK } from "./frame.ts";
 
 interface LineHandlers {
@@ -9,17 +11,10 @@ interface LineHandlers {
   closed(): void;
 }
 
-export interface Interference extends port.Interference {
-  /** Asked for each good frame that came in on a serial line. */
-  acknowledge(apdu: Uint8Array): Acknowledgement;
-}
+/** The armed faults, asked at every moment at which one can disturb the line. */
+export type Interference = Pick<ZvtFaultyWire, keyof ZvtFaultyWire>;
 
-export type Acknowledgement =
-  | { readonly how: "ack"; readonly delayMs: number }
-  | { readonly how: "nak" }
-  | { readonly how: "nothing" };
-
-interface LineOptions extends port.LineOptions {
+interface LineOptions extends port.LineOptions, Timers {
   readonly interference: Interference;
   /** Another protocol was switched on by 08 02 (docs/zvt.md 6.4): ZVT is not understood. */
   readonly zvtOff?: () => boolean;
@@ -32,10 +27,7 @@ const ZVT_OFF = Uint8Array.of(0x15, 0x03, 0x69);
  * A line of ZVT. Two kinds: {@link SerialLine} (frames, checksum, ACK and NAK, repeats) and
  * {@link TcpLine} (bare messages). The code above a line distinguishes neither.
  */
-export abstract class Line<O extends LineOptions = LineOptions> extends port.RegisterLine<
-  O,
-  LineHandlers
-> {
+export abstract class Line extends port.RegisterLine<LineOptions, LineHandlers> {
   protected readonly what = "apdu";
 
   /**
@@ -106,18 +98,11 @@ export function hasTrueLength(apdu: Uint8Array): boolean {
   return apduLength(apdu, 0) === apdu.length;
 }
 
-interface TcpLineOptions extends LineOptions {
-  /**
-   * A message that comes in pieces more slowly than this closes the connection (docs/zvt.md 3.3).
-   */
-  readonly t3Ms: number;
-}
-
 /**
  * Bare messages one after the other; no frame, no checksum, no acknowledgement byte
  * (docs/zvt.md 3.2).
  */
-export class TcpLine extends Line<TcpLineOptions> {
+export class TcpLine extends Line {
   readonly transport = "tcp";
   readonly #reader = new ApduReader();
   #sending: Promise<unknown> = Promise.resolve();
@@ -154,13 +139,6 @@ export class TcpLine extends Line<TcpLineOptions> {
   protected override ended(): void {}
 }
 
-interface SerialLineOptions extends LineOptions {
-  /** Between two bytes of a frame (docs/zvt.md 2.4). */
-  readonly t1Ms: number;
-  /** From the end of a frame to its ACK or NAK (docs/zvt.md 2.4). */
-  readonly t2Ms: number;
-}
-
 /** Three sends in all (docs/zvt.md 2.4). */
 const SENDS_MAX = 3;
 
@@ -175,7 +153,7 @@ interface Outgoing {
 }
 
 /** Frames with ACK and NAK, T1, T2, two repeats, and repeats recognised (docs/zvt.md 2.2, 2.4). */
-export class SerialLine extends Line<SerialLineOptions> {
+export class SerialLine extends Line {
   readonly transport = "serial";
   readonly #reader = new FrameReader();
   #sending: Promise<unknown> = Promise.resolve();

@@ -283,20 +283,12 @@ function reverseUnfinished({ ledger, memory, options }: Parts): void {
 function togglesOf(parts: Parts): Machine["toggles"] {
   return {
     zvtOff: {
-      get on() {
-        return parts.zvtOff;
-      },
-      set on(off) {
-        parts.zvtOff = off;
-      },
+      isOn: () => parts.zvtOff,
+      set: (off) => Object.assign(parts, { zvtOff: off }),
     },
     unregistered: {
-      get on() {
-        return !parts.registration.registered;
-      },
-      set on(forgets) {
-        if (forgets) parts.registration = unregistered;
-      },
+      isOn: () => !parts.registration.registered,
+      set: (forgets) => forgets && Object.assign(parts, { registration: unregistered }),
     },
   };
 }

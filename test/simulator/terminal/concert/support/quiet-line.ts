@@ -45,12 +45,12 @@ export function quietLine(
     sessionMs: 3_000,
     silenceMs: 1_000,
     gapMs: 100,
+    enqPauseMs: 1_000,
+    saysAll,
     interference: { ...undisturbed, ...interference },
     onWire: () => {},
   } as const;
-  const line = sessions
-    ? new SessionLine(port, options)
-    : new BareLine(port, { ...options, saysAll });
+  const line = sessions ? new SessionLine(port, options) : new BareLine(port, options);
   line.start({
     mayBegin: () => true,
     request: (body) => (takes(body) ? () => taken.push(body) : undefined),

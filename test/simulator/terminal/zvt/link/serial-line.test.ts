@@ -256,6 +256,8 @@ function serialLine() {
     clock,
     t1Ms: 200,
     t2Ms: 5_000,
+    t3Ms: 5_000,
+    t4Ms: 180_000,
     interference: undisturbed,
     onWire: () => {},
   });
