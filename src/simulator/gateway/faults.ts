@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { operationNames } from "./soap/services.ts";
 
-/** The sandbox's faults on purpose, with the words of `--help` for each. */
+/** The faults that the sandbox can play, with their text in `--help`. */
 export const faultKinds = {
   latency: "answers after delayMs",
   "hang-before-commit": "never answers, nothing is stored",
@@ -35,11 +35,11 @@ export type FaultKind = keyof typeof faultKinds;
 
 export const faultSchema = z.strictObject({
   kind: z.enum(Object.keys(faultKinds) as [FaultKind, ...FaultKind[]]),
-  /** Requests, operations or notified events it strikes; without it every one until cleared. */
+  /** How many requests, operations or events it strikes; missing: all until it is cleared. */
   times: z.int().min(1).optional(),
-  /** Only SOAP requests of this operation; without it all of them. */
+  /** Strikes only SOAP requests of this operation; missing: of all operations. */
   operation: z.enum(operationNames as [string, ...string[]]).optional(),
-  /** Only SOAP requests that name this order: a retry of another one cannot use it up. */
+  /** Strikes only SOAP requests that name this order, so that no other order uses it up. */
   merchantReference: z.string().optional(),
   /** For latency and notification-delayed. */
   delayMs: z.int().min(0).max(3_600_000).default(1_000),
@@ -49,14 +49,14 @@ export const faultSchema = z.strictObject({
   code: z.int().min(1).default(9),
   /** For lookup-refused and lookup-plural-refused. */
   status: z.int().min(400).max(599).default(404),
-  /** Carries the request out all the same, or not; each kind has its own default. */
+  /** Whether the request is carried out; missing: as the kind has it. */
   commit: z.boolean().optional(),
 });
 
 export type Fault = z.infer<typeof faultSchema>;
 export type FaultInput = z.input<typeof faultSchema>;
 
-/** Kinds of answers that lie about a request that was carried out. */
+/** Kinds that answer a wrong result for a request that was carried out. */
 const lies: readonly FaultKind[] = [
   "malformed-xml",
   "wrong-id",
@@ -91,7 +91,7 @@ function settingValue(text: string): string | number | boolean {
   return text === "true" || text === "false" ? text === "true" : text;
 }
 
-/** The fate of a request: how long it waits, and the fault that strikes it, if any. */
+/** What the faults do to one request. */
 interface Plan {
   readonly latencyMs: number;
   readonly strike: Fault | undefined;
@@ -117,7 +117,7 @@ export class FaultList {
     this.#faults = [];
   }
 
-  /** Takes what applies to a request of this operation, counting down what is limited. */
+  /** Returns what strikes a request, and counts it down. */
   take(operation: string, merchantReference: string): Plan {
     const mine = this.#faults.filter(
       (fault) =>
@@ -131,14 +131,14 @@ export class FaultList {
     return { latencyMs: latencies.reduce((sum, { delayMs }) => sum + delayMs, 0), strike };
   }
 
-  /** Takes what applies to the notifications of one event. */
+  /** Returns the faults that strike the notifications of one event, and counts them down. */
   takeForNotification(): readonly Fault[] {
     const mine = this.#faults.filter(({ kind }) => kind.startsWith("notification-"));
     this.#use(mine);
     return mine;
   }
 
-  /** The status that a lookup at this address is refused with; undefined: it is answered. */
+  /** Returns the HTTP status that refuses a lookup, and counts down; undefined: no fault. */
   takeForLookup(plural: boolean): number | undefined {
     const mine = this.#faults.find(
       ({ kind }) => kind === "lookup-refused" || (plural && kind === "lookup-plural-refused"),
@@ -151,7 +151,7 @@ export class FaultList {
     return this.#faults.some((fault) => fault.kind === kind);
   }
 
-  /** Whether an operation of this type fails. */
+  /** Returns whether a fault lets an operation of this type fail, and counts it down. */
   takeForOperation(type: string): boolean {
     const mine = this.#faults.find(({ kind }) => kind === `${type}-nok`);
     if (mine) this.#use([mine]);

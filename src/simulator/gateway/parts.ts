@@ -30,13 +30,13 @@ export interface SandboxOptions {
   /** Where mails to emailCallback go; a file next to the database when left out. */
   readonly mail?: MailTarget;
   readonly clock?: Clock;
-  /** Hears of faults of the sandbox itself; without it they go to standard error. */
+  /** Gets unexpected errors of the sandbox itself; missing: they go to standard error. */
   readonly report?: (error: Error) => void;
 }
 
 export type SandboxParts = ReturnType<typeof assemble>;
 
-/** The parts of the sandbox, as its routes see them. `closing` aborts when the sandbox closes. */
+/** Makes the parts that the routes share. `closing` aborts when the sandbox closes. */
 export function assemble(
   { accounts: given, clock = systemClock, autoPay = false, ...options }: SandboxOptions,
   closing: AbortSignal,
@@ -71,7 +71,6 @@ export function assemble(
   };
 }
 
-/** Mails go next to the database file; an in-memory database has no place for them. */
 function mailNextTo(database: string): MailTarget | undefined {
   return database === ":memory:" ? undefined : { file: `${database}.mbox` };
 }

@@ -14,7 +14,6 @@ export interface GatewaySandbox {
   readonly url: string;
   readonly port: number;
   addFault(fault: FaultInput): void;
-  /** Those that are still in force. */
   faults(): readonly Fault[];
   clearFaults(): void;
   /** Newest first, as `GET /sandbox/orders` shows them. */

@@ -1,7 +1,7 @@
 import type { CardName } from "./bank/cards.ts";
 import type { OutcomeRule } from "./bank/ledger.ts";
 
-/** One act of the simulated customer at the terminal. */
+/** What the simulated customer does at the terminal. */
 export type CustomerAction =
   | CardAction
   /** A card that is not for payments. */
@@ -20,10 +20,9 @@ export interface CardAction {
   readonly pin?: PinEntry;
 }
 
-/** `wrong-first`: wrong once, then right; `asked`: on the terminal's keys. */
+/** `wrong-first`: wrong once, then right; `asked`: entered on the terminal's keys. */
 type PinEntry = "right" | "wrong-first" | "asked";
 
-/** Keys of the terminal. */
 export const keys = [
   "ok",
   "correct",
@@ -48,7 +47,7 @@ const fitting: Readonly<Record<Wanted, readonly CustomerAction["action"][]>> = {
   digits: ["digits", "key", "cancel", "time-out"],
 };
 
-/** Where the terminal waits for the customer and the control API plays one. */
+/** The customer, for whom the terminal waits; the control API can play one. */
 export class Cardholder {
   /** "manual": nothing happens until the control API says so. */
   plays: "auto" | "manual";

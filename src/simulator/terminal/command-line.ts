@@ -39,7 +39,7 @@ export function readCommandLine(argv: readonly string[]): Asked<Start> {
   );
 }
 
-/** Which switches there are depends on the protocol, so that one is looked for first. */
+/** Returns the chosen protocol: which switches there are depends on it. */
 function protocolIn(argv: readonly string[]): TerminalProtocol {
   const at = argv.findIndex((argument) => /^--protocol(=|$)/.test(argument));
   const name = argv[at]?.split("=")[1] ?? argv[at + 1];

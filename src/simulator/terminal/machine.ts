@@ -41,7 +41,7 @@ export abstract class RunningCommand<P extends TerminalParts, M extends string> 
     this.#killed.abort(new ProcessOver(why));
   }
 
-  /** A moment at which faults may strike. Throws {@link ProcessOver} when one ended the command. */
+  /** Lets the faults of a moment strike. Throws {@link ProcessOver} if one ends the command. */
   async reach(moment: M): Promise<void> {
     this.phase = moment;
     this.parts.onPhase(this.#line);
@@ -68,7 +68,7 @@ export abstract class Machine<
   readonly trace: TraceLog;
   /** Conditions that `POST /state` switches by name. */
   readonly toggles: Readonly<Record<string, { isOn(): boolean; set(on: boolean): void }>> = {};
-  /** Routes of the control API that only this protocol has, and what `GET /` says of them. */
+  /** The control API's routes of this protocol, with what `GET /` says of each. */
   abstract readonly routes: Readonly<Record<string, string>>;
   /** The running command; undefined: the register is master. */
   running: C | undefined;
@@ -86,18 +86,17 @@ export abstract class Machine<
   /** Members that the protocol adds to the answer of `GET /state`. */
   abstract state(): object;
   abstract get condition(): Condition;
-  /** The lines as they were opened: some faults need one of a kind. */
+  /** The kinds of its lines: some faults need one of them. */
   abstract get traits(): readonly LineTrait[];
   abstract addRoutes(server: FastifyInstance): void;
-  /** The trace's words for a message, without a card number. */
+  /** Returns what the trace says of a message, without a card number. */
   protected abstract read(bytes: Uint8Array, direction: "in" | "out"): Partial<TraceEntry>;
 
-  /** Power off and on: the running command is gone. */
+  /** Switches the power off and on, which ends the running command. */
   powerCycle(): void {
     this.running?.kill("restart");
   }
 
-  /** Ends the running command where it stands. */
   stop(why: string): void {
     this.running?.kill(why);
   }

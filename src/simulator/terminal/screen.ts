@@ -8,19 +8,19 @@ interface DisplayAmount {
   readonly currency: string;
 }
 
-/** As printed, "12.00 EUR". */
+/** Returns an amount for people, "12.00 EUR". */
 export function amountText({ amountMinor, currency }: DisplayAmount): string {
   const known = currencyOfNumber(currency.slice(-3));
   const digits = known?.digits ?? 2;
   return `${(amountMinor / 10 ** digits).toFixed(digits)} ${known?.code ?? ""}`.trimEnd();
 }
 
-/** The letters of a currency; undefined: no currency has this number. */
+/** Returns the letters of a currency; undefined: none has this number. */
 export function currencyCode(currency: string): string | undefined {
   return currencyOfNumber(currency.slice(-3))?.code;
 }
 
-/** The moments of which a customer reads on the terminal's own display, in three languages. */
+/** What the terminal's display says at each moment, in three languages. */
 const texts = {
   idle: { en: "Welcome", fr: "Bienvenue", de: "Willkommen" },
   card: { en: "Please present card", fr: "Présentez votre carte", de: "Bitte Karte vorhalten" },
@@ -39,7 +39,7 @@ const texts = {
 export type Stage = keyof typeof texts;
 type ScreenLanguage = "de" | "en" | "fr";
 
-/** The ends of a payment stay on the display for a while, and then it is idle. */
+/** The ends of a payment, which stay on the display for a while. */
 const ends: ReadonlySet<Stage> = new Set([
   "approved",
   "declined",
@@ -49,7 +49,7 @@ const ends: ReadonlySet<Stage> = new Set([
 ]);
 const END_DISPLAY_MS = 5_000;
 
-/** The display of the terminal shows the customer one moment at a time. */
+/** The terminal's display. */
 export class Screen {
   readonly #clock: Clock;
   #stage: Stage = "idle";
@@ -68,7 +68,7 @@ export class Screen {
     this.#sinceMs = this.#clock.monotonicMs();
   }
 
-  /** Nothing runs any more: an end stays for a while, everything else goes at once. */
+  /** Clears the display, because nothing runs any more; an end of a payment stays for a while. */
   rest(): void {
     if (!ends.has(this.#stage)) this.show("idle");
   }

@@ -72,7 +72,7 @@ const device = groupOption<TerminalOptions, "device">("device");
 const behaviour = groupOption<TerminalOptions, "behaviour">("behaviour");
 const pace = durations<TerminalOptions, "pace">("pace", defaultOptions);
 
-/** How terminal and register are connected; defaults are the protocol's own. */
+/** Returns the switches for lines, with the protocol's defaults. */
 function lines({ defaults, serialLine }: TerminalProtocol): Table {
   const { host, port } = defaults.tcp ?? { host: "127.0.0.1", port: 0 };
   return { ...tcpSwitches(`${host}:${port}`), ...ptySwitches, ...serialSwitches(serialLine) };
@@ -128,7 +128,7 @@ function serialSwitches(line: SerialLine): Table {
   };
 }
 
-/** Where the program keeps its state and announces its endpoints. */
+/** Line speed, control API and files. */
 const files: Table = {
   "line-speed": option(
     "N",
@@ -152,7 +152,7 @@ const files: Table = {
   ),
 };
 
-/** How the simulated world goes. */
+/** Customer, bank and device. */
 const world: Table = {
   instant: flag("no artificial delay at all, for benchmarks", ({ pace: given }) => ({
     pace: { ...instantPace, ...given },
@@ -252,7 +252,7 @@ export function terminalSwitches(protocol: TerminalProtocol): Table {
   };
 }
 
-/** Four digits, from EUR or 978. */
+/** Returns the four digits of a currency, from EUR or 978. */
 function currencyNumber(text: string): string {
   const found = /^\d+$/.test(text)
     ? currencyOfNumber(text.padStart(3, "0"))

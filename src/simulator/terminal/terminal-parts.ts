@@ -14,12 +14,12 @@ import type { Memory, StoredTransaction, TransactionKind } from "./memory/memory
 import type { PaymentScript, TerminalOptions } from "./options.ts";
 import { Screen } from "./screen.ts";
 
-/** The command ends here without another word: power gone, or silenced by a fault. */
+/** The command ends without another message: the power is off, or a fault wants it so. */
 export class ProcessOver extends Error {
   override readonly name = "ProcessOver";
 }
 
-/** The surroundings of a terminal: the simulator supplies them. */
+/** What the simulator supplies to a terminal. */
 export interface Host<O extends TerminalOptions = TerminalOptions> {
   readonly options: O;
   readonly memory: Memory;

@@ -6,7 +6,7 @@ import { faultEnvelope } from "../soap/xml.ts";
 
 const HOST = /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/;
 
-/** Scheme and host as the client wrote them: addresses in answers must be reachable for it. */
+/** Returns scheme and host as the client named them, for addresses that the client can reach. */
 export function baseUrlOf({ protocol, headers, raw }: FastifyRequest): string {
   const host = headers.host ?? "";
   const { localAddress = "127.0.0.1", localPort = 0 } = raw.socket;
@@ -14,12 +14,11 @@ export function baseUrlOf({ protocol, headers, raw }: FastifyRequest): string {
   return `${protocol}://${HOST.test(host) ? host : own}`;
 }
 
-/** The bytes of the body; every content type is read as bytes. */
 export function bodyBytes({ body }: FastifyRequest): Buffer {
   return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
 }
 
-/** A request that is answered with a status and words that say what to do. */
+/** A request that is refused with an HTTP status; the message says what to do. */
 export class RequestRefused extends Error {
   override readonly name = "RequestRefused";
   readonly statusCode: number;
@@ -30,7 +29,7 @@ export class RequestRefused extends Error {
   }
 }
 
-/** The JSON body in the shape of a schema. Throws {@link RequestRefused} with every fault found. */
+/** Returns the checked JSON body. Throws {@link RequestRefused} with all faults. */
 export function jsonBody<T>(request: FastifyRequest, schema: z.ZodType<T>): T {
   const checked = schema.safeParse(parseJson(bodyBytes(request)));
   if (checked.success) return checked.data;
@@ -51,7 +50,7 @@ export function describeIssues({ issues }: z.ZodError): string {
     .join("; ");
 }
 
-/** A full cart with all its texts is below 100 KiB. */
+/** An order with a full cart is below 100 KiB. */
 const BODY_BYTES_MAX = 256 * 1024;
 
 const heads = { maxHeaderSize: PAGE_HEADER_BYTES_MAX };
@@ -98,7 +97,7 @@ export function createApp(tls: Tls | undefined, report: (error: Error) => void):
   return app;
 }
 
-/** Pages of other origins must not press the sandbox's buttons. */
+/** Whether a page of another origin asks for a change. */
 function isForeignWrite(
   method: string,
   headers: Readonly<Record<string, string | string[] | undefined>>,

@@ -61,7 +61,7 @@ function addressBytes(address: string): Buffer {
   return Buffer.from([...left, ...zeros, ...right].flatMap((group) => [group >> 8, group & 0xff]));
 }
 
-/** Distinguished encoding (X.690): tag, length, content. */
+/** Returns tag, length and content in distinguished encoding (X.690). */
 function tagged(tag: number, ...content: readonly Buffer[]): Buffer {
   const inner = Buffer.concat(content);
   const size = inner.length;
@@ -78,7 +78,7 @@ function set(...content: readonly Buffer[]): Buffer {
   return tagged(0x31, ...content);
 }
 
-/** Positive when the first byte is below 128. */
+/** Returns an INTEGER; it is positive if the first byte is below 128. */
 function integer(bytes: Buffer): Buffer {
   return tagged(0x02, bytes);
 }
@@ -94,7 +94,7 @@ function base128(number: number): number[] {
   return digits;
 }
 
-/** UTCTime, right until 2049 (RFC 5280 chapter 4.1.2.5.1). */
+/** Returns a UTCTime, which ends in 2049 (RFC 5280 chapter 4.1.2.5.1). */
 function time(ms: number): Buffer {
   const digits = new Date(ms).toISOString().replace(/\D/g, "").slice(2, 14);
   return tagged(0x17, Buffer.from(`${digits}Z`, "ascii"));

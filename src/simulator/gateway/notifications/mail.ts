@@ -34,7 +34,7 @@ export async function deliverMail(
   return { verdict: "taken", answer: `written to ${target.file}` };
 }
 
-/** RFC 4155, with the quoting of lines that would look like the next mail. */
+/** Returns an entry of a mailbox file (RFC 4155); lines that begin like a mail are quoted. */
 function mboxEntry({ writtenAt, text }: Mail): string {
   const [day = "", date = "", month = "", year = "", time = ""] = new Date(writtenAt)
     .toUTCString()
@@ -55,7 +55,7 @@ export interface Mail {
 
 const MAIL_FROM = "gateway-sandbox@localhost";
 
-/** The receivers of `emailCallback`: addresses that a header and SMTP can carry as they are. */
+/** Returns the addresses of `emailCallback` that a header and SMTP can carry unchanged. */
 export function mailAddresses(emailCallback: string): readonly string[] {
   const addresses = emailCallback.split(/[,;]/).map((address) => address.trim());
   return addresses
@@ -94,7 +94,7 @@ export function mailText({ to, subject, messageId, nowMs, fields }: Letter): str
 
 const LINE_MAX = 76;
 
-/** RFC 2045, 6.7: one line, folded; line feeds inside a value become part of its text. */
+/** Returns one line in quoted-printable (RFC 2045, 6.7), folded; line feeds in it are encoded. */
 function quotedPrintable(line: string): string {
   const last = Buffer.byteLength(line) - 1;
   const pieces = [...Buffer.from(line)].map((byte, i) => {
@@ -113,12 +113,11 @@ function quotedPrintable(line: string): string {
   return lines.join("=\r\n");
 }
 
-/** A mail server that says more than this in one conversation is none. */
+/** A peer that sends more than this in one conversation is taken for no mail server. */
 const REPLY_CHARACTERS_MAX = 64 * 1024;
 
 interface Reply {
   readonly code: number;
-  /** Its last line. */
   readonly answer: string;
 }
 
@@ -154,7 +153,7 @@ export async function deliverBySmtp(
   }
 }
 
-/** The answer of the server for the mail that it has taken. */
+/** Returns the server's answer to the mail that it took. Throws {@link Refusal}. */
 async function converse(socket: Socket, { to, text }: Mail): Promise<string> {
   const replies = repliesOf(socket);
   const next = async (): Promise<Reply> => {

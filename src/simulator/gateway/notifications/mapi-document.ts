@@ -53,7 +53,7 @@ interface Reason {
   readonly long: string;
 }
 
-/** Why an operation did not succeed, in the answer of the sandbox. */
+/** Returns why an operation failed; the texts are invented. */
 function reasonOf({ type, status }: OrderOperation): Reason {
   if (status !== "nok") return { code: "", short: "", long: "" };
   return type === "authorization"
@@ -103,7 +103,7 @@ function productReferences({ items }: Values): ResultFields {
   ]);
 }
 
-/** Decimal with two places at least, also for currencies without decimals. */
+/** Returns an amount with at least two decimals, also in a currency that has none. */
 function twoDecimals(minor: number, decimals: number): string {
   const scale = Math.max(2 - decimals, 0);
   return formatAmount(minor * 10 ** scale, decimals + scale);

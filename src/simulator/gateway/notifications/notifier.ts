@@ -14,7 +14,7 @@ interface NotifierParts {
   readonly accounts: readonly Account[];
   readonly notifications: NotificationStore;
   readonly faults: FaultList;
-  /** Whether there is a place for mails. */
+  /** Whether mails have anywhere to go. */
   readonly mails: boolean;
   readonly clock: Clock;
 }
@@ -27,7 +27,7 @@ export class Notifier {
     this.#parts = parts;
   }
 
-  /** One notification for each operation, in their order, unless a fault says otherwise. */
+  /** Notifies each operation, in their order unless a fault changes that. */
   operations(order: Order, operations: readonly OrderOperation[]): void {
     const url = textOf(order.fields, "urlCallback");
     const secret = this.#websiteOf(order)?.salt ?? this.#accountOf(order)?.password;
@@ -65,7 +65,7 @@ export class Notifier {
     }
   }
 
-  /** docs/design.md 12.19; nothing when the website has no address for it. */
+  /** Notifies the fraud event if the website has an address for it (docs/design.md 12.19). */
   fraud(order: Order, operations: readonly OrderOperation[]): void {
     const website = this.#websiteOf(order);
     if (website?.fraudUrl === undefined) return;
@@ -112,7 +112,7 @@ function delayOf(struck: readonly Fault[]): number {
   return struck.find(({ kind }) => kind === "notification-delayed")?.delayMs ?? 0;
 }
 
-/** The notifications that one operation gives. */
+/** Returns the states in which one operation is notified. */
 function announced(operation: OrderOperation, struck: readonly Fault[]): readonly OrderOperation[] {
   const waits = operation.status !== "waiting" && has(struck, "notification-waiting");
   return waits ? [{ ...operation, status: "waiting" }, operation] : [operation];

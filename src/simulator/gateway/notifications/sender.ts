@@ -12,16 +12,15 @@ import {
   verdictOf,
 } from "./notification-store.ts";
 
-/** Merchants' listeners write to a shop's database; longer than this means that they are stuck. */
+/** A merchant's listener that has not answered after this time is stuck. */
 const ANSWER_TIMEOUT_MS = 20_000;
 
-/** Orders whose notifications are under way at the same time. */
 const ORDERS_AT_ONCE = 16;
 
 interface SenderParts {
   readonly notifications: NotificationStore;
   readonly clock: Clock;
-  /** Where mails go; without one there are none to send. */
+  /** Where mails go; undefined: none is sent. */
   readonly mail: MailTarget | undefined;
   readonly closing: AbortSignal;
   readonly report: (error: Error) => void;
@@ -34,7 +33,7 @@ interface SenderParts {
  */
 export class Sender {
   readonly #parts: SenderParts;
-  /** Work on one order's notifications or mails. */
+  /** The work under way: for each order its notifications, and its mails. */
   readonly #underway = new Map<string, Promise<void>>();
   #timer: Timer | undefined;
 
@@ -42,7 +41,7 @@ export class Sender {
     this.#parts = parts;
   }
 
-  /** Starts on what is due, and again when something ends or falls due. */
+  /** Delivers what is due, and calls itself again when a delivery ends or another one is due. */
   kick(): void {
     const { notifications, clock, closing } = this.#parts;
     if (closing.aborted) return;
@@ -56,7 +55,7 @@ export class Sender {
     this.#sleepUntilNext(nowMs);
   }
 
-  /** Makes an attempt at everything that is due, and waits for its end. */
+  /** Tries everything that is due once, and resolves when that has ended. */
   async deliverDue(): Promise<void> {
     this.kick();
     while (this.#underway.size > 0) await Promise.all(this.#underway.values());
@@ -136,10 +135,10 @@ function rowOf(notification: Notification): string {
   return `${notification.orderId} ${isMail(notification) ? "mail" : "post"}`;
 }
 
-/** The merchant's answer in the body, which are ignored. */
+/** The body of the merchant's answer is read to here and ignored. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
-/** One POST on a connection of its own; redirects are not followed, the body is not kept. */
+/** Posts on a new connection and returns the HTTP status; follows no redirect. */
 function post(
   { url, contentType, body, signature }: Notification,
   signal: AbortSignal,

@@ -44,7 +44,7 @@ export class Ledger {
     this.#parts = parts;
   }
 
-  /** A customer's card is good: the order is paid, or waits for an operator. */
+  /** Pays the order with a good card, or lets it wait for an operator. */
   accept(order: Order, payment: Payment): Order {
     if (!this.#parts.paymentsWait) return this.pay(order, payment);
     this.#orders.paidWith(order.id, payment);
@@ -70,7 +70,7 @@ export class Ledger {
     return this.#carryOut(order, [demand]);
   }
 
-  /** The acquirer reports the capture as fraudulent: the fraud event. */
+  /** Marks the capture as reported fraudulent, and notifies that. */
   reportFraud(order: Order): Order {
     if (!this.#orders.markFraud(order.id)) {
       throw new DemandRefused(order, { amount: false, because: "it has no capture to report" });

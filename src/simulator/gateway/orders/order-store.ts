@@ -89,7 +89,7 @@ export function insertRow(
   return Number(lastInsertRowid);
 }
 
-/** The columns of a row as members in camel case. */
+/** Returns the columns of a row as members in camel case. */
 export function membersOf(row: Record<string, SQLOutputValue>): Record<string, SQLOutputValue> {
   const members = Object.entries(row).map(
     ([column, value]) =>
@@ -102,7 +102,7 @@ const SELECT = `
   SELECT orders.*, coalesce(arrivals.requests, 0) AS requests
   FROM orders LEFT JOIN arrivals USING (website_id, merchant_reference)`;
 
-/** The sandbox's orders. Callers choose the transaction, so that all of a request is one commit. */
+/** The sandbox's orders. The caller opens the transaction, so that one request is one commit. */
 export class OrderStore {
   readonly #database: DatabaseSync;
   readonly #clock: Clock;
@@ -140,7 +140,7 @@ export class OrderStore {
     return inserted;
   }
 
-  /** How an order stands after one step of its machine. */
+  /** Writes the state that follows from one step. */
   change(id: number, { state, capturedMinor, refundedMinor }: Step["next"]): void {
     this.#database
       .prepare(
@@ -238,7 +238,7 @@ export class OrderStore {
     return new Date(this.#clock.now()).toISOString();
   }
 
-  /** Ids of 2019 began with the time of creation in seconds, in hex (docs/gateway.md 2.9). */
+  /** Returns a new id, which begins with the time in seconds in hex (docs/gateway.md 2.9). */
   #newPublicId(): string {
     const seconds = Math.floor(this.#clock.now() / 1_000);
     const time = seconds.toString(16).padStart(8, "0").slice(-8);

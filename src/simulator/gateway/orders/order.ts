@@ -26,7 +26,7 @@ export interface FreeDatum {
   readonly value: string;
 }
 
-/** How an order was paid: the part of a card that may be kept. Texts are empty before. */
+/** How an order was paid, without the card's number; the texts are empty before that. */
 export interface Payment {
   readonly paymentMethod: string;
   /** Masked card number. */
@@ -79,8 +79,6 @@ export interface Order extends NewOrder, Payment {
   readonly requests: number;
 }
 
-/** The rules of an order's life: docs/design.md 12.16. No I/O here. */
-
 export type Demand =
   | { readonly kind: "wait" | "authorize" | "decline" | "abort" | "cancel" | "reject" }
   /** Without an amount: all that is left. */
@@ -88,7 +86,7 @@ export type Demand =
 
 type Standing = Pick<Order, "state" | "amountMinor" | "capturedMinor" | "refundedMinor">;
 
-/** The operation that comes of a demand, and how the order stands afterwards. */
+/** The operation that a demand makes, and the state of the order after it. */
 export interface Step {
   readonly type: OperationType;
   readonly status: OperationStatus;
@@ -96,7 +94,7 @@ export interface Step {
   readonly next: Pick<Order, "state" | "capturedMinor" | "refundedMinor">;
 }
 
-/** Why a demand is not met; `amount` says that another amount would be. */
+/** Why a demand is refused; `amount`: another amount would be accepted. */
 export interface Objection {
   readonly amount: boolean;
   readonly because: string;
@@ -127,7 +125,7 @@ export function decide(order: Standing, demand: Demand): Verdict {
   }
 }
 
-/** The operation of a step that did not succeed: the order stands as before. */
+/** Returns the step as a failed operation, which leaves the order as it was. */
 export function failed(
   { state, capturedMinor, refundedMinor }: Standing,
   { type, amountMinor }: Step,
@@ -150,7 +148,7 @@ function fromOpen(
   return step(order, "authorization", order.amountMinor, { state }, status);
 }
 
-/** Always preceded by an authorization; a smaller amount gives up the rest. */
+/** Captures an authorized order once; the rest of a smaller amount is given up. */
 function capture(order: Standing, amountMinor = order.amountMinor): Verdict {
   if (order.state !== "authorized") return forbidden(`it is ${order.state}, not authorized`);
   if (amountMinor > order.amountMinor) return wrongAmount("more than was authorized");
@@ -175,7 +173,7 @@ function refund(order: Standing, amount: number | undefined): Verdict {
   return step(order, "refund", amountMinor, { state, refundedMinor });
 }
 
-/** Chargeback: the cardholder's bank takes back what it still has paid. */
+/** Takes back all that is not refunded yet, as the cardholder's bank does. */
 function reject(order: Standing): Verdict {
   if (order.state !== "captured") return forbidden(`it is ${order.state}, not captured`);
   const amountMinor = order.capturedMinor - order.refundedMinor;
@@ -203,7 +201,7 @@ function wrongAmount(because: string): Verdict {
 
 /** Amounts are whole minor units inside; no float arithmetic anywhere. */
 
-/** Fraction digits of a currency (ISO 4217), or nothing for a code that does not exist. */
+/** Returns the number of decimals of a currency (ISO 4217); undefined: no such currency. */
 export function currencyDecimals(currency: string): number | undefined {
   return currencyCodes.code(currency)?.digits;
 }

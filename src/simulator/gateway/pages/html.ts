@@ -1,4 +1,4 @@
-/** Markup that is safe to put into a page as it is. */
+/** Markup that needs no escaping. */
 export class Html {
   readonly text: string;
 
@@ -9,7 +9,7 @@ export class Html {
 
 type HtmlValue = string | number | Html | readonly Html[] | undefined;
 
-/** A template whose values are escaped unless they are markup themselves. */
+/** Returns the template as markup; its values are escaped unless they are markup. */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(
     strings.map((part, i) => part + (i < values.length ? written(values[i]) : "")).join(""),
@@ -28,7 +28,7 @@ function written(value: HtmlValue): string {
     .replaceAll("'", "&#39;");
 }
 
-/** A whole page; `head` is added to title and style. */
+/** Returns a whole page; `head` follows title and style. */
 export function htmlPage(
   { lang, title, head }: { lang: string; title: string; head?: Html },
   body: Html,
@@ -49,7 +49,7 @@ ${body}
 `.text;
 }
 
-/** Plain and readable; a merchant's own style sheet comes after it and may change all of it. */
+/** The pages' style; a merchant's style sheet follows and may replace it. */
 export const style = `
 :root { color-scheme: light; font: 16px/1.45 system-ui, sans-serif; color: #1d2733; }
 body { margin: 0 auto; padding: 1.5rem; max-width: 30rem; background: #f4f6f8; }

@@ -13,7 +13,7 @@ import { type Texts, textsFor } from "./texts.ts";
 export interface PageContext {
   readonly order: Order;
   readonly website: Website | undefined;
-  /** Years that the expiry list begins with. */
+  /** The first year in the list of expiry years. */
   readonly year: number;
 }
 
@@ -56,7 +56,7 @@ ${content}
   );
 }
 
-/** For an address that leads to no order, in words that a customer may see. */
+/** Returns the page of an address that leads to no order. */
 export function missingPage(): string {
   return htmlPage(
     { lang: "en", title: "No such payment" },
@@ -102,13 +102,13 @@ function outcome(order: Order, state: Exclude<OrderState, "created">, texts: Tex
 <p class="words">${texts[text]}</p>${back}</div>`;
 }
 
-/** Takes the customer back without a click, after time to read. */
+/** Returns the tag that takes the customer back to the shop after five seconds. */
 function refresh(order: Order, state: Exclude<OrderState, "created">): Html | undefined {
   const url = textOf(order.fields, outcomes[state][2]);
   return url === "" ? undefined : html`<meta http-equiv="refresh" content="5;url=${url}">`;
 }
 
-/** Which field a fault is about. */
+/** The field of each fault. */
 const faulty: Readonly<Record<EntryFault, string>> = {
   wrongEmail: "email",
   wrongNumber: "tokenCardNumber",
@@ -147,14 +147,14 @@ ${input("tokenCardHolder", texts.cardHolder, holderAttributes)}
   name="action" value="abort">${texts.abort}</button></form>`;
 }
 
-/** Id and name of a field; the faulty one is where the customer goes on. */
+/** Returns id and name of a field; the faulty one gets the focus. */
 function named(id: string, retry: Retry | undefined): Html {
   const wrong = retry !== undefined && faulty[retry.fault] === id;
   const mark = wrong ? html` aria-invalid="true" aria-describedby="fault" autofocus` : undefined;
   return html`id="${id}" name="${id}"${mark}`;
 }
 
-/** The number decides; the choice is there because tests of merchants click it. */
+/** Returns a choice without effect, which browser tests of merchants click; the number decides. */
 function cardTypes({ cardType }: Texts): Html {
   const types = ["Visa", "Mastercard", "American Express"];
   return html`<fieldset><legend>${cardType}</legend>${types.map((type, i) => {
@@ -165,7 +165,7 @@ function cardTypes({ cardType }: Texts): Html {
   })}</fieldset>`;
 }
 
-/** No value is preselected: the customer has to choose the date. */
+/** Returns a list in which nothing is preselected, so that the customer has to choose. */
 function select(
   id: string,
   label: string,
@@ -177,7 +177,7 @@ function select(
 <option value="">–</option>${options}</select>`;
 }
 
-/** Customers of European kiosks and a few guests; any two-letter code may be posted. */
+/** The countries of the list; any other two-letter code may be posted. */
 const countries =
   "AT AU BE BG BR CA CH CN CY CZ DE DK EE ES FI FR GB GR HR HU IE IN IT JP LT LU LV MT NL NO PL " +
   "PT RO SE SI SK US";
@@ -195,17 +195,17 @@ function countryOptions(lang: string, chosen: string): Html[] {
     );
 }
 
-/** The customer's entries on the payment page, without the card's number and security code. */
+/** What the customer entered, without card number and security code. */
 interface Entry {
   readonly email: string;
   readonly country: string;
   readonly holder: string;
 }
 
-/** Which words of the page say what was wrong. */
+/** The texts that name a wrong entry. */
 type EntryFault = Extract<keyof Texts, `wrong${string}`>;
 
-/** The customer's former entries, and their fault; never a card number. */
+/** The entries of a form that is not complete, and what is wrong; never a card number. */
 export interface Retry {
   readonly entry: Entry;
   readonly fault: EntryFault;
@@ -215,7 +215,7 @@ type CheckedEntry =
   | { readonly entry: Entry; readonly card: NonNullable<ReturnType<typeof testCard>> }
   | Retry;
 
-/** Reads the page's form. Number and security code stay in here. */
+/** Returns what the form says; card number and security code do not leave this function. */
 export function checkEntry(form: URLSearchParams, nowMs: number): CheckedEntry {
   const field = (name: string, lengthMax: number): string =>
     (form.get(name) ?? "").trim().slice(0, lengthMax);
@@ -238,7 +238,7 @@ export function checkEntry(form: URLSearchParams, nowMs: number): CheckedEntry {
   return { entry, card };
 }
 
-/** A card is good to the last day of its month. */
+/** Whether the card is valid, which ends with the last day of the month. */
 function isOpen(month: string, year: string, nowMs: number): boolean {
   if (!/^(0?[1-9]|1[0-2])$/.test(month) || !/^\d{4}$/.test(year)) return false;
   return Date.UTC(Number(year), Number(month), 1) > nowMs;

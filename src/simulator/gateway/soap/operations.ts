@@ -21,7 +21,7 @@ import {
 import type { Operation, OperationName } from "./services.ts";
 import { childNamed, type XmlElement } from "./xml.ts";
 
-/** The parts that an operation may use, and the account it works for. */
+/** What an operation uses, with the account that asked for it. */
 interface OperationContext extends SandboxParts {
   readonly account: Account;
   /** Scheme and host of the request, for addresses in answers. */
@@ -35,7 +35,7 @@ interface Result {
   readonly [name: string]: string | number;
 }
 
-/** docs/gateway.md 2.6. The numbers from 20 on are ours: the real ones are not public. */
+/** The result codes (docs/gateway.md 2.6); from 20 on they are invented. */
 const resultCodes = {
   ok: 0,
   badCredentials: 1,
@@ -110,7 +110,7 @@ function authenticate(values: Values, accounts: readonly Account[]): Account {
   return account;
 }
 
-/** A sub-account that is named by its id, its login or both is one of the account's own. */
+/** Throws {@link OperationRefused} unless the named sub-account, if any, is the account's own. */
 function checkSubAccount(values: Values, { subAccounts }: Account): void {
   const id = textOf(values, "wsSubAccountId");
   const login = textOf(values, "wsSubAccountLogin");
@@ -125,7 +125,7 @@ function refuseSubAccount(description: string): never {
   throw new OperationRefused(resultCodes.subAccountUnknown, description);
 }
 
-/** The result element's children as they are written: nillable ones only when there is a value. */
+/** Returns the result element's children in their order; nillable ones only with a value. */
 export function resultChildren(
   { response }: Operation,
   result: Result,
@@ -224,7 +224,7 @@ function cancel(values: Values, context: OperationContext): Result {
   return answer(order, "transaction has been cancelled");
 }
 
-/** Three shop modules check a notification by it (docs/gateway.md 2.2). */
+/** Answers the state of an order; three shop modules use it (docs/gateway.md 2.2). */
 function getDetails(values: Values, context: OperationContext): Result {
   const order = transactionOf(values, context);
   return {
@@ -237,7 +237,7 @@ function getDetails(values: Values, context: OperationContext): Result {
 
 const REQUESTED = "Refund to credit card request for transaction";
 
-/** Refund to the card: docs/design.md 12.12; with an amount a part of it. */
+/** Refunds to the card, all that is left or the given amount (docs/design.md 12.12). */
 function card(values: Values, context: OperationContext): Result {
   const order = transactionOf(values, context);
   const { transactionPublicId, currency, decimals } = order;
@@ -260,7 +260,7 @@ function card(values: Values, context: OperationContext): Result {
   };
 }
 
-/** Texts on success: docs/gateway.md 2.4. */
+/** Returns the result of an operation that succeeded (docs/gateway.md 2.4). */
 function answer({ transactionPublicId }: Order, description: string): Result {
   return { transactionPublicId, code: resultCodes.ok, description };
 }
@@ -288,7 +288,7 @@ function transactionOf(values: Values, { account, orders }: OperationContext): O
   return order;
 }
 
-/** The amount of a partial capture or refund; nothing stands for all of it. */
+/** Returns the amount of a partial capture or refund; undefined: all of it. */
 function amountOf(values: Values, { currency, decimals }: Order): number | undefined {
   const given = textOf(values, "currency");
   if (given !== "" && given !== currency) {

@@ -23,7 +23,7 @@ export interface ListType {
   readonly item: RecordType;
 }
 
-/** Says what a value must be when it is not ("must be ..."), or nothing. Never sees empty text. */
+/** Returns what a value must be ("must be ..."); undefined: it is right. Gets no empty text. */
 type ValueRule = (value: string) => string | undefined;
 
 export interface Field {
@@ -86,7 +86,7 @@ export const locale = matches(/^[a-z]{2}_[A-Z]{2}$/, "must look like en_GB");
 
 export const email = matches(/^[^\s@,;]+@[^\s@,;]+$/, "must be one e-mail address");
 
-/** `emailCallback` is used for several receivers by some shops. */
+/** Several addresses too: some shops use `emailCallback` so. */
 export const emails = matches(/^[^\s@]+@[^\s@]+([,;]\s*[^\s@]+@[^\s@]+)*$/, "must be e-mail");
 
 export const ipAddress: ValueRule = (value) =>
@@ -206,7 +206,7 @@ function readValue(element: XmlElement, { name, type }: Field): Value {
   });
 }
 
-/** Checks every value against its row of the table; the first that does not fit is refused. */
+/** Checks every value. Throws {@link ParameterRefused} for the first wrong one. */
 export function checkValues(values: Values, type: RecordType): void {
   for (const field of type.fields) checkValue(values[field.name], field);
 }
@@ -239,7 +239,7 @@ function checkText(value: string, field: Field): void {
   if (wrong !== undefined) throw new ParameterRefused(name, `it ${wrong}`);
 }
 
-/** The text of a simple parameter, "" when it was left out, empty or nil. */
+/** Returns the text of a simple parameter; "": it was left out, empty or nil. */
 export function textOf(values: Values, name: string): string {
   const value = values[name];
   return typeof value === "string" ? value : "";

@@ -208,13 +208,13 @@ const refundFields: readonly Field[] = [
   ...credentialFields,
 ];
 
-/** The table calls websiteId mandatory, the types of 2019 do not have it: sent or not is right. */
+/** websiteId is optional: the table calls it mandatory, the real types of 2019 do not have it. */
 const cardParameters: RecordType = record("CardParameters", [
   { name: "websiteId", type: "int", nillable: true, lengthMax: 32 },
   ...refundFields,
 ]);
 
-/** The word of the table. */
+/** websiteId is mandatory, as the table says. */
 const documentedCardParameters: RecordType = record("CardParameters", [
   { name: "websiteId", type: "int", mandatory: true, lengthMax: 32 },
   ...refundFields,
@@ -268,7 +268,7 @@ export const services: readonly Service[] = [
   },
 ];
 
-/** The service at a path, with the types that the switch `--website-id-mandatory` chooses. */
+/** Returns the service at a path, with the types that `--website-id-mandatory` chooses. */
 export function serviceAt(path: string, websiteIdMandatory: boolean): Service | undefined {
   const service = services.find((candidate) => candidate.path === path);
   return service && websiteIdMandatory ? documented(service) : service;

@@ -46,7 +46,7 @@ export function soapRoutes(app: FastifyInstance, parts: SandboxParts): void {
   }
 }
 
-/** The service of an address; an operation that the service does not have is not found. */
+/** Returns the service of an address. Throws {@link RequestRefused} if it is unknown. */
 function addressed(
   { params, url }: FastifyRequest<Address>,
   { websiteIdMandatory }: SandboxParts,
@@ -101,7 +101,7 @@ async function answer(
   return fault ? strike(fault, reply, send, done) : send(done);
 }
 
-/** SOAP 1.1 is text/xml; some clients send another XML type or none. */
+/** Throws {@link RequestRefused} unless the body may be XML in UTF-8; some clients name no type. */
 function refuseOtherContent(contentType: string | undefined): void {
   if (contentType === undefined) return;
   if (!/xml/i.test(contentType)) {
@@ -121,7 +121,7 @@ function operationNamed({ path, operations }: Service, name: string): Operation 
   throw new SoapFault("Client", `${path} has no operation ${name}, only ${known}`);
 }
 
-/** Clients read the answer in the namespace their own WSDL has, whatever host it names. */
+/** Returns the namespace of the request: a client's WSDL may name another host than ours. */
 function answerNamespace(
   { namespace }: XmlElement,
   service: Service,
@@ -132,7 +132,7 @@ function answerNamespace(
 
 const REFERENCE_CHARACTERS_MAX = 255;
 
-/** Counts every order request with a reference, also those that a fault cuts short. */
+/** Counts every order request with a reference, also one that a fault ends. */
 function countArrival(parts: SandboxParts, { name }: Operation, element: XmlElement): void {
   if (name !== "generate") return;
   const websiteId = Number(parameterOf(element, "websiteId"));
@@ -197,7 +197,7 @@ function strike(
   }
 }
 
-/** The true result with other fields in it; a result of its own when nothing was carried out. */
+/** Returns the true result with other fields; an invented one if nothing was carried out. */
 function changed(done: Answer | undefined, fields: Readonly<Record<string, string>>): Answer {
   const { status, result } = done ?? { status: 200, result: { code: 0, description: "N/A" } };
   return { status, result: { ...result, ...fields } };

@@ -18,15 +18,15 @@ export function childNamed(parent: XmlElement, name: string): XmlElement | undef
   return parent.children.find((child) => child.name === name);
 }
 
-/** A document that is not read: broken, or using what a request never needs. */
+/** A document that is refused: it is broken, or uses what a request never needs. */
 export class XmlRefused extends Error {
   override readonly name = "XmlRefused";
 }
 
-/** An order request is five levels deep; parsers of strangers are the ones that recurse. */
+/** An order request has five levels; deeper documents only exhaust the stack. */
 const DEPTH_MAX = 24;
 
-/** A full cart has some hundred elements; more only costs memory. */
+/** A full cart has some hundred elements; more only exhaust the memory. */
 const ELEMENTS_MAX = 20_000;
 
 const TEXT = "#text";
@@ -81,7 +81,7 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** XML 1.0 chapter 2.11: a parser sees line feeds only. */
+/** Returns the text with line feeds only (XML 1.0 chapter 2.11). */
 function normaliseLineEnds(text: string): string {
   return text.replace(/\r\n?/g, "\n");
 }
@@ -181,7 +181,7 @@ function characterData(node: Node): string {
 
 const named = new Map(Object.entries({ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" }));
 
-/** XML 1.0 chapter 4.6: five entities, and references to characters by number. */
+/** Returns the text with its entities replaced: five names and numbers (XML 1.0 chapter 4.6). */
 function decode(text: string): string {
   return text.replace(/&([^;&]{0,12});?/g, (reference, body: string) => {
     const value = reference.endsWith(";") ? (named.get(body) ?? numbered(body)) : undefined;
@@ -287,7 +287,7 @@ function readDocument(body: Uint8Array): XmlElement {
   }
 }
 
-/** SOAP 1.1 chapter 4.2.3: we know no headers, so one that must be understood is not. */
+/** Throws {@link SoapFault} for a header that must be understood (SOAP 1.1 chapter 4.2.3). */
 function refuseMandatoryHeaders(header: XmlElement | undefined): void {
   const demanding = header?.children.find(
     ({ attributes }) => attributes.get(`{${SOAP_NAMESPACE}}mustUnderstand`) === "1",

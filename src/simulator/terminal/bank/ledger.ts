@@ -2,18 +2,18 @@ import { invariant } from "../../../shared/invariant.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { StateFile } from "../memory/state-file.ts";
 
-/** The end that a payment takes once the customer is there. */
+/** How a payment ends once the customer is there. */
 export type Outcome =
   | { readonly kind: "approve" }
-  /** Refused by the host; `code` is the ISO 8583 response code, 1 to 99. */
+  /** The bank declines; `code` is the ISO 8583 response code, 1 to 99. */
   | { readonly kind: "decline"; readonly code: number }
   /** The customer does nothing until the terminal gives up. */
   | { readonly kind: "customer-timeout" };
 
-/** The cents that mean "the customer walks away". */
+/** An amount with these cents means that the customer walks away. */
 const CUSTOMER_TIMEOUT_CENTS = 68;
 
-/** Cents equal the ISO 8583 response code: 00 approves, all others decline, 68 apart. */
+/** Returns the outcome by the cents: 00 approves, 68 walks away, others are an ISO 8583 code. */
 function outcomeOfAmount(amountMinor: number): Outcome {
   const cents = amountMinor % 100;
   if (cents === 0) return { kind: "approve" };
@@ -35,7 +35,7 @@ export function parseOutcomeRule(text: string): OutcomeRule | undefined {
   return code && Number(code) > 0 ? { kind: "decline", code: Number(code) } : undefined;
 }
 
-/** One movement as the "bank" sees it, whatever terminal and register believe. */
+/** One movement of money as the bank has it, whatever terminal and register believe. */
 interface LedgerEntry {
   readonly id: number;
   /** ISO 8601, UTC. */
@@ -96,7 +96,7 @@ export class Ledger {
     return this.#entries;
   }
 
-  /** Minor units that customers have really paid: charges less reversals and refunds. */
+  /** Minor units that all cards have really paid: charges less reversals and refunds. */
   get charged(): number {
     return this.#entries.reduce((sum, { kind, amountMinor }) => sum + sign[kind] * amountMinor, 0);
   }
@@ -112,7 +112,7 @@ export class Ledger {
     return this.#entries[id - 1];
   }
 
-  /** Minor units left of an entry after all later entries that took some of it back. */
+  /** Minor units of an entry that later entries have not taken back. */
   remaining(id: number): number {
     return this.#entries
       .filter(({ originalId }) => originalId === id)
@@ -132,7 +132,7 @@ export class Ledger {
     return entered;
   }
 
-  /** Takes back `amountMinor` of an entry, all that is left of it when not given. */
+  /** Takes back `amountMinor` of an entry; missing: all that is left. */
   takeBack(
     id: number,
     reason: LedgerReason,
@@ -154,7 +154,7 @@ export class Ledger {
     });
   }
 
-  /** The terminal has stored it for good (docs/zvt.md 9.1). */
+  /** Marks an entry as stored by the terminal for good (docs/zvt.md 9.1). */
   finalise(id: number): void {
     const entry = this.find(id);
     invariant(entry, `ledger entry ${id} exists`);
@@ -172,7 +172,7 @@ const sign: Readonly<Record<LedgerKind, number>> = {
   release: 0,
 };
 
-/** Six digits that differ from payment to payment, and are the same in every run. */
+/** Returns six digits that each trace number has for itself, the same in every run. */
 export function authorisationNumber(trace: number): string {
   return String((trace * 7_919 + 100_003) % 1_000_000).padStart(6, "0");
 }

@@ -26,7 +26,7 @@ export interface ConcertOptions extends TerminalOptions {
   readonly behaviour: ConcertBehaviour;
 }
 
-/** Chosen by this simulator: what terminals do is not public (docs/concert.md 2.5). */
+/** Times of this simulator: those of real terminals are not public (docs/concert.md 2.5). */
 export interface Timers {
   /** For the answer to the terminal's ENQ and to its frame. */
   readonly answerMs: number;

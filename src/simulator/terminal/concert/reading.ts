@@ -33,23 +33,21 @@ export interface MessageReading {
 const BETWEEN_FIELDS = "|";
 const CHARACTERS_MAX = 2_048;
 
-/** Bytes that are no message, as far as they can be shown. */
+/** Returns bytes that are no message as masked text. */
 function unreadText(bytes: Uint8Array): string {
   return shownText(textOf(bytes), CHARACTERS_MAX);
 }
 
-/** The facts of a message in one line. */
 function inOneLine(facts: readonly (string | undefined)[]): Pick<ReadBody, "says"> {
   const says = facts.filter((fact) => fact !== undefined).join(", ");
   return says === "" ? {} : { says };
 }
 
-/** A field as the trace has it; without a meaning where the value says all. */
 function field(name: string, value: string, means?: string): TraceField {
   return { name, value, ...(means === undefined ? {} : { means }) };
 }
 
-/** docs/concert.md 3.4; also the last character of an application (docs/concert.md 4.5). */
+/** Returns the meaning of a payment mode or of the end of CC (docs/concert.md 3.4, 4.5). */
 function paymentModeText(mode: string): string | undefined {
   if (mode === "B") return "bank card, contactless";
   const others: Readonly<Record<string, string>> = {
@@ -60,7 +58,7 @@ function paymentModeText(mode: string): string | undefined {
   return others[mode] ?? applicationName(mode) ?? undefined;
 }
 
-/** The wish of a register as a text (docs/concert.md 3.1, 4.3). */
+/** Returns the meaning of an action (docs/concert.md 3.1, 4.3). */
 function actionText(action: string): string {
   const known: Readonly<Record<string, string>> = {
     "0": "debit",
@@ -158,7 +156,6 @@ export class FixedReading implements MessageReading {
   }
 }
 
-/** The fields in their order are the message. */
 function described(
   message: string,
   { facts, fields }: { facts: readonly (string | undefined)[]; fields: readonly TraceField[] },
@@ -171,7 +168,7 @@ function amountField(of: FixedReply | FixedRequest): TraceField {
   return field("amount", String(of.amountMinor).padStart(8, "0"), amountText(of));
 }
 
-/** The bytes after the card number are not documented, and not shown (docs/concert.md 3.2). */
+/** Returns the report without the bytes after the card number, which are not documented. */
 function reportField(report: string, card: string | null): TraceField {
   if (card === null) return field("report", maskedField(report), blankText(report));
   const rest = report.slice(card.length).replace(/[^ ]/g, ".");
@@ -204,14 +201,14 @@ const stateTexts = {
   "taken-into-account": "taken into account, no result",
 } as const;
 
-/** Numbers of other kinds, as long as they have their own form; every other long one is masked. */
+/** The forms of numbers that are no card number; every other long number is masked. */
 const ownForms: Readonly<Record<string, RegExp>> = {
   CJ: /^\d{12}$/,
   CB: /^\d{1,12}$/,
   AI: /^A0000[\dA-F]*$/,
 };
 
-/** Tags whose value holds others, or an encoding in which no card number is seen. */
+/** Tags whose value holds other tags, or a text in Base64. */
 const CONTAINER = "ZT";
 const RECEIPT = "AK";
 const HEAD_CHARACTERS = 5;
@@ -237,7 +234,7 @@ function request(tags: readonly Tagged[]): ReadBody {
   return { message, ...inOneLine([amountOf(tags), named(tags, "CA", "register")]) };
 }
 
-/** AE alone decides; AF says why not (docs/concert.md 4.4). */
+/** Reads an answer: AE decides, AF is the reason (docs/concert.md 4.4). */
 function answer(tags: readonly Tagged[]): ReadBody {
   const [state, reason] = [tagValue(tags, "AE"), tagValue(tags, "AF")];
   const message = state === undefined ? "no state" : `AE ${state} ${stateText(tags)}`;
@@ -316,7 +313,7 @@ function meaning(tag: string, value: string, all: readonly Tagged[]): string | u
   }
 }
 
-/** Values with a text each (docs/concert.md 4.2, 4.6). */
+/** The meanings of values (docs/concert.md 4.2, 4.6). */
 const valueTexts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   CI: { "0": "any", "1": "chip", "2": "contactless", "3": "stripe", "4": "keyed" },
   CK: { "000": "none", "100": "the customer's, as text", "101": "the customer's, as HTML" },

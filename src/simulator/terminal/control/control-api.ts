@@ -43,7 +43,7 @@ const routes = {
   "POST /unplug": '{"ms": 1000} take socket and pty away for a while',
 };
 
-/** A way into the running simulator for people and test harnesses, on 127.0.0.1 only. */
+/** Starts the control API of a running simulator, on 127.0.0.1 only. */
 export async function startControlApi(port: number, simulator: Controlled) {
   const server = Fastify({
     bodyLimit: BODY_BYTES_MAX,
@@ -246,7 +246,7 @@ const files: Readonly<Record<string, { readonly path: string; readonly type: str
   "vendor/htm-preact.js": { path: own("vendor/htm-preact.js"), type: "text/javascript" },
 };
 
-/** The terminal to touch, a page that makes the calls of this API and no others. */
+/** Adds the files of the page, which makes the calls of this API and no others. */
 function pageRoutes(server: FastifyInstance): void {
   for (const [name, { path, type }] of Object.entries(files)) {
     server.get(`/page/${name}`, (_request, reply) =>
@@ -259,7 +259,7 @@ function sendPage(reply: FastifyReply): FastifyReply {
   return reply.type("text/html; charset=utf-8").send(readFileSync(own("terminal.html")));
 }
 
-/** Of every answer, the refusals too: no other page may keep, frame, open or guess at it. */
+/** Keeps every answer, refusals too, from being stored, framed or read by another page. */
 function guardAnswers(server: FastifyInstance): void {
   server.addHook("onRequest", (_request, reply, done) => {
     void reply.headers({
@@ -274,7 +274,7 @@ function guardAnswers(server: FastifyInstance): void {
   });
 }
 
-/** Sent by browsers with every request; programs send none of these. */
+/** Values of the header that browsers send with every request, and programs never. */
 const ownSites = new Set(["same-origin", "none"]);
 
 /**

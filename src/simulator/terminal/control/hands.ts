@@ -17,7 +17,6 @@ export interface Controlled extends Omit<Host, "drop"> {
   readonly protocol: Pick<TerminalProtocol, "name" | "faults" | "demands">;
   readonly terminal: Machine;
   readonly endpoints: Endpoints;
-  /** Hands can take both from a terminal. */
   readonly supply: { readonly cableIn: boolean; readonly powered: boolean };
   /** Takes all lines away and brings them back after `awayMs`. */
   unplug(awayMs: number): Promise<void>;
@@ -26,7 +25,7 @@ export interface Controlled extends Omit<Host, "drop"> {
   pause(ms: number): Promise<void>;
 }
 
-/** The faults that can strike on the lines that this terminal has. */
+/** Returns the faults that can strike on the lines of this terminal. */
 export function faultsHere({ protocol, terminal }: Controlled): FaultTable {
   const { kinds, ...others } = protocol.faults;
   const here = Object.entries(kinds).filter(([, kind]) => canStrike(kind, terminal.traits));
@@ -53,7 +52,7 @@ const traitTexts: Readonly<Record<LineTrait, string>> = {
   bare: "messages without sessions",
 };
 
-/** Takes all faults back, and lets everything go on that one of them holds. Returns how many. */
+/** Takes all faults back and lets go what one of them holds. Returns how many. */
 export function disarm({ faults, terminal }: Controlled): number {
   const disarmed = faults.disarm();
   terminal.parts.release();
@@ -226,7 +225,7 @@ export const hands: Readonly<Record<string, Hand>> = {
   },
 };
 
-/** Does what a hand of this name does. Throws {@link HandError} and what the checks of its values throw. */
+/** Does what a hand of this name does. Throws {@link HandError}, and ZodError for its values. */
 export async function say(simulator: Controlled, name: string, asked: Asked): Promise<unknown> {
   const hand = Object.hasOwn(hands, name) ? hands[name] : undefined;
   if (!hand) throw new HandError(`there is no ${name}; there are ${Object.keys(hands).join(", ")}`);

@@ -4,7 +4,7 @@ import type { FaultArguments, FaultRequest } from "./fault-kinds.ts";
 /** An armed fault. */
 export interface ArmedFault extends FaultRequest {
   readonly id: number;
-  /** How often it will still strike; null without end. */
+  /** How often it strikes yet; null: without end. */
   readonly remaining: number | null;
   readonly struck: number;
 }
@@ -17,7 +17,7 @@ interface Loaded {
   struck: number;
 }
 
-/** Where the terminal is when a fault is asked for. */
+/** What the terminal does when it asks for a fault. */
 interface Occasion {
   /** Number of the running command; undefined when none runs. */
   readonly command: number | undefined;
@@ -61,7 +61,7 @@ export class FaultBox {
     return going.length;
   }
 
-  /** The arguments of the first armed fault of this name that strikes now, which uses it; else undefined. */
+  /** Returns the arguments of a fault that strikes now, and counts it down; undefined: none. */
   take(name: string, occasion: Occasion): FaultArguments | undefined {
     for (const loaded of this.#loaded) {
       if (loaded.request.name !== name || !strikesAt(loaded.request.arguments, occasion)) continue;

@@ -14,7 +14,7 @@ export interface FaultTable {
 }
 
 export interface FaultKind {
-  /** Without one of these it never strikes. */
+  /** It strikes only lines that have all of these. */
   readonly needs?: readonly LineTrait[];
   readonly description: string;
   /** Arguments added to those of every fault, or replacing them. */
@@ -33,7 +33,6 @@ export interface FaultArgument {
 /** A property of the lines of a terminal; "bare": messages without sessions. */
 export type LineTrait = "tcp" | "serial" | "sessions" | "bare";
 
-/** A fault of any line. */
 export function fault(description: string, parameters: FaultParameters = {}): FaultKind {
   return { description, arguments: parameters };
 }
@@ -64,7 +63,7 @@ export function choice(
   return { description, type: "word", choices, fallback };
 }
 
-/** How often a fault strikes, and after how many that it lets pass. */
+/** How often a fault strikes, and how often it is left out before. */
 export const repetition = {
   times: number("how often it strikes, 0 without end", 1),
   skip: number("strikes to let pass first", 0),

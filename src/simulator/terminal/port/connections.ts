@@ -18,14 +18,13 @@ export interface Endpoints {
 
 interface ConnectionsInput {
   readonly options: TerminalOptions;
-  /** Takes a register on this port. */
   connect(port: BytePort, transport: "tcp" | "serial"): void;
   note(text: string): void;
 }
 
 const RETRY_MS = 500;
 
-/** Opens the ports, hands them over, takes them away and brings them back. */
+/** Opens the ports, takes them away and brings them back. */
 export class Connections {
   readonly #input: ConnectionsInput;
   readonly #over = new AbortController();
@@ -46,7 +45,6 @@ export class Connections {
     return this.#endpoints;
   }
 
-  /** True: no line is there. */
   get away(): boolean {
     return this.#listener === undefined && this.#ports.length === 0;
   }
@@ -87,7 +85,7 @@ export class Connections {
     await this.#shut();
   }
 
-  /** The latest drop decides when the lines are back; one that cannot be had is tried again. */
+  /** Opens the lines again, until that succeeds or a later drop decides. */
   async #comeBack(awayMs: number, drop: number): Promise<void> {
     const { clock } = this.#input.options;
     for (let waitMs = awayMs; ; waitMs = RETRY_MS) {

@@ -10,7 +10,7 @@ import type { SerialDevice } from "../options.ts";
 export interface BytePort {
   /** For people: `tcp 127.0.0.1:41234`, `pty /dev/pts/5`. */
   readonly name: string;
-  /** Begins to deliver. Called once; nothing may be delivered before. */
+  /** Begins to deliver bytes. Called once. */
   start(handlers: BytePortHandlers): void;
   /** Writes without waiting. Ignored after the port has closed. */
   write(bytes: Uint8Array): void;
@@ -100,7 +100,7 @@ class TcpPort implements BytePort {
   }
 }
 
-/** A pseudo-terminal that cannot be had; the message says what to do. */
+/** There is no pseudo-terminal; the message says what to do. */
 class PseudoTerminalError extends Error {
   override readonly name = "PseudoTerminalError";
 }
@@ -192,7 +192,7 @@ function setRaw(path: string): void {
   }
 }
 
-/** Points the link at the new device in one step, so that it never points to nothing. */
+/** Points the link at the new device in one step, so that it always points to one. */
 function replaceLink(path: string, link: string): void {
   const fresh = `${link}.new`;
   try {
@@ -245,10 +245,10 @@ export class SerialDevicePort implements BytePort {
   }
 }
 
-/** Start bit, eight data bits, one stop bit; what serial lines usually take for one byte. */
+/** Start bit, eight data bits and stop bit. */
 const BITS_PER_BYTE = 10;
 
-/** Bytes that go out together, so that the timer's resolution does not matter. */
+/** So much of a second leaves at once, because timers are not finer. */
 const PIECE_MS = 10;
 
 /** Slows a port down to the speed of a real line, in both directions. */
@@ -268,7 +268,7 @@ export class PacedPort implements BytePort {
     this.setSpeed(bitsPerSecond);
   }
 
-  /** Holds from the next bytes on; what is on its way keeps its speed. */
+  /** Sets the speed of the next bytes; bytes on their way keep theirs. */
   setSpeed(bitsPerSecond: number): void {
     this.#bytesPerMs = bitsPerSecond / BITS_PER_BYTE / 1_000;
     this.#pieceBytes = Math.max(1, Math.floor(this.#bytesPerMs * PIECE_MS));

@@ -17,13 +17,13 @@ export type Disturbance =
   | { readonly kind: "noise-inside"; readonly noise: Uint8Array }
   | { readonly kind: "delay"; readonly delayMs: number };
 
-/** How one transmission leaves: pieces with the pause before each. */
+/** A part of a transmission, and the pause before it. */
 interface Piece {
   readonly pauseMs: number;
   readonly bytes: Uint8Array;
 }
 
-/** The bytes as they leave, with everything that disturbs them. */
+/** Returns the pieces in which disturbed bytes leave. */
 export function disturbedPieces(
   bytes: Uint8Array,
   disturbances: readonly Disturbance[],
@@ -101,7 +101,7 @@ export abstract class RegisterLine<
 > {
   readonly name: string;
   abstract readonly transport: Transport;
-  /** The word of the trace for a message. */
+  /** What the trace calls a message. */
   protected abstract readonly what: string;
   protected readonly port: BytePort;
   protected readonly options: O;

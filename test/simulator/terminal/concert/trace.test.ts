@@ -48,7 +48,7 @@ describe("fixed fields on the page", () => {
           "when to answer: A010 = answer at the end",
           "authorisation: B010 = the terminal decides",
         ],
-        "E with a ticket": ["receipt: T012 = a receipt behind the answer"],
+        "E with a ticket": ["receipt: T012 = a receipt after the answer"],
       }[name as "E"],
     ]);
     expect(told.text?.replaceAll("|", "")).toBe(body);

@@ -36,7 +36,7 @@ type Position =
   | "noise"
   | "body"
   | "check"
-  /** A frame that cannot be saved any more: skipped to its end, or to the next silence. */
+  /** A damaged frame: skipped to its end, or to the next silence. */
   | "broken"
   | "broken-check";
 
@@ -48,7 +48,7 @@ export class ByteReader {
   #position: Position = "outside";
   #body: number[] = [];
 
-  /** Whether a silence now ends something that began. */
+  /** Whether a frame, or noise, has begun and not ended. */
   get isInside(): boolean {
     return this.#position !== "outside";
   }
@@ -57,7 +57,7 @@ export class ByteReader {
     return [...bytes].flatMap((byte) => this.#take(byte) ?? []);
   }
 
-  /** Nothing came for too long: whatever began is over. */
+  /** Ends what began, because nothing came for too long. */
   silence(): readonly Received[] {
     const why = this.#position === "noise" ? "bytes that are no frame" : "a frame that was cut";
     return this.isInside ? [this.#junk(why)] : [];
@@ -119,12 +119,12 @@ export class ByteReader {
   }
 }
 
-/** Seven bits, of which the ones below a blank are control bytes; a receipt's line ends are not. */
+/** Whether a body may hold this byte: no control byte but a receipt's line ends. */
 function mayStandInBody(byte: number): boolean {
   return (byte >= BLANK && byte < 0x100) || lineEnds.has(byte);
 }
 
-/** A frame around a body, with a check byte that is wrong by one bit on demand. */
+/** Returns a frame around a body; `damaged`: its check byte is wrong by one bit. */
 export function framed(body: Uint8Array, damaged: boolean): Uint8Array {
   const sum = body.reduce((xor, byte) => xor ^ byte, ETX);
   return Uint8Array.of(STX, ...body, ETX, damaged ? sum ^ 1 : sum);

@@ -44,14 +44,14 @@ export abstract class ConcertLine extends port.RegisterLine<LineOptions, LineHan
     return this.options.transport;
   }
 
-  /** One attempt to deliver a reply, once the line is free. */
+  /** Tries once to deliver a reply, as soon as the line is free. */
   abstract deliver(body: Uint8Array): Promise<Delivery | "closed">;
 
-  /** The exchange is over: the connection of one exchange is closed. */
+  /** Ends the exchange: without sessions over TCP the connection closes. */
   abstract finish(): void;
 }
 
-/** Above every message that a terminal takes. */
+/** No message that a terminal accepts is longer. */
 const MESSAGE_BYTES_MAX = 8_192;
 
 /**
@@ -114,7 +114,7 @@ export class BareLine extends ConcertLine {
     this.handlers?.request(body)?.();
   }
 
-  /** A message that was whole has been received, whatever the register does next. */
+  /** Handles a whole message that was read before the line closed. */
   protected override ended(): void {
     this.stopWaiting();
     if (!this.#awaitsMore) this.#whole();
@@ -124,7 +124,7 @@ export class BareLine extends ConcertLine {
 const CR = 0x0d;
 const LF = 0x0a;
 
-/** Registers may end a message with a line end (docs/concert.md 4.7). */
+/** Returns the message without a line end, which registers may send (docs/concert.md 4.7). */
 function trimmed(bytes: Uint8Array): Uint8Array {
   const last = bytes.findLastIndex((byte) => byte !== CR && byte !== LF);
   return bytes.slice(0, last + 1);
@@ -155,7 +155,7 @@ export class SessionLine extends ConcertLine {
   #begin: (() => void) | undefined;
   /** Pieces with pauses that are on their way; others wait for them. */
   #out: Promise<void> | undefined;
-  /** How late the next ACK leaves, by a fault. */
+  /** A fault delays the next ACK by so much. */
   #ackDelayMs = 0;
 
   constructor(port: BytePort, options: LineOptions) {
@@ -177,10 +177,10 @@ export class SessionLine extends ConcertLine {
     });
   }
 
-  /** A line with sessions stays open: the next session is opened on it. */
+  /** Does nothing: the next session begins on the same line. */
   finish(): void {}
 
-  /** Half duplex: a reply waits for the end of the running session. */
+  /** Sends the next reply, unless a session runs: the line is half duplex. */
   #sendNext(): void {
     if (this.#session.at !== "idle" || this.#sending) return;
     this.#sending = this.#waiting.shift();
@@ -211,7 +211,7 @@ export class SessionLine extends ConcertLine {
     return this.options.interference.enquiry() ?? usual;
   }
 
-  /** A frame outside of a session of the register is refused unread. */
+  /** Reads a frame; outside of a session of the register it is refused unread. */
   #requested(body: Uint8Array): Happening {
     const refused: Happening = { what: "frame", body, reply: "nak", taken: false };
     if (this.#session.at !== "listening") return refused;
@@ -257,7 +257,7 @@ export class SessionLine extends ConcertLine {
     }
   }
 
-  /** Starts after the bytes that are still on their way. */
+  /** Starts the timer, after bytes that are still on their way. */
   #startTimer(name: "session" | "answer"): void {
     this.stopWaiting();
     const session = this.#session;
@@ -288,7 +288,7 @@ export class SessionLine extends ConcertLine {
     this.sentMessage(body, repeat);
   }
 
-  /** One write for bytes that no fault cuts into pieces (docs/concert.md 2.3). */
+  /** Writes the pieces; one write if no fault cuts them (docs/concert.md 2.3). */
   #leave(pieces: Pieces): void {
     if (this.#out === undefined && pieces.every(({ pauseMs }) => pauseMs === 0)) {
       for (const { bytes } of pieces) this.write(bytes);
@@ -318,7 +318,7 @@ export class SessionLine extends ConcertLine {
 
 const PARITY_BIT = 0x80;
 
-/** Seven bits and even parity, as a reader of eight bits sees them (docs/concert.md 2.1). */
+/** Returns the byte with even parity in its eighth bit (docs/concert.md 2.1). */
 function withParity(byte: number): number {
   const ones = byte.toString(2).replaceAll("0", "").length;
   return ones % 2 === 0 ? byte : byte | PARITY_BIT;

@@ -3,7 +3,7 @@
  * one pure step: a state and what happened give the next state and what has to be done.
  */
 
-/** The place of a terminal in the dialogue. */
+/** Where the terminal is in the dialogue. */
 export type Session =
   | { readonly at: "idle" }
   /** The register's ENQ was acknowledged: its frame is awaited. */
@@ -31,7 +31,7 @@ export type Happening =
   /** The terminal has a reply to deliver; only while it is idle. */
   | { readonly what: "send"; readonly body: Uint8Array };
 
-/** How a session of ours ended. */
+/** How the terminal's own session ended. */
 export type Delivery =
   | "delivered"
   /** ENQ was not answered, or with NAK. */
@@ -54,7 +54,7 @@ interface Step {
   readonly actions: readonly Action[];
 }
 
-/** A reply leaves once and then again after each NAK, at most so often. */
+/** A reply is repeated after NAK at most so often. */
 const REPEATS_MAX = 3;
 
 const idle: Session = { at: "idle" };
@@ -66,7 +66,7 @@ const stays = (session: Session, ...actions: readonly Action[]): Step => ({
   actions,
 });
 
-/** The terminal's next move. Never throws: what does not fit is not answered. */
+/** Returns the terminal's next move. Never throws: what is not expected is not answered. */
 export function step(session: Session, happening: Happening): Step {
   switch (session.at) {
     case "idle":

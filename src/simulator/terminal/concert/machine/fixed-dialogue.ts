@@ -43,7 +43,7 @@ export class FixedDialogue implements Dialogue {
     return this.#request(request, { action, amountMinor, currency });
   }
 
-  /** The line has said NAK already. */
+  /** There is no reply: the line has answered NAK. */
   busy(): undefined {
     return undefined;
   }
@@ -76,7 +76,7 @@ export class FixedDialogue implements Dialogue {
     };
   }
 
-  /** Strict by default: a body that this variant does not know is refused with NAK. */
+  /** Returns the request; undefined: this variant does not know it, and the line answers NAK. */
   #decoded(body: Uint8Array): FixedRequest | undefined {
     const { variant } = this.#parts.options.behaviour;
     const read = decoded(body);
@@ -84,7 +84,7 @@ export class FixedDialogue implements Dialogue {
     return this.#parts.fault("any-body") ? decoded(atPositionsOfE(body)) : undefined;
   }
 
-  /** `ending` undefined: the request was taken, and nothing more is reported. */
+  /** Returns the reply; without an `ending` it says that the request was taken. */
   #encoded(request: FixedRequest, order: Order, ending: Ending | undefined): Uint8Array {
     const parts = this.#parts;
     const done = ending?.how === "done" ? ending : undefined;
@@ -123,7 +123,7 @@ export class FixedDialogue implements Dialogue {
 const STATUS_AT = 2;
 const AMOUNT_END = 10;
 
-/** Reported of real terminals: the amount is read at its place in E (docs/concert.md 2.6). */
+/** Returns a request of E read from any body, as some terminals do (docs/concert.md 2.6). */
 function atPositionsOfE(body: Uint8Array): Uint8Array {
   const digits = textOf(body).slice(0, AMOUNT_END).padEnd(AMOUNT_END, "0");
   return bytesOf(`${digits}110978${" ".repeat(PRIVATE_CHARACTERS)}`);

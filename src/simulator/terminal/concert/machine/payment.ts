@@ -29,7 +29,7 @@ export class ConcertParts extends TerminalParts<ConcertOptions> {
   }
 }
 
-/** The form of a register, after its message was read. */
+/** What a register asks for, after its message was read. */
 export interface Order {
   readonly action: Action;
   readonly amountMinor: number;
@@ -40,16 +40,16 @@ export interface Order {
 /** `other`: an action that this terminal does not have. */
 type Action = "debit" | "credit" | "cancellation" | "other";
 
-/** By the digit of both families (docs/concert.md 3.1, 4.3). */
+/** The actions by their digit in both families (docs/concert.md 3.1, 4.3). */
 export const actions: Readonly<Record<string, Action>> = {
   "0": "debit",
   "1": "credit",
   "2": "cancellation",
 };
 
-/** The end of an order; a fault may report another one. */
+/** How an order ended. */
 export type Ending = (Done | { readonly how: Refusal }) & {
-  /** The code that a fault forces: a status of fixed fields, a reason (AF) of tags. */
+  /** A code that a fault reports instead: a status of fixed fields, a reason (AF) of tags. */
   readonly forced?: string | undefined;
 };
 
@@ -82,17 +82,17 @@ export interface Request {
   reply(ending: Ending): Uint8Array;
 }
 
-/** One family of messages. */
+/** Reads and writes the messages of one family. */
 export interface Dialogue {
-  /** undefined: not a message for this terminal, which refuses it on the line if it can. */
+  /** Returns the request; undefined: no message for this terminal. */
   read(body: Uint8Array): Request | undefined;
-  /** The answer to a request while another one runs, where there is one. */
+  /** Returns the answer to a request while another one runs; undefined: there is none. */
   busy(body: Uint8Array): Uint8Array | undefined;
-  /** As if a register had asked: for a sale that the terminal makes by itself. */
+  /** Returns a request that no register made, for a sale of the terminal's own. */
   ownSale(order: Order, reference: string): Request;
 }
 
-/** An end that the terminal shows; the others are over before a customer would read them. */
+/** The ends that the display shows; the others come before a customer is there. */
 const stageOfEnding: Readonly<Partial<Record<Ending["how"], Stage>>> = {
   done: "approved",
   declined: "declined",
@@ -115,7 +115,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     return this.order.action;
   }
 
-  /** Customer and bank; only they can end it (docs/concert.md 2.8). */
+  /** Asks customer and bank; only they can end a payment (docs/concert.md 2.8). */
   async carryOut(): Promise<Ending> {
     const ending = await this.#carriedOut();
     const stage = stageOfEnding[ending.how];
@@ -166,7 +166,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     return { ...done, forced: forced?.code };
   }
 
-  /** The register hears nothing of wrong PINs; the last one is a decline. */
+  /** Returns the last PIN entry; the register learns nothing of wrong ones before it. */
   async #enteredPin(action: CardAction): Promise<Entered> {
     const pad = new PinPad(this.parts, action);
     for (let tries = 1; ; tries++) {
@@ -176,7 +176,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     }
   }
 
-  /** Status code forced by an armed fault, and whether it declines. */
+  /** Returns the code that an armed fault forces, and whether it declines. */
   #forcedCode(): { readonly code: string; readonly refuses: boolean } | undefined {
     const status = this.parts.fault("status");
     if (status) return { code: String(status["as"]), refuses: status["as"] === "7" };
@@ -184,7 +184,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     return reason && { code: String(reason["af"]), refuses: true };
   }
 
-  /** Final at once: the register's acknowledgement decides nothing (docs/concert.md 2.4). */
+  /** Charges at once: the register's acknowledgement decides nothing (docs/concert.md 2.4). */
   #charge(ledgerKind: LedgerKind, card: CardName): Done {
     const by = Number(this.parts.fault("other-amount")?.["by"] ?? 0);
     const amountMinor = this.order.amountMinor + by;
@@ -196,7 +196,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     return { how: "done", amountMinor, card, authorisation };
   }
 
-  /** The newest sale of that amount that still stands is taken back. */
+  /** Takes back the newest sale of that amount that still stands. */
   #takeBack(): Ending {
     const { ledger, memory } = this.parts;
     const { amountMinor } = this.order;
@@ -213,7 +213,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
   }
 }
 
-/** As the ledger and the switches have currencies. */
+/** Returns the currency as ledger and switches have it. */
 function fourDigits(currency: string): string {
   return currency.padStart(4, "0");
 }

@@ -6,12 +6,12 @@ import type { ConcertParts, Ending, Order } from "./payment.ts";
 /** The last character of CC: the payment mode of fixed fields (docs/concert.md 4.5). */
 const modes: Partial<Record<CardName, string>> = { amex: "2", jcb: "9" };
 
-/** CC: the application that was used (docs/concert.md 4.5). */
+/** Returns CC, the application that was used (docs/concert.md 4.5). */
 export function applicationOf({ name, technology }: TestCard): string {
   return `00${modes[name] ?? (technology === "contactless" ? "B" : "1")}`;
 }
 
-/** The card number as a terminal shows it. */
+/** Returns the card number as a terminal writes it in a reply. */
 export function printedPan(name: CardName, as: Report, mask: string): string {
   const card = testCards[name];
   if (as === "blank") return "";
@@ -69,12 +69,12 @@ export function receiptTags(
   return [["ZT", textOf(inner)]];
 }
 
-/** A line feed after every 76 characters, and one at the end (docs/concert.md 4.6). */
+/** Returns the text in lines of 76 characters, each with a line feed (docs/concert.md 4.6). */
 function inLines(base64: string): string {
   return base64.replaceAll(new RegExp(`.{1,${COLUMNS}}`, "g"), "$&\n");
 }
 
-/** The lines of the customer's receipt, as a terminal's own printer would have them. */
+/** Returns the lines of the customer's receipt. */
 export function receiptLines(
   { options, now }: ConcertParts,
   { amountMinor, currency }: Order,

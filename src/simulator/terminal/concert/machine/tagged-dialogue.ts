@@ -91,7 +91,7 @@ export class TaggedDialogue implements Dialogue {
     return encodeTagged([...this.#head(asked), ...this.#echo(asked), ["AE", state.taken]]);
   }
 
-  /** A message that is answered at once, and begins nothing. */
+  /** Returns a request that is answered at once and begins nothing. */
   #answered(asked: Asked, tags: readonly Tagged[]): Request {
     const own = (["CA", "CD"] as const).flatMap((tag) => pair(tag, asked.get(tag)));
     const early = encodeTagged([...this.#head(asked), ...own, ...tags]);
@@ -108,7 +108,7 @@ export class TaggedDialogue implements Dialogue {
     ];
   }
 
-  /** Tags of the request that the answer repeats (docs/concert.md 4.2). */
+  /** Returns the tags of the request that the answer repeats (docs/concert.md 4.2). */
   #echo(asked: Asked): readonly Tagged[] {
     return (["CA", "CE", "BA", "CD", "CB", "CF", "CH"] as const).flatMap((tag) =>
       pair(tag, asked.get(tag)),
@@ -140,7 +140,7 @@ export class TaggedDialogue implements Dialogue {
     return [["AE", state.done], ...reason];
   }
 
-  /** The echo with the faults in it. Without CB after a cancellation (docs/concert.md 4.2). */
+  /** Returns the repeated tags with faults; no CB after a cancellation (docs/concert.md 4.2). */
   #altered(echo: readonly Tagged[], order: Order, ending: Ending): readonly Tagged[] {
     const parts = this.#parts;
     const amountMinor = ending.how === "done" ? ending.amountMinor : order.amountMinor;
@@ -200,7 +200,7 @@ function refusal(how: Refusal): readonly Tagged[] {
   ];
 }
 
-/** At least two digits (docs/concert.md 4.2). */
+/** Returns the amount with at least two digits (docs/concert.md 4.2). */
 function shortest(amountMinor: number): string {
   return String(amountMinor).padStart(2, "0");
 }

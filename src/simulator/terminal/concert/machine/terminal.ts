@@ -173,14 +173,14 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     line.finish();
   }
 
-  /** As long as an ENQ is waited for on a line. */
+  /** Waits as long as for the answer to an ENQ, because no register is connected. */
   async #nobody(signal: AbortSignal): Promise<"not-heard"> {
     const { clock, options } = this.parts;
     await sleep(clock, "nobody is connected", options.timers.answerMs, signal);
     return "not-heard";
   }
 
-  /** Sends ENQ until the register has acknowledged, or too often (docs/concert.md 2.5). */
+  /** Delivers a reply in as many tries as are set (docs/concert.md 2.5); true: acknowledged. */
   async #deliver(from: ConcertLine, body: Uint8Array, signal: AbortSignal): Promise<boolean> {
     const { clock, options } = this.parts;
     const reply = { body, delivered: false };
