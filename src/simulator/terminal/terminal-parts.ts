@@ -48,13 +48,13 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   readonly faults: FaultBox;
   readonly customer: Cardholder;
   readonly screen: Screen;
-  /** Set by the control API: takes no cards until unlocked. */
+  /** The control API has locked the terminal: it takes no cards. */
   outOfOrder = false;
-  /** Set by the control API: the terminal's own menu is open, no register is served. */
+  /** The control API has opened the terminal's menu: no register is served. */
   busy = false;
-  /** Set by the control API: the printer is empty, payments are refused. */
+  /** The control API has emptied the printer: payments are refused. */
   paperOut = false;
-  /** Set by the control API: another one of its kind stands in its place. */
+  /** The control API has put another terminal of the same kind here. */
   swapped = false;
   /** Called when the clock or the time of the daily restart has changed. */
   onSchedule: () => void = () => {};
@@ -82,7 +82,6 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     this.#payments = [...host.options.payments];
   }
 
-  /** The terminal's facts about itself. */
   get device(): O["device"] {
     const { device } = this.options;
     return this.swapped ? { ...device, serialNumber: nextSerial(device.serialNumber) } : device;
@@ -113,7 +112,6 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     return nextRestart(this.now, this.#restartAt);
   }
 
-  /** Power off and on. */
   reboot(): void {
     this.#host.reboot();
   }
@@ -123,14 +121,14 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     return this.#host.drop(awayMs);
   }
 
-  /** The script of the next payment, its faults armed. */
+  /** Returns the script of the next payment, and arms its faults. */
   nextPayment(): PaymentScript {
     const script = this.#payments.shift() ?? {};
     for (const fault of script.faults ?? []) this.faults.arm(fault);
     return script;
   }
 
-  /** The customer's act, by hand or by itself; "time-out" when the terminal has waited in vain. */
+  /** Resolves with what the customer does, by hand or alone; "time-out": nothing in time. */
   async customerAction({
     wanted,
     waitMs,
@@ -162,7 +160,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     }
   }
 
-  /** Carries out a fault that strikes at a moment of a command, which `signal` ends. */
+  /** Carries out a fault of a moment; `signal` ends a wait. */
   async strike(
     fault: { name: PointFault; arguments: FaultArguments },
     signal: AbortSignal,
@@ -188,12 +186,12 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     }
   }
 
-  /** Lets every process go on that a fault holds. */
+  /** Lets every command go on that a fault holds. */
   release(): void {
     for (const go of [...this.#holds]) go();
   }
 
-  /** Called when a process is over: silence lasts until then, or longer when a fault says so. */
+  /** Ends the silence of a fault when the command is over, or later if the fault says so. */
   async endSilence(): Promise<void> {
     if (!this.faults.muted) return;
     const leftMs = this.#muteUntilMs - this.clock.monotonicMs();
@@ -223,7 +221,6 @@ const byThemselves: Readonly<Record<Wanted, CustomerAction>> = {
   digits: { action: "digits", digits: "1234567890" },
 };
 
-/** The next HH:MM of the daily restart, on the terminal's own clock. */
 function nextRestart(now: Date, restartAt: string | null): Date | undefined {
   if (restartAt === null) return undefined;
   const next = new Date(now);
@@ -239,7 +236,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Of the same length: devices write serial numbers in whole bytes. */
+/** Returns another serial number of the same length. */
 function nextSerial(serial: string): string {
   return `${serial.slice(0, -1)}${(Number(serial.slice(-1)) + 1) % 10}`;
 }
@@ -247,16 +244,16 @@ function nextSerial(serial: string): string {
 /** The one PIN that no simulated card has. */
 const WRONG = "0000";
 
-/** A PIN was entered, or the reason why none was. */
+/** How the entry of a PIN ended. */
 export type Entered = "right" | "wrong" | "cancelled" | "time-out";
 
-/** The PIN of a presented card: how often it is asked for, and how the first try went. */
+/** The PIN pad of a presented card, and how the first try ended. */
 export interface CardPin {
   readonly pad: { enter(waitMs: number, signal: AbortSignal): Promise<Entered> };
   readonly first: Entered;
 }
 
-/** A card's PIN as often as the terminal asks for it. */
+/** Asks the customer for the PIN of one card. */
 export class PinPad {
   readonly #parts: TerminalParts;
   readonly #entry: CardAction["pin"];
@@ -267,7 +264,7 @@ export class PinPad {
     this.#entry = pin;
   }
 
-  /** The customer's next try, by hand or as the card was presented. */
+  /** Resolves with the customer's next try, by hand or as the card was presented with. */
   async enter(waitMs: number, signal: AbortSignal): Promise<Entered> {
     this.#asked += 1;
     if (this.#entry === "wrong-first") return this.#asked === 1 ? "wrong" : "right";
@@ -283,7 +280,7 @@ export class PinPad {
   }
 }
 
-/** After so many wrong ones the card is refused. */
+/** After so many wrong PINs the card is refused. */
 export const PIN_TRIES_MAX = 3;
 /** ISO 8583: PIN tried too often. */
 export const PIN_TRIES_OVER = 75;
@@ -294,12 +291,12 @@ export interface Booking {
   readonly ledgerKind: LedgerKind;
   readonly order: Pick<StoredTransaction, "amountMinor" | "currency" | "currencyTold">;
   readonly card: CardName;
-  /** Missing: the next one. */
+  /** Missing: the next number. */
   readonly trace?: number;
   readonly originalTrace?: number;
   readonly originalId?: number;
   readonly reason?: LedgerReason;
-  /** Given on the telephone; else the bank makes one. */
+  /** Was given on the telephone; missing: the bank makes one. */
   readonly authorisation?: string;
   /** A tip may be booked on it later (docs/zvt.md 6.3). */
   readonly tipAllowed?: boolean;

@@ -92,12 +92,10 @@ export class TerminalSimulator<
     return this.#connections.endpoints;
   }
 
-  /** The TCP port that was taken; undefined without TCP. */
   get tcpPort(): number | undefined {
     return this.endpoints.tcp?.port;
   }
 
-  /** The pseudo-terminal as it is now; undefined without one. */
   get ptyPath(): string | undefined {
     return this.endpoints.pty ?? undefined;
   }
@@ -111,13 +109,13 @@ export class TerminalSimulator<
     return this.faults.arm(parseFault(this.protocol.faults, fault));
   }
 
-  /** Power off and on: the lines are gone for a while, what ran is over. */
+  /** Restarts the terminal: the running command ends, and the lines are gone for a while. */
   reboot(): void {
     this.#losePower();
     void this.unplug(this.options.pace.rebootMs);
   }
 
-  /** Takes socket and pseudo-terminal away for a while; what runs goes on. */
+  /** Takes the lines away for a while; the running command goes on. */
   unplug(awayMs: number): Promise<void> {
     return this.#connections.drop(this.#cableIn && this.#powered ? awayMs : null);
   }
@@ -136,7 +134,7 @@ export class TerminalSimulator<
     await this.unplug(0);
   }
 
-  /** Off: what ran is over, and the lines are gone until it is on again. */
+  /** Switches the power. Off ends the running command and takes the lines away. */
   async setPower(on: boolean): Promise<void> {
     if (this.#powered === on) return;
     this.#powered = on;

@@ -14,10 +14,10 @@ import { zvtCard } from "./machine/report.ts";
 import { code } from "./machine/sale.ts";
 import { type Asked, type AskKind, type AskOccasion, askKinds } from "./options.ts";
 
-/** The consequence for the payment: nothing, or its end with that result code. */
+/** What follows for the payment: it goes on, or ends with a result code. */
 type AskEnd = "go-on" | { readonly stop: number };
 
-/** Before the bank is asked; the signature comes when the bank has agreed. */
+/** What is asked before the bank; the signature follows when the bank has agreed. */
 export const beforeHost: readonly AskKind[] = [
   "menu",
   "input",
@@ -26,7 +26,7 @@ export const beforeHost: readonly AskKind[] = [
   "dial-up",
 ];
 
-/** Asks what is due of `kinds`, one after the other, until one of them ends the payment. */
+/** Asks the register what is due of `kinds`, until an answer ends the payment. */
 export async function askRegister(
   process: Process,
   occasion: AskOccasion,
@@ -99,7 +99,7 @@ function chosenIn(answer: Answer): number | undefined {
   return tagValue(tagsOf(answer), "menuReturn");
 }
 
-/** Number of characters; undefined when the register says that nothing was typed in time. */
+/** Returns how many characters were typed; undefined: none in time. */
 function typedIn(answer: Answer): number | undefined {
   const found = findTags(tagsOf(answer), "input", "inputText")[0]?.value;
   return found && typeof found === "object" && "hiddenBytes" in found
@@ -111,7 +111,7 @@ function tagsOf(answer: Answer): Message["tags"] {
   return (answer.kind !== "silent" && readable(answer.apdu)?.tags) || null;
 }
 
-/** Tags 16 to 18: one choice of several, for the cardholder, at the register (docs/zvt.md 11.2). */
+/** Returns the head of a menu for the cardholder at the register (docs/zvt.md 11.2). */
 function menuHead() {
   return [tag("menuType", 0x01), tag("menuContext", 0x02), tag("menuTarget", 0x02)];
 }
@@ -140,7 +140,7 @@ const mileageInput: Outgoing = {
 
 const ASKS_MAX = 10;
 
-/** docs/zvt.md 7.4: 84 9C asks the terminal to come again. */
+/** Asks again as often as the register answers 84 9C (docs/zvt.md 7.4). */
 async function askUntilKnown(process: Process, name: CardName): Promise<Answer> {
   const { maskedDigits: pan, expiry, sequence: cardSequence, cardType } = zvtCard(name);
   const fields: FieldInputs = { pan, expiry, cardSequence, cardType };
@@ -157,7 +157,7 @@ const SIGNATURE_WRONG = 2;
 const CHUNK_BYTES = 64;
 const MESSAGE: MessageName = "menu-with-image";
 
-/** The picture in pieces, each answered; the answer to the last one is what was chosen. */
+/** Sends the picture in pieces; the answer to the last one has the choice. */
 async function showSignature(process: Process, patienceMs: number): Promise<Answer> {
   const imageId = Uint8Array.of(0, 0, 0, 1);
   const count = Math.ceil(signatureImage.length / CHUNK_BYTES);
@@ -181,13 +181,13 @@ async function showSignature(process: Process, patienceMs: number): Promise<Answ
   }
 }
 
-/** 04 01: the terminal's clock for the register. */
+/** Returns the terminal's time for the register (04 01). */
 export function clockOf({ parts }: Process): Outgoing {
   const { date, time } = localTime(parts.now);
   return { fields: { dateYYMMDD: date.slice(2), time } };
 }
 
-/** A picture of 64 by 16 points with one wave for a signature, as a two-colour BMP. */
+/** The signature: one wave in a picture of 64 by 16 points, a BMP of two colours. */
 const WIDTH = 64;
 const HEIGHT = 16;
 const HEAD_BYTES = 62;

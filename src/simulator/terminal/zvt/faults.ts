@@ -182,7 +182,7 @@ function controlOf(apdu: Uint8Array): number {
   return ((apdu[0] ?? 0) << 8) + (apdu[1] ?? 0);
 }
 
-/** A frame of the register that begins a command; answers and Abort belong to the running one. */
+/** Whether a frame begins a command; answers and Abort belong to the running one. */
 function isCommand(apdu: Uint8Array): boolean {
   return apdu[0] !== 0x80 && apdu[0] !== 0x84 && controlOf(apdu) !== 0x06b0;
 }
@@ -206,7 +206,7 @@ function messageKindOf(apdu: Uint8Array): MessageKind {
   }
 }
 
-/** docs/zvt.md 4.1: the three-byte form is allowed for short data too. */
+/** Returns the message with a length of three bytes, which is allowed (docs/zvt.md 4.1). */
 function extendedForm(apdu: Uint8Array): Uint8Array {
   const length = apdu[2] ?? 0;
   if (length === 0xff) return apdu;

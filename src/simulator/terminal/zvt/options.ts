@@ -110,14 +110,14 @@ export const quirks = {
 export type QuirkName = keyof typeof quirks;
 export const quirkNames = Object.keys(quirks) as QuirkName[];
 
-/** A real terminal, as far as it is known what it does otherwise (docs/zvt.md 12.2 to 12.8). */
+/** A real terminal by its known deviations (docs/zvt.md 12.2 to 12.8). */
 interface DeviceProfile {
   readonly name: string;
   readonly quirks: readonly QuirkName[];
   readonly behaviour?: Partial<ZvtBehaviour>;
 }
 
-/** Named as the driver's profiles where it has one. */
+/** The driver's profiles have the same names. */
 export const devices = {
   "card-complete": {
     name: "card complete, Ingenico iWL250 and Worldline Valina",
@@ -181,7 +181,7 @@ export const devices = {
 export type DeviceName = keyof typeof devices;
 export const deviceNames = Object.keys(devices) as DeviceName[];
 
-/** The behaviour of a device, before other switches. */
+/** Returns the behaviour of a device; other switches change it. */
 export function behaviourOf(name: DeviceName): Partial<ZvtBehaviour> {
   const { quirks, behaviour }: DeviceProfile = devices[name];
   return { ...behaviour, quirks };
@@ -206,7 +206,7 @@ export const askNames = Object.keys(askKinds) as AskKind[];
 /** When: in a payment, or on the occasion of a status enquiry (docs/zvt.md 6.5). */
 export type AskOccasion = "payment" | "status";
 
-/** How the register took it, for `GET /state`. */
+/** How the register answered a request, for `GET /state`. */
 export interface Asked {
   readonly kind: AskKind;
   /** Four hexadecimal digits; "not permitted" and "silent" when there was no answer. */
@@ -234,12 +234,12 @@ export class AskList {
     return this.#asked;
   }
 
-  /** Once, in the next payment or status enquiry. */
+  /** Asks once, in the next payment or status enquiry. */
   add(kind: AskKind, occasion: AskOccasion): void {
     this.#once.push({ kind, occasion });
   }
 
-  /** Those of `kinds` that are due, in their order; asked once means not again. */
+  /** Returns the due ones of `kinds`, and forgets those that are asked once. */
   take(kinds: readonly AskKind[], occasion: AskOccasion): readonly AskKind[] {
     return kinds.filter((kind) => {
       const at = this.#once.findIndex(

@@ -46,7 +46,7 @@ interface ReceiptContent {
   readonly result: string;
 }
 
-/** The receipt of a transaction, as wide as the register's printer. */
+/** Returns the receipt of a transaction, as wide as the register's printer. */
 function transactionReceipt(
   { type, title, transaction, result }: ReceiptContent,
   device: Device,
@@ -95,7 +95,7 @@ export function centred(text: string): ReceiptLine {
   return { text, centred: true, large: false };
 }
 
-/** Left and right edge of one line; below each other's reach, one blank stays between them. */
+/** Returns a line with a text at each edge and at least one blank between them. */
 export function spread(left: string, right: string, width: number): string {
   return left + right.padStart(Math.max(width - left.length, right.length + 1));
 }
@@ -110,9 +110,9 @@ const LAST_OF_SOME = 0x8f;
 const PRINT_TEXT_BLOCK = 0x06d3;
 /** A container with tag 1F07, whose value follows. */
 const RECEIPT_TYPE_HEAD = fromHex("06041f0701");
-/** The configuration receipt, which some terminals do not end. */
+/** Some terminals do not mark the end of the configuration receipt. */
 const UNENDED = 0x061a;
-/** Control field, length, container head, type and character set around the lines of a block. */
+/** What a block has in addition to its lines. */
 const BLOCK_OVERHEAD_BYTES = 32;
 
 const receiptTypeCodes: Readonly<Record<ReceiptType, number>> = {
@@ -160,7 +160,7 @@ function endMark({ parts, control }: Process): number | null {
   return parts.is("end-attribute-8f") ? LAST_OF_SOME : LAST;
 }
 
-/** Where 06 D3 is permitted (docs/zvt.md 6.1, tag 26), and by terminals that know nothing else. */
+/** Whether 06 D3 is permitted (docs/zvt.md 6.1, tag 26), or the only way of this terminal. */
 function printsBlocks({ parts, mayContain }: Process): boolean {
   if (parts.is("print-blocks-only")) return true;
   return parts.registration.permitted.has(PRINT_TEXT_BLOCK) && mayContain;
@@ -172,7 +172,7 @@ const wantedBits = {
   declined: { customer: 0x40, merchant: 0x10 },
 } as const;
 
-/** Copies of an approved transaction: as the register asks, else as the terminal is set. */
+/** Prints the copies that the register asks for, else those that are set. */
 export async function printReceipts(
   process: Process,
   title: string,
@@ -184,7 +184,7 @@ export async function printReceipts(
   return await printCopies(process, copies, { title, transaction, result: "APPROVED" });
 }
 
-/** A refused payment is printed only when the register asked for it. */
+/** Prints a declined payment if the register asked for that. */
 export async function printDeclined(
   process: Process,
   transaction: Reported,
@@ -197,7 +197,7 @@ export async function printDeclined(
 
 type Copy = "merchant" | "customer";
 
-/** The command's word goes before that of the registration (docs/zvt.md 6.1). */
+/** Returns the copies that the command wants, else the registration (docs/zvt.md 6.1). */
 function wantedCopies(
   { request, parts }: Process,
   when: keyof typeof wantedBits,
@@ -232,7 +232,7 @@ function attribute({ centred, large }: ReceiptLine): number {
 interface Paper {
   readonly type: ReceiptType;
   readonly charset: Charset;
-  /** Attribute of the last line; null: nothing says that it was the last. */
+  /** Attribute of the last line; null: no mark. */
   readonly last: number | null;
 }
 

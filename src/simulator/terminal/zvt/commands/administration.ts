@@ -103,7 +103,7 @@ const softwareUpdate = commandWhenLocked(0x0810, async (process) => {
   parts.zvtOff = parts.is("zvt-off-after-update");
 });
 
-/** The lines that 06 1A prints and the service menu shows. */
+/** Returns the lines of the configuration, for 06 1A and the service menu. */
 function configurationLines(parts: Parts): readonly ReceiptLine[] {
   const { device, options, registration } = parts;
   const { serial, lineSpeed, behaviour, timers } = options;
@@ -129,7 +129,7 @@ const printConfiguration = command(0x061a, async (process) => {
   await process.complete();
 });
 
-/** Accepts, shows that the customer has to wait, and takes the time of such a job. */
+/** Accepts the command, shows that the customer has to wait, and waits. */
 async function work(process: Process): Promise<void> {
   await process.accept();
   await process.status(status.pleaseWait);
@@ -137,7 +137,7 @@ async function work(process: Process): Promise<void> {
   await process.pause("administration", process.parts.options.pace.administrationMs);
 }
 
-/** Prints on the register's paper, when that is what the register wants. */
+/** Prints on the register's paper if the register wants that. */
 async function printAdministration(
   process: Process,
   title: string,
@@ -190,7 +190,7 @@ const setDateTime = command(0x0691, async (process) => {
   await process.complete();
 });
 
-/** Local time; undefined for what no calendar or clock shows. */
+/** Returns a local time; undefined: there is no such date or time. */
 function moment(date: string, time: string): Date | undefined {
   const parts = /^(\d\d)(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)$/.exec(`${date}-${time}`)?.slice(1);
   if (!parts) return undefined;

@@ -19,7 +19,7 @@ const keyCodes: Readonly<Record<KeyName, number>> = {
   f3: 0x33,
   f4: 0x34,
 };
-/** Key codes of an answer that are no keys (docs/zvt.md 6.8). */
+/** Answers of a key that no key gives (docs/zvt.md 6.8). */
 const TIME_OUT = 0x6c;
 const CARD_IN = 0xdc;
 /** Field F9: report an inserted card too. */
@@ -97,7 +97,7 @@ export const displayCommands: readonly Command[] = [
   displayTextNumeric,
 ];
 
-/** Tag 1F60, and what field 19 means by it (docs/zvt.md 6.7). */
+/** Values of tag 1F60, and of field 19 that mean them (docs/zvt.md 6.7). */
 const STRIPE = 0x01;
 const CHIP = 0x02;
 const CONTACTLESS = 0x04;
@@ -136,7 +136,7 @@ export const readCard = commandWhenLocked(0x06c0, async (process) => {
   await process.completeWithReport(whatWasRead(process, card, wanted));
 });
 
-/** 00 waits for ever; a register that names no time gets the terminal's own. */
+/** Returns how long a card is waited for: as the register says, 00 without end. */
 function waitMsOf({ parts, request }: Process): number | null {
   const seconds = request.parts.timeoutSeconds;
   if (seconds === undefined) return parts.options.pace.cardWaitMs;
@@ -169,12 +169,12 @@ function applicationOf(card: ZvtCard): RawTag {
   return container("application", [label, tag("aid", fromHex(card.aid))]);
 }
 
-/** There are no full numbers here: the rest of the track is masked like the number. */
+/** Returns track 2, masked like the card number. */
 function trackOf({ maskedDigits, expiry }: ZvtCard): string {
   return `${maskedDigits}D${expiry}201EEEEEEEEEE`;
 }
 
-/** Four bytes that no real chip has: they begin with 08, which means random. */
+/** Returns four bytes that no chip has: 08 at the start means random. */
 function uidOf({ cardType }: ZvtCard): Uint8Array {
   return Uint8Array.of(0x08, 0x00, 0x00, cardType);
 }

@@ -10,7 +10,7 @@ import { cure } from "../demands.ts";
 import { type Command, command, type Process, readable } from "../machine/process.ts";
 import { code } from "../machine/sale.ts";
 
-/** All files together; more is memory full. */
+/** The size of all files together. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Write file 08 14 (docs/zvt.md 6.4, 7.4): the terminal asks for block after block with 04 0C. */
@@ -59,7 +59,7 @@ interface Announced {
   readonly length: number;
 }
 
-/** undefined when a file comes without its id or its length. */
+/** Returns the announced files; undefined: one has no id or no length. */
 function announcedFiles({ tags }: Message): readonly Announced[] | undefined {
   const files = findTags(tags, "file").map(({ children }) => ({
     id: tagValue(children as readonly Tag[], "fileId"),

@@ -184,7 +184,7 @@ function follows(named: string, receiptNumber: number): boolean {
   return receiptNumber === (known === 9_999 ? 1 : known + 1);
 }
 
-/** A register that knows none has missed the last one only when it was the very first. */
+/** Whether it is the first receipt number: a register that knows none has missed only that one. */
 function isOnly(receiptNumber: number, { parts }: Process): boolean {
   return receiptNumber === parts.options.behaviour.firstReceiptNumber;
 }
@@ -282,7 +282,7 @@ function spent({ parts }: Process, name: CardName): number {
   return parts.ledger.chargedTo(pan);
 }
 
-/** Ends the command, and answers undefined, when the customer brings no card that can be used. */
+/** Returns the card; without one that can be used it ends the command and returns undefined. */
 async function presentedCard(process: Process): Promise<CardName | undefined> {
   const { behaviour } = process.parts.options;
   const approve = { kind: "approve" } as const;

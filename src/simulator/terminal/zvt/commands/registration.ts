@@ -30,12 +30,12 @@ const WRONG_CURRENCY = 0x6f;
 
 const PRINTER_COLUMNS_MIN = 16;
 const PRINTER_COLUMNS_MAX = 80;
-/** The size of a report: a register has to take that much. */
+/** A register has to take messages of the size of a report. */
 const MESSAGE_BYTES_MIN = 255;
 
 const REGISTRATION = 0x0600;
 const CURRENCY_FIELD = 0x49;
-/** Password and configuration byte stand in front of it. */
+/** Password and configuration byte come first. */
 const CURRENCY_AT = 4;
 
 /**
@@ -99,7 +99,7 @@ function agreed(request: Message, currency: string | null, parts: Parts): Regist
   };
 }
 
-/** Tag 26: two bytes each, in one tag 0A or in several. */
+/** Returns the commands of tag 26: two bytes each, in one tag 0A or in several. */
 function permittedCommands(tags: readonly Tag[] | null): ReadonlySet<number> {
   const permitted = new Set<number>();
   for (const { value } of findTags(tags, "permittedCommands", "command")) {
@@ -111,7 +111,7 @@ function permittedCommands(tags: readonly Tag[] | null): ReadonlySet<number> {
   return permitted;
 }
 
-/** docs/zvt.md 6.1: one set in tag 27 asks for it. */
+/** Returns the character set of tag 27 if it names exactly one (docs/zvt.md 6.1). */
 function agreedCharset(tags: readonly Tag[] | null): Charset | undefined {
   const asked = findTags(tags, "charsets", "charset");
   const code = asked[0]?.value;
@@ -126,7 +126,7 @@ function statusByte({ memory, options }: Parts): number {
   );
 }
 
-/** Tags with the terms that the terminal agrees to (docs/zvt.md 6.1). */
+/** Returns tags with what the terminal agrees to (docs/zvt.md 6.1). */
 function completionTags(request: Message, now: Registration): readonly RawTag[] {
   const tags: RawTag[] = [];
   if (tagValue(request.tags, "printerWidth") !== undefined) {
@@ -165,7 +165,7 @@ export const statusEnquiry = commandWhenLocked(0x0501, async (process) => {
   });
 });
 
-/** docs/zvt.md 11.5. */
+/** Returns the status of docs/zvt.md 11.5. */
 function terminalStatus({ memory, outOfOrder, paperOut, cardInside }: Parts): number {
   if (outOfOrder) return 0xdf;
   if (paperOut) return 0xcc;
@@ -192,13 +192,13 @@ function identityTags(parts: Parts): readonly RawTag[] {
   ];
 }
 
-/** Seen on Feig: not two digits a byte (docs/zvt.md 11.2). */
+/** Returns the serial number as a binary number, as Feig does (docs/zvt.md 11.2). */
 function binary({ serialNumber }: Device): Uint8Array {
   const hex = BigInt(serialNumber).toString(16);
   return fromHex(hex.padStart(8 + (hex.length > 8 ? hex.length % 2 : 0), "0"));
 }
 
-/** Tag 1F55, from bit 7: end of day, initialisation, diagnosis, service, out of order. */
+/** Returns tag 1F55; from bit 7: end of day, initialisation, diagnosis, service, out of order. */
 function locks({ memory, outOfOrder }: Parts): readonly RawTag[] {
   const first =
     (memory.demands.some((due) => due === "end-of-day" || due === "storage-full") ? 0x80 : 0) +

@@ -34,7 +34,7 @@ const reversal = command(0x0630, async (process) => {
   });
 });
 
-/** The receipt number that asks for the open pre-authorisations instead of naming one. */
+/** This receipt number asks for all open pre-authorisations. */
 const ENQUIRY = "FFFF";
 
 /** Partial reversal 06 23 (docs/zvt.md 6.3): the amount is the part that was not used. */
@@ -62,7 +62,7 @@ const preAuthorisationReversal = command(0x0625, async (process) => {
   await book(process, original, 0);
 });
 
-/** The transaction that the command names; ends the command when there is none. */
+/** Returns the transaction that the command names; without one it ends the command. */
 async function originalOf(
   process: Process,
   { isOne, unknown }: { isOne(stored: StoredTransaction): boolean; unknown: number },
@@ -91,7 +91,7 @@ function openReservation(process: Process): Promise<StoredTransaction | undefine
   });
 }
 
-/** Turns a reservation into a sale of what was used, possibly nothing. */
+/** Turns a reservation into a sale of what was used, which may be nothing. */
 async function book(
   process: Process,
   reservation: StoredTransaction,
@@ -131,7 +131,7 @@ interface FollowUp {
   readonly releasedMinor?: number;
 }
 
-/** A movement that changes an earlier one; it stands as soon as the bank has agreed. */
+/** Books a movement that changes an earlier one; it is final as soon as the bank has agreed. */
 async function follow(
   process: Process,
   original: StoredTransaction,
@@ -160,7 +160,7 @@ async function follow(
   await settle(transaction);
 }
 
-/** All open pre-authorisations; the abort is the normal answer here (docs/zvt.md 6.3). */
+/** Reports all open pre-authorisations, in an abort as usual here (docs/zvt.md 6.3). */
 async function reportOpen(process: Process): Promise<void> {
   const { memory } = process.parts;
   const open = memory.turnover.filter(

@@ -5,12 +5,12 @@ export const ACK = 0x06;
 const DLE = 0x10;
 export const NAK = 0x15;
 
-/** Covered by the checksum: the message before doubling, then ETX (docs/zvt.md 2.3). */
+/** Returns the checksum of a message before doubling, and of ETX (docs/zvt.md 2.3). */
 export function frameCrc(apdu: Uint8Array): number {
   return crcKermit(Uint8Array.of(ETX), crcKermit(apdu));
 }
 
-/** 10 02, message with every 10 doubled, 10 03, checksum low byte first and never doubled. */
+/** Returns 10 02, the message with each 10 doubled, 10 03, and the checksum, low byte first. */
 export function encodeFrame(apdu: Uint8Array, crc = frameCrc(apdu)): Uint8Array {
   const bytes = [DLE, STX];
   for (const byte of apdu) {
@@ -34,11 +34,11 @@ export function crcKermit(bytes: Uint8Array, start = 0): number {
   return crc;
 }
 
-/** An event on the incoming side of a serial line. Garbage is an event like any other. */
+/** What was read from a serial line. */
 export type LineEvent =
   | { readonly kind: "ack" }
   | { readonly kind: "nak" }
-  /** A frame with the right checksum; what is inside has not been looked at. */
+  /** A frame with the right checksum; its content is not checked. */
   | { readonly kind: "frame"; readonly apdu: Uint8Array }
   /** A frame that has to be answered with NAK. */
   | { readonly kind: "bad-frame"; readonly reason: BadFrameReason }
@@ -57,7 +57,7 @@ type State =
   | "data-dle"
   | "crc-low"
   | "crc-high"
-  /** Broken inside: waits for silence or a new start, then the frame counts as bad. */
+  /** A damaged frame, until silence or a new start ends it. */
   | "broken"
   | "broken-dle";
 

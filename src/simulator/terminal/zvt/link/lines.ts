@@ -16,7 +16,7 @@ export type Interference = Pick<ZvtFaultyWire, keyof ZvtFaultyWire>;
 
 interface LineOptions extends port.LineOptions, Timers {
   readonly interference: Interference;
-  /** Another protocol was switched on by 08 02 (docs/zvt.md 6.4): ZVT is not understood. */
+  /** Whether 08 02 has switched to another protocol (docs/zvt.md 6.4). */
   readonly zvtOff?: () => boolean;
 }
 
@@ -36,10 +36,10 @@ export abstract class Line extends port.RegisterLine<LineOptions, LineHandlers> 
    */
   abstract send(apdu: Uint8Array): Promise<"sent" | "failed">;
 
-  /** Serial: from now on at this speed, bits per second. TCP has no speed. */
+  /** Sets the speed of a serial line in bits per second; TCP has none. */
   changeSpeed(_bitsPerSecond: number): void {}
 
-  /** Says, in bytes that are no ZVT, that ZVT is off (docs/zvt.md 12.7). */
+  /** Answers with bytes that are no ZVT (docs/zvt.md 12.7). */
   refuseProtocol(): void {
     this.options.onWire({ what: "noise", direction: "in", note: "ZVT is off" });
     this.port.write(ZVT_OFF);
@@ -82,7 +82,7 @@ export class ApduReader {
   }
 }
 
-/** Bytes of the whole message that begins at `start`; undefined while its length is not known. */
+/** Returns the length of the message at `start`; undefined: it is not known yet. */
 function apduLength(bytes: Uint8Array, start: number): number | undefined {
   const short = bytes[start + 2];
   if (short === undefined) return undefined;
@@ -139,10 +139,10 @@ export class TcpLine extends Line {
   protected override ended(): void {}
 }
 
-/** Three sends in all (docs/zvt.md 2.4). */
+/** A frame leaves at most three times (docs/zvt.md 2.4). */
 const SENDS_MAX = 3;
 
-/** Messages not yet acknowledged: a register that floods us gets no more answers than this. */
+/** At most so many messages wait for ACK, whatever a register sends. */
 const WAITING_MAX = 8;
 
 /** The frame that waits for its ACK. */
@@ -159,7 +159,7 @@ export class SerialLine extends Line {
   #sending: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   #outgoing: Outgoing | undefined;
-  /** The last good frame, as long as a copy of it can only be a repeat. */
+  /** The last good frame, as long as an equal one is a repeat. */
   #lastAccepted: Uint8Array | undefined;
   #lastAcceptedAtMs = 0;
 

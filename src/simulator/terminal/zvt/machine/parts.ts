@@ -28,7 +28,7 @@ const configBits = {
   printMessages: 0x80,
 } as const;
 
-/** The terms that a register has agreed on. */
+/** What a register has agreed on. */
 export interface Registration {
   readonly registered: boolean;
   readonly configByte: number;
@@ -64,7 +64,7 @@ export const unregistered: Registration = {
   messageIds: false,
 };
 
-/** docs/zvt.md 6.4: Log-Off sets the configuration byte to 86 and switches containers off. */
+/** After Log-Off: configuration byte 86 and no containers (docs/zvt.md 6.4). */
 export const loggedOff: Registration = { ...unregistered, configByte: 0x86 };
 
 export function has(registration: Registration, bit: keyof typeof configBits): boolean {
@@ -77,7 +77,7 @@ export interface Outgoing extends MessageInput {
   readonly tail?: Uint8Array;
 }
 
-/** The running process, as far as its faults reach into the parts. */
+/** The running command, for its faults. */
 interface Faulty {
   fault(name: FaultName): FaultArguments | undefined;
 }
@@ -117,7 +117,7 @@ export class Parts extends TerminalParts<ZvtOptions> {
     this.language = host.options.behaviour.language;
   }
 
-  /** Whether the terminal does this as some real ones do (docs/zvt.md 12.2 to 12.8). */
+  /** Whether the terminal has this deviation of real ones (docs/zvt.md 12.2 to 12.8). */
   is(quirk: QuirkName): boolean {
     return this.#quirks.has(quirk);
   }
@@ -152,7 +152,7 @@ export class Parts extends TerminalParts<ZvtOptions> {
     return encodeApdu({ control, data: concat([data, tail]) });
   }
 
-  /** The id of the register's message (tag 1F73), which its answer repeats (docs/zvt.md 9.4). */
+  /** Returns the id of the register's message (tag 1F73), for the answer (docs/zvt.md 9.4). */
   requestId(request: Message): string | undefined {
     if (!this.registration.messageIds) return undefined;
     const id = tagValue(request.tags, "messageSequence");
@@ -160,7 +160,7 @@ export class Parts extends TerminalParts<ZvtOptions> {
     return id;
   }
 
-  /** The completion of the registration that agrees on ids echoes 000000 (docs/zvt.md 9.4). */
+  /** Begins to number: the completion of the registration has 000000 (docs/zvt.md 9.4). */
   beginMessageIds(): void {
     this.#lastMessageId = -1;
   }
@@ -171,7 +171,7 @@ export class Parts extends TerminalParts<ZvtOptions> {
     return String(this.#lastMessageId).padStart(6, "0");
   }
 
-  /** 04 FF: status, T4 in minutes, and a text for the display (docs/zvt.md 7.2). */
+  /** Returns 04 FF: status, T4 in minutes, and a text for the display (docs/zvt.md 7.2). */
   statusInput(code: number, process: Faulty): MessageInput {
     const minutes = this.is("t4-byte-zero") ? 0 : this.options.timers.t4Ms / 60_000;
     const text = this.is("no-texts") ? "" : statusText(code, this.language);
@@ -184,14 +184,14 @@ export class Parts extends TerminalParts<ZvtOptions> {
     };
   }
 
-  /** The agreed set, or another one by fault. */
+  /** Returns the agreed character set, or that of a fault. */
   textCharset(process: Faulty): Charset {
     const agreed = this.is("latin1") ? "iso8859-1" : this.registration.charset;
     return (process.fault("charset")?.["set"] as Charset) ?? agreed;
   }
 }
 
-/** A terminal shows the time of its place, here that of the machine. */
+/** The time of the machine's zone. */
 interface LocalTime {
   /** YYYYMMDD. */
   readonly date: string;

@@ -20,7 +20,7 @@ import { has, type Outgoing, type Parts } from "./parts.ts";
 
 import { stageOfStatus } from "./texts.ts";
 
-/** One command of the register: how the terminal carries it out. */
+/** How the terminal carries out one command of the register. */
 export interface Command {
   readonly control: number;
   /**
@@ -46,14 +46,14 @@ export type Answer =
   | { readonly kind: "silent"; readonly because: Silence };
 
 type Silence =
-  /** T3, or the window of a sale with goods, is over. */
+  /** T3 is over, or the time that a sale with goods has. */
   | "time-out"
   /** All repeats without ACK. */
   | "not-delivered"
   | "line-closed";
 
 const STATUS_ENQUIRY = 0x0501;
-/** Before the lines go down: the last acknowledgement has to be out of them by then. */
+/** The last ACK leaves within this time, before a restart takes the lines away. */
 const LAST_ACK_MS = 100;
 /** A frame leaves at most so often (docs/zvt.md 2.4). */
 const SENDS_MAX = 3;
@@ -66,7 +66,7 @@ export class Process extends RunningCommand<Parts, Point> {
   override readonly control: number;
   readonly request: Message;
   readonly line: Line;
-  /** Whether Abort (06 B0) would be taken now. */
+  /** Whether Abort (06 B0) is accepted now. */
   cancellable = false;
   #cancel: (() => void) | undefined;
   #waiter: ((answer: Answer) => void) | undefined;
@@ -96,7 +96,7 @@ export class Process extends RunningCommand<Parts, Point> {
     return this.#waiter !== undefined;
   }
 
-  /** The last message of the command is out: the register is master again. */
+  /** Whether the last message has left: then the register is master again. */
   get ending(): boolean {
     return this.#ending;
   }
@@ -106,7 +106,7 @@ export class Process extends RunningCommand<Parts, Point> {
     this.#settle({ kind: "silent", because: "line-closed" });
   }
 
-  /** The register asked to cancel and the answer was yes. */
+  /** Cancels the wait for customer or key, as the register has asked. */
   cancel(): void {
     this.#cancel?.();
   }
@@ -121,18 +121,18 @@ export class Process extends RunningCommand<Parts, Point> {
     );
   }
 
-  /** The line broke, or the register went on without answering the end of the process. */
+  /** Ends the wait for an answer: the line is gone, or the register sent its next command. */
   unanswered(): void {
     this.#settle({ kind: "silent", because: "line-closed" });
   }
 
-  /** The line to the register is gone: no card and no key can be reported any more. */
+  /** Ends what is of no use without a line to the register. */
   lineClosed(): void {
     this.unanswered();
     if (this.#endsWithLine) this.cancel();
   }
 
-  /** The first answer counts; later ones are dropped. */
+  /** Gives the first answer to what waits for it; later ones are dropped. */
   #settle(answer: Answer): void {
     const waiter = this.#waiter;
     this.#waiter = undefined;
@@ -156,7 +156,7 @@ export class Process extends RunningCommand<Parts, Point> {
     if (this.#lastAnswer) void this.line.send(this.#lastAnswer);
   }
 
-  /** Answers the command with 80 00, unless a fault has it otherwise. */
+  /** Answers the command with 80 00, unless a fault refuses it. */
   async accept(): Promise<void> {
     await this.#prepareAnswer();
     await this.#answer("positive-acknowledgement", {});
@@ -173,7 +173,7 @@ export class Process extends RunningCommand<Parts, Point> {
     await this.answerWith("negative-acknowledgement", { errorCode: code });
   }
 
-  /** Answers the command, which is over then. */
+  /** Answers the command, which ends with that. */
   async answerWith(name: MessageName, input: Outgoing): Promise<void> {
     await this.#prepareAnswer();
     this.#ending = true;
@@ -208,7 +208,7 @@ export class Process extends RunningCommand<Parts, Point> {
     return await this.sayRaw(apdu, timeoutMs, undefined, id);
   }
 
-  /** A message of which nothing but its control field matters. */
+  /** Sends a message that has a control field only. */
   async sayBare(control: number): Promise<Answer> {
     const id = this.parts.nextMessageId();
     const data = id === undefined ? new Uint8Array(0) : fromHex(`06061f7303${id}`);
@@ -259,7 +259,7 @@ export class Process extends RunningCommand<Parts, Point> {
     return given;
   }
 
-  /** 04 FF, when the register wants it (configuration bit 08, docs/zvt.md 6.1). */
+  /** Sends 04 FF if the register wants it (configuration bit 08, docs/zvt.md 6.1). */
   async status(code: number): Promise<void> {
     this.#show(code);
     if (!has(this.parts.registration, "intermediateStatus")) return;
@@ -270,7 +270,7 @@ export class Process extends RunningCommand<Parts, Point> {
     if (lost && this.cancellable) throw new ProcessOver("a status was not answered");
   }
 
-  /** The terminal's own display shows every status, wanted by the register or not. */
+  /** Shows a status on the terminal's own display. */
   #show(code: number): void {
     const stage = stageOfStatus[code];
     const { amount, currency } = this.request.fields;
@@ -279,7 +279,7 @@ export class Process extends RunningCommand<Parts, Point> {
     if (stage) this.parts.screen.show(stage, paid);
   }
 
-  /** The report 04 0F, with its moments before and after. */
+  /** Sends the report 04 0F. */
   async report(input: Outgoing, timeoutMs?: number): Promise<Answer> {
     await this.reach("report");
     const answer = await this.#sendThen("status-information", input, "reported", timeoutMs);
@@ -287,30 +287,30 @@ export class Process extends RunningCommand<Parts, Point> {
     return answer;
   }
 
-  /** The report as the end of the command: Read Card has no 06 0F (docs/zvt.md 5.2, 6.7). */
+  /** Ends the command with a report: Read Card has no 06 0F (docs/zvt.md 5.2, 6.7). */
   async completeWithReport(input: Outgoing): Promise<void> {
     await this.reach("report");
     this.#ending = true;
     await this.#sendThen("status-information", input, "reported");
   }
 
-  /** Restarts at the end of the command, which its completion has announced. */
+  /** Restarts the terminal, after the last ACK has left. */
   async restart(): Promise<void> {
     await this.pause("last ACK before the restart", LAST_ACK_MS);
     this.parts.reboot();
   }
 
-  /** 06 0F: done, and good. */
+  /** Ends the command with 06 0F. */
   async complete(input: Outgoing = {}): Promise<void> {
     await this.#end("completion", input);
   }
 
-  /** The completion of a status enquiry begins with positional parts (docs/zvt.md 6.5). */
+  /** Ends a status enquiry, with positional parts first (docs/zvt.md 6.5). */
   async completeStatus(input: Outgoing): Promise<void> {
     await this.#end("status-completion", input);
   }
 
-  /** 06 1E: not carried out. */
+  /** Ends the command with 06 1E. */
   async abort(resultCode: number, input: Outgoing = {}): Promise<void> {
     const parts = this.fault("abort-without-code") ? {} : { ...input.parts, resultCode };
     await this.#end("abort-from-pt", { ...input, parts });
@@ -322,14 +322,14 @@ export class Process extends RunningCommand<Parts, Point> {
     await this.#sendThen(name, input, "completed");
   }
 
-  /** Sends a message; `sent` is the moment after that. */
+  /** Sends a message, reaches the moment `sent`, and waits for the answer. */
   #sendThen(name: MessageName, input: Outgoing, sent: Point, timeoutMs?: number): Promise<Answer> {
     const id = this.parts.nextMessageId();
     const apdu = this.parts.encode(name, this.#permitted(input), id);
     return this.sayRaw(apdu, timeoutMs, () => this.reach(sent), id);
   }
 
-  /** A register that sent no container, now or at registration, gets none (docs/zvt.md 4.3). */
+  /** Returns the message without tags if the register knows no containers (docs/zvt.md 4.3). */
   #permitted(input: Outgoing): Outgoing {
     if (input.tags === undefined || this.mayContain) return input;
     const { tags: _, ...rest } = input;
@@ -359,7 +359,7 @@ export class Process extends RunningCommand<Parts, Point> {
     return await this.untilCancelled(work);
   }
 
-  /** Resolves as soon as the register has cancelled; `work` is then left alone. */
+  /** Resolves with the result of `work`, or as soon as the register cancels. */
   async untilCancelled<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | "cancelled"> {
     const stop = new AbortController();
     const cancelled = new Promise<"cancelled">((resolve) => {
@@ -376,7 +376,7 @@ export class Process extends RunningCommand<Parts, Point> {
   }
 }
 
-/** The message in an APDU; undefined when it cannot be read. */
+/** Returns the message of an APDU; undefined: it cannot be read. */
 export function readable(apdu: Apdu, charset?: Charset): Message | undefined {
   try {
     return decodeMessage(apdu, charset && { charset });

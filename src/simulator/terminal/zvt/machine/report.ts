@@ -17,7 +17,7 @@ import { localTime, type Parts } from "./parts.ts";
 export interface ZvtCard extends TestCard {
   /** Field 8A and tag 41 (docs/zvt.md 11.6). */
   readonly cardType: number;
-  /** Place in the totals of field 60 (docs/zvt.md 7.1). */
+  /** Its group in the totals of field 60 (docs/zvt.md 7.1). */
   readonly totalsGroup: number;
 }
 
@@ -39,7 +39,7 @@ const technologyCodes = { chip: 1, contactless: 2 } as const;
 /** Tag 1F10 (docs/zvt.md 11.2). */
 const holderCheckCodes = { none: 0, "online-pin": 2 } as const;
 
-/** The facts about a transaction that 04 0F reports, stored or not. */
+/** What 04 0F reports of a transaction. */
 export type Reported = Pick<
   StoredTransaction,
   | "amountMinor"
@@ -57,7 +57,7 @@ export type Reported = Pick<
 const ONLINE = 0x60;
 const WITH_PIN = 0x70;
 
-/** An approved transaction; fields in the order of the table (docs/zvt.md 4.2, 7.1). */
+/** Returns the report of an approved transaction (docs/zvt.md 4.2, 7.1). */
 export function approvedReport(reported: Reported, parts: Parts): MessageInput {
   const { device } = parts;
   const card = zvtCard(reported.card);
@@ -88,7 +88,7 @@ export function approvedReport(reported: Reported, parts: Parts): MessageInput {
   return { fields, tags: [...cardTags(card), ...tip, ...otherTags(reported, parts)] };
 }
 
-/** A bare result byte, then the amount and the few fields that a register needs. */
+/** Returns a report of result byte, amount and few fields. */
 function shortReport({ amount, trace, time: at, date, receiptNumber, ...more }: FieldInputs) {
   const { terminalId, currency, pan, cardType } = more;
   const short = { amount, trace, time: at, date, pan, terminalId, currency, receiptNumber };
@@ -96,7 +96,7 @@ function shortReport({ amount, trace, time: at, date, receiptNumber, ...more }: 
   return { parts: { resultCode: 0x00 }, fields: Object.fromEntries(present) as FieldInputs };
 }
 
-/** Tags that some terminals add (docs/zvt.md 12.2, 12.3, 12.5). */
+/** Returns the tags that some terminals add (docs/zvt.md 12.2, 12.3, 12.5). */
 function otherTags(reported: Reported, parts: Parts): readonly RawTag[] {
   return [
     ...(parts.is("long-trace") ? [tag("longTrace", digits(reported.trace, 8))] : []),
@@ -112,13 +112,13 @@ const privateTags: readonly RawTag[] = [
   rawTag(0xdf01, fromHex("0506")),
 ];
 
-/** Plain content that is no list of tags, although bit 6 says so. */
+/** Marked as containers (bit 6), with content that is no list of tags. */
 export const opaqueTags: readonly RawTag[] = [
   rawTag(0xff40, fromHex("123456")),
   rawTag(0xff41, fromHex("d5b7136976c101")),
 ];
 
-/** A transaction that the host refused; it has no receipt number. */
+/** Returns the report of a declined transaction, which has no receipt number. */
 export function declinedReport(
   reported: Reported,
   resultCode: number,
@@ -144,7 +144,7 @@ export function declinedReport(
   };
 }
 
-/** A transaction that came to nothing before the host was asked (27 6C for example). */
+/** Returns the report of a transaction that ended before the bank was asked (27 6C). */
 export function abortedReport(
   resultCode: number,
   device: Device,
@@ -160,7 +160,7 @@ function time(atMs: number): FieldInputs {
   return { time: local.time, date: local.date.slice(4) };
 }
 
-/** How it was paid, and the application of the card (docs/zvt.md 11.2). */
+/** Returns tags with the card's application and how it was paid (docs/zvt.md 11.2). */
 function cardTags(card: ZvtCard): readonly RawTag[] {
   return [
     container("payment", [

@@ -58,7 +58,7 @@ interface PresentedCard {
   readonly outcome?: Outcome;
 }
 
-/** Reads amount and currency; refuses the command, or ends it, when they cannot be used. */
+/** Accepts a sale and returns it; a wrong amount or currency ends the command: undefined. */
 export async function checkedOrder(process: Process): Promise<Order | undefined> {
   const { parts, request } = process;
   const { behaviour } = parts.options;
@@ -115,13 +115,13 @@ export async function presentCard(
   });
 }
 
-/** Tag 1F5B: how long the register wants a card to be waited for (docs/zvt.md 6.2). */
+/** Returns how long a card is waited for, by tag 1F5B (docs/zvt.md 6.2). */
 function cardWaitMs({ parts, request }: Process): number {
   const seconds = tagValue(request.tags, "cardWaitSeconds");
   return seconds === undefined ? parts.options.pace.cardWaitMs : seconds * 1_000;
 }
 
-/** The bank is asked: from here on Abort comes too late (docs/zvt.md 5.2). */
+/** Asks the bank; from here on Abort comes too late (docs/zvt.md 5.2). */
 export async function askHost(process: Process, script: PaymentScript = {}): Promise<void> {
   await process.reach("host");
   await failByFault(process);
@@ -157,13 +157,13 @@ async function reportWrongPin(process: Process): Promise<void> {
   await process.report(abortedReport(code.wrongPin, process.parts.device));
 }
 
-/** Ends the command with a report and the same result code, before the bank has charged. */
+/** Ends a command that charged nothing, with a report and the same result code. */
 export async function stop(process: Process, resultCode: number): Promise<void> {
   await process.report(abortedReport(resultCode, process.parts.device));
   await process.abort(resultCode);
 }
 
-/** The fault `fail`: the command ends here with 06 1E. */
+/** Ends the command with 06 1E if the fault `fail` strikes. */
 export async function failByFault(process: Process): Promise<void> {
   const fault = process.fault("fail");
   if (!fault) return;
@@ -185,13 +185,13 @@ type Taken =
 
 export type UndoReason =
   | "not-issued"
-  /** "Ask again" more often than the register itself had allowed. */
+  /** The register answered "ask again" more often than it had allowed. */
   | "asked-too-often"
-  /** No word in time, on a line that still stands. */
+  /** No answer in time, on an open line. */
   | "no-word"
   | "line-lost";
 
-/** Sends the report until the register has decided what became of the goods (docs/zvt.md 8.1). */
+/** Sends the report until the register says what became of the goods (docs/zvt.md 8.1). */
 export async function reportSale(process: Process, input: MessageInput): Promise<Taken> {
   const { parts, request } = process;
   const { timeoutSeconds, maxStatusInfos } = request.fields;

@@ -120,7 +120,7 @@ export class Terminal extends Machine<Parts, Process> {
     return described(apdu, this.running?.control);
   }
 
-  /** Whatever ran is gone, registration too (docs/zvt.md 6.4, 10.4). */
+  /** Restarts: command and registration are gone (docs/zvt.md 6.4, 10.4). */
   override powerCycle(): void {
     super.powerCycle();
     this.parts.registration = unregistered;
@@ -199,7 +199,7 @@ export class Terminal extends Machine<Parts, Process> {
     return true;
   }
 
-  /** Not fixed by the documents; refused at once as card complete does (docs/zvt.md 6.1). */
+  /** Whether the password is wrong; card complete refuses at once too (docs/zvt.md 6.1). */
   #isWrong({ control, parts }: Message): boolean {
     const { device } = this.parts;
     const password = parts.password ?? parts.oldPassword;
@@ -253,7 +253,7 @@ export class Terminal extends Machine<Parts, Process> {
   }
 }
 
-/** docs/zvt.md 5.3: a locked terminal accepts, and answers 06 1E to all but a few commands. */
+/** Runs the command; a locked terminal ends all but a few with 06 1E (docs/zvt.md 5.3). */
 async function runUnlessLocked(command: Command, process: Process): Promise<void> {
   const { memory, outOfOrder } = process.parts;
   const lock = curesSomething(memory, command.control) ? undefined : mostUrgent(memory);
@@ -279,7 +279,6 @@ function reverseUnfinished({ ledger, memory, options }: Parts): void {
   }
 }
 
-/** Conditions that `POST /state` switches. */
 function togglesOf(parts: Parts): Machine["toggles"] {
   return {
     zvtOff: {
@@ -311,7 +310,7 @@ function described(bytes: Uint8Array, answering: number | undefined): Partial<Tr
   };
 }
 
-/** The facts of a message that are safe to show and that say how a payment goes. */
+/** Returns the facts of a message, without card data. */
 function decoded(apdu: Apdu, context: { readonly answering?: number }): string {
   try {
     const { fields, parts } = decodeMessage(apdu, context);

@@ -44,7 +44,7 @@ export const status = {
   cancelled: 0xa2,
 } as const;
 
-/** The moment that the terminal's own display shows with each status. */
+/** What the terminal's own display shows with each status. */
 export const stageOfStatus: Readonly<Record<number, Stage>> = {
   [status.usePinPad]: "pin",
   [status.waitingForHost]: "host",
@@ -57,7 +57,7 @@ export const stageOfStatus: Readonly<Record<number, Stage>> = {
   [status.cancelled]: "cancelled",
 };
 
-/** The customer did not come in time; a text of its own, since 6C has other meanings too. */
+/** The texts of a time-out; its code 6C has other meanings too. */
 export const timeOutTexts: Readonly<Record<Language, string>> = {
   de: "Zeitüberschreitung",
   en: "Time-out",

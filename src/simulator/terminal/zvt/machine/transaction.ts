@@ -27,7 +27,7 @@ interface Transaction extends Form {
   stored: StoredTransaction;
 }
 
-/** The bank books; the terminal has not stored the transaction yet, unless it stands anyhow. */
+/** Lets the bank book; the terminal stores a transaction that is final at once. */
 export function charge(process: Process, given: NewTransaction): Transaction {
   const { title, stands } = given;
   // Newer terminals keep the bank's answer, whatever the register says to it (docs/zvt.md 9.1).
@@ -40,7 +40,7 @@ export function charge(process: Process, given: NewTransaction): Transaction {
   };
 }
 
-/** Reports, prints, and makes it final once everything was acknowledged (docs/zvt.md 9.1). */
+/** Reports and prints a transaction; all acknowledgements make it final (docs/zvt.md 9.1). */
 export async function settle(transaction: Transaction): Promise<void> {
   const { process } = transaction;
   await process.reach("charged");
@@ -67,7 +67,7 @@ export async function settle(transaction: Transaction): Promise<void> {
   await process.complete();
 }
 
-/** Seen on Feig (docs/zvt.md 12.5). */
+/** Whether receipts come before the report, as on Feig in a reversal (docs/zvt.md 12.5). */
 function printsReversalFirst({ process, stored }: Transaction): boolean {
   return process.parts.is("print-first-in-reversal") && stored.kind === "reversal";
 }
@@ -90,7 +90,7 @@ async function sendUnknownMessage(process: Process): Promise<void> {
   if (fault) await process.sayRaw(fromHex(String(fault["hex"])));
 }
 
-/** Prints the receipts; when that fails, undoes the transaction and answers false. */
+/** Prints the receipts; if that fails, undoes the transaction and returns false. */
 async function printed(transaction: Transaction): Promise<boolean> {
   const { process, stored } = transaction;
   const wrong = process.parts.is("wrong-amount-on-reversal") && stored.kind === "reversal";
@@ -115,7 +115,7 @@ function remaining({ process, stored }: Transaction): number {
   return process.parts.ledger.remaining(stored.ledgerId);
 }
 
-/** Only goods of that value came out (docs/zvt.md 8.4); more than was paid cannot have. */
+/** Gives back what was paid for goods that did not come out (docs/zvt.md 8.4). */
 function takePartBack(transaction: Transaction, issuedMinor: number): void {
   const { process, stored } = transaction;
   const { ledger, memory, options } = process.parts;
@@ -163,7 +163,7 @@ async function undoUnprinted(
   await process.abort(how === "silent" ? code.aborted : code.printerNotReady);
 }
 
-/** Automatic reversal: the bank gives the money back, the terminal forgets (docs/zvt.md 9.1). */
+/** Reverses a transaction without being asked by the register (docs/zvt.md 9.1). */
 async function reverse({ process, stored }: Transaction, reason: LedgerReason): Promise<void> {
   const { ledger, memory, options, screen } = process.parts;
   await process.status(status.reversing);
