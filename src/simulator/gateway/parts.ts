@@ -3,7 +3,6 @@ import { openDatabase, sqlOf } from "../../shared/store/sqlite.ts";
 import { type Clock, systemClock } from "../../shared/time.ts";
 import { type AccountInput, accountSchema } from "./account.ts";
 import { type FaultInput, FaultList, faultSchema } from "./faults.ts";
-
 import type { Tls } from "./http/app.ts";
 import type { MailTarget } from "./notifications/mail.ts";
 import { NotificationStore } from "./notifications/notification-store.ts";
@@ -43,7 +42,8 @@ export function assemble(
   report: (error: Error) => void,
 ) {
   const { paymentsWait = false, websiteIdMandatory = false } = options;
-  const mail = options.mail ?? mailNextTo(options.database);
+  const nextTo = options.database === ":memory:" ? undefined : { file: `${options.database}.mbox` };
+  const mail = options.mail ?? nextTo;
   const accounts = given.map((account) => accountSchema.parse(account));
   const faults = new FaultList(options.faults?.map((fault) => faultSchema.parse(fault)));
   const database = open(options.database);
@@ -69,10 +69,6 @@ export function assemble(
     websiteIdMandatory,
     closing,
   };
-}
-
-function mailNextTo(database: string): MailTarget | undefined {
-  return database === ":memory:" ? undefined : { file: `${database}.mbox` };
 }
 
 function open(path: string): DatabaseSync {

@@ -17,7 +17,6 @@ import {
 import { type AccountInput, accountFileSchema, type Category } from "./account.ts";
 import { type FaultInput, faultKinds, parseFault } from "./faults.ts";
 import { describeIssues, type Tls } from "./http/app.ts";
-
 import { selfSignedTls } from "./http/self-signed.ts";
 import { type MailTarget, parseMailTarget } from "./notifications/mail.ts";
 import type { SandboxOptions } from "./parts.ts";

@@ -5,7 +5,6 @@ import { faultSchema } from "../faults.ts";
 import { bodyBytes, jsonBody, RequestRefused } from "../http/app.ts";
 import { DemandRefused } from "../orders/ledger.ts";
 import { type Order, orderView, parseAmount } from "../orders/order.ts";
-
 import { type OperatorRow, operatorPage } from "../pages/operator-page.ts";
 import { autoPayment, paymentWith, testCards } from "../pages/test-cards.ts";
 import type { SandboxParts } from "../parts.ts";

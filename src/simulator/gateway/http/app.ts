@@ -79,7 +79,8 @@ export function createApp(tls: Tls | undefined, report: (error: Error) => void):
     done(null, body);
   });
   app.addHook("onRequest", (request, _reply, done) => {
-    done(isForeignWrite(request.method, request.headers) ? foreign() : undefined);
+    const refusal = new RequestRefused(403, "requests from pages of another origin are refused");
+    done(isForeignWrite(request.method, request.headers) ? refusal : undefined);
   });
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const status = error.statusCode ?? 500;
@@ -106,8 +107,4 @@ function isForeignWrite(
   const { origin, host } = headers;
   if (headers["sec-fetch-site"] === "cross-site") return true;
   return typeof origin === "string" && URL.parse(origin)?.host !== host;
-}
-
-function foreign(): RequestRefused {
-  return new RequestRefused(403, "requests from pages of another origin are refused");
 }

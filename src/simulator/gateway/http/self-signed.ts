@@ -13,7 +13,7 @@ const VALID_MS = 397 * 24 * 3_600_000;
 export function selfSignedTls(hosts: readonly string[], nowMs: number): Tls {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const name = sequence(
-    set(sequence(objectId("2.5.4.3"), tagged(0x0c, Buffer.from("gateway sandbox")))),
+    tagged(0x31, sequence(objectId("2.5.4.3"), tagged(0x0c, Buffer.from("gateway sandbox")))),
   );
   const algorithm = sequence(objectId("1.2.840.10045.4.3.2")); // ecdsa-with-SHA256
   const body = sequence(
@@ -72,10 +72,6 @@ function tagged(tag: number, ...content: readonly Buffer[]): Buffer {
 
 function sequence(...content: readonly Buffer[]): Buffer {
   return tagged(0x30, ...content);
-}
-
-function set(...content: readonly Buffer[]): Buffer {
-  return tagged(0x31, ...content);
 }
 
 /** Returns an INTEGER; it is positive if the first byte is below 128. */

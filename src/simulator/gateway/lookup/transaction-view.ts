@@ -1,16 +1,9 @@
 import { formatAmount, type Order, type OrderOperation, type OrderState } from "../orders/order.ts";
-
 import { textOf } from "../soap/parameters.ts";
-
-/** The v3 transaction object: docs/design.md 12.19; docs/gateway.md 4.6. */
 
 /** Ids of the real service need more than 32 bits, so the sandbox's begin here. */
 const TRANSACTION_ID_BASE = 155_000_000_000;
 const OPERATION_ID_BASE = 820_000_000;
-
-function transactionId({ id }: Pick<Order, "id">): number {
-  return TRANSACTION_ID_BASE + id;
-}
 
 /** Returns the number of the order that has this transaction id. */
 export function orderIdOf(transaction: number): number {
@@ -37,6 +30,7 @@ const operationTypes: Readonly<Partial<Record<OrderOperation["type"], string>>> 
   reject: "CHGBCK",
 };
 
+/** Returns the v3 transaction object (docs/design.md 12.19; docs/gateway.md 4.6). */
 export function transactionView(
   order: Order,
   operations: readonly OrderOperation[],
@@ -48,7 +42,7 @@ export function transactionView(
   );
   const chargebacks = operations.filter(({ type }) => type === "reject");
   return {
-    id: transactionId(order),
+    id: TRANSACTION_ID_BASE + order.id,
     order: orderObject(order),
     attemptid: 1,
     merchant_order_id: order.merchantReference,

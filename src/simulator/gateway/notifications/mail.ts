@@ -43,8 +43,7 @@ function mboxEntry({ writtenAt, text }: Mail): string {
   return `From gateway-sandbox ${day} ${month} ${date} ${time} ${year}\n${quoted}\n`;
 }
 
-/** The mail to `emailCallback` about an operation. The real form is not public; this is ours. */
-
+/** A mail to `emailCallback` about an operation; the real form is not public. */
 export interface Mail {
   readonly to: readonly string[];
   /** ISO 8601. */

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../../../shared/time.ts";
 import type { Account, Website } from "../account.ts";
 import type { Fault, FaultList } from "../faults.ts";
-
 import { transactionView } from "../lookup/transaction-view.ts";
 import type { Order, OrderOperation } from "../orders/order.ts";
 import { textOf } from "../soap/parameters.ts";
@@ -37,7 +36,8 @@ export class Notifier {
     if (url === "" && to.length === 0) return;
     const struck = faults.takeForNotification();
     const dueMs = clock.now() + delayOf(struck);
-    for (const operation of inOrder(operations, struck).flatMap((one) => announced(one, struck))) {
+    const inOrder = has(struck, "notification-reversed") ? operations.toReversed() : operations;
+    for (const operation of inOrder.flatMap((one) => announced(one, struck))) {
       const subject = `${operation.type} ${operation.status}`;
       const common = { orderId: order.id, subject, signature: "", dueMs };
       const fields = resultFields(order, operation);
@@ -116,11 +116,4 @@ function delayOf(struck: readonly Fault[]): number {
 function announced(operation: OrderOperation, struck: readonly Fault[]): readonly OrderOperation[] {
   const waits = operation.status !== "waiting" && has(struck, "notification-waiting");
   return waits ? [{ ...operation, status: "waiting" }, operation] : [operation];
-}
-
-function inOrder(
-  operations: readonly OrderOperation[],
-  struck: readonly Fault[],
-): readonly OrderOperation[] {
-  return has(struck, "notification-reversed") ? operations.toReversed() : operations;
 }

@@ -1,8 +1,7 @@
 import { request as httpsRequest } from "node:https";
 import { httpRequest } from "../../../shared/process/node-http.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
-import { deliverMail, type Mail, type MailTarget } from "./mail.ts";
-
+import { deliverMail, type MailTarget } from "./mail.ts";
 import {
   type Attempt,
   type Notification,
@@ -48,7 +47,7 @@ export class Sender {
     // One time for both questions: what falls due between them would be in neither answer.
     const nowMs = clock.now();
     const due = notifications.due(nowMs, ORDERS_AT_ONCE * 4);
-    for (const [row, mine] of Map.groupBy(due, rowOf)) {
+    for (const [row, mine] of Map.groupBy(due, (one) => `${one.orderId} ${isMail(one)}`)) {
       if (this.#underway.size >= ORDERS_AT_ONCE) break;
       if (!this.#underway.has(row)) this.#underway.set(row, this.#work(row, mine));
     }
@@ -108,8 +107,11 @@ export class Sender {
     );
     try {
       const signal = AbortSignal.any([overdue.signal, closing]);
-      if (mail && isMail(notification))
-        return await deliverMail(mail, mailOf(notification), signal);
+      if (mail && isMail(notification)) {
+        const { url, createdAt, body } = notification;
+        const to = url.slice(MAILTO.length).split(",");
+        return await deliverMail(mail, { to, writtenAt: createdAt, text: body }, signal);
+      }
       const status = await post(notification, signal);
       return { verdict: verdictOf(status), answer: `HTTP ${status}` };
     } catch (error) {
@@ -125,14 +127,6 @@ const MAILTO = "mailto:";
 
 function isMail({ url }: Notification): boolean {
   return url.startsWith(MAILTO);
-}
-
-function mailOf({ url, createdAt, body }: Notification): Mail {
-  return { to: url.slice(MAILTO.length).split(","), writtenAt: createdAt, text: body };
-}
-
-function rowOf(notification: Notification): string {
-  return `${notification.orderId} ${isMail(notification) ? "mail" : "post"}`;
 }
 
 /** The body of the merchant's answer is read to here and ignored. */

@@ -9,7 +9,6 @@ import {
   type OrderOperation,
   type Payment,
 } from "./order.ts";
-
 import type { OrderStore } from "./order-store.ts";
 
 /** A demand that the order's state or amounts do not allow. */

@@ -1,6 +1,5 @@
 import type { Notification } from "../notifications/notification-store.ts";
 import { formatAmount, type Order, type OrderOperation, type OrderState } from "../orders/order.ts";
-
 import { type Html, html, htmlPage } from "./html.ts";
 
 /** The sandbox's own page: the orders, their states, and buttons for what a bank does. */

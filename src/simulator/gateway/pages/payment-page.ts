@@ -37,10 +37,12 @@ const outcomes: Readonly<
 export function paymentPage(context: PageContext, retry?: Retry): string {
   const { order } = context;
   const { lang, texts } = textsFor(textOf(order.fields, "locale"));
-  const { state } = order;
+  const { state, merchantReference } = order;
   const open = state === "created";
   const content = open ? form(context, lang, texts, retry) : outcome(order, state, texts);
-  const head = html`${merchantStyle(context)}${open ? undefined : refresh(order, state)}`;
+  const css = context.website?.css;
+  const style = css && html`<link rel="stylesheet" href="${css}">`;
+  const head = html`${style}${open ? undefined : refresh(order, state)}`;
   // The title is what a screen reader says first.
   const title = open ? texts.title : texts[outcomes[state][1]];
   return htmlPage(
@@ -50,7 +52,7 @@ ${logo(order)}<h1>${texts.title}</h1>
 <p class="notice">${texts.notice}</p>
 <p class="total" id="amount">${displayAmount(order, lang)}</p>
 <p>${textOf(order.fields, "description")}</p>
-${reference(order, texts)}
+${merchantReference && html`<p>${texts.reference} ${merchantReference}</p>`}
 ${content}
 </main>`,
   );
@@ -68,21 +70,9 @@ export function missingPage(): string {
   );
 }
 
-function merchantStyle({ website }: PageContext): Html | undefined {
-  return website?.css === undefined
-    ? undefined
-    : html`<link rel="stylesheet" href="${website.css}">`;
-}
-
 function logo({ fields }: Order): Html | undefined {
   const url = textOf(fields, "urlLogo");
   return url === "" ? undefined : html`<img class="logo" src="${url}" alt="">\n`;
-}
-
-function reference({ merchantReference }: Order, texts: Texts): Html | undefined {
-  return merchantReference === ""
-    ? undefined
-    : html`<p>${texts.reference} ${merchantReference}</p>`;
 }
 
 function displayAmount({ amountMinor, decimals, currency }: Order, lang: string): string {

@@ -133,10 +133,6 @@ const typeRules: Readonly<Record<SimpleType, ValueRule | undefined>> = {
   boolean: oneOf("0", "1", "true", "false"),
 };
 
-function typeRule(type: SimpleType): ValueRule | undefined {
-  return typeRules[type];
-}
-
 /** A parameter as it came: text, null for xsi:nil, a record, or the items of a list. */
 type Value = string | null | Values | readonly Values[];
 export interface Values {
@@ -235,7 +231,7 @@ function checkText(value: string, field: Field): void {
   if (lengthMax !== undefined && length > lengthMax) {
     throw new ParameterRefused(name, `${length} characters, at most ${lengthMax} are allowed`);
   }
-  const wrong = (typeof type === "string" ? typeRule(type)?.(value) : undefined) ?? rule?.(value);
+  const wrong = (typeof type === "string" ? typeRules[type]?.(value) : undefined) ?? rule?.(value);
   if (wrong !== undefined) throw new ParameterRefused(name, `it ${wrong}`);
 }
 

@@ -55,7 +55,8 @@ const parser = new XMLParser({
  * UTF-8 XML 1.0, for a document type declaration and for unusual depth or number of elements.
  */
 export function readXml(bytes: Uint8Array): XmlElement {
-  const text = normaliseLineEnds(decodeUtf8(bytes));
+  // XML 1.0 chapter 2.11: line ends are line feeds.
+  const text = decodeUtf8(bytes).replace(/\r\n?/g, "\n");
   refuseOtherEncoding(text);
   if (/<!DOCTYPE|<!ENTITY/i.test(text)) {
     throw new XmlRefused("a document type declaration is not allowed");
@@ -68,22 +69,28 @@ export function readXml(bytes: Uint8Array): XmlElement {
   }
   // The library leaves out text after a root element that closes itself.
   if (!text.trimEnd().endsWith(">")) throw new XmlRefused("text after the root element");
-  return soleRoot(parse(text));
+  return soleRoot(
+    refusing(
+      () => parser.parse(text) as Node[],
+      ({ message }) => new XmlRefused(message),
+    ),
+  );
 }
 
 function decodeUtf8(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch (error) {
-    throw new XmlRefused("not UTF-8: convert the request to UTF-8 before sending", {
-      cause: error,
-    });
-  }
+  return refusing(
+    () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
+    () => new XmlRefused("not UTF-8: convert the request to UTF-8 before sending"),
+  );
 }
 
-/** Returns the text with line feeds only (XML 1.0 chapter 2.11). */
-function normaliseLineEnds(text: string): string {
-  return text.replace(/\r\n?/g, "\n");
+/** Returns the result of `work`; what it throws is the cause of the refusal. */
+function refusing<T>(work: () => T, refusal: (error: Error) => Error): T {
+  try {
+    return work();
+  } catch (error) {
+    throw Object.assign(refusal(error as Error), { cause: error });
+  }
 }
 
 function refuseOtherEncoding(text: string): void {
@@ -99,16 +106,6 @@ function hasIllegalCharacter(text: string): boolean {
 }
 
 type Node = Record<string, unknown>;
-
-function parse(text: string): Node[] {
-  try {
-    return parser.parse(text) as Node[];
-  } catch (error) {
-    throw new XmlRefused(error instanceof Error ? error.message : "not well-formed", {
-      cause: error,
-    });
-  }
-}
 
 function soleRoot(nodes: Node[]): XmlElement {
   const [root, ...others] = nodes.filter((node) => !(TEXT in node));
@@ -228,7 +225,7 @@ export function xmlElement({ name, attributes = {}, content = "" }: XmlOutput): 
   const inner =
     typeof content === "string" ? escapeText(content) : content.map(xmlElement).join("");
   const written = Object.entries(attributes)
-    .map(([key, value]) => ` ${key}="${escapeAttribute(value)}"`)
+    .map(([key, value]) => ` ${key}="${escapeText(value).replaceAll('"', "&quot;")}"`)
     .join("");
   return inner === "" ? `<${name}${written}/>` : `<${name}${written}>${inner}</${name}>`;
 }
@@ -241,10 +238,6 @@ function escapeText(text: string): string {
     .replaceAll(">", "&gt;");
 }
 
-function escapeAttribute(text: string): string {
-  return escapeText(text).replaceAll('"', "&quot;");
-}
-
 const SOAP_NAMESPACE = "http://schemas.xmlsoap.org/soap/envelope/";
 
 /** SOAP 1.1 chapter 4.4.1. */
@@ -255,15 +248,18 @@ export class SoapFault extends Error {
   override readonly name = "SoapFault";
   readonly code: FaultCode;
 
-  constructor(code: FaultCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+  constructor(code: FaultCode, message: string) {
+    super(message);
     this.code = code;
   }
 }
 
 /** The first element of the body: its name chooses the operation (document/literal wrapped). */
 export function readEnvelope(body: Uint8Array): XmlElement {
-  const envelope = readDocument(body);
+  const envelope = refusing(
+    () => readXml(body),
+    ({ message }) => new SoapFault("Client", `the request is not readable XML: ${message}`),
+  );
   if (envelope.name !== "Envelope") {
     throw new SoapFault("Client", `the root element is ${envelope.name}, not a SOAP Envelope`);
   }
@@ -274,17 +270,6 @@ export function readEnvelope(body: Uint8Array): XmlElement {
   const operation = childNamed(envelope, "Body")?.children[0];
   if (!operation) throw new SoapFault("Client", "the SOAP Body holds no operation element");
   return operation;
-}
-
-function readDocument(body: Uint8Array): XmlElement {
-  try {
-    return readXml(body);
-  } catch (error) {
-    if (!(error instanceof XmlRefused)) throw error;
-    throw new SoapFault("Client", `the request is not readable XML: ${error.message}`, {
-      cause: error,
-    });
-  }
 }
 
 /** Throws {@link SoapFault} for a header that must be understood (SOAP 1.1 chapter 4.2.3). */

@@ -17,7 +17,6 @@ import {
   xml,
   xmlElement,
 } from "../../../../src/simulator/gateway/soap/xml.ts";
-
 import { TestClock } from "../../../support/test-clock.ts";
 import { type Merchant, merchantForTest } from "../merchant-for-test.ts";
 import {

@@ -6,7 +6,6 @@ import {
   xml,
   xmlDocument,
 } from "../../../../src/simulator/gateway/soap/xml.ts";
-
 import { orderBody } from "../sandbox-for-test.ts";
 
 const read = (text: string) => readXml(Buffer.from(text));

@@ -5,7 +5,6 @@ import {
   type ReadBody,
   TaggedReading,
 } from "../../../../src/simulator/terminal/concert/reading.ts";
-
 import { hasAny, hexBytes, rowsOf } from "../../../concert/vectors.ts";
 import { PATIENCE_MS } from "../../../support/patience.ts";
 import { fixedRequest, type Setting, started, taggedRequest, tags } from "./support/started.ts";

@@ -6,7 +6,6 @@ import {
   PacedPort,
   PseudoTerminal,
 } from "../../../../src/simulator/terminal/port/ports.ts";
-
 import { ACK, encodeFrame } from "../../../../src/simulator/terminal/zvt/link/frame.ts";
 import { zvtProtocol } from "../../../../src/simulator/terminal/zvt/zvt-protocol.ts";
 import { steppedClock } from "../../../support/stepped-clock.ts";

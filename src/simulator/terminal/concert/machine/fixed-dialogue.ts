@@ -13,7 +13,6 @@ import {
   actions,
   type ConcertParts,
   type Dialogue,
-  type Done,
   type Ending,
   type Order,
   type Request,
@@ -88,28 +87,20 @@ export class FixedDialogue implements Dialogue {
   #encoded(request: FixedRequest, order: Order, ending: Ending | undefined): Uint8Array {
     const parts = this.#parts;
     const done = ending?.how === "done" ? ending : undefined;
+    const pan = () => done && printedPan(done.card, parts.report, "X").padEnd(REPORT_CHARACTERS);
     const said = ending === undefined ? status.taken : done ? status.accepted : status.refused;
     const reply = encodeFixedReply({
       posNumber: parts.fault("other-register") ? "99" : request.posNumber,
       status: said,
       amountMinor: parts.fault("zero-amount") ? 0 : (done?.amountMinor ?? request.amountMinor),
       paymentMode: request.paymentMode,
-      report:
-        request.answerFlag === NO_REPORT || !ending ? this.#noReport(request) : this.#report(done),
+      report: request.answerFlag === NO_REPORT ? null : (pan() ?? ""),
       currency: parts.fault("other-currency") ? US_DOLLAR : request.currency,
       private: parts.otherPrivate?.slice(0, PRIVATE_CHARACTERS) ?? request.private,
       ticket: ending ? this.#ticket(request, order, ending) : null,
     });
     if (ending?.forced !== undefined) reply.set(bytesOf(ending.forced), STATUS_AT);
     return reply;
-  }
-
-  #noReport(request: FixedRequest): string | null {
-    return request.answerFlag === NO_REPORT ? null : "";
-  }
-
-  #report(done: Done | undefined): string {
-    return done ? printedPan(done.card, this.#parts.report, "X").padEnd(REPORT_CHARACTERS) : "";
   }
 
   #ticket({ options }: FixedRequest, order: Order, ending: Ending): string | null {

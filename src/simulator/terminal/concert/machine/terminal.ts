@@ -9,10 +9,8 @@ import type { Transport, WireEvent } from "../../port/register-line.ts";
 import type { TraceEntry } from "../../trace-log.ts";
 import { ConcertFaultyWire } from "../faults.ts";
 import { BareLine, type ConcertLine, SessionLine } from "../link/lines.ts";
-
 import type { MessageReading } from "../reading.ts";
 import { type ConcertParts, type Dialogue, type Order, Payment, type Request } from "./payment.ts";
-
 import { saysAll } from "./tagged-dialogue.ts";
 
 /**

@@ -2,7 +2,6 @@ import { tagValue } from "../../../../zvt/index.ts";
 import { clockOf } from "../asks.ts";
 import { cure } from "../demands.ts";
 import { localTime, type Parts } from "../machine/parts.ts";
-
 import { type Command, command, commandWhenLocked, type Process } from "../machine/process.ts";
 import { code, failByFault } from "../machine/sale.ts";
 import { languageOfCode, status } from "../machine/texts.ts";

@@ -3,7 +3,6 @@ import { administrationCommands, deviceCommands, settingCommands } from "./admin
 import { displayCommands, readCard } from "./display.ts";
 import { fileCommands } from "./files.ts";
 import { otherPayments, payments } from "./payments.ts";
-
 import { registrationCommands, statusEnquiry } from "./registration.ts";
 import { receiptCommands, reversals } from "./stored.ts";
 

@@ -17,7 +17,6 @@ import type { Device } from "../../options.ts";
 import { type Host, TerminalParts } from "../../terminal-parts.ts";
 import type { FaultName } from "../faults.ts";
 import { AskList, type QuirkName, type ZvtOptions } from "../options.ts";
-
 import { type Language, statusText } from "./texts.ts";
 
 /** Bits of the configuration byte (docs/zvt.md 6.1). */

@@ -17,7 +17,6 @@ import { ProcessOver } from "../../terminal-parts.ts";
 import type { FaultName, Point } from "../faults.ts";
 import type { Line } from "../link/lines.ts";
 import { has, type Outgoing, type Parts } from "./parts.ts";
-
 import { stageOfStatus } from "./texts.ts";
 
 /** How the terminal carries out one command of the register. */

@@ -9,7 +9,6 @@ import {
   PinPad,
   ProcessOver,
 } from "../../terminal-parts.ts";
-
 import { type Answer, type Process, readable } from "./process.ts";
 import { abortedReport } from "./report.ts";
 import { status } from "./texts.ts";

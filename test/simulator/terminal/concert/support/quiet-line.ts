@@ -4,7 +4,6 @@ import {
   type Interference,
   SessionLine,
 } from "../../../../../src/simulator/terminal/concert/link/lines.ts";
-
 import { saysAll } from "../../../../../src/simulator/terminal/concert/machine/tagged-dialogue.ts";
 import { TestClock } from "../../../../support/test-clock.ts";
 import { MemoryPort } from "../../support/memory-port.ts";

@@ -6,7 +6,6 @@ import {
   FrameReader,
   type LineEvent,
 } from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
-
 import { usedBy } from "../../../../zvt/vector-uses.ts";
 import { hasVectors } from "../../../../zvt/vectors.ts";
 import { fromHex, hex } from "../support/register.ts";

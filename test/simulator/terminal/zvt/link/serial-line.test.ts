@@ -8,7 +8,6 @@ import {
   type Interference,
   SerialLine,
 } from "../../../../../src/simulator/terminal/zvt/link/lines.ts";
-
 import { TestClock } from "../../../../support/test-clock.ts";
 import { usedBy } from "../../../../zvt/vector-uses.ts";
 import { hasVectors } from "../../../../zvt/vectors.ts";

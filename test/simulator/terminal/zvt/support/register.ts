@@ -6,7 +6,6 @@ import {
   NAK,
 } from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
 import { ApduReader } from "../../../../../src/simulator/terminal/zvt/link/lines.ts";
-
 import { PATIENCE_MS } from "../../../../support/patience.ts";
 import { steppedClock } from "../../../../support/stepped-clock.ts";
 import { type RegisterWire, serialWire, tcpWire } from "../../support/register-wire.ts";
