@@ -73,26 +73,26 @@ export class Cardholder {
     return true;
   }
 
+  /** Resolves with what the customer does. Rejects when `signal` aborts. */
   wait(wanted: Wanted, signal: AbortSignal): Promise<CustomerAction> {
-    return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        this.#waiting = undefined;
-        signal.removeEventListener("abort", aborted);
-      };
-      const aborted = (): void => {
-        leave();
-        reject(signal.reason);
-      };
-      if (signal.aborted) {
-        reject(signal.reason);
-        return;
-      }
+    const { promise, resolve, reject } = Promise.withResolvers<CustomerAction>();
+    const leave = (): void => {
+      this.#waiting = undefined;
+      signal.removeEventListener("abort", aborted);
+    };
+    const aborted = (): void => {
+      leave();
+      reject(signal.reason);
+    };
+    const act = (action: CustomerAction): void => {
+      leave();
+      resolve(action);
+    };
+    if (signal.aborted) reject(signal.reason);
+    else {
       signal.addEventListener("abort", aborted, { once: true });
-      const act = (action: CustomerAction): void => {
-        leave();
-        resolve(action);
-      };
       this.#waiting = { wanted, act };
-    });
+    }
+    return promise;
   }
 }

@@ -84,7 +84,10 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
 
   get device(): O["device"] {
     const { device } = this.options;
-    return this.swapped ? { ...device, serialNumber: nextSerial(device.serialNumber) } : device;
+    const { serialNumber: own } = device;
+    // Of the same length, because devices write serial numbers in whole bytes.
+    const other = `${own.slice(0, -1)}${(Number(own.slice(-1)) + 1) % 10}`;
+    return this.swapped ? { ...device, serialNumber: other } : device;
   }
 
   /** The terminal's own clock. */
@@ -234,11 +237,6 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) reject(signal.reason);
     else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
-}
-
-/** Returns another serial number of the same length. */
-function nextSerial(serial: string): string {
-  return `${serial.slice(0, -1)}${(Number(serial.slice(-1)) + 1) % 10}`;
 }
 
 /** The one PIN that no simulated card has. */

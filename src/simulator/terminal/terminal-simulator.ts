@@ -166,9 +166,7 @@ export class TerminalSimulator<
     this.#stateFile?.close();
   }
 
-  /**
-   * The daily restart, as soon as nothing runs; anew when clock or time change.
-   */
+  /** Restarts daily, as soon as nothing runs; begins anew when clock or time change. */
   async #restartDaily(): Promise<void> {
     const { parts } = this.terminal;
     while (!this.#over.signal.aborted) {

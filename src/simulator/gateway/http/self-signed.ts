@@ -34,9 +34,7 @@ export function selfSignedTls(hosts: readonly string[], nowMs: number): Tls {
   };
 }
 
-/**
- * Basic constraints, critical: the certificate may be its own issuer (RFC 5280 chapter 4.2.1.9).
- */
+/** Returns basic constraints: it may be its own issuer (RFC 5280 chapter 4.2.1.9). */
 function authority(): Buffer {
   const yes = tagged(0x01, Buffer.from([0xff]));
   return sequence(objectId("2.5.29.19"), yes, tagged(0x04, sequence(yes)));

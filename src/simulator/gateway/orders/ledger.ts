@@ -50,9 +50,7 @@ export class Ledger {
     return this.#carryOut(order, [{ kind: "wait" }]);
   }
 
-  /**
-   * Authorizes, and captures when the order says so (docs/design.md 12.10, field manualCapture).
-   */
+  /** Authorizes, and captures unless manualCapture forbids it (docs/design.md 12.10). */
   pay(order: Order, payment: Payment): Order {
     this.#orders.paidWith(order.id, payment);
     const demands: Demand[] = [{ kind: "authorize" }];

@@ -11,9 +11,7 @@ interface TestCard {
   readonly approved: boolean;
 }
 
-/**
- * Well-known test numbers; the refused one is that of a public browser test (docs/gateway.md 2.7).
- */
+/** Well-known numbers; the refused ones are those of a browser test (docs/gateway.md 2.7). */
 export const testCards: readonly TestCard[] = (
   [
     ["4111111111111111", "VISA", "US", false, true],

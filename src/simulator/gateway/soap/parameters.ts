@@ -65,10 +65,7 @@ export const credentialFields: readonly Field[] = [
 /** Parameters that are neither stored nor shown. */
 const secretFields: ReadonlySet<string> = new Set(["wsPassword", "authenticationToken"]);
 
-/**
- * The formats of the tables (docs/design.md 12.10), and the shapes real clients use
- * (docs/gateway.md 2.3).
- */
+/** The formats of docs/design.md 12.10, and those of real clients (docs/gateway.md 2.3). */
 
 export const oneOf =
   (...allowed: readonly string[]): ValueRule =>

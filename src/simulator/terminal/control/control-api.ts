@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { z } from "zod";
 import { PAGE_HEADER_BYTES_MAX } from "../../../shared/process/node-http.ts";
 import { pageFile } from "../../../shared/process/page-packages.ts";
@@ -61,7 +61,8 @@ export async function startControlApi(port: number, simulator: Controlled) {
   server.get("/", (request, reply) => {
     void reply.header("vary", "accept");
     const forPeople = /\btext\/html\b/.test(request.headers.accept ?? "");
-    return forPeople ? sendPage(reply) : { ...routes, ...simulator.terminal.routes };
+    if (!forPeople) return { ...routes, ...simulator.terminal.routes };
+    return reply.type("text/html; charset=utf-8").send(readFileSync(own("terminal.html")));
   });
   pageRoutes(server);
   handRoutes(server, simulator);
@@ -236,27 +237,23 @@ const policy = [
 
 const own = (name: string): string => pageFile(`simulator/terminal/page/${name}`);
 
-const files: Readonly<Record<string, { readonly path: string; readonly type: string }>> = {
-  "terminal.css": { path: own("terminal.css"), type: "text/css" },
-  "terminal.js": { path: own("terminal.js"), type: "text/javascript" },
-  "device.js": { path: own("device.js"), type: "text/javascript" },
-  "bench.js": { path: own("bench.js"), type: "text/javascript" },
-  "wire.js": { path: own("wire.js"), type: "text/javascript" },
-  "link.js": { path: own("link.js"), type: "text/javascript" },
-  "vendor/htm-preact.js": { path: own("vendor/htm-preact.js"), type: "text/javascript" },
-};
+const scripts = [
+  "terminal.js",
+  "device.js",
+  "bench.js",
+  "wire.js",
+  "link.js",
+  "vendor/htm-preact.js",
+];
 
 /** Adds the files of the page, which makes the calls of this API and no others. */
 function pageRoutes(server: FastifyInstance): void {
-  for (const [name, { path, type }] of Object.entries(files)) {
+  for (const name of ["terminal.css", ...scripts]) {
+    const type = name.endsWith(".css") ? "text/css" : "text/javascript";
     server.get(`/page/${name}`, (_request, reply) =>
-      reply.type(`${type}; charset=utf-8`).send(readFileSync(path)),
+      reply.type(`${type}; charset=utf-8`).send(readFileSync(own(name))),
     );
   }
-}
-
-function sendPage(reply: FastifyReply): FastifyReply {
-  return reply.type("text/html; charset=utf-8").send(readFileSync(own("terminal.html")));
 }
 
 /** Keeps every answer, refusals too, from being stored, framed or read by another page. */

@@ -67,10 +67,7 @@ async function asked(process: Process, kind: AskKind, card: CardName): Promise<A
   }
 }
 
-/**
- * docs/zvt.md 7.4: 84 83 says that the register does not know this; then the terminal goes on
- * alone.
- */
+/** Returns what an answer means; after 84 83 the terminal goes on alone (docs/zvt.md 7.4). */
 function endOf(kind: AskKind, answer: Answer): AskEnd {
   if (answer.kind === "silent") return { stop: code.aborted };
   if (answer.kind === "negative") {

@@ -67,9 +67,7 @@ export const zvtDefaults: Omit<ZvtOptions, "clock"> = {
   },
 };
 
-/**
- * Departures of real terminals from the text (docs/zvt.md 12.2 to 12.8), each by itself, as data.
- */
+/** Deviations of real terminals from the specification (docs/zvt.md 12.2 to 12.8). */
 export const quirks = {
   "container-unasked": "sends containers that nobody asked for",
   "print-blocks-only": "prints with 06 D3, permitted or not",
@@ -187,10 +185,7 @@ export function behaviourOf(name: DeviceName): Partial<ZvtBehaviour> {
   return { ...behaviour, quirks };
 }
 
-/**
- * Requests of the terminal to the register, each made only where tag 26 permits it
- * (docs/zvt.md 6.1, 7.4).
- */
+/** Requests to the register, if tag 26 permits them (docs/zvt.md 6.1, 7.4). */
 export const askKinds = {
   menu: { control: 0x040e, description: "menu request 04 0E: which application of the card" },
   input: { control: 0x040d, description: "input request 04 0D: the mileage" },

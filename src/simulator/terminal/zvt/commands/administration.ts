@@ -50,9 +50,7 @@ const initialisation = command(0x0693, async (process) => {
 
 const SET_REGISTER_TIME = 0x0401;
 
-/**
- * Diagnosis 06 70 (docs/zvt.md 6.4); sets the register's clock where that is permitted (tag 26).
- */
+/** Diagnosis 06 70 (docs/zvt.md 6.4); sets the register's clock if tag 26 permits it. */
 const diagnosis = command(0x0670, async (process) => {
   const { parts, request } = process;
   const named = tagValue(request.tags, "diagnosisType") !== undefined;
@@ -275,9 +273,7 @@ const switchProtocol = commandWhenLocked(0x0802, async (process) => {
   process.parts.zvtOff = true;
 });
 
-/**
- * Service mode 08 01 (docs/zvt.md 6.4, 10.1): the terminal is master until a key leaves the menu.
- */
+/** Service mode 08 01 (docs/zvt.md 6.4, 10.1): a key leaves the menu. */
 const serviceMode = commandWhenLocked(0x0801, async (process) => {
   const { parts } = process;
   await process.accept();

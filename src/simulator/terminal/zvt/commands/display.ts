@@ -67,9 +67,7 @@ function show({ parts, request }: Process): void {
   );
 }
 
-/**
- * The time of field F0 replaces T3 (docs/zvt.md 5.1); 00 and none wait until the text is replaced.
- */
+/** Waits as long as field F0 says (docs/zvt.md 5.1); 00 or none: without end. */
 async function waited(process: Process, wanted: Wanted) {
   const seconds = process.request.fields.duration ?? 0;
   const waitMs = seconds === 0 ? null : seconds * 1_000;
@@ -154,12 +152,16 @@ function wantedTechnologies({ request }: Process): number {
 function whatWasRead({ request }: Process, card: ZvtCard, wanted: number): Outgoing {
   const control = tagValue(request.tags, "readingControl")?.[0] ?? 0;
   const uid = (control & UID_WANTED) !== 0 && (wanted & CONTACTLESS) !== 0;
+  // Four bytes that no chip has: 08 at the start means random.
+  const chip = Uint8Array.of(0x08, 0x00, 0x00, card.cardType);
+  // Track 2 is masked like the card number.
+  const track2 = `${card.maskedDigits}D${card.expiry}201EEEEEEEEEE`;
   const tags: RawTag[] = [
     ...((wanted & CHIP) !== 0 ? [container("chipList", [applicationOf(card)])] : []),
-    ...(uid ? [tag("uid", uidOf(card)), tag("cardKind", 0x01)] : []),
+    ...(uid ? [tag("uid", chip), tag("cardKind", 0x01)] : []),
   ];
   return {
-    fields: (wanted & STRIPE) !== 0 ? { track2: trackOf(card) } : {},
+    fields: (wanted & STRIPE) !== 0 ? { track2 } : {},
     ...(tags.length > 0 ? { tags } : {}),
   };
 }
@@ -167,14 +169,4 @@ function whatWasRead({ request }: Process, card: ZvtCard, wanted: number): Outgo
 function applicationOf(card: ZvtCard): RawTag {
   const label = tag("applicationLabel", card.label);
   return container("application", [label, tag("aid", fromHex(card.aid))]);
-}
-
-/** Returns track 2, masked like the card number. */
-function trackOf({ maskedDigits, expiry }: ZvtCard): string {
-  return `${maskedDigits}D${expiry}201EEEEEEEEEE`;
-}
-
-/** Returns four bytes that no chip has: 08 at the start means random. */
-function uidOf({ cardType }: ZvtCard): Uint8Array {
-  return Uint8Array.of(0x08, 0x00, 0x00, cardType);
 }

@@ -39,9 +39,7 @@ const deleteFile = command(0x0812, async (process) => {
   await (known.length === ids.length ? process.complete() : process.abort(code.notPossible));
 });
 
-/**
- * Change configuration 08 13 (docs/zvt.md 6.4): the content is the vendor's, and has to be there.
- */
+/** Change configuration 08 13 (docs/zvt.md 6.4), with any content of the vendor's. */
 const changeConfiguration = command(0x0813, async (process) => {
   const { memory } = process.parts;
   if (!process.request.tags?.length) return await process.refuse(code.messageWrong);

@@ -89,10 +89,7 @@ async function sell(process: Process, sale: Sale): Promise<void> {
   await settle(charge(process, { ...sale, card, order: charged, trace, tipAllowed }));
 }
 
-/**
- * Code 6C stands for both ends: only a text distinguishes a time-out from the stop key
- * (docs/zvt.md 11.4).
- */
+/** Ends with 6C; only a text distinguishes a time-out from the stop key (docs/zvt.md 11.4). */
 async function endWithoutCard(process: Process, how: "cancelled" | "time-out"): Promise<void> {
   const { parts } = process;
   parts.screen.show(how === "cancelled" ? "cancelled" : "timed-out");
@@ -169,8 +166,11 @@ async function reverseMissed(process: Process): Promise<void> {
   const named = findTags(process.request.tags, "lastReceiptNumber")[0]?.value;
   const { last } = memory;
   if (typeof named !== "string" || !last) return;
+  // A register that knows no receipt number can have missed the very first one only.
   const missed =
-    named === "" ? isOnly(last.receiptNumber, process) : follows(named, last.receiptNumber);
+    named === ""
+      ? last.receiptNumber === options.behaviour.firstReceiptNumber
+      : follows(named, last.receiptNumber);
   if (!missed || ledger.remaining(last.ledgerId) === 0) return;
   await process.pause("reversal", options.pace.reversalMs);
   memory.together(() => {
@@ -184,16 +184,9 @@ function follows(named: string, receiptNumber: number): boolean {
   return receiptNumber === (known === 9_999 ? 1 : known + 1);
 }
 
-/** Whether it is the first receipt number: a register that knows none has missed only that one. */
-function isOnly(receiptNumber: number, { parts }: Process): boolean {
-  return receiptNumber === parts.options.behaviour.firstReceiptNumber;
-}
-
 export const payments: readonly Command[] = [authorisation, cardPoll, preAuthorisation, refund];
 
-/**
- * Book tip 06 0C (docs/zvt.md 6.3): one more charge of the card, where the first one allowed it.
- */
+/** Book tip 06 0C (docs/zvt.md 6.3): charges the card again if the payment allowed it. */
 const bookTip = command(0x060c, async (process) => {
   const { ledger, memory } = process.parts;
   const { receiptNumber } = process.request.fields;
@@ -223,9 +216,7 @@ const bookTip = command(0x060c, async (process) => {
   }
 });
 
-/**
- * Telephonic authorisation 06 21 (docs/zvt.md 6.3): the bank has agreed on the telephone already.
- */
+/** Telephonic authorisation 06 21 (docs/zvt.md 6.3): the bank has agreed already. */
 const telephonicAuthorisation = command(0x0621, async (process) => {
   const authorisation = process.request.fields.authorisationAttribute;
   // Without the number a terminal with keys would ask for it; this one has none.

@@ -194,9 +194,7 @@ const titles: Readonly<Record<TransactionKind, string>> = {
   booking: "BOOKING",
 };
 
-/**
- * Repeat Receipt 06 20 (docs/zvt.md 6.4): with service byte 03 the way to learn what became of it.
- */
+/** Repeat Receipt 06 20 (docs/zvt.md 6.4); service byte 03: the report only. */
 const repeatReceipt = command(0x0620, async (process) => {
   const { parts, request } = process;
   const service = request.fields.serviceByte ?? 0;

@@ -84,9 +84,7 @@ export class FrameReader {
     return this.#take();
   }
 
-  /**
-   * T1 is over with a frame unfinished (docs/zvt.md 2.4): a bad frame, unless only a lone 10 came.
-   */
+  /** Ends an unfinished frame when T1 is over (docs/zvt.md 2.4); a lone 10 is noise. */
   silence(): LineEvent[] {
     if (this.#state === "hunt-dle") this.#noise += 1;
     else if (this.#state === "broken" || this.#state === "broken-dle") this.#bad(this.#brokenBy);

@@ -98,10 +98,7 @@ export function hasTrueLength(apdu: Uint8Array): boolean {
   return apduLength(apdu, 0) === apdu.length;
 }
 
-/**
- * Bare messages one after the other; no frame, no checksum, no acknowledgement byte
- * (docs/zvt.md 3.2).
- */
+/** Messages without frame, checksum and acknowledgement byte (docs/zvt.md 3.2). */
 export class TcpLine extends Line {
   readonly transport = "tcp";
   readonly #reader = new ApduReader();
@@ -272,10 +269,7 @@ export class SerialLine extends Line {
     this.handlers?.apdu(apdu);
   }
 
-  /**
-   * Sends ACK before the content is looked at (docs/zvt.md 2.4), or what a fault wants in its
-   * place.
-   */
+  /** Sends ACK before the content is checked (docs/zvt.md 2.4), unless a fault forbids it. */
   #acknowledge(apdu: Uint8Array): boolean {
     const { clock, interference, onWire } = this.options;
     const acknowledgement = interference.acknowledge(apdu);

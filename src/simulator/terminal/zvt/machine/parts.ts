@@ -97,15 +97,11 @@ export class Parts extends TerminalParts<ZvtOptions> {
   readonly files = new Map<number, Uint8Array>();
   /** Field FA of Activate card reader 08 50; null: not asked for since the start. */
   reader: number | null = null;
-  /**
-   * After a software update: the first command is refused, or ZVT is off (docs/zvt.md 12.6, 12.7).
-   */
+  /** After a software update the first command is refused (docs/zvt.md 12.6). */
   refusesOnce = false;
   /** After a customer's stop key: the next status enquiry is not answered (docs/zvt.md 12.7). */
   silentOnce = false;
-  /**
-   * Switched to another protocol by 08 02: ZVT is not understood any more (docs/zvt.md 6.4, 12.7).
-   */
+  /** ZVT is off, after 08 02 or a software update (docs/zvt.md 6.4, 12.7). */
   zvtOff = false;
   #lastMessageId = 0;
 

@@ -80,9 +80,7 @@ export async function checkedOrder(process: Process): Promise<Order | undefined>
   return { amountMinor: amount, currency: used, currencyTold: currency !== undefined };
 }
 
-/**
- * Asks for a card and waits for the customer; the register may cancel meanwhile (docs/zvt.md 5.2).
- */
+/** Asks for a card and waits; the register may cancel meanwhile (docs/zvt.md 5.2). */
 export async function presentCard(
   process: Process,
   outcome: Outcome,

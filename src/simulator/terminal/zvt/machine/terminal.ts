@@ -184,9 +184,7 @@ export class Terminal extends Machine<Parts, Process> {
     }
   }
 
-  /**
-   * Answers that come out of nowhere, or do not come, on some terminals (docs/zvt.md 12.6, 12.7).
-   */
+  /** Whether the terminal is silent or refuses for no reason (docs/zvt.md 12.6, 12.7). */
   #hasAnotherMood(line: Line, { control }: Message): boolean {
     if (this.parts.silentOnce && control === STATUS_ENQUIRY) {
       this.parts.silentOnce = false;
@@ -229,9 +227,7 @@ export class Terminal extends Machine<Parts, Process> {
     if (next && !next.line.closed) this.#received(next.line, next.bytes);
   }
 
-  /**
-   * Abort while a command runs (docs/zvt.md 5.2, 6.6): only a request; the command's end decides.
-   */
+  /** Answers Abort of a running command, whose end decides (docs/zvt.md 5.2, 6.6). */
   #abort(process: Process): void {
     if (this.parts.is("ignores-abort") || process.fault("ignore-abort")) return;
     if (process.cancellable && process.fault("late-approval")) {

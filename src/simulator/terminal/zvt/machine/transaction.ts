@@ -49,14 +49,17 @@ export async function settle(transaction: Transaction): Promise<void> {
     return await process.complete();
   }
   await sendUnknownMessage(process);
+  const isReversal = transaction.stored.kind === "reversal";
   const printsFirst =
-    process.fault("print-first") !== undefined || printsReversalFirst(transaction);
+    process.fault("print-first") !== undefined ||
+    (isReversal && process.parts.is("print-first-in-reversal"));
   if (printsFirst && !(await printed(transaction))) return;
   const taken = await reportSale(process, reportInput(transaction));
   if (taken.how === "undo") return await undo(transaction, taken.because);
   if (taken.how === "partly" && !transaction.stands) {
     takePartBack(transaction, taken.amountMinor);
-    if (remaining(transaction) === 0) return await process.abort(code.aborted);
+    if (process.parts.ledger.remaining(transaction.stored.ledgerId) === 0)
+      return await process.abort(code.aborted);
   }
   if (!printsFirst && !(await printed(transaction))) return;
   const aborts = process.fault("report-then-abort");
@@ -65,11 +68,6 @@ export async function settle(transaction: Transaction): Promise<void> {
   if (!aborts && process.parts.is("statuses-a0")) await process.status(status.paidRemoveCard);
   if (aborts) return await process.abort(Number.parseInt(String(aborts["code"]), 16));
   await process.complete();
-}
-
-/** Whether receipts come before the report, as on Feig in a reversal (docs/zvt.md 12.5). */
-function printsReversalFirst({ process, stored }: Transaction): boolean {
-  return process.parts.is("print-first-in-reversal") && stored.kind === "reversal";
 }
 
 function reportInput({ process, stored }: Transaction): Outgoing {
@@ -109,10 +107,6 @@ function commit({ process, stands, stored }: Transaction): void {
     ledger.finalise(stored.ledgerId);
   });
   if (stored.kind === "payment") screen.show("approved");
-}
-
-function remaining({ process, stored }: Transaction): number {
-  return process.parts.ledger.remaining(stored.ledgerId);
 }
 
 /** Gives back what was paid for goods that did not come out (docs/zvt.md 8.4). */
