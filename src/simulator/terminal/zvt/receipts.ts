@@ -298,7 +298,9 @@ export async function reportTotals(
   trace: number | null,
 ): Promise<readonly ReceiptLine[]> {
   const { memory, now, options, registration } = process.parts;
-  const counted = memory.turnover.filter(counts);
+  const counted = memory.turnover.filter(
+    ({ kind, state }) => state === "stored" && kind !== "reversal" && kind !== "reservation",
+  );
   const allInFirst = process.parts.is("totals-in-first-group");
   const totals = totalsOf(memory.turnover, counted, allInFirst);
   const amount = totals.groups.reduce((sum, group) => sum + group.amount, 0);
@@ -324,11 +326,6 @@ export async function reportTotals(
       .map((group) => line(group.group, group.count, group.amount)),
     line("total", counted.length, amount),
   ];
-}
-
-/** Whether a transaction has moved money and was not taken back since. */
-function counts({ kind, state }: StoredTransaction): boolean {
-  return state === "stored" && (kind === "payment" || kind === "booking" || kind === "refund");
 }
 
 function totalsOf(

@@ -129,7 +129,7 @@ function whenTaken(session: Session & { at: "taken" }, happening: Happening): St
       return stays(session, say("nak"));
     case "frame": {
       // An equal frame comes from a register that missed our ACK: it was taken once.
-      const again = sameBytes(happening.body, session.request);
+      const again = Buffer.compare(happening.body, session.request) === 0;
       return stays(session, say(again ? "ack" : "nak"), wait("session"));
     }
     case "eot":
@@ -180,8 +180,4 @@ function whenSending(session: Session & { at: "sending" }, happening: Happening)
     default:
       return stays(session);
   }
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

@@ -171,13 +171,6 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     line.finish();
   }
 
-  /** Waits as long as for the answer to an ENQ, because no register is connected. */
-  async #nobody(signal: AbortSignal): Promise<"not-heard"> {
-    const { clock, options } = this.parts;
-    await sleep(clock, "nobody is connected", options.timers.answerMs, signal);
-    return "not-heard";
-  }
-
   /** Delivers a reply in as many tries as are set (docs/concert.md 2.5); true: acknowledged. */
   async #deliver(from: ConcertLine, body: Uint8Array, signal: AbortSignal): Promise<boolean> {
     const { clock, options } = this.parts;
@@ -187,7 +180,9 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     for (let tries = 1; ; tries++) {
       // Without sessions an answer belongs to its question: no other line may have it.
       const line = from.inSessions ? this.#line : from;
-      const how = line ? await line.deliver(body) : await this.#nobody(signal);
+      const how = await line?.deliver(body);
+      // Without a register it takes as long as for the answer to an ENQ.
+      if (!line) await sleep(clock, "nobody is connected", options.timers.answerMs, signal);
       reply.delivered = how === "delivered";
       signal.throwIfAborted();
       if (reply.delivered || how === "refused" || tries >= triesMax) return reply.delivered;

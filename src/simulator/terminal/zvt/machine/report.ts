@@ -40,17 +40,9 @@ const technologyCodes = { chip: 1, contactless: 2 } as const;
 const holderCheckCodes = { none: 0, "online-pin": 2 } as const;
 
 /** What 04 0F reports of a transaction. */
-export type Reported = Pick<
+export type Reported = Omit<
   StoredTransaction,
-  | "amountMinor"
-  | "currency"
-  | "currencyTold"
-  | "card"
-  | "trace"
-  | "originalTrace"
-  | "authorisation"
-  | "atMs"
-  | "tipAllowed"
+  "receiptNumber" | "kind" | "ledgerId" | "state" | "closed"
 > & { readonly receiptNumber: number | null };
 
 /** Field 19 of a report (docs/zvt.md 7.1): online, and with PIN. */

@@ -3,6 +3,7 @@ import { type CardName, testCards } from "../../bank/cards.ts";
 import { type Outcome, outcomeOf } from "../../bank/ledger.ts";
 import type { PaymentScript } from "../../options.ts";
 import {
+  type Booking,
   type CardPin,
   type Entered,
   PIN_TRIES_MAX,
@@ -14,12 +15,7 @@ import { abortedReport } from "./report.ts";
 import { status } from "./texts.ts";
 
 /** Amount and currency of a sale, after the command has been checked. */
-export interface Order {
-  readonly amountMinor: number;
-  /** ISO 4217 numeric. */
-  readonly currency: string;
-  readonly currencyTold: boolean;
-}
+export type Order = Booking["order"];
 
 /** Result codes (docs/zvt.md 11.4). */
 export const code = {
@@ -48,14 +44,10 @@ export const code = {
 } as const;
 
 /** The card that the customer presented, or why no card for payments came. */
-export type Presented = PresentedCard | "cancelled" | "time-out" | "other-card";
-
-interface PresentedCard {
-  readonly card: CardName;
-  readonly pin: CardPin;
-  /** The bank's answer for this card; undefined: as for every other card. */
-  readonly outcome?: Outcome;
-}
+export type Presented =
+  /** `outcome`: the bank's answer for this card; missing: as for every other card. */
+  | { readonly card: CardName; readonly pin: CardPin; readonly outcome?: Outcome }
+  | ("cancelled" | "time-out" | "other-card");
 
 /** Accepts a sale and returns it; a wrong amount or currency ends the command: undefined. */
 export async function checkedOrder(process: Process): Promise<Order | undefined> {
