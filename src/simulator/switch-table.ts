@@ -131,9 +131,9 @@ export function whole(value: string, min = 0, max = NUMBER_MAX): number {
   throw new ValueError(`it must be a whole number from ${min} to ${max}`);
 }
 
-export function oneOf<T extends string>(value: string, words: readonly T[]): T {
-  const found = words.find((word) => word === value);
-  if (!found) throw new ValueError(`right would be ${words.join(" or ")}`);
+export function oneOf<T extends string>(value: string, choices: readonly T[]): T {
+  const found = choices.find((choice) => choice === value);
+  if (!found) throw new ValueError(`right would be ${choices.join(" or ")}`);
   return found;
 }
 
@@ -167,11 +167,11 @@ export function helpLines(left: string, text: string): readonly string[] {
 
 function folded(text: string): readonly string[] {
   const lines: string[] = [];
-  for (const word of text.split(" ").filter(Boolean)) {
-    const longer = `${lines.at(-1)} ${word}`;
+  for (const part of text.split(" ").filter(Boolean)) {
+    const longer = `${lines.at(-1)} ${part}`;
     if (lines.length > 0 && longer.length <= HELP_COLUMNS - HELP_INDENT)
       lines.splice(-1, 1, longer);
-    else lines.push(word);
+    else lines.push(part);
   }
   return lines;
 }

@@ -1,8 +1,8 @@
 import {
   type Point as UnaskedPoint,
   points as unaskedPoints,
-} from "../../src/simulator/terminal/concert/faults/fault-table.ts";
-import { type Point, points } from "../../src/simulator/terminal/zvt/faults/fault-table.ts";
+} from "../../src/simulator/terminal/concert/faults.ts";
+import { type Point, points } from "../../src/simulator/terminal/zvt/faults.ts";
 import { Random } from "../simulation/random.ts";
 import type { TerminalName } from "./terminal-kinds.ts";
 

@@ -4,9 +4,11 @@ import {
   behaviourOf,
   type DeviceName,
   deviceNames,
-} from "../../src/simulator/terminal/zvt/devices/devices.ts";
-import { type QuirkName, quirkNames } from "../../src/simulator/terminal/zvt/devices/quirks.ts";
-import type { ZvtBehaviour } from "../../src/simulator/terminal/zvt/options.ts";
+  type QuirkName,
+  quirkNames,
+  type ZvtBehaviour,
+} from "../../src/simulator/terminal/zvt/options.ts";
+
 import { createTransport } from "../../src/tp-manager/terminal/transport/open-transport.ts";
 import { profileOptions, profiles } from "../../src/tp-manager/terminal/zvt/profiles.ts";
 import type { ZvtOptions } from "../../src/tp-manager/terminal/zvt/zvt-options.ts";

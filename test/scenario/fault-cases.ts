@@ -1,9 +1,5 @@
-import { canStrike } from "../../src/simulator/terminal/faults/fault-table.ts";
-import {
-  faultKinds,
-  points,
-  zvtFaults,
-} from "../../src/simulator/terminal/zvt/faults/fault-table.ts";
+import { canStrike } from "../../src/simulator/terminal/faults/fault-kinds.ts";
+import { faultKinds, points, zvtFaults } from "../../src/simulator/terminal/zvt/faults.ts";
 import { until } from "../support/child-program.ts";
 import { type Answer, TestInstallation } from "../support/installation.ts";
 import { asSlow, PATIENCE_MS } from "../support/patience.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { faultKinds } from "../../src/simulator/terminal/zvt/faults/fault-table.ts";
+import { faultKinds } from "../../src/simulator/terminal/zvt/faults.ts";
 import { FaultHouse, faultCases, type Line, notOn, type Outcome, tableOf } from "./fault-cases.ts";
 
 const lines: readonly Line[] = process.platform === "linux" ? ["tcp", "pty"] : ["tcp"];

@@ -2,7 +2,7 @@ import {
   canStrike,
   type FaultTable,
   type LineTrait,
-} from "../../src/simulator/terminal/faults/fault-table.ts";
+} from "../../src/simulator/terminal/faults/fault-kinds.ts";
 import { until } from "../support/child-program.ts";
 import { type Answer, TestInstallation } from "../support/installation.ts";
 import { asSlow } from "../support/patience.ts";

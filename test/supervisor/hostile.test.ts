@@ -3,8 +3,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { createLogger } from "../../src/shared/process/logger.ts";
-import { readXml } from "../../src/simulator/gateway/xml/read-xml.ts";
-import { childNamed } from "../../src/simulator/gateway/xml/xml-element.ts";
+import { childNamed, readXml } from "../../src/simulator/gateway/soap/xml.ts";
+
 import type { TryClass } from "../../src/supervisor/gateway/fault-table.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
 import { NotificationHandler } from "../../src/supervisor/notifications/notification-handler.ts";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { newId } from "../../src/shared/new-id.ts";
 import { systemClock } from "../../src/shared/time.ts";
-import type { FaultKind } from "../../src/simulator/gateway/faults/fault.ts";
+import type { FaultKind } from "../../src/simulator/gateway/faults.ts";
 import { selfSignedTls } from "../../src/simulator/gateway/http/self-signed.ts";
 import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
 import { helpText } from "../../src/simulator/gateway/switches.ts";

@@ -5,7 +5,7 @@ import { z } from "zod";
 
 const category = z.strictObject({ id: z.int().positive(), label: z.string().min(1) });
 
-/** Names and numbers of our own: the lists of the real service are the merchants' own. */
+/** Invented categories: in the real service each merchant has a list of its own. */
 const defaultCategories: readonly Category[] = [
   { id: 1, label: "General" },
   { id: 5, label: "Vending machine" },
@@ -40,13 +40,13 @@ export const LOGIN_LENGTH_DESCRIBED = 32;
 export const accountSchema = z.strictObject({
   login: z.string().min(1).max(LOGIN_LENGTH_MAX),
   password: z.string().min(1).max(32),
-  /** Second way to authenticate the v3 lookup. */
+  /** Authenticates a v3 lookup in place of login and password. */
   apiKey: z.string().min(1).optional(),
   subAccounts: z.array(z.strictObject({ id: z.int(), login: z.string().min(1) })).default([]),
   websites: z.array(websiteSchema).min(1),
 });
 
-/** The file of `--account`: one merchant or several. */
+/** The file of `--account`: one merchant, or a list of them. */
 export const accountFileSchema = z.preprocess(
   (content) => (Array.isArray(content) ? content : [content]),
   z.array(accountSchema).min(1),
@@ -58,7 +58,7 @@ export type Account = z.infer<typeof accountSchema>;
 /** An account as it may be given: members with a default can be left out. */
 export type AccountInput = z.input<typeof accountSchema>;
 
-/** The account of a login and its password, compared in constant time. */
+/** Returns the account if login and password are right; compares them in constant time. */
 export function accountOf(
   accounts: readonly Account[],
   login: string,

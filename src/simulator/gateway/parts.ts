@@ -2,16 +2,14 @@ import { DatabaseSync } from "node:sqlite";
 import { openDatabase, sqlOf } from "../../shared/store/sqlite.ts";
 import { type Clock, systemClock } from "../../shared/time.ts";
 import { type AccountInput, accountSchema } from "./account.ts";
-import { type FaultInput, faultSchema } from "./faults/fault.ts";
-import { FaultList } from "./faults/fault-list.ts";
+import { type FaultInput, FaultList, faultSchema } from "./faults.ts";
 import type { Tls } from "./http/app.ts";
-import type { MailTarget } from "./mail/mail-target.ts";
+import type { MailTarget } from "./notifications/mail.ts";
 import { NotificationStore } from "./notifications/notification-store.ts";
 import { Notifier } from "./notifications/notifier.ts";
 import { Sender } from "./notifications/sender.ts";
 import { Ledger } from "./orders/ledger.ts";
-import { OrderStore } from "./orders/order-store.ts";
-import { migrations } from "./orders/schema.ts";
+import { migrations, OrderStore } from "./orders/order-store.ts";
 
 export interface SandboxOptions {
   readonly accounts: readonly AccountInput[];
@@ -31,20 +29,21 @@ export interface SandboxOptions {
   /** Where mails to emailCallback go; a file next to the database when left out. */
   readonly mail?: MailTarget;
   readonly clock?: Clock;
-  /** Hears of faults of the sandbox itself; without it they go to standard error. */
+  /** Gets unexpected errors of the sandbox itself; missing: they go to standard error. */
   readonly report?: (error: Error) => void;
 }
 
 export type SandboxParts = ReturnType<typeof assemble>;
 
-/** The parts of the sandbox, as its routes see them. `closing` aborts when the sandbox closes. */
+/** Makes the parts that the routes share. `closing` aborts when the sandbox closes. */
 export function assemble(
   { accounts: given, clock = systemClock, autoPay = false, ...options }: SandboxOptions,
   closing: AbortSignal,
   report: (error: Error) => void,
 ) {
   const { paymentsWait = false, websiteIdMandatory = false } = options;
-  const mail = options.mail ?? mailBeside(options.database);
+  const nextTo = options.database === ":memory:" ? undefined : { file: `${options.database}.mbox` };
+  const mail = options.mail ?? nextTo;
   const accounts = given.map((account) => accountSchema.parse(account));
   const faults = new FaultList(options.faults?.map((fault) => faultSchema.parse(fault)));
   const database = open(options.database);
@@ -70,11 +69,6 @@ export function assemble(
     websiteIdMandatory,
     closing,
   };
-}
-
-/** Mails go next to the database file; an in-memory database has no place for them. */
-function mailBeside(database: string): MailTarget | undefined {
-  return database === ":memory:" ? undefined : { file: `${database}.mbox` };
 }
 
 function open(path: string): DatabaseSync {

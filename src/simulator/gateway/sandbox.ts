@@ -1,10 +1,10 @@
 import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { controlRoutes } from "./control/control-routes.ts";
-import { type Fault, type FaultInput, faultSchema } from "./faults/fault.ts";
+import { type Fault, type FaultInput, faultSchema } from "./faults.ts";
 import { createApp } from "./http/app.ts";
 import { categoryRoutes, lookupRoutes } from "./lookup/lookup-routes.ts";
-import { orderView } from "./orders/order-view.ts";
+import { orderView } from "./orders/order.ts";
 import { pageRoutes } from "./pages/page-routes.ts";
 import { assemble, type SandboxOptions } from "./parts.ts";
 import { soapRoutes } from "./soap/soap-routes.ts";
@@ -14,7 +14,6 @@ export interface GatewaySandbox {
   readonly url: string;
   readonly port: number;
   addFault(fault: FaultInput): void;
-  /** Those that are still in force. */
   faults(): readonly Fault[];
   clearFaults(): void;
   /** Newest first, as `GET /sandbox/orders` shows them. */

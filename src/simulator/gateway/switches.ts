@@ -15,11 +15,10 @@ import {
   whole,
 } from "../switch-table.ts";
 import { type AccountInput, accountFileSchema, type Category } from "./account.ts";
-import { type FaultInput, faultKinds, parseFault } from "./faults/fault.ts";
-import type { Tls } from "./http/app.ts";
-import { describeIssues } from "./http/request.ts";
+import { type FaultInput, faultKinds, parseFault } from "./faults.ts";
+import { describeIssues, type Tls } from "./http/app.ts";
 import { selfSignedTls } from "./http/self-signed.ts";
-import { type MailTarget, parseMailTarget } from "./mail/mail-target.ts";
+import { type MailTarget, parseMailTarget } from "./notifications/mail.ts";
 import type { SandboxOptions } from "./parts.ts";
 
 /** The options as far as the switches have set them. */

@@ -1,7 +1,7 @@
 import type { CardName } from "./bank/cards.ts";
-import type { OutcomeRule } from "./bank/outcome.ts";
+import type { OutcomeRule } from "./bank/ledger.ts";
 
-/** One act of the simulated customer at the terminal. */
+/** What the simulated customer does at the terminal. */
 export type CustomerAction =
   | CardAction
   /** A card that is not for payments. */
@@ -20,10 +20,9 @@ export interface CardAction {
   readonly pin?: PinEntry;
 }
 
-/** `wrong-first`: wrong once, then right; `asked`: on the terminal's keys. */
+/** `wrong-first`: wrong once, then right; `asked`: entered on the terminal's keys. */
 type PinEntry = "right" | "wrong-first" | "asked";
 
-/** Keys of the terminal. */
 export const keys = [
   "ok",
   "correct",
@@ -38,7 +37,7 @@ export const keys = [
 ] as const;
 export type KeyName = (typeof keys)[number];
 
-/** The act that the terminal waits for; leaving and doing nothing fit everywhere. */
+/** What the terminal waits for; a customer may leave or do nothing at any time. */
 export type Wanted = "card" | "key" | "key-or-card" | "digits";
 
 const fitting: Readonly<Record<Wanted, readonly CustomerAction["action"][]>> = {
@@ -48,7 +47,7 @@ const fitting: Readonly<Record<Wanted, readonly CustomerAction["action"][]>> = {
   digits: ["digits", "key", "cancel", "time-out"],
 };
 
-/** Where the terminal waits for the customer and the control API plays one. */
+/** The customer, for whom the terminal waits; the control API can play one. */
 export class Cardholder {
   /** "manual": nothing happens until the control API says so. */
   plays: "auto" | "manual";
@@ -74,26 +73,26 @@ export class Cardholder {
     return true;
   }
 
+  /** Resolves with what the customer does. Rejects when `signal` aborts. */
   wait(wanted: Wanted, signal: AbortSignal): Promise<CustomerAction> {
-    return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        this.#waiting = undefined;
-        signal.removeEventListener("abort", aborted);
-      };
-      const aborted = (): void => {
-        leave();
-        reject(signal.reason);
-      };
-      if (signal.aborted) {
-        reject(signal.reason);
-        return;
-      }
+    const { promise, resolve, reject } = Promise.withResolvers<CustomerAction>();
+    const leave = (): void => {
+      this.#waiting = undefined;
+      signal.removeEventListener("abort", aborted);
+    };
+    const aborted = (): void => {
+      leave();
+      reject(signal.reason);
+    };
+    const act = (action: CustomerAction): void => {
+      leave();
+      resolve(action);
+    };
+    if (signal.aborted) reject(signal.reason);
+    else {
       signal.addEventListener("abort", aborted, { once: true });
-      const act = (action: CustomerAction): void => {
-        leave();
-        resolve(action);
-      };
       this.#waiting = { wanted, act };
-    });
+    }
+    return promise;
   }
 }

@@ -7,9 +7,9 @@ import {
   type SwitchTable,
   switchLines,
 } from "../switch-table.ts";
-import type { FaultArgument, FaultTable } from "./faults/fault-table.ts";
+import type { FaultArgument, FaultTable } from "./faults/fault-kinds.ts";
+import type { HelpSection, TerminalProtocol } from "./machine.ts";
 import type { Draft, StartOptions, TerminalOptions } from "./options.ts";
-import type { HelpSection, TerminalProtocol } from "./protocol.ts";
 import { protocols } from "./registry.ts";
 import { terminalSwitches } from "./switches.ts";
 
@@ -39,7 +39,7 @@ export function readCommandLine(argv: readonly string[]): Asked<Start> {
   );
 }
 
-/** Which switches there are depends on the protocol, so that one is looked for first. */
+/** Returns the chosen protocol: which switches there are depends on it. */
 function protocolIn(argv: readonly string[]): TerminalProtocol {
   const at = argv.findIndex((argument) => /^--protocol(=|$)/.test(argument));
   const name = argv[at]?.split("=")[1] ?? argv[at + 1];
@@ -53,7 +53,7 @@ export function allSwitches(protocol: TerminalProtocol): SwitchTable<Draft<Termi
     protocol: option(
       "NAME",
       `what the terminal speaks: ${names.join(", ")}; default ${names[0]}; ` +
-        "--protocol NAME --help tells the switches of another one",
+        "--protocol NAME --help lists the switches of another one",
       (value) => {
         oneOf(value, names);
         return {};
@@ -69,7 +69,7 @@ function helpText(
   switches: SwitchTable<Draft<TerminalOptions>>,
 ): string {
   return [
-    `A simulated card terminal that speaks ${name.toUpperCase()}, with a bank behind it.`,
+    `A simulated card terminal that speaks ${name.toUpperCase()}, with a bank of its own.`,
     "",
     "node src/simulator/terminal/main.ts [switches]",
     "",
@@ -112,7 +112,7 @@ function faultLines({ kinds, points, shared }: FaultTable): readonly string[] {
   ];
 }
 
-function argumentText({ description, words, fallback }: FaultArgument): string {
-  const choice = words && words.length <= 6 ? ` (${words.join(", ")})` : "";
+function argumentText({ description, choices, fallback }: FaultArgument): string {
+  const choice = choices && choices.length <= 6 ? ` (${choices.join(", ")})` : "";
   return `${description}${choice}${fallback === undefined ? "" : `; default ${fallback}`}`;
 }

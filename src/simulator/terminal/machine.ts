@@ -1,10 +1,60 @@
 import type { FastifyInstance } from "fastify";
-import type { LineTrait } from "./faults/fault-table.ts";
-import type { BytePort } from "./port/byte-port.ts";
+import { sleep } from "../../shared/time.ts";
+import type { SwitchTable } from "../switch-table.ts";
+import type { FaultTable, LineTrait } from "./faults/fault-kinds.ts";
+import type { Draft, SerialLine, TerminalOptions } from "./options.ts";
+import type { BytePort } from "./port/ports.ts";
 import type { Transport, WireEvent } from "./port/register-line.ts";
-import type { RunningCommand } from "./running-command.ts";
-import { ProcessOver, type TerminalParts } from "./terminal-parts.ts";
-import { type TraceEntry, TraceLog } from "./trace-log.ts";
+import { type Host, ProcessOver, type TerminalParts } from "./terminal-parts.ts";
+import { type TraceEntry, type TraceEvent, TraceLog } from "./trace-log.ts";
+
+/** One command of a register while it runs, with the moments at which faults can strike. */
+export abstract class RunningCommand<P extends TerminalParts, M extends string> {
+  readonly parts: P;
+  /** The last moment that was reached, for the trace and for `GET /state`. */
+  phase: M;
+  /** The number by which faults choose the command, where the protocol has one. */
+  readonly control: number | undefined;
+  readonly #line: string;
+  readonly #killed = new AbortController();
+
+  constructor(parts: P, line: string, phase: M, control?: number) {
+    this.parts = parts;
+    this.#line = line;
+    this.phase = phase;
+    this.control = control;
+  }
+
+  /** The name of the command in the trace. */
+  abstract get label(): string;
+
+  get whereabouts(): Pick<TraceEvent, "command" | "phase"> {
+    return { command: this.label, phase: this.phase };
+  }
+
+  get signal(): AbortSignal {
+    return this.#killed.signal;
+  }
+
+  /** Ends the command where it stands; everything that waits rejects with {@link ProcessOver}. */
+  kill(why: string): void {
+    this.#killed.abort(new ProcessOver(why));
+  }
+
+  /** Lets the faults of a moment strike. Throws {@link ProcessOver} if one ends the command. */
+  async reach(moment: M): Promise<void> {
+    this.phase = moment;
+    this.parts.onPhase(this.#line);
+    for (const struck of this.parts.faults.takeAt(moment, this.control)) {
+      await this.parts.strike(struck, this.signal);
+    }
+    this.signal.throwIfAborted();
+  }
+
+  async pause(name: string, delayMs: number): Promise<void> {
+    if (delayMs > 0) await sleep(this.parts.clock, name, delayMs, this.signal);
+  }
+}
 
 /** How a register finds the terminal; `unregistered` is for protocols that have a registration. */
 export type Condition = "unregistered" | "ready" | "busy";
@@ -17,8 +67,8 @@ export abstract class Machine<
   readonly parts: P;
   readonly trace: TraceLog;
   /** Conditions that `POST /state` switches by name. */
-  readonly toggles: Readonly<Record<string, { on: boolean }>> = {};
-  /** Routes of the control API that only this protocol has, and what `GET /` says of them. */
+  readonly toggles: Readonly<Record<string, { isOn(): boolean; set(on: boolean): void }>> = {};
+  /** The control API's routes of this protocol, with what `GET /` says of each. */
   abstract readonly routes: Readonly<Record<string, string>>;
   /** The running command; undefined: the register is master. */
   running: C | undefined;
@@ -36,18 +86,17 @@ export abstract class Machine<
   /** Members that the protocol adds to the answer of `GET /state`. */
   abstract state(): object;
   abstract get condition(): Condition;
-  /** The lines as they were opened: some faults need one of a kind. */
+  /** The kinds of its lines: some faults need one of them. */
   abstract get traits(): readonly LineTrait[];
   abstract addRoutes(server: FastifyInstance): void;
-  /** The trace's words for a message, without a card number. */
+  /** Returns what the trace says of a message, without a card number. */
   protected abstract read(bytes: Uint8Array, direction: "in" | "out"): Partial<TraceEntry>;
 
-  /** Power off and on: the running command is gone. */
+  /** Switches the power off and on, which ends the running command. */
   powerCycle(): void {
     this.running?.kill("restart");
   }
 
-  /** Ends the running command where it stands. */
   stop(why: string): void {
     this.running?.kill(why);
   }
@@ -59,8 +108,8 @@ export abstract class Machine<
   }
 
   protected onWire(line: string, { bytes, ...event }: WireEvent): void {
-    const words = bytes && this.read(bytes, event.direction ?? "in");
-    this.trace.add(line, { ...event, ...words });
+    const read = bytes && this.read(bytes, event.direction ?? "in");
+    this.trace.add(line, { ...event, ...read });
   }
 
   /** Runs a command until its end, or until a fault or a restart has ended it. */
@@ -78,4 +127,29 @@ export abstract class Machine<
     }
     for (const idle of this.#onIdle.splice(0)) idle();
   }
+}
+
+/** A protocol that the simulated terminal can speak. */
+export interface TerminalProtocol<
+  O extends TerminalOptions = TerminalOptions,
+  M extends Machine = Machine,
+> {
+  /** The value of `--protocol`. */
+  readonly name: string;
+  readonly defaults: Omit<O, "clock">;
+  /** Settings of `--serial` when no switch says otherwise. */
+  readonly serialLine: SerialLine;
+  readonly faults: FaultTable;
+  /** Jobs that may be due, for `POST /state`. */
+  readonly demands: readonly string[];
+  /** Switches of its own, and what `--help` says about their values. */
+  readonly switches: SwitchTable<Draft<O>>;
+  readonly help: readonly HelpSection[];
+  /** Puts the terminal together; what the last run of a state file left undone is done first. */
+  machine(host: Host<O>): M;
+}
+
+export interface HelpSection {
+  readonly title: string;
+  readonly rows: readonly (readonly [left: string, ...right: readonly string[]])[];
 }

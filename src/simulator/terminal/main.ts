@@ -39,7 +39,7 @@ async function run({ protocol, options }: Start, readyFile: string | null): Prom
   }
 }
 
-/** Where a launcher finds each way in. */
+/** Returns the addresses of the simulator, as a launcher reads them. */
 function waysIn({ endpoints, controlUrl }: TerminalSimulator) {
   const { tcp, pty, serial } = endpoints;
   return {
@@ -52,9 +52,9 @@ function waysIn({ endpoints, controlUrl }: TerminalSimulator) {
   };
 }
 
-/** One line for each way in. */
+/** Prints a line for each address. */
 function announce({ tcp, pty, serial, control }: ReturnType<typeof waysIn>): void {
-  const places = Object.entries({ listening: tcp, pty, serial, control });
-  const lines = places.flatMap(([word, place]) => (place ? [`${word} ${place}`] : []));
+  const ways = Object.entries({ listening: tcp, pty, serial, control });
+  const lines = ways.flatMap(([name, way]) => (way ? [`${name} ${way}`] : []));
   process.stdout.write(`${lines.join("\n")}\n`);
 }

@@ -1,9 +1,16 @@
 import type { Clock } from "../../shared/time.ts";
 import type { CardName } from "./bank/cards.ts";
-import type { OutcomeRule } from "./bank/outcome.ts";
-import type { FaultRequest } from "./faults/fault-request.ts";
-import type { LineTrait } from "./faults/fault-table.ts";
-import type { PaymentScript } from "./scenario.ts";
+import type { OutcomeRule } from "./bank/ledger.ts";
+import type { FaultRequest, LineTrait } from "./faults/fault-kinds.ts";
+
+/** How one payment goes; a missing member is as the switches say. */
+export interface PaymentScript {
+  readonly outcome?: OutcomeRule;
+  readonly card?: CardName;
+  readonly customerMs?: number;
+  readonly hostMs?: number;
+  readonly faults?: readonly FaultRequest[];
+}
 
 /** Options of every terminal; a protocol adds its own and supplies the defaults. */
 export interface TerminalOptions {
@@ -40,13 +47,13 @@ export interface SerialLine {
   readonly stopBits: 1 | 2;
 }
 
-/** How long things take in the simulated world. */
+/** How long things take. */
 export interface Pace {
   /** Until the customer presents a card. */
   readonly customerMs: number;
   /** How long the terminal waits for a card, when the control API plays the customer. */
   readonly cardWaitMs: number;
-  /** The wait for the customer of the amounts that end in 68, who never presents a card. */
+  /** How long a customer who walks away is waited for. */
   readonly walkAwayMs: number;
   /** The bank's answer. */
   readonly hostMs: number;
@@ -62,7 +69,7 @@ export function lineTraits({ tcp, pty, serial }: TerminalOptions): readonly Line
   return [...(tcp ? (["tcp"] as const) : []), ...(pty || serial ? (["serial"] as const) : [])];
 }
 
-/** Nothing is waited for that a protocol does not ask for. */
+/** No delay but those of the protocol. */
 export const instantPace: Partial<Pace> = {
   customerMs: 0,
   walkAwayMs: 0,
@@ -142,7 +149,7 @@ export const defaultOptions: Omit<TerminalOptions, "clock"> = {
 /** Groups of options, of which some may be set and the others stay as they are. */
 export type Group = "timers" | "pace" | "device" | "behaviour";
 
-/** Options to start a terminal with; a missing one is as on the command line without switches. */
+/** Options to start a terminal with; a missing one has its default. */
 export type StartOptions<O extends TerminalOptions> = {
   readonly [K in keyof O]?: K extends Group ? Partial<O[K]> : O[K];
 };
@@ -154,7 +161,7 @@ export type Draft<O extends TerminalOptions> = {
   [K in Group & keyof O]: { -readonly [V in keyof O[K]]?: O[K][V] };
 } & { readyFile?: string };
 
-/** The defaults with the given options put over them, group by group. */
+/** Returns the given options, completed with the defaults, group by group. */
 export function completed<O extends TerminalOptions>(
   defaults: Omit<O, "clock">,
   clock: Clock,

@@ -1,5 +1,5 @@
 import { caisseApProtocol, concertProtocol } from "./concert/concert-protocols.ts";
-import type { TerminalProtocol } from "./protocol.ts";
+import type { TerminalProtocol } from "./machine.ts";
 import { zvtProtocol } from "./zvt/zvt-protocol.ts";
 
 /** All protocols of the simulated terminal; the first is the default. */

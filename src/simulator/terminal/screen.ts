@@ -1,7 +1,26 @@
+import { number as currencyOfNumber } from "currency-codes";
 import type { Clock } from "../../shared/time.ts";
-import { amountInWords, type ShownAmount } from "./amount-words.ts";
 
-/** The moments of which a customer reads on the terminal's own display, in three languages. */
+/** An amount that is paid, as the display and the wire show it. */
+interface DisplayAmount {
+  readonly amountMinor: number;
+  /** ISO 4217 numeric, with or without a leading zero. */
+  readonly currency: string;
+}
+
+/** Returns an amount for people, "12.00 EUR". */
+export function amountText({ amountMinor, currency }: DisplayAmount): string {
+  const known = currencyOfNumber(currency.slice(-3));
+  const digits = known?.digits ?? 2;
+  return `${(amountMinor / 10 ** digits).toFixed(digits)} ${known?.code ?? ""}`.trimEnd();
+}
+
+/** Returns the letters of a currency; undefined: none has this number. */
+export function currencyCode(currency: string): string | undefined {
+  return currencyOfNumber(currency.slice(-3))?.code;
+}
+
+/** What the terminal's display says at each moment, in three languages. */
 const texts = {
   idle: { en: "Welcome", fr: "Bienvenue", de: "Willkommen" },
   card: { en: "Please present card", fr: "Présentez votre carte", de: "Bitte Karte vorhalten" },
@@ -20,7 +39,7 @@ const texts = {
 export type Stage = keyof typeof texts;
 type ScreenLanguage = "de" | "en" | "fr";
 
-/** The ends of a payment stay on the display for a while, and then it is idle. */
+/** The ends of a payment, which stay on the display for a while. */
 const ends: ReadonlySet<Stage> = new Set([
   "approved",
   "declined",
@@ -28,13 +47,13 @@ const ends: ReadonlySet<Stage> = new Set([
   "timed-out",
   "not-for-payments",
 ]);
-const END_SHOWN_MS = 5_000;
+const END_DISPLAY_MS = 5_000;
 
-/** The display of the terminal shows the customer one moment at a time. */
+/** The terminal's display. */
 export class Screen {
   readonly #clock: Clock;
   #stage: Stage = "idle";
-  #amount: ShownAmount | null = null;
+  #amount: DisplayAmount | null = null;
   #sinceMs = 0;
 
   constructor(clock: Clock) {
@@ -42,14 +61,14 @@ export class Screen {
   }
 
   /** An amount stays until the display is idle. */
-  show(stage: Stage, amount?: ShownAmount): void {
+  show(stage: Stage, amount?: DisplayAmount): void {
     this.#stage = stage;
     if (amount) this.#amount = amount;
     if (stage === "idle") this.#amount = null;
     this.#sinceMs = this.#clock.monotonicMs();
   }
 
-  /** Nothing runs any more: an end stays for a while, everything else goes at once. */
+  /** Clears the display, because nothing runs any more; an end of a payment stays for a while. */
   rest(): void {
     if (!ends.has(this.#stage)) this.show("idle");
   }
@@ -60,12 +79,12 @@ export class Screen {
     /** As printed, "12.00 EUR". */
     readonly amount: string | null;
   } {
-    const over = this.#clock.monotonicMs() - this.#sinceMs >= END_SHOWN_MS;
+    const over = this.#clock.monotonicMs() - this.#sinceMs >= END_DISPLAY_MS;
     if (ends.has(this.#stage) && over) this.show("idle");
     return {
       stage: this.#stage,
       text: texts[this.#stage][language],
-      amount: this.#amount && amountInWords(this.#amount),
+      amount: this.#amount && amountText(this.#amount),
     };
   }
 }

@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { code as currencyOfCode, number as currencyOfNumber } from "currency-codes";
+import { z } from "zod";
 import { PORT_MAX } from "../../shared/config/config-field.ts";
 import {
   flag,
@@ -12,18 +14,24 @@ import {
   whole,
 } from "../switch-table.ts";
 import { cardNames } from "./bank/cards.ts";
-import { parseOutcomeRule } from "./bank/outcome.ts";
-import { parseFault } from "./faults/fault-request.ts";
+import { parseOutcomeRule } from "./bank/ledger.ts";
+import {
+  FaultError,
+  type FaultRequest,
+  type FaultTable,
+  faultRequest,
+  parseFault,
+} from "./faults/fault-kinds.ts";
+import type { TerminalProtocol } from "./machine.ts";
 import {
   type Draft,
   defaultOptions,
   type Group,
   instantPace,
+  type PaymentScript,
   type SerialLine,
   type TerminalOptions,
 } from "./options.ts";
-import type { TerminalProtocol } from "./protocol.ts";
-import { readScenario } from "./scenario.ts";
 
 type Table = SwitchTable<Draft<TerminalOptions>>;
 
@@ -64,21 +72,21 @@ const device = groupOption<TerminalOptions, "device">("device");
 const behaviour = groupOption<TerminalOptions, "behaviour">("behaviour");
 const pace = durations<TerminalOptions, "pace">("pace", defaultOptions);
 
-/** How terminal and register are connected; defaults are the protocol's own. */
+/** Returns the switches for lines, with the protocol's defaults. */
 function lines({ defaults, serialLine }: TerminalProtocol): Table {
   const { host, port } = defaults.tcp ?? { host: "127.0.0.1", port: 0 };
   return { ...tcpSwitches(`${host}:${port}`), ...ptySwitches, ...serialSwitches(serialLine) };
 }
 
-function tcpSwitches(place: string): Table {
+function tcpSwitches(usual: string): Table {
   return {
     tcp: option(
       "HOST:PORT",
-      `listen on TCP; default ${place}, port 0 takes a free one`,
+      `listen on TCP; default ${usual}, port 0 takes a free one`,
       (value) => {
         const [, host = "", port] = /^(.+):(\d{1,5})$/.exec(value) ?? [];
         if (port === undefined || Number(port) > PORT_MAX) {
-          throw new ValueError(`right would be ${place}`);
+          throw new ValueError(`right would be ${usual}`);
         }
         return { tcp: { host, port: Number(port) } };
       },
@@ -120,8 +128,8 @@ function serialSwitches(line: SerialLine): Table {
   };
 }
 
-/** Where the program keeps its state and announces its endpoints. */
-const places: Table = {
+/** Line speed, control API and files. */
+const files: Table = {
   "line-speed": option(
     "N",
     "slow serial lines down to N bits per second, 10 bits a byte",
@@ -144,7 +152,7 @@ const places: Table = {
   ),
 };
 
-/** How the simulated world goes. */
+/** Customer, bank and device. */
 const world: Table = {
   instant: flag("no artificial delay at all, for benchmarks", ({ pace: given }) => ({
     pace: { ...instantPace, ...given },
@@ -212,7 +220,7 @@ const world: Table = {
   })),
   "clock-offset-ms": device(
     "N",
-    "terminal clock ahead of ours (behind: --clock-offset-ms=-60000); default 0",
+    "terminal clock ahead of ours (a negative value: --clock-offset-ms=-60000); default 0",
     (value) => ({ clockOffsetMs: Number(formed(value, /^-?\d{1,12}$/, "-60000")) }),
   ),
   "restart-at": behaviour(
@@ -226,7 +234,7 @@ const world: Table = {
 export function terminalSwitches(protocol: TerminalProtocol): Table {
   return {
     ...lines(protocol),
-    ...places,
+    ...files,
     ...world,
     fault: list(
       "FAULT",
@@ -244,11 +252,69 @@ export function terminalSwitches(protocol: TerminalProtocol): Table {
   };
 }
 
-/** Four digits, from EUR or 978. */
+/** Returns the four digits of a currency, from EUR or 978. */
 function currencyNumber(text: string): string {
   const found = /^\d+$/.test(text)
     ? currencyOfNumber(text.padStart(3, "0"))
     : currencyOfCode(text.toUpperCase());
   if (!found) throw new ValueError("right would be EUR");
   return found.number.padStart(4, "0");
+}
+
+interface Scenario {
+  readonly faults: readonly FaultRequest[];
+  readonly payments: readonly PaymentScript[];
+}
+
+/** `"mute:at=report"`, or `{"name": "mute", "at": "report"}`. */
+const faultOf = (table: FaultTable) =>
+  z.union([z.string(), z.looseObject({ name: z.string() })]).transform((given, context) => {
+    try {
+      if (typeof given === "string") return parseFault(table, given);
+      const { name, ...rest } = given;
+      return faultRequest(table, name, rest);
+    } catch (error) {
+      if (!(error instanceof FaultError)) throw error;
+      context.addIssue({ code: "custom", message: error.message });
+      return z.NEVER;
+    }
+  });
+
+const outcome = z.string().transform((text, context) => {
+  const rule = parseOutcomeRule(text);
+  if (rule) return rule;
+  context.addIssue({
+    code: "custom",
+    message: "not by-amount, approve, decline:CODE or customer-timeout",
+  });
+  return z.NEVER;
+});
+
+const scenarioOf = (fault: ReturnType<typeof faultOf>) =>
+  z.strictObject({
+    faults: z.array(fault).default([]),
+    payments: z
+      .array(
+        z.strictObject({
+          outcome: outcome.optional(),
+          card: z.enum(cardNames).optional(),
+          customerMs: z.number().int().min(0).optional(),
+          hostMs: z.number().int().min(0).optional(),
+          faults: z.array(fault).optional(),
+        }),
+      )
+      .default([]),
+  });
+
+/** Reads the JSON file of `--scenario`. Throws {@link ValueError}. */
+function readScenario(table: FaultTable, path: string): Scenario {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new ValueError(`cannot read ${path}: ${(error as Error).message}`, { cause: error });
+  }
+  const parsed = scenarioOf(faultOf(table)).safeParse(json);
+  if (!parsed.success) throw new ValueError(`${path}: ${z.prettifyError(parsed.error)}`);
+  return parsed.data as Scenario;
 }

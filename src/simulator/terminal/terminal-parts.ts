@@ -1,20 +1,25 @@
 import { type Clock, sleep } from "../../shared/time.ts";
-import type { Ledger } from "./bank/ledger.ts";
-import type { Outcome } from "./bank/outcome.ts";
-import { Cardholder, type CustomerAction, type Wanted } from "./cardholder.ts";
+import { type CardName, maskedPan, testCards } from "./bank/cards.ts";
+import {
+  authorisationNumber,
+  type Ledger,
+  type LedgerKind,
+  type LedgerReason,
+  type Outcome,
+} from "./bank/ledger.ts";
+import { type CardAction, Cardholder, type CustomerAction, type Wanted } from "./cardholder.ts";
 import type { FaultBox, PointFault } from "./faults/fault-box.ts";
-import type { FaultArguments } from "./faults/fault-request.ts";
-import type { Memory } from "./memory/memory.ts";
-import type { TerminalOptions } from "./options.ts";
-import type { PaymentScript } from "./scenario.ts";
+import type { FaultArguments } from "./faults/fault-kinds.ts";
+import type { Memory, StoredTransaction, TransactionKind } from "./memory/memory.ts";
+import type { PaymentScript, TerminalOptions } from "./options.ts";
 import { Screen } from "./screen.ts";
 
-/** The command ends here without another word: power gone, or silenced by a fault. */
+/** The command ends without another message: the power is off, or a fault wants it so. */
 export class ProcessOver extends Error {
   override readonly name = "ProcessOver";
 }
 
-/** The surroundings of a terminal: the simulator supplies them. */
+/** What the simulator supplies to a terminal. */
 export interface Host<O extends TerminalOptions = TerminalOptions> {
   readonly options: O;
   readonly memory: Memory;
@@ -43,13 +48,13 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   readonly faults: FaultBox;
   readonly customer: Cardholder;
   readonly screen: Screen;
-  /** Set by the control API: takes no cards until unlocked. */
+  /** The control API has locked the terminal: it takes no cards. */
   outOfOrder = false;
-  /** Set by the control API: the terminal's own menu is open, no register is served. */
+  /** The control API has opened the terminal's menu: no register is served. */
   busy = false;
-  /** Set by the control API: the printer is empty, payments are refused. */
+  /** The control API has emptied the printer: payments are refused. */
   paperOut = false;
-  /** Set by the control API: another one of its kind stands in its place. */
+  /** The control API has put another terminal of the same kind here. */
   swapped = false;
   /** Called when the clock or the time of the daily restart has changed. */
   onSchedule: () => void = () => {};
@@ -77,10 +82,12 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     this.#payments = [...host.options.payments];
   }
 
-  /** The terminal's facts about itself. */
   get device(): O["device"] {
     const { device } = this.options;
-    return this.swapped ? { ...device, serialNumber: nextSerial(device.serialNumber) } : device;
+    const { serialNumber: own } = device;
+    // Of the same length, because devices write serial numbers in whole bytes.
+    const other = `${own.slice(0, -1)}${(Number(own.slice(-1)) + 1) % 10}`;
+    return this.swapped ? { ...device, serialNumber: other } : device;
   }
 
   /** The terminal's own clock. */
@@ -108,7 +115,6 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     return nextRestart(this.now, this.#restartAt);
   }
 
-  /** Power off and on. */
   reboot(): void {
     this.#host.reboot();
   }
@@ -118,15 +124,15 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     return this.#host.drop(awayMs);
   }
 
-  /** The script of the next payment, its faults armed. */
+  /** Returns the script of the next payment, and arms its faults. */
   nextPayment(): PaymentScript {
     const script = this.#payments.shift() ?? {};
     for (const fault of script.faults ?? []) this.faults.arm(fault);
     return script;
   }
 
-  /** The customer's act, by hand or by itself; "time-out" when the terminal has waited in vain. */
-  async customerActs({
+  /** Resolves with what the customer does, by hand or alone; "time-out": nothing in time. */
+  async customerAction({
     wanted,
     waitMs,
     signal,
@@ -157,7 +163,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     }
   }
 
-  /** Carries out a fault that strikes at a moment of a command, which `signal` ends. */
+  /** Carries out a fault of a moment; `signal` ends a wait. */
   async strike(
     fault: { name: PointFault; arguments: FaultArguments },
     signal: AbortSignal,
@@ -183,12 +189,12 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     }
   }
 
-  /** Lets every process go on that a fault holds. */
+  /** Lets every command go on that a fault holds. */
   release(): void {
     for (const go of [...this.#holds]) go();
   }
 
-  /** Called when a process is over: silence lasts until then, or longer when a fault says so. */
+  /** Ends the silence of a fault when the command is over, or later if the fault says so. */
   async endSilence(): Promise<void> {
     if (!this.faults.muted) return;
     const leftMs = this.#muteUntilMs - this.clock.monotonicMs();
@@ -210,7 +216,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   }
 }
 
-/** The acts of a customer who acts alone. */
+/** What a customer does who is not played by hand. */
 const byThemselves: Readonly<Record<Wanted, CustomerAction>> = {
   card: { action: "insert" },
   key: { action: "key", key: "ok" },
@@ -218,7 +224,6 @@ const byThemselves: Readonly<Record<Wanted, CustomerAction>> = {
   digits: { action: "digits", digits: "1234567890" },
 };
 
-/** The next HH:MM of the daily restart, on the terminal's own clock. */
 function nextRestart(now: Date, restartAt: string | null): Date | undefined {
   if (restartAt === null) return undefined;
   const next = new Date(now);
@@ -234,7 +239,109 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Of the same length: devices write serial numbers in whole bytes. */
-function nextSerial(serial: string): string {
-  return `${serial.slice(0, -1)}${(Number(serial.slice(-1)) + 1) % 10}`;
+/** The one PIN that no simulated card has. */
+const WRONG = "0000";
+
+/** How the entry of a PIN ended. */
+export type Entered = "right" | "wrong" | "cancelled" | "time-out";
+
+/** The PIN pad of a presented card, and how the first try ended. */
+export interface CardPin {
+  readonly pad: { enter(waitMs: number, signal: AbortSignal): Promise<Entered> };
+  readonly first: Entered;
+}
+
+/** Asks the customer for the PIN of one card. */
+export class PinPad {
+  readonly #parts: TerminalParts;
+  readonly #entry: CardAction["pin"];
+  #asked = 0;
+
+  constructor(parts: TerminalParts, { pin }: CardAction) {
+    this.#parts = parts;
+    this.#entry = pin;
+  }
+
+  /** Resolves with the customer's next try, by hand or as the card was presented with. */
+  async enter(waitMs: number, signal: AbortSignal): Promise<Entered> {
+    this.#asked += 1;
+    if (this.#entry === "wrong-first") return this.#asked === 1 ? "wrong" : "right";
+    if (this.#entry !== "asked") return "right";
+    this.#parts.screen.show("pin");
+    for (;;) {
+      const action = await this.#parts.customerAction({ wanted: "digits", waitMs, signal });
+      if (action.action === "time-out") return "time-out";
+      if (action.action === "digits") return action.digits === WRONG ? "wrong" : "right";
+      // The green key without digits is no PIN, and no end either.
+      if (action.action !== "key" || action.key === "stop") return "cancelled";
+    }
+  }
+}
+
+/** After so many wrong PINs the card is refused. */
+export const PIN_TRIES_MAX = 3;
+/** ISO 8583: PIN tried too often. */
+export const PIN_TRIES_OVER = 75;
+
+/** A movement of money that the bank has agreed to. */
+export interface Booking {
+  readonly kind: TransactionKind;
+  readonly ledgerKind: LedgerKind;
+  readonly order: Pick<StoredTransaction, "amountMinor" | "currency" | "currencyTold">;
+  readonly card: CardName;
+  /** Missing: the next number. */
+  readonly trace?: number;
+  readonly originalTrace?: number;
+  readonly originalId?: number;
+  readonly reason?: LedgerReason;
+  /** Was given on the telephone; missing: the bank makes one. */
+  readonly authorisation?: string;
+  /** A tip may be booked on it later (docs/zvt.md 6.3). */
+  readonly tipAllowed?: boolean;
+}
+
+/**
+ * Enters a movement into the bank's ledger. `final`: whatever the register says to it; `isStored`:
+ * the terminal stores it at once. Returns the terminal's own record of it.
+ */
+export function book(
+  { ledger, memory, now }: TerminalParts,
+  booking: Booking,
+  { final, isStored }: { readonly final: boolean; readonly isStored: boolean },
+): StoredTransaction {
+  const { order, card } = booking;
+  const receiptNumber = memory.nextReceiptNumber;
+  return memory.together(() => {
+    const trace = booking.trace ?? memory.takeTrace();
+    const authorisation = booking.authorisation ?? authorisationNumber(trace);
+    const { id } = ledger.enter({
+      kind: booking.ledgerKind,
+      amountMinor: order.amountMinor,
+      currency: order.currency,
+      receiptNumber,
+      trace,
+      maskedPan: maskedPan(testCards[card]),
+      authorisationNumber: authorisation,
+      responseCode: "00",
+      final,
+      originalId: booking.originalId ?? null,
+      reason: booking.reason ?? null,
+    });
+    const transaction: StoredTransaction = {
+      ...order,
+      receiptNumber,
+      trace,
+      kind: booking.kind,
+      card,
+      authorisation,
+      atMs: now.getTime(),
+      ledgerId: id,
+      originalTrace: booking.originalTrace ?? null,
+      state: "stored",
+      closed: false,
+      ...(booking.tipAllowed ? { tipAllowed: true } : {}),
+    };
+    if (isStored) memory.store(transaction);
+    return transaction;
+  });
 }

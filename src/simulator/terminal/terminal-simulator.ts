@@ -1,15 +1,14 @@
 import { sleep } from "../../shared/time.ts";
 import { Ledger } from "./bank/ledger.ts";
 import { startControlApi } from "./control/control-api.ts";
-import type { Controlled } from "./control/controlled.ts";
+import type { Controlled } from "./control/hands.ts";
 import { type ArmedFault, FaultBox } from "./faults/fault-box.ts";
-import { parseFault } from "./faults/fault-request.ts";
-import type { Machine } from "./machine.ts";
+import { parseFault } from "./faults/fault-kinds.ts";
+import type { Machine, TerminalProtocol } from "./machine.ts";
 import { Memory } from "./memory/memory.ts";
 import { StateFile } from "./memory/state-file.ts";
 import type { TerminalOptions } from "./options.ts";
 import { Connections, type Endpoints } from "./port/connections.ts";
-import type { TerminalProtocol } from "./protocol.ts";
 
 /** Makes a terminal that speaks `protocol`, and opens its ports. */
 export async function openTerminal<O extends TerminalOptions, M extends Machine>(
@@ -27,7 +26,7 @@ export async function openTerminal<O extends TerminalOptions, M extends Machine>
 }
 
 /**
- * A card terminal with a bank behind it:
+ * A card terminal with a bank of its own:
  *
  *   port/ (bytes) -> the protocol's machine (messages, commands) -> bank/, memory/, cardholder.ts
  *
@@ -93,12 +92,10 @@ export class TerminalSimulator<
     return this.#connections.endpoints;
   }
 
-  /** The TCP port that was taken; undefined without TCP. */
   get tcpPort(): number | undefined {
     return this.endpoints.tcp?.port;
   }
 
-  /** The pseudo-terminal as it is now; undefined without one. */
   get ptyPath(): string | undefined {
     return this.endpoints.pty ?? undefined;
   }
@@ -112,13 +109,13 @@ export class TerminalSimulator<
     return this.faults.arm(parseFault(this.protocol.faults, fault));
   }
 
-  /** Power off and on: the lines are gone for a while, what ran is over. */
+  /** Restarts the terminal: the running command ends, and the lines are gone for a while. */
   reboot(): void {
     this.#losePower();
     void this.unplug(this.options.pace.rebootMs);
   }
 
-  /** Takes socket and pseudo-terminal away for a while; what runs goes on. */
+  /** Takes the lines away for a while; the running command goes on. */
   unplug(awayMs: number): Promise<void> {
     return this.#connections.drop(this.#cableIn && this.#powered ? awayMs : null);
   }
@@ -137,7 +134,7 @@ export class TerminalSimulator<
     await this.unplug(0);
   }
 
-  /** Off: what ran is over, and the lines are gone until it is on again. */
+  /** Switches the power. Off ends the running command and takes the lines away. */
   async setPower(on: boolean): Promise<void> {
     if (this.#powered === on) return;
     this.#powered = on;
@@ -146,7 +143,7 @@ export class TerminalSimulator<
   }
 
   async pause(ms: number): Promise<void> {
-    await sleep(this.options.clock, "a word waits", ms, this.#over.signal);
+    await sleep(this.options.clock, "a hand waits", ms, this.#over.signal);
   }
 
   #losePower(): void {
@@ -169,9 +166,7 @@ export class TerminalSimulator<
     this.#stateFile?.close();
   }
 
-  /**
-   * The daily restart, as soon as nothing runs; anew when clock or time change.
-   */
+  /** Restarts daily, as soon as nothing runs; begins anew when clock or time change. */
   async #restartDaily(): Promise<void> {
     const { parts } = this.terminal;
     while (!this.#over.signal.aborted) {

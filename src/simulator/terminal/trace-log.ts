@@ -1,6 +1,6 @@
 import type { Clock } from "../../shared/time.ts";
 
-/** One thing that happened on a wire, safe to show: no card data, no password. */
+/** An event on a wire, without card data and password. */
 export interface TraceEvent extends TraceEntry {
   readonly seq: number;
   /** ISO 8601, UTC. */
@@ -8,7 +8,7 @@ export interface TraceEvent extends TraceEntry {
   /** Milliseconds since the simulator started, for intervals. */
   readonly sinceStartMs: number;
   readonly line: string;
-  /** The running command, and how far it is. */
+  /** The running command, and the moment that it has reached. */
   readonly command?: string;
   readonly phase?: string;
 }
@@ -19,12 +19,12 @@ export interface TraceEntry {
   readonly direction?: "in" | "out";
   /** Message in hexadecimal with two dots for every byte that is not shown. */
   readonly hex?: string;
-  /** Message of characters, its fields kept apart. */
+  /** A message of characters, with a bar between its fields. */
   readonly text?: string;
   readonly message?: string;
-  /** Its facts in words. */
+  /** What the message says, in one line. */
   readonly says?: string;
-  /** All of it, field by field in the order of the wire. */
+  /** The fields of the message in their order. */
   readonly fields?: readonly TraceField[];
   /** How often this frame was sent before. */
   readonly repeat?: number;
@@ -33,11 +33,11 @@ export interface TraceEntry {
 
 /** One field of a message, without a card number. */
 export interface TraceField {
-  /** Its letters on the wire, where it has some. */
+  /** Its letters on the wire, if it has any. */
   readonly tag?: string;
   readonly name: string;
   readonly value: string;
-  /** The meaning of the value in words. */
+  /** What the value means. */
   readonly means?: string;
 }
 

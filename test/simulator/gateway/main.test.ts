@@ -4,7 +4,7 @@ import { request } from "node:https";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { faultKinds } from "../../../src/simulator/gateway/faults/fault.ts";
+import { faultKinds } from "../../../src/simulator/gateway/faults.ts";
 import { scriptOf } from "../../support/child-program.ts";
 import { startProcess } from "../../support/own-processes.ts";
 import { root } from "../../tidy/sources.ts";

@@ -8,8 +8,7 @@ import {
   type GatewaySandbox,
   startGatewaySandbox,
 } from "../../../src/simulator/gateway/sandbox.ts";
-import { readXml } from "../../../src/simulator/gateway/xml/read-xml.ts";
-import { childNamed, type XmlElement } from "../../../src/simulator/gateway/xml/xml-element.ts";
+import { childNamed, readXml, type XmlElement } from "../../../src/simulator/gateway/soap/xml.ts";
 
 /** Credentials of the recorded requests, so that they can be replayed as they are. */
 export const LOGIN = "0ca9872cc65e43f9a3519b8dd3d0f5ce";

@@ -9,10 +9,8 @@ import {
   caisseApProtocol,
   concertProtocol,
 } from "../../../src/simulator/terminal/concert/concert-protocols.ts";
-import { askNames } from "../../../src/simulator/terminal/zvt/asks/ask-list.ts";
-import { deviceNames } from "../../../src/simulator/terminal/zvt/devices/devices.ts";
-import { quirks } from "../../../src/simulator/terminal/zvt/devices/quirks.ts";
-import { faultKinds } from "../../../src/simulator/terminal/zvt/faults/fault-table.ts";
+import { faultKinds } from "../../../src/simulator/terminal/zvt/faults.ts";
+import { askNames, deviceNames, quirks } from "../../../src/simulator/terminal/zvt/options.ts";
 import { zvtProtocol } from "../../../src/simulator/terminal/zvt/zvt-protocol.ts";
 import { scriptOf } from "../../support/child-program.ts";
 import { runToEnd, startProcess } from "../../support/own-processes.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { FaultInput } from "../../../src/simulator/gateway/faults/fault.ts";
+import type { FaultInput } from "../../../src/simulator/gateway/faults.ts";
 import { openRig } from "../../supervisor/supervisor-rig.ts";
 import { pay, request } from "../../support/payment-house.ts";
 import { reverses } from "../../support/scripted-terminal.ts";

@@ -6,8 +6,8 @@ import {
   concertProtocol,
 } from "../../../src/simulator/terminal/concert/concert-protocols.ts";
 import type { Variant } from "../../../src/simulator/terminal/concert/options.ts";
+import type { TerminalProtocol } from "../../../src/simulator/terminal/machine.ts";
 import { completed } from "../../../src/simulator/terminal/options.ts";
-import type { TerminalProtocol } from "../../../src/simulator/terminal/protocol.ts";
 import { openTerminal } from "../../../src/simulator/terminal/terminal-simulator.ts";
 import { zvtProtocol } from "../../../src/simulator/terminal/zvt/zvt-protocol.ts";
 import { BareLine } from "../../../src/tp-manager/terminal/caisse-ap/bare-line.ts";

@@ -1,17 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { transaction } from "../../../shared/store/sqlite.ts";
-import { faultSchema } from "../faults/fault.ts";
-import { bodyBytes, jsonBody, RequestRefused } from "../http/request.ts";
-import { parseAmount } from "../orders/amount.ts";
+import { faultSchema } from "../faults.ts";
+import { bodyBytes, jsonBody, RequestRefused } from "../http/app.ts";
 import { DemandRefused } from "../orders/ledger.ts";
-import type { Order } from "../orders/order.ts";
-import { orderView } from "../orders/order-view.ts";
+import { type Order, orderView, parseAmount } from "../orders/order.ts";
 import { type OperatorRow, operatorPage } from "../pages/operator-page.ts";
 import { autoPayment, paymentWith, testCards } from "../pages/test-cards.ts";
 import type { SandboxParts } from "../parts.ts";
 
-/** Ten thousand queued transactions are drained in tests; far more would only fill memory. */
+/** Tests send ten thousand queued transactions; a longer list would only fill the memory. */
 const ORDERS_LISTED_MAX = 50_000;
 
 const limitSchema = z.coerce.number().int().min(1).max(ORDERS_LISTED_MAX);
@@ -28,7 +26,7 @@ const operatorPolicy =
   "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; " +
   "frame-ancestors 'none'";
 
-/** The interface for tests and operators: / and /sandbox are no part of the gateway's own. */
+/** Adds the routes for tests and operators, which the real gateway does not have. */
 export function controlRoutes(app: FastifyInstance, parts: SandboxParts): void {
   const { orders, notifications, sender } = parts;
   const showOperatorPage = (reply: FastifyReply, problem?: string): FastifyReply => {
@@ -89,7 +87,7 @@ function faultRoutes(app: FastifyInstance, { faults }: SandboxParts): void {
 
 type Action = (order: Order, parts: SandboxParts, amountMinor: number | undefined) => Order;
 
-/** The events that an operator may have happen to an order. */
+/** What an operator can make happen to an order. */
 const actions: Readonly<Record<string, Action>> = {
   wait: (order, { ledger }) => ledger.demand(order, { kind: "wait" }),
   pay: (order, { ledger }) => ledger.pay(order, order.card === "" ? autoPayment(order) : order),
@@ -132,7 +130,7 @@ function demandRoutes(
   });
 }
 
-/** Carries the demand out. Throws {@link RequestRefused} with words that say why not. */
+/** Carries the demand out. Throws {@link RequestRefused} with the reason. */
 function demanded(request: FastifyRequest<Target>, parts: SandboxParts): Order {
   const { id, action } = request.params;
   const order = parts.orders.byPublicId(id.toUpperCase());
@@ -157,7 +155,7 @@ function isForm({ headers }: FastifyRequest): boolean {
 
 const demandSchema = z.strictObject({ amount: z.string().optional() });
 
-/** Decimal text in major units; nothing means all of it. */
+/** Returns the amount that the request names in major units; undefined: all of it. */
 function amountOf(request: FastifyRequest, { decimals }: Order): number | undefined {
   const text = isForm(request)
     ? (new URLSearchParams(bodyBytes(request).toString("utf8")).get("amount") ?? "").trim()

@@ -1,11 +1,56 @@
 import { createServer as createTlsServer } from "node:https";
-import type { FastifyError, FastifyInstance } from "fastify";
-import fastify from "fastify";
+import fastify, { type FastifyError, type FastifyInstance, type FastifyRequest } from "fastify";
+import type { z } from "zod";
 import { createServer, PAGE_HEADER_BYTES_MAX } from "../../../shared/process/node-http.ts";
-import { faultEnvelope } from "../soap/envelope.ts";
-import { RequestRefused } from "./request.ts";
+import { faultEnvelope } from "../soap/xml.ts";
 
-/** A full cart with all its texts is below 100 KiB. */
+const HOST = /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/;
+
+/** Returns scheme and host as the client named them, for addresses that the client can reach. */
+export function baseUrlOf({ protocol, headers, raw }: FastifyRequest): string {
+  const host = headers.host ?? "";
+  const { localAddress = "127.0.0.1", localPort = 0 } = raw.socket;
+  const own = `${localAddress.includes(":") ? `[${localAddress}]` : localAddress}:${localPort}`;
+  return `${protocol}://${HOST.test(host) ? host : own}`;
+}
+
+export function bodyBytes({ body }: FastifyRequest): Buffer {
+  return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+}
+
+/** A request that is refused with an HTTP status; the message says what to do. */
+export class RequestRefused extends Error {
+  override readonly name = "RequestRefused";
+  readonly statusCode: number;
+
+  constructor(statusCode: number, message: string) {
+    super(message);
+    this.statusCode = statusCode;
+  }
+}
+
+/** Returns the checked JSON body. Throws {@link RequestRefused} with all faults. */
+export function jsonBody<T>(request: FastifyRequest, schema: z.ZodType<T>): T {
+  const checked = schema.safeParse(parseJson(bodyBytes(request)));
+  if (checked.success) return checked.data;
+  throw new RequestRefused(400, describeIssues(checked.error));
+}
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString("utf8"));
+  } catch {
+    throw new RequestRefused(400, "the body is not JSON");
+  }
+}
+
+export function describeIssues({ issues }: z.ZodError): string {
+  return issues
+    .map(({ path, message }) => (path.length > 0 ? `${path.join(".")}: ${message}` : message))
+    .join("; ");
+}
+
+/** An order with a full cart is below 100 KiB. */
 const BODY_BYTES_MAX = 256 * 1024;
 
 const heads = { maxHeaderSize: PAGE_HEADER_BYTES_MAX };
@@ -34,7 +79,8 @@ export function createApp(tls: Tls | undefined, report: (error: Error) => void):
     done(null, body);
   });
   app.addHook("onRequest", (request, _reply, done) => {
-    done(isForeignWrite(request.method, request.headers) ? foreign() : undefined);
+    const refusal = new RequestRefused(403, "requests from pages of another origin are refused");
+    done(isForeignWrite(request.method, request.headers) ? refusal : undefined);
   });
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const status = error.statusCode ?? 500;
@@ -52,7 +98,7 @@ export function createApp(tls: Tls | undefined, report: (error: Error) => void):
   return app;
 }
 
-/** Pages of other origins must not press the sandbox's buttons. */
+/** Whether a page of another origin asks for a change. */
 function isForeignWrite(
   method: string,
   headers: Readonly<Record<string, string | string[] | undefined>>,
@@ -61,8 +107,4 @@ function isForeignWrite(
   const { origin, host } = headers;
   if (headers["sec-fetch-site"] === "cross-site") return true;
   return typeof origin === "string" && URL.parse(origin)?.host !== host;
-}
-
-function foreign(): RequestRefused {
-  return new RequestRefused(403, "requests from pages of another origin are refused");
 }

@@ -13,7 +13,7 @@ const VALID_MS = 397 * 24 * 3_600_000;
 export function selfSignedTls(hosts: readonly string[], nowMs: number): Tls {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const name = sequence(
-    set(sequence(objectId("2.5.4.3"), tagged(0x0c, Buffer.from("gateway sandbox")))),
+    tagged(0x31, sequence(objectId("2.5.4.3"), tagged(0x0c, Buffer.from("gateway sandbox")))),
   );
   const algorithm = sequence(objectId("1.2.840.10045.4.3.2")); // ecdsa-with-SHA256
   const body = sequence(
@@ -34,9 +34,7 @@ export function selfSignedTls(hosts: readonly string[], nowMs: number): Tls {
   };
 }
 
-/**
- * Basic constraints, critical: the certificate may be its own issuer (RFC 5280 chapter 4.2.1.9).
- */
+/** Returns basic constraints: it may be its own issuer (RFC 5280 chapter 4.2.1.9). */
 function authority(): Buffer {
   const yes = tagged(0x01, Buffer.from([0xff]));
   return sequence(objectId("2.5.29.19"), yes, tagged(0x04, sequence(yes)));
@@ -53,15 +51,15 @@ function alternativeNames(hosts: readonly string[]): Buffer {
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split(".").map(Number));
   const [head = "", tail] = address.split("::");
-  const words = (text: string): number[] =>
-    text === "" ? [] : text.split(":").map((word) => Number.parseInt(word, 16));
-  const left = words(head);
-  const right = words(tail ?? "");
+  const groups = (text: string): number[] =>
+    text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
+  const left = groups(head);
+  const right = groups(tail ?? "");
   const zeros = new Array<number>(8 - left.length - right.length).fill(0);
-  return Buffer.from([...left, ...zeros, ...right].flatMap((word) => [word >> 8, word & 0xff]));
+  return Buffer.from([...left, ...zeros, ...right].flatMap((group) => [group >> 8, group & 0xff]));
 }
 
-/** Distinguished encoding (X.690): tag, length, content. */
+/** Returns tag, length and content in distinguished encoding (X.690). */
 function tagged(tag: number, ...content: readonly Buffer[]): Buffer {
   const inner = Buffer.concat(content);
   const size = inner.length;
@@ -74,11 +72,7 @@ function sequence(...content: readonly Buffer[]): Buffer {
   return tagged(0x30, ...content);
 }
 
-function set(...content: readonly Buffer[]): Buffer {
-  return tagged(0x31, ...content);
-}
-
-/** Positive when the first byte is below 128. */
+/** Returns an INTEGER; it is positive if the first byte is below 128. */
 function integer(bytes: Buffer): Buffer {
   return tagged(0x02, bytes);
 }
@@ -94,7 +88,7 @@ function base128(number: number): number[] {
   return digits;
 }
 
-/** UTCTime, right until 2049 (RFC 5280 chapter 4.1.2.5.1). */
+/** Returns a UTCTime, which ends in 2049 (RFC 5280 chapter 4.1.2.5.1). */
 function time(ms: number): Buffer {
   const digits = new Date(ms).toISOString().replace(/\D/g, "").slice(2, 14);
   return tagged(0x17, Buffer.from(`${digits}Z`, "ascii"));

@@ -2,10 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Account, accountOf, sameSecret } from "../account.ts";
 import type { Order } from "../orders/order.ts";
 import type { SandboxParts } from "../parts.ts";
-import { xml, xmlDocument } from "../xml/write-xml.ts";
+import { xml, xmlDocument } from "../soap/xml.ts";
 import { orderIdOf, orderObject, transactionView } from "./transaction-view.ts";
 
-/** Codes published for the platform: docs/gateway.md 4.5. */
+/** The errors that are published for the v3 API (docs/gateway.md 4.5). */
 const errors = {
   credentials: { status: 401, code: 1_000_001, message: "Incorrect Credentials" },
   parameter: { status: 400, code: 1_010_201, message: "Invalid Parameter" },
@@ -65,7 +65,7 @@ function addLookups(app: FastifyInstance, parts: SandboxParts): void {
   }
 }
 
-/** docs/design.md 12.10, field categoryId; shape: docs/gateway.md 2.8. */
+/** Adds the list of a website's categories (docs/design.md 12.10; docs/gateway.md 2.8). */
 export function categoryRoutes(app: FastifyInstance, { accounts }: SandboxParts): void {
   app.get<{ Params: { website: string } }>(
     "/order/list-categories/id/:website",
@@ -84,13 +84,13 @@ export function categoryRoutes(app: FastifyInstance, { accounts }: SandboxParts)
   );
 }
 
-/** By number, and by the id that merchants know from notifications. */
+/** Finds an order by its number or by the transaction id of the notifications. */
 function orderOf(id: string, { orders }: SandboxParts): Order | undefined {
   const byNumber = /^\d{12,15}$/.test(id) ? orders.byId(orderIdOf(Number(id))) : undefined;
   return byNumber ?? orders.byPublicId(id.toUpperCase());
 }
 
-/** HTTP Basic or the header X-API-KEY (docs/gateway.md 4.4). */
+/** Returns the account that HTTP Basic or X-API-KEY names (docs/gateway.md 4.4). */
 function authenticated(
   { headers }: FastifyRequest,
   accounts: readonly Account[],

@@ -1,23 +1,16 @@
-import { formatAmount } from "../orders/amount.ts";
-import type { Order, OrderOperation, OrderState } from "../orders/order.ts";
+import { formatAmount, type Order, type OrderOperation, type OrderState } from "../orders/order.ts";
 import { textOf } from "../soap/parameters.ts";
 
-/** The v3 transaction object: docs/design.md 12.19; docs/gateway.md 4.6. */
-
-/** Ids of the real service are integers beyond 32 bits; ours count up from here. */
+/** Ids of the real service need more than 32 bits, so the sandbox's begin here. */
 const TRANSACTION_ID_BASE = 155_000_000_000;
 const OPERATION_ID_BASE = 820_000_000;
 
-function transactionId({ id }: Pick<Order, "id">): number {
-  return TRANSACTION_ID_BASE + id;
-}
-
-/** The order of a transaction id, if it is one of ours. */
+/** Returns the number of the order that has this transaction id. */
 export function orderIdOf(transaction: number): number {
   return transaction - TRANSACTION_ID_BASE;
 }
 
-/** Words of the v3 field `state`, and a small number of our own for `status`. */
+/** The values of the v3 fields `state` and `status`; the numbers of `status` are invented. */
 const states: Readonly<Record<OrderState, readonly [state: string, status: number]>> = {
   created: ["pending", 1],
   waiting: ["waiting", 9],
@@ -30,13 +23,14 @@ const states: Readonly<Record<OrderState, readonly [state: string, status: numbe
   aborted: ["declined", 8],
 };
 
-/** The v3 operation types; an authorization and its cancellation are no operations there. */
+/** The v3 operation types; v3 counts authorizations and cancellations as no operations. */
 const operationTypes: Readonly<Partial<Record<OrderOperation["type"], string>>> = {
   capture: "CAPTURE",
   refund: "REFUND",
   reject: "CHGBCK",
 };
 
+/** Returns the v3 transaction object (docs/design.md 12.19; docs/gateway.md 4.6). */
 export function transactionView(
   order: Order,
   operations: readonly OrderOperation[],
@@ -48,7 +42,7 @@ export function transactionView(
   );
   const chargebacks = operations.filter(({ type }) => type === "reject");
   return {
-    id: transactionId(order),
+    id: TRANSACTION_ID_BASE + order.id,
     order: orderObject(order),
     attemptid: 1,
     merchant_order_id: order.merchantReference,

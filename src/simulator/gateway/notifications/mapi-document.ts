@@ -1,25 +1,17 @@
 import { createHash } from "node:crypto";
-import { formatAmount } from "../orders/amount.ts";
-import type { Order, OrderOperation } from "../orders/order.ts";
+import { type FreeDatum, formatAmount, type Order, type OrderOperation } from "../orders/order.ts";
 import { textOf, type Values } from "../soap/parameters.ts";
-import { type XmlOutput, xml, xmlDocument, xmlElement } from "../xml/write-xml.ts";
-
-/** The signed document of a server-to-server notification: docs/gateway.md 3.2, 3.4. */
-
-interface FreeDataItem {
-  readonly key: string;
-  readonly value: string;
-}
+import { type XmlOutput, xml, xmlDocument, xmlElement } from "../soap/xml.ts";
 
 /** The children of `result` in their order; free data becomes elements of its own. */
 export type ResultFields = ReadonlyArray<
-  readonly [name: string, value: string | readonly FreeDataItem[]]
+  readonly [name: string, value: string | readonly FreeDatum[]]
 >;
 
 /**
- * MD5 over the bytes from `<result>` up to and including `</result>`, followed at once by the
- * secret, which is the password or the website's salt; lower-case hex. A bad digest is that of
- * another secret.
+ * Returns the signed document of a notification (docs/gateway.md 3.2, 3.4). The digest is MD5 over
+ * the bytes of the `result` element, followed by the secret: the password or the website's salt. A
+ * bad digest is that of another secret.
  */
 export function mapiDocument(fields: ResultFields, secret: string, badDigest = false): string {
   const result = xml("result", fields.map(resultChild));
@@ -33,28 +25,16 @@ export function mapiDocument(fields: ResultFields, secret: string, badDigest = f
 
 function resultChild([name, value]: ResultFields[number]): XmlOutput {
   if (typeof value === "string") return xml(name, value);
+  // What the gateway does with a key that cannot be part of an element's name is not public.
+  const items = value.filter(({ key }) => /^[\p{L}\p{N}_.-]*$/u.test(key));
   return xml(
     name,
-    value.filter(({ key }) => isNameEnd(key)).map((item) => xml(`_aKey_${item.key}`, item.value)),
+    items.map((item) => xml(`_aKey_${item.key}`, item.value)),
   );
 }
 
-/**
- * Keys become element names; one that cannot be part of a name is left out, since what the gateway
- * does with it is not public.
- */
-function isNameEnd(key: string): boolean {
-  return /^[\p{L}\p{N}_.-]*$/u.test(key);
-}
-
-interface Reason {
-  readonly code: string;
-  readonly short: string;
-  readonly long: string;
-}
-
-/** Why an operation did not succeed, in the words of the sandbox. */
-function reasonOf({ type, status }: OrderOperation): Reason {
+/** Returns why an operation failed; the texts are invented. */
+function reasonOf({ type, status }: OrderOperation) {
   if (status !== "nok") return { code: "", short: "", long: "" };
   return type === "authorization"
     ? { code: "05", short: "Declined", long: "The issuer declined the authorization" }
@@ -65,14 +45,16 @@ function reasonOf({ type, status }: OrderOperation): Reason {
 export function resultFields(order: Order, operation: OrderOperation): ResultFields {
   const [date = "", clock = ""] = operation.createdAt.split("T");
   const reason = reasonOf(operation);
+  const refund = twoDecimals(operation.amountMinor, order.decimals);
+  const refunded: ResultFields = operation.type === "refund" ? [["refundedAmount", refund]] : [];
   return [
     ["operation", operation.type],
     ["status", operation.status],
     ["date", date],
     ["time", `${clock.slice(0, 8)} UTC+0000`],
-    ["origAmount", twoPlaces(order.amountMinor, order.decimals)],
+    ["origAmount", twoDecimals(order.amountMinor, order.decimals)],
     ["origCurrency", order.currency],
-    ...refundedAmount(order, operation),
+    ...refunded,
     ["idForMerchant", order.merchantReference],
     ["emailClient", order.customerEmail],
     ["idClient", ""],
@@ -90,10 +72,6 @@ export function resultFields(order: Order, operation: OrderOperation): ResultFie
   ];
 }
 
-function refundedAmount(order: Order, { type, amountMinor }: OrderOperation): ResultFields {
-  return type === "refund" ? [["refundedAmount", twoPlaces(amountMinor, order.decimals)]] : [];
-}
-
 /** One refProduct<n> for each item of the order's cart. */
 function productReferences({ items }: Values): ResultFields {
   if (!Array.isArray(items)) return [];
@@ -103,8 +81,8 @@ function productReferences({ items }: Values): ResultFields {
   ]);
 }
 
-/** Decimal with two places at least, also for currencies without decimals. */
-function twoPlaces(minor: number, decimals: number): string {
+/** Returns an amount with at least two decimals, also in a currency that has none. */
+function twoDecimals(minor: number, decimals: number): string {
   const scale = Math.max(2 - decimals, 0);
   return formatAmount(minor * 10 ** scale, decimals + scale);
 }

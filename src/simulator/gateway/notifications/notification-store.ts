@@ -1,7 +1,48 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../../shared/time.ts";
-import { insertRow, membersOf } from "../orders/rows.ts";
-import type { DeliveryState } from "./retry-policy.ts";
+import { insertRow, membersOf } from "../orders/order-store.ts";
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+
+/**
+ * The real schedule is not public (docs/gateway.md 3.6): short pauses first, for shops that were
+ * only locked, long ones for those that are down.
+ */
+const pausesMs: readonly number[] = [
+  2 * SECOND_MS,
+  10 * SECOND_MS,
+  30 * SECOND_MS,
+  2 * MINUTE_MS,
+  10 * MINUTE_MS,
+  30 * MINUTE_MS,
+  60 * MINUTE_MS,
+];
+
+/** Returns the pause after this many attempts; undefined: the notification is given up. */
+export function pauseAfterMs(attempts: number): number | undefined {
+  return pausesMs[attempts - 1];
+}
+
+type DeliveryState = "waiting" | "delivered" | "refused" | "given-up";
+
+/** How an attempt to deliver ended, and what was answered. */
+export interface Attempt {
+  readonly verdict: "taken" | "refused" | "again";
+  readonly answer: string;
+}
+
+/** Returns what an HTTP status means; the body does not count (docs/gateway.md 3.5). */
+export function verdictOf(status: number): Attempt["verdict"] {
+  if (status >= 200 && status < 300) return "taken";
+  return status < 500 ? "refused" : "again";
+}
+
+export function stateAfter(verdict: Attempt["verdict"], attempts: number): DeliveryState {
+  if (verdict === "taken") return "delivered";
+  if (verdict === "refused") return "refused";
+  return pauseAfterMs(attempts) === undefined ? "given-up" : "waiting";
+}
 
 interface NewNotification {
   readonly orderId: number;
@@ -20,7 +61,7 @@ export interface Notification extends NewNotification {
   readonly id: number;
   readonly state: DeliveryState;
   readonly attempts: number;
-  /** The end of the last attempt: an HTTP status or the fault of the connection. */
+  /** How the last attempt ended: an HTTP status, or the error of the connection. */
   readonly outcome: string;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -50,7 +91,7 @@ export class NotificationStore {
     );
   }
 
-  /** Those that wait for another attempt wait no longer. */
+  /** Makes all that wait for another attempt due now. */
   hasten(): void {
     const nowMs = this.#clock.now();
     this.#database
@@ -58,7 +99,7 @@ export class NotificationStore {
       .run(nowMs, nowMs);
   }
 
-  /** When the next one after a time is due, or nothing when none waits. */
+  /** Returns when the next one after this time is due; undefined: none waits. */
   nextDueAfterMs(nowMs: number): number | undefined {
     const row = this.#database
       .prepare(
@@ -81,7 +122,7 @@ export class NotificationStore {
     return this.#all("WHERE order_id = ? ORDER BY id", orderId);
   }
 
-  /** The newest ones, newest first. */
+  /** Returns the newest ones first. */
   latest(limit: number): Notification[] {
     return this.#all("ORDER BY id DESC LIMIT ?", limit);
   }

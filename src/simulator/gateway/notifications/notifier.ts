@@ -1,12 +1,11 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../shared/time.ts";
 import type { Account, Website } from "../account.ts";
-import type { Fault } from "../faults/fault.ts";
-import type { FaultList } from "../faults/fault-list.ts";
+import type { Fault, FaultList } from "../faults.ts";
 import { transactionView } from "../lookup/transaction-view.ts";
-import { mailAddresses, mailText } from "../mail/mail.ts";
 import type { Order, OrderOperation } from "../orders/order.ts";
 import { textOf } from "../soap/parameters.ts";
+import { mailAddresses, mailText } from "./mail.ts";
 import { mapiDocument, resultFields } from "./mapi-document.ts";
 import type { NotificationStore } from "./notification-store.ts";
 
@@ -14,7 +13,7 @@ interface NotifierParts {
   readonly accounts: readonly Account[];
   readonly notifications: NotificationStore;
   readonly faults: FaultList;
-  /** Whether there is a place for mails. */
+  /** Whether mails have anywhere to go. */
   readonly mails: boolean;
   readonly clock: Clock;
 }
@@ -27,7 +26,7 @@ export class Notifier {
     this.#parts = parts;
   }
 
-  /** One notification for each operation, in their order, unless a fault says otherwise. */
+  /** Notifies each operation, in their order unless a fault changes that. */
   operations(order: Order, operations: readonly OrderOperation[]): void {
     const url = textOf(order.fields, "urlCallback");
     const secret = this.#websiteOf(order)?.salt ?? this.#accountOf(order)?.password;
@@ -37,7 +36,8 @@ export class Notifier {
     if (url === "" && to.length === 0) return;
     const struck = faults.takeForNotification();
     const dueMs = clock.now() + delayOf(struck);
-    for (const operation of inOrder(operations, struck).flatMap((one) => told(one, struck))) {
+    const inOrder = has(struck, "notification-reversed") ? operations.toReversed() : operations;
+    for (const operation of inOrder.flatMap((one) => announced(one, struck))) {
       const subject = `${operation.type} ${operation.status}`;
       const common = { orderId: order.id, subject, signature: "", dueMs };
       const fields = resultFields(order, operation);
@@ -65,7 +65,7 @@ export class Notifier {
     }
   }
 
-  /** docs/design.md 12.19; nothing when the website has no address for it. */
+  /** Notifies the fraud event if the website has an address for it (docs/design.md 12.19). */
   fraud(order: Order, operations: readonly OrderOperation[]): void {
     const website = this.#websiteOf(order);
     if (website?.fraudUrl === undefined) return;
@@ -112,15 +112,8 @@ function delayOf(struck: readonly Fault[]): number {
   return struck.find(({ kind }) => kind === "notification-delayed")?.delayMs ?? 0;
 }
 
-/** The notifications that one operation gives. */
-function told(operation: OrderOperation, struck: readonly Fault[]): readonly OrderOperation[] {
+/** Returns the states in which one operation is notified. */
+function announced(operation: OrderOperation, struck: readonly Fault[]): readonly OrderOperation[] {
   const waits = operation.status !== "waiting" && has(struck, "notification-waiting");
   return waits ? [{ ...operation, status: "waiting" }, operation] : [operation];
-}
-
-function inOrder(
-  operations: readonly OrderOperation[],
-  struck: readonly Fault[],
-): readonly OrderOperation[] {
-  return has(struck, "notification-reversed") ? operations.toReversed() : operations;
 }

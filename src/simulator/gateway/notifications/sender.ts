@@ -1,21 +1,25 @@
 import { request as httpsRequest } from "node:https";
 import { httpRequest } from "../../../shared/process/node-http.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
-import type { Mail } from "../mail/mail.ts";
-import { handOver, type MailTarget } from "../mail/mail-target.ts";
-import type { Notification, NotificationStore } from "./notification-store.ts";
-import { type Attempt, pauseAfterMs, stateAfter, verdictOf } from "./retry-policy.ts";
+import { deliverMail, type MailTarget } from "./mail.ts";
+import {
+  type Attempt,
+  type Notification,
+  type NotificationStore,
+  pauseAfterMs,
+  stateAfter,
+  verdictOf,
+} from "./notification-store.ts";
 
-/** Merchants' listeners write to a shop's database; longer than this means that they are stuck. */
+/** A merchant's listener that has not answered after this time is stuck. */
 const ANSWER_TIMEOUT_MS = 20_000;
 
-/** Orders whose notifications are under way at the same time. */
 const ORDERS_AT_ONCE = 16;
 
 interface SenderParts {
   readonly notifications: NotificationStore;
   readonly clock: Clock;
-  /** Where mails go; without one there are none to send. */
+  /** Where mails go; undefined: none is sent. */
   readonly mail: MailTarget | undefined;
   readonly closing: AbortSignal;
   readonly report: (error: Error) => void;
@@ -28,7 +32,7 @@ interface SenderParts {
  */
 export class Sender {
   readonly #parts: SenderParts;
-  /** Work on one order's notifications or mails. */
+  /** The work under way: for each order its notifications, and its mails. */
   readonly #underway = new Map<string, Promise<void>>();
   #timer: Timer | undefined;
 
@@ -36,21 +40,21 @@ export class Sender {
     this.#parts = parts;
   }
 
-  /** Starts on what is due, and looks again when something ends or falls due. */
+  /** Delivers what is due, and calls itself again when a delivery ends or another one is due. */
   kick(): void {
     const { notifications, clock, closing } = this.#parts;
     if (closing.aborted) return;
     // One time for both questions: what falls due between them would be in neither answer.
     const nowMs = clock.now();
     const due = notifications.due(nowMs, ORDERS_AT_ONCE * 4);
-    for (const [row, mine] of Map.groupBy(due, rowOf)) {
+    for (const [row, mine] of Map.groupBy(due, (one) => `${one.orderId} ${isMail(one)}`)) {
       if (this.#underway.size >= ORDERS_AT_ONCE) break;
       if (!this.#underway.has(row)) this.#underway.set(row, this.#work(row, mine));
     }
     this.#sleepUntilNext(nowMs);
   }
 
-  /** Makes an attempt at everything that is due, and waits for its end. */
+  /** Tries everything that is due once, and resolves when that has ended. */
   async deliverDue(): Promise<void> {
     this.kick();
     while (this.#underway.size > 0) await Promise.all(this.#underway.values());
@@ -87,12 +91,12 @@ export class Sender {
 
   async #attempt(notification: Notification): Promise<void> {
     const { notifications, clock, closing } = this.#parts;
-    const { verdict, words } = await this.#deliver(notification);
+    const { verdict, answer } = await this.#deliver(notification);
     // An attempt cut off by our own end says nothing about the merchant.
     if (closing.aborted) return;
     const attempts = notification.attempts + 1;
     const dueMs = clock.now() + (pauseAfterMs(attempts) ?? 0);
-    notifications.recordAttempt(notification.id, stateAfter(verdict, attempts), words, dueMs);
+    notifications.recordAttempt(notification.id, stateAfter(verdict, attempts), answer, dueMs);
   }
 
   async #deliver(notification: Notification): Promise<Attempt> {
@@ -103,12 +107,16 @@ export class Sender {
     );
     try {
       const signal = AbortSignal.any([overdue.signal, closing]);
-      if (mail && isMail(notification)) return await handOver(mail, mailOf(notification), signal);
+      if (mail && isMail(notification)) {
+        const { url, createdAt, body } = notification;
+        const to = url.slice(MAILTO.length).split(",");
+        return await deliverMail(mail, { to, writtenAt: createdAt, text: body }, signal);
+      }
       const status = await post(notification, signal);
-      return { verdict: verdictOf(status), words: `HTTP ${status}` };
+      return { verdict: verdictOf(status), answer: `HTTP ${status}` };
     } catch (error) {
       const cause = overdue.signal.aborted ? overdue.signal.reason : error;
-      return { verdict: "again", words: cause instanceof Error ? cause.message : String(cause) };
+      return { verdict: "again", answer: cause instanceof Error ? cause.message : String(cause) };
     } finally {
       timer.clear();
     }
@@ -121,18 +129,10 @@ function isMail({ url }: Notification): boolean {
   return url.startsWith(MAILTO);
 }
 
-function mailOf({ url, createdAt, body }: Notification): Mail {
-  return { to: url.slice(MAILTO.length).split(","), writtenAt: createdAt, text: body };
-}
-
-function rowOf(notification: Notification): string {
-  return `${notification.orderId} ${isMail(notification) ? "mail" : "post"}`;
-}
-
-/** The merchant's words in the body, which are ignored. */
+/** The body of the merchant's answer is read to here and ignored. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
-/** One POST on a connection of its own; redirects are not followed, the body is not kept. */
+/** Posts on a new connection and returns the HTTP status; follows no redirect. */
 function post(
   { url, contentType, body, signature }: Notification,
   signal: AbortSignal,

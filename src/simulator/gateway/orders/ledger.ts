@@ -1,7 +1,14 @@
-import type { FaultList } from "../faults/fault-list.ts";
+import type { FaultList } from "../faults.ts";
 import type { Notifier } from "../notifications/notifier.ts";
-import type { Order, OrderOperation, Payment } from "./order.ts";
-import { type Demand, decide, failed, type Objection } from "./order-machine.ts";
+import {
+  type Demand,
+  decide,
+  failed,
+  type Objection,
+  type Order,
+  type OrderOperation,
+  type Payment,
+} from "./order.ts";
 import type { OrderStore } from "./order-store.ts";
 
 /** A demand that the order's state or amounts do not allow. */
@@ -36,16 +43,14 @@ export class Ledger {
     this.#parts = parts;
   }
 
-  /** A customer's card is good: the order is paid, or waits for an operator. */
+  /** Pays the order with a good card, or lets it wait for an operator. */
   accept(order: Order, payment: Payment): Order {
     if (!this.#parts.paymentsWait) return this.pay(order, payment);
     this.#orders.paidWith(order.id, payment);
     return this.#carryOut(order, [{ kind: "wait" }]);
   }
 
-  /**
-   * Authorizes, and captures when the order says so (docs/design.md 12.10, field manualCapture).
-   */
+  /** Authorizes, and captures unless manualCapture forbids it (docs/design.md 12.10). */
   pay(order: Order, payment: Payment): Order {
     this.#orders.paidWith(order.id, payment);
     const demands: Demand[] = [{ kind: "authorize" }];
@@ -62,7 +67,7 @@ export class Ledger {
     return this.#carryOut(order, [demand]);
   }
 
-  /** The acquirer reports the capture as fraudulent: the fraud event. */
+  /** Marks the capture as reported fraudulent, and notifies that. */
   reportFraud(order: Order): Order {
     if (!this.#orders.markFraud(order.id)) {
       throw new DemandRefused(order, { amount: false, because: "it has no capture to report" });

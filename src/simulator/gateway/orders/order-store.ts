@@ -1,16 +1,108 @@
 import { randomBytes } from "node:crypto";
-import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue, SQLOutputValue } from "node:sqlite";
 import { invariant } from "../../../shared/invariant.ts";
+import type { Migration } from "../../../shared/store/sqlite.ts";
 import type { Clock } from "../../../shared/time.ts";
-import type { NewOrder, Order, OrderOperation, Payment } from "./order.ts";
-import type { Step } from "./order-machine.ts";
-import { insertRow, membersOf } from "./rows.ts";
+import type { NewOrder, Order, OrderOperation, Payment, Step } from "./order.ts";
+
+export const migrations: readonly Migration[] = [
+  `
+  CREATE TABLE orders (
+    id INTEGER PRIMARY KEY,
+    transaction_public_id TEXT NOT NULL UNIQUE,
+    page_id TEXT NOT NULL UNIQUE,
+    login TEXT NOT NULL,
+    website_id INTEGER NOT NULL,
+    merchant_reference TEXT NOT NULL,
+    amount_minor INTEGER NOT NULL,
+    currency TEXT NOT NULL,
+    decimals INTEGER NOT NULL,
+    manual_capture INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    captured_minor INTEGER NOT NULL DEFAULT 0,
+    refunded_minor INTEGER NOT NULL DEFAULT 0,
+    payment_method TEXT NOT NULL DEFAULT '',
+    card TEXT NOT NULL DEFAULT '',
+    card_country TEXT NOT NULL DEFAULT '',
+    enrolled_3ds INTEGER NOT NULL DEFAULT 0,
+    customer_email TEXT NOT NULL DEFAULT '',
+    customer_country TEXT NOT NULL DEFAULT '',
+    free_data TEXT NOT NULL,
+    fields TEXT NOT NULL,
+    received_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX orders_by_reference ON orders (website_id, merchant_reference);
+
+  CREATE TABLE arrivals (
+    website_id INTEGER NOT NULL,
+    merchant_reference TEXT NOT NULL,
+    requests INTEGER NOT NULL,
+    PRIMARY KEY (website_id, merchant_reference)
+  ) STRICT, WITHOUT ROWID;
+  `,
+  `
+  CREATE TABLE operations (
+    id INTEGER PRIMARY KEY,
+    order_id INTEGER NOT NULL REFERENCES orders (id),
+    type TEXT NOT NULL,
+    status TEXT NOT NULL,
+    amount_minor INTEGER NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    fraud_at TEXT
+  ) STRICT;
+  CREATE INDEX operations_by_order ON operations (order_id);
+
+  CREATE TABLE notifications (
+    id INTEGER PRIMARY KEY,
+    order_id INTEGER NOT NULL REFERENCES orders (id),
+    subject TEXT NOT NULL,
+    url TEXT NOT NULL,
+    content_type TEXT NOT NULL,
+    body TEXT NOT NULL,
+    signature TEXT NOT NULL,
+    state TEXT NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    due_ms INTEGER NOT NULL,
+    outcome TEXT NOT NULL DEFAULT '',
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX notifications_waiting ON notifications (due_ms) WHERE state = 'waiting';
+  CREATE INDEX notifications_by_order ON notifications (order_id);
+  `,
+];
+
+/** Adds a row whose columns are the members in snake case. Returns its id. */
+export function insertRow(
+  database: DatabaseSync,
+  table: string,
+  members: Readonly<Record<string, SQLInputValue>>,
+): number {
+  const names = Object.keys(members);
+  const columns = names.map((name) => name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`));
+  const marks = names.map(() => "?").join(", ");
+  const { lastInsertRowid } = database
+    .prepare(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${marks})`)
+    .run(...Object.values(members));
+  return Number(lastInsertRowid);
+}
+
+/** Returns the columns of a row as members in camel case. */
+export function membersOf(row: Record<string, SQLOutputValue>): Record<string, SQLOutputValue> {
+  const members = Object.entries(row).map(
+    ([column, value]) =>
+      [column.replace(/_(.)/g, (_, c: string) => c.toUpperCase()), value] as const,
+  );
+  return Object.fromEntries(members);
+}
 
 const SELECT = `
   SELECT orders.*, coalesce(arrivals.requests, 0) AS requests
   FROM orders LEFT JOIN arrivals USING (website_id, merchant_reference)`;
 
-/** The sandbox's orders. Callers choose the transaction, so that all of a request is one commit. */
+/** The sandbox's orders. The caller opens the transaction, so that one request is one commit. */
 export class OrderStore {
   readonly #database: DatabaseSync;
   readonly #clock: Clock;
@@ -48,7 +140,7 @@ export class OrderStore {
     return inserted;
   }
 
-  /** How an order stands after one step of its machine. */
+  /** Writes the state that follows from one step. */
   change(id: number, { state, capturedMinor, refundedMinor }: Step["next"]): void {
     this.#database
       .prepare(
@@ -146,7 +238,7 @@ export class OrderStore {
     return new Date(this.#clock.now()).toISOString();
   }
 
-  /** Ids of 2019 began with the time of creation in seconds, in hex (docs/gateway.md 2.9). */
+  /** Returns a new id, which begins with the time in seconds in hex (docs/gateway.md 2.9). */
   #newPublicId(): string {
     const seconds = Math.floor(this.#clock.now() / 1_000);
     const time = seconds.toString(16).padStart(8, "0").slice(-8);

@@ -1,3 +1,4 @@
+import currencyCodes from "currency-codes";
 import type { Values } from "../soap/parameters.ts";
 
 /**
@@ -16,16 +17,16 @@ export type OrderState =
   | "aborted";
 
 /** docs/design.md 12.18: the operation types of notifications. */
-export type OperationType = "authorization" | "capture" | "cancellation" | "refund" | "reject";
+type OperationType = "authorization" | "capture" | "cancellation" | "refund" | "reject";
 
-export type OperationStatus = "ok" | "nok" | "cancel" | "waiting";
+type OperationStatus = "ok" | "nok" | "cancel" | "waiting";
 
 export interface FreeDatum {
   readonly key: string;
   readonly value: string;
 }
 
-/** How an order was paid: the part of a card that may be kept. Texts are empty before. */
+/** How an order was paid, without the card's number; the texts are empty before that. */
 export interface Payment {
   readonly paymentMethod: string;
   /** Masked card number. */
@@ -76,4 +77,196 @@ export interface Order extends NewOrder, Payment {
   readonly updatedAt: string;
   /** How often a generate request with this merchant reference arrived. */
   readonly requests: number;
+}
+
+export type Demand =
+  | { readonly kind: "wait" | "authorize" | "decline" | "abort" | "cancel" | "reject" }
+  /** Without an amount: all that is left. */
+  | { readonly kind: "capture" | "refund"; readonly amountMinor?: number | undefined };
+
+type Standing = Pick<Order, "state" | "amountMinor" | "capturedMinor" | "refundedMinor">;
+
+/** The operation that a demand makes, and the state of the order after it. */
+export interface Step {
+  readonly type: OperationType;
+  readonly status: OperationStatus;
+  readonly amountMinor: number;
+  readonly next: Pick<Order, "state" | "capturedMinor" | "refundedMinor">;
+}
+
+/** Why a demand is refused; `amount`: another amount would be accepted. */
+export interface Objection {
+  readonly amount: boolean;
+  readonly because: string;
+}
+
+type Verdict =
+  | { readonly allowed: true; readonly step: Step }
+  | { readonly allowed: false; readonly objection: Objection };
+
+export function decide(order: Standing, demand: Demand): Verdict {
+  switch (demand.kind) {
+    case "wait":
+      return wait(order);
+    case "authorize":
+      return fromOpen(order, "authorized", "ok");
+    case "decline":
+      return fromOpen(order, "declined", "nok");
+    case "abort":
+      return fromOpen(order, "aborted", "cancel");
+    case "capture":
+      return capture(order, demand.amountMinor);
+    case "cancel":
+      return cancel(order);
+    case "refund":
+      return refund(order, demand.amountMinor);
+    case "reject":
+      return reject(order);
+  }
+}
+
+/** Returns the step as a failed operation, which leaves the order as it was. */
+export function failed(
+  { state, capturedMinor, refundedMinor }: Standing,
+  { type, amountMinor }: Step,
+): Step {
+  return { type, status: "nok", amountMinor, next: { state, capturedMinor, refundedMinor } };
+}
+
+function wait(order: Standing): Verdict {
+  if (order.state !== "created") return forbidden(`it is already ${order.state}`);
+  return step(order, "authorization", order.amountMinor, { state: "waiting" }, "waiting");
+}
+
+function fromOpen(
+  order: Standing,
+  state: "authorized" | "declined" | "aborted",
+  status: OperationStatus,
+): Verdict {
+  const open = order.state === "created" || order.state === "waiting";
+  if (!open) return forbidden(`it is already ${order.state}`);
+  return step(order, "authorization", order.amountMinor, { state }, status);
+}
+
+/** Captures an authorized order once; the rest of a smaller amount is given up. */
+function capture(order: Standing, amountMinor = order.amountMinor): Verdict {
+  if (order.state !== "authorized") return forbidden(`it is ${order.state}, not authorized`);
+  if (amountMinor > order.amountMinor) return wrongAmount("more than was authorized");
+  if (amountMinor === 0) return wrongAmount("nothing to capture");
+  return step(order, "capture", amountMinor, { state: "captured", capturedMinor: amountMinor });
+}
+
+function cancel(order: Standing): Verdict {
+  if (order.state === "captured") return forbidden("it is captured: refund it instead");
+  if (order.state !== "authorized") return forbidden(`it is ${order.state}, not authorized`);
+  return step(order, "cancellation", order.amountMinor, { state: "cancelled" });
+}
+
+function refund(order: Standing, amount: number | undefined): Verdict {
+  const left = order.capturedMinor - order.refundedMinor;
+  const amountMinor = amount ?? left;
+  if (order.state !== "captured") return forbidden(`it is ${order.state}, not captured`);
+  if (amountMinor > left) return wrongAmount("more than was captured and not yet refunded");
+  if (amountMinor === 0) return wrongAmount("nothing to refund");
+  const refundedMinor = order.refundedMinor + amountMinor;
+  const state = amountMinor === left ? "refunded" : "captured";
+  return step(order, "refund", amountMinor, { state, refundedMinor });
+}
+
+/** Takes back all that is not refunded yet, as the cardholder's bank does. */
+function reject(order: Standing): Verdict {
+  if (order.state !== "captured") return forbidden(`it is ${order.state}, not captured`);
+  const amountMinor = order.capturedMinor - order.refundedMinor;
+  return step(order, "reject", amountMinor, { state: "reversed" });
+}
+
+function step(
+  { state, capturedMinor, refundedMinor }: Standing,
+  type: OperationType,
+  amountMinor: number,
+  change: Partial<Step["next"]>,
+  status: OperationStatus = "ok",
+): Verdict {
+  const next = { state, capturedMinor, refundedMinor, ...change };
+  return { allowed: true, step: { type, status, amountMinor, next } };
+}
+
+function forbidden(because: string): Verdict {
+  return { allowed: false, objection: { amount: false, because } };
+}
+
+function wrongAmount(because: string): Verdict {
+  return { allowed: false, objection: { amount: true, because } };
+}
+
+/** Amounts are whole minor units inside; no float arithmetic anywhere. */
+
+/** Returns the number of decimals of a currency (ISO 4217); undefined: no such currency. */
+export function currencyDecimals(currency: string): number | undefined {
+  return currencyCodes.code(currency)?.digits;
+}
+
+const AMOUNT_DIGITS_MAX = 15;
+
+/**
+ * Minor units of a decimal text, also with an exponent as clients print an xsd:float. Nothing when
+ * it is no number, negative, too long or finer than the currency.
+ */
+export function parseAmount(text: string, decimals: number): number | undefined {
+  const match = /^\+?(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
+  if (!match || match[1] === undefined || match[2] === undefined) return undefined;
+  const digits = match[1] + match[2];
+  if (digits === "") return undefined;
+  const shift = Number(match[3] ?? 0) - match[2].length + decimals;
+  if (shift >= 0) return minorUnits(digits.padEnd(digits.length + Math.min(shift, 400), "0"));
+  const kept = digits.slice(0, Math.max(digits.length + shift, 0));
+  const cut = digits.slice(kept.length);
+  return /^0*$/.test(cut) ? minorUnits(kept) : undefined;
+}
+
+function minorUnits(digits: string): number | undefined {
+  const significant = digits.replace(/^0+/, "");
+  return significant.length > AMOUNT_DIGITS_MAX ? undefined : Number(significant);
+}
+
+/** 1999 with two decimals is "19.99". */
+export function formatAmount(minor: number, decimals: number): string {
+  const digits = String(minor).padStart(decimals + 1, "0");
+  const whole = digits.slice(0, digits.length - decimals);
+  return decimals === 0 ? whole : `${whole}.${digits.slice(digits.length - decimals)}`;
+}
+
+/** As an xsd:float is printed: without the zeros at the end ("4", "9.99"; docs/gateway.md 2.3). */
+export function formatFloat(minor: number, decimals: number): string {
+  const text = formatAmount(minor, decimals);
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}
+
+/**
+ * An order as `GET /sandbox/orders` shows it. Amounts are decimal text in major units, with the
+ * currency's decimals; `page` is the path of the payment page.
+ */
+export function orderView(order: Order) {
+  const amount = (minor: number): string => formatAmount(minor, order.decimals);
+  return {
+    id: order.id,
+    transactionPublicId: order.transactionPublicId,
+    merchantReference: order.merchantReference,
+    websiteId: order.websiteId,
+    amount: amount(order.amountMinor),
+    amountMinor: order.amountMinor,
+    currency: order.currency,
+    state: order.state,
+    manualCapture: order.manualCapture,
+    capturedAmount: amount(order.capturedMinor),
+    refundedAmount: amount(order.refundedMinor),
+    paymentMethod: order.paymentMethod,
+    card: order.card,
+    freeData: Object.fromEntries(order.freeData.map(({ key, value }) => [key, value])),
+    fields: order.fields,
+    page: `/index/ws/id/${order.pageId}`,
+    receivedAt: order.receivedAt,
+    updatedAt: order.updatedAt,
+    requests: order.requests,
+  };
 }

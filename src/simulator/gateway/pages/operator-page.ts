@@ -1,9 +1,8 @@
 import type { Notification } from "../notifications/notification-store.ts";
-import { formatAmount } from "../orders/amount.ts";
-import type { Order, OrderOperation, OrderState } from "../orders/order.ts";
+import { formatAmount, type Order, type OrderOperation, type OrderState } from "../orders/order.ts";
 import { type Html, html, htmlPage } from "./html.ts";
 
-/** The sandbox's own page: the orders that came in, their states, and buttons for a bank's acts. */
+/** The sandbox's own page: the orders, their states, and buttons for what a bank does. */
 
 export interface OperatorRow {
   readonly order: Order;
@@ -11,7 +10,7 @@ export interface OperatorRow {
   readonly notifications: readonly Notification[];
 }
 
-/** Buttons by state; the words are the last part of the address they post to. */
+/** The buttons for each state; each posts to an address that ends with its text. */
 const buttons: Readonly<Record<OrderState, readonly string[]>> = {
   created: ["pay", "decline", "abort", "wait"],
   waiting: ["pay", "decline", "abort"],

@@ -1,12 +1,17 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { transaction } from "../../../shared/store/sqlite.ts";
-import { bodyBytes } from "../http/request.ts";
-import { maskStored } from "../orders/mask-stored.ts";
+import { bodyBytes } from "../http/app.ts";
 import type { Order } from "../orders/order.ts";
 import type { SandboxParts } from "../parts.ts";
-import { checkEntry, type Retry } from "./card-entry.ts";
-import { missingPage, type PageContext, paymentPage } from "./payment-page.ts";
-import { style } from "./style.ts";
+import { maskStored } from "../soap/parameters.ts";
+import { style } from "./html.ts";
+import {
+  checkEntry,
+  missingPage,
+  type PageContext,
+  paymentPage,
+  type Retry,
+} from "./payment-page.ts";
 import { paymentWith } from "./test-cards.ts";
 
 type ByPage = { Params: { page: string } };
@@ -19,7 +24,7 @@ const pagePolicy =
   "default-src 'none'; style-src 'self' https:; img-src https:; form-action 'self'; " +
   "base-uri 'none'";
 
-/** The payment page at redirectUrl: the customer's form, then its outcome. */
+/** Adds the payment page that redirectUrl leads to: the form, then the outcome. */
 export function pageRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.get("/sandbox/style.css", (_request, reply) =>
     reply.type("text/css; charset=utf-8").header("cache-control", "max-age=3600").send(style),
@@ -63,7 +68,7 @@ function send(reply: FastifyReply, page: string): FastifyReply {
     .send(page);
 }
 
-/** Pays, declines or aborts the order; returns what to show when the form was not complete. */
+/** Pays, declines or aborts the order; returns what to correct if the form is not complete. */
 function settle(form: URLSearchParams, order: Order, parts: SandboxParts): Retry | undefined {
   const { database, ledger, clock } = parts;
   if (form.get("action") === "abort") {

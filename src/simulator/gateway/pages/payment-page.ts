@@ -1,9 +1,8 @@
 import type { Website } from "../account.ts";
-import { formatAmount } from "../orders/amount.ts";
-import type { Order, OrderState } from "../orders/order.ts";
+import { formatAmount, type Order, type OrderState } from "../orders/order.ts";
 import { textOf } from "../soap/parameters.ts";
-import type { EntryFault, Retry } from "./card-entry.ts";
 import { type Html, html, htmlPage } from "./html.ts";
+import { testCard } from "./test-cards.ts";
 import { type Texts, textsFor } from "./texts.ts";
 
 /**
@@ -14,14 +13,14 @@ import { type Texts, textsFor } from "./texts.ts";
 export interface PageContext {
   readonly order: Order;
   readonly website: Website | undefined;
-  /** Years that the expiry list begins with. */
+  /** The first year in the list of expiry years. */
   readonly year: number;
 }
 
 const outcomes: Readonly<
   Record<
     Exclude<OrderState, "created">,
-    readonly [block: string, words: keyof Texts, address: string]
+    readonly [block: string, text: keyof Texts, address: string]
   >
 > = {
   // The real page's block for such a payment is not known.
@@ -38,10 +37,12 @@ const outcomes: Readonly<
 export function paymentPage(context: PageContext, retry?: Retry): string {
   const { order } = context;
   const { lang, texts } = textsFor(textOf(order.fields, "locale"));
-  const { state } = order;
+  const { state, merchantReference } = order;
   const open = state === "created";
   const content = open ? form(context, lang, texts, retry) : outcome(order, state, texts);
-  const head = html`${merchantStyle(context)}${open ? undefined : refresh(order, state)}`;
+  const css = context.website?.css;
+  const style = css && html`<link rel="stylesheet" href="${css}">`;
+  const head = html`${style}${open ? undefined : refresh(order, state)}`;
   // The title is what a screen reader says first.
   const title = open ? texts.title : texts[outcomes[state][1]];
   return htmlPage(
@@ -51,13 +52,13 @@ ${logo(order)}<h1>${texts.title}</h1>
 <p class="notice">${texts.notice}</p>
 <p class="total" id="amount">${displayAmount(order, lang)}</p>
 <p>${textOf(order.fields, "description")}</p>
-${reference(order, texts)}
+${merchantReference && html`<p>${texts.reference} ${merchantReference}</p>`}
 ${content}
 </main>`,
   );
 }
 
-/** For an address that leads to no order, in words that a customer may see. */
+/** Returns the page of an address that leads to no order. */
 export function missingPage(): string {
   return htmlPage(
     { lang: "en", title: "No such payment" },
@@ -69,21 +70,9 @@ export function missingPage(): string {
   );
 }
 
-function merchantStyle({ website }: PageContext): Html | undefined {
-  return website?.css === undefined
-    ? undefined
-    : html`<link rel="stylesheet" href="${website.css}">`;
-}
-
 function logo({ fields }: Order): Html | undefined {
   const url = textOf(fields, "urlLogo");
   return url === "" ? undefined : html`<img class="logo" src="${url}" alt="">\n`;
-}
-
-function reference({ merchantReference }: Order, texts: Texts): Html | undefined {
-  return merchantReference === ""
-    ? undefined
-    : html`<p>${texts.reference} ${merchantReference}</p>`;
 }
 
 function displayAmount({ amountMinor, decimals, currency }: Order, lang: string): string {
@@ -92,7 +81,7 @@ function displayAmount({ amountMinor, decimals, currency }: Order, lang: string)
 }
 
 function outcome(order: Order, state: Exclude<OrderState, "created">, texts: Texts): Html {
-  const [block, words, address] = outcomes[state];
+  const [block, text, address] = outcomes[state];
   const url = textOf(order.fields, address);
   const back =
     url === ""
@@ -100,16 +89,16 @@ function outcome(order: Order, state: Exclude<OrderState, "created">, texts: Tex
       : html`<p>${texts.leaving}</p>
 <a class="button" id="return_link" href="${url}">${texts.back}</a>`;
   return html`<div id="${block}" class="outcome" role="status">
-<p class="words">${texts[words]}</p>${back}</div>`;
+<p class="words">${texts[text]}</p>${back}</div>`;
 }
 
-/** Takes the customer back without a click, after time to read. */
+/** Returns the tag that takes the customer back to the shop after five seconds. */
 function refresh(order: Order, state: Exclude<OrderState, "created">): Html | undefined {
   const url = textOf(order.fields, outcomes[state][2]);
   return url === "" ? undefined : html`<meta http-equiv="refresh" content="5;url=${url}">`;
 }
 
-/** Which field a fault is about. */
+/** The field of each fault. */
 const faulty: Readonly<Record<EntryFault, string>> = {
   wrongEmail: "email",
   wrongNumber: "tokenCardNumber",
@@ -148,14 +137,14 @@ ${input("tokenCardHolder", texts.cardHolder, holderAttributes)}
   name="action" value="abort">${texts.abort}</button></form>`;
 }
 
-/** Id and name of a field; the faulty one is where the customer goes on. */
+/** Returns id and name of a field; the faulty one gets the focus. */
 function named(id: string, retry: Retry | undefined): Html {
   const wrong = retry !== undefined && faulty[retry.fault] === id;
   const mark = wrong ? html` aria-invalid="true" aria-describedby="fault" autofocus` : undefined;
   return html`id="${id}" name="${id}"${mark}`;
 }
 
-/** The number decides; the choice is there because tests of merchants click it. */
+/** Returns a choice without effect, which browser tests of merchants click; the number decides. */
 function cardTypes({ cardType }: Texts): Html {
   const types = ["Visa", "Mastercard", "American Express"];
   return html`<fieldset><legend>${cardType}</legend>${types.map((type, i) => {
@@ -166,7 +155,7 @@ function cardTypes({ cardType }: Texts): Html {
   })}</fieldset>`;
 }
 
-/** No value is preselected: the customer has to choose the date. */
+/** Returns a list in which nothing is preselected, so that the customer has to choose. */
 function select(
   id: string,
   label: string,
@@ -178,7 +167,7 @@ function select(
 <option value="">–</option>${options}</select>`;
 }
 
-/** Customers of European kiosks and a few guests; any two-letter code may be posted. */
+/** The countries of the list; any other two-letter code may be posted. */
 const countries =
   "AT AU BE BG BR CA CH CN CY CZ DE DK EE ES FI FR GB GR HR HU IE IN IT JP LT LU LV MT NL NO PL " +
   "PT RO SE SI SK US";
@@ -194,4 +183,53 @@ function countryOptions(lang: string, chosen: string): Html[] {
         ? html`<option value="${code}" selected>${name}</option>`
         : html`<option value="${code}">${name}</option>`,
     );
+}
+
+/** What the customer entered, without card number and security code. */
+interface Entry {
+  readonly email: string;
+  readonly country: string;
+  readonly holder: string;
+}
+
+/** The texts that name a wrong entry. */
+type EntryFault = Extract<keyof Texts, `wrong${string}`>;
+
+/** The entries of a form that is not complete, and what is wrong; never a card number. */
+export interface Retry {
+  readonly entry: Entry;
+  readonly fault: EntryFault;
+}
+
+type CheckedEntry =
+  | { readonly entry: Entry; readonly card: NonNullable<ReturnType<typeof testCard>> }
+  | Retry;
+
+/** Returns what the form says; card number and security code do not leave this function. */
+export function checkEntry(form: URLSearchParams, nowMs: number): CheckedEntry {
+  const field = (name: string, lengthMax: number): string =>
+    (form.get(name) ?? "").trim().slice(0, lengthMax);
+  const country = field("country", 2).toUpperCase();
+  const entry: Entry = {
+    email: field("email", 256),
+    country: /^[A-Z]{2}$/.test(country) ? country : "FR",
+    holder: field("tokenCardHolder", 64),
+  };
+  const card = testCard(field("tokenCardNumber", 40).replace(/[ -]/g, ""));
+  if (!/^[^\s@]+@[^\s@]+$/.test(entry.email) || entry.email.length > 255) {
+    return { entry, fault: "wrongEmail" };
+  }
+  if (!card) return { entry, fault: "wrongNumber" };
+  if (entry.holder === "") return { entry, fault: "wrongHolder" };
+  const month = field("tokenCardExpiryDateMonth", 2);
+  const year = field("tokenCardExpiryDateYear", 4);
+  if (!isOpen(month, year, nowMs)) return { entry, fault: "wrongExpiry" };
+  if (!/^\d{3,4}$/.test(field("tokenCardSecurityCode", 5))) return { entry, fault: "wrongCode" };
+  return { entry, card };
+}
+
+/** Whether the card is valid, which ends with the last day of the month. */
+function isOpen(month: string, year: string, nowMs: number): boolean {
+  if (!/^(0?[1-9]|1[0-2])$/.test(month) || !/^\d{4}$/.test(year)) return false;
+  return Date.UTC(Number(year), Number(month), 1) > nowMs;
 }

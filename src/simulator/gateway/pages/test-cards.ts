@@ -1,7 +1,7 @@
 import { maskPan } from "../../../shared/masking/mask.ts";
 import type { Order, Payment } from "../orders/order.ts";
 
-/** The only cards the payment page takes: a real one must not be typed into a stand-in. */
+/** The only cards that the payment page accepts, so that nobody enters a real one here. */
 
 interface TestCard {
   readonly number: string;
@@ -11,9 +11,7 @@ interface TestCard {
   readonly approved: boolean;
 }
 
-/**
- * Well-known test numbers; the refused one is that of a public browser test (docs/gateway.md 2.7).
- */
+/** Well-known numbers; the refused ones are those of a browser test (docs/gateway.md 2.7). */
 export const testCards: readonly TestCard[] = (
   [
     ["4111111111111111", "VISA", "US", false, true],
@@ -32,7 +30,7 @@ export function testCard(number: string): TestCard | undefined {
   return testCards.find((candidate) => candidate.number === number);
 }
 
-/** The part of a card that is kept, with the customer's own words. */
+/** Returns what is kept of a card, with what the customer entered. */
 export function paymentWith(
   { number, paymentMethod, country, enrolled3ds }: TestCard,
   customer: Pick<Payment, "customerEmail" | "customerCountry">,
@@ -40,7 +38,7 @@ export function paymentWith(
   return { paymentMethod, card: maskPan(number), cardCountry: country, enrolled3ds, ...customer };
 }
 
-/** Payment of an order without a visit to its payment page. */
+/** Returns a payment without the payment page, with the first test card. */
 export function autoPayment({ customerEmail }: Pick<Order, "customerEmail">): Payment {
   const [first] = testCards as readonly [TestCard, ...TestCard[]];
   return paymentWith(first, { customerEmail, customerCountry: "FR" });

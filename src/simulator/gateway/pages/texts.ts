@@ -1,4 +1,4 @@
-/** Words of the payment page. docs/design.md 12.10, field locale: en_GB, fr_FR, es_ES, it_IT. */
+/** The texts of the payment page (docs/design.md 12.10, field locale). */
 const en = {
   title: "Payment",
   notice: "Test environment: only test cards are taken, no money moves.",
@@ -111,7 +111,7 @@ const it: Texts = {
 
 const languages: Readonly<Record<string, Texts>> = { en, fr, es, it };
 
-/** Language and words for an order's locale; English for any other. */
+/** Returns language and texts for an order's locale; English if there are none. */
 export function textsFor(locale: string): { lang: string; texts: Texts } {
   const lang = locale.slice(0, 2);
   const texts = languages[lang];

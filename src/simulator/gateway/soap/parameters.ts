@@ -1,9 +1,137 @@
-import { childNamed, type XmlElement } from "../xml/xml-element.ts";
-import type { Field, RecordType } from "./field.ts";
-import { typeRule } from "./value-rules.ts";
+import { isIP } from "node:net";
+import { containsPan, maskPansInText } from "../../../shared/masking/mask.ts";
+import { LOGIN_LENGTH_MAX } from "../account.ts";
+import { childNamed, type XmlElement } from "./xml.ts";
+
+/**
+ * Parameters declared as data: the WSDL and the checks of a request are both made from these
+ * tables, so that what is published and what is accepted cannot drift apart.
+ */
+
+type SimpleType = "string" | "int" | "float" | "boolean";
+
+export interface RecordType {
+  readonly kind: "record";
+  readonly name: string;
+  readonly fields: readonly Field[];
+}
+
+/** A list is written as repeated `item` elements. */
+export interface ListType {
+  readonly kind: "list";
+  readonly name: string;
+  readonly item: RecordType;
+}
+
+/** Returns what a value must be ("must be ..."); undefined: it is right. Gets no empty text. */
+type ValueRule = (value: string) => string | undefined;
+
+export interface Field {
+  readonly name: string;
+  /** Another spelling of the element that real clients use. */
+  readonly alias?: string;
+  readonly type: SimpleType | RecordType | ListType;
+  /** Column "Required" of the table (docs/design.md 12.10). */
+  readonly mandatory?: boolean;
+  /** `nillable` in the WSDL; a mandatory field that says so may be sent as xsi:nil. */
+  readonly nillable?: boolean;
+  /** Column "Length" of the table (docs/design.md 12.10), in characters. */
+  readonly lengthMax?: number;
+  readonly rule?: ValueRule;
+  /** A mandatory field whose value may be empty text. */
+  readonly mayBeEmpty?: boolean;
+  /** Accepted because clients send it, but not in the published types. */
+  readonly unpublished?: boolean;
+}
+
+export function record(name: string, fields: readonly Field[]): RecordType {
+  return { kind: "record", name, fields };
+}
+
+export function list(name: string, item: RecordType): ListType {
+  return { kind: "list", name, item };
+}
+
+/** Credentials, the same in every operation (docs/design.md 12.15). */
+export const credentialFields: readonly Field[] = [
+  { name: "wsLogin", type: "string", mandatory: true, lengthMax: LOGIN_LENGTH_MAX },
+  { name: "wsPassword", type: "string", mandatory: true, lengthMax: 32 },
+  { name: "wsSubAccountLogin", type: "string", nillable: true },
+  { name: "wsSubAccountId", type: "int", nillable: true },
+  // docs/gateway.md 2.2: present in the real types, use unknown.
+  { name: "authenticationToken", type: "string", nillable: true, unpublished: true },
+];
+
+/** Parameters that are neither stored nor shown. */
+const secretFields: ReadonlySet<string> = new Set(["wsPassword", "authenticationToken"]);
+
+/** The formats of docs/design.md 12.10, and those of real clients (docs/gateway.md 2.3). */
+
+export const oneOf =
+  (...allowed: readonly string[]): ValueRule =>
+  (value) =>
+    allowed.includes(value) ? undefined : `must be one of ${allowed.join(", ")}`;
+
+const matches =
+  (pattern: RegExp, otherwise: string): ValueRule =>
+  (value) =>
+    pattern.test(value) ? undefined : otherwise;
+
+export const currencyCode = matches(/^[A-Z]{3}$/, "must be three capital letters (ISO 4217)");
+
+export const locale = matches(/^[a-z]{2}_[A-Z]{2}$/, "must look like en_GB");
+
+export const email = matches(/^[^\s@,;]+@[^\s@,;]+$/, "must be one e-mail address");
+
+/** Several addresses too: some shops use `emailCallback` so. */
+export const emails = matches(/^[^\s@]+@[^\s@]+([,;]\s*[^\s@]+@[^\s@]+)*$/, "must be e-mail");
+
+export const ipAddress: ValueRule = (value) =>
+  isIP(value) === 0 ? "must be an IP address" : undefined;
+
+export const webAddress: ValueRule = (value) => addressRule(value, ["http:", "https:"]);
+
+/** docs/design.md 12.21: urlLogo must use HTTPS. */
+export const secureAddress: ValueRule = (value) => addressRule(value, ["https:"]);
+
+function addressRule(value: string, protocols: readonly string[]): string | undefined {
+  const wrong = `must be an address starting with ${protocols.map((p) => `${p}//`).join(" or ")}`;
+  const url = URL.parse(value);
+  return url && protocols.includes(url.protocol) && url.hostname !== "" ? undefined : wrong;
+}
+
+/**
+ * Y-m-dTH:i:s, and the forms that clients make of it: a blank or the name of a zone in place of the
+ * T, a fraction of seconds, an offset at the end (docs/gateway.md 2.3).
+ */
+const executionDatePattern = new RegExp(
+  String.raw`^(\d{4})-(\d{2})-(\d{2})(?:T| |[A-Z]{2,5}|[+-]\d{2}(?::?\d{2})?)` +
+    String.raw`(\d{2}):(\d{2}):(\d{2})(?:\.\d{1,9})?(?:Z|[+-]\d{2}:?\d{2})?$`,
+);
+
+export const executionDate: ValueRule = (value) => {
+  const [year, month, day, hour, minute, second] = (executionDatePattern.exec(value) ?? [])
+    .slice(1)
+    .map(Number);
+  const wrong = "must be a date and time like 2026-07-05T03:09:26";
+  if (year === undefined || month === undefined || day === undefined) return wrong;
+  const date = new Date(Date.UTC(year, month - 1, day));
+  const real = date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+  return real && (hour ?? 24) < 24 && (minute ?? 60) < 60 && (second ?? 60) < 60
+    ? undefined
+    : wrong;
+};
+
+/** Formats N and R of the tables, with their names in XML Schema. */
+const typeRules: Readonly<Record<SimpleType, ValueRule | undefined>> = {
+  string: undefined,
+  int: matches(/^[+-]?\d{1,11}$/, "must be a whole number"),
+  float: matches(/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$/, "must be a number"),
+  boolean: oneOf("0", "1", "true", "false"),
+};
 
 /** A parameter as it came: text, null for xsi:nil, a record, or the items of a list. */
-export type Value = string | null | Values | readonly Values[];
+type Value = string | null | Values | readonly Values[];
 export interface Values {
   readonly [name: string]: Value;
 }
@@ -71,7 +199,7 @@ function readValue(element: XmlElement, { name, type }: Field): Value {
   });
 }
 
-/** Checks every value against its row of the table; the first that does not fit is refused. */
+/** Checks every value. Throws {@link ParameterRefused} for the first wrong one. */
 export function checkValues(values: Values, type: RecordType): void {
   for (const field of type.fields) checkValue(values[field.name], field);
 }
@@ -100,12 +228,32 @@ function checkText(value: string, field: Field): void {
   if (lengthMax !== undefined && length > lengthMax) {
     throw new ParameterRefused(name, `${length} characters, at most ${lengthMax} are allowed`);
   }
-  const wrong = (typeof type === "string" ? typeRule(type)?.(value) : undefined) ?? rule?.(value);
+  const wrong = (typeof type === "string" ? typeRules[type]?.(value) : undefined) ?? rule?.(value);
   if (wrong !== undefined) throw new ParameterRefused(name, `it ${wrong}`);
 }
 
-/** The text of a simple parameter, "" when it was left out, empty or nil. */
+/** Returns the text of a simple parameter; "": it was left out, empty or nil. */
 export function textOf(values: Values, name: string): string {
   const value = values[name];
   return typeof value === "string" ? value : "";
+}
+
+/**
+ * A parameter as it may be stored: without secrets, and with every text that is a card number
+ * masked. Texts that only look like one somewhere inside a longer number stay as they are, or
+ * merchants would not find their own references again.
+ */
+export function maskStored<T extends Value>(value: T): T {
+  return mask(value) as T;
+}
+
+function mask(value: Value): Value {
+  if (value === null) return null;
+  if (typeof value === "string") return containsPan(value) ? maskPansInText(value) : value;
+  if (Array.isArray(value)) return value.map((item) => mask(item) as never);
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => !secretFields.has(name))
+      .map(([name, inner]) => [name, mask(inner)]),
+  );
 }

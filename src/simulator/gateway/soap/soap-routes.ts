@@ -1,16 +1,21 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { transaction } from "../../../shared/store/sqlite.ts";
 import { sleep } from "../../../shared/time.ts";
-import { strikesAfterCommit } from "../faults/fault.ts";
-import { strike } from "../faults/strike.ts";
-import { baseUrlOf, bodyBytes, RequestRefused } from "../http/request.ts";
-import { maskStored } from "../orders/mask-stored.ts";
+import { type Fault, strikesAfterCommit } from "../faults.ts";
+import { baseUrlOf, bodyBytes, RequestRefused } from "../http/app.ts";
 import type { SandboxParts } from "../parts.ts";
-import { childNamed, type XmlElement } from "../xml/xml-element.ts";
-import { faultEnvelope, readEnvelope, responseEnvelope, SoapFault } from "./envelope.ts";
-import { type Answer, carryOut, resultChildren } from "./operation.ts";
+import { type Answer, carryOut, resultChildren } from "./operations.ts";
+import { maskStored } from "./parameters.ts";
 import { type Operation, type Service, serviceAt } from "./services.ts";
 import { wsdlOf } from "./wsdl.ts";
+import {
+  childNamed,
+  faultEnvelope,
+  readEnvelope,
+  responseEnvelope,
+  SoapFault,
+  type XmlElement,
+} from "./xml.ts";
 
 type Address = { Params: { service: string; operation?: string } };
 
@@ -41,7 +46,7 @@ export function soapRoutes(app: FastifyInstance, parts: SandboxParts): void {
   }
 }
 
-/** The service of an address; an operation that the service does not have is not found. */
+/** Returns the service of an address. Throws {@link RequestRefused} if it is unknown. */
 function addressed(
   { params, url }: FastifyRequest<Address>,
   { websiteIdMandatory }: SandboxParts,
@@ -96,7 +101,7 @@ async function answer(
   return fault ? strike(fault, reply, send, done) : send(done);
 }
 
-/** SOAP 1.1 is text/xml; some clients send another XML type or none. */
+/** Throws {@link RequestRefused} unless the body may be XML in UTF-8; some clients name no type. */
 function refuseOtherContent(contentType: string | undefined): void {
   if (contentType === undefined) return;
   if (!/xml/i.test(contentType)) {
@@ -116,7 +121,7 @@ function operationNamed({ path, operations }: Service, name: string): Operation 
   throw new SoapFault("Client", `${path} has no operation ${name}, only ${known}`);
 }
 
-/** Clients read the answer in the namespace their own WSDL has, whatever host it names. */
+/** Returns the namespace of the request: a client's WSDL may name another host than ours. */
 function answerNamespace(
   { namespace }: XmlElement,
   service: Service,
@@ -127,7 +132,7 @@ function answerNamespace(
 
 const REFERENCE_CHARACTERS_MAX = 255;
 
-/** Counts every order request with a reference, also those that a fault cuts short. */
+/** Counts every order request with a reference, also one that a fault ends. */
 function countArrival(parts: SandboxParts, { name }: Operation, element: XmlElement): void {
   if (name !== "generate") return;
   const websiteId = Number(parameterOf(element, "websiteId"));
@@ -139,4 +144,68 @@ function countArrival(parts: SandboxParts, { name }: Operation, element: XmlElem
 function parameterOf(element: XmlElement, name: string): string {
   const parameters = childNamed(element, "parameters");
   return (parameters && childNamed(parameters, name)?.text) ?? "";
+}
+
+/**
+ * Answers, or does not, as a fault says. `send` writes a proper result of the operation; `done` is
+ * the one it would have had, when it was carried out.
+ */
+function strike(
+  fault: Fault,
+  reply: FastifyReply,
+  send: (answer: Answer, times?: number) => FastifyReply,
+  done: Answer | undefined,
+): FastifyReply {
+  switch (fault.kind) {
+    case "hang-before-commit":
+    case "hang-after-commit":
+      // The connection stays open until the client or the end of the sandbox closes it.
+      return reply.hijack();
+    case "reset-before-commit":
+    case "reset-after-commit":
+      reply.hijack();
+      reset(reply);
+      return reply;
+    case "error-500":
+      return reply.code(500).type(XML).send(faultEnvelope("Server", "sandbox fault: error-500"));
+    case "error-500-empty":
+      return reply.code(500).send();
+    case "unavailable-503":
+      return reply
+        .code(503)
+        .header("retry-after", String(fault.retryAfter))
+        .type("text/plain")
+        .send("sandbox fault: unavailable-503\n");
+    case "not-found-404":
+      return reply.code(404).type("text/plain").send("sandbox fault: not-found-404\n");
+    case "malformed-xml":
+      return reply.type(XML).send(faultEnvelope("Server", "never read to the end").slice(0, -30));
+    case "wrong-code": {
+      const description = `sandbox fault: code ${fault.code}`;
+      return send({ status: 200, result: { code: fault.code, description } });
+    }
+    case "wrong-id":
+      return send(changed(done, { transactionPublicId: "0123456789ABCDEF" }));
+    case "wrong-amount":
+      return send(changed(done, { amount: "0.01" }));
+    case "wrong-currency":
+      return send(changed(done, { currency: "XAF" }));
+    case "answer-twice":
+      return send(changed(done, {}), 2);
+    default:
+      throw new Error(`${fault.kind} does not answer requests`);
+  }
+}
+
+/** Returns the true result with other fields; an invented one if nothing was carried out. */
+function changed(done: Answer | undefined, fields: Readonly<Record<string, string>>): Answer {
+  const { status, result } = done ?? { status: 200, result: { code: 0, description: "N/A" } };
+  return { status, result: { ...result, ...fields } };
+}
+
+function reset({ raw }: FastifyReply): void {
+  const { socket } = raw;
+  // A TLS connection has no TCP handle of its own to reset.
+  if (!socket || "encrypted" in socket) socket?.destroy();
+  else socket.resetAndDestroy();
 }

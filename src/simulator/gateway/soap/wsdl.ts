@@ -1,147 +1,84 @@
-import { type XmlOutput, xml, xmlDocument } from "../xml/write-xml.ts";
-import type { Field, ListType, RecordType } from "./field.ts";
-import type { Operation, Service } from "./services.ts";
+import type { Field, ListType, RecordType } from "./parameters.ts";
+import type { Service } from "./services.ts";
 
 type ComplexType = RecordType | ListType;
 
 /**
- * The WSDL 1.1 description of a service at an address: SOAP 1.1, document/literal wrapped. Target
- * namespace, SOAPAction and address agree, whatever name the client reached us by.
+ * Returns the WSDL 1.1 description of a service at an address: SOAP 1.1, document/literal wrapped.
+ * Target namespace, SOAPAction and address agree, whatever name the client reached us by. None of
+ * the names has a character that XML would have to escape.
  */
-export function wsdlOf(service: Service, address: string): string {
-  const { title, operations } = service;
-  return xmlDocument(
-    xml(
-      "definitions",
-      [
-        xml("types", [schema(operations, address)]),
-        ...operations.flatMap(({ name }) => messages(name)),
-        portType(title, operations),
-        binding(title, operations, address),
-        xml(
-          "service",
-          [
-            xml("port", [xml("soap:address", "", { location: address })], {
-              name: `${title}Port`,
-              binding: `tns:${title}Binding`,
-            }),
-          ],
-          { name: `${title}Service` },
-        ),
-      ],
-      {
-        name: title,
-        targetNamespace: address,
-        xmlns: "http://schemas.xmlsoap.org/wsdl/",
-        "xmlns:tns": address,
-        "xmlns:soap": "http://schemas.xmlsoap.org/wsdl/soap/",
-        "xmlns:xsd": "http://www.w3.org/2001/XMLSchema",
-      },
-    ),
-  );
-}
-
-function schema(operations: readonly Operation[], address: string): XmlOutput {
-  const types = new Map<string, ComplexType>();
-  for (const { parameters, response } of operations) {
-    collect(parameters, types);
-    collect(response, types);
-  }
-  return xml(
-    "xsd:schema",
-    [
-      ...[...types.values()].map(complexType),
-      ...operations.flatMap(({ name, parameters, response }) => [
-        wrapper(name, "parameters", parameters),
+export function wsdlOf({ title, operations }: Service, address: string): string {
+  const body = '<soap:body use="literal"/>';
+  const each = (write: (operation: string) => string): string =>
+    operations.map(({ name }) => write(name)).join("");
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>\n',
+    `<definitions name="${title}" targetNamespace="${address}"`,
+    ` xmlns="http://schemas.xmlsoap.org/wsdl/" xmlns:tns="${address}"`,
+    ' xmlns:soap="http://schemas.xmlsoap.org/wsdl/soap/"',
+    ' xmlns:xsd="http://www.w3.org/2001/XMLSchema">',
+    `<types><xsd:schema targetNamespace="${address}">`,
+    ...typesOf(operations.flatMap(({ parameters, response }) => [parameters, response])),
+    ...operations.map(
+      ({ name, parameters, response }) =>
+        wrapper(name, "parameters", parameters) +
         wrapper(`${name}Response`, `${name}Result`, response),
-      ]),
-    ],
-    { targetNamespace: address },
+    ),
+    "</xsd:schema></types>",
+    each((name) => message(`${name}In`, name) + message(`${name}Out`, `${name}Response`)),
+    `<portType name="${title}Port">`,
+    each(
+      (name) =>
+        `<operation name="${name}"><input message="tns:${name}In"/>` +
+        `<output message="tns:${name}Out"/></operation>`,
+    ),
+    `</portType><binding name="${title}Binding" type="tns:${title}Port">`,
+    '<soap:binding style="document" transport="http://schemas.xmlsoap.org/soap/http"/>',
+    each(
+      (name) =>
+        `<operation name="${name}"><soap:operation soapAction="${address}#${name}"/>` +
+        `<input>${body}</input><output>${body}</output></operation>`,
+    ),
+    `</binding><service name="${title}Service">`,
+    `<port name="${title}Port" binding="tns:${title}Binding">`,
+    `<soap:address location="${address}"/></port></service></definitions>`,
+  ].join("");
+}
+
+/** A type stands after the types it uses, and once. */
+function typesOf(types: readonly ComplexType[]): ReadonlySet<string> {
+  return new Set(
+    types.flatMap((type) => {
+      const used = type.kind === "list" ? [type.item] : type.fields.map((field) => field.type);
+      return [...typesOf(used.filter((one) => typeof one !== "string")), complexType(type)];
+    }),
   );
 }
 
-/** A type stands after the types it uses. */
-function collect(type: ComplexType, into: Map<string, ComplexType>): void {
-  for (const used of type.kind === "list" ? [type.item] : type.fields.map((field) => field.type)) {
-    if (typeof used !== "string") collect(used, into);
-  }
-  into.set(type.name, type);
-}
-
-function complexType(type: ComplexType): XmlOutput {
+function complexType(type: ComplexType): string {
   const content =
     type.kind === "list"
-      ? xml("xsd:sequence", [
-          xml("xsd:element", "", {
-            name: "item",
-            type: `tns:${type.item.name}`,
-            minOccurs: "0",
-            maxOccurs: "unbounded",
-          }),
-        ])
-      : xml("xsd:all", type.fields.filter(({ unpublished }) => !unpublished).map(fieldElement));
-  return xml("xsd:complexType", [content], { name: type.name });
+      ? `<xsd:sequence><xsd:element name="item" type="tns:${type.item.name}" minOccurs="0" ` +
+        'maxOccurs="unbounded"/></xsd:sequence>'
+      : `<xsd:all>${type.fields.map(fieldElement).join("")}</xsd:all>`;
+  return `<xsd:complexType name="${type.name}">${content}</xsd:complexType>`;
 }
 
-function fieldElement({ name, type, nillable }: Field): XmlOutput {
-  return xml("xsd:element", "", {
-    name,
-    type: typeof type === "string" ? `xsd:${type}` : `tns:${type.name}`,
-    ...(nillable ? { nillable: "true" } : {}),
-  });
+function fieldElement({ name, type, nillable, unpublished }: Field): string {
+  if (unpublished) return "";
+  const typeName = typeof type === "string" ? `xsd:${type}` : `tns:${type.name}`;
+  return `<xsd:element name="${name}" type="${typeName}"${nillable ? ' nillable="true"' : ""}/>`;
 }
 
-function wrapper(name: string, child: string, type: RecordType): XmlOutput {
-  const only = xml("xsd:element", "", { name: child, type: `tns:${type.name}` });
-  return xml("xsd:element", [xml("xsd:complexType", [xml("xsd:sequence", [only])])], { name });
-}
-
-function messages(operation: string): XmlOutput[] {
-  const message = (suffix: string, element: string): XmlOutput =>
-    xml("message", [xml("part", "", { name: "parameters", element: `tns:${element}` })], {
-      name: `${operation}${suffix}`,
-    });
-  return [message("In", operation), message("Out", `${operation}Response`)];
-}
-
-function portType(title: string, operations: readonly Operation[]): XmlOutput {
-  return xml(
-    "portType",
-    operations.map(({ name }) =>
-      xml(
-        "operation",
-        [
-          xml("input", "", { message: `tns:${name}In` }),
-          xml("output", "", { message: `tns:${name}Out` }),
-        ],
-        { name },
-      ),
-    ),
-    { name: `${title}Port` },
+function wrapper(name: string, child: string, type: RecordType): string {
+  return (
+    `<xsd:element name="${name}"><xsd:complexType><xsd:sequence>` +
+    `<xsd:element name="${child}" type="tns:${type.name}"/>` +
+    "</xsd:sequence></xsd:complexType></xsd:element>"
   );
 }
 
-function binding(title: string, operations: readonly Operation[], address: string): XmlOutput {
-  const body = [xml("soap:body", "", { use: "literal" })];
-  return xml(
-    "binding",
-    [
-      xml("soap:binding", "", {
-        style: "document",
-        transport: "http://schemas.xmlsoap.org/soap/http",
-      }),
-      ...operations.map(({ name }) =>
-        xml(
-          "operation",
-          [
-            xml("soap:operation", "", { soapAction: `${address}#${name}` }),
-            xml("input", body),
-            xml("output", body),
-          ],
-          { name },
-        ),
-      ),
-    ],
-    { name: `${title}Binding`, type: `tns:${title}Port` },
-  );
+function message(name: string, element: string): string {
+  return `<message name="${name}"><part name="parameters" element="tns:${element}"/></message>`;
 }

@@ -88,12 +88,12 @@ export const testCards: Readonly<Record<CardName, TestCard>> = {
   },
 };
 
-/** Cards that take the money from an account at once. */
+/** Whether the card takes the money from an account at once. */
 export function isDebitCard(name: CardName): boolean {
   return name === "girocard" || name === "maestro";
 }
 
-/** The form for people and JSON: X for every masked digit. */
+/** Returns the card number for people and JSON, with X for each masked digit. */
 export function maskedPan(card: TestCard): string {
   return card.maskedDigits.replaceAll("E", "X");
 }

@@ -2,7 +2,40 @@ import { invariant } from "../../../shared/invariant.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { StateFile } from "../memory/state-file.ts";
 
-/** One movement as the "bank" sees it, whatever terminal and register believe. */
+/** How a payment ends once the customer is there. */
+export type Outcome =
+  | { readonly kind: "approve" }
+  /** The bank declines; `code` is the ISO 8583 response code, 1 to 99. */
+  | { readonly kind: "decline"; readonly code: number }
+  /** The customer does nothing until the terminal gives up. */
+  | { readonly kind: "customer-timeout" };
+
+/** An amount with these cents means that the customer walks away. */
+const CUSTOMER_TIMEOUT_CENTS = 68;
+
+/** Returns the outcome by the cents: 00 approves, 68 walks away, others are an ISO 8583 code. */
+function outcomeOfAmount(amountMinor: number): Outcome {
+  const cents = amountMinor % 100;
+  if (cents === 0) return { kind: "approve" };
+  if (cents === CUSTOMER_TIMEOUT_CENTS) return { kind: "customer-timeout" };
+  return { kind: "decline", code: cents };
+}
+
+export type OutcomeRule = "by-amount" | Outcome;
+
+export function outcomeOf(rule: OutcomeRule, amountMinor: number): Outcome {
+  return rule === "by-amount" ? outcomeOfAmount(amountMinor) : rule;
+}
+
+/** Reads the value of `--outcome`; undefined when it is none. */
+export function parseOutcomeRule(text: string): OutcomeRule | undefined {
+  if (text === "by-amount") return text;
+  if (text === "approve" || text === "customer-timeout") return { kind: text };
+  const code = /^decline:(\d{1,2})$/.exec(text)?.[1];
+  return code && Number(code) > 0 ? { kind: "decline", code: Number(code) } : undefined;
+}
+
+/** One movement of money as the bank has it, whatever terminal and register believe. */
 interface LedgerEntry {
   readonly id: number;
   /** ISO 8601, UTC. */
@@ -63,7 +96,7 @@ export class Ledger {
     return this.#entries;
   }
 
-  /** Minor units that customers have really paid: charges less reversals and refunds. */
+  /** Minor units that all cards have really paid: charges less reversals and refunds. */
   get charged(): number {
     return this.#entries.reduce((sum, { kind, amountMinor }) => sum + sign[kind] * amountMinor, 0);
   }
@@ -79,7 +112,7 @@ export class Ledger {
     return this.#entries[id - 1];
   }
 
-  /** Minor units left of an entry after all later entries that took some of it back. */
+  /** Minor units of an entry that later entries have not taken back. */
   remaining(id: number): number {
     return this.#entries
       .filter(({ originalId }) => originalId === id)
@@ -99,7 +132,7 @@ export class Ledger {
     return entered;
   }
 
-  /** Takes back `amountMinor` of an entry, all that is left of it when not given. */
+  /** Takes back `amountMinor` of an entry; missing: all that is left. */
   takeBack(
     id: number,
     reason: LedgerReason,
@@ -121,7 +154,7 @@ export class Ledger {
     });
   }
 
-  /** The terminal has stored it for good (docs/zvt.md 9.1). */
+  /** Marks an entry as stored by the terminal for good (docs/zvt.md 9.1). */
   finalise(id: number): void {
     const entry = this.find(id);
     invariant(entry, `ledger entry ${id} exists`);
@@ -139,7 +172,7 @@ const sign: Readonly<Record<LedgerKind, number>> = {
   release: 0,
 };
 
-/** Six digits that differ from payment to payment, and are the same in every run. */
+/** Returns six digits that each trace number has for itself, the same in every run. */
 export function authorisationNumber(trace: number): string {
   return String((trace * 7_919 + 100_003) % 1_000_000).padStart(6, "0");
 }

@@ -1,13 +1,18 @@
-import type { TerminalProtocol } from "../protocol.ts";
-import { fixedFaultTable, taggedFaultTable } from "./faults/fault-table.ts";
+import type { TerminalProtocol } from "../machine.ts";
+import { fixedFaultTable, taggedFaultTable } from "./faults.ts";
 import { FixedDialogue } from "./machine/fixed-dialogue.ts";
-import { ConcertParts } from "./machine/parts.ts";
+import { ConcertParts } from "./machine/payment.ts";
 import { TaggedDialogue } from "./machine/tagged-dialogue.ts";
 import { ConcertTerminal } from "./machine/terminal.ts";
-import { type ConcertOptions, fixedDefaults, taggedDefaults } from "./options.ts";
-import { FixedReading } from "./reading/fixed-reading.ts";
-import { TaggedReading } from "./reading/tag-reading.ts";
-import { fixedSwitches, serialLines, taggedSwitches } from "./switches.ts";
+import {
+  type ConcertOptions,
+  fixedDefaults,
+  fixedSwitches,
+  serialLines,
+  taggedDefaults,
+  taggedSwitches,
+} from "./options.ts";
+import { FixedReading, TaggedReading } from "./reading.ts";
 
 type Protocol = TerminalProtocol<ConcertOptions, ConcertTerminal>;
 

@@ -1,24 +1,27 @@
-import type { FastifyInstance } from "fastify";
-import Fastify from "fastify";
+import { readFileSync } from "node:fs";
+import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { z } from "zod";
 import { PAGE_HEADER_BYTES_MAX } from "../../../shared/process/node-http.ts";
+import { pageFile } from "../../../shared/process/page-packages.ts";
 import { cardNames, testCards } from "../bank/cards.ts";
 import { type CustomerAction, keys } from "../cardholder.ts";
-import { FaultError } from "../faults/fault-request.ts";
+import { FaultError } from "../faults/fault-kinds.ts";
 import type { Machine } from "../machine.ts";
-import { guardAnswers, pageRoutes, refuseCrossOriginRequests, sendPage } from "./browser.ts";
-import { arm, type Controlled, disarm, faultsHere } from "./controlled.ts";
-import { say, words } from "./words.ts";
+import { arm, type Controlled, disarm, faultsHere, hands, say } from "./hands.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
 const UNREAD_BYTES_MAX = 16 * 1024 * 1024;
 const TRACE_EVENTS_DEFAULT = 200;
 
-/** The body of the answer to `GET /`: every route in words. */
+/** Path and member, as published, by which a hand is named. */
+const HANDS = "/words";
+const NAME = "word";
+
+/** The body of the answer to `GET /`: what each route does. */
 const routes = {
   "GET / (in a browser)": "a terminal to touch",
-  "GET /words": "all that hands can do at the terminal, each by one word",
-  "POST /words": '{"word": "unplug", "at": "report"} do it; a shell says ./launch.sh simulate',
+  [`GET ${HANDS}`]: "all that hands can do at the terminal, each by its name",
+  [`POST ${HANDS}`]: '{"word": "unplug", "at": "report"} do it; a shell says ./launch.sh simulate',
   "GET /ledger": "what the bank has charged and given back, and the sum",
   "GET /state": "registration, running command, turnover, demands, endpoints",
   "POST /state":
@@ -40,7 +43,7 @@ const routes = {
   "POST /unplug": '{"ms": 1000} take socket and pty away for a while',
 };
 
-/** A way into the running simulator for people and test harnesses, on 127.0.0.1 only. */
+/** Starts the control API of a running simulator, on 127.0.0.1 only. */
 export async function startControlApi(port: number, simulator: Controlled) {
   const server = Fastify({
     bodyLimit: BODY_BYTES_MAX,
@@ -58,10 +61,11 @@ export async function startControlApi(port: number, simulator: Controlled) {
   server.get("/", (request, reply) => {
     void reply.header("vary", "accept");
     const forPeople = /\btext\/html\b/.test(request.headers.accept ?? "");
-    return forPeople ? sendPage(reply) : { ...routes, ...simulator.terminal.routes };
+    if (!forPeople) return { ...routes, ...simulator.terminal.routes };
+    return reply.type("text/html; charset=utf-8").send(readFileSync(own("terminal.html")));
   });
   pageRoutes(server);
-  wordRoutes(server, simulator);
+  handRoutes(server, simulator);
   readingRoutes(server, simulator);
   faultRoutes(server, simulator);
   actingRoutes(server, simulator);
@@ -135,16 +139,16 @@ function faultRoutes(server: FastifyInstance, simulator: Controlled): void {
   server.delete("/faults", () => ({ disarmed: disarm(simulator) }));
 }
 
-function wordRoutes(server: FastifyInstance, simulator: Controlled): void {
-  server.get("/words", () =>
-    Object.entries(words).map(([word, { help, takes = "" }]) => ({ word, takes, help })),
+function handRoutes(server: FastifyInstance, simulator: Controlled): void {
+  server.get(HANDS, () =>
+    Object.entries(hands).map(([name, { help, takes = "" }]) => ({ [NAME]: name, takes, help })),
   );
-  const body = z.looseObject({ word: z.string() });
+  const body = z.looseObject({ [NAME]: z.string() });
   const text = z.record(z.string(), z.coerce.string());
-  server.post("/words", async (request) => {
-    const { word, ...asked } = body.parse(request.body);
-    await say(simulator, word, text.parse(asked));
-    return { done: word };
+  server.post(HANDS, async (request) => {
+    const { [NAME]: name, ...asked } = body.parse(request.body);
+    await say(simulator, name, text.parse(asked));
+    return { done: name };
   });
 }
 
@@ -202,7 +206,7 @@ function stateRoute(server: FastifyInstance, { memory, protocol, terminal }: Con
     if (restartAt !== undefined) parts.restartAt = restartAt;
     if (outOfOrder !== undefined) parts.outOfOrder = outOfOrder;
     for (const [name, on] of Object.entries(others as Readonly<Record<string, boolean>>)) {
-      (toggles[name] as { on: boolean }).on = on;
+      toggles[name]?.set(on);
     }
     for (const [name, due] of Object.entries(demand)) memory.demand(name, due ?? false);
     return {
@@ -215,5 +219,83 @@ function stateRoute(server: FastifyInstance, { memory, protocol, terminal }: Con
 }
 
 function conditions({ toggles }: Machine): Readonly<Record<string, boolean>> {
-  return Object.fromEntries(Object.entries(toggles).map(([name, { on }]) => [name, on]));
+  return Object.fromEntries(Object.entries(toggles).map(([name, { isOn }]) => [name, isOn()]));
+}
+
+/** Nothing but the page's own files and calls to this program; no script inside the page. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join("; ");
+
+const own = (name: string): string => pageFile(`simulator/terminal/page/${name}`);
+
+const scripts = [
+  "terminal.js",
+  "device.js",
+  "bench.js",
+  "wire.js",
+  "link.js",
+  "vendor/htm-preact.js",
+];
+
+/** Adds the files of the page, which makes the calls of this API and no others. */
+function pageRoutes(server: FastifyInstance): void {
+  for (const name of ["terminal.css", ...scripts]) {
+    const type = name.endsWith(".css") ? "text/css" : "text/javascript";
+    server.get(`/page/${name}`, (_request, reply) =>
+      reply.type(`${type}; charset=utf-8`).send(readFileSync(own(name))),
+    );
+  }
+}
+
+/** Keeps every answer, refusals too, from being stored, framed or read by another page. */
+function guardAnswers(server: FastifyInstance): void {
+  server.addHook("onRequest", (_request, reply, done) => {
+    void reply.headers({
+      "cache-control": "no-store",
+      "content-security-policy": policy,
+      "cross-origin-opener-policy": "same-origin",
+      "cross-origin-resource-policy": "same-origin",
+      "referrer-policy": "no-referrer",
+      "x-content-type-options": "nosniff",
+    });
+    done();
+  });
+}
+
+/** Values of the header that browsers send with every request, and programs never. */
+const ownSites = new Set(["same-origin", "none"]);
+
+/**
+ * Refuses requests of other web pages, across origins or through another name of this host. A link
+ * on another page may open our own page, and nothing else.
+ */
+function refuseCrossOriginRequests(server: FastifyInstance): void {
+  server.addHook("onRequest", async (request, reply) => {
+    if (isLocal(request) && (isOwn(request) || opensPage(request))) return;
+    await reply.code(403).send({ error: "only local programs and this page may use this" });
+  });
+}
+
+function isLocal({ headers }: FastifyRequest): boolean {
+  return /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(headers.host ?? "");
+}
+
+function isOwn({ headers }: FastifyRequest): boolean {
+  const { origin, "sec-fetch-site": site } = headers;
+  const from = origin === undefined || origin === `http://${headers.host}`;
+  return from && (site === undefined || ownSites.has(String(site)));
+}
+
+function opensPage({ headers, method, url }: FastifyRequest): boolean {
+  const { "sec-fetch-mode": mode, "sec-fetch-dest": destination } = headers;
+  return method === "GET" && url === "/" && mode === "navigate" && destination === "document";
 }

@@ -1,9 +1,10 @@
-import type { FaultArguments, FaultRequest } from "./fault-request.ts";
+import type { Disturbance, Interference } from "../port/register-line.ts";
+import type { FaultArguments, FaultRequest } from "./fault-kinds.ts";
 
-/** A fault that waits for its chance. */
+/** An armed fault. */
 export interface ArmedFault extends FaultRequest {
   readonly id: number;
-  /** How often it will still strike; null without end. */
+  /** How often it strikes yet; null: without end. */
   readonly remaining: number | null;
   readonly struck: number;
 }
@@ -16,8 +17,8 @@ interface Loaded {
   struck: number;
 }
 
-/** Where the terminal is when a fault is asked for. */
-export interface Chance {
+/** What the terminal does when it asks for a fault. */
+interface Occasion {
   /** Number of the running command; undefined when none runs. */
   readonly command: number | undefined;
   readonly message?: string;
@@ -27,7 +28,7 @@ export interface Chance {
 const pointFaults = ["hold", "mute", "unplug", "reboot"] as const;
 export type PointFault = (typeof pointFaults)[number];
 
-/** Holds the armed faults and hands each one out when its chance has come. */
+/** Holds the armed faults and hands each one out when it strikes. */
 export class FaultBox {
   readonly #loaded = new Set<Loaded>();
   #lastId = 0;
@@ -60,10 +61,10 @@ export class FaultBox {
     return going.length;
   }
 
-  /** The arguments of a fault whose chance this is, which is thereby used; else undefined. */
-  take(name: string, chance: Chance): FaultArguments | undefined {
+  /** Returns the arguments of a fault that strikes now, and counts it down; undefined: none. */
+  take(name: string, occasion: Occasion): FaultArguments | undefined {
     for (const loaded of this.#loaded) {
-      if (loaded.request.name !== name || !fits(loaded.request.arguments, chance)) continue;
+      if (loaded.request.name !== name || !strikesAt(loaded.request.arguments, occasion)) continue;
       if (loaded.skip > 0) {
         loaded.skip -= 1;
         continue;
@@ -89,14 +90,14 @@ export class FaultBox {
   }
 }
 
-function fits({ command, message, at }: FaultArguments, chance: Chance): boolean {
+function strikesAt({ command, message, at }: FaultArguments, occasion: Occasion): boolean {
   // A protocol whose commands have no numbers has no such argument.
   const anyCommand = command === undefined || command === "any";
   const wantedCommand = anyCommand ? undefined : Number.parseInt(String(command), 16);
   return (
-    (wantedCommand === undefined || wantedCommand === chance.command) &&
-    (message === undefined || message === "any" || message === chance.message) &&
-    at === chance.point
+    (wantedCommand === undefined || wantedCommand === occasion.command) &&
+    (message === undefined || message === "any" || message === occasion.message) &&
+    at === occasion.point
   );
 }
 
@@ -108,3 +109,54 @@ function view({ id, request, remaining, struck }: Loaded): ArmedFault {
     struck,
   };
 }
+
+type Kind = Disturbance["kind"];
+
+/** The armed faults, asked by a line before it answers and before bytes leave it. */
+export abstract class FaultyWire<N extends string> implements Interference {
+  readonly #box: FaultBox;
+  readonly #names: Readonly<Partial<Record<Kind, N>>>;
+
+  /** `names`: the protocol's own names of the disturbances that this line can have. */
+  constructor(box: FaultBox, names: Readonly<Partial<Record<Kind, N>>>) {
+    this.#box = box;
+    this.#names = names;
+  }
+
+  get mute(): boolean {
+    return this.#box.muted;
+  }
+
+  abstract rewrite(message: Uint8Array): Uint8Array;
+  abstract disturb(message: Uint8Array): readonly Disturbance[];
+
+  protected take(name: N, occasion: Occasion): FaultArguments | undefined {
+    return this.#box.take(name, occasion);
+  }
+
+  /** The armed disturbances that strike now, in the order in which they are applied. */
+  protected disturbances(occasion: Occasion): readonly Disturbance[] {
+    return (Object.keys(makers) as Kind[]).flatMap((kind) => {
+      const name = this.#names[kind];
+      const found = name && this.take(name, occasion);
+      return found ? [makers[kind](found)] : [];
+    });
+  }
+}
+
+const noiseOf = ({ hex }: FaultArguments): Uint8Array =>
+  new Uint8Array(Buffer.from(String(hex), "hex"));
+
+const makers: Readonly<Record<Kind, (given: FaultArguments) => Disturbance>> = {
+  "bad-check": () => ({ kind: "bad-check" }),
+  "noise-inside": (given) => ({ kind: "noise-inside", noise: noiseOf(given) }),
+  half: () => ({ kind: "half" }),
+  duplicate: () => ({ kind: "duplicate" }),
+  "noise-before": (given) => ({ kind: "noise-before", noise: noiseOf(given) }),
+  split: ({ bytes, ms }) => ({
+    kind: "split",
+    bytes: Math.max(1, Number(bytes)),
+    pauseMs: Number(ms),
+  }),
+  delay: ({ ms }) => ({ kind: "delay", delayMs: Number(ms) }),
+};

@@ -11,7 +11,7 @@ export interface StoredTransaction {
   readonly amountMinor: number;
   /** ISO 4217 numeric. */
   readonly currency: string;
-  /** The register named the currency, so reports name it too. */
+  /** Whether the register named the currency: then reports name it too. */
   readonly currencyTold: boolean;
   readonly card: CardName;
   readonly authorisation: string;
@@ -22,7 +22,7 @@ export interface StoredTransaction {
   /** Trace of the transaction that this one reverses or books. */
   readonly originalTrace: number | null;
   readonly state: "stored" | "reversed" | "booked";
-  /** An end of day ran since: counted in its totals, out of reach for a reversal. */
+  /** Whether an end of day has counted it; then it cannot be reversed. */
   readonly closed: boolean;
   /** A tip may still be booked on it (tag 1F3B, command 06 0C). */
   readonly tipAllowed?: boolean;
@@ -50,9 +50,9 @@ export class Memory {
   readonly #file: StateFile | undefined;
   #counters: Counters;
   #turnover: StoredTransaction[];
-  /** Kept apart: an end of day clears the turnover, not the last transaction. */
+  /** An end of day clears the turnover, and keeps the last transaction. */
   #last: StoredTransaction | undefined;
-  /** Reported again when everything stored after the last end of day was taken out. */
+  /** The last one before the end of day: reported again if all later ones are taken out. */
   #lastClosed: StoredTransaction | undefined;
 
   constructor(first: { receiptNumber: number; trace: number }, file?: StateFile) {
@@ -105,12 +105,12 @@ export class Memory {
     return this.#turnover.findLast((stored) => stored.receiptNumber === receiptNumber);
   }
 
-  /** A terminal that loses power never has half of what `work` does, here or in the ledger. */
+  /** Runs `work` as one commit of memory and ledger, so that a power cut leaves all or nothing. */
   together<T>(work: () => T): T {
     return this.#file ? this.#file.together(work) : work();
   }
 
-  /** Every contact with the host has its own trace number, good or not. */
+  /** Returns the next trace number; every contact with the bank uses one. */
   takeTrace(): number {
     const trace = this.#counters.nextTrace;
     this.#count({ nextTrace: trace === TRACE_MAX ? 1 : trace + 1 });
@@ -133,7 +133,7 @@ export class Memory {
     if (this.#last?.trace === transaction.trace) this.#last = transaction;
   }
 
-  /** Takes the newest transaction out again and gives its receipt number back. */
+  /** Takes the newest transaction out, and frees its receipt number. */
   forgetLast(): void {
     const last = this.#last;
     if (!last) return;
@@ -164,7 +164,7 @@ export class Memory {
     this.#file?.forgetClosed(this.#last?.trace ?? 0);
   }
 
-  /** A technician empties the memory: nothing is stored or reported any more. */
+  /** Empties the memory, as a technician does: nothing is reported any more. */
   clear(): void {
     this.closeTurnover();
     for (const open of this.#turnover) this.change({ ...open, closed: true });
@@ -175,7 +175,7 @@ export class Memory {
     this.#file?.forgetClosed(0);
   }
 
-  /** The receipt number of the next transaction. */
+  /** Sets the receipt number of the next transaction. */
   renumber(nextReceiptNumber: number): void {
     this.#count({ nextReceiptNumber });
   }

@@ -22,7 +22,7 @@ const ways = /** @type {const} */ ([
 ]);
 
 /**
- * Everything that hands may do beside the terminal's own keys.
+ * Everything that hands may do in addition to the terminal's own keys.
  * @param {{state: State, act: Act}} props
  */
 export function Bench({ state, act }) {
@@ -85,9 +85,9 @@ function Customer({ state, act }) {
       </p>
       <div class="ways">
         ${ways.map(
-          ([word, title, means]) => html`
-            <button key=${word} type="button" class=${word} disabled=${!takesCard}
-              onClick=${() => act(word, { card: held })}>
+          ([action, title, means]) => html`
+            <button key=${action} type="button" class=${action} disabled=${!takesCard}
+              onClick=${() => act(action, { card: held })}>
               ${title}<small>${means}</small>
             </button>
           `,
@@ -121,7 +121,7 @@ function hintFor({ powered, wants, customer }) {
  */
 function Condition({ state, act }) {
   const { outOfOrder, paperOut, busy, swapped, condition } = state;
-  // Of the French protocols none tells the connector which terminal it is, or registers anybody.
+  // Of the French protocols none names the terminal to the connector, or registers anybody.
   const hasName = state.protocol === "zvt";
   const marks = /** @type {const} */ ([
     ["Locked", "out of order", outOfOrder, outOfOrder ? "unlock" : "lock"],
@@ -131,11 +131,11 @@ function Condition({ state, act }) {
   ]);
   return html`
     <fieldset>
-      <legend>The terminal is <b class=${`condition ${inOneWord(state)}`}>${inOneWord(state)}</b></legend>
+      <legend>The terminal is <b class=${`condition ${conditionOf(state)}`}>${conditionOf(state)}</b></legend>
       <div class="switches">
         ${marks.map(
-          ([title, means, on, word]) => html`
-            <button key=${title} type="button" aria-pressed=${on} onClick=${() => act(word)}>
+          ([title, means, on, action]) => html`
+            <button key=${title} type="button" aria-pressed=${on} onClick=${() => act(action)}>
               ${title}<small>${means}</small>
             </button>
           `,
@@ -160,7 +160,7 @@ function Condition({ state, act }) {
 /**
  * @param {State} state
  */
-function inOneWord({ powered, cableIn, outOfOrder, paperOut, busy, condition }) {
+function conditionOf({ powered, cableIn, outOfOrder, paperOut, busy, condition }) {
   if (!powered) return "off";
   if (!cableIn) return "unplugged";
   if (outOfOrder || paperOut) return "locked";
@@ -176,7 +176,7 @@ function inOneWord({ powered, cableIn, outOfOrder, paperOut, busy, condition }) 
 
 /** @type {FaultBook} */
 const noBook = { kinds: {}, points: {}, armed: [] };
-const LOOK_EVERY_MS = 1_000;
+const READ_EVERY_MS = 1_000;
 
 /**
  * @param {{act: Act}} props
@@ -186,9 +186,9 @@ function Faults({ act }) {
   const [name, setName] = useState("unplug");
   const [at, setAt] = useState("");
   useEffect(() => {
-    const look = () => void call("/faults").then(setBook, () => undefined);
-    look();
-    const timer = setInterval(look, LOOK_EVERY_MS);
+    const read = () => void call("/faults").then(setBook, () => undefined);
+    read();
+    const timer = setInterval(read, READ_EVERY_MS);
     return () => clearInterval(timer);
   }, []);
   const kind = book.kinds[name];

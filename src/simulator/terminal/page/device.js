@@ -28,10 +28,10 @@ export function Device({ state, act }) {
         <p class="brand" aria-hidden="true">simulated<b>TERMINAL</b></p>
         <${Display} state=${state} typed=${typed} />
         <div class="keys" role="group" aria-label="Keypad">
-          ${digits.map((digit, place) =>
+          ${digits.map((digit, index) =>
             digit === ""
-              ? html`<span key=${place}></span>`
-              : html`<button key=${place} type="button" disabled=${!takesDigits}
+              ? html`<span key=${index}></span>`
+              : html`<button key=${index} type="button" disabled=${!takesDigits}
                   onClick=${() => setTyped((typed + digit).slice(0, DIGITS_MAX))}>${digit}</button>`,
           )}
           <button type="button" class="red" disabled=${!takesKey} onClick=${red}>
@@ -60,21 +60,21 @@ const stop = { value: "stop" };
 function Display({ state, typed }) {
   const { screen, powered, outOfOrder, paperOut, busy, displayed = [], wants } = state;
   if (!powered) return html`<div class="display off"><span class="spoken">No power</span></div>`;
-  const own = resting.has(screen.stage) ? ownWords({ outOfOrder, paperOut, busy }) : undefined;
-  const shown = own === undefined && screen.stage === "idle" ? displayed : [];
+  const own = resting.has(screen.stage) ? ownText({ outOfOrder, paperOut, busy }) : undefined;
+  const texts = own === undefined && screen.stage === "idle" ? displayed : [];
   return html`
     <div class=${`display ${own === undefined ? screen.stage : "trouble"}`} aria-live="polite">
       <p class="status" aria-hidden="true">
         <span>${state.cableIn ? "▮▮▮" : "no line"}</span><span>${state.protocol}</span>
       </p>
       <p class="amount">${own === undefined ? (screen.amount ?? "") : ""}</p>
-      <p class="words">${own ?? (shown.length > 0 ? shown.join(" ") : screen.text)}</p>
+      <p class="words">${own ?? (texts.length > 0 ? texts.join(" ") : screen.text)}</p>
       <p class=${typed.length > 6 ? "typed long" : "typed"}>${wants === "digits" ? "●".repeat(typed.length).padEnd(4, "○") : own === undefined && mark[screen.stage]}</p>
     </div>
   `;
 }
 
-/** Nothing runs: the outcome of the last payment gives way to a trouble of the terminal. */
+/** Nothing runs: the outcome of the last payment gives way to a condition of the terminal. */
 const resting = new Set(["idle", "approved", "declined", "cancelled", "timed-out"]);
 
 /** @type {Readonly<Record<string, string>>} */
@@ -83,7 +83,7 @@ const mark = { card: ")))", approved: "✓", declined: "✕", cancelled: "✕", 
 /**
  * @param {{outOfOrder: boolean, paperOut: boolean, busy: boolean}} state
  */
-function ownWords({ outOfOrder, paperOut, busy }) {
+function ownText({ outOfOrder, paperOut, busy }) {
   if (outOfOrder) return "Out of order";
   if (paperOut) return "Paper is out";
   return busy ? "Service menu" : undefined;

@@ -1,7 +1,7 @@
 /** The calls of the simulator's control API that the page makes. */
 
 /**
- * Everything the page knows of the terminal, as `GET /state` tells it.
+ * Everything the page knows of the terminal, as `GET /state` answers it.
  * @typedef {object} State
  * @property {string} protocol
  * @property {"unregistered" | "ready" | "busy"} condition
@@ -55,33 +55,36 @@ export async function call(path, request = {}) {
   return body;
 }
 
+/** The member of `POST /words` that names what a hand does. */
+const ACTION = "word";
+
 /**
- * Says a word of `GET /words`, the same that follows `simulate` in a shell.
- * @param {string} word
+ * Does one of `GET /words`, by the name that follows `simulate` in a shell.
+ * @param {string} action
  * @param {Readonly<Record<string, string>>} [asked]
  */
-export function say(word, asked = {}) {
+export function say(action, asked = {}) {
   return call("/words", {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ ...asked, word }),
+    body: JSON.stringify({ ...asked, [ACTION]: action }),
   });
 }
 
 /**
- * A shell has a line for each act.
- * @param {string} word
+ * Returns the line of a shell that does the same.
+ * @param {string} action
  * @param {Readonly<Record<string, string>>} [asked]
  */
-export function shellLine(word, asked = {}) {
+export function shellLine(action, asked = {}) {
   const { value, ...named } = asked;
   const options = Object.entries(named).map(([name, given]) => `--${name} ${given}`);
-  return ["./launch.sh simulate", word, ...(value ? [value] : []), ...options].join(" ");
+  return ["./launch.sh simulate", action, ...(value ? [value] : []), ...options].join(" ");
 }
 
 const AGAIN_MS = 1_000;
 
-/** Aborted while the page is behind others. */
+/** Aborted while the page is hidden. */
 let front = new AbortController();
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) front.abort();
@@ -113,7 +116,7 @@ async function followOnce(signal, onEvents) {
     onEvents(events);
     if (stream.body) await readLines(stream.body, (line) => onEvents([JSON.parse(line)]));
   } catch {
-    // The simulator is away, which the state tells, or the page is behind others.
+    // The simulator is away, which the state says, or the page is hidden.
   }
 }
 

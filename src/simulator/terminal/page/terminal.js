@@ -7,7 +7,7 @@ import { Wire } from "./wire.js";
 /** @typedef {import("./link.js").State} State */
 /** @typedef {import("./link.js").WireEvent} WireEvent */
 
-const LOOK_EVERY_MS = 300;
+const READ_EVERY_MS = 300;
 const EVENTS_MAX = 400;
 
 /** The state of the terminal, looked at all the time; undefined: nobody answers. */
@@ -15,13 +15,13 @@ function useTerminal() {
   const [state, setState] = useState(/** @type {State | null | undefined} */ (null));
   useEffect(() => {
     let over = false;
-    const look = async () => {
+    const read = async () => {
       if (document.visibilityState === "visible") {
         setState(await call("/state").catch(() => undefined));
       }
-      if (!over) setTimeout(look, LOOK_EVERY_MS);
+      if (!over) setTimeout(read, READ_EVERY_MS);
     };
-    void look();
+    void read();
     return () => {
       over = true;
     };
@@ -52,11 +52,11 @@ function App() {
   const state = useTerminal();
   const [events, clearEvents] = useWire();
   const [said, setSaid] = useState({ line: "", problem: "" });
-  /** @type {(word: string, asked?: Readonly<Record<string, string>>) => void} */
-  const act = (word, asked) => {
-    say(word, asked).then(
-      () => setSaid({ line: shellLine(word, asked), problem: "" }),
-      (error) => setSaid({ line: shellLine(word, asked), problem: error.message }),
+  /** @type {(action: string, asked?: Readonly<Record<string, string>>) => void} */
+  const act = (action, asked) => {
+    say(action, asked).then(
+      () => setSaid({ line: shellLine(action, asked), problem: "" }),
+      (error) => setSaid({ line: shellLine(action, asked), problem: error.message }),
     );
   };
   if (state === null) return html`<main><p class="away">Looking for the terminal…</p></main>`;
@@ -79,7 +79,7 @@ function App() {
     <footer aria-live="polite">
       ${
         said.line === ""
-          ? html`<p>Every button here is one word in a shell, too.</p>`
+          ? html`<p>Every button here is one action in a shell, too.</p>`
           : html`<p>${said.problem && html`<strong>${said.problem}</strong> `}
               In a shell: <code>${said.line}</code></p>`
       }

@@ -14,7 +14,7 @@ export function Wire({ events, clear }) {
   const list = useRef(/** @type {HTMLElement | null} */ (null));
   const atEnd = useRef(true);
   const top = useRef(0);
-  const shown = withoutEnquiries(events, all);
+  const listed = withoutEnquiries(events, all);
   // Not every protocol has such a question.
   const enquires = events.some(({ message = "" }) => enquiry.test(message));
   useEffect(() => {
@@ -40,8 +40,8 @@ export function Wire({ events, clear }) {
       </div>
       <div class="lines" ref=${list} onScroll=${scrolled} tabindex="0" role="log"
         aria-label="Messages, the newest at the end" aria-live="off">
-        ${shown.length === 0 && html`<p class="hint">Nothing yet: start a payment.</p>`}
-        ${shown.map((event) => html`<${Line} key=${event.seq} event=${event} />`)}
+        ${listed.length === 0 && html`<p class="hint">Nothing yet: start a payment.</p>`}
+        ${listed.map((event) => html`<${Line} key=${event.seq} event=${event} />`)}
       </div>
     </section>
   `;
@@ -69,7 +69,7 @@ function Line({ event }) {
   const { what, direction, message, says, hex, text, fields = [], note, repeat, phase, at } = event;
   if (what === "phase") return html`<p class="phase"><span>${phase}</span></p>`;
   const title = [
-    message ?? lineWords[what] ?? what,
+    message ?? lineTexts[what] ?? what,
     repeat ? `(sent again, ${repeat})` : "",
     note ?? "",
   ];
@@ -97,8 +97,8 @@ function Fields({ fields }) {
   return html`
     <dl>
       ${fields.map(
-        ({ tag, name, value, means }, place) => html`
-          <div key=${place}>
+        ({ tag, name, value, means }, index) => html`
+          <div key=${index}>
             <dt>${tag && html`<b>${tag}</b> `}${name}</dt>
             <dd><code class="value">${value}</code>${means && html` <span class="means">${means}</span>`}</dd>
           </div>
@@ -109,7 +109,7 @@ function Fields({ fields }) {
 }
 
 /** @type {Readonly<Record<string, string>>} */
-const lineWords = { open: "connected", close: "disconnected", junk: "no message" };
+const lineTexts = { open: "connected", close: "disconnected", junk: "no message" };
 
 /** @type {Readonly<Record<string, string>>} */
 const arrows = { in: "kiosk →", out: "← term.", fault: "fault", line: "line" };

@@ -1,10 +1,12 @@
 import { sleep } from "../../../shared/time.ts";
 import type { TerminalOptions } from "../options.ts";
-import type { BytePort } from "./byte-port.ts";
-import { PacedPort } from "./paced-port.ts";
-import { PseudoTerminal } from "./pseudo-terminal.ts";
-import { SerialDevicePort } from "./serial-device.ts";
-import { TcpListener } from "./tcp-listener.ts";
+import {
+  type BytePort,
+  PacedPort,
+  PseudoTerminal,
+  SerialDevicePort,
+  TcpListener,
+} from "./ports.ts";
 
 /** Where a register can connect. */
 export interface Endpoints {
@@ -16,14 +18,13 @@ export interface Endpoints {
 
 interface ConnectionsInput {
   readonly options: TerminalOptions;
-  /** Takes a register on this port. */
   connect(port: BytePort, transport: "tcp" | "serial"): void;
   note(text: string): void;
 }
 
 const RETRY_MS = 500;
 
-/** Opens the ports, hands them over, takes them away and brings them back. */
+/** Opens the ports, takes them away and brings them back. */
 export class Connections {
   readonly #input: ConnectionsInput;
   readonly #over = new AbortController();
@@ -44,7 +45,6 @@ export class Connections {
     return this.#endpoints;
   }
 
-  /** True: no line is there. */
   get away(): boolean {
     return this.#listener === undefined && this.#ports.length === 0;
   }
@@ -85,7 +85,7 @@ export class Connections {
     await this.#shut();
   }
 
-  /** The latest drop decides when the lines are back; one that cannot be had is tried again. */
+  /** Opens the lines again, until that succeeds or a later drop decides. */
   async #comeBack(awayMs: number, drop: number): Promise<void> {
     const { clock } = this.#input.options;
     for (let waitMs = awayMs; ; waitMs = RETRY_MS) {

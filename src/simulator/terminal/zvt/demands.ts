@@ -1,8 +1,8 @@
 import type { Memory } from "../memory/memory.ts";
 
-/** The way in which a due job looks to the register (docs/zvt.md 11.4, 11.5). */
+/** What the register sees of a due job (docs/zvt.md 11.4, 11.5). */
 interface DemandKind {
-  /** Of the status enquiry. */
+  /** The status that the enquiry reports. */
   readonly status: number;
   /** Control fields of the commands that get the job done. */
   readonly cures: readonly number[];
@@ -12,7 +12,7 @@ interface DemandKind {
 
 /** Jobs that the terminal wants done before it takes cards again; the first is reported first. */
 export const demandTable = {
-  /** docs/zvt.md 10.6, CCV: first 08 13, then the initialisation, then the diagnosis. */
+  /** Of CCV: 08 13 first, then initialisation and diagnosis (docs/zvt.md 10.6). */
   configuration: { status: 0x51, cures: [0x0813], refusal: 0x51 },
   initialisation: { status: 0x51, cures: [0x0693], refusal: 0x51 },
   diagnosis: { status: 0xc2, cures: [0x0670], refusal: 0xc2 },
@@ -25,17 +25,17 @@ export const demandTable = {
 type Demand = keyof typeof demandTable;
 export const demands = Object.keys(demandTable) as Demand[];
 
-/** The job that has to be done first; the status enquiry reports it. */
+/** Returns the due job that has to be done first. */
 export function mostUrgent(memory: Memory): Demand | undefined {
   return demands.find((demand) => memory.demands.includes(demand));
 }
 
-/** The command was carried out: what it cures is not due any more. */
+/** Marks the jobs that a command has done as done. */
 export function cure(memory: Memory, control: number): void {
   for (const demand of demands) if (isCuredBy(demand, control)) memory.demand(demand, false);
 }
 
-/** Of several jobs each can be done, or one would keep the other from being done. */
+/** Whether the command does a due job: then it runs although another job is due. */
 export function curesSomething(memory: Memory, control: number): boolean {
   return demands.some((name) => memory.demands.includes(name) && isCuredBy(name, control));
 }

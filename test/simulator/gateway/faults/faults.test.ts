@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseFault } from "../../../../src/simulator/gateway/faults/fault.ts";
+import { parseFault } from "../../../../src/simulator/gateway/faults.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { eventually, generate, orderBody, sandboxForTest } from "../sandbox-for-test.ts";
 

@@ -2,8 +2,11 @@ import { readFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { mailAddresses, mailText } from "../../../../src/simulator/gateway/mail/mail.ts";
-import { handOverBySmtp } from "../../../../src/simulator/gateway/mail/smtp.ts";
+import {
+  deliverBySmtp,
+  mailAddresses,
+  mailText,
+} from "../../../../src/simulator/gateway/notifications/mail.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { merchantForTest } from "../merchant-for-test.ts";
 import { eventually, generate, sandboxForTest, temporaryFolder } from "../sandbox-for-test.ts";
@@ -75,11 +78,11 @@ const mail = {
 };
 
 const send = (server: MailServer, signal = new AbortController().signal) =>
-  handOverBySmtp(server, mail, signal);
+  deliverBySmtp(server, mail, signal);
 
 test("a mail is handed over to every receiver, its dots doubled", async () => {
   const server = await mailServer(polite);
-  expect(await send(server)).toEqual({ verdict: "taken", words: "SMTP 250 queued as 1" });
+  expect(await send(server)).toEqual({ verdict: "taken", answer: "SMTP 250 queued as 1" });
   expect(server.heard).toEqual([
     "EHLO localhost",
     "MAIL FROM:<gateway-sandbox@localhost>",
@@ -104,7 +107,7 @@ describe("a server that", () => {
     ["says no farewell", except("QUIT", ""), "taken", /250 queued/],
   ] as const;
   test.each(cases)("%s", async (_, says, verdict, words) => {
-    const { verdict: given, words: told } = await send(await mailServer(says));
+    const { verdict: given, answer: told } = await send(await mailServer(says));
     expect(given).toBe(verdict);
     expect(told).toMatch(words);
   });

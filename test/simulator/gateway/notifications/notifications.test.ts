@@ -8,14 +8,15 @@ import {
   pauseAfterMs,
   stateAfter,
   verdictOf,
-} from "../../../../src/simulator/gateway/notifications/retry-policy.ts";
+} from "../../../../src/simulator/gateway/notifications/notification-store.ts";
 import { startGatewaySandbox } from "../../../../src/simulator/gateway/sandbox.ts";
 import {
+  childNamed,
+  type XmlElement,
   type XmlOutput,
   xml,
   xmlElement,
-} from "../../../../src/simulator/gateway/xml/write-xml.ts";
-import { childNamed, type XmlElement } from "../../../../src/simulator/gateway/xml/xml-element.ts";
+} from "../../../../src/simulator/gateway/soap/xml.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { type Merchant, merchantForTest } from "../merchant-for-test.ts";
 import {

@@ -5,7 +5,7 @@ import {
   formatAmount,
   formatFloat,
   parseAmount,
-} from "../../../../src/simulator/gateway/orders/amount.ts";
+} from "../../../../src/simulator/gateway/orders/order.ts";
 
 test("amounts are read exactly, in every form a float is printed", () => {
   const read: ReadonlyArray<readonly [text: string, decimals: number, minor: number | undefined]> =

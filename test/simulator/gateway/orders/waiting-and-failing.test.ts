@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { SandboxOptions } from "../../../../src/simulator/gateway/parts.ts";
 import type { GatewaySandbox } from "../../../../src/simulator/gateway/sandbox.ts";
-import { childNamed } from "../../../../src/simulator/gateway/xml/xml-element.ts";
+import { childNamed } from "../../../../src/simulator/gateway/soap/xml.ts";
 import { type Merchant, merchantForTest } from "../merchant-for-test.ts";
 import {
   call,

@@ -1,6 +1,6 @@
 import { createConnection } from "node:net";
 import { describe, expect, test } from "vitest";
-import { responseEnvelope } from "../../../../src/simulator/gateway/soap/envelope.ts";
+import { responseEnvelope } from "../../../../src/simulator/gateway/soap/xml.ts";
 import { haveVectors, post, rootOf, sandboxForTest, vector } from "../sandbox-for-test.ts";
 
 const text = (path: string): string => vector(path) ?? "";

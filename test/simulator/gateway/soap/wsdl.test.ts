@@ -1,7 +1,7 @@
 import { createClientAsync } from "soap";
 import { describe, expect, test } from "vitest";
 import { services } from "../../../../src/simulator/gateway/soap/services.ts";
-import type { XmlElement } from "../../../../src/simulator/gateway/xml/xml-element.ts";
+import type { XmlElement } from "../../../../src/simulator/gateway/soap/xml.ts";
 import { haveVectors, orderRequest, rootOf, sandboxForTest, vector } from "../sandbox-for-test.ts";
 
 describe.runIf(haveVectors)("each WSDL is equivalent to the one real clients accept:", () => {

@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readXml, XmlRefused } from "../../../../src/simulator/gateway/xml/read-xml.ts";
-import { xml, xmlDocument } from "../../../../src/simulator/gateway/xml/write-xml.ts";
+import {
+  readXml,
+  XmlRefused,
+  xml,
+  xmlDocument,
+} from "../../../../src/simulator/gateway/soap/xml.ts";
 import { orderBody } from "../sandbox-for-test.ts";
 
 const read = (text: string) => readXml(Buffer.from(text));

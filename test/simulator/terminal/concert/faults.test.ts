@@ -3,7 +3,7 @@ import {
   fixedFaultTable,
   reasons,
   taggedFaultTable,
-} from "../../../../src/simulator/terminal/concert/faults/fault-table.ts";
+} from "../../../../src/simulator/terminal/concert/faults.ts";
 import { asSlow } from "../../../support/patience.ts";
 import {
   bank,

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { maskPansInText } from "../../../../src/shared/masking/mask.ts";
-import type { ReadBody } from "../../../../src/simulator/terminal/concert/reading/body-reading.ts";
-import { FixedReading } from "../../../../src/simulator/terminal/concert/reading/fixed-reading.ts";
-import { TaggedReading } from "../../../../src/simulator/terminal/concert/reading/tag-reading.ts";
+import {
+  FixedReading,
+  type ReadBody,
+  TaggedReading,
+} from "../../../../src/simulator/terminal/concert/reading.ts";
 import { hasAny, hexBytes, rowsOf } from "../../../concert/vectors.ts";
 import { PATIENCE_MS } from "../../../support/patience.ts";
 import { fixedRequest, type Setting, started, taggedRequest, tags } from "./support/started.ts";
@@ -45,7 +47,7 @@ describe("fixed fields on the page", () => {
           "when to answer: A010 = answer at the end",
           "authorisation: B010 = the terminal decides",
         ],
-        "E with a ticket": ["receipt: T012 = a receipt behind the answer"],
+        "E with a ticket": ["receipt: T012 = a receipt after the answer"],
       }[name as "E"],
     ]);
     expect(told.text?.replaceAll("|", "")).toBe(body);

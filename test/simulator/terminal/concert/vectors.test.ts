@@ -192,8 +192,8 @@ describe.skipIf(!hasAny("session"))("the line of published terminals (CONFORMANC
         continue;
       }
       const frame = steps.slice(at).find((one) => fromTerminal(one) && one.name === "frame");
-      if (name === "ENQ" && frame) void quiet.line.tell(bodyOf(frame));
-      if (name === "message") void quiet.line.tell(hexBytes(hex));
+      if (name === "ENQ" && frame) void quiet.line.deliver(bodyOf(frame));
+      if (name === "message") void quiet.line.deliver(hexBytes(hex));
       heard = await nextOf(quiet, heard);
       expect(heard.slice(0, hex.length / 2)).toBe(latin(hex));
       heard = heard.slice(hex.length / 2);

@@ -1,7 +1,4 @@
-import type {
-  BytePort,
-  BytePortHandlers,
-} from "../../../../src/simulator/terminal/port/byte-port.ts";
+import type { BytePort, BytePortHandlers } from "../../../../src/simulator/terminal/port/ports.ts";
 
 /** A register's end of a line in this process. */
 export class MemoryPort implements BytePort {

@@ -2,7 +2,7 @@ import { systemClock } from "../../../../src/shared/time.ts";
 import {
   type FaultRequest,
   parseFault,
-} from "../../../../src/simulator/terminal/faults/fault-request.ts";
+} from "../../../../src/simulator/terminal/faults/fault-kinds.ts";
 import {
   completed,
   type StartOptions as Given,
@@ -11,7 +11,7 @@ import {
   openTerminal,
   type TerminalSimulator,
 } from "../../../../src/simulator/terminal/terminal-simulator.ts";
-import { zvtFaults } from "../../../../src/simulator/terminal/zvt/faults/fault-table.ts";
+import { zvtFaults } from "../../../../src/simulator/terminal/zvt/faults.ts";
 import type { Terminal } from "../../../../src/simulator/terminal/zvt/machine/terminal.ts";
 import type { ZvtOptions } from "../../../../src/simulator/terminal/zvt/options.ts";
 import { zvtProtocol } from "../../../../src/simulator/terminal/zvt/zvt-protocol.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type AskKind, askKinds } from "../../../../src/simulator/terminal/zvt/asks/ask-list.ts";
+import { type AskKind, askKinds } from "../../../../src/simulator/terminal/zvt/options.ts";
 import {
   authorisation,
   bank,

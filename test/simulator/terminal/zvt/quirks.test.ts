@@ -1,8 +1,5 @@
 import { expect, test } from "vitest";
-import {
-  type QuirkName,
-  quirkNames,
-} from "../../../../src/simulator/terminal/zvt/devices/quirks.ts";
+import { type QuirkName, quirkNames } from "../../../../src/simulator/terminal/zvt/options.ts";
 import type { StartOptions } from "../support/start-simulator.ts";
 import {
   ABORT,

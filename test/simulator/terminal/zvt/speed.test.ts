@@ -1,9 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../../../../src/shared/time.ts";
-import type { BytePort } from "../../../../src/simulator/terminal/port/byte-port.ts";
-import { PacedPort } from "../../../../src/simulator/terminal/port/paced-port.ts";
-import { PseudoTerminal } from "../../../../src/simulator/terminal/port/pseudo-terminal.ts";
+import {
+  type BytePort,
+  PacedPort,
+  PseudoTerminal,
+} from "../../../../src/simulator/terminal/port/ports.ts";
 import { ACK, encodeFrame } from "../../../../src/simulator/terminal/zvt/link/frame.ts";
 import { zvtProtocol } from "../../../../src/simulator/terminal/zvt/zvt-protocol.ts";
 import { steppedClock } from "../../../support/stepped-clock.ts";

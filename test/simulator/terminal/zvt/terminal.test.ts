@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { PseudoTerminal } from "../../../../src/simulator/terminal/port/pseudo-terminal.ts";
+import { PseudoTerminal } from "../../../../src/simulator/terminal/port/ports.ts";
 import { encodeFrame } from "../../../../src/simulator/terminal/zvt/link/frame.ts";
 import { zvtProtocol } from "../../../../src/simulator/terminal/zvt/zvt-protocol.ts";
 import { TestClock } from "../../../support/test-clock.ts";

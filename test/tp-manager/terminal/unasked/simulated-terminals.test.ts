@@ -5,11 +5,12 @@ import {
   concertProtocol,
 } from "../../../../src/simulator/terminal/concert/concert-protocols.ts";
 import type { ConcertOptions } from "../../../../src/simulator/terminal/concert/options.ts";
-import { parseFault } from "../../../../src/simulator/terminal/faults/fault-request.ts";
 import {
   canStrike,
   type FaultKind,
-} from "../../../../src/simulator/terminal/faults/fault-table.ts";
+  parseFault,
+} from "../../../../src/simulator/terminal/faults/fault-kinds.ts";
+
 import { completed } from "../../../../src/simulator/terminal/options.ts";
 import { openTerminal } from "../../../../src/simulator/terminal/terminal-simulator.ts";
 import { BareLine } from "../../../../src/tp-manager/terminal/caisse-ap/bare-line.ts";

@@ -19,7 +19,7 @@ const controlNames = new Map<number, ControlName>([
 ]);
 
 /** One thing that a register has sent in a session. */
-export type Heard =
+export type Received =
   | { readonly kind: ControlName }
   | { readonly kind: "frame"; readonly body: Uint8Array }
   /** Bytes that are no frame; `why` is for the trace. */
@@ -30,13 +30,13 @@ const BODY_BYTES_MAX = 2_048;
 const BLANK = 0x20;
 const lineEnds: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d]);
 
-type Place =
+type Position =
   /** Between two frames: control bytes count. */
   | "outside"
   | "noise"
   | "body"
   | "check"
-  /** A frame that cannot be saved any more: skipped to its end, or to the next silence. */
+  /** A damaged frame: skipped to its end, or to the next silence. */
   | "broken"
   | "broken-check";
 
@@ -45,26 +45,26 @@ type Place =
  * after ETX exactly one byte belongs to the frame (docs/concert.md 2.3).
  */
 export class ByteReader {
-  #place: Place = "outside";
+  #position: Position = "outside";
   #body: number[] = [];
 
-  /** Whether a silence now ends something that began. */
+  /** Whether a frame, or noise, has begun and not ended. */
   get isInside(): boolean {
-    return this.#place !== "outside";
+    return this.#position !== "outside";
   }
 
-  push(bytes: Uint8Array): readonly Heard[] {
+  push(bytes: Uint8Array): readonly Received[] {
     return [...bytes].flatMap((byte) => this.#take(byte) ?? []);
   }
 
-  /** Nothing came for too long: whatever began is over. */
-  silence(): readonly Heard[] {
-    const why = this.#place === "noise" ? "bytes that are no frame" : "a frame that was cut";
+  /** Ends what began, because nothing came for too long. */
+  silence(): readonly Received[] {
+    const why = this.#position === "noise" ? "bytes that are no frame" : "a frame that was cut";
     return this.isInside ? [this.#junk(why)] : [];
   }
 
-  #take(byte: number): Heard | undefined {
-    switch (this.#place) {
+  #take(byte: number): Received | undefined {
+    switch (this.#position) {
       case "outside":
       case "noise":
         return this.#outside(byte);
@@ -75,59 +75,59 @@ export class ByteReader {
         return this.#checked(byte);
       case "broken":
         if (byte === STX) this.#open();
-        else if (byte === ETX) this.#place = "broken-check";
+        else if (byte === ETX) this.#position = "broken-check";
         return undefined;
       case "broken-check":
         return this.#junk("a frame with a foreign byte in it");
     }
   }
 
-  #outside(byte: number): Heard | undefined {
+  #outside(byte: number): Received | undefined {
     const control = controlNames.get(byte);
     if (control) {
-      this.#place = "outside";
+      this.#position = "outside";
       return { kind: control };
     }
     if (byte === STX) this.#open();
-    else this.#place = byte === ETX ? "broken-check" : "noise";
+    else this.#position = byte === ETX ? "broken-check" : "noise";
     return undefined;
   }
 
   #inBody(byte: number): void {
     if (byte === STX) this.#open();
-    else if (byte === ETX) this.#place = "check";
+    else if (byte === ETX) this.#position = "check";
     else if (mayStandInBody(byte) && this.#body.length < BODY_BYTES_MAX) this.#body.push(byte);
-    else this.#place = "broken";
+    else this.#position = "broken";
   }
 
-  #checked(byte: number): Heard {
+  #checked(byte: number): Received {
     const sum = this.#body.reduce((xor, one) => xor ^ one, ETX);
     if (sum !== byte) return this.#junk("a frame with a wrong check byte");
     const body = Uint8Array.from(this.#body);
-    this.#place = "outside";
+    this.#position = "outside";
     return { kind: "frame", body };
   }
 
   #open(): void {
-    this.#place = "body";
+    this.#position = "body";
     this.#body = [];
   }
 
-  #junk(why: string): Heard {
-    this.#place = "outside";
+  #junk(why: string): Received {
+    this.#position = "outside";
     return { kind: "junk", why };
   }
 }
 
-/** Seven bits, of which the ones below a blank are control bytes; a receipt's line ends are not. */
+/** Whether a body may hold this byte: no control byte but a receipt's line ends. */
 function mayStandInBody(byte: number): boolean {
   return (byte >= BLANK && byte < 0x100) || lineEnds.has(byte);
 }
 
-/** A frame around a body, with a check byte that is wrong by one bit on demand. */
-export function framed(body: Uint8Array, spoilt: boolean): Uint8Array {
+/** Returns a frame around a body; `damaged`: its check byte is wrong by one bit. */
+export function framed(body: Uint8Array, damaged: boolean): Uint8Array {
   const sum = body.reduce((xor, byte) => xor ^ byte, ETX);
-  return Uint8Array.of(STX, ...body, ETX, spoilt ? sum ^ 1 : sum);
+  return Uint8Array.of(STX, ...body, ETX, damaged ? sum ^ 1 : sum);
 }
 
 /** Reads bytes and detects a silence inside a frame by itself. */
@@ -135,21 +135,21 @@ export class TimedReader {
   readonly #reader = new ByteReader();
   readonly #clock: Clock;
   readonly #silenceMs: number;
-  readonly #hear: (heard: Heard) => void;
+  readonly #onReceived: (received: Received) => void;
   #timer: Timer | undefined;
 
-  constructor(clock: Clock, silenceMs: number, hear: (heard: Heard) => void) {
+  constructor(clock: Clock, silenceMs: number, onReceived: (received: Received) => void) {
     this.#clock = clock;
     this.#silenceMs = silenceMs;
-    this.#hear = hear;
+    this.#onReceived = onReceived;
   }
 
   push(bytes: Uint8Array): void {
     this.stop();
-    for (const heard of this.#reader.push(bytes)) this.#hear(heard);
+    for (const received of this.#reader.push(bytes)) this.#onReceived(received);
     if (!this.#reader.isInside) return;
     this.#timer = this.#clock.startTimer("silence in a frame", this.#silenceMs, () => {
-      for (const heard of this.#reader.silence()) this.#hear(heard);
+      for (const received of this.#reader.silence()) this.#onReceived(received);
     });
   }
 

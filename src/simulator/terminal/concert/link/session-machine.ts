@@ -3,7 +3,7 @@
  * one pure step: a state and what happened give the next state and what has to be done.
  */
 
-/** The place of a terminal in the dialogue. */
+/** Where the terminal is in the dialogue. */
 export type Session =
   | { readonly at: "idle" }
   /** The register's ENQ was acknowledged: its frame is awaited. */
@@ -13,7 +13,7 @@ export type Session =
   /** Our ENQ is out. */
   | { readonly at: "calling"; readonly body: Uint8Array }
   /** Our frame is out; the register has refused it so many times. */
-  | { readonly at: "telling"; readonly body: Uint8Array; readonly naks: number };
+  | { readonly at: "sending"; readonly body: Uint8Array; readonly naks: number };
 
 /** The reply to an ENQ or to a frame, as the terminal or a fault has chosen it. */
 export type LinkReply = "ack" | "nak" | "silence";
@@ -29,9 +29,9 @@ export type Happening =
     }
   | { readonly what: "ack" | "nak" | "eot" | "junk" | "time" }
   /** The terminal has a reply to deliver; only while it is idle. */
-  | { readonly what: "tell"; readonly body: Uint8Array };
+  | { readonly what: "send"; readonly body: Uint8Array };
 
-/** How a session of ours ended. */
+/** How the terminal's own session ended. */
 export type Delivery =
   | "delivered"
   /** ENQ was not answered, or with NAK. */
@@ -41,29 +41,32 @@ export type Delivery =
   /** The frame was refused, and every repeat of it. */
   | "refused";
 
-export type Act =
+export type Action =
   | { readonly do: "say"; readonly what: "enq" | "ack" | "nak" | "eot" }
   | { readonly do: "frame"; readonly body: Uint8Array; readonly repeat: number }
   | { readonly do: "begin" }
-  | { readonly do: "told"; readonly how: Delivery }
+  | { readonly do: "ended"; readonly how: Delivery }
   /** Starts the one timer anew. */
   | { readonly do: "wait"; readonly for: "session" | "answer" };
 
 interface Step {
   readonly next: Session;
-  readonly acts: readonly Act[];
+  readonly actions: readonly Action[];
 }
 
-/** A reply leaves once and then again after each NAK, at most so often. */
+/** A reply is repeated after NAK at most so often. */
 const REPEATS_MAX = 3;
 
 const idle: Session = { at: "idle" };
-const say = (what: "enq" | "ack" | "nak" | "eot"): Act => ({ do: "say", what });
-const wait = (what: "session" | "answer"): Act => ({ do: "wait", for: what });
+const say = (what: "enq" | "ack" | "nak" | "eot"): Action => ({ do: "say", what });
+const wait = (what: "session" | "answer"): Action => ({ do: "wait", for: what });
 
-const stays = (session: Session, ...acts: readonly Act[]): Step => ({ next: session, acts });
+const stays = (session: Session, ...actions: readonly Action[]): Step => ({
+  next: session,
+  actions,
+});
 
-/** The terminal's next move. Never throws: what does not fit is not answered. */
+/** Returns the terminal's next move. Never throws: what is not expected is not answered. */
 export function step(session: Session, happening: Happening): Step {
   switch (session.at) {
     case "idle":
@@ -74,22 +77,22 @@ export function step(session: Session, happening: Happening): Step {
       return whenTaken(session, happening);
     case "calling":
       return whenCalling(session, happening);
-    case "telling":
-      return whenTelling(session, happening);
+    case "sending":
+      return whenSending(session, happening);
   }
 }
 
 function whenIdle(session: Session, happening: Happening): Step {
   if (happening.what === "enq") return answered(session, happening.reply);
-  if (happening.what !== "tell") return stays(session);
+  if (happening.what !== "send") return stays(session);
   const { body } = happening;
-  return { next: { at: "calling", body }, acts: [say("enq"), wait("answer")] };
+  return { next: { at: "calling", body }, actions: [say("enq"), wait("answer")] };
 }
 
 function answered(session: Session, reply: LinkReply): Step {
   if (reply === "silence") return stays(session);
   if (reply === "nak") return stays(session, say("nak"));
-  return { next: { at: "listening" }, acts: [say("ack"), wait("session")] };
+  return { next: { at: "listening" }, actions: [say("ack"), wait("session")] };
 }
 
 function whenListening(session: Session, happening: Happening): Step {
@@ -102,7 +105,7 @@ function whenListening(session: Session, happening: Happening): Step {
       return stays(session, say("nak"), wait("session"));
     case "eot":
     case "time":
-      return { next: idle, acts: [] };
+      return { next: idle, actions: [] };
     default:
       return stays(session);
   }
@@ -112,11 +115,11 @@ function requested(
   session: Session,
   { body, reply, taken }: { body: Uint8Array; reply: LinkReply; taken: boolean },
 ): Step {
-  const replies: readonly Act[] = reply === "silence" ? [] : [say(reply)];
+  const replies: readonly Action[] = reply === "silence" ? [] : [say(reply)];
   if (!taken) return stays(session, ...replies, wait("session"));
   return {
     next: { at: "taken", request: body },
-    acts: [...replies, { do: "begin" }, wait("session")],
+    actions: [...replies, { do: "begin" }, wait("session")],
   };
 }
 
@@ -126,12 +129,12 @@ function whenTaken(session: Session & { at: "taken" }, happening: Happening): St
       return stays(session, say("nak"));
     case "frame": {
       // An equal frame comes from a register that missed our ACK: it was taken once.
-      const again = sameBytes(happening.body, session.request);
+      const again = Buffer.compare(happening.body, session.request) === 0;
       return stays(session, say(again ? "ack" : "nak"), wait("session"));
     }
     case "eot":
     case "time":
-      return { next: idle, acts: [] };
+      return { next: idle, actions: [] };
     default:
       return stays(session);
   }
@@ -141,31 +144,34 @@ function whenCalling(session: Session & { at: "calling" }, happening: Happening)
   const { body } = session;
   switch (happening.what) {
     case "ack": {
-      const acts: readonly Act[] = [{ do: "frame", body, repeat: 0 }, wait("answer")];
-      return { next: { at: "telling", body, naks: 0 }, acts };
+      const actions: readonly Action[] = [{ do: "frame", body, repeat: 0 }, wait("answer")];
+      return { next: { at: "sending", body, naks: 0 }, actions };
     }
     case "enq":
       // Both began to speak. The terminal has a result to report, and insists.
       return stays(session, say("nak"));
     case "nak":
     case "time":
-      return { next: idle, acts: [say("eot"), { do: "told", how: "not-heard" }] };
+      return { next: idle, actions: [say("eot"), { do: "ended", how: "not-heard" }] };
     default:
       return stays(session);
   }
 }
 
-function whenTelling(session: Session & { at: "telling" }, happening: Happening): Step {
+function whenSending(session: Session & { at: "sending" }, happening: Happening): Step {
   const { body, naks } = session;
-  const over = (how: Delivery): Step => ({ next: idle, acts: [say("eot"), { do: "told", how }] });
+  const over = (how: Delivery): Step => ({
+    next: idle,
+    actions: [say("eot"), { do: "ended", how }],
+  });
   switch (happening.what) {
     case "ack":
       return over("delivered");
     case "nak":
       if (naks === REPEATS_MAX) return over("refused");
       return {
-        next: { at: "telling", body, naks: naks + 1 },
-        acts: [{ do: "frame", body, repeat: naks + 1 }, wait("answer")],
+        next: { at: "sending", body, naks: naks + 1 },
+        actions: [{ do: "frame", body, repeat: naks + 1 }, wait("answer")],
       };
     case "time":
       return over("not-acknowledged");
@@ -174,8 +180,4 @@ function whenTelling(session: Session & { at: "telling" }, happening: Happening)
     default:
       return stays(session);
   }
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

@@ -9,17 +9,15 @@ import {
   textOf,
 } from "../../../../concert/index.ts";
 import type { Variant } from "../options.ts";
-import { shownPan } from "./card-forms.ts";
 import {
   actions,
+  type ConcertParts,
   type Dialogue,
-  type Done,
   type Ending,
   type Order,
   type Request,
-} from "./order.ts";
-import type { ConcertParts } from "./parts.ts";
-import { receiptLines } from "./receipt.ts";
+} from "./payment.ts";
+import { printedPan, receiptLines } from "./receipt.ts";
 
 /** docs/concert.md 3.3 */
 const status = { accepted: "0", refused: "7", taken: "9" } as const;
@@ -44,12 +42,12 @@ export class FixedDialogue implements Dialogue {
     return this.#request(request, { action, amountMinor, currency });
   }
 
-  /** The line has said NAK already. */
+  /** There is no reply: the line has answered NAK. */
   busy(): undefined {
     return undefined;
   }
 
-  unasked(order: Order, reference: string): Request {
+  ownSale(order: Order, reference: string): Request {
     const { amountMinor, currency } = order;
     return this.#request(
       {
@@ -72,45 +70,37 @@ export class FixedDialogue implements Dialogue {
     return {
       order,
       early: atOnce ? this.#encoded(request, order, undefined) : null,
-      toldAtTheEnd: !atOnce,
+      repliesAtEnd: !atOnce,
       reply: (ending) => this.#encoded(request, order, ending),
     };
   }
 
-  /** Strict by default: a body that this variant does not know is refused with NAK. */
+  /** Returns the request; undefined: this variant does not know it, and the line answers NAK. */
   #decoded(body: Uint8Array): FixedRequest | undefined {
     const { variant } = this.#parts.options.behaviour;
     const read = decoded(body);
     if (read && knows(variant, read.options.variant)) return read;
-    return this.#parts.fault("any-body") ? decoded(atPlacesOfE(body)) : undefined;
+    return this.#parts.fault("any-body") ? decoded(atPositionsOfE(body)) : undefined;
   }
 
-  /** `ending` undefined: the request was taken, and nothing more is reported. */
+  /** Returns the reply; without an `ending` it says that the request was taken. */
   #encoded(request: FixedRequest, order: Order, ending: Ending | undefined): Uint8Array {
     const parts = this.#parts;
     const done = ending?.how === "done" ? ending : undefined;
+    const pan = () => done && printedPan(done.card, parts.report, "X").padEnd(REPORT_CHARACTERS);
     const said = ending === undefined ? status.taken : done ? status.accepted : status.refused;
     const reply = encodeFixedReply({
       posNumber: parts.fault("other-register") ? "99" : request.posNumber,
       status: said,
       amountMinor: parts.fault("zero-amount") ? 0 : (done?.amountMinor ?? request.amountMinor),
       paymentMode: request.paymentMode,
-      report:
-        request.answerFlag === NO_REPORT || !ending ? this.#noReport(request) : this.#report(done),
+      report: request.answerFlag === NO_REPORT ? null : (pan() ?? ""),
       currency: parts.fault("other-currency") ? US_DOLLAR : request.currency,
       private: parts.otherPrivate?.slice(0, PRIVATE_CHARACTERS) ?? request.private,
       ticket: ending ? this.#ticket(request, order, ending) : null,
     });
-    if (ending?.told !== undefined) reply.set(bytesOf(ending.told), STATUS_AT);
+    if (ending?.forced !== undefined) reply.set(bytesOf(ending.forced), STATUS_AT);
     return reply;
-  }
-
-  #noReport(request: FixedRequest): string | null {
-    return request.answerFlag === NO_REPORT ? null : "";
-  }
-
-  #report(done: Done | undefined): string {
-    return done ? shownPan(done.card, this.#parts.report, "X").padEnd(REPORT_CHARACTERS) : "";
   }
 
   #ticket({ options }: FixedRequest, order: Order, ending: Ending): string | null {
@@ -124,8 +114,8 @@ export class FixedDialogue implements Dialogue {
 const STATUS_AT = 2;
 const AMOUNT_END = 10;
 
-/** Reported of real terminals: the amount is read at its place in E (docs/concert.md 2.6). */
-function atPlacesOfE(body: Uint8Array): Uint8Array {
+/** Returns a request of E read from any body, as some terminals do (docs/concert.md 2.6). */
+function atPositionsOfE(body: Uint8Array): Uint8Array {
   const digits = textOf(body).slice(0, AMOUNT_END).padEnd(AMOUNT_END, "0");
   return bytesOf(`${digits}110978${" ".repeat(PRIVATE_CHARACTERS)}`);
 }

@@ -1,17 +1,98 @@
 import type { CardName } from "../../bank/cards.ts";
-import type { LedgerKind } from "../../bank/ledger.ts";
-import { outcomeOf } from "../../bank/outcome.ts";
-import { book } from "../../booking.ts";
+import { type LedgerKind, outcomeOf } from "../../bank/ledger.ts";
 import type { CardAction } from "../../cardholder.ts";
-import { type Entered, PIN_TRIES_MAX, PinPad } from "../../pin.ts";
-import { RunningCommand } from "../../running-command.ts";
-import type { PaymentScript } from "../../scenario.ts";
+import type { FaultArguments } from "../../faults/fault-kinds.ts";
+import { RunningCommand } from "../../machine.ts";
+import type { PaymentScript } from "../../options.ts";
 import type { Stage } from "../../screen.ts";
-import type { Point } from "../faults/fault-table.ts";
-import type { Done, Ending, Order } from "./order.ts";
-import type { ConcertParts } from "./parts.ts";
+import { book, type Entered, PIN_TRIES_MAX, PinPad, TerminalParts } from "../../terminal-parts.ts";
+import type { FaultName, Point } from "../faults.ts";
+import { type ConcertOptions, type Report, reports } from "../options.ts";
 
-/** An end that the terminal shows; the others are over before a customer would read them. */
+/** The parts that all requests of the terminal share. */
+export class ConcertParts extends TerminalParts<ConcertOptions> {
+  /** The arguments of the armed fault of this name, which uses it; undefined: none. */
+  fault(name: FaultName): FaultArguments | undefined {
+    return this.faults.take(name, { command: undefined });
+  }
+
+  /** How the next reply shows its card number. */
+  get report(): Report {
+    const as = this.fault("report")?.["as"];
+    return reports.find((one) => one === as) ?? this.options.behaviour.report;
+  }
+
+  /** Private data of the terminal's own, by a fault, as Latin-1 text. */
+  get otherPrivate(): string | undefined {
+    const given = this.fault("other-private");
+    return given && Buffer.from(String(given["hex"]), "hex").toString("latin1");
+  }
+}
+
+/** What a register asks for, after its message was read. */
+export interface Order {
+  readonly action: Action;
+  readonly amountMinor: number;
+  /** ISO 4217, three digits. */
+  readonly currency: string;
+}
+
+/** `other`: an action that this terminal does not have. */
+type Action = "debit" | "credit" | "cancellation" | "other";
+
+/** The actions by their digit in both families (docs/concert.md 3.1, 4.3). */
+export const actions: Readonly<Record<string, Action>> = {
+  "0": "debit",
+  "1": "credit",
+  "2": "cancellation",
+};
+
+/** How an order ended. */
+export type Ending = (Done | { readonly how: Refusal }) & {
+  /** A code that a fault reports instead: a status of fixed fields, a reason (AF) of tags. */
+  readonly forced?: string | undefined;
+};
+
+export interface Done {
+  readonly how: "done";
+  readonly amountMinor: number;
+  readonly card: CardName;
+  readonly authorisation: string;
+}
+
+export type Refusal =
+  /** The bank said no. */
+  | "declined"
+  | "cancelled"
+  | "timed-out"
+  /** No such action, or nothing that it could take back. */
+  | "no-such-action"
+  | "no-such-currency"
+  | "out-of-order"
+  | "message-wrong";
+
+/** A message of a register that was read, and how to answer it. */
+export interface Request {
+  /** null: nothing is carried out, the answer is there at once. */
+  readonly order: Order | null;
+  /** Sent at once, before anything is carried out. */
+  readonly early: Uint8Array | null;
+  /** Whether the end is reported. */
+  readonly repliesAtEnd: boolean;
+  reply(ending: Ending): Uint8Array;
+}
+
+/** Reads and writes the messages of one family. */
+export interface Dialogue {
+  /** Returns the request; undefined: no message for this terminal. */
+  read(body: Uint8Array): Request | undefined;
+  /** Returns the answer to a request while another one runs; undefined: there is none. */
+  busy(body: Uint8Array): Uint8Array | undefined;
+  /** Returns a request that no register made, for a sale of the terminal's own. */
+  ownSale(order: Order, reference: string): Request;
+}
+
+/** The ends that the display shows; the others come before a customer is there. */
 const stageOfEnding: Readonly<Partial<Record<Ending["how"], Stage>>> = {
   done: "approved",
   declined: "declined",
@@ -30,11 +111,11 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     this.order = order;
   }
 
-  override get word(): string {
+  override get label(): string {
     return this.order.action;
   }
 
-  /** Customer and bank; only they can end it (docs/concert.md 2.8). */
+  /** Asks customer and bank; only they can end a payment (docs/concert.md 2.8). */
   async carryOut(): Promise<Ending> {
     const ending = await this.#carriedOut();
     const stage = stageOfEnding[ending.how];
@@ -60,7 +141,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     const usual = outcomeOf(script.outcome ?? behaviour.outcome, this.order.amountMinor);
     this.parts.screen.show("card", this.order);
     await this.reach("card");
-    const action = await this.parts.customerActs({
+    const action = await this.parts.customerAction({
       wanted: "card",
       waitMs: pace.cardWaitMs,
       signal: this.signal,
@@ -75,17 +156,17 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     this.parts.screen.show("host");
     await this.reach("host");
     await this.pause("host", script.hostMs ?? pace.hostMs);
-    const told = this.#wordOfFault();
+    const forced = this.#forcedCode();
     const given = action.action === "insert" ? action.outcome : undefined;
     const outcome = given ? outcomeOf(given, this.order.amountMinor) : usual;
-    const refused = entered !== "right" || outcome.kind !== "approve" || told?.refuses;
-    if (action.action !== "insert" || refused) return { how: "declined", told: told?.word };
+    const refused = entered !== "right" || outcome.kind !== "approve" || forced?.refuses;
+    if (action.action !== "insert" || refused) return { how: "declined", forced: forced?.code };
     const done = this.#charge(kind, action.card ?? script.card ?? behaviour.card);
     await this.reach("charged");
-    return { ...done, told: told?.word };
+    return { ...done, forced: forced?.code };
   }
 
-  /** The register hears nothing of wrong PINs; the last one is a decline. */
+  /** Returns the last PIN entry; the register learns nothing of wrong ones before it. */
   async #enteredPin(action: CardAction): Promise<Entered> {
     const pad = new PinPad(this.parts, action);
     for (let tries = 1; ; tries++) {
@@ -95,15 +176,15 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     }
   }
 
-  /** Status code forced by an armed fault, and whether it declines. */
-  #wordOfFault(): { readonly word: string; readonly refuses: boolean } | undefined {
+  /** Returns the code that an armed fault forces, and whether it declines. */
+  #forcedCode(): { readonly code: string; readonly refuses: boolean } | undefined {
     const status = this.parts.fault("status");
-    if (status) return { word: String(status["as"]), refuses: status["as"] === "7" };
+    if (status) return { code: String(status["as"]), refuses: status["as"] === "7" };
     const reason = this.parts.fault("not-done");
-    return reason && { word: String(reason["af"]), refuses: true };
+    return reason && { code: String(reason["af"]), refuses: true };
   }
 
-  /** Final at once: the register's acknowledgement decides nothing (docs/concert.md 2.4). */
+  /** Charges at once: the register's acknowledgement decides nothing (docs/concert.md 2.4). */
   #charge(ledgerKind: LedgerKind, card: CardName): Done {
     const by = Number(this.parts.fault("other-amount")?.["by"] ?? 0);
     const amountMinor = this.order.amountMinor + by;
@@ -115,7 +196,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     return { how: "done", amountMinor, card, authorisation };
   }
 
-  /** The newest sale of that amount that still stands is taken back. */
+  /** Takes back the newest sale of that amount that still stands. */
   #takeBack(): Ending {
     const { ledger, memory } = this.parts;
     const { amountMinor } = this.order;
@@ -132,7 +213,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
   }
 }
 
-/** As the ledger and the switches have currencies. */
+/** Returns the currency as ledger and switches have it. */
 function fourDigits(currency: string): string {
   return currency.padStart(4, "0");
 }

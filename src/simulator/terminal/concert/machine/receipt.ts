@@ -1,7 +1,44 @@
 import { encodeTagged, type Tagged, textOf } from "../../../../concert/index.ts";
-import { maskedPan, testCards } from "../../bank/cards.ts";
-import type { Ending, Order } from "./order.ts";
-import type { ConcertParts } from "./parts.ts";
+import { type CardName, maskedPan, type TestCard, testCards } from "../../bank/cards.ts";
+import type { Report } from "../options.ts";
+import type { ConcertParts, Ending, Order } from "./payment.ts";
+
+/** The last character of CC: the payment mode of fixed fields (docs/concert.md 4.5). */
+const modes: Partial<Record<CardName, string>> = { amex: "2", jcb: "9" };
+
+/** Returns CC, the application that was used (docs/concert.md 4.5). */
+export function applicationOf({ name, technology }: TestCard): string {
+  return `00${modes[name] ?? (technology === "contactless" ? "B" : "1")}`;
+}
+
+/** Returns the card number as a terminal writes it in a reply. */
+export function printedPan(name: CardName, as: Report, mask: string): string {
+  const card = testCards[name];
+  if (as === "blank") return "";
+  return as === "clear" ? madeUpPan(card) : maskedPan(card).replaceAll("X", mask);
+}
+
+/**
+ * A number in clear as real terminals may send it: zeros in place of the masked digits, and one
+ * digit that makes the check digit right. No such card exists.
+ */
+function madeUpPan({ maskedDigits }: TestCard): string {
+  const last = maskedDigits.lastIndexOf("E");
+  for (let digit = 0; digit < 10; digit++) {
+    const made = [...maskedDigits].map((c, i) => (i === last ? String(digit) : c)).join("");
+    const pan = made.replaceAll("E", "0");
+    if (isChecked(pan)) return pan;
+  }
+  return "";
+}
+
+function isChecked(pan: string): boolean {
+  const sum = [...pan].reduceRight((total, c, i) => {
+    const doubled = (pan.length - i) % 2 === 0 ? Number(c) * 2 : Number(c);
+    return total + (doubled > 9 ? doubled - 9 : doubled);
+  }, 0);
+  return sum % 10 === 0;
+}
 
 const COLUMNS = 76;
 const USUAL = "100";
@@ -17,27 +54,27 @@ export function receiptTags(
   order: Order,
   ending: Ending,
 ): readonly Tagged[] {
-  const unasked = parts.fault("receipt") !== undefined;
-  if (!unasked && asked?.[0] !== "1") return [];
-  const wish = asked ?? USUAL;
+  const always = parts.fault("receipt") !== undefined;
+  if (!always && asked?.[0] !== "1") return [];
+  const form = asked ?? USUAL;
   const lines = receiptLines(parts, order, ending);
-  const html = wish[HTML_AT] === "1";
+  const html = form[HTML_AT] === "1";
   const text = html
     ? `<pre>${lines.join("<br>")}</pre>`
     : lines.map((line) => `${line}\n`).join("");
   const inner = encodeTagged([
-    ["CK", wish],
+    ["CK", form],
     ["AK", inLines(Buffer.from(text, "latin1").toString("base64"))],
   ]);
   return [["ZT", textOf(inner)]];
 }
 
-/** A line feed after every 76 characters, and one at the end (docs/concert.md 4.6). */
+/** Returns the text in lines of 76 characters, each with a line feed (docs/concert.md 4.6). */
 function inLines(base64: string): string {
   return base64.replaceAll(new RegExp(`.{1,${COLUMNS}}`, "g"), "$&\n");
 }
 
-/** The lines of the customer's receipt, as a terminal's own printer would have them. */
+/** Returns the lines of the customer's receipt. */
 export function receiptLines(
   { options, now }: ConcertParts,
   { amountMinor, currency }: Order,

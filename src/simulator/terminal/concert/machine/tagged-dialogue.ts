@@ -1,17 +1,16 @@
 import { encodeTagged, readTagged, type Tagged } from "../../../../concert/index.ts";
 import { testCards } from "../../bank/cards.ts";
-import { applicationOf, shownPan } from "./card-forms.ts";
 import {
   actions,
+  type ConcertParts,
   type Dialogue,
   type Done,
   type Ending,
   type Order,
   type Refusal,
   type Request,
-} from "./order.ts";
-import type { ConcertParts } from "./parts.ts";
-import { receiptTags } from "./receipt.ts";
+} from "./payment.ts";
+import { applicationOf, printedPan, receiptTags } from "./receipt.ts";
 
 const IDENTIFICATION = "I";
 
@@ -63,7 +62,7 @@ export class TaggedDialogue implements Dialogue {
     return encodeTagged([...this.#head(asked), ["AE", state.notDone], ["AF", BUSY]]);
   }
 
-  unasked({ amountMinor, currency }: Order, reference: string): Request {
+  ownSale({ amountMinor, currency }: Order, reference: string): Request {
     const asked: Asked = new Map([
       ["CZ", "0300"],
       ["CA", "01"],
@@ -83,7 +82,7 @@ export class TaggedDialogue implements Dialogue {
     return {
       order,
       early: taken ? this.#taken(asked) : null,
-      toldAtTheEnd: !atOnce && !takenOnly,
+      repliesAtEnd: !atOnce && !takenOnly,
       reply: (ending) => encodeTagged(this.#tags(asked, order, ending)),
     };
   }
@@ -92,11 +91,11 @@ export class TaggedDialogue implements Dialogue {
     return encodeTagged([...this.#head(asked), ...this.#echo(asked), ["AE", state.taken]]);
   }
 
-  /** A message that is answered at once, and begins nothing. */
+  /** Returns a request that is answered at once and begins nothing. */
   #answered(asked: Asked, tags: readonly Tagged[]): Request {
     const own = (["CA", "CD"] as const).flatMap((tag) => pair(tag, asked.get(tag)));
     const early = encodeTagged([...this.#head(asked), ...own, ...tags]);
-    return { order: null, early, toldAtTheEnd: false, reply: () => early };
+    return { order: null, early, repliesAtEnd: false, reply: () => early };
   }
 
   #head(asked: Asked): readonly Tagged[] {
@@ -109,7 +108,7 @@ export class TaggedDialogue implements Dialogue {
     ];
   }
 
-  /** Tags of the request that the answer repeats (docs/concert.md 4.2). */
+  /** Returns the tags of the request that the answer repeats (docs/concert.md 4.2). */
   #echo(asked: Asked): readonly Tagged[] {
     return (["CA", "CE", "BA", "CD", "CB", "CF", "CH"] as const).flatMap((tag) =>
       pair(tag, asked.get(tag)),
@@ -130,9 +129,9 @@ export class TaggedDialogue implements Dialogue {
   }
 
   #state(ending: Ending): readonly Tagged[] {
-    const { told } = ending;
+    const { forced } = ending;
     if (ending.how !== "done") {
-      const reason = told ?? reasonOf[ending.how];
+      const reason = forced ?? reasonOf[ending.how];
       return [["AE", state.notDone], ...(reason === "none" ? [] : [["AF", reason] as const])];
     }
     if (this.#parts.fault("no-state")) return [];
@@ -141,7 +140,7 @@ export class TaggedDialogue implements Dialogue {
     return [["AE", state.done], ...reason];
   }
 
-  /** The echo with the faults in it. Without CB after a cancellation (docs/concert.md 4.2). */
+  /** Returns the repeated tags with faults; no CB after a cancellation (docs/concert.md 4.2). */
   #altered(echo: readonly Tagged[], order: Order, ending: Ending): readonly Tagged[] {
     const parts = this.#parts;
     const amountMinor = ending.how === "done" ? ending.amountMinor : order.amountMinor;
@@ -167,12 +166,12 @@ export class TaggedDialogue implements Dialogue {
     // A cheque has no card (docs/concert.md 4.5).
     if (asked.get("CC") === CHEQUE) return [];
     const card = testCards[name];
-    const shown = shownPan(name, this.#parts.report, "#");
+    const pan = printedPan(name, this.#parts.report, "#");
     return [
       ["CC", applicationOf(card)],
       ["CI", card.technology === "chip" ? "1" : "2"],
       ["AC", authorisation],
-      ...pair("AA", shown === "" ? undefined : shown),
+      ...pair("AA", pan === "" ? undefined : pan),
       ["AI", card.aid],
       ["AB", card.expiry],
       ["CG", this.#parts.options.device.contractNumber.slice(-7)],
@@ -201,7 +200,7 @@ function refusal(how: Refusal): readonly Tagged[] {
   ];
 }
 
-/** At least two digits (docs/concert.md 4.2). */
+/** Returns the amount with at least two digits (docs/concert.md 4.2). */
 function shortest(amountMinor: number): string {
   return String(amountMinor).padStart(2, "0");
 }

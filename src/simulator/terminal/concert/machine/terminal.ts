@@ -1,20 +1,16 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { sleep } from "../../../../shared/time.ts";
-import type { LineTrait } from "../../faults/fault-table.ts";
+import type { LineTrait } from "../../faults/fault-kinds.ts";
 import { type Condition, Machine } from "../../machine.ts";
 import { lineTraits } from "../../options.ts";
-import type { BytePort } from "../../port/byte-port.ts";
+import type { BytePort } from "../../port/ports.ts";
 import type { Transport, WireEvent } from "../../port/register-line.ts";
 import type { TraceEntry } from "../../trace-log.ts";
-import { ConcertFaultyWire } from "../faults/faulty-wire.ts";
-import { BareLine } from "../link/bare-line.ts";
-import type { ConcertLine } from "../link/concert-line.ts";
-import { SessionLine } from "../link/session-line.ts";
-import type { MessageReading } from "../reading/body-reading.ts";
-import type { Dialogue, Order, Request } from "./order.ts";
-import type { ConcertParts } from "./parts.ts";
-import { Payment } from "./payment.ts";
+import { ConcertFaultyWire } from "../faults.ts";
+import { BareLine, type ConcertLine, SessionLine } from "../link/lines.ts";
+import type { MessageReading } from "../reading.ts";
+import { type ConcertParts, type Dialogue, type Order, Payment, type Request } from "./payment.ts";
 import { saysAll } from "./tagged-dialogue.ts";
 
 /**
@@ -26,8 +22,8 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
   readonly routes = {
     "POST /sale":
       '{"amountMinor": 1200, "currency": "978", "private": "A1"} a sale that no register asked ' +
-      "for, told by the terminal's own ENQ",
-    "POST /again": "tell the last reply once more, by the terminal's own ENQ",
+      "for, reported by the terminal's own ENQ",
+    "POST /again": "send the last reply once more, by the terminal's own ENQ",
   };
   readonly #dialogue: Dialogue;
   readonly #reading: MessageReading;
@@ -105,8 +101,8 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
       return await reply.code(409).send({ error: "a payment runs, or there are no sessions" });
     });
     server.post("/again", async (_request, reply) => {
-      if (this.#tellAgain()) return { telling: true };
-      return await reply.code(409).send({ error: "nothing was told, or a payment runs" });
+      if (this.#sendAgain()) return { telling: true };
+      return await reply.code(409).send({ error: "nothing was reported, or a payment runs" });
     });
   }
 
@@ -114,15 +110,15 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
   #sell(order: Order, reference: string): boolean {
     const line = this.#line;
     if (this.running || !this.parts.options.sessions || !line) return false;
-    this.#run(line, this.#dialogue.unasked(order, reference), order);
+    this.#run(line, this.#dialogue.ownSale(order, reference), order);
     return true;
   }
 
   /** Sends the last reply again; false without one, or while something runs. */
-  #tellAgain(): boolean {
+  #sendAgain(): boolean {
     const [line, last] = [this.#line, this.#last];
     if (this.running || !last || !line?.inSessions) return false;
-    void this.#tell(line, last.body, new AbortController().signal);
+    void this.#deliver(line, last.body, new AbortController().signal);
     return true;
   }
 
@@ -132,19 +128,18 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
       clock,
       transport,
       ...options.timers,
+      saysAll,
       interference: new ConcertFaultyWire(faults),
       onWire: (event: WireEvent) => this.onWire(port.name, event),
     };
-    return options.sessions
-      ? new SessionLine(port, given)
-      : new BareLine(port, { ...given, saysAll });
+    return options.sessions ? new SessionLine(port, given) : new BareLine(port, given);
   }
 
   /** Begins the request; undefined: refused on the line, or answered here. */
   #requested(line: ConcertLine, body: Uint8Array): (() => void) | undefined {
     if (this.running || this.parts.busy) {
       const busy = this.#dialogue.busy(body);
-      if (busy && !line.inSessions) void line.tell(busy).then(() => line.finish());
+      if (busy && !line.inSessions) void line.deliver(busy).then(() => line.finish());
       return undefined;
     }
     const request = this.#dialogue.read(body);
@@ -152,50 +147,45 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     const { order } = request;
     if (order) return () => this.#run(line, request, order);
     return () => {
-      if (request.early) void this.#tell(line, request.early, never).then(() => line.finish());
+      if (request.early) void this.#deliver(line, request.early, never).then(() => line.finish());
     };
   }
 
-  #run(line: ConcertLine, { early, toldAtTheEnd, reply }: Request, order: Order): void {
+  #run(line: ConcertLine, { early, repliesAtEnd, reply }: Request, order: Order): void {
     const payment = new Payment(this.parts, order, line.name);
     void this.run(payment, async () => {
-      if (early) await this.#tell(line, early, payment.signal);
-      if (!toldAtTheEnd) line.finish();
+      if (early) await this.#deliver(line, early, payment.signal);
+      if (!repliesAtEnd) line.finish();
       const ending = await payment.carryOut();
-      if (toldAtTheEnd) await this.#tellEnd(line, reply(ending), payment);
+      if (repliesAtEnd) await this.#reportEnd(line, reply(ending), payment);
     });
   }
 
-  async #tellEnd(line: ConcertLine, body: Uint8Array, payment: Payment): Promise<void> {
+  async #reportEnd(line: ConcertLine, body: Uint8Array, payment: Payment): Promise<void> {
     await payment.reach("reply");
     await payment.pause("fault late reply", Number(this.parts.fault("late-reply")?.["ms"] ?? 0));
     if (!this.parts.fault("no-reply")) {
-      const delivered = await this.#tell(line, body, payment.signal);
+      const delivered = await this.#deliver(line, body, payment.signal);
       if (delivered) await payment.reach("replied");
     }
     line.finish();
   }
 
-  /** As long as an ENQ is waited for on a line. */
-  async #nobody(signal: AbortSignal): Promise<"not-heard"> {
+  /** Delivers a reply in as many tries as are set (docs/concert.md 2.5); true: acknowledged. */
+  async #deliver(from: ConcertLine, body: Uint8Array, signal: AbortSignal): Promise<boolean> {
     const { clock, options } = this.parts;
-    await sleep(clock, "nobody is connected", options.timers.answerMs, signal);
-    return "not-heard";
-  }
-
-  /** Sends ENQ until the register has acknowledged, or too often (docs/concert.md 2.5). */
-  async #tell(from: ConcertLine, body: Uint8Array, signal: AbortSignal): Promise<boolean> {
-    const { clock, options } = this.parts;
-    const told = { body, delivered: false };
-    this.#last = told;
+    const reply = { body, delivered: false };
+    this.#last = reply;
     const triesMax = from.inSessions ? options.enqTries || Number.POSITIVE_INFINITY : 1;
     for (let tries = 1; ; tries++) {
       // Without sessions an answer belongs to its question: no other line may have it.
       const line = from.inSessions ? this.#line : from;
-      const how = line ? await line.tell(body) : await this.#nobody(signal);
-      told.delivered = how === "delivered";
+      const how = await line?.deliver(body);
+      // Without a register it takes as long as for the answer to an ENQ.
+      if (!line) await sleep(clock, "nobody is connected", options.timers.answerMs, signal);
+      reply.delivered = how === "delivered";
       signal.throwIfAborted();
-      if (told.delivered || how === "refused" || tries >= triesMax) return told.delivered;
+      if (reply.delivered || how === "refused" || tries >= triesMax) return reply.delivered;
       await sleep(clock, "between two ENQ", options.timers.enqPauseMs, signal);
     }
   }

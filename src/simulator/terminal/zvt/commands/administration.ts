@@ -1,15 +1,19 @@
 import { tagValue } from "../../../../zvt/index.ts";
-import { clockOf } from "../asks/asks.ts";
+import { clockOf } from "../asks.ts";
 import { cure } from "../demands.ts";
-import { localTime } from "../machine/local-time.ts";
-import type { Parts } from "../machine/parts.ts";
-import type { Process } from "../machine/process.ts";
+import { localTime, type Parts } from "../machine/parts.ts";
+import { type Command, command, commandWhenLocked, type Process } from "../machine/process.ts";
 import { code, failByFault } from "../machine/sale.ts";
-import { status } from "../machine/texts.ts";
-import { print, registerPrints } from "../receipts/printing.ts";
-import { centred, plain, type ReceiptLine, spread } from "../receipts/receipt-text.ts";
-import { reportTotals } from "../receipts/totals.ts";
-import { type Command, command, commandWhenLocked } from "./command.ts";
+import { languageOfCode, status } from "../machine/texts.ts";
+import {
+  centred,
+  plain,
+  print,
+  type ReceiptLine,
+  registerPrints,
+  reportTotals,
+  spread,
+} from "../receipts.ts";
 
 /** In the completion of an end of day: a software update begins now (docs/zvt.md 6.4). */
 const UPDATE_STARTS = 0xe0;
@@ -46,9 +50,7 @@ const initialisation = command(0x0693, async (process) => {
 
 const SET_REGISTER_TIME = 0x0401;
 
-/**
- * Diagnosis 06 70 (docs/zvt.md 6.4); sets the register's clock where that is permitted (tag 26).
- */
+/** Diagnosis 06 70 (docs/zvt.md 6.4); sets the register's clock if tag 26 permits it. */
 const diagnosis = command(0x0670, async (process) => {
   const { parts, request } = process;
   const named = tagValue(request.tags, "diagnosisType") !== undefined;
@@ -66,11 +68,12 @@ const diagnosis = command(0x0670, async (process) => {
 const selftest = command(0x0679, async (process) => {
   const { memory, ledger, registration } = process.parts;
   await work(process);
-  const tell = (name: string, told: string) => plain(spread(name, told, registration.printerWidth));
+  const row = (name: string, value: string) =>
+    plain(spread(name, value, registration.printerWidth));
   await printAdministration(process, "SELFTEST", [
-    tell("Turnover:", String(memory.turnover.length)),
-    tell("Bank entries:", String(ledger.entries.length)),
-    tell("Due:", memory.demands.join(" ") || "nothing"),
+    row("Turnover:", String(memory.turnover.length)),
+    row("Bank entries:", String(ledger.entries.length)),
+    row("Due:", memory.demands.join(" ") || "nothing"),
   ]);
   await process.complete();
 });
@@ -97,8 +100,8 @@ const softwareUpdate = commandWhenLocked(0x0810, async (process) => {
   parts.zvtOff = parts.is("zvt-off-after-update");
 });
 
-/** The lines that 06 1A prints and the service menu shows. */
-export function configurationLines(parts: Parts): readonly ReceiptLine[] {
+/** Returns the lines of the configuration, for 06 1A and the service menu. */
+function configurationLines(parts: Parts): readonly ReceiptLine[] {
   const { device, options, registration } = parts;
   const { serial, lineSpeed, behaviour, timers } = options;
   const pair = (left: string, right: string) =>
@@ -123,7 +126,7 @@ const printConfiguration = command(0x061a, async (process) => {
   await process.complete();
 });
 
-/** Accepts, shows that the customer has to wait, and takes the time of such a job. */
+/** Accepts the command, shows that the customer has to wait, and waits. */
 async function work(process: Process): Promise<void> {
   await process.accept();
   await process.status(status.pleaseWait);
@@ -131,8 +134,8 @@ async function work(process: Process): Promise<void> {
   await process.pause("administration", process.parts.options.pace.administrationMs);
 }
 
-/** Prints on the register's paper, when that is what the register wants. */
-export async function printAdministration(
+/** Prints on the register's paper if the register wants that. */
+async function printAdministration(
   process: Process,
   title: string,
   lines: readonly ReceiptLine[],
@@ -157,4 +160,133 @@ export const administrationCommands: readonly Command[] = [
   sendOffline,
   softwareUpdate,
   printConfiguration,
+];
+
+/** Abort 06 B0 with no command running: gives a card back, if there is one (docs/zvt.md 6.6). */
+const abort = commandWhenLocked(0x06b0, async (process) => {
+  process.parts.readCard = undefined;
+  await process.finish();
+});
+
+/** Reset terminal 06 18 (docs/zvt.md 6.4): 80 00, 06 0F, then it restarts. */
+const resetTerminal = command(0x0618, async (process) => {
+  await process.accept();
+  await process.complete();
+  await process.restart();
+});
+
+/** Set date and time 06 91 (docs/zvt.md 6.4). */
+const setDateTime = command(0x0691, async (process) => {
+  const { parts, request } = process;
+  const { dateYYMMDD, time } = request.fields;
+  const wanted = moment(dateYYMMDD ?? "", time ?? "");
+  if (!wanted) return await process.refuse(code.messageWrong);
+  await process.accept();
+  parts.now = wanted;
+  cure(parts.memory, process.control);
+  await process.complete();
+});
+
+/** Returns a local time; undefined: there is no such date or time. */
+function moment(date: string, time: string): Date | undefined {
+  const parts = /^(\d\d)(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)$/.exec(`${date}-${time}`)?.slice(1);
+  if (!parts) return undefined;
+  const [year = 0, month = 0, day = 0, hours = 0, minutes = 0, seconds = 0] = parts.map(Number);
+  const at = new Date(2000 + year, month - 1, day, hours, minutes, seconds);
+  const exists = at.getMonth() === month - 1 && at.getDate() === day && hours < 24 && minutes < 60;
+  return exists ? at : undefined;
+}
+
+/** Select language 08 30 (docs/zvt.md 6.4); one that the texts do not have changes nothing. */
+const selectLanguage = commandWhenLocked(0x0830, async (process) => {
+  const { parts, request } = process;
+  parts.language = languageOfCode(request.parts.language ?? 0) ?? parts.language;
+  await process.finish();
+});
+
+/** Bits per second by the byte of 08 40 (docs/zvt.md 2.6). */
+const speedsByCode: Readonly<Record<number, number>> = {
+  0: 9_600,
+  1: 19_200,
+  6: 57_600,
+  7: 115_200,
+};
+const SPEED_UNKNOWN = 0xfd;
+const SPEED_IMPOSSIBLE = 0x7d;
+
+/**
+ * Change of speed 08 40 (docs/zvt.md 2.6): the answer leaves at the old speed, the new one holds
+ * two seconds later. A restart brings the old one back. TCP has none to change.
+ */
+const changeSpeed = commandWhenLocked(0x0840, async (process) => {
+  const { clock, options } = process.parts;
+  const speed = speedsByCode[process.request.parts.baudCode ?? -1];
+  if (speed === undefined) return await process.refuse(SPEED_UNKNOWN);
+  if (!options.speeds.includes(speed)) return await process.refuse(SPEED_IMPOSSIBLE);
+  await process.finish();
+  const { line } = process;
+  clock.startTimer("change of speed", options.pace.speedChangeMs, () => {
+    if (!line.closed) line.changeSpeed?.(speed);
+  });
+});
+
+export const deviceCommands: readonly Command[] = [
+  abort,
+  resetTerminal,
+  setDateTime,
+  selectLanguage,
+  changeSpeed,
+];
+
+/** Set terminal id 06 1B (docs/zvt.md 6.4): only while no transaction is stored. */
+const setTerminalId = command(0x061b, async (process) => {
+  const { memory } = process.parts;
+  const { terminalId } = process.request.fields;
+  // Without the field a terminal with keys would ask for it; this one has none.
+  if (terminalId === undefined || !/^\d{8}$/.test(terminalId)) {
+    return await process.refuse(code.messageWrong);
+  }
+  await process.accept();
+  if (memory.turnover.length > 0) return await process.abort(code.notPossible);
+  memory.set({ terminalId });
+  await process.complete();
+});
+
+/** Change password 06 95 (docs/zvt.md 6.4): from now on commands must bring the new one. */
+const changePassword = command(0x0695, async (process) => {
+  const { newPassword = "" } = process.request.parts;
+  if (!/^\d{6}$/.test(newPassword)) return await process.refuse(code.messageWrong);
+  await process.accept();
+  process.parts.memory.set({ password: newPassword });
+  await process.complete();
+});
+
+/** Activate card reader 08 50 (docs/zvt.md 6.4); shown in `GET /state` only, there is no motor. */
+const activateReader = commandWhenLocked(0x0850, async (process) => {
+  process.parts.reader = process.request.fields.reader ?? 0;
+  await process.finish();
+});
+
+/** Switch protocol 08 02 (docs/zvt.md 6.4): the last thing that this terminal understands. */
+const switchProtocol = commandWhenLocked(0x0802, async (process) => {
+  await process.finish();
+  process.parts.zvtOff = true;
+});
+
+/** Service mode 08 01 (docs/zvt.md 6.4, 10.1): a key leaves the menu. */
+const serviceMode = commandWhenLocked(0x0801, async (process) => {
+  const { parts } = process;
+  await process.accept();
+  await process.status(status.serviceMode);
+  await printAdministration(process, "SERVICE", configurationLines(parts));
+  await process.parts.customerAction({ wanted: "key", waitMs: null, signal: process.signal });
+  await process.complete();
+});
+
+export const settingCommands: readonly Command[] = [
+  setTerminalId,
+  changePassword,
+  activateReader,
+  switchProtocol,
+  serviceMode,
 ];

@@ -1,16 +1,10 @@
-import { administrationCommands } from "./administration.ts";
-import { payments } from "./authorisation.ts";
-import type { Command } from "./command.ts";
-import { deviceCommands } from "./device.ts";
-import { displayCommands } from "./display.ts";
+import type { Command } from "../machine/process.ts";
+import { administrationCommands, deviceCommands, settingCommands } from "./administration.ts";
+import { displayCommands, readCard } from "./display.ts";
 import { fileCommands } from "./files.ts";
-import { otherPayments } from "./other-payments.ts";
-import { readCard } from "./read-card.ts";
-import { registrationCommands } from "./registration.ts";
-import { receiptCommands } from "./repeat-receipt.ts";
-import { reversals } from "./reversal.ts";
-import { settingCommands } from "./settings.ts";
-import { statusEnquiry } from "./status-enquiry.ts";
+import { otherPayments, payments } from "./payments.ts";
+import { registrationCommands, statusEnquiry } from "./registration.ts";
+import { receiptCommands, reversals } from "./stored.ts";
 
 /** Every command that the terminal knows; all others get 84 83 00 (docs/zvt.md 4.1). */
 const commands: readonly Command[] = [

@@ -1,8 +1,10 @@
-import { tagValue } from "../../../../zvt/index.ts";
+import { container, fromHex, type RawTag, tag, tagValue } from "../../../../zvt/index.ts";
 import type { CustomerAction, KeyName, Wanted } from "../../cardholder.ts";
-import type { Process } from "../machine/process.ts";
+import type { Outgoing } from "../machine/parts.ts";
+import { type Command, commandWhenLocked, type Process } from "../machine/process.ts";
+import { type ZvtCard, zvtCard } from "../machine/report.ts";
 import { code } from "../machine/sale.ts";
-import { type Command, commandWhenLocked } from "./command.ts";
+import { status } from "../machine/texts.ts";
 
 /** The codes of the keys (docs/zvt.md 6.8). */
 const keyCodes: Readonly<Record<KeyName, number>> = {
@@ -17,11 +19,11 @@ const keyCodes: Readonly<Record<KeyName, number>> = {
   f3: 0x33,
   f4: 0x34,
 };
-/** Key codes of an answer that are no keys (docs/zvt.md 6.8). */
+/** Answers of a key that no key gives (docs/zvt.md 6.8). */
 const TIME_OUT = 0x6c;
 const CARD_IN = 0xdc;
 /** Field F9: report an inserted card too. */
-const TELL_CARD = 0xff;
+const REPORT_CARD = 0xff;
 
 /** Display text 06 E0 (docs/zvt.md 6.8); kept for `GET /state`. */
 const displayText = commandWhenLocked(0x06e0, async (process) => {
@@ -33,8 +35,8 @@ const displayText = commandWhenLocked(0x06e0, async (process) => {
 const displayTextInput = commandWhenLocked(0x06e1, async (process) => {
   show(process);
   const { tags, fields } = process.request;
-  const tellsCard = tagValue(tags, "displayKey") === 1 || fields.beeps === TELL_CARD;
-  const action = await waited(process, tellsCard ? "key-or-card" : "key");
+  const reportsCard = tagValue(tags, "displayKey") === 1 || fields.beeps === REPORT_CARD;
+  const action = await waited(process, reportsCard ? "key-or-card" : "key");
   if (action === "cancelled") return; // 80 00 to the abort has ended it
   if (action.action === "insert") {
     const { card = process.parts.options.behaviour.card } = action;
@@ -65,14 +67,12 @@ function show({ parts, request }: Process): void {
   );
 }
 
-/**
- * The time of field F0 replaces T3 (docs/zvt.md 5.1); 00 and none wait until the text is replaced.
- */
+/** Waits as long as field F0 says (docs/zvt.md 5.1); 00 or none: without end. */
 async function waited(process: Process, wanted: Wanted) {
   const seconds = process.request.fields.duration ?? 0;
   const waitMs = seconds === 0 ? null : seconds * 1_000;
   return await process.untilCancelledOrGone((signal) =>
-    process.parts.customerActs({ wanted, waitMs, signal }),
+    process.parts.customerAction({ wanted, waitMs, signal }),
   );
 }
 
@@ -94,3 +94,79 @@ export const displayCommands: readonly Command[] = [
   displayTextInput,
   displayTextNumeric,
 ];
+
+/** Values of tag 1F60, and of field 19 that mean them (docs/zvt.md 6.7). */
+const STRIPE = 0x01;
+const CHIP = 0x02;
+const CONTACTLESS = 0x04;
+const CHIP_KINDS = [0x10, 0x20];
+const CHIP_AND_STRIPE_KIND = 0x50;
+
+/** Tag 1F15: the number of the card's chip is wanted (docs/zvt.md 6.7). */
+const UID_WANTED = 0x40;
+
+/** Field FC: the register shows the prompts itself (docs/zvt.md 6.7). */
+const REGISTER_SHOWS = 0x00;
+
+/** Read Card 06 C0 (docs/zvt.md 6.7): ends with 04 0F, with 27 only when nothing was read. */
+export const readCard = commandWhenLocked(0x06c0, async (process) => {
+  const { parts, request } = process;
+  await process.accept();
+  const { behaviour } = parts.options;
+  const action = await process.untilCancelledOrGone(async (signal) => {
+    if (request.fields.dialogControl !== REGISTER_SHOWS) await process.status(status.insertCard);
+    signal.throwIfAborted();
+    await process.reach("card");
+    const waitMs = waitMsOf(process);
+    const outcome = behaviour.outcome === "by-amount" ? {} : { outcome: behaviour.outcome };
+    return await parts.customerAction({ wanted: "card", waitMs, signal, ...outcome });
+  });
+  if (action === "cancelled" || action.action === "cancel" || action.action === "time-out") {
+    return await process.completeWithReport({ fields: { resultCode: code.aborted } });
+  }
+  if (action.action !== "insert") {
+    return await process.completeWithReport({ fields: { resultCode: code.cardUnknown } });
+  }
+  const card = zvtCard(action.card ?? behaviour.card);
+  const wanted = wantedTechnologies(process);
+  // A card that is only held in front of the reader cannot stay in it.
+  parts.readCard = { card: card.name, inside: wanted !== CONTACTLESS };
+  await process.completeWithReport(whatWasRead(process, card, wanted));
+});
+
+/** Returns how long a card is waited for: as the register says, 00 without end. */
+function waitMsOf({ parts, request }: Process): number | null {
+  const seconds = request.parts.timeoutSeconds;
+  if (seconds === undefined) return parts.options.pace.cardWaitMs;
+  return seconds === 0 ? null : seconds * 1_000;
+}
+
+function wantedTechnologies({ request }: Process): number {
+  const named = tagValue(request.tags, "technologiesAllowed");
+  if (named !== undefined) return named;
+  const kind = request.fields.typeByte;
+  if (kind === CHIP_AND_STRIPE_KIND) return CHIP | STRIPE;
+  return kind !== undefined && CHIP_KINDS.includes(kind) ? CHIP : STRIPE;
+}
+
+function whatWasRead({ request }: Process, card: ZvtCard, wanted: number): Outgoing {
+  const control = tagValue(request.tags, "readingControl")?.[0] ?? 0;
+  const uid = (control & UID_WANTED) !== 0 && (wanted & CONTACTLESS) !== 0;
+  // Four bytes that no chip has: 08 at the start means random.
+  const chip = Uint8Array.of(0x08, 0x00, 0x00, card.cardType);
+  // Track 2 is masked like the card number.
+  const track2 = `${card.maskedDigits}D${card.expiry}201EEEEEEEEEE`;
+  const tags: RawTag[] = [
+    ...((wanted & CHIP) !== 0 ? [container("chipList", [applicationOf(card)])] : []),
+    ...(uid ? [tag("uid", chip), tag("cardKind", 0x01)] : []),
+  ];
+  return {
+    fields: (wanted & STRIPE) !== 0 ? { track2 } : {},
+    ...(tags.length > 0 ? { tags } : {}),
+  };
+}
+
+function applicationOf(card: ZvtCard): RawTag {
+  const label = tag("applicationLabel", card.label);
+  return container("application", [label, tag("aid", fromHex(card.aid))]);
+}

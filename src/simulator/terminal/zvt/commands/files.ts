@@ -7,11 +7,10 @@ import {
   tagValue,
 } from "../../../../zvt/index.ts";
 import { cure } from "../demands.ts";
-import { type Process, readable } from "../machine/process.ts";
+import { type Command, command, type Process, readable } from "../machine/process.ts";
 import { code } from "../machine/sale.ts";
-import { type Command, command } from "./command.ts";
 
-/** All files together; more is memory full. */
+/** The size of all files together. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Write file 08 14 (docs/zvt.md 6.4, 7.4): the terminal asks for block after block with 04 0C. */
@@ -40,9 +39,7 @@ const deleteFile = command(0x0812, async (process) => {
   await (known.length === ids.length ? process.complete() : process.abort(code.notPossible));
 });
 
-/**
- * Change configuration 08 13 (docs/zvt.md 6.4): the content is the vendor's, and has to be there.
- */
+/** Change configuration 08 13 (docs/zvt.md 6.4), with any content of the vendor's. */
 const changeConfiguration = command(0x0813, async (process) => {
   const { memory } = process.parts;
   if (!process.request.tags?.length) return await process.refuse(code.messageWrong);
@@ -60,7 +57,7 @@ interface Announced {
   readonly length: number;
 }
 
-/** undefined when a file comes without its id or its length. */
+/** Returns the announced files; undefined: one has no id or no length. */
 function announcedFiles({ tags }: Message): readonly Announced[] | undefined {
   const files = findTags(tags, "file").map(({ children }) => ({
     id: tagValue(children as readonly Tag[], "fileId"),

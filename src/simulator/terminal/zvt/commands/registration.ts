@@ -5,16 +5,22 @@ import {
   codeOfCharset,
   concat,
   container,
+  encodeText,
   findTags,
+  fromHex,
   type Message,
   type RawTag,
   type Tag,
   tag,
   tagValue,
 } from "../../../../zvt/index.ts";
-import type { Parts } from "../machine/parts.ts";
-import { loggedOff, type Registration } from "../machine/registration.ts";
-import { type Command, commandWhenLocked } from "./command.ts";
+import type { Device } from "../../options.ts";
+import { askRegister } from "../asks.ts";
+import { demandTable, mostUrgent } from "../demands.ts";
+import { localTime, loggedOff, type Parts, type Registration } from "../machine/parts.ts";
+import { type Command, commandWhenLocked } from "../machine/process.ts";
+import { opaqueTags } from "../machine/report.ts";
+import { askNames } from "../options.ts";
 
 /** Bits of the status byte in the completion (docs/zvt.md 6.1). */
 const INITIALISATION_NEEDED = 0x01;
@@ -24,12 +30,12 @@ const WRONG_CURRENCY = 0x6f;
 
 const PRINTER_COLUMNS_MIN = 16;
 const PRINTER_COLUMNS_MAX = 80;
-/** The size of a report: a register has to take that much. */
+/** A register has to take messages of the size of a report. */
 const MESSAGE_BYTES_MIN = 255;
 
 const REGISTRATION = 0x0600;
 const CURRENCY_FIELD = 0x49;
-/** Password and configuration byte stand in front of it. */
+/** Password and configuration byte come first. */
 const CURRENCY_AT = 4;
 
 /**
@@ -93,7 +99,7 @@ function agreed(request: Message, currency: string | null, parts: Parts): Regist
   };
 }
 
-/** Tag 26: two bytes each, in one tag 0A or in several. */
+/** Returns the commands of tag 26: two bytes each, in one tag 0A or in several. */
 function permittedCommands(tags: readonly Tag[] | null): ReadonlySet<number> {
   const permitted = new Set<number>();
   for (const { value } of findTags(tags, "permittedCommands", "command")) {
@@ -105,7 +111,7 @@ function permittedCommands(tags: readonly Tag[] | null): ReadonlySet<number> {
   return permitted;
 }
 
-/** docs/zvt.md 6.1: one set in tag 27 asks for it. */
+/** Returns the character set of tag 27 if it names exactly one (docs/zvt.md 6.1). */
 function agreedCharset(tags: readonly Tag[] | null): Charset | undefined {
   const asked = findTags(tags, "charsets", "charset");
   const code = asked[0]?.value;
@@ -120,7 +126,7 @@ function statusByte({ memory, options }: Parts): number {
   );
 }
 
-/** Tags with the terms that the terminal agrees to (docs/zvt.md 6.1). */
+/** Returns tags with what the terminal agrees to (docs/zvt.md 6.1). */
 function completionTags(request: Message, now: Registration): readonly RawTag[] {
   const tags: RawTag[] = [];
   if (tagValue(request.tags, "printerWidth") !== undefined) {
@@ -137,3 +143,72 @@ function completionTags(request: Message, now: Registration): readonly RawTag[] 
 }
 
 export const registrationCommands: readonly Command[] = [registration, logOff];
+
+/** Service byte of the enquiry (docs/zvt.md 6.5). */
+const WITHOUT_VERSION = 0x02;
+const WITH_CONTAINER = 0x04;
+
+/** Status-Enquiry 05 01 (docs/zvt.md 6.5). */
+export const statusEnquiry = commandWhenLocked(0x0501, async (process) => {
+  const { parts, request } = process;
+  const service = request.fields.serviceByte ?? 0;
+  const softwareVersion = parts.device.version;
+  await process.accept();
+  // Its own jobs begin on this occasion (docs/zvt.md 6.5); an answer changes nothing here.
+  await askRegister(process, "status", askNames);
+  await process.completeStatus({
+    parts: {
+      ...((service & WITHOUT_VERSION) === 0 ? { softwareVersion } : {}),
+      terminalStatus: terminalStatus(parts),
+    },
+    ...((service & WITH_CONTAINER) !== 0 ? { tags: identityTags(parts) } : {}),
+  });
+});
+
+/** Returns the status of docs/zvt.md 11.5. */
+function terminalStatus({ memory, outOfOrder, paperOut, cardInside }: Parts): number {
+  if (outOfOrder) return 0xdf;
+  if (paperOut) return 0xcc;
+  const demand = mostUrgent(memory);
+  if (demand) return demandTable[demand].status;
+  return cardInside ? 0xdc : 0x00;
+}
+
+function identityTags(parts: Parts): readonly RawTag[] {
+  const { device } = parts;
+  const restart = parts.nextRestart;
+  return [
+    tag("terminalId", device.terminalId),
+    container("device", [
+      tag("deviceName", encodeText(device.name, "cp437")),
+      tag("deviceVersion", encodeText(device.version, "cp437")),
+      tag("deviceSerial", parts.is("binary-serial") ? binary(device) : device.serialNumber),
+      tag("deviceState", parts.memory.demands.includes("initialisation") ? 0x01 : 0x00),
+    ]),
+    ...(parts.is("opaque-tags") ? opaqueTags : []),
+    ...locks(parts),
+    container("terminalClock", moment(parts.now)),
+    ...(restart ? [container("nextRestart", moment(restart))] : []),
+  ];
+}
+
+/** Returns the serial number as a binary number, as Feig does (docs/zvt.md 11.2). */
+function binary({ serialNumber }: Device): Uint8Array {
+  const hex = BigInt(serialNumber).toString(16);
+  return fromHex(hex.padStart(8 + (hex.length > 8 ? hex.length % 2 : 0), "0"));
+}
+
+/** Returns tag 1F55; from bit 7: end of day, initialisation, diagnosis, service, out of order. */
+function locks({ memory, outOfOrder }: Parts): readonly RawTag[] {
+  const first =
+    (memory.demands.some((due) => due === "end-of-day" || due === "storage-full") ? 0x80 : 0) +
+    (memory.demands.some((due) => due === "initialisation" || due === "configuration") ? 0x40 : 0) +
+    (memory.demands.includes("diagnosis") ? 0x20 : 0) +
+    (outOfOrder ? 0x08 : 0);
+  return first === 0 ? [] : [tag("locks", Uint8Array.of(first, 0))];
+}
+
+function moment(at: Date): readonly RawTag[] {
+  const { date, time } = localTime(at);
+  return [tag("date", date), tag("time", time)];
+}

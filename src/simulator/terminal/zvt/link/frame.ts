@@ -1,16 +1,16 @@
 /** Bytes of the serial transport (docs/zvt.md 2.2, 2.4). */
-export const STX = 0x02;
-export const ETX = 0x03;
+const STX = 0x02;
+const ETX = 0x03;
 export const ACK = 0x06;
-export const DLE = 0x10;
+const DLE = 0x10;
 export const NAK = 0x15;
 
-/** Covered by the checksum: the message before doubling, then ETX (docs/zvt.md 2.3). */
+/** Returns the checksum of a message before doubling, and of ETX (docs/zvt.md 2.3). */
 export function frameCrc(apdu: Uint8Array): number {
   return crcKermit(Uint8Array.of(ETX), crcKermit(apdu));
 }
 
-/** 10 02, message with every 10 doubled, 10 03, checksum low byte first and never doubled. */
+/** Returns 10 02, the message with each 10 doubled, 10 03, and the checksum, low byte first. */
 export function encodeFrame(apdu: Uint8Array, crc = frameCrc(apdu)): Uint8Array {
   const bytes = [DLE, STX];
   for (const byte of apdu) {
@@ -32,4 +32,176 @@ export function crcKermit(bytes: Uint8Array, start = 0): number {
     for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0x8408 : crc >>> 1;
   }
   return crc;
+}
+
+/** What was read from a serial line. */
+export type LineEvent =
+  | { readonly kind: "ack" }
+  | { readonly kind: "nak" }
+  /** A frame with the right checksum; its content is not checked. */
+  | { readonly kind: "frame"; readonly apdu: Uint8Array }
+  /** A frame that has to be answered with NAK. */
+  | { readonly kind: "bad-frame"; readonly reason: BadFrameReason }
+  /** Bytes between frames that mean nothing. */
+  | { readonly kind: "noise"; readonly count: number };
+
+type BadFrameReason = "crc" | "escape" | "too-long" | "cut";
+
+/** 2 control bytes, 3 length bytes, 65535 of data (docs/zvt.md 4.1). */
+const APDU_BYTES_MAX = 2 + 3 + 0xffff;
+
+type State =
+  | "hunt"
+  | "hunt-dle"
+  | "data"
+  | "data-dle"
+  | "crc-low"
+  | "crc-high"
+  /** A damaged frame, until silence or a new start ends it. */
+  | "broken"
+  | "broken-dle";
+
+/**
+ * Turns the bytes of a serial line into {@link LineEvent}s, however they are cut (docs/zvt.md 2.2).
+ * Knows no time: the owner calls {@link FrameReader.silence} when T1 is over.
+ */
+export class FrameReader {
+  #state: State = "hunt";
+  #data: number[] = [];
+  #crcLow = 0;
+  #noise = 0;
+  #brokenBy: BadFrameReason = "escape";
+  #events: LineEvent[] = [];
+
+  /** Whether T1 is running: the start of a frame is in, its end is not. */
+  get insideFrame(): boolean {
+    return this.#state !== "hunt";
+  }
+
+  push(chunk: Uint8Array): LineEvent[] {
+    for (const byte of chunk) this.#next(byte);
+    this.#flushNoise();
+    return this.#take();
+  }
+
+  /** Ends an unfinished frame when T1 is over (docs/zvt.md 2.4); a lone 10 is noise. */
+  silence(): LineEvent[] {
+    if (this.#state === "hunt-dle") this.#noise += 1;
+    else if (this.#state === "broken" || this.#state === "broken-dle") this.#bad(this.#brokenBy);
+    else if (this.#state !== "hunt") this.#bad("cut");
+    this.#state = "hunt";
+    this.#flushNoise();
+    return this.#take();
+  }
+
+  #next(byte: number): void {
+    switch (this.#state) {
+      case "hunt":
+        this.#hunt(byte);
+        break;
+      case "hunt-dle":
+        this.#afterLoneDle(byte);
+        break;
+      case "data":
+        if (byte === DLE) this.#state = "data-dle";
+        else this.#keep(byte);
+        break;
+      case "data-dle":
+        this.#afterDle(byte);
+        break;
+      case "crc-low":
+        // The two checksum bytes are taken as they are, also 10 02 or 10 10 (docs/zvt.md 2.2).
+        this.#crcLow = byte;
+        this.#state = "crc-high";
+        break;
+      case "crc-high":
+        this.#end(byte);
+        break;
+      case "broken":
+        if (byte === DLE) this.#state = "broken-dle";
+        break;
+      case "broken-dle":
+        if (byte === STX) this.#begin();
+        else this.#state = byte === DLE ? "broken-dle" : "broken";
+        break;
+    }
+  }
+
+  #afterLoneDle(byte: number): void {
+    if (byte === STX) {
+      this.#begin();
+      return;
+    }
+    this.#noise += 1;
+    this.#state = "hunt";
+    this.#hunt(byte);
+  }
+
+  #hunt(byte: number): void {
+    if (byte === DLE) {
+      this.#state = "hunt-dle";
+      return;
+    }
+    if (byte !== ACK && byte !== NAK) {
+      this.#noise += 1;
+      return;
+    }
+    this.#flushNoise();
+    this.#events.push({ kind: byte === ACK ? "ack" : "nak" });
+  }
+
+  #begin(): void {
+    this.#flushNoise();
+    this.#data = [];
+    this.#state = "data";
+  }
+
+  #keep(byte: number): void {
+    if (this.#data.length === APDU_BYTES_MAX) {
+      this.#break("too-long");
+      return;
+    }
+    this.#data.push(byte);
+  }
+
+  #afterDle(byte: number): void {
+    this.#state = "data";
+    if (byte === DLE) this.#keep(DLE);
+    else if (byte === ETX) this.#state = "crc-low";
+    // A new start inside a frame: the sender began again (docs/zvt.md 2.2).
+    else if (byte === STX) this.#begin();
+    else this.#break("escape");
+  }
+
+  #break(reason: BadFrameReason): void {
+    this.#brokenBy = reason;
+    this.#data = [];
+    this.#state = "broken";
+  }
+
+  #end(crcHigh: number): void {
+    const apdu = Uint8Array.from(this.#data);
+    this.#state = "hunt";
+    if (frameCrc(apdu) === (crcHigh << 8) + this.#crcLow) {
+      this.#events.push({ kind: "frame", apdu });
+    } else {
+      this.#bad("crc");
+    }
+  }
+
+  #bad(reason: BadFrameReason): void {
+    this.#data = [];
+    this.#events.push({ kind: "bad-frame", reason });
+  }
+
+  #flushNoise(): void {
+    if (this.#noise > 0) this.#events.push({ kind: "noise", count: this.#noise });
+    this.#noise = 0;
+  }
+
+  #take(): LineEvent[] {
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
 }

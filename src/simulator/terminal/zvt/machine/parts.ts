@@ -12,16 +12,63 @@ import {
   tagValue,
 } from "../../../../zvt/index.ts";
 import type { CardName } from "../../bank/cards.ts";
-import type { FaultArguments } from "../../faults/fault-request.ts";
+import type { FaultArguments } from "../../faults/fault-kinds.ts";
 import type { Device } from "../../options.ts";
-
 import { type Host, TerminalParts } from "../../terminal-parts.ts";
-import { AskList } from "../asks/ask-list.ts";
-import type { QuirkName } from "../devices/quirks.ts";
-import type { FaultName } from "../faults/fault-table.ts";
-import type { ZvtOptions } from "../options.ts";
-import { type Registration, unregistered } from "./registration.ts";
+import type { FaultName } from "../faults.ts";
+import { AskList, type QuirkName, type ZvtOptions } from "../options.ts";
 import { type Language, statusText } from "./texts.ts";
+
+/** Bits of the configuration byte (docs/zvt.md 6.1). */
+const configBits = {
+  registerPrintsPayments: 0x02,
+  registerPrintsAdministration: 0x04,
+  intermediateStatus: 0x08,
+  printMessages: 0x80,
+} as const;
+
+/** What a register has agreed on. */
+export interface Registration {
+  readonly registered: boolean;
+  readonly configByte: number;
+  /** ISO 4217 numeric with a leading zero; null when the register named none. */
+  readonly currency: string | null;
+  /** The register may be sent containers (docs/zvt.md 4.3). */
+  readonly containers: boolean;
+  /** Control fields of tag 26. */
+  readonly permitted: ReadonlySet<number>;
+  readonly charset: Charset;
+  readonly printerWidth: number;
+  /** Tag 1F04: which receipts the register wants; null when it did not say. */
+  readonly receiptsWanted: number | null;
+  /** Largest message the register takes, tag 1A. */
+  readonly messageBytesMax: number;
+  /** Both sides number their messages, tag 1F73. */
+  readonly messageIds: boolean;
+}
+
+const PRINTER_COLUMNS = 24;
+
+/** Without a registration a terminal prints by itself and sends no intermediate status. */
+export const unregistered: Registration = {
+  registered: false,
+  configByte: 0x00,
+  currency: null,
+  containers: false,
+  permitted: new Set(),
+  charset: "cp437",
+  printerWidth: PRINTER_COLUMNS,
+  receiptsWanted: null,
+  messageBytesMax: 0xffff,
+  messageIds: false,
+};
+
+/** After Log-Off: configuration byte 86 and no containers (docs/zvt.md 6.4). */
+export const loggedOff: Registration = { ...unregistered, configByte: 0x86 };
+
+export function has(registration: Registration, bit: keyof typeof configBits): boolean {
+  return (registration.configByte & configBits[bit]) !== 0;
+}
 
 /** A message on its way out. */
 export interface Outgoing extends MessageInput {
@@ -29,7 +76,7 @@ export interface Outgoing extends MessageInput {
   readonly tail?: Uint8Array;
 }
 
-/** The running process, as far as its faults reach into the parts. */
+/** The running command, for its faults. */
 interface Faulty {
   fault(name: FaultName): FaultArguments | undefined;
 }
@@ -50,15 +97,11 @@ export class Parts extends TerminalParts<ZvtOptions> {
   readonly files = new Map<number, Uint8Array>();
   /** Field FA of Activate card reader 08 50; null: not asked for since the start. */
   reader: number | null = null;
-  /**
-   * After a software update: the first command is refused, or ZVT is off (docs/zvt.md 12.6, 12.7).
-   */
+  /** After a software update the first command is refused (docs/zvt.md 12.6). */
   refusesOnce = false;
   /** After a customer's stop key: the next status enquiry is not answered (docs/zvt.md 12.7). */
   silentOnce = false;
-  /**
-   * Switched to another protocol by 08 02: ZVT is not understood any more (docs/zvt.md 6.4, 12.7).
-   */
+  /** ZVT is off, after 08 02 or a software update (docs/zvt.md 6.4, 12.7). */
   zvtOff = false;
   #lastMessageId = 0;
 
@@ -69,7 +112,7 @@ export class Parts extends TerminalParts<ZvtOptions> {
     this.language = host.options.behaviour.language;
   }
 
-  /** Whether the terminal does this as some real ones do (docs/zvt.md 12.2 to 12.8). */
+  /** Whether the terminal has this deviation of real ones (docs/zvt.md 12.2 to 12.8). */
   is(quirk: QuirkName): boolean {
     return this.#quirks.has(quirk);
   }
@@ -104,7 +147,7 @@ export class Parts extends TerminalParts<ZvtOptions> {
     return encodeApdu({ control, data: concat([data, tail]) });
   }
 
-  /** The id of the register's message (tag 1F73), which its answer repeats (docs/zvt.md 9.4). */
+  /** Returns the id of the register's message (tag 1F73), for the answer (docs/zvt.md 9.4). */
   requestId(request: Message): string | undefined {
     if (!this.registration.messageIds) return undefined;
     const id = tagValue(request.tags, "messageSequence");
@@ -112,7 +155,7 @@ export class Parts extends TerminalParts<ZvtOptions> {
     return id;
   }
 
-  /** The completion of the registration that agrees on ids echoes 000000 (docs/zvt.md 9.4). */
+  /** Begins to number: the completion of the registration has 000000 (docs/zvt.md 9.4). */
   beginMessageIds(): void {
     this.#lastMessageId = -1;
   }
@@ -123,22 +166,41 @@ export class Parts extends TerminalParts<ZvtOptions> {
     return String(this.#lastMessageId).padStart(6, "0");
   }
 
-  /** 04 FF: status, T4 in minutes, and a text for the display (docs/zvt.md 7.2). */
+  /** Returns 04 FF: status, T4 in minutes, and a text for the display (docs/zvt.md 7.2). */
   statusInput(code: number, process: Faulty): MessageInput {
     const minutes = this.is("t4-byte-zero") ? 0 : this.options.timers.t4Ms / 60_000;
     const text = this.is("no-texts") ? "" : statusText(code, this.language);
     const omitted = this.is("no-t4-byte") || (text && process.fault("no-timeout-byte"));
-    const tellT4 = Number.isInteger(minutes) && minutes <= 99 && !omitted;
+    const namesT4 = Number.isInteger(minutes) && minutes <= 99 && !omitted;
     const line = tag("textLine", text, this.textCharset(process));
     return {
-      parts: { status: code, ...(tellT4 ? { timeoutMinutes: minutes } : {}) },
+      parts: { status: code, ...(namesT4 ? { timeoutMinutes: minutes } : {}) },
       ...(text ? { tags: [container("displayTexts", [line])] } : {}),
     };
   }
 
-  /** The agreed set, or another one by fault. */
+  /** Returns the agreed character set, or that of a fault. */
   textCharset(process: Faulty): Charset {
     const agreed = this.is("latin1") ? "iso8859-1" : this.registration.charset;
     return (process.fault("charset")?.["set"] as Charset) ?? agreed;
   }
+}
+
+/** The time of the machine's zone. */
+interface LocalTime {
+  /** YYYYMMDD. */
+  readonly date: string;
+  /** HHMMSS. */
+  readonly time: string;
+}
+
+export function localTime(at: Date): LocalTime {
+  return {
+    date: two(at.getFullYear(), 4) + two(at.getMonth() + 1) + two(at.getDate()),
+    time: two(at.getHours()) + two(at.getMinutes()) + two(at.getSeconds()),
+  };
+}
+
+function two(value: number, digits = 2): string {
+  return String(value).padStart(digits, "0");
 }

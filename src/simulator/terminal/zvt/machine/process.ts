@@ -11,14 +11,32 @@ import {
   tagValue,
   ZvtCodecError,
 } from "../../../../zvt/index.ts";
-import type { FaultArguments } from "../../faults/fault-request.ts";
-import { RunningCommand } from "../../running-command.ts";
+import type { FaultArguments } from "../../faults/fault-kinds.ts";
+import { RunningCommand } from "../../machine.ts";
 import { ProcessOver } from "../../terminal-parts.ts";
-import type { FaultName, Point } from "../faults/fault-table.ts";
-import type { Line } from "../link/line.ts";
-import type { Outgoing, Parts } from "./parts.ts";
-import { has } from "./registration.ts";
+import type { FaultName, Point } from "../faults.ts";
+import type { Line } from "../link/lines.ts";
+import { has, type Outgoing, type Parts } from "./parts.ts";
 import { stageOfStatus } from "./texts.ts";
+
+/** How the terminal carries out one command of the register. */
+export interface Command {
+  readonly control: number;
+  /**
+   * Carried out in a locked terminal too: the list of docs/zvt.md 5.3, and the commands that have
+   * no completion to refuse with. These commands need no registration either.
+   */
+  readonly whenLocked: boolean;
+  run(process: Process): Promise<void>;
+}
+
+export function command(control: number, run: Command["run"]): Command {
+  return { control, run, whenLocked: false };
+}
+
+export function commandWhenLocked(control: number, run: Command["run"]): Command {
+  return { control, run, whenLocked: true };
+}
 
 /** The register's answer to a message of ours. */
 export type Answer =
@@ -27,15 +45,15 @@ export type Answer =
   | { readonly kind: "silent"; readonly because: Silence };
 
 type Silence =
-  /** T3, or the window of a sale with goods, is over. */
+  /** T3 is over, or the time that a sale with goods has. */
   | "time-out"
   /** All repeats without ACK. */
   | "not-delivered"
   | "line-closed";
 
 const STATUS_ENQUIRY = 0x0501;
-/** Before the lines go down: the last acknowledgement has to be out of them by then. */
-const LAST_WORD_MS = 100;
+/** The last ACK leaves within this time, before a restart takes the lines away. */
+const LAST_ACK_MS = 100;
 /** A frame leaves at most so often (docs/zvt.md 2.4). */
 const SENDS_MAX = 3;
 
@@ -47,7 +65,7 @@ export class Process extends RunningCommand<Parts, Point> {
   override readonly control: number;
   readonly request: Message;
   readonly line: Line;
-  /** Whether Abort (06 B0) would be taken now. */
+  /** Whether Abort (06 B0) is accepted now. */
   cancellable = false;
   #cancel: (() => void) | undefined;
   #waiter: ((answer: Answer) => void) | undefined;
@@ -69,7 +87,7 @@ export class Process extends RunningCommand<Parts, Point> {
     this.#startedMs = parts.clock.monotonicMs();
   }
 
-  override get word(): string {
+  override get label(): string {
     return this.control.toString(16).padStart(4, "0");
   }
 
@@ -77,7 +95,7 @@ export class Process extends RunningCommand<Parts, Point> {
     return this.#waiter !== undefined;
   }
 
-  /** The last message of the command is out: the register is master again. */
+  /** Whether the last message has left: then the register is master again. */
   get ending(): boolean {
     return this.#ending;
   }
@@ -87,7 +105,7 @@ export class Process extends RunningCommand<Parts, Point> {
     this.#settle({ kind: "silent", because: "line-closed" });
   }
 
-  /** The register asked to cancel and the answer was yes. */
+  /** Cancels the wait for customer or key, as the register has asked. */
   cancel(): void {
     this.#cancel?.();
   }
@@ -102,18 +120,18 @@ export class Process extends RunningCommand<Parts, Point> {
     );
   }
 
-  /** The line broke, or the register went on without answering the end of the process. */
+  /** Ends the wait for an answer: the line is gone, or the register sent its next command. */
   unanswered(): void {
     this.#settle({ kind: "silent", because: "line-closed" });
   }
 
-  /** The line to the register is gone: no card and no key can be reported any more. */
+  /** Ends what is of no use without a line to the register. */
   lineClosed(): void {
     this.unanswered();
     if (this.#endsWithLine) this.cancel();
   }
 
-  /** The first answer counts; later ones are dropped. */
+  /** Gives the first answer to what waits for it; later ones are dropped. */
   #settle(answer: Answer): void {
     const waiter = this.#waiter;
     this.#waiter = undefined;
@@ -137,7 +155,7 @@ export class Process extends RunningCommand<Parts, Point> {
     if (this.#lastAnswer) void this.line.send(this.#lastAnswer);
   }
 
-  /** Answers the command with 80 00, unless a fault has it otherwise. */
+  /** Answers the command with 80 00, unless a fault refuses it. */
   async accept(): Promise<void> {
     await this.#prepareAnswer();
     await this.#answer("positive-acknowledgement", {});
@@ -154,7 +172,7 @@ export class Process extends RunningCommand<Parts, Point> {
     await this.answerWith("negative-acknowledgement", { errorCode: code });
   }
 
-  /** Answers the command, which is over then. */
+  /** Answers the command, which ends with that. */
   async answerWith(name: MessageName, input: Outgoing): Promise<void> {
     await this.#prepareAnswer();
     this.#ending = true;
@@ -189,7 +207,7 @@ export class Process extends RunningCommand<Parts, Point> {
     return await this.sayRaw(apdu, timeoutMs, undefined, id);
   }
 
-  /** A message of which nothing but its control field matters. */
+  /** Sends a message that has a control field only. */
   async sayBare(control: number): Promise<Answer> {
     const id = this.parts.nextMessageId();
     const data = id === undefined ? new Uint8Array(0) : fromHex(`06061f7303${id}`);
@@ -240,7 +258,7 @@ export class Process extends RunningCommand<Parts, Point> {
     return given;
   }
 
-  /** 04 FF, when the register wants it (configuration bit 08, docs/zvt.md 6.1). */
+  /** Sends 04 FF if the register wants it (configuration bit 08, docs/zvt.md 6.1). */
   async status(code: number): Promise<void> {
     this.#show(code);
     if (!has(this.parts.registration, "intermediateStatus")) return;
@@ -251,47 +269,47 @@ export class Process extends RunningCommand<Parts, Point> {
     if (lost && this.cancellable) throw new ProcessOver("a status was not answered");
   }
 
-  /** The terminal's own display shows every status, wanted by the register or not. */
+  /** Shows a status on the terminal's own display. */
   #show(code: number): void {
     const stage = stageOfStatus[code];
     const { amount, currency } = this.request.fields;
-    const shown = currency ?? (this.parts.options.behaviour.currencies[0] as string);
-    const paid = amount === undefined ? undefined : { amountMinor: amount, currency: shown };
+    const used = currency ?? (this.parts.options.behaviour.currencies[0] as string);
+    const paid = amount === undefined ? undefined : { amountMinor: amount, currency: used };
     if (stage) this.parts.screen.show(stage, paid);
   }
 
-  /** The report 04 0F, with its moments before and after. */
+  /** Sends the report 04 0F. */
   async report(input: Outgoing, timeoutMs?: number): Promise<Answer> {
     await this.reach("report");
-    const answer = await this.#tell("status-information", input, "reported", timeoutMs);
+    const answer = await this.#sendThen("status-information", input, "reported", timeoutMs);
     if (answer.kind !== "silent") await this.reach("acknowledged");
     return answer;
   }
 
-  /** The report as the end of the command: Read Card has no 06 0F (docs/zvt.md 5.2, 6.7). */
+  /** Ends the command with a report: Read Card has no 06 0F (docs/zvt.md 5.2, 6.7). */
   async completeWithReport(input: Outgoing): Promise<void> {
     await this.reach("report");
     this.#ending = true;
-    await this.#tell("status-information", input, "reported");
+    await this.#sendThen("status-information", input, "reported");
   }
 
-  /** Restarts at the end of the command, which its completion has announced. */
+  /** Restarts the terminal, after the last ACK has left. */
   async restart(): Promise<void> {
-    await this.pause("last word before the restart", LAST_WORD_MS);
+    await this.pause("last ACK before the restart", LAST_ACK_MS);
     this.parts.reboot();
   }
 
-  /** 06 0F: done, and good. */
+  /** Ends the command with 06 0F. */
   async complete(input: Outgoing = {}): Promise<void> {
     await this.#end("completion", input);
   }
 
-  /** The completion of a status enquiry begins with positional parts (docs/zvt.md 6.5). */
+  /** Ends a status enquiry, with positional parts first (docs/zvt.md 6.5). */
   async completeStatus(input: Outgoing): Promise<void> {
     await this.#end("status-completion", input);
   }
 
-  /** 06 1E: not carried out. */
+  /** Ends the command with 06 1E. */
   async abort(resultCode: number, input: Outgoing = {}): Promise<void> {
     const parts = this.fault("abort-without-code") ? {} : { ...input.parts, resultCode };
     await this.#end("abort-from-pt", { ...input, parts });
@@ -300,17 +318,17 @@ export class Process extends RunningCommand<Parts, Point> {
   async #end(name: MessageName, input: Outgoing): Promise<void> {
     await this.reach("completion");
     this.#ending = true;
-    await this.#tell(name, input, "completed");
+    await this.#sendThen(name, input, "completed");
   }
 
-  /** Sends a message; `sent` is the moment after that. */
-  #tell(name: MessageName, input: Outgoing, sent: Point, timeoutMs?: number): Promise<Answer> {
+  /** Sends a message, reaches the moment `sent`, and waits for the answer. */
+  #sendThen(name: MessageName, input: Outgoing, sent: Point, timeoutMs?: number): Promise<Answer> {
     const id = this.parts.nextMessageId();
     const apdu = this.parts.encode(name, this.#permitted(input), id);
     return this.sayRaw(apdu, timeoutMs, () => this.reach(sent), id);
   }
 
-  /** A register that sent no container, now or at registration, gets none (docs/zvt.md 4.3). */
+  /** Returns the message without tags if the register knows no containers (docs/zvt.md 4.3). */
   #permitted(input: Outgoing): Outgoing {
     if (input.tags === undefined || this.mayContain) return input;
     const { tags: _, ...rest } = input;
@@ -318,13 +336,13 @@ export class Process extends RunningCommand<Parts, Point> {
   }
 
   get mayContain(): boolean {
-    const unasked = this.parts.is("container-unasked");
-    if (unasked || this.parts.registration.containers || this.request.tags !== null) return true;
+    const always = this.parts.is("container-unasked");
+    if (always || this.parts.registration.containers || this.request.tags !== null) return true;
     // Service byte 04 of the status enquiry asks for the container by itself (docs/zvt.md 6.5).
     return this.control === STATUS_ENQUIRY && ((this.request.fields.serviceByte ?? 0) & 0x04) !== 0;
   }
 
-  /** The arguments of a fault whose chance this is; the fault is thereby used. */
+  /** The arguments of the armed fault of this name, which uses it; undefined: none. */
   fault(name: FaultName): FaultArguments | undefined {
     return this.parts.faults.take(name, { command: this.control });
   }
@@ -340,7 +358,7 @@ export class Process extends RunningCommand<Parts, Point> {
     return await this.untilCancelled(work);
   }
 
-  /** Resolves as soon as the register has cancelled; `work` is then left alone. */
+  /** Resolves with the result of `work`, or as soon as the register cancels. */
   async untilCancelled<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | "cancelled"> {
     const stop = new AbortController();
     const cancelled = new Promise<"cancelled">((resolve) => {
@@ -357,7 +375,7 @@ export class Process extends RunningCommand<Parts, Point> {
   }
 }
 
-/** The message in an APDU; undefined when it cannot be read. */
+/** Returns the message of an APDU; undefined: it cannot be read. */
 export function readable(apdu: Apdu, charset?: Charset): Message | undefined {
   try {
     return decodeMessage(apdu, charset && { charset });

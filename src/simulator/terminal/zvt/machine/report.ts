@@ -8,58 +8,79 @@ import {
   rawTag,
   tag,
 } from "../../../../zvt/index.ts";
+import { type CardName, type TestCard, testCards } from "../../bank/cards.ts";
 import type { StoredTransaction } from "../../memory/memory.ts";
 import type { Device } from "../../options.ts";
-import { localTime } from "./local-time.ts";
-import type { Parts } from "./parts.ts";
-import { holderCheckCodes, technologyCodes, type ZvtCard, zvtCard } from "./zvt-cards.ts";
+import { localTime, type Parts } from "./parts.ts";
 
-/** The facts about a transaction that 04 0F reports, stored or not. */
-export type Reported = Pick<
+/** A card of the simulated customer with the codes that ZVT has for it. */
+export interface ZvtCard extends TestCard {
+  /** Field 8A and tag 41 (docs/zvt.md 11.6). */
+  readonly cardType: number;
+  /** Its group in the totals of field 60 (docs/zvt.md 7.1). */
+  readonly totalsGroup: number;
+}
+
+const codes: Readonly<Record<CardName, Pick<ZvtCard, "cardType" | "totalsGroup">>> = {
+  girocard: { cardType: 5, totalsGroup: 0 },
+  mastercard: { cardType: 6, totalsGroup: 2 },
+  visa: { cardType: 10, totalsGroup: 4 },
+  amex: { cardType: 8, totalsGroup: 3 },
+  maestro: { cardType: 46, totalsGroup: 6 },
+  jcb: { cardType: 14, totalsGroup: 1 },
+};
+
+export function zvtCard(name: CardName): ZvtCard {
+  return { ...testCards[name], ...codes[name] };
+}
+
+/** Tag 1F12 (docs/zvt.md 11.2). */
+const technologyCodes = { chip: 1, contactless: 2 } as const;
+/** Tag 1F10 (docs/zvt.md 11.2). */
+const holderCheckCodes = { none: 0, "online-pin": 2 } as const;
+
+/** What 04 0F reports of a transaction. */
+export type Reported = Omit<
   StoredTransaction,
-  | "amountMinor"
-  | "currency"
-  | "currencyTold"
-  | "card"
-  | "trace"
-  | "originalTrace"
-  | "authorisation"
-  | "atMs"
-  | "tipAllowed"
+  "receiptNumber" | "kind" | "ledgerId" | "state" | "closed"
 > & { readonly receiptNumber: number | null };
 
 /** Field 19 of a report (docs/zvt.md 7.1): online, and with PIN. */
 const ONLINE = 0x60;
 const WITH_PIN = 0x70;
 
-/** An approved transaction; fields in the order of the table (docs/zvt.md 4.2, 7.1). */
-export function approvedReport(told: Reported, parts: Parts): MessageInput {
+/** Returns the report of an approved transaction (docs/zvt.md 4.2, 7.1). */
+export function approvedReport(reported: Reported, parts: Parts): MessageInput {
   const { device } = parts;
-  const card = zvtCard(told.card);
+  const card = zvtCard(reported.card);
   const fields: FieldInputs = {
     resultCode: 0x00,
-    amount: told.amountMinor,
-    trace: parts.is("long-trace") ? "000000" : digits(told.trace, 6),
-    ...(told.originalTrace === null ? {} : { originalTrace: digits(told.originalTrace, 6) }),
-    ...time(told.atMs),
+    amount: reported.amountMinor,
+    trace: parts.is("long-trace") ? "000000" : digits(reported.trace, 6),
+    ...(reported.originalTrace === null
+      ? {}
+      : { originalTrace: digits(reported.originalTrace, 6) }),
+    ...time(reported.atMs),
     expiry: card.expiry,
     cardSequence: card.sequence,
     typeByte: card.holderCheck === "online-pin" ? WITH_PIN : ONLINE,
     pan: card.maskedDigits,
     terminalId: device.terminalId,
-    authorisationAttribute: told.authorisation,
-    ...(told.currencyTold ? { currency: told.currency } : {}),
-    ...(told.receiptNumber === null ? {} : { receiptNumber: digits(told.receiptNumber, 4) }),
+    authorisationAttribute: reported.authorisation,
+    ...(reported.currencyTold ? { currency: reported.currency } : {}),
+    ...(reported.receiptNumber === null
+      ? {}
+      : { receiptNumber: digits(reported.receiptNumber, 4) }),
     cardType: card.cardType,
     contractNumber: device.contractNumber,
     cardName: card.scheme,
   };
   if (parts.is("short-report")) return shortReport(fields);
-  const tip = told.tipAllowed ? [tag("tipAllowed", 1)] : [];
-  return { fields, tags: [...cardTags(card), ...tip, ...otherTags(told, parts)] };
+  const tip = reported.tipAllowed ? [tag("tipAllowed", 1)] : [];
+  return { fields, tags: [...cardTags(card), ...tip, ...otherTags(reported, parts)] };
 }
 
-/** A bare result byte, then the amount and the few fields that a register needs. */
+/** Returns a report of result byte, amount and few fields. */
 function shortReport({ amount, trace, time: at, date, receiptNumber, ...more }: FieldInputs) {
   const { terminalId, currency, pan, cardType } = more;
   const short = { amount, trace, time: at, date, pan, terminalId, currency, receiptNumber };
@@ -67,10 +88,10 @@ function shortReport({ amount, trace, time: at, date, receiptNumber, ...more }: 
   return { parts: { resultCode: 0x00 }, fields: Object.fromEntries(present) as FieldInputs };
 }
 
-/** Tags that some terminals add (docs/zvt.md 12.2, 12.3, 12.5). */
-function otherTags(told: Reported, parts: Parts): readonly RawTag[] {
+/** Returns the tags that some terminals add (docs/zvt.md 12.2, 12.3, 12.5). */
+function otherTags(reported: Reported, parts: Parts): readonly RawTag[] {
   return [
-    ...(parts.is("long-trace") ? [tag("longTrace", digits(told.trace, 8))] : []),
+    ...(parts.is("long-trace") ? [tag("longTrace", digits(reported.trace, 8))] : []),
     ...(parts.is("private-tags") ? privateTags : []),
     ...(parts.is("opaque-tags") ? opaqueTags : []),
   ];
@@ -83,30 +104,30 @@ const privateTags: readonly RawTag[] = [
   rawTag(0xdf01, fromHex("0506")),
 ];
 
-/** Plain content that is no list of tags, although bit 6 says so. */
+/** Marked as containers (bit 6), with content that is no list of tags. */
 export const opaqueTags: readonly RawTag[] = [
   rawTag(0xff40, fromHex("123456")),
   rawTag(0xff41, fromHex("d5b7136976c101")),
 ];
 
-/** A transaction that the host refused; it has no receipt number. */
+/** Returns the report of a declined transaction, which has no receipt number. */
 export function declinedReport(
-  told: Reported,
+  reported: Reported,
   resultCode: number,
   device: Device,
   text: { readonly text: string; readonly charset: Charset },
 ): MessageInput {
-  const card = zvtCard(told.card);
+  const card = zvtCard(reported.card);
   return {
     charset: text.charset,
     fields: {
       resultCode,
-      amount: told.amountMinor,
-      trace: digits(told.trace, 6),
-      ...time(told.atMs),
+      amount: reported.amountMinor,
+      trace: digits(reported.trace, 6),
+      ...time(reported.atMs),
       pan: card.maskedDigits,
       terminalId: device.terminalId,
-      ...(told.currencyTold ? { currency: told.currency } : {}),
+      ...(reported.currencyTold ? { currency: reported.currency } : {}),
       cardType: card.cardType,
       additionalText: text.text,
       cardName: card.scheme,
@@ -115,7 +136,7 @@ export function declinedReport(
   };
 }
 
-/** A transaction that came to nothing before the host was asked (27 6C for example). */
+/** Returns the report of a transaction that ended before the bank was asked (27 6C). */
 export function abortedReport(
   resultCode: number,
   device: Device,
@@ -131,7 +152,7 @@ function time(atMs: number): FieldInputs {
   return { time: local.time, date: local.date.slice(4) };
 }
 
-/** How it was paid, and the application of the card (docs/zvt.md 11.2). */
+/** Returns tags with the card's application and how it was paid (docs/zvt.md 11.2). */
 function cardTags(card: ZvtCard): readonly RawTag[] {
   return [
     container("payment", [

@@ -1,20 +1,21 @@
 import { type MessageInput, tagValue } from "../../../../zvt/index.ts";
 import { type CardName, testCards } from "../../bank/cards.ts";
-import { type Outcome, outcomeOf } from "../../bank/outcome.ts";
-import { type CardPin, type Entered, PIN_TRIES_MAX, PinPad } from "../../pin.ts";
-import type { PaymentScript } from "../../scenario.ts";
-import { ProcessOver } from "../../terminal-parts.ts";
+import { type Outcome, outcomeOf } from "../../bank/ledger.ts";
+import type { PaymentScript } from "../../options.ts";
+import {
+  type Booking,
+  type CardPin,
+  type Entered,
+  PIN_TRIES_MAX,
+  PinPad,
+  ProcessOver,
+} from "../../terminal-parts.ts";
 import { type Answer, type Process, readable } from "./process.ts";
 import { abortedReport } from "./report.ts";
 import { status } from "./texts.ts";
 
 /** Amount and currency of a sale, after the command has been checked. */
-export interface Order {
-  readonly amountMinor: number;
-  /** ISO 4217 numeric. */
-  readonly currency: string;
-  readonly currencyTold: boolean;
-}
+export type Order = Booking["order"];
 
 /** Result codes (docs/zvt.md 11.4). */
 export const code = {
@@ -43,16 +44,12 @@ export const code = {
 } as const;
 
 /** The card that the customer presented, or why no card for payments came. */
-export type Presented = PresentedCard | "cancelled" | "time-out" | "other-card";
+export type Presented =
+  /** `outcome`: the bank's answer for this card; missing: as for every other card. */
+  | { readonly card: CardName; readonly pin: CardPin; readonly outcome?: Outcome }
+  | ("cancelled" | "time-out" | "other-card");
 
-interface PresentedCard {
-  readonly card: CardName;
-  readonly pin: CardPin;
-  /** The bank's answer for this card; undefined: as for every other card. */
-  readonly outcome?: Outcome;
-}
-
-/** Reads amount and currency; refuses the command, or ends it, when they cannot be used. */
+/** Accepts a sale and returns it; a wrong amount or currency ends the command: undefined. */
 export async function checkedOrder(process: Process): Promise<Order | undefined> {
   const { parts, request } = process;
   const { behaviour } = parts.options;
@@ -75,9 +72,7 @@ export async function checkedOrder(process: Process): Promise<Order | undefined>
   return { amountMinor: amount, currency: used, currencyTold: currency !== undefined };
 }
 
-/**
- * Asks for a card and waits for the customer; the register may cancel meanwhile (docs/zvt.md 5.2).
- */
+/** Asks for a card and waits; the register may cancel meanwhile (docs/zvt.md 5.2). */
 export async function presentCard(
   process: Process,
   outcome: Outcome,
@@ -88,7 +83,7 @@ export async function presentCard(
     signal.throwIfAborted();
     await process.reach("card");
     const waitMs = cardWaitMs(process);
-    const action = await process.parts.customerActs({
+    const action = await process.parts.customerAction({
       wanted: "card",
       waitMs,
       outcome,
@@ -99,23 +94,23 @@ export async function presentCard(
     if (action.action !== "insert") return action.action === "time-out" ? "time-out" : "other-card";
     const card = action.card ?? script.card ?? process.parts.options.behaviour.card;
     const asksPin = testCards[card].holderCheck === "online-pin" || action.pin !== undefined;
-    if (asksPin && !process.parts.is("no-pin-status")) await process.status(status.lookAtPinPad);
+    if (asksPin && !process.parts.is("no-pin-status")) await process.status(status.usePinPad);
     const pad = new PinPad(process.parts, action);
     const first = await pad.enter(waitMs, signal);
     if (first === "cancelled" || first === "time-out") return first;
     const amountMinor = process.request.fields.amount ?? 0;
-    const told = action.outcome && outcomeOf(action.outcome, amountMinor);
-    return { card, pin: { pad, first }, ...(told ? { outcome: told } : {}) };
+    const given = action.outcome && outcomeOf(action.outcome, amountMinor);
+    return { card, pin: { pad, first }, ...(given ? { outcome: given } : {}) };
   });
 }
 
-/** Tag 1F5B: how long the register wants a card to be waited for (docs/zvt.md 6.2). */
+/** Returns how long a card is waited for, by tag 1F5B (docs/zvt.md 6.2). */
 function cardWaitMs({ parts, request }: Process): number {
   const seconds = tagValue(request.tags, "cardWaitSeconds");
   return seconds === undefined ? parts.options.pace.cardWaitMs : seconds * 1_000;
 }
 
-/** The bank is asked: from here on Abort comes too late (docs/zvt.md 5.2). */
+/** Asks the bank; from here on Abort comes too late (docs/zvt.md 5.2). */
 export async function askHost(process: Process, script: PaymentScript = {}): Promise<void> {
   await process.reach("host");
   await failByFault(process);
@@ -134,30 +129,30 @@ export async function askHostWithPin(
 ): Promise<Entered> {
   await askHost(process, script);
   if (process.fault("wrong-pin-first")) {
-    await tellWrongPin(process);
+    await reportWrongPin(process);
     await askHost(process, script);
   }
   let entered = pin.first;
   for (let tries = 1; entered === "wrong" && tries < PIN_TRIES_MAX; tries++) {
-    await tellWrongPin(process);
+    await reportWrongPin(process);
     entered = await process.untilCancelled((signal) => pin.pad.enter(cardWaitMs(process), signal));
     if (entered === "right" || entered === "wrong") await askHost(process, script);
   }
   return entered;
 }
 
-async function tellWrongPin(process: Process): Promise<void> {
+async function reportWrongPin(process: Process): Promise<void> {
   await process.status(status.wrongPin);
   await process.report(abortedReport(code.wrongPin, process.parts.device));
 }
 
-/** Ends the command with a report and the same result code, before the bank has charged. */
+/** Ends a command that charged nothing, with a report and the same result code. */
 export async function stop(process: Process, resultCode: number): Promise<void> {
   await process.report(abortedReport(resultCode, process.parts.device));
   await process.abort(resultCode);
 }
 
-/** The fault `fail`: the command ends here with 06 1E. */
+/** Ends the command with 06 1E if the fault `fail` strikes. */
 export async function failByFault(process: Process): Promise<void> {
   const fault = process.fault("fail");
   if (!fault) return;
@@ -179,13 +174,13 @@ type Taken =
 
 export type UndoReason =
   | "not-issued"
-  /** "Ask again" more often than the register itself had allowed. */
+  /** The register answered "ask again" more often than it had allowed. */
   | "asked-too-often"
-  /** No word in time, on a line that still stands. */
+  /** No answer in time, on an open line. */
   | "no-word"
   | "line-lost";
 
-/** Sends the report until the register has decided what became of the goods (docs/zvt.md 8.1). */
+/** Sends the report until the register says what became of the goods (docs/zvt.md 8.1). */
 export async function reportSale(process: Process, input: MessageInput): Promise<Taken> {
   const { parts, request } = process;
   const { timeoutSeconds, maxStatusInfos } = request.fields;

@@ -3,31 +3,30 @@ import { z } from "zod";
 import {
   type Apdu,
   decodeApdu,
+  decodeMessage,
   encodeApdu,
   encodeMessage,
   type Message,
+  messageTitle,
+  safeHex,
+  ZvtCodecError,
 } from "../../../../zvt/index.ts";
-import type { LineTrait } from "../../faults/fault-table.ts";
+import type { LineTrait } from "../../faults/fault-kinds.ts";
 import { type Condition, Machine } from "../../machine.ts";
 import { lineTraits } from "../../options.ts";
-import type { BytePort } from "../../port/byte-port.ts";
+import type { BytePort } from "../../port/ports.ts";
 import type { Transport, WireEvent } from "../../port/register-line.ts";
 import type { TraceEntry } from "../../trace-log.ts";
-import { type AskKind, askNames } from "../asks/ask-list.ts";
-import type { Command } from "../commands/command.ts";
 import { commandOf } from "../commands/command-table.ts";
 import { withBareCurrency } from "../commands/registration.ts";
 import { curesSomething, demandTable, mostUrgent } from "../demands.ts";
-import { ZvtFaultyWire } from "../faults/faulty-wire.ts";
-import { hasTrueLength } from "../link/apdu-reader.ts";
-import type { Line } from "../link/line.ts";
-import { SerialLine } from "../link/serial-line.ts";
-import { TcpLine } from "../link/tcp-line.ts";
-import { inWords } from "../trace.ts";
-import type { Parts } from "./parts.ts";
-import { Process, readable } from "./process.ts";
-import { unregistered } from "./registration.ts";
+import { ZvtFaultyWire } from "../faults.ts";
+import { hasTrueLength, type Line, SerialLine, TcpLine } from "../link/lines.ts";
+import { type AskKind, askNames } from "../options.ts";
+import { type Parts, unregistered } from "./parts.ts";
+import { type Command, Process, readable } from "./process.ts";
 import { code } from "./sale.ts";
+import { statusText } from "./texts.ts";
 
 const NO_COMMUNICATION = 0x7d;
 
@@ -88,9 +87,9 @@ export class Terminal extends Machine<Parts, Process> {
       in: z.enum(["payment", "status"]).default("payment"),
     });
     server.post("/ask", (request) => {
-      const { kind, in: place } = ask.parse(request.body);
-      this.parts.asks.add(kind, place);
-      return { kind, in: place };
+      const { kind, in: occasion } = ask.parse(request.body);
+      this.parts.asks.add(kind, occasion);
+      return { kind, in: occasion };
     });
   }
 
@@ -118,10 +117,10 @@ export class Terminal extends Machine<Parts, Process> {
   }
 
   protected override read(apdu: Uint8Array): Partial<TraceEntry> {
-    return inWords(apdu, this.running?.control);
+    return described(apdu, this.running?.control);
   }
 
-  /** Whatever ran is gone, registration too (docs/zvt.md 6.4, 10.4). */
+  /** Restarts: command and registration are gone (docs/zvt.md 6.4, 10.4). */
   override powerCycle(): void {
     super.powerCycle();
     this.parts.registration = unregistered;
@@ -185,9 +184,7 @@ export class Terminal extends Machine<Parts, Process> {
     }
   }
 
-  /**
-   * Answers that come out of nowhere, or do not come, on some terminals (docs/zvt.md 12.6, 12.7).
-   */
+  /** Whether the terminal is silent or refuses for no reason (docs/zvt.md 12.6, 12.7). */
   #hasAnotherMood(line: Line, { control }: Message): boolean {
     if (this.parts.silentOnce && control === STATUS_ENQUIRY) {
       this.parts.silentOnce = false;
@@ -200,7 +197,7 @@ export class Terminal extends Machine<Parts, Process> {
     return true;
   }
 
-  /** Not fixed by the documents; refused at once as card complete does (docs/zvt.md 6.1). */
+  /** Whether the password is wrong; card complete refuses at once too (docs/zvt.md 6.1). */
   #isWrong({ control, parts }: Message): boolean {
     const { device } = this.parts;
     const password = parts.password ?? parts.oldPassword;
@@ -230,9 +227,7 @@ export class Terminal extends Machine<Parts, Process> {
     if (next && !next.line.closed) this.#received(next.line, next.bytes);
   }
 
-  /**
-   * Abort while a command runs (docs/zvt.md 5.2, 6.6): only a request; the command's end decides.
-   */
+  /** Answers Abort of a running command, whose end decides (docs/zvt.md 5.2, 6.6). */
   #abort(process: Process): void {
     if (this.parts.is("ignores-abort") || process.fault("ignore-abort")) return;
     if (process.cancellable && process.fault("late-approval")) {
@@ -254,7 +249,7 @@ export class Terminal extends Machine<Parts, Process> {
   }
 }
 
-/** docs/zvt.md 5.3: a locked terminal accepts, and answers 06 1E to all but a few commands. */
+/** Runs the command; a locked terminal ends all but a few with 06 1E (docs/zvt.md 5.3). */
 async function runUnlessLocked(command: Command, process: Process): Promise<void> {
   const { memory, outOfOrder } = process.parts;
   const lock = curesSomething(memory, command.control) ? undefined : mostUrgent(memory);
@@ -280,24 +275,58 @@ function reverseUnfinished({ ledger, memory, options }: Parts): void {
   }
 }
 
-/** Conditions that `POST /state` switches. */
 function togglesOf(parts: Parts): Machine["toggles"] {
   return {
     zvtOff: {
-      get on() {
-        return parts.zvtOff;
-      },
-      set on(off) {
-        parts.zvtOff = off;
-      },
+      isOn: () => parts.zvtOff,
+      set: (off) => Object.assign(parts, { zvtOff: off }),
     },
     unregistered: {
-      get on() {
-        return !parts.registration.registered;
-      },
-      set on(forgets) {
-        if (forgets) parts.registration = unregistered;
-      },
+      isOn: () => !parts.registration.registered,
+      set: (forgets) => forgets && Object.assign(parts, { registration: unregistered }),
     },
   };
 }
+
+/**
+ * A message in the words of the trace. Some messages can only be read with the command that they
+ * answer (docs/zvt.md 6.5), `answering`.
+ */
+function described(bytes: Uint8Array, answering: number | undefined): Partial<TraceEntry> {
+  if (!hasTrueLength(bytes)) {
+    return { message: "a message with a wrong length", note: `${bytes.length} bytes` };
+  }
+  const apdu = decodeApdu(bytes);
+  const context = answering === undefined ? {} : { answering };
+  const says = decoded(apdu, context);
+  return {
+    hex: safeHex(apdu, context),
+    message: messageTitle(apdu, context),
+    ...(says === "" ? {} : { says }),
+  };
+}
+
+/** Returns the facts of a message, without card data. */
+function decoded(apdu: Apdu, context: { readonly answering?: number }): string {
+  try {
+    const { fields, parts } = decodeMessage(apdu, context);
+    const resultCode = fields.resultCode ?? parts.resultCode;
+    const status = parts.status === undefined ? "" : statusText(parts.status, "en");
+    const facts = {
+      amount: fields.amount === undefined ? undefined : `${fields.amount} minor units`,
+      currency: fields.currency,
+      result: resultCode === undefined ? undefined : hexByte(resultCode),
+      receipt: fields.receiptNumber,
+      trace: fields.trace,
+      status: status === "" ? parts.status : status,
+    };
+    return Object.entries(facts)
+      .flatMap(([name, fact]) => (fact === undefined ? [] : [`${name} ${fact}`]))
+      .join(", ");
+  } catch (error) {
+    if (error instanceof ZvtCodecError) return "";
+    throw error;
+  }
+}
+
+const hexByte = (byte: number): string => byte.toString(16).padStart(2, "0");

@@ -29,7 +29,7 @@ const statusTexts: Readonly<Record<number, Readonly<Record<Language, string>>>> 
 export type Language = "de" | "en" | "fr";
 
 export const status = {
-  lookAtPinPad: 0x01,
+  usePinPad: 0x01,
   waitingForHost: 0x04,
   reversing: 0x05,
   insertCard: 0x0a,
@@ -44,9 +44,9 @@ export const status = {
   cancelled: 0xa2,
 } as const;
 
-/** The moment that the terminal's own display shows with each status. */
+/** What the terminal's own display shows with each status. */
 export const stageOfStatus: Readonly<Record<number, Stage>> = {
-  [status.lookAtPinPad]: "pin",
+  [status.usePinPad]: "pin",
   [status.waitingForHost]: "host",
   [status.reversing]: "reversing",
   [status.insertCard]: "card",
@@ -57,7 +57,7 @@ export const stageOfStatus: Readonly<Record<number, Stage>> = {
   [status.cancelled]: "cancelled",
 };
 
-/** The customer did not come in time; a text of its own, since 6C has other meanings too. */
+/** The texts of a time-out; its code 6C has other meanings too. */
 export const timeOutTexts: Readonly<Record<Language, string>> = {
   de: "Zeitüberschreitung",
   en: "Time-out",

@@ -1,8 +1,8 @@
 import { fromHex } from "../../../../zvt/index.ts";
 import type { LedgerReason } from "../../bank/ledger.ts";
-import { type Booking, book } from "../../booking.ts";
 import type { StoredTransaction } from "../../memory/memory.ts";
-import { type Printed, printReceipts } from "../receipts/printing.ts";
+import { type Booking, book } from "../../terminal-parts.ts";
+import { type Printed, printReceipts } from "../receipts.ts";
 import type { Outgoing } from "./parts.ts";
 import type { Process } from "./process.ts";
 import { approvedReport, unknownField, unknownTags } from "./report.ts";
@@ -27,7 +27,7 @@ interface Transaction extends Form {
   stored: StoredTransaction;
 }
 
-/** The bank books; the terminal has not stored the transaction yet, unless it stands anyhow. */
+/** Lets the bank book; the terminal stores a transaction that is final at once. */
 export function charge(process: Process, given: NewTransaction): Transaction {
   const { title, stands } = given;
   // Newer terminals keep the bank's answer, whatever the register says to it (docs/zvt.md 9.1).
@@ -40,7 +40,7 @@ export function charge(process: Process, given: NewTransaction): Transaction {
   };
 }
 
-/** Reports, prints, and makes it final once everything was acknowledged (docs/zvt.md 9.1). */
+/** Reports and prints a transaction; all acknowledgements make it final (docs/zvt.md 9.1). */
 export async function settle(transaction: Transaction): Promise<void> {
   const { process } = transaction;
   await process.reach("charged");
@@ -49,14 +49,17 @@ export async function settle(transaction: Transaction): Promise<void> {
     return await process.complete();
   }
   await sendUnknownMessage(process);
+  const isReversal = transaction.stored.kind === "reversal";
   const printsFirst =
-    process.fault("print-first") !== undefined || printsReversalFirst(transaction);
+    process.fault("print-first") !== undefined ||
+    (isReversal && process.parts.is("print-first-in-reversal"));
   if (printsFirst && !(await printed(transaction))) return;
   const taken = await reportSale(process, reportInput(transaction));
   if (taken.how === "undo") return await undo(transaction, taken.because);
   if (taken.how === "partly" && !transaction.stands) {
     takePartBack(transaction, taken.amountMinor);
-    if (remaining(transaction) === 0) return await process.abort(code.aborted);
+    if (process.parts.ledger.remaining(transaction.stored.ledgerId) === 0)
+      return await process.abort(code.aborted);
   }
   if (!printsFirst && !(await printed(transaction))) return;
   const aborts = process.fault("report-then-abort");
@@ -65,11 +68,6 @@ export async function settle(transaction: Transaction): Promise<void> {
   if (!aborts && process.parts.is("statuses-a0")) await process.status(status.paidRemoveCard);
   if (aborts) return await process.abort(Number.parseInt(String(aborts["code"]), 16));
   await process.complete();
-}
-
-/** Seen on Feig (docs/zvt.md 12.5). */
-function printsReversalFirst({ process, stored }: Transaction): boolean {
-  return process.parts.is("print-first-in-reversal") && stored.kind === "reversal";
 }
 
 function reportInput({ process, stored }: Transaction): Outgoing {
@@ -90,12 +88,12 @@ async function sendUnknownMessage(process: Process): Promise<void> {
   if (fault) await process.sayRaw(fromHex(String(fault["hex"])));
 }
 
-/** Prints the receipts; when that fails, undoes the transaction and answers false. */
+/** Prints the receipts; if that fails, undoes the transaction and returns false. */
 async function printed(transaction: Transaction): Promise<boolean> {
   const { process, stored } = transaction;
   const wrong = process.parts.is("wrong-amount-on-reversal") && stored.kind === "reversal";
-  const told = wrong ? { ...stored, amountMinor: 0 } : stored;
-  const how = await printReceipts(process, transaction.title, told);
+  const printable = wrong ? { ...stored, amountMinor: 0 } : stored;
+  const how = await printReceipts(process, transaction.title, printable);
   if (how === "printed") return true;
   await undoUnprinted(transaction, how);
   return false;
@@ -111,11 +109,7 @@ function commit({ process, stands, stored }: Transaction): void {
   if (stored.kind === "payment") screen.show("approved");
 }
 
-function remaining({ process, stored }: Transaction): number {
-  return process.parts.ledger.remaining(stored.ledgerId);
-}
-
-/** Only goods of that value came out (docs/zvt.md 8.4); more than was paid cannot have. */
+/** Gives back what was paid for goods that did not come out (docs/zvt.md 8.4). */
 function takePartBack(transaction: Transaction, issuedMinor: number): void {
   const { process, stored } = transaction;
   const { ledger, memory, options } = process.parts;
@@ -163,7 +157,7 @@ async function undoUnprinted(
   await process.abort(how === "silent" ? code.aborted : code.printerNotReady);
 }
 
-/** Automatic reversal: the bank gives the money back, the terminal forgets (docs/zvt.md 9.1). */
+/** Reverses a transaction without being asked by the register (docs/zvt.md 9.1). */
 async function reverse({ process, stored }: Transaction, reason: LedgerReason): Promise<void> {
   const { ledger, memory, options, screen } = process.parts;
   await process.status(status.reversing);

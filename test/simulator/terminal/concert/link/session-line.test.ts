@@ -21,7 +21,7 @@ describe("the register's session", () => {
     const quiet = opened();
     quiet.hears(frameOf(REQUEST));
     expect(quiet.said()).toBe(ACK);
-    const told = quiet.line.tell(Buffer.from(REPLY));
+    const told = quiet.line.deliver(Buffer.from(REPLY));
     await quiet.clock.advance(0);
     expect(quiet.said()).toBe("");
     quiet.hears(EOT);
@@ -37,7 +37,7 @@ describe("the register's session", () => {
   test("ends three seconds after a request without EOT, then the terminal speaks", async () => {
     const quiet = opened();
     quiet.hears(frameOf(REQUEST));
-    void quiet.line.tell(Buffer.from(REPLY));
+    void quiet.line.deliver(Buffer.from(REPLY));
     await quiet.clock.advance(2_999);
     expect(quiet.said()).toBe(ACK);
     await quiet.clock.advance(1);
@@ -105,7 +105,7 @@ describe("the register's session", () => {
 describe("the terminal's session", () => {
   function calling(): QuietLine & { readonly told: Promise<string> } {
     const quiet = quietLine(true);
-    const told = quiet.line.tell(Buffer.from(REPLY));
+    const told = quiet.line.deliver(Buffer.from(REPLY));
     expect(quiet.said()).toBe(ENQ);
     return { ...quiet, told };
   }
@@ -143,11 +143,11 @@ describe("the terminal's session", () => {
 
   test("ends with the line", async () => {
     const quiet = calling();
-    const second = quiet.line.tell(Buffer.from(REPLY));
+    const second = quiet.line.deliver(Buffer.from(REPLY));
     quiet.port.close();
     expect(await Promise.all([quiet.told, second])).toEqual(["closed", "closed"]);
     expect(quiet.clock.running).toEqual([]);
-    expect(await quiet.line.tell(Buffer.from(REPLY))).toBe("closed");
+    expect(await quiet.line.deliver(Buffer.from(REPLY))).toBe("closed");
   });
 
   test("leaves as one write", () => {

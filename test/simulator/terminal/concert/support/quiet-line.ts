@@ -1,9 +1,9 @@
-import { BareLine } from "../../../../../src/simulator/terminal/concert/link/bare-line.ts";
-import type {
-  ConcertLine,
-  Interference,
-} from "../../../../../src/simulator/terminal/concert/link/concert-line.ts";
-import { SessionLine } from "../../../../../src/simulator/terminal/concert/link/session-line.ts";
+import {
+  BareLine,
+  type ConcertLine,
+  type Interference,
+  SessionLine,
+} from "../../../../../src/simulator/terminal/concert/link/lines.ts";
 import { saysAll } from "../../../../../src/simulator/terminal/concert/machine/tagged-dialogue.ts";
 import { TestClock } from "../../../../support/test-clock.ts";
 import { MemoryPort } from "../../support/memory-port.ts";
@@ -44,12 +44,12 @@ export function quietLine(
     sessionMs: 3_000,
     silenceMs: 1_000,
     gapMs: 100,
+    enqPauseMs: 1_000,
+    saysAll,
     interference: { ...undisturbed, ...interference },
     onWire: () => {},
   } as const;
-  const line = sessions
-    ? new SessionLine(port, options)
-    : new BareLine(port, { ...options, saysAll });
+  const line = sessions ? new SessionLine(port, options) : new BareLine(port, options);
   line.start({
     mayBegin: () => true,
     request: (body) => (takes(body) ? () => taken.push(body) : undefined),

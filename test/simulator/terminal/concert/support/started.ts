@@ -4,7 +4,7 @@ import {
   concertProtocol,
 } from "../../../../../src/simulator/terminal/concert/concert-protocols.ts";
 import type { ConcertOptions } from "../../../../../src/simulator/terminal/concert/options.ts";
-import { parseFault } from "../../../../../src/simulator/terminal/faults/fault-request.ts";
+import { parseFault } from "../../../../../src/simulator/terminal/faults/fault-kinds.ts";
 import { completed, type StartOptions } from "../../../../../src/simulator/terminal/options.ts";
 import { openTerminal } from "../../../../../src/simulator/terminal/terminal-simulator.ts";
 import { steppedClock } from "../../../../support/stepped-clock.ts";

@@ -1,8 +1,5 @@
 import { expect, test } from "vitest";
-import {
-  type FaultName,
-  faultKinds,
-} from "../../../../../src/simulator/terminal/zvt/faults/fault-table.ts";
+import { type FaultName, faultKinds } from "../../../../../src/simulator/terminal/zvt/faults.ts";
 import {
   authorisation,
   bank,

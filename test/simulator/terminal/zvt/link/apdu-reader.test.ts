@@ -1,8 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  ApduReader,
-  hasTrueLength,
-} from "../../../../../src/simulator/terminal/zvt/link/apdu-reader.ts";
+import { ApduReader, hasTrueLength } from "../../../../../src/simulator/terminal/zvt/link/lines.ts";
 import { usedBy } from "../../../../zvt/vector-uses.ts";
 import { hasVectors } from "../../../../zvt/vectors.ts";
 import { fromHex, hex } from "../support/register.ts";

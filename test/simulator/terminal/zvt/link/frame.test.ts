@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { crcKermit, encodeFrame } from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
 import {
+  crcKermit,
+  encodeFrame,
   FrameReader,
   type LineEvent,
-} from "../../../../../src/simulator/terminal/zvt/link/frame-reader.ts";
+} from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
 import { usedBy } from "../../../../zvt/vector-uses.ts";
 import { hasVectors } from "../../../../zvt/vectors.ts";
 import { fromHex, hex } from "../support/register.ts";

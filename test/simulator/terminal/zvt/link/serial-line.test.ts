@@ -2,10 +2,12 @@ import { describe, expect, test } from "vitest";
 import type {
   BytePort,
   BytePortHandlers,
-} from "../../../../../src/simulator/terminal/port/byte-port.ts";
+} from "../../../../../src/simulator/terminal/port/ports.ts";
 import { encodeFrame } from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
-import type { Interference } from "../../../../../src/simulator/terminal/zvt/link/line.ts";
-import { SerialLine } from "../../../../../src/simulator/terminal/zvt/link/serial-line.ts";
+import {
+  type Interference,
+  SerialLine,
+} from "../../../../../src/simulator/terminal/zvt/link/lines.ts";
 import { TestClock } from "../../../../support/test-clock.ts";
 import { usedBy } from "../../../../zvt/vector-uses.ts";
 import { hasVectors } from "../../../../zvt/vectors.ts";
@@ -253,6 +255,8 @@ function serialLine() {
     clock,
     t1Ms: 200,
     t2Ms: 5_000,
+    t3Ms: 5_000,
+    t4Ms: 180_000,
     interference: undisturbed,
     onWire: () => {},
   });

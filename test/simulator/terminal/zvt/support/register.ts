@@ -1,7 +1,11 @@
 import { sleep, within } from "../../../../../src/shared/time.ts";
-import { ApduReader } from "../../../../../src/simulator/terminal/zvt/link/apdu-reader.ts";
-import { ACK, encodeFrame, NAK } from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
-import { FrameReader } from "../../../../../src/simulator/terminal/zvt/link/frame-reader.ts";
+import {
+  ACK,
+  encodeFrame,
+  FrameReader,
+  NAK,
+} from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
+import { ApduReader } from "../../../../../src/simulator/terminal/zvt/link/lines.ts";
 import { PATIENCE_MS } from "../../../../support/patience.ts";
 import { steppedClock } from "../../../../support/stepped-clock.ts";
 import { type RegisterWire, serialWire, tcpWire } from "../../support/register-wire.ts";

@@ -1,0 +1,204 @@
+import { appendFile } from "node:fs/promises";
+import { connect, type Socket } from "node:net";
+import { ValueError, whole } from "../../switch-table.ts";
+import type { ResultFields } from "./mapi-document.ts";
+import type { Attempt } from "./notification-store.ts";
+
+/** Where mails go: the end of a file in mbox form, or a mail server on this machine. */
+export type MailTarget =
+  | { readonly file: string }
+  | { readonly host: string; readonly port: number };
+
+const PORT_MAX = 65_535;
+
+/** Reads the value of `--mail`. Throws {@link ValueError}. */
+export function parseMailTarget(text: string): MailTarget {
+  if (!/^smtp:/i.test(text)) return { file: text };
+  const [, host = "", port = ""] = /^smtp:\/\/(\[::1\]|[^:/]+):(\d+)$/i.exec(text) ?? [];
+  // No mail of a stand-in may ever reach a stranger.
+  if (!/^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i.test(host)) {
+    throw new ValueError(
+      "right would be a file, or smtp://127.0.0.1:25 with a host of this machine",
+    );
+  }
+  return { host: host.replace(/[[\]]/g, ""), port: whole(port, 1, PORT_MAX) };
+}
+
+export async function deliverMail(
+  target: MailTarget,
+  mail: Mail,
+  signal: AbortSignal,
+): Promise<Attempt> {
+  if (!("file" in target)) return deliverBySmtp(target, mail, signal);
+  await appendFile(target.file, mboxEntry(mail), { mode: 0o600 });
+  return { verdict: "taken", answer: `written to ${target.file}` };
+}
+
+/** Returns an entry of a mailbox file (RFC 4155); lines that begin like a mail are quoted. */
+function mboxEntry({ writtenAt, text }: Mail): string {
+  const [day = "", date = "", month = "", year = "", time = ""] = new Date(writtenAt)
+    .toUTCString()
+    .split(/,? /);
+  const quoted = text.replaceAll("\r\n", "\n").replace(/^(>*From )/gm, ">$1");
+  return `From gateway-sandbox ${day} ${month} ${date} ${time} ${year}\n${quoted}\n`;
+}
+
+/** A mail to `emailCallback` about an operation; the real form is not public. */
+export interface Mail {
+  readonly to: readonly string[];
+  /** ISO 8601. */
+  readonly writtenAt: string;
+  /** Header and body, lines end with CR LF, every byte is ASCII. */
+  readonly text: string;
+}
+
+const MAIL_FROM = "gateway-sandbox@localhost";
+
+/** Returns the addresses of `emailCallback` that a header and SMTP can carry unchanged. */
+export function mailAddresses(emailCallback: string): readonly string[] {
+  const addresses = emailCallback.split(/[,;]/).map((address) => address.trim());
+  return addresses
+    .filter((address) => /^[^\s@<>()"\\]+@[^\s@<>()"\\]+$/.test(address))
+    .filter((address) => /^[\x21-\x7e]+$/.test(address));
+}
+
+interface Letter {
+  readonly to: readonly string[];
+  readonly subject: string;
+  readonly messageId: string;
+  readonly nowMs: number;
+  readonly fields: ResultFields;
+}
+
+export function mailText({ to, subject, messageId, nowMs, fields }: Letter): string {
+  const lines = fields.flatMap(([name, value]) =>
+    typeof value === "string"
+      ? [`${name}: ${value}`]
+      : value.map((item) => `_aKey_${item.key}: ${item.value}`),
+  );
+  return [
+    `From: ${MAIL_FROM}`,
+    `To: ${to.join(", ")}`,
+    `Subject: ${subject}`,
+    `Date: ${new Date(nowMs).toUTCString().replace("GMT", "+0000")}`,
+    `Message-ID: <${messageId}@gateway-sandbox>`,
+    "MIME-Version: 1.0",
+    "Content-Type: text/plain; charset=utf-8",
+    "Content-Transfer-Encoding: quoted-printable",
+    "",
+    ...lines.map(quotedPrintable),
+    "",
+  ].join("\r\n");
+}
+
+const LINE_MAX = 76;
+
+/** Returns one line in quoted-printable (RFC 2045, 6.7), folded; line feeds in it are encoded. */
+function quotedPrintable(line: string): string {
+  const last = Buffer.byteLength(line) - 1;
+  const pieces = [...Buffer.from(line)].map((byte, i) => {
+    const plain = (byte > 32 && byte < 127 && byte !== 61) || (byte === 32 && i < last);
+    return plain
+      ? String.fromCharCode(byte)
+      : `=${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+  });
+  const lines = [""];
+  for (const piece of pieces) {
+    const longer = `${lines.at(-1)}${piece}`;
+    // A folded line ends with an equals sign of its own.
+    if (longer.length < LINE_MAX) lines[lines.length - 1] = longer;
+    else lines.push(piece);
+  }
+  return lines.join("=\r\n");
+}
+
+/** A peer that sends more than this in one conversation is taken for no mail server. */
+const REPLY_CHARACTERS_MAX = 64 * 1024;
+
+interface Reply {
+  readonly code: number;
+  readonly answer: string;
+}
+
+/** A reply that ends the conversation before the mail was taken. */
+class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly code: number;
+
+  constructor({ code, answer }: Reply) {
+    super(`SMTP ${answer}`);
+    this.code = code;
+  }
+}
+
+/**
+ * Hands a mail to a server over a plain connection (RFC 5321). The mail is taken when one receiver
+ * is; a refusal for ever begins with 5. Rejects for connections that fail and for what is no SMTP.
+ */
+export async function deliverBySmtp(
+  { host, port }: { readonly host: string; readonly port: number },
+  mail: Mail,
+  signal: AbortSignal,
+): Promise<Attempt> {
+  const socket = connect({ host, port, signal });
+  socket.setEncoding("utf8");
+  try {
+    return { verdict: "taken", answer: `SMTP ${await converse(socket, mail)}` };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return { verdict: error.code >= 500 ? "refused" : "again", answer: error.message };
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Returns the server's answer to the mail that it took. Throws {@link Refusal}. */
+async function converse(socket: Socket, { to, text }: Mail): Promise<string> {
+  const replies = repliesOf(socket);
+  const next = async (): Promise<Reply> => {
+    const { value, done } = await replies.next();
+    if (done) throw new Error("the mail server ended the conversation");
+    return value;
+  };
+  const say = (line: string): Promise<Reply> => {
+    socket.write(`${line}\r\n`);
+    return next();
+  };
+  wanted(await next(), 220);
+  const extended = await say("EHLO localhost");
+  wanted(extended.code >= 500 ? await say("HELO localhost") : extended, 250);
+  wanted(await say(`MAIL FROM:<${MAIL_FROM}>`), 250);
+  const refused: Reply[] = [];
+  for (const address of to) {
+    const reply = await say(`RCPT TO:<${address}>`);
+    if (reply.code !== 250 && reply.code !== 251) refused.push(reply);
+  }
+  if (refused[0] && refused.length === to.length) throw new Refusal(refused[0]);
+  wanted(await say("DATA"), 354);
+  // A line that begins with a dot gets another one, so that a lone dot is the end alone.
+  const { answer } = wanted(await say(`${text.replace(/^\./gm, "..")}.`), 250);
+  // The mail is the server's now, however the farewell goes.
+  await say("QUIT").catch(() => undefined);
+  return [answer, ...refused.map((reply) => `refused: ${reply.answer}`)].join("; ");
+}
+
+function wanted(reply: Reply, code: number): Reply {
+  if (reply.code !== code) throw new Refusal(reply);
+  return reply;
+}
+
+async function* repliesOf(socket: Socket): AsyncGenerator<Reply, undefined> {
+  let [unread, characters] = ["", 0];
+  for await (const chunk of socket) {
+    unread += chunk;
+    characters += String(chunk).length;
+    if (characters > REPLY_CHARACTERS_MAX) throw new Error("the mail server does not stop talking");
+    const lines = unread.split("\n");
+    unread = lines.pop() ?? "";
+    for (const line of lines.map((one) => one.trimEnd())) {
+      const [, code, more] = /^(\d{3})(-?)/.exec(line) ?? [];
+      if (code === undefined) throw new Error(`not a mail server: ${line.slice(0, 80)}`);
+      if (more !== "-") yield { code: Number(code), answer: line };
+    }
+  }
+}

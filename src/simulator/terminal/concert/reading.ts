@@ -1,0 +1,323 @@
+import {
+  actionResult,
+  applicationName,
+  ConcertCodecError,
+  decodeFixedReply,
+  decodeFixedRequest,
+  type FixedReply,
+  type FixedRequest,
+  failureOf,
+  maskedField,
+  maskedText,
+  panOfReport,
+  readTagged,
+  shownText,
+  type Tagged,
+  tagName,
+  tagValue,
+  textOf,
+} from "../../../concert/index.ts";
+import { amountText, currencyCode } from "../screen.ts";
+import type { TraceEntry, TraceField } from "../trace-log.ts";
+
+/** A body taken apart for people; no card number is in it. */
+export type ReadBody = Pick<TraceEntry, "message" | "says" | "fields" | "text" | "note">;
+
+/** Takes the bodies of one family apart for the trace, also malformed ones. */
+export interface MessageReading {
+  /** `direction` is seen from the terminal. */
+  read(body: Uint8Array, direction: "in" | "out"): ReadBody;
+}
+
+/** Stands between two fields of the text, so that their digits are not one number. */
+const BETWEEN_FIELDS = "|";
+const CHARACTERS_MAX = 2_048;
+
+/** Returns bytes that are no message as masked text. */
+function unreadText(bytes: Uint8Array): string {
+  return shownText(textOf(bytes), CHARACTERS_MAX);
+}
+
+function inOneLine(facts: readonly (string | undefined)[]): Pick<ReadBody, "says"> {
+  const says = facts.filter((fact) => fact !== undefined).join(", ");
+  return says === "" ? {} : { says };
+}
+
+function field(name: string, value: string, means?: string): TraceField {
+  return { name, value, ...(means === undefined ? {} : { means }) };
+}
+
+/** Returns the meaning of a payment mode or of the end of CC (docs/concert.md 3.4, 4.5). */
+function paymentModeText(mode: string): string | undefined {
+  if (mode === "B") return "bank card, contactless";
+  const others: Readonly<Record<string, string>> = {
+    "0": "as the terminal chooses",
+    "1": "bank card",
+    C: "cheque",
+  };
+  return others[mode] ?? applicationName(mode) ?? undefined;
+}
+
+/** Returns the meaning of an action (docs/concert.md 3.1, 4.3). */
+function actionText(action: string): string {
+  const known: Readonly<Record<string, string>> = {
+    "0": "debit",
+    "1": "credit",
+    "2": "cancellation",
+    "4": "pre-authorisation",
+    I: "identification",
+  };
+  return known[action] ?? "an action that papers explain differently";
+}
+
+/** docs/concert.md 3.3 */
+const statusTexts: Readonly<Record<string, string>> = {
+  "0": "accepted",
+  "7": "not accepted",
+  "9": "request taken, no result",
+};
+
+const answerTexts: Readonly<Record<string, string>> = {
+  "0": "no report",
+  "1": "a report with the card number",
+  "2": "a report as tags",
+};
+
+/** The one character after the letter of an option (docs/concert.md 3.1). */
+const optionTexts: Readonly<Record<string, string>> = {
+  A010: "answer at the end",
+  A011: "answer at once: the result is never reported",
+  B010: "the terminal decides",
+  B011: "ask the bank",
+  T010: "no receipt",
+  T012: "a receipt after the answer",
+};
+
+const variantNames = { e: "E", "e-plus": "E+", "e-ticket": "E with a ticket" } as const;
+
+/** Requests and replies of fixed fields, E, E+ and E with a ticket (docs/concert.md 3.1, 3.2). */
+export class FixedReading implements MessageReading {
+  /** The last request: only with it a report can be distinguished from a ticket. */
+  #asked: FixedRequest | undefined;
+
+  read(body: Uint8Array, direction: "in" | "out"): ReadBody {
+    try {
+      return direction === "in" ? this.#request(body) : this.#reply(body);
+    } catch (error) {
+      if (!(error instanceof ConcertCodecError)) throw error;
+      const message = direction === "in" ? "not a request" : "not a reply";
+      return { message, note: `(${error.message})`, text: unreadText(body) };
+    }
+  }
+
+  #request(body: Uint8Array): ReadBody {
+    const request = decodeFixedRequest(body);
+    this.#asked = request;
+    const { posNumber, answerFlag, paymentMode, transactionType, currency, options } = request;
+    const action = actionText(transactionType);
+    return described(`type ${transactionType} ${action}`, {
+      facts: [variantNames[options.variant], amountText(request), `register ${posNumber}`],
+      fields: [
+        field("register", posNumber),
+        amountField(request),
+        field("answer", answerFlag, answerTexts[answerFlag]),
+        field("payment mode", paymentMode, paymentModeText(paymentMode)),
+        field("transaction type", transactionType, action),
+        field("currency", currency, currencyCode(currency)),
+        field("private", request.private, blankText(request.private)),
+        ...optionFields(options),
+      ],
+    });
+  }
+
+  #reply(body: Uint8Array): ReadBody {
+    const asked = this.#asked;
+    const reply = decodeFixedReply(body, {
+      ticket: asked === undefined || asked.options.variant === "e-ticket",
+      report: asked === undefined || asked.answerFlag !== "0",
+      currency: asked?.currency ?? "",
+    });
+    const { posNumber, status, paymentMode, currency, report, ticket } = reply;
+    const means = statusTexts[status] ?? "no result that is known";
+    const card = report === null ? null : panOfReport(report);
+    return described(`status ${status} ${means}`, {
+      facts: [amountText(reply), card === null ? undefined : `card ${card}`],
+      fields: [
+        field("register", posNumber),
+        field("status", status, means),
+        amountField(reply),
+        field("payment mode", paymentMode, paymentModeText(paymentMode)),
+        ...(report === null ? [] : [reportField(report, card)]),
+        field("currency", currency, currencyCode(currency)),
+        field("private", reply.private, blankText(reply.private)),
+        ...(ticket === null ? [] : [field("receipt", maskedText(ticket))]),
+      ],
+    });
+  }
+}
+
+function described(
+  message: string,
+  { facts, fields }: { facts: readonly (string | undefined)[]; fields: readonly TraceField[] },
+): ReadBody {
+  const text = fields.map(({ value }) => value).join(BETWEEN_FIELDS);
+  return { message, ...inOneLine(facts), fields, text };
+}
+
+function amountField(of: FixedReply | FixedRequest): TraceField {
+  return field("amount", String(of.amountMinor).padStart(8, "0"), amountText(of));
+}
+
+/** Returns the report without the bytes after the card number, which are not documented. */
+function reportField(report: string, card: string | null): TraceField {
+  if (card === null) return field("report", maskedField(report), blankText(report));
+  const rest = report.slice(card.length).replace(/[^ ]/g, ".");
+  return field("report", card + rest, "the card number");
+}
+
+function blankText(text: string): string | undefined {
+  return text.trim() === "" ? "blank" : undefined;
+}
+
+function optionFields(options: FixedRequest["options"]): readonly TraceField[] {
+  const option = (name: string, said: string): TraceField =>
+    field(name, said, optionTexts[said] ?? "not explained");
+  switch (options.variant) {
+    case "e":
+      return [];
+    case "e-plus":
+      return [
+        option("when to answer", options.delay),
+        option("authorisation", options.authorization),
+      ];
+    case "e-ticket":
+      return [option("receipt", options.ticket)];
+  }
+}
+
+const stateTexts = {
+  performed: "done",
+  "not-performed": "not done",
+  "taken-into-account": "taken into account, no result",
+} as const;
+
+/** The forms of numbers that are no card number; every other long number is masked. */
+const ownForms: Readonly<Record<string, RegExp>> = {
+  CJ: /^\d{12}$/,
+  CB: /^\d{1,12}$/,
+  AI: /^A0000[\dA-F]*$/,
+};
+
+/** Tags whose value holds other tags, or a text in Base64. */
+const CONTAINER = "ZT";
+const RECEIPT = "AK";
+const HEAD_CHARACTERS = 5;
+
+/** Messages of tags, Caisse-AP (docs/concert.md 4.1, 4.2). */
+export class TaggedReading implements MessageReading {
+  read(body: Uint8Array, direction: "in" | "out"): ReadBody {
+    const { tags, fault } = readTagged(body);
+    const rest = fault ? unreadText(body.subarray(fault.at)) : "";
+    const at = fault === null ? "" : `(${fault.code} at byte ${fault.at})`;
+    return {
+      ...(direction === "in" ? request(tags) : answer(tags)),
+      ...(fault === null ? {} : { note: at }),
+      fields: [...tags.flatMap((one) => fieldsOf(one, tags)), ...restField(rest)],
+      text: [...tags.map(tagText), ...(rest === "" ? [] : [rest])].join(BETWEEN_FIELDS),
+    };
+  }
+}
+
+function request(tags: readonly Tagged[]): ReadBody {
+  const action = tagValue(tags, "CD");
+  const message = action === undefined ? "no action" : `CD ${action} ${actionText(action)}`;
+  return { message, ...inOneLine([amountOf(tags), named(tags, "CA", "register")]) };
+}
+
+/** Reads an answer: AE decides, AF is the reason (docs/concert.md 4.4). */
+function answer(tags: readonly Tagged[]): ReadBody {
+  const [state, reason] = [tagValue(tags, "AE"), tagValue(tags, "AF")];
+  const message = state === undefined ? "no state" : `AE ${state} ${stateText(tags)}`;
+  const why = reason === undefined ? undefined : `AF ${reason} ${failureOf(reason).text}`;
+  const card = tagValue(tags, "AA");
+  const pan = card === undefined ? undefined : `card ${maskedField(card)}`;
+  return { message, ...inOneLine([why, amountOf(tags), pan]) };
+}
+
+function stateText(tags: readonly Tagged[]): string {
+  const result = actionResult(tags);
+  return result === undefined ? "not explained" : stateTexts[result];
+}
+
+function amountOf(tags: readonly Tagged[]): string | undefined {
+  const [amount, currency] = [tagValue(tags, "CB"), tagValue(tags, "CE")];
+  if (amount === undefined || !/^\d{1,12}$/.test(amount)) return undefined;
+  if (currency === undefined) return `${Number(amount)} minor units`;
+  return amountText({ amountMinor: Number(amount), currency });
+}
+
+function named(tags: readonly Tagged[], tag: string, name: string): string | undefined {
+  const value = tagValue(tags, tag);
+  return value === undefined ? undefined : `${name} ${maskedField(value)}`;
+}
+
+function fieldsOf([tag, value]: Tagged, all: readonly Tagged[]): readonly TraceField[] {
+  const name = tagName(tag) ?? "not described";
+  if (tag === CONTAINER) {
+    const { tags } = readTagged(Buffer.from(value, "latin1"));
+    const inner = tags.flatMap((one) => (one[0] === CONTAINER ? [] : fieldsOf(one, tags)));
+    return [{ tag, ...field(name, `${value.length} characters`) }, ...inner];
+  }
+  if (tag === RECEIPT) {
+    const lines = Buffer.from(value, "base64").toString("latin1");
+    return [{ tag, ...field(name, maskedText(lines)) }];
+  }
+  return [{ tag, ...field(name, safeValue(tag, value), meaning(tag, value, all)) }];
+}
+
+function restField(rest: string): readonly TraceField[] {
+  return rest === "" ? [] : [field("cannot be read", rest)];
+}
+
+function safeValue(tag: string, value: string): string {
+  return ownForms[tag]?.test(value) ? value : maskedField(value).replace(/[^ -~]/g, ".");
+}
+
+function tagText([tag, value]: Tagged): string {
+  const length = String(value.length).padStart(HEAD_CHARACTERS - tag.length, "0");
+  const isHidden = tag === CONTAINER || tag === RECEIPT;
+  return `${tag} ${length} ${isHidden ? "…" : safeValue(tag, value)}`;
+}
+
+function meaning(tag: string, value: string, all: readonly Tagged[]): string | undefined {
+  switch (tag) {
+    case "CB":
+      return amountOf(all);
+    case "CJ":
+      // Both sides name themselves; only an answer has a state.
+      return tagValue(all, "AE") === undefined ? undefined : "the terminal's own";
+    case "CC":
+      return value === "000" ? "any" : paymentModeText(value.slice(-1));
+    case "CD":
+      return actionText(value);
+    case "CE":
+      return currencyCode(value);
+    case "AE":
+      return stateText(all);
+    case "AF":
+      return failureOf(value).text;
+    case "AB":
+      return /^\d{4}$/.test(value) ? `20${value.slice(0, 2)}-${value.slice(2)}` : undefined;
+    default:
+      return valueTexts[tag]?.[value];
+  }
+}
+
+/** The meanings of values (docs/concert.md 4.2, 4.6). */
+const valueTexts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  CI: { "0": "any", "1": "chip", "2": "contactless", "3": "stripe", "4": "keyed" },
+  CK: { "000": "none", "100": "the customer's, as text", "101": "the customer's, as HTML" },
+  BA: { "0": "at the end", "1": "at once: the result is never reported" },
+  BB: { "0": "the terminal decides", "1": "ask the bank" },
+  AL: { "1": "partial" },
+};

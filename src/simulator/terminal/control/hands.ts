@@ -1,0 +1,257 @@
+import { z } from "zod";
+import { cardNames } from "../bank/cards.ts";
+import { type CardAction, type CustomerAction, keys } from "../cardholder.ts";
+import {
+  canStrike,
+  FaultError,
+  type FaultTable,
+  faultRequest,
+  type LineTrait,
+} from "../faults/fault-kinds.ts";
+import type { Machine, TerminalProtocol } from "../machine.ts";
+import type { Endpoints } from "../port/connections.ts";
+import type { Host } from "../terminal-parts.ts";
+
+/** The running simulator, as far as it is controlled from outside. */
+export interface Controlled extends Omit<Host, "drop"> {
+  readonly protocol: Pick<TerminalProtocol, "name" | "faults" | "demands">;
+  readonly terminal: Machine;
+  readonly endpoints: Endpoints;
+  readonly supply: { readonly cableIn: boolean; readonly powered: boolean };
+  /** Takes all lines away and brings them back after `awayMs`. */
+  unplug(awayMs: number): Promise<void>;
+  setCable(isIn: boolean): Promise<void>;
+  setPower(on: boolean): Promise<void>;
+  pause(ms: number): Promise<void>;
+}
+
+/** Returns the faults that can strike on the lines of this terminal. */
+export function faultsHere({ protocol, terminal }: Controlled): FaultTable {
+  const { kinds, ...others } = protocol.faults;
+  const here = Object.entries(kinds).filter(([, kind]) => canStrike(kind, terminal.traits));
+  return { ...others, kinds: Object.fromEntries(here) };
+}
+
+/** Arms a fault given as a name and loose arguments. Throws {@link FaultError}. */
+export function arm(simulator: Controlled, name: string, given: Readonly<Record<string, unknown>>) {
+  const { faults, protocol, terminal } = simulator;
+  const { kinds } = protocol.faults;
+  const { needs = [] } = (Object.hasOwn(kinds, name) ? kinds[name] : undefined) ?? {};
+  const missing = needs.filter((trait) => !terminal.traits.includes(trait));
+  if (missing.length > 0) {
+    const lacking = missing.map((trait) => traitTexts[trait]).join(" and ");
+    throw new FaultError(`fault ${name} cannot strike here: this terminal has no ${lacking}`);
+  }
+  return faults.arm(faultRequest(faultsHere(simulator), name, given));
+}
+
+const traitTexts: Readonly<Record<LineTrait, string>> = {
+  tcp: "TCP",
+  serial: "serial line",
+  sessions: "sessions",
+  bare: "messages without sessions",
+};
+
+/** Takes all faults back and lets go what one of them holds. Returns how many. */
+export function disarm({ faults, terminal }: Controlled): number {
+  const disarmed = faults.disarm();
+  terminal.parts.release();
+  return disarmed;
+}
+
+/** What a hand cannot do; the message says why. */
+class HandError extends Error {
+  override readonly name = "HandError";
+  readonly statusCode: number;
+
+  constructor(message: string, statusCode = 400) {
+    super(message);
+    this.statusCode = statusCode;
+  }
+}
+
+/** The arguments for a hand: the value, and those given as `--name value`. */
+type Asked = Readonly<Record<string, string>>;
+
+/** One thing that a person can do at a terminal. */
+interface Hand {
+  readonly help: string;
+  /** The arguments that may follow, for people. */
+  readonly takes?: string;
+  act(simulator: Controlled, asked: Asked): unknown;
+}
+
+const card = z.enum(cardNames).optional();
+const approved = { kind: "approve" } as const;
+const within = z.coerce.number().min(0).max(120).default(0);
+const digits = z.string().regex(/^\d{1,40}$/, "digits are missing");
+const code = z.coerce.number().int().min(1).max(99).default(5);
+const moment = "[--at MOMENT]";
+const cards = "[--card NAME]";
+
+/** The customer presents a card. */
+function presents(help: string, how: CardChoice | ((asked: Asked) => CardChoice)): Hand {
+  const act: Hand["act"] = (simulator, asked) => {
+    const name = card.parse(asked["card"]);
+    const choice = typeof how === "function" ? how(asked) : how;
+    return customerAction(simulator, asked, {
+      action: "insert",
+      ...(name ? { card: name } : {}),
+      ...choice,
+    });
+  };
+  return { help, takes: cards, act };
+}
+
+type CardChoice = Omit<CardAction, "action" | "card">;
+
+/** The customer does something else. */
+function does(help: string, action: CustomerAction): Hand {
+  return { help, act: (simulator, asked) => customerAction(simulator, asked, action) };
+}
+
+/** Hands change the terminal itself. */
+function sets(
+  help: string,
+  change: Partial<Pick<Controlled["terminal"]["parts"], "paperOut" | "outOfOrder" | "busy">>,
+): Hand {
+  return { help, act: ({ terminal }) => Object.assign(terminal.parts, change) };
+}
+
+function plays(help: string, who: "auto" | "manual"): Hand {
+  return { help, act: ({ terminal }) => Object.assign(terminal.parts.customer, { plays: who }) };
+}
+
+/**
+ * All that hands can do at the terminal: the buttons of its page, and the names that follow
+ * `simulate` in a shell. What waits for the terminal to be ready takes `--within SECONDS`.
+ */
+export const hands: Readonly<Record<string, Hand>> = {
+  approve: presents("the customer presents a card, and the bank says yes", { outcome: approved }),
+  decline: {
+    ...presents(
+      "a card to which the bank says no; --code is its ISO 8583 answer, 51 no money",
+      (asked) => ({ outcome: { kind: "decline", code: code.parse(asked["code"]) } }),
+    ),
+    takes: `${cards} [--code NN]`,
+  },
+  "wrong-pin": presents("a card whose PIN is wrong once and then right", {
+    outcome: approved,
+    pin: "wrong-first",
+  }),
+  "ask-pin": presents("a card that asks for its PIN on the keys; every PIN is right but 0000", {
+    outcome: approved,
+    pin: "asked",
+  }),
+  insert: presents("a card; the cents of the amount say what the bank answers", {}),
+  "other-card": does("a card that is not for payments", { action: "other-card" }),
+  pin: {
+    help: "digits and the green key",
+    takes: "DIGITS",
+    act: (simulator, asked) =>
+      customerAction(simulator, asked, { action: "digits", digits: digits.parse(asked["value"]) }),
+  },
+  key: {
+    help: `a key: ${keys.join(", ")}`,
+    takes: "NAME",
+    act: (simulator, asked) =>
+      customerAction(simulator, asked, { action: "key", key: z.enum(keys).parse(asked["value"]) }),
+  },
+  green: does("the green key", { action: "key", key: "ok" }),
+  red: does("the red key: the customer stops", { action: "cancel" }),
+  "walk-away": does("the customer goes away, and the terminal waits in vain", {
+    action: "time-out",
+  }),
+  unplug: {
+    help: "pulls the cable until plug; with --at: at that moment of the next payment, for --ms",
+    takes: `${moment} [--ms N]`,
+    act: (simulator, asked) =>
+      asked["at"] === undefined ? simulator.setCable(false) : armAsked(simulator, "unplug", asked),
+  },
+  plug: { help: "puts the cable back", act: (simulator) => simulator.setCable(true) },
+  "power-off": {
+    help: "takes the power until power-on; with --at: off and on at that moment",
+    takes: moment,
+    act: (simulator, asked) =>
+      asked["at"] === undefined ? simulator.setPower(false) : armAsked(simulator, "reboot", asked),
+  },
+  "power-on": { help: "gives it power again", act: (simulator) => simulator.setPower(true) },
+  reboot: { help: "power off and on", act: (simulator) => simulator.reboot() },
+  "paper-out": sets("the printer is empty: payments are refused", { paperOut: true }),
+  "paper-in": sets("a new roll", { paperOut: false }),
+  lock: sets("out of order", { outOfOrder: true }),
+  unlock: sets("in order again", { outOfOrder: false }),
+  busy: sets("the terminal's own menu is open: no register is served", { busy: true }),
+  free: sets("out of the menu again", { busy: false }),
+  swap: {
+    help: "another terminal of its kind is put in its place; again: the first one is back",
+    act: (simulator) => {
+      const { parts } = simulator.terminal;
+      parts.swapped = !parts.swapped;
+      simulator.reboot();
+    },
+  },
+  unregister: {
+    help: "forgets its registration, where the protocol has one",
+    act: ({ terminal }) => {
+      const { unregistered } = terminal.toggles;
+      if (!unregistered) throw new HandError("this protocol has no registration");
+      unregistered.set(true);
+    },
+  },
+  "by-hand": plays("you are the customer: nothing happens until you act", "manual"),
+  "by-itself": plays("the customer does all alone, as at the start", "auto"),
+  fault: {
+    help: "arms a fault, with its arguments as --name value; the page lists them",
+    takes: `NAME ${moment}`,
+    act: (simulator, asked) =>
+      armAsked(simulator, z.string("a fault's name is missing").parse(asked["value"]), asked),
+  },
+  "no-faults": { help: "takes all faults back", act: (simulator) => disarm(simulator) },
+  reset: {
+    help: "all as at the start: terminal, power, cable, paper, locks, faults, customer",
+    act: async (simulator) => {
+      const { parts } = simulator.terminal;
+      const wasSwapped = parts.swapped;
+      Object.assign(parts, { outOfOrder: false, paperOut: false, busy: false, swapped: false });
+      parts.customer.plays = simulator.options.behaviour.customer;
+      disarm(simulator);
+      await simulator.setPower(true);
+      await simulator.setCable(true);
+      if (wasSwapped) simulator.reboot();
+      // A payment that waits for hands would hold up every other one.
+      if (parts.customer.act({ action: "cancel" })) await simulator.terminal.idle();
+    },
+  },
+};
+
+/** Does what a hand of this name does. Throws {@link HandError}, and ZodError for its values. */
+export async function say(simulator: Controlled, name: string, asked: Asked): Promise<unknown> {
+  const hand = Object.hasOwn(hands, name) ? hands[name] : undefined;
+  if (!hand) throw new HandError(`there is no ${name}; there are ${Object.keys(hands).join(", ")}`);
+  return await hand.act(simulator, asked);
+}
+
+/** Lets the customer act as soon as the terminal waits for that, at most for `within` seconds. */
+async function customerAction(
+  simulator: Controlled,
+  asked: Asked,
+  action: CustomerAction,
+): Promise<void> {
+  const stepMs = 50;
+  const { customer } = simulator.terminal.parts;
+  let leftMs = within.parse(asked["within"]) * 1_000;
+  while (!customer.act(action)) {
+    if (leftMs <= 0) {
+      const why = customer.plays === "auto" ? ": its customer pays alone, say by-hand first" : "";
+      throw new HandError(`the terminal is not waiting for that${why}`, 409);
+    }
+    await simulator.pause(stepMs);
+    leftMs -= stepMs;
+  }
+}
+
+/** Arms a fault with the arguments that a hand was given; its value is none of them. */
+function armAsked(simulator: Controlled, name: string, { value: _, ...given }: Asked) {
+  return arm(simulator, name, given);
+}

@@ -1,0 +1,221 @@
+import {
+  container,
+  type FieldInputs,
+  findTags,
+  type Message,
+  type MessageName,
+  tag,
+  tagValue,
+} from "../../../zvt/index.ts";
+import { type CardName, testCards } from "../bank/cards.ts";
+import { localTime, type Outgoing } from "./machine/parts.ts";
+import { type Answer, type Process, readable } from "./machine/process.ts";
+import { zvtCard } from "./machine/report.ts";
+import { code } from "./machine/sale.ts";
+import { type Asked, type AskKind, type AskOccasion, askKinds } from "./options.ts";
+
+/** What follows for the payment: it goes on, or ends with a result code. */
+type AskEnd = "go-on" | { readonly stop: number };
+
+/** What is asked before the bank; the signature follows when the bank has agreed. */
+export const beforeHost: readonly AskKind[] = [
+  "menu",
+  "input",
+  "blocked-list",
+  "set-clock",
+  "dial-up",
+];
+
+/** Asks the register what is due of `kinds`, until an answer ends the payment. */
+export async function askRegister(
+  process: Process,
+  occasion: AskOccasion,
+  kinds: readonly AskKind[],
+  card?: CardName,
+): Promise<AskEnd> {
+  const { asks, registration, options } = process.parts;
+  for (const kind of asks.take(kinds, occasion)) {
+    if (!registration.permitted.has(askKinds[kind].control)) {
+      asks.note({ kind, answer: "not permitted" });
+      continue;
+    }
+    const answer = await asked(process, kind, card ?? options.behaviour.card);
+    asks.note(noted(kind, answer));
+    const end = endOf(kind, answer);
+    if (end !== "go-on") return end;
+  }
+  return "go-on";
+}
+
+async function asked(process: Process, kind: AskKind, card: CardName): Promise<Answer> {
+  const { pace, timers } = process.parts.options;
+  // People choose and type: the time of a card, not of a machine.
+  const patienceMs = Math.max(pace.cardWaitMs, timers.t3Ms);
+  switch (kind) {
+    case "menu":
+      return await process.say("menu-request", applicationMenu(card), patienceMs);
+    case "input":
+      return await process.say("input-request", mileageInput, patienceMs);
+    case "blocked-list":
+      return await askUntilKnown(process, card);
+    case "signature":
+      return await showSignature(process, patienceMs);
+    case "set-clock":
+      return await process.say("set-register-time", clockOf(process));
+    case "dial-up":
+      return await process.sayBare(askKinds[kind].control);
+  }
+}
+
+/** Returns what an answer means; after 84 83 the terminal goes on alone (docs/zvt.md 7.4). */
+function endOf(kind: AskKind, answer: Answer): AskEnd {
+  if (answer.kind === "silent") return { stop: code.aborted };
+  if (answer.kind === "negative") {
+    const alone = answer.code === code.notPossible || kind === "set-clock" || kind === "dial-up";
+    if (alone) return "go-on";
+    return { stop: kind === "blocked-list" ? code.cardBlocked : code.aborted };
+  }
+  if (kind === "input" && typedIn(answer) === undefined) return { stop: code.aborted };
+  if (kind === "signature" && chosenIn(answer) !== SIGNATURE_RIGHT) return { stop: code.aborted };
+  return "go-on";
+}
+
+function noted(kind: AskKind, answer: Answer): Asked {
+  if (answer.kind === "silent") return { kind, answer: "silent" };
+  const chosen = chosenIn(answer);
+  const typed = typedIn(answer);
+  return {
+    kind,
+    answer: answer.apdu.control.toString(16),
+    ...(chosen === undefined ? {} : { chosen }),
+    ...(typed === undefined ? {} : { typedCharacters: typed }),
+  };
+}
+
+function chosenIn(answer: Answer): number | undefined {
+  return tagValue(tagsOf(answer), "menuReturn");
+}
+
+/** Returns how many characters were typed; undefined: none in time. */
+function typedIn(answer: Answer): number | undefined {
+  const found = findTags(tagsOf(answer), "input", "inputText")[0]?.value;
+  return found && typeof found === "object" && "hiddenBytes" in found
+    ? found.hiddenBytes
+    : undefined;
+}
+
+function tagsOf(answer: Answer): Message["tags"] {
+  return (answer.kind !== "silent" && readable(answer.apdu)?.tags) || null;
+}
+
+/** Returns the head of a menu for the cardholder at the register (docs/zvt.md 11.2). */
+function menuHead() {
+  return [tag("menuType", 0x01), tag("menuContext", 0x02), tag("menuTarget", 0x02)];
+}
+
+function menuItem(text: string, value: number) {
+  return container("menuItem", [tag("textLine", text), tag("menuReturn", value)]);
+}
+
+function applicationMenu(card: CardName): Outgoing {
+  const { label, scheme } = testCards[card];
+  const items = [menuItem(label, 1), menuItem(`${scheme} credit`, 2)];
+  return { tags: [container("menu", [...menuHead(), ...items])] };
+}
+
+const MILEAGE_DIGITS_MAX = 6;
+
+const mileageInput: Outgoing = {
+  tags: [
+    container("input", [
+      container("displayTexts", [tag("textLine", "Mileage")]),
+      tag("inputLength", Uint8Array.of(MILEAGE_DIGITS_MAX)),
+      tag("inputMinLength", Uint8Array.of(1)),
+    ]),
+  ],
+};
+
+const ASKS_MAX = 10;
+
+/** Asks again as often as the register answers 84 9C (docs/zvt.md 7.4). */
+async function askUntilKnown(process: Process, name: CardName): Promise<Answer> {
+  const { maskedDigits: pan, expiry, sequence: cardSequence, cardType } = zvtCard(name);
+  const fields: FieldInputs = { pan, expiry, cardSequence, cardType };
+  for (let asks = 1; ; asks++) {
+    const answer = await process.say("blocked-list-query", { fields });
+    const again = answer.kind === "negative" && answer.code === code.askAgain;
+    if (!again || asks === ASKS_MAX) return answer;
+    await process.pause("blocked list", process.parts.options.pace.goodsPauseMs);
+  }
+}
+
+const SIGNATURE_RIGHT = 1;
+const SIGNATURE_WRONG = 2;
+const CHUNK_BYTES = 64;
+const MESSAGE: MessageName = "menu-with-image";
+
+/** Sends the picture in pieces; the answer to the last one has the choice. */
+async function showSignature(process: Process, patienceMs: number): Promise<Answer> {
+  const imageId = Uint8Array.of(0, 0, 0, 1);
+  const count = Math.ceil(signatureImage.length / CHUNK_BYTES);
+  const items = [menuItem("Signature is right", 1), menuItem("is wrong", SIGNATURE_WRONG)];
+  for (let index = 0; ; index++) {
+    const last = index === count - 1;
+    const chunk = signatureImage.subarray(index * CHUNK_BYTES, (index + 1) * CHUNK_BYTES);
+    const head: FieldInputs = { imageId, imageSize: signatureImage.length, imageType: 0 };
+    const answer = await process.say(
+      MESSAGE,
+      {
+        fields: { ...head, imageEncoding: 0, imageChunks: count, imageChunk: index },
+        tags: [
+          ...(index === 0 ? [container("menu", [...menuHead(), ...items])] : []),
+          tag("fileBlock", chunk),
+        ],
+      },
+      last ? patienceMs : undefined,
+    );
+    if (last || answer.kind !== "positive") return answer;
+  }
+}
+
+/** Returns the terminal's time for the register (04 01). */
+export function clockOf({ parts }: Process): Outgoing {
+  const { date, time } = localTime(parts.now);
+  return { fields: { dateYYMMDD: date.slice(2), time } };
+}
+
+/** The signature: one wave in a picture of 64 by 16 points, a BMP of two colours. */
+const WIDTH = 64;
+const HEIGHT = 16;
+const HEAD_BYTES = 62;
+const ROW_BYTES = WIDTH / 8;
+const PIXELS_PER_METRE = 3_780;
+
+const signatureImage: Uint8Array = picture();
+
+function picture(): Uint8Array {
+  const bytes = new Uint8Array(HEAD_BYTES + ROW_BYTES * HEIGHT);
+  const view = new DataView(bytes.buffer);
+  bytes.set([0x42, 0x4d]);
+  const head: readonly (readonly [number, number])[] = [
+    [2, bytes.length],
+    [10, HEAD_BYTES],
+    [14, 40],
+    [18, WIDTH],
+    [22, HEIGHT],
+    [34, ROW_BYTES * HEIGHT],
+    [38, PIXELS_PER_METRE],
+    [42, PIXELS_PER_METRE],
+    [58, 0x00ffffff],
+  ];
+  for (const [at, value] of head) view.setUint32(at, value, true);
+  view.setUint16(26, 1, true);
+  view.setUint16(28, 1, true);
+  bytes.fill(0xff, HEAD_BYTES);
+  for (let x = 2; x < WIDTH - 2; x++) {
+    const y = Math.round((HEIGHT - 1) / 2 + Math.sin(x / 5) * 6);
+    const at = HEAD_BYTES + y * ROW_BYTES + (x >> 3);
+    bytes[at] = (bytes[at] as number) & ~(0x80 >> (x & 7));
+  }
+  return bytes;
+}

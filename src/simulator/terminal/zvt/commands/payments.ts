@@ -1,0 +1,287 @@
+import { container, findTags, tag } from "../../../../zvt/index.ts";
+import { type CardName, isDebitCard, maskedPan, testCards } from "../../bank/cards.ts";
+import type { Outcome } from "../../bank/ledger.ts";
+import type { PaymentScript } from "../../options.ts";
+import { PIN_TRIES_OVER, PinPad } from "../../terminal-parts.ts";
+import { askRegister, beforeHost } from "../asks.ts";
+import { localTime } from "../machine/parts.ts";
+import { type Command, command, type Process } from "../machine/process.ts";
+import { abortedReport, declinedReport, type Reported, zvtCard } from "../machine/report.ts";
+import {
+  askHost,
+  askHostWithPin,
+  checkedOrder,
+  code,
+  type Order,
+  type Presented,
+  presentCard,
+  scriptedOutcome,
+  stop,
+} from "../machine/sale.ts";
+import { status, statusText, timeOutTexts } from "../machine/texts.ts";
+import { charge, settle } from "../machine/transaction.ts";
+import { printDeclined } from "../receipts.ts";
+
+/** Authorisation 06 01 (docs/zvt.md 6.2, 8.1, 9.1). */
+const authorisation = command(0x0601, (process) => sell(process, purchase));
+
+const CARD_POLL = 0x06e6;
+/** Card poll with authorisation 06 E6 (docs/zvt.md 6.3): a payment, or the kind of another card. */
+const cardPoll = command(CARD_POLL, (process) => sell(process, purchase));
+
+/** Pre-authorisation and reservation 06 22 (docs/zvt.md 6.3): holds money, charges nothing. */
+const preAuthorisation = command(0x0622, (process) => sell(process, hold));
+
+/** Refund 06 31 (docs/zvt.md 6.3): money goes to the card. */
+const refund = command(0x0631, (process) => sell(process, toCard));
+
+type Sale = Pick<Parameters<typeof charge>[1], "title" | "kind" | "ledgerKind" | "stands">;
+
+const purchase: Sale = {
+  title: "PURCHASE",
+  kind: "payment",
+  ledgerKind: "charge",
+  stands: false,
+};
+const hold: Sale = {
+  title: "RESERVATION",
+  kind: "reservation",
+  ledgerKind: "reservation",
+  stands: false,
+};
+const toCard: Sale = { title: "REFUND", kind: "refund", ledgerKind: "refund", stands: true };
+
+/** Customer, host, report, receipts: the long sequence of docs/zvt.md 1.3. */
+async function sell(process: Process, sale: Sale): Promise<void> {
+  const { parts } = process;
+  // Before the command is accepted, so that the script's faults can strike there too.
+  const script = parts.nextPayment();
+  const order = await checkedOrder(process);
+  if (!order) return;
+  await reverseMissed(process);
+  if (parts.paperOut) return await stop(process, code.printerNotReady);
+  const usual = scriptedOutcome(process, order, script);
+  const presented = await cardFor(process, usual, script);
+  parts.readCard = undefined;
+  if (presented === "no-card-data") return await process.abort(code.noCardData);
+  if (presented === "other-card") return await refuseOtherCard(process);
+  if (presented === "cancelled" || presented === "time-out") {
+    return await endWithoutCard(process, presented);
+  }
+  const { card, pin } = presented;
+  const asked = await askRegister(process, "payment", beforeHost, card);
+  if (asked !== "go-on") return await stop(process, asked.stop);
+  const entered = await askHostWithPin(process, pin, script);
+  if (entered === "cancelled" || entered === "time-out") {
+    return await endWithoutCard(process, entered);
+  }
+  const trace = parts.memory.takeTrace();
+  const wrongPin = { kind: "decline", code: PIN_TRIES_OVER } as const;
+  const outcome = entered === "wrong" ? wrongPin : (presented.outcome ?? usual);
+  if (outcome.kind === "decline") {
+    const declined = { ...order, card, trace, ...neverStored, atMs: parts.now.getTime() };
+    return await decline(process, declined, outcome);
+  }
+  const signed = await askRegister(process, "payment", ["signature"], card);
+  if (signed !== "go-on") return await stop(process, signed.stop);
+  const charged = chargedOrder(process, order);
+  const tipAllowed = sale.kind === "payment" && asks(process, TIP_ALLOWED);
+  await settle(charge(process, { ...sale, card, order: charged, trace, tipAllowed }));
+}
+
+/** Ends with 6C; only a text distinguishes a time-out from the stop key (docs/zvt.md 11.4). */
+async function endWithoutCard(process: Process, how: "cancelled" | "time-out"): Promise<void> {
+  const { parts } = process;
+  parts.screen.show(how === "cancelled" ? "cancelled" : "timed-out");
+  const text = { text: timeOutTexts[parts.language], charset: parts.textCharset(process) };
+  const said = how === "time-out" ? text : undefined;
+  if (how === "cancelled" && parts.is("statuses-a0")) await process.status(status.cancelled);
+  parts.silentOnce = how === "cancelled" && parts.is("silent-after-cancel");
+  await process.report(abortedReport(code.aborted, parts.device, said));
+  await process.abort(code.aborted);
+}
+
+/** Field 19: use the card of the Read Card before, the register offers a tip (docs/zvt.md 6.2). */
+const USE_READ_CARD = 0x02;
+const TIP_ALLOWED = 0x08;
+
+function asks({ request }: Process, bit: number): boolean {
+  return ((request.fields.typeByte ?? 0) & bit) !== 0;
+}
+
+async function cardFor(
+  process: Process,
+  outcome: Outcome,
+  script: PaymentScript,
+): Promise<Presented | "no-card-data"> {
+  if (!asks(process, USE_READ_CARD)) return await presentCard(process, outcome, script);
+  const { parts } = process;
+  const { readCard } = parts;
+  if (!readCard) return "no-card-data";
+  const pad = new PinPad(parts, { action: "insert" });
+  return { card: readCard.card, pin: { pad, first: "right" } };
+}
+
+/** docs/zvt.md 6.3: Card poll reports the kind of card, a payment only that the card is unknown. */
+async function refuseOtherCard(process: Process): Promise<void> {
+  process.parts.screen.show("not-for-payments");
+  if (process.control !== CARD_POLL) {
+    return await stop(process, code.cardUnknown);
+  }
+  const found = [tag("uid", Uint8Array.of(0x08, 0x00, 0x00, 0xff)), tag("cardKind", 0x01)];
+  await process.abort(code.cardUnknown, { tags: [container("card", found)] });
+}
+
+const neverStored = { originalTrace: null, authorisation: "", receiptNumber: null };
+
+function chargedOrder(process: Process, order: Order): Order {
+  const fault = process.fault("other-amount");
+  if (!fault) return order;
+  return { ...order, amountMinor: Math.max(order.amountMinor + Number(fault["by"]), 1) };
+}
+
+async function decline(
+  process: Process,
+  declined: Reported,
+  outcome: Extract<Outcome, { kind: "decline" }>,
+): Promise<void> {
+  await process.status(status.declined);
+  const { language, device } = process.parts;
+  const text = statusText(status.declined, language);
+  const charset = process.parts.textCharset(process);
+  await process.report(declinedReport(declined, outcome.code, device, { text, charset }));
+  await printDeclined(process, declined, outcome.code);
+  await process.abort(outcome.code);
+}
+
+/**
+ * Tag 1F1F (docs/zvt.md 9.4): the register names the last receipt number it knows, or sends the tag
+ * empty when it knows none. Ours one higher: it missed that one, which is reversed and its number
+ * used again. Equal, or any other difference: nothing.
+ */
+async function reverseMissed(process: Process): Promise<void> {
+  const { ledger, memory, options } = process.parts;
+  const { autoReversal, receiptNumberCheck } = options.behaviour;
+  if (autoReversal && !receiptNumberCheck) return;
+  const named = findTags(process.request.tags, "lastReceiptNumber")[0]?.value;
+  const { last } = memory;
+  if (typeof named !== "string" || !last) return;
+  // A register that knows no receipt number can have missed the very first one only.
+  const missed =
+    named === ""
+      ? last.receiptNumber === options.behaviour.firstReceiptNumber
+      : follows(named, last.receiptNumber);
+  if (!missed || ledger.remaining(last.ledgerId) === 0) return;
+  await process.pause("reversal", options.pace.reversalMs);
+  memory.together(() => {
+    ledger.takeBack(last.ledgerId, "register-missed-it", { trace: memory.takeTrace() });
+    memory.forgetLast();
+  });
+}
+
+function follows(named: string, receiptNumber: number): boolean {
+  const known = Number(named);
+  return receiptNumber === (known === 9_999 ? 1 : known + 1);
+}
+
+export const payments: readonly Command[] = [authorisation, cardPoll, preAuthorisation, refund];
+
+/** Book tip 06 0C (docs/zvt.md 6.3): charges the card again if the payment allowed it. */
+const bookTip = command(0x060c, async (process) => {
+  const { ledger, memory } = process.parts;
+  const { receiptNumber } = process.request.fields;
+  if (receiptNumber === undefined || !/^\d+$/.test(receiptNumber)) {
+    return await process.refuse(code.messageWrong);
+  }
+  const order = await checkedOrder(process);
+  if (!order) return;
+  const original = memory.find(Number(receiptNumber));
+  if (!original?.tipAllowed || original.state !== "stored") {
+    return await process.abort(code.notPossible);
+  }
+  await askHost(process);
+  const transaction = charge(process, {
+    title: "TIP",
+    kind: "payment",
+    ledgerKind: "charge",
+    order,
+    card: original.card,
+    trace: memory.takeTrace(),
+    stands: false,
+  });
+  await settle(transaction);
+  // A tip that was not acknowledged has been taken back, and can be booked again.
+  if (ledger.find(transaction.stored.ledgerId)?.final) {
+    memory.change({ ...original, tipAllowed: false });
+  }
+});
+
+/** Telephonic authorisation 06 21 (docs/zvt.md 6.3): the bank has agreed already. */
+const telephonicAuthorisation = command(0x0621, async (process) => {
+  const authorisation = process.request.fields.authorisationAttribute;
+  // Without the number a terminal with keys would ask for it; this one has none.
+  if (!authorisation) return await process.refuse(code.messageWrong);
+  const order = await checkedOrder(process);
+  if (!order) return;
+  const card = await presentedCard(process);
+  if (card === undefined) return;
+  if (isDebitCard(card)) return await process.abort(code.notForDebitCards);
+  const trace = process.parts.memory.takeTrace();
+  const transaction = charge(process, {
+    title: "TELEPHONIC",
+    kind: "payment",
+    ledgerKind: "charge",
+    order,
+    card,
+    trace,
+    authorisation,
+    stands: false,
+  });
+  await settle(transaction);
+});
+
+/** The balance of every card of the bank at first, in minor units. */
+const BALANCE_AT_FIRST = 100_000;
+
+/** Account balance 06 03 (docs/zvt.md 6.3): reported, and nothing is stored. */
+const accountBalance = command(0x0603, async (process) => {
+  const { parts } = process;
+  await process.accept();
+  const name = await presentedCard(process);
+  if (name === undefined) return;
+  await askHost(process);
+  const card = zvtCard(name);
+  const { date, time } = localTime(parts.now);
+  await process.report({
+    fields: {
+      resultCode: 0x00,
+      amount: Math.max(BALANCE_AT_FIRST - spent(process, name), 0),
+      trace: String(parts.memory.takeTrace()).padStart(6, "0"),
+      time,
+      date: date.slice(4),
+      pan: card.maskedDigits,
+      terminalId: parts.device.terminalId,
+      cardType: card.cardType,
+      cardName: card.scheme,
+    },
+  });
+  await process.complete();
+});
+
+function spent({ parts }: Process, name: CardName): number {
+  const pan = maskedPan(testCards[name]);
+  return parts.ledger.chargedTo(pan);
+}
+
+/** Returns the card; without one that can be used it ends the command and returns undefined. */
+async function presentedCard(process: Process): Promise<CardName | undefined> {
+  const { behaviour } = process.parts.options;
+  const approve = { kind: "approve" } as const;
+  const outcome = behaviour.outcome === "by-amount" ? approve : behaviour.outcome;
+  const presented = await presentCard(process, outcome, {});
+  if (typeof presented === "object") return presented.card;
+  await stop(process, presented === "other-card" ? code.cardUnknown : code.aborted);
+  return undefined;
+}
+
+export const otherPayments: readonly Command[] = [bookTip, telephonicAuthorisation, accountBalance];

@@ -1,0 +1,240 @@
+import { container, tag, tagValue } from "../../../../zvt/index.ts";
+import { isDebitCard } from "../../bank/cards.ts";
+import type { LedgerKind } from "../../bank/ledger.ts";
+import type { StoredTransaction, TransactionKind } from "../../memory/memory.ts";
+import type { Parts } from "../machine/parts.ts";
+import { type Command, command, type Process } from "../machine/process.ts";
+import { approvedReport } from "../machine/report.ts";
+import { askHost, code } from "../machine/sale.ts";
+import { charge, type NewTransaction, settle } from "../machine/transaction.ts";
+import { printReceipts } from "../receipts.ts";
+
+/** Reversal 06 30 (docs/zvt.md 6.3): takes one stored transaction back, all of it. */
+const reversal = command(0x0630, async (process) => {
+  const original = await originalOf(process, {
+    isOne: ({ kind }) => kind === "payment" || kind === "booking",
+    unknown: code.reversalImpossible,
+  });
+  if (!original) return;
+  const { amount } = process.request.fields;
+  const { parts } = process;
+  if (parts.is("reverses-last-only") && original.trace !== parts.memory.last?.trace) {
+    return await process.abort(code.reversalImpossible);
+  }
+  if (original.state === "reversed") return await process.abort(code.alreadyReversed);
+  if (amount !== undefined && amount !== original.amountMinor) {
+    return await process.abort(code.reversalImpossible);
+  }
+  await askHost(process);
+  await follow(process, original, {
+    title: "REVERSAL",
+    kind: "reversal",
+    ledgerKind: "reversal",
+    amountMinor: original.amountMinor,
+  });
+});
+
+/** This receipt number asks for all open pre-authorisations. */
+const ENQUIRY = "FFFF";
+
+/** Partial reversal 06 23 (docs/zvt.md 6.3): the amount is the part that was not used. */
+const partialReversal = command(0x0623, async (process) => {
+  if (process.request.fields.receiptNumber === ENQUIRY) return await reportOpen(process);
+  const original = await openReservation(process);
+  if (!original) return;
+  const unusedMinor = process.request.fields.amount ?? 0;
+  await book(process, original, original.amountMinor - unusedMinor);
+});
+
+/** Book total 06 24 (docs/zvt.md 6.3): the amount is the part that was used. */
+const bookTotal = command(0x0624, async (process) => {
+  const original = await openReservation(process);
+  if (!original) return;
+  await book(process, original, process.request.fields.amount ?? original.amountMinor);
+});
+
+/** Pre-authorisation reversal 06 25 (docs/zvt.md 6.3): nothing was used. */
+const preAuthorisationReversal = command(0x0625, async (process) => {
+  const original = await openReservation(process);
+  if (!original) return;
+  // Those the terminal lets go by itself (docs/zvt.md 6.3).
+  if (isDebitCard(original.card)) return await process.abort(code.notForDebitCards);
+  await book(process, original, 0);
+});
+
+/** Returns the transaction that the command names; without one it ends the command. */
+async function originalOf(
+  process: Process,
+  { isOne, unknown }: { isOne(stored: StoredTransaction): boolean; unknown: number },
+): Promise<StoredTransaction | undefined> {
+  const { memory, options } = process.parts;
+  const { receiptNumber, currency } = process.request.fields;
+  if (receiptNumber === undefined || !/^\d+$/.test(receiptNumber)) {
+    await process.refuse(code.messageWrong);
+    return undefined;
+  }
+  await process.accept();
+  if (currency !== undefined && !options.behaviour.currencies.includes(currency)) {
+    await process.abort(code.wrongCurrency, { parts: { currency } });
+    return undefined;
+  }
+  const original = memory.find(Number(receiptNumber));
+  if (original && isOne(original)) return original;
+  await process.abort(unknown);
+  return undefined;
+}
+
+function openReservation(process: Process): Promise<StoredTransaction | undefined> {
+  return originalOf(process, {
+    isOne: ({ kind, state }) => kind === "reservation" && state === "stored",
+    unknown: code.preAuthorisationWrong,
+  });
+}
+
+/** Turns a reservation into a sale of what was used, which may be nothing. */
+async function book(
+  process: Process,
+  reservation: StoredTransaction,
+  usedMinor: number,
+): Promise<void> {
+  if (usedMinor < 0 || usedMinor > reservation.amountMinor) {
+    return await process.abort(code.preAuthorisationWrong);
+  }
+  await askHost(process);
+  const { ledger } = process.parts;
+  if (usedMinor === 0) {
+    return await follow(process, reservation, {
+      title: "RESERVATION REVERSAL",
+      kind: "reversal",
+      ledgerKind: "release",
+      amountMinor: 0,
+      releasedMinor: ledger.remaining(reservation.ledgerId),
+    });
+  }
+  const trace = reservation.trace;
+  ledger.takeBack(reservation.ledgerId, "booking", { trace });
+  await follow(process, reservation, {
+    title: "BOOKING",
+    kind: "booking",
+    ledgerKind: "charge",
+    amountMinor: usedMinor,
+  });
+}
+
+interface FollowUp {
+  readonly title: string;
+  readonly kind: NewTransaction["kind"];
+  readonly ledgerKind: LedgerKind;
+  /** Reported to the register. */
+  readonly amountMinor: number;
+  /** Minor units that the bank releases, if other than the reported amount. */
+  readonly releasedMinor?: number;
+}
+
+/** Books a movement that changes an earlier one; it is final as soon as the bank has agreed. */
+async function follow(
+  process: Process,
+  original: StoredTransaction,
+  { amountMinor, releasedMinor, ...followUp }: FollowUp,
+): Promise<void> {
+  const { memory } = process.parts;
+  const transaction = charge(process, {
+    ...followUp,
+    order: {
+      amountMinor: releasedMinor ?? amountMinor,
+      currency: original.currency,
+      currencyTold: process.request.fields.currency !== undefined,
+    },
+    card: original.card,
+    trace: memory.takeTrace(),
+    originalTrace: original.trace,
+    ...(followUp.ledgerKind === "charge" ? {} : { originalId: original.ledgerId }),
+    reason: followUp.kind === "booking" ? "booking" : "asked",
+    stands: true,
+  });
+  memory.change({ ...original, state: followUp.kind === "booking" ? "booked" : "reversed" });
+  if (releasedMinor !== undefined) {
+    transaction.stored = { ...transaction.stored, amountMinor };
+    memory.change(transaction.stored);
+  }
+  await settle(transaction);
+}
+
+/** Reports all open pre-authorisations, in an abort as usual here (docs/zvt.md 6.3). */
+async function reportOpen(process: Process): Promise<void> {
+  const { memory } = process.parts;
+  const open = memory.turnover.filter(
+    ({ kind, state }) => kind === "reservation" && state === "stored",
+  );
+  const numbers = open.map(({ receiptNumber }) => String(receiptNumber).padStart(4, "0"));
+  const others = numbers.slice(1).map((number) => tag("receiptNumber", number));
+  await process.accept();
+  await process.abort(code.openPreAuthorisations, {
+    fields: { receiptNumber: numbers[0] ?? ENQUIRY },
+    ...(others.length > 0 ? { tags: [container("openPreAuthorisations", others)] } : {}),
+  });
+}
+
+export const reversals: readonly Command[] = [
+  reversal,
+  partialReversal,
+  bookTotal,
+  preAuthorisationReversal,
+];
+
+/** Service byte (docs/zvt.md 6.4). */
+const WITH_STATUS = 0x01;
+const WITHOUT_PRINT = 0x02;
+
+const titles: Readonly<Record<TransactionKind, string>> = {
+  payment: "PURCHASE",
+  reversal: "REVERSAL",
+  refund: "REFUND",
+  reservation: "RESERVATION",
+  booking: "BOOKING",
+};
+
+/** Repeat Receipt 06 20 (docs/zvt.md 6.4); service byte 03: the report only. */
+const repeatReceipt = command(0x0620, async (process) => {
+  const { parts, request } = process;
+  const service = request.fields.serviceByte ?? 0;
+  await process.accept();
+  if (parts.is("empty-repeat-receipt") || process.fault("bare-repeat"))
+    return await process.complete();
+  const last = reportedTransaction(parts);
+  if (!last) return await process.abort(code.notPossible);
+  if ((service & WITH_STATUS) !== 0) {
+    await process.report(approvedReport(last, parts));
+  }
+  const selection = tagValue(request.tags, "receiptSelection");
+  if ((service & WITHOUT_PRINT) === 0 && (selection ?? 1) <= 3) {
+    await printReceipts(process, titles[last.kind], last);
+  }
+  await process.complete();
+});
+
+function reportedTransaction({ memory, ledger, options }: Parts): StoredTransaction | undefined {
+  if (options.behaviour.repeatsUnacknowledged) return memory.last;
+  return memory.turnover.findLast(
+    ({ ledgerId, state }) => state !== "reversed" && ledger.find(ledgerId)?.final === true,
+  );
+}
+
+/** Reprint 06 12 (docs/zvt.md 6.4): the receipts of stored transactions, by receipt number. */
+const reprint = command(0x0612, async (process) => {
+  const { receiptFrom = "", receiptTo = receiptFrom } = process.request.parts;
+  if (!/^\d{8}$/.test(receiptFrom + receiptTo)) return await process.refuse(code.messageWrong);
+  await process.accept();
+  const [from, to] = [Number(receiptFrom), Number(receiptTo)];
+  const found = process.parts.memory.turnover.filter(
+    ({ receiptNumber }) => receiptNumber >= from && receiptNumber <= to,
+  );
+  if (found.length === 0) return await process.abort(code.notPossible);
+  for (const stored of found) {
+    const how = await printReceipts(process, titles[stored.kind], stored);
+    if (how !== "printed") return await process.abort(code.printerNotReady);
+  }
+  await process.complete();
+});
+
+export const receiptCommands: readonly Command[] = [repeatReceipt, reprint];

@@ -1,0 +1,297 @@
+import { sameBytes } from "../../../../zvt/index.ts";
+import * as port from "../../port/register-line.ts";
+import { disturbedPieces } from "../../port/register-line.ts";
+import type { ZvtFaultyWire } from "../faults.ts";
+import type { Timers } from "../options.ts";
+import { ACK, encodeFrame, FrameReader, frameCrc, type LineEvent, NAK } from "./frame.ts";
+
+interface LineHandlers {
+  apdu(apdu: Uint8Array): void;
+  /** Called exactly once. */
+  closed(): void;
+}
+
+/** The armed faults, asked at every moment at which one can disturb the line. */
+export type Interference = Pick<ZvtFaultyWire, keyof ZvtFaultyWire>;
+
+interface LineOptions extends port.LineOptions, Timers {
+  readonly interference: Interference;
+  /** Whether 08 02 has switched to another protocol (docs/zvt.md 6.4). */
+  readonly zvtOff?: () => boolean;
+}
+
+/** The bytes that a terminal with ZVT switched off sends (docs/zvt.md 12.7). */
+const ZVT_OFF = Uint8Array.of(0x15, 0x03, 0x69);
+
+/**
+ * A line of ZVT. Two kinds: {@link SerialLine} (frames, checksum, ACK and NAK, repeats) and
+ * {@link TcpLine} (bare messages). The code above a line distinguishes neither.
+ */
+export abstract class Line extends port.RegisterLine<LineOptions, LineHandlers> {
+  protected readonly what = "apdu";
+
+  /**
+   * Sends one message, after those before it. "sent": acknowledged by the other side's transport
+   * (serial), handed to the network (TCP). "failed": repeats used up, or the line is gone.
+   */
+  abstract send(apdu: Uint8Array): Promise<"sent" | "failed">;
+
+  /** Sets the speed of a serial line in bits per second; TCP has none. */
+  changeSpeed(_bitsPerSecond: number): void {}
+
+  /** Answers with bytes that are no ZVT (docs/zvt.md 12.7). */
+  refuseProtocol(): void {
+    this.options.onWire({ what: "noise", direction: "in", note: "ZVT is off" });
+    this.port.write(ZVT_OFF);
+  }
+
+  protected override received(bytes: Uint8Array): void {
+    if (this.options.zvtOff?.()) this.refuseProtocol();
+    else this.read(bytes);
+  }
+
+  protected abstract read(bytes: Uint8Array): void;
+}
+
+/**
+ * Puts the messages of a TCP connection together again, however the stream is cut
+ * (docs/zvt.md 3.2): two control bytes, the length (one byte, or FF low high), data.
+ */
+export class ApduReader {
+  #pending = new Uint8Array(0);
+
+  /** Bytes of a message that is not complete. */
+  get pendingBytes(): number {
+    return this.#pending.length;
+  }
+
+  push(chunk: Uint8Array): Uint8Array[] {
+    const joined = new Uint8Array(this.#pending.length + chunk.length);
+    joined.set(this.#pending);
+    joined.set(chunk, this.#pending.length);
+    const apdus: Uint8Array[] = [];
+    let start = 0;
+    for (;;) {
+      const length = apduLength(joined, start);
+      if (length === undefined || start + length > joined.length) break;
+      apdus.push(joined.slice(start, start + length));
+      start += length;
+    }
+    this.#pending = joined.slice(start);
+    return apdus;
+  }
+}
+
+/** Returns the length of the message at `start`; undefined: it is not known yet. */
+function apduLength(bytes: Uint8Array, start: number): number | undefined {
+  const short = bytes[start + 2];
+  if (short === undefined) return undefined;
+  if (short !== 0xff) return 3 + short;
+  const low = bytes[start + 3];
+  const high = bytes[start + 4];
+  // Low byte first (docs/zvt.md 4.1).
+  return low === undefined || high === undefined ? undefined : 5 + low + (high << 8);
+}
+
+/** Whether the length field of a message agrees with its number of bytes. */
+export function hasTrueLength(apdu: Uint8Array): boolean {
+  return apduLength(apdu, 0) === apdu.length;
+}
+
+/** Messages without frame, checksum and acknowledgement byte (docs/zvt.md 3.2). */
+export class TcpLine extends Line {
+  readonly transport = "tcp";
+  readonly #reader = new ApduReader();
+  #sending: Promise<unknown> = Promise.resolve();
+
+  send(apdu: Uint8Array): Promise<"sent" | "failed"> {
+    const sent = this.#sending.then(() => this.#transmit(apdu));
+    this.#sending = sent;
+    return sent;
+  }
+
+  async #transmit(apdu: Uint8Array): Promise<"sent" | "failed"> {
+    const { interference } = this.options;
+    const bytes = interference.rewrite(apdu);
+    await this.leave(disturbedPieces(bytes, interference.disturb(apdu)));
+    if (this.closed) return "failed";
+    this.sentMessage(bytes);
+    return "sent";
+  }
+
+  protected override read(bytes: Uint8Array): void {
+    this.stopWaiting();
+    for (const apdu of this.#reader.push(bytes)) {
+      this.receivedMessage(apdu);
+      this.handlers?.apdu(apdu);
+    }
+    if (this.#reader.pendingBytes === 0 || this.closed) return;
+    this.wait("T3 pieces", this.options.t3Ms, () => {
+      const note = `${this.#reader.pendingBytes} bytes of a message, then nothing within T3`;
+      this.options.onWire({ what: "bad-frame", direction: "in", note });
+      this.port.close();
+    });
+  }
+
+  protected override ended(): void {}
+}
+
+/** A frame leaves at most three times (docs/zvt.md 2.4). */
+const SENDS_MAX = 3;
+
+/** At most so many messages wait for ACK, whatever a register sends. */
+const WAITING_MAX = 8;
+
+/** The frame that waits for its ACK. */
+interface Outgoing {
+  readonly apdu: Uint8Array;
+  sends: number;
+  settle(how: "ack" | "again" | "gone"): void;
+}
+
+/** Frames with ACK and NAK, T1, T2, two repeats, and repeats recognised (docs/zvt.md 2.2, 2.4). */
+export class SerialLine extends Line {
+  readonly transport = "serial";
+  readonly #reader = new FrameReader();
+  #sending: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+  #outgoing: Outgoing | undefined;
+  /** The last good frame, as long as an equal one is a repeat. */
+  #lastAccepted: Uint8Array | undefined;
+  #lastAcceptedAtMs = 0;
+
+  async send(apdu: Uint8Array): Promise<"sent" | "failed"> {
+    if (this.#waiting === WAITING_MAX) return "failed";
+    this.#waiting += 1;
+    const sent = this.#sending.then(() =>
+      this.#sendUntilAcknowledged(this.options.interference.rewrite(apdu)),
+    );
+    this.#sending = sent;
+    try {
+      return await sent;
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  override changeSpeed(bitsPerSecond: number): void {
+    this.port.setSpeed?.(bitsPerSecond);
+    this.options.onWire({ what: "speed", note: `${bitsPerSecond} bits per second` });
+  }
+
+  async #sendUntilAcknowledged(apdu: Uint8Array): Promise<"sent" | "failed"> {
+    for (let sends = 1; sends <= SENDS_MAX; sends++) {
+      if (this.closed) return "failed";
+      // Waiter first, write second, clock third: T2 runs from the end of the frame.
+      const answer = new Promise<"ack" | "again" | "gone">((resolve) => {
+        this.#outgoing = { apdu, sends, settle: resolve };
+      });
+      await this.#transmit(apdu, sends - 1);
+      const t2 = this.options.clock.startTimer("T2", this.options.t2Ms, () =>
+        this.#outgoing?.settle("again"),
+      );
+      const how = await answer;
+      t2.clear();
+      this.#outgoing = undefined;
+      if (how === "ack") return "sent";
+      if (how === "gone") return "failed";
+    }
+    return "failed";
+  }
+
+  async #transmit(apdu: Uint8Array, repeat: number): Promise<void> {
+    const disturbances = this.options.interference.disturb(apdu);
+    const damaged = disturbances.some(({ kind }) => kind === "bad-check");
+    const frame = encodeFrame(apdu, damaged ? frameCrc(apdu) ^ 0x0100 : frameCrc(apdu));
+    await this.leave(disturbedPieces(frame, disturbances));
+    this.sentMessage(apdu, repeat);
+  }
+
+  protected override read(bytes: Uint8Array): void {
+    this.stopWaiting();
+    for (const event of this.#reader.push(bytes)) this.#handle(event);
+    if (!this.#reader.insideFrame || this.closed) return;
+    this.wait("T1", this.options.t1Ms, () => {
+      for (const event of this.#reader.silence()) this.#handle(event);
+    });
+  }
+
+  #handle(event: LineEvent): void {
+    const { onWire } = this.options;
+    switch (event.kind) {
+      case "ack":
+        onWire({ what: "ack", direction: "in" });
+        this.#acknowledged();
+        return;
+      case "nak":
+        onWire({ what: "nak", direction: "in" });
+        this.#outgoing?.settle("again");
+        return;
+      case "noise":
+        onWire({ what: "noise", direction: "in", note: `${event.count} bytes` });
+        return;
+      case "bad-frame":
+        onWire({ what: "bad-frame", direction: "in", note: event.reason });
+        this.write(Uint8Array.of(NAK));
+        onWire({ what: "nak", direction: "out" });
+        return;
+      case "frame":
+        this.#frame(event.apdu);
+        return;
+    }
+  }
+
+  #acknowledged(): void {
+    if (!this.#outgoing) return;
+    // The other side went on: what it sends from now on is new, also when the bytes are the same.
+    this.#lastAccepted = undefined;
+    this.#outgoing.settle("ack");
+  }
+
+  #frame(apdu: Uint8Array): void {
+    const { onWire } = this.options;
+    if (!this.#acknowledge(apdu)) return;
+    const { clock: now, t2Ms } = this.options;
+    const sinceMs = now.monotonicMs() - this.#lastAcceptedAtMs;
+    this.#lastAcceptedAtMs = now.monotonicMs();
+    // docs/zvt.md 2.4: a repeat leaves within T2, and takes its time on the wire; later than that
+    // the register asks anew, and wants an answer.
+    if (this.#lastAccepted && sinceMs <= 2 * t2Ms && sameBytes(this.#lastAccepted, apdu)) {
+      // Its sender missed our ACK (docs/zvt.md 2.4). The answer is on its way already.
+      onWire({ what: "duplicate", direction: "in", note: "acknowledged and dropped" });
+      return;
+    }
+    this.receivedMessage(apdu);
+    // An answer to the frame that still waits for its ACK says that the frame arrived
+    // (docs/zvt.md 2.4).
+    if (apdu[0] === 0x80 || apdu[0] === 0x84) this.#acknowledged();
+    this.#lastAccepted = apdu;
+    this.handlers?.apdu(apdu);
+  }
+
+  /** Sends ACK before the content is checked (docs/zvt.md 2.4), unless a fault forbids it. */
+  #acknowledge(apdu: Uint8Array): boolean {
+    const { clock, interference, onWire } = this.options;
+    const acknowledgement = interference.acknowledge(apdu);
+    if (acknowledgement.how !== "ack") {
+      if (acknowledgement.how === "nothing") return true;
+      this.write(Uint8Array.of(NAK));
+      onWire({ what: "nak", direction: "out" });
+      return false;
+    }
+    const acknowledge = () => {
+      this.write(Uint8Array.of(ACK));
+      if (!interference.mute) onWire({ what: "ack", direction: "out" });
+    };
+    if (acknowledgement.delayMs > 0) {
+      clock.startTimer("fault late ACK", acknowledgement.delayMs, acknowledge);
+    } else {
+      acknowledge();
+    }
+    return true;
+  }
+
+  protected override ended(): void {
+    this.#outgoing?.settle("gone");
+  }
+}

@@ -1,0 +1,356 @@
+import { number as findCurrency } from "currency-codes";
+import {
+  type Charset,
+  codeOfCharset,
+  concat,
+  container,
+  encodeText,
+  fromHex,
+  type MessageInput,
+  type RawTag,
+  type Totals,
+  tag,
+  tagValue,
+  totalsGroups,
+  writeTags,
+} from "../../../zvt/index.ts";
+import { maskedPan, testCards } from "../bank/cards.ts";
+import type { StoredTransaction } from "../memory/memory.ts";
+import type { Device } from "../options.ts";
+import { has, localTime, type Outgoing } from "./machine/parts.ts";
+import type { Process } from "./machine/process.ts";
+import { type Reported, zvtCard } from "./machine/report.ts";
+
+/** One line of paper. */
+export interface ReceiptLine {
+  readonly text: string;
+  readonly centred: boolean;
+  readonly large: boolean;
+}
+
+/** Tag 1F07 (docs/zvt.md 7.3). */
+type ReceiptType = "merchant" | "customer" | "administration";
+
+const copyTitles: Readonly<Record<ReceiptType, string>> = {
+  merchant: "Merchant copy",
+  customer: "Customer copy",
+  administration: "Administration",
+};
+
+interface ReceiptContent {
+  readonly type: ReceiptType;
+  /** "PURCHASE", "REVERSAL". */
+  readonly title: string;
+  readonly transaction: Reported;
+  /** "APPROVED", "DECLINED 05". */
+  readonly result: string;
+}
+
+/** Returns the receipt of a transaction, as wide as the register's printer. */
+function transactionReceipt(
+  { type, title, transaction, result }: ReceiptContent,
+  device: Device,
+  width: number,
+): readonly ReceiptLine[] {
+  const card = testCards[transaction.card];
+  const { date, time } = localTime(new Date(transaction.atMs));
+  const day = `${date.slice(6)}.${date.slice(4, 6)}.${date.slice(0, 4)}`;
+  const clock = `${time.slice(0, 2)}:${time.slice(2, 4)}:${time.slice(4)}`;
+  const pair = (left: string, right: string) => plain(spread(left, right, width));
+  return [
+    centred(`** ${copyTitles[type]} **`),
+    centred(device.name),
+    plain(""),
+    { text: title, centred: true, large: width >= 24 },
+    pair(day, clock),
+    pair("Terminal:", device.terminalId),
+    pair("Trace:", String(transaction.trace).padStart(6, "0")),
+    ...(transaction.receiptNumber === null
+      ? []
+      : [pair("Receipt:", String(transaction.receiptNumber).padStart(4, "0"))]),
+    plain(card.scheme),
+    pair("Card:", maskedPan(card).replaceAll("X", "*")),
+    pair("AID:", card.aid),
+    ...(transaction.authorisation === ""
+      ? []
+      : [pair("Authorisation:", transaction.authorisation)]),
+    pair("Amount:", amountText(transaction)),
+    plain(""),
+    centred(result),
+  ];
+}
+
+function amountText({ amountMinor, currency }: Pick<Reported, "amountMinor" | "currency">): string {
+  const { code = currency, digits = 2 } = findCurrency(currency.slice(1)) ?? {};
+  const text = String(amountMinor).padStart(digits + 1, "0");
+  if (digits === 0) return `${code} ${text}`;
+  return `${code} ${text.slice(0, -digits)},${text.slice(-digits)}`;
+}
+
+export function plain(text: string): ReceiptLine {
+  return { text, centred: false, large: false };
+}
+
+export function centred(text: string): ReceiptLine {
+  return { text, centred: true, large: false };
+}
+
+/** Returns a line with a text at each edge and at least one blank between them. */
+export function spread(left: string, right: string, width: number): string {
+  return left + right.padStart(Math.max(width - left.length, right.length + 1));
+}
+
+/** Attribute bits (docs/zvt.md 7.3). */
+const CENTRED = 0x40;
+const LARGE = 0x30;
+/** Last line of a receipt; the value 80 itself is not used. */
+const LAST = 0x81;
+const LAST_OF_SOME = 0x8f;
+
+const PRINT_TEXT_BLOCK = 0x06d3;
+/** A container with tag 1F07, whose value follows. */
+const RECEIPT_TYPE_HEAD = fromHex("06041f0701");
+/** Some terminals do not mark the end of the configuration receipt. */
+const UNENDED = 0x061a;
+/** What a block has in addition to its lines. */
+const BLOCK_OVERHEAD_BYTES = 32;
+
+const receiptTypeCodes: Readonly<Record<ReceiptType, number>> = {
+  merchant: 0x01,
+  customer: 0x02,
+  administration: 0x03,
+};
+
+export type Printed = "printed" | "printer-not-ready" | "silent";
+
+/** Whether the register prints this receipt, and wants it as messages (docs/zvt.md 6.1). */
+export function registerPrints({ parts }: Process, type: ReceiptType): boolean {
+  const { registration } = parts;
+  const prints =
+    type === "administration" ? "registerPrintsAdministration" : "registerPrintsPayments";
+  return has(registration, prints) && has(registration, "printMessages");
+}
+
+/** Sends one receipt as 06 D3 where that is permitted, else as 06 D1 (docs/zvt.md 6.1, tag 26). */
+export async function print(
+  process: Process,
+  type: ReceiptType,
+  lines: readonly ReceiptLine[],
+): Promise<Printed> {
+  const { parts } = process;
+  const agreed = parts.textCharset(process);
+  const withContainer = parts.is("print-lines-only") || !!process.fault("print-container");
+  const asBlock = !withContainer && printsBlocks(process);
+  const charset = asBlock && parts.is("blocks-in-latin2") ? "iso8859-2" : agreed;
+  const paper: Paper = { type, charset, last: endMark(process) };
+  const messages = asBlock
+    ? blocks(paper, lines, parts.registration.messageBytesMax)
+    : printLines(paper, lines, withContainer);
+  for (const input of messages) {
+    const answer = await process.say(asBlock ? "print-text-block" : "print-line", input);
+    if (answer.kind === "silent") return "silent";
+    // 84 CC 00 says so; any other refusal means no paper either.
+    if (answer.kind === "negative") return "printer-not-ready";
+  }
+  return "printed";
+}
+
+function endMark({ parts, control }: Process): number | null {
+  if (control === UNENDED && parts.is("no-end-mark")) return null;
+  return parts.is("end-attribute-8f") ? LAST_OF_SOME : LAST;
+}
+
+/** Whether 06 D3 is permitted (docs/zvt.md 6.1, tag 26), or the only way of this terminal. */
+function printsBlocks({ parts, mayContain }: Process): boolean {
+  if (parts.is("print-blocks-only")) return true;
+  return parts.registration.permitted.has(PRINT_TEXT_BLOCK) && mayContain;
+}
+
+/** Tag 1F04: which copies the register wants (docs/zvt.md 11.2). */
+const wantedBits = {
+  approved: { customer: 0x80, merchant: 0x20 },
+  declined: { customer: 0x40, merchant: 0x10 },
+} as const;
+
+/** Prints the copies that the register asks for, else those that are set. */
+export async function printReceipts(
+  process: Process,
+  title: string,
+  transaction: Reported,
+): Promise<Printed> {
+  const { receipts } = process.parts.options.behaviour;
+  const both = receipts === "both" ? (["merchant", "customer"] as const) : [receipts];
+  const copies = wantedCopies(process, "approved") ?? both;
+  return await printCopies(process, copies, { title, transaction, result: "APPROVED" });
+}
+
+/** Prints a declined payment if the register asked for that. */
+export async function printDeclined(
+  process: Process,
+  transaction: Reported,
+  resultCode: number,
+): Promise<Printed> {
+  const copies = wantedCopies(process, "declined") ?? [];
+  const result = `DECLINED ${String(resultCode).padStart(2, "0")}`;
+  return await printCopies(process, copies, { title: "PURCHASE", transaction, result });
+}
+
+type Copy = "merchant" | "customer";
+
+/** Returns the copies that the command wants, else the registration (docs/zvt.md 6.1). */
+function wantedCopies(
+  { request, parts }: Process,
+  when: keyof typeof wantedBits,
+): readonly Copy[] | undefined {
+  const wanted = tagValue(request.tags, "receiptsWanted")?.[0] ?? parts.registration.receiptsWanted;
+  if (wanted === null) return undefined;
+  const bits = wantedBits[when];
+  return (["merchant", "customer"] as const).filter((copy) => (wanted & bits[copy]) !== 0);
+}
+
+async function printCopies(
+  process: Process,
+  copies: readonly Copy[],
+  content: Omit<ReceiptContent, "type">,
+): Promise<Printed> {
+  const { device, registration } = process.parts;
+  if (copies.length === 0 || !registerPrints(process, "customer")) return "printed";
+  await process.reach("print");
+  for (const type of copies) {
+    const lines = transactionReceipt({ ...content, type }, device, registration.printerWidth);
+    const how = await print(process, type, lines);
+    if (how !== "printed") return how;
+  }
+  await process.reach("printed");
+  return "printed";
+}
+
+function attribute({ centred, large }: ReceiptLine): number {
+  return (centred ? CENTRED : 0) + (large ? LARGE : 0);
+}
+
+interface Paper {
+  readonly type: ReceiptType;
+  readonly charset: Charset;
+  /** Attribute of the last line; null: no mark. */
+  readonly last: number | null;
+}
+
+function printLines(
+  { type, charset, last }: Paper,
+  lines: readonly ReceiptLine[],
+  withContainer: boolean,
+): Outgoing[] {
+  // card complete appends the receipt type after the text (docs/zvt.md 12.2).
+  const code = Uint8Array.of(receiptTypeCodes[type]);
+  const tail = withContainer ? { tail: concat([RECEIPT_TYPE_HEAD, code]) } : {};
+  return [
+    ...lines.map((line) => ({
+      parts: { attribute: attribute(line), text: line.text },
+      charset,
+      ...tail,
+    })),
+    ...(last === null ? [] : [{ parts: { attribute: last, text: "" }, charset, ...tail }]),
+  ];
+}
+
+function blocks(
+  { type, charset, last }: Paper,
+  lines: readonly ReceiptLine[],
+  messageBytesMax: number,
+): MessageInput[] {
+  const texts: RawTag[][] = [[]];
+  let attributeNow = 0;
+  let bytes = 0;
+  for (const line of lines) {
+    const text = tag("textLine", encodeText(line.text, charset));
+    if (bytes + writeTags([text]).length + BLOCK_OVERHEAD_BYTES > messageBytesMax) {
+      texts.push([]);
+      attributeNow = 0;
+      bytes = 0;
+    }
+    const wanted = attribute(line);
+    // Tag 09 holds for the lines after it (docs/zvt.md 7.3).
+    const added = wanted === attributeNow ? [text] : [tag("attribute", wanted), text];
+    texts.at(-1)?.push(...added);
+    bytes += writeTags(added).length;
+    attributeNow = wanted;
+  }
+  if (last !== null) texts.at(-1)?.push(tag("attribute", last));
+  return texts.map((tags) => ({
+    tags: [
+      ...(charset === "cp437" ? [] : [tag("charset", codeOfCharset(charset))]),
+      tag("receiptType", receiptTypeCodes[type]),
+      container("printTexts", tags),
+    ],
+  }));
+}
+
+/** One byte for the count in field 60 (docs/zvt.md 7.1). */
+const COUNT_MAX = 0xff;
+
+/**
+ * Reports the totals since the last end of day (docs/zvt.md 7.1), and answers them as print lines.
+ * `trace`: of the contact with the host, when there was one.
+ */
+export async function reportTotals(
+  process: Process,
+  trace: number | null,
+): Promise<readonly ReceiptLine[]> {
+  const { memory, now, options, registration } = process.parts;
+  const counted = memory.turnover.filter(
+    ({ kind, state }) => state === "stored" && kind !== "reversal" && kind !== "reservation",
+  );
+  const allInFirst = process.parts.is("totals-in-first-group");
+  const totals = totalsOf(memory.turnover, counted, allInFirst);
+  const amount = totals.groups.reduce((sum, group) => sum + group.amount, 0);
+  const { date, time } = localTime(now);
+  await process.report({
+    fields: {
+      resultCode: 0x00,
+      amount,
+      totals,
+      ...(trace === null ? {} : { trace: String(trace).padStart(6, "0") }),
+      time,
+      date: date.slice(4),
+    },
+  });
+  const currency = options.behaviour.currencies[0] as string;
+  const line = (name: string, count: number, amountMinor: number) =>
+    plain(
+      spread(`${count} ${name}`, amountText({ amountMinor, currency }), registration.printerWidth),
+    );
+  return [
+    ...totals.groups
+      .filter(({ count }) => count > 0)
+      .map((group) => line(group.group, group.count, group.amount)),
+    line("total", counted.length, amount),
+  ];
+}
+
+function totalsOf(
+  turnover: readonly StoredTransaction[],
+  counted: readonly StoredTransaction[],
+  allInFirst: boolean,
+): Totals {
+  const groups = totalsGroups.map((group, index) => {
+    const mine = counted.filter(
+      ({ card }) => (allInFirst ? 0 : zvtCard(card).totalsGroup) === index,
+    );
+    const amount = mine.reduce(
+      (sum, { kind, amountMinor }) => sum + (kind === "refund" ? -amountMinor : amountMinor),
+      0,
+    );
+    // The field has no sign: a negative sum is reported as zero.
+    return { group, count: Math.min(mine.length, COUNT_MAX), amount: Math.max(amount, 0) };
+  });
+  return {
+    receiptFrom: receiptNumber(turnover[0]),
+    receiptTo: receiptNumber(turnover.at(-1)),
+    groups,
+  };
+}
+
+function receiptNumber(stored: StoredTransaction | undefined): string {
+  return String(stored?.receiptNumber ?? 0).padStart(4, "0");
+}
