@@ -4,7 +4,7 @@
  */
 export { actionResult } from "./action-result.ts";
 export { applicationName } from "./application-names.ts";
-export { ConcertCodecError } from "./errors.ts";
+export { ConcertCodecError, type ConcertFaultCode } from "./errors.ts";
 export { failureOf } from "./failure-table.ts";
 export {
   decodeFixedReply,
@@ -21,7 +21,6 @@ export {
 } from "./fixed-request.ts";
 export { bytesOf, textOf } from "./latin-text.ts";
 export { maskedField, maskedText, panOfReport, shownText } from "./masking.ts";
-export { familySettings, lineOf, lineReconnect, sessionTimes } from "./settings.ts";
 export { tagName } from "./tag-table.ts";
 export {
   decodeTagged,

@@ -13,9 +13,9 @@ import {
   textOf,
 } from "../../../concert/index.ts";
 import { maskPan } from "../../../shared/masking/mask.ts";
+import type { Messages, Reading } from "../one-way/dialogue.ts";
+import { type Result, resultReport } from "../one-way/result-report.ts";
 import type { AbortReason, PaymentOrder } from "../terminal.ts";
-import type { Messages, Reading } from "../unasked/dialogue.ts";
-import { type Result, resultReport } from "../unasked/result-report.ts";
 import { printedReceipt } from "./printed-receipt.ts";
 
 export interface CaisseApOptions {
@@ -98,7 +98,7 @@ function readReply(
     reading: "result",
     report: resultReport({ ...result, ...cardOf(tags), ...sentBack(tags, options) }, order),
     ticket: printedReceipt(tags),
-    end: state === "taken-into-account" ? "wait" : result.code === null ? "unclear" : "told",
+    end: state === "taken-into-account" ? "wait" : result.code === null ? "unclear" : "known",
   };
 }
 

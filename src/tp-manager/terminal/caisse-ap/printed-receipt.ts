@@ -6,7 +6,7 @@ import {
   tagValue,
   textOf,
 } from "../../../concert/index.ts";
-import { ticketOfLines } from "../unasked/result-report.ts";
+import { ticketOfLines } from "../one-way/result-report.ts";
 
 /** The customer's receipt of ZT as a ticket; "" without one (docs/concert.md 4.6). */
 export function printedReceipt(tags: readonly Tagged[]): string {

@@ -14,9 +14,9 @@ import {
   shownText,
   textOf,
 } from "../../../concert/index.ts";
+import type { Messages, Reading } from "../one-way/dialogue.ts";
+import { resultReport, ticketOfLines } from "../one-way/result-report.ts";
 import type { PaymentOrder } from "../terminal.ts";
-import type { Messages, Reading } from "../unasked/dialogue.ts";
-import { resultReport, ticketOfLines } from "../unasked/result-report.ts";
 
 export interface ConcertOptions {
   readonly variant: "e" | "e-plus" | "e-ticket";
@@ -110,7 +110,7 @@ function resultOf(
     reading: "result",
     report: resultReport(result, order),
     ticket: reply.ticket === null ? "" : ticketOfLines(maskedText(reply.ticket)),
-    end: isTold ? "told" : "wait",
+    end: isTold ? "known" : "wait",
   };
 }
 

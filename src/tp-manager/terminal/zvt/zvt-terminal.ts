@@ -153,7 +153,7 @@ class ZvtTerminal implements Terminal {
     const printerReady = (configByte & PRINTS_PAYMENT_RECEIPTS) !== 0;
     const options = { printerReady, answerSeconds: answerSeconds(timers) };
     const command = commandFor(order, () => authorisation(order, options));
-    return await this.#financial(command, observer, order.inStep);
+    return await this.#financial(command, observer, order.inSync);
   }
 
   async reverse(order: ReversalOrder, observer: PaymentObserver): Promise<PaymentEnd> {
@@ -170,7 +170,7 @@ class ZvtTerminal implements Terminal {
   async #financial(
     command: Command | string,
     observer: PaymentObserver,
-    inStep: PaymentOrder["inStep"] = () => false,
+    inSync: PaymentOrder["inSync"] = () => false,
   ): Promise<PaymentEnd> {
     if (typeof command === "string") return notSent("invalid", command);
     if (this.#payment) return notSent("busy", "another payment is running");
@@ -180,7 +180,7 @@ class ZvtTerminal implements Terminal {
       const limits = { waitMs: this.#options.timers.t3Ms, signal: payment.withdrawal };
       const end = await this.#connection.withWire(limits, async (run) => {
         const { session } = this.#connection;
-        const ended = await run(this.#withLastReceipt(command, inStep), payment);
+        const ended = await run(this.#withLastReceipt(command, inSync), payment);
         payment.phase = "over";
         // docs/zvt.md 7.2: the terminal may have taken itself more time than T4.
         this.#paymentLimitMs = Math.max(this.#options.timers.t4Ms, session?.t4Ms ?? 0);
@@ -211,10 +211,10 @@ class ZvtTerminal implements Terminal {
   }
 
   /** docs/rules/13-receipt.md: a receipt number counts only when told on this very connection. */
-  #withLastReceipt(command: Command, inStep: () => boolean): Command {
+  #withLastReceipt(command: Command, inSync: () => boolean): Command {
     const told = this.#told;
     if (!this.#options.sendLastReceipt || !told) return command;
-    if (told.session !== this.#connection.session || !inStep()) return command;
+    if (told.session !== this.#connection.session || !inSync()) return command;
     return namingLastReceipt(command, told.last);
   }
 

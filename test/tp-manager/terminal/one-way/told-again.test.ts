@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
 import type { TestClock } from "../../../support/test-clock.ts";
+import { type OneWayHouse, oneWayHouse } from "./one-way-house.ts";
 import { ACK, SessionPeer } from "./session-peer.ts";
-import { type UnaskedHouse, unaskedHouse } from "./unasked-house.ts";
 
 const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
 const blank = "          ";
 
 /** A terminal that does not give the private field back. */
-async function namelessHouse(): Promise<UnaskedHouse<SessionPeer>> {
-  const made = await unaskedHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
+async function namelessHouse(): Promise<OneWayHouse<SessionPeer>> {
+  const made = await oneWayHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
   made.peer.change = { private: blank };
   return made;
 }

@@ -1,4 +1,4 @@
-import { ConcertCodecError, type ConcertFaultCode } from "../errors.ts";
+import { ConcertCodecError, type ConcertFaultCode } from "../../../../concert/index.ts";
 
 /** docs/concert.md 2.2. */
 export const control = {

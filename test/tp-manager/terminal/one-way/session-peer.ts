@@ -1,5 +1,5 @@
 import { encodeFixedReply, type FixedReply } from "../../../../src/concert/index.ts";
-import { encodeFrame } from "../../../../src/concert/link/frame.ts";
+import { encodeFrame } from "../../../../src/tp-manager/terminal/concert/link/frame.ts";
 import type { TestClock } from "../../../support/test-clock.ts";
 import { LinePeer } from "./line-peer.ts";
 

@@ -1,17 +1,18 @@
 import { createServer, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
+import { OneWayTerminal } from "../../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
 import { createTransport } from "../../../../src/tp-manager/terminal/transport/open-transport.ts";
-import { UnaskedTerminal } from "../../../../src/tp-manager/terminal/unasked/unasked-terminal.ts";
 import { until } from "../../../support/child-program.ts";
 import { house, outcome, pay, request } from "../../../support/payment-house.ts";
+import { recordingLog } from "../../../support/recording-log.ts";
 import type { ScriptedTerminal } from "../../../support/scripted-terminal.ts";
 import { steppedClock } from "../../../support/stepped-clock.ts";
 import type { TestClock } from "../../../support/test-clock.ts";
 import { bareHouse, bareLineOn, bareMessages } from "./bare-house.ts";
 import { tagged } from "./bare-peer.ts";
+import { oneWayHouse } from "./one-way-house.ts";
 import { ACK, ENQ, EOT, NAK, SessionPeer } from "./session-peer.ts";
-import { unaskedHouse } from "./unasked-house.ts";
 
 /** From the request to the kiosk's 504, and to the question of the recovery run behind it. */
 const TOLD_MS = 210_000;
@@ -66,11 +67,11 @@ describe("a bare result behind the 504 (docs/concert.md 4.9)", () => {
     const line = { baudRate: 9_600, stopBits: 1 } as const;
     const clock = steppedClock;
     const transport = createTransport(`tcp://127.0.0.1:${port}`, line, clock);
-    const driver = new UnaskedTerminal({
+    const driver = new OneWayTerminal({
       messages: bareMessages,
       dialogue: bareLineOn(transport, clock),
       clock,
-      log: { info: () => {}, warn: () => {}, error: () => {} },
+      log: recordingLog().log,
       waitMs: 100,
       quietMs: 50,
       silenceMs: 60_000,
@@ -99,7 +100,7 @@ describe("a bare result behind the 504 (docs/concert.md 4.9)", () => {
 describe("a result in a session behind the 504", () => {
   const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
   const silent = async () => {
-    const made = await unaskedHouse({
+    const made = await oneWayHouse({
       peer: (clock: TestClock) => new SessionPeer(clock),
       messages,
     });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { referenceOf } from "../../../../src/tp-manager/attempts/reference-policy.ts";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
+import { type OneWayHouse, oneWayHouse } from "./one-way-house.ts";
 import { ACK, ENQ, EOT, NAK, replyHex, SessionPeer } from "./session-peer.ts";
-import { type UnaskedHouse, unaskedHouse } from "./unasked-house.ts";
 
 const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
-const concertHouse = (): Promise<UnaskedHouse<SessionPeer>> =>
-  unaskedHouse({ peer: (clock) => new SessionPeer(clock), messages });
+const concertHouse = (): Promise<OneWayHouse<SessionPeer>> =>
+  oneWayHouse({ peer: (clock) => new SessionPeer(clock), messages });
 
 interface BadTerminal {
   readonly does: string;

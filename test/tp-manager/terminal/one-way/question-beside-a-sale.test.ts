@@ -6,8 +6,8 @@ import { temporaryFolder } from "../../../support/temporary-folder.ts";
 import type { TestClock } from "../../../support/test-clock.ts";
 import { bareHouse, bareOptions } from "./bare-house.ts";
 import type { BarePeer } from "./bare-peer.ts";
+import { type OneWayHouse, oneWayHouse } from "./one-way-house.ts";
 import { ACK, ENQ, EOT, SessionPeer } from "./session-peer.ts";
-import { type UnaskedHouse, unaskedHouse } from "./unasked-house.ts";
 
 const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
 /** The silence of a recovery run, from the start of the program or from the request. */
@@ -16,9 +16,9 @@ const RESULT_MS = 4_000;
 
 /** A kiosk that was started again while A-1 stays unknown, so that sales go on. */
 async function startedAgain<Peer extends BarePeer | SessionPeer>(
-  start: (path: string) => Promise<UnaskedHouse<Peer>>,
+  start: (path: string) => Promise<OneWayHouse<Peer>>,
   mute: (peer: Peer) => void,
-): Promise<UnaskedHouse<Peer>> {
+): Promise<OneWayHouse<Peer>> {
   const path = join(temporaryFolder(), "journal.db");
   const before = await start(path);
   mute(before.peer);
@@ -40,7 +40,7 @@ const bareAgain = () =>
 
 const sessionAgain = () =>
   startedAgain(
-    (path) => unaskedHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages, path }),
+    (path) => oneWayHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages, path }),
     (peer) => {
       peer.onPaid = () => undefined;
     },

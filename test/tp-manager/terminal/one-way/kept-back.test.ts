@@ -1,20 +1,20 @@
 import { describe, expect, test } from "vitest";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
 import type { TestClock } from "../../../support/test-clock.ts";
+import { type OneWayHouse, oneWayHouse } from "./one-way-house.ts";
 import { EOT, SessionPeer } from "./session-peer.ts";
-import { type UnaskedHouse, unaskedHouse } from "./unasked-house.ts";
 
 const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
 const blank = "          ";
 
-type Kept = UnaskedHouse<SessionPeer> & {
+type Kept = OneWayHouse<SessionPeer> & {
   /** The next customer, whose result is of this amount and names nothing. */
   next(amountMinor?: number): void;
 };
 
 /** A terminal that names nothing, and whose result of A-1 (9.99) has not come. */
 async function keptBack(before?: (made: Kept) => Promise<void>): Promise<Kept> {
-  const made = await unaskedHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
+  const made = await oneWayHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
   const { peer, paid, at } = made;
   const { onPaid } = peer;
   const next = (amountMinor = 999): void => {

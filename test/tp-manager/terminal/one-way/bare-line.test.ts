@@ -12,14 +12,14 @@ async function asked() {
   const clock = new TestClock();
   const peer = new LinePeer(clock);
   const [identification, ending] = [new Uint8Array(0), new Uint8Array(0)];
-  const line = new BareLine({ transport: peer.transport, clock, identification, ending });
+  const line = new BareLine(peer.transport, clock, identification, ending);
   const told: string[] = [];
   line.start({
     reply: (bytes) => {
       told.push(bytesHex(bytes));
       return true;
     },
-    spoilt: () => {},
+    malformed: () => {},
     link: () => {},
     gone: () => told.push("gone"),
   });
@@ -82,16 +82,11 @@ describe("a message that comes before the request was written", () => {
   const opened = async () => {
     const clock = new TestClock();
     const peer = new LinePeer(clock);
-    const line = new BareLine({
-      transport: peer.transport,
-      clock,
-      identification: new Uint8Array(0),
-      ending: new Uint8Array(0),
-    });
+    const line = new BareLine(peer.transport, clock, new Uint8Array(0), new Uint8Array(0));
     const told: [string, boolean][] = [];
     line.start({
       reply: (bytes, unasked) => told.push([bytesHex(bytes), unasked]) > 0,
-      spoilt: () => {},
+      malformed: () => {},
       link: () => {},
       gone: () => {},
     });
@@ -165,16 +160,11 @@ describe("a reply that is cut by the end of its connection", () => {
   const begun = () => {
     const clock = new TestClock();
     const peer = new LinePeer(clock);
-    const line = new BareLine({
-      transport: peer.transport,
-      clock,
-      identification: new Uint8Array(1),
-      ending: new Uint8Array(0),
-    });
+    const line = new BareLine(peer.transport, clock, new Uint8Array(1), new Uint8Array(0));
     const told: string[] = [];
     line.start({
       reply: (bytes) => told.push(bytesHex(bytes)) > 0,
-      spoilt: () => told.push("spoilt"),
+      malformed: () => told.push("malformed"),
       link: () => {},
       gone: () => told.push("gone"),
     });
@@ -190,7 +180,7 @@ describe("a reply that is cut by the end of its connection", () => {
     peer.say(refusal);
     await clock.advance(10);
     await line.close();
-    expect(told).toEqual(["spoilt", "gone"]);
+    expect(told).toEqual(["malformed", "gone"]);
   });
 
   test("is told although nothing was sent on it", async () => {

@@ -5,8 +5,8 @@ import { temporaryFolder } from "../../../support/temporary-folder.ts";
 import type { TestClock } from "../../../support/test-clock.ts";
 import { bareHouse } from "./bare-house.ts";
 import { type Tags, tagged } from "./bare-peer.ts";
+import { oneWayHouse } from "./one-way-house.ts";
 import { EOT, replyHex, SessionPeer } from "./session-peer.ts";
-import { unaskedHouse } from "./unasked-house.ts";
 
 const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
 type Reply = Parameters<typeof replyHex>[0];
@@ -14,7 +14,7 @@ type Reply = Parameters<typeof replyHex>[0];
 /** A terminal that has given back what it was sent, with an approval and with a refusal. */
 async function honestBefore(path?: string) {
   const peerOf = (clock: TestClock) => new SessionPeer(clock);
-  const made = await unaskedHouse({
+  const made = await oneWayHouse({
     peer: peerOf,
     messages,
     ...(path === undefined ? {} : { path }),
@@ -143,7 +143,7 @@ describe("a Concert terminal that gives back what it is sent, and then", () => {
 });
 
 test("what the journal does not take of a terminal's habits costs no result", async () => {
-  const made = await unaskedHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
+  const made = await oneWayHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
   const { learned } = made.at.journal;
   const { of } = learned;
   const saw = () => {
@@ -154,7 +154,7 @@ test("what the journal does not take of a terminal's habits costs no result", as
 });
 
 test("another register's number from the first sale on is a warning", async () => {
-  const made = await unaskedHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
+  const made = await oneWayHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
   made.peer.change = { posNumber: "07" };
   for (const id of ["A-1", "A-2"]) {
     made.peer.again();

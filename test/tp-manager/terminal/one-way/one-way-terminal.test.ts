@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { FixedReply } from "../../../../src/concert/index.ts";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
-import type { PaymentOrder } from "../../../../src/tp-manager/terminal/terminal.ts";
 import type {
   Dialogue,
   DialogueListener,
   Opened,
-} from "../../../../src/tp-manager/terminal/unasked/dialogue.ts";
-import { UnaskedTerminal } from "../../../../src/tp-manager/terminal/unasked/unasked-terminal.ts";
+} from "../../../../src/tp-manager/terminal/one-way/dialogue.ts";
+import { OneWayTerminal } from "../../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
+import type { PaymentOrder } from "../../../../src/tp-manager/terminal/terminal.ts";
 import { recordingLog } from "../../../support/recording-log.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { replyHex } from "./session-peer.ts";
@@ -41,7 +41,7 @@ function started(line: Partial<Dialogue>, limits: { readonly quietMs?: number } 
     ...line,
   };
   const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
-  const driver = new UnaskedTerminal({
+  const driver = new OneWayTerminal({
     messages,
     dialogue,
     clock,
@@ -54,7 +54,7 @@ function started(line: Partial<Dialogue>, limits: { readonly quietMs?: number } 
   driver.start();
   const told = (change: Partial<FixedReply>) =>
     listener?.reply(Buffer.from(replyHex(change), "hex").subarray(1, -2), false);
-  return { clock, driver, lines, told, spoilt: (text: string) => listener?.spoilt(text) };
+  return { clock, driver, lines, told, spoilt: (text: string) => listener?.malformed(text) };
 }
 
 describe("an opening that has lapsed", () => {

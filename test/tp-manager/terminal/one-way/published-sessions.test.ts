@@ -2,20 +2,19 @@ import { describe, expect, test } from "vitest";
 import {
   actionResult,
   decodeFixedReply,
-  lineReconnect,
   readTagged,
-  sessionTimes,
   tagValue,
 } from "../../../../src/concert/index.ts";
-import { decodeFrame } from "../../../../src/concert/link/frame.ts";
-import { SessionLine } from "../../../../src/concert/link/session-line.ts";
 import { containsPan } from "../../../../src/shared/masking/mask.ts";
 import { BareLine } from "../../../../src/tp-manager/terminal/caisse-ap/bare-line.ts";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
+import { decodeFrame } from "../../../../src/tp-manager/terminal/concert/link/frame.ts";
+import { SessionLine } from "../../../../src/tp-manager/terminal/concert/link/session-line.ts";
+import type { Dialogue, Messages } from "../../../../src/tp-manager/terminal/one-way/dialogue.ts";
+import { OneWayTerminal } from "../../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
 import type { TransactionReport } from "../../../../src/tp-manager/terminal/terminal.ts";
-import type { Dialogue, Messages } from "../../../../src/tp-manager/terminal/unasked/dialogue.ts";
-import { UnaskedTerminal } from "../../../../src/tp-manager/terminal/unasked/unasked-terminal.ts";
 import { hasAny, hexBytes, rowsOf, type Vector } from "../../../concert/vectors.ts";
+import { recordingLog } from "../../../support/recording-log.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { bareMessages } from "./bare-house.ts";
 import { LinePeer } from "./line-peer.ts";
@@ -71,13 +70,13 @@ function started(vector: Vector) {
   const asks = requestOf(vector);
   const identification = isIdentification(asks) ? hexBytes(asks?.hex ?? "") : none;
   const dialogue: Dialogue = inSessions(vector)
-    ? new SessionLine({ transport, clock, times: sessionTimes, reconnect: lineReconnect })
-    : new BareLine({ transport, clock, identification, ending: none });
-  const driver = new UnaskedTerminal({
+    ? new SessionLine(transport, clock)
+    : new BareLine(transport, clock, identification, none);
+  const driver = new OneWayTerminal({
     messages: messagesOf(vector),
     dialogue,
     clock,
-    log: { info: () => {}, warn: () => {}, error: () => {} },
+    log: recordingLog().log,
     waitMs: WAIT_MS,
     quietMs: WAIT_MS,
     silenceMs: 0,

@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { SessionLine } from "../../../../src/concert/link/session-line.ts";
 import {
   caisseApProtocol,
   concertProtocol,
@@ -19,12 +18,14 @@ import {
   identification,
 } from "../../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
+import { SessionLine } from "../../../../src/tp-manager/terminal/concert/link/session-line.ts";
+import type { Dialogue } from "../../../../src/tp-manager/terminal/one-way/dialogue.ts";
+import { OneWayTerminal } from "../../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
 import { createTransport } from "../../../../src/tp-manager/terminal/transport/open-transport.ts";
-import type { Dialogue } from "../../../../src/tp-manager/terminal/unasked/dialogue.ts";
-import { UnaskedTerminal } from "../../../../src/tp-manager/terminal/unasked/unasked-terminal.ts";
 import { traitsOf } from "../../../scenario/unasked-fault-house.ts";
 import { until } from "../../../support/child-program.ts";
 import { house, outcome, pay, request } from "../../../support/payment-house.ts";
+import { recordingLog } from "../../../support/recording-log.ts";
 import type { ScriptedTerminal } from "../../../support/scripted-terminal.ts";
 import { steppedClock } from "../../../support/stepped-clock.ts";
 
@@ -85,26 +86,16 @@ async function kiosk({ transport, family, sessions }: Setting, faults: readonly 
     : String(simulator.ptyPath);
   const line = createTransport(address, { baudRate: 9_600, stopBits: 1 }, steppedClock);
   const dialogue: Dialogue = sessions
-    ? new SessionLine({
-        transport: line,
-        clock: steppedClock,
-        times,
-        reconnect: { minMs: 20, maxMs: 100 },
-      })
-    : new BareLine({
-        transport: line,
-        clock: steppedClock,
-        ending: new Uint8Array(0),
-        identification: identification(options),
-      });
-  const driver = new UnaskedTerminal({
+    ? new SessionLine(line, steppedClock, times, { minMs: 20, maxMs: 100 })
+    : new BareLine(line, steppedClock, identification(options), new Uint8Array(0));
+  const driver = new OneWayTerminal({
     messages:
       family === "concert"
         ? concertMessages({ variant: "e-plus", register: "01", report: true })
         : caisseApMessages(options),
     dialogue,
     clock: steppedClock,
-    log: { info: () => {}, warn: () => {}, error: () => {} },
+    log: recordingLog().log,
     waitMs: 400,
     quietMs: 420,
     silenceMs: 20,

@@ -4,12 +4,12 @@ import { concertMessages } from "../../../../src/tp-manager/terminal/concert/con
 import { outcome, pay, request } from "../../../support/payment-house.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 import type { TestClock } from "../../../support/test-clock.ts";
+import { oneWayHouse } from "./one-way-house.ts";
 import { ACK, ENQ, EOT, SessionPeer } from "./session-peer.ts";
-import { unaskedHouse } from "./unasked-house.ts";
 
 const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
 const concertHouse = () =>
-  unaskedHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
+  oneWayHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
 
 describe("the words about a line", () => {
   test("tell a missing port, a silent terminal and a wrong parity apart", async () => {
@@ -98,14 +98,14 @@ describe("a result after a restart of the program", () => {
   test("charges its order, and is acknowledged then only", async () => {
     const path = join(temporaryFolder(), "journal.db");
     const make = { peer: (clock: TestClock) => new SessionPeer(clock), messages, path };
-    const before = await unaskedHouse(make);
+    const before = await oneWayHouse(make);
     before.peer.onPaid = () => {};
     const answer = pay(before.at, request("A-1"));
     await before.at.clock.advance(5_000);
     answer.catch(() => undefined);
     const { requests } = before.peer;
     before.at.close();
-    const after = await unaskedHouse(make);
+    const after = await oneWayHouse(make);
     expect(after.phase()).toBe("in-doubt");
     after.peer.requests.push(...requests);
     after.peer.tell(after.peer.answer());

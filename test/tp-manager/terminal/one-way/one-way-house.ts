@@ -1,8 +1,7 @@
 import { join } from "node:path";
-import { lineReconnect, sessionTimes } from "../../../../src/concert/index.ts";
-import { SessionLine } from "../../../../src/concert/link/session-line.ts";
-import type { Dialogue, Messages } from "../../../../src/tp-manager/terminal/unasked/dialogue.ts";
-import { UnaskedTerminal } from "../../../../src/tp-manager/terminal/unasked/unasked-terminal.ts";
+import { SessionLine } from "../../../../src/tp-manager/terminal/concert/link/session-line.ts";
+import type { Dialogue, Messages } from "../../../../src/tp-manager/terminal/one-way/dialogue.ts";
+import { OneWayTerminal } from "../../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
 import { type House, house, outcome, pay, request } from "../../../support/payment-house.ts";
 import { recordingLog } from "../../../support/recording-log.ts";
 import type { ScriptedTerminal } from "../../../support/scripted-terminal.ts";
@@ -12,10 +11,10 @@ import type { LinePeer } from "./line-peer.ts";
 
 const PAYMENT_TIMEOUT_MS = 180_000;
 
-export interface UnaskedHouse<Peer extends LinePeer> {
+export interface OneWayHouse<Peer extends LinePeer> {
   readonly at: House;
   readonly peer: Peer;
-  readonly driver: UnaskedTerminal;
+  readonly driver: OneWayTerminal;
   /** Pays 9.99 EUR, or another amount, and lets time pass until it is answered. */
   paid(orderId?: string, amountMinor?: number): Promise<string>;
   phase(orderId?: string): string | undefined;
@@ -31,20 +30,13 @@ interface Made<Peer> {
 }
 
 /** The money side of tp-manager on a driver of this family, whose terminal is a test's. */
-export async function unaskedHouse<Peer extends LinePeer>(
+export async function oneWayHouse<Peer extends LinePeer>(
   made: Made<Peer>,
-): Promise<UnaskedHouse<Peer>> {
+): Promise<OneWayHouse<Peer>> {
   const clock = new TestClock(new Date(2026, 0, 15, 13, 0, 0).getTime());
   const peer = made.peer(clock);
-  const dialogue =
-    made.dialogue?.(peer, clock) ??
-    new SessionLine({
-      transport: peer.transport,
-      clock,
-      times: sessionTimes,
-      reconnect: lineReconnect,
-    });
-  const driver = new UnaskedTerminal({
+  const dialogue = made.dialogue?.(peer, clock) ?? new SessionLine(peer.transport, clock);
+  const driver = new OneWayTerminal({
     messages: made.messages,
     dialogue,
     clock,

@@ -7,7 +7,7 @@ import {
 } from "../../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
 import { BarePeer } from "./bare-peer.ts";
 import type { LinePeer } from "./line-peer.ts";
-import { type UnaskedHouse, unaskedHouse } from "./unasked-house.ts";
+import { type OneWayHouse, oneWayHouse } from "./one-way-house.ts";
 
 export const bareOptions: CaisseApOptions = {
   version: "0300",
@@ -24,21 +24,15 @@ export const bareLineOn = (
   clock: Clock,
   given = bareOptions,
   end = "",
-): BareLine =>
-  new BareLine({
-    transport,
-    clock,
-    ending: Buffer.from(end),
-    identification: identification(given),
-  });
+): BareLine => new BareLine(transport, clock, identification(given), Buffer.from(end));
 
 /** A kiosk whose terminal takes bare messages, one connection for each payment. */
 export const bareHouse = (
   given = bareOptions,
   end = "",
   path?: string,
-): Promise<UnaskedHouse<BarePeer>> =>
-  unaskedHouse({
+): Promise<OneWayHouse<BarePeer>> =>
+  oneWayHouse({
     ...(path === undefined ? {} : { path }),
     peer: (clock) => new BarePeer(clock),
     messages: caisseApMessages(given),
