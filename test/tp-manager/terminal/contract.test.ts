@@ -1,4 +1,3 @@
-import { recordingLog } from "../../support/recording-log.ts";
 import { afterEach, describe, expect, test } from "vitest";
 import { containsPan } from "../../../src/shared/masking/mask.ts";
 import {
@@ -29,6 +28,7 @@ import {
 } from "../../../src/tp-manager/terminal/terminal.ts";
 import { createTransport } from "../../../src/tp-manager/terminal/transport/open-transport.ts";
 import { createZvtTerminal } from "../../../src/tp-manager/terminal/zvt/zvt-terminal.ts";
+import { recordingLog } from "../../support/recording-log.ts";
 import { declined } from "../../support/reports.ts";
 import { ScriptedTerminal } from "../../support/scripted-terminal.ts";
 import { steppedClock } from "../../support/stepped-clock.ts";

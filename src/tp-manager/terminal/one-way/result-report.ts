@@ -3,7 +3,7 @@ import { currencyOf, formatMajor } from "../../../shared/money.ts";
 import { emptyReceipt, RECEIPT_AMOUNT_DIGITS, type Receipt } from "../../../shared/receipt.ts";
 import type { AbortReason, PaymentOrder, TransactionReport } from "../terminal.ts";
 
-/** One result as a protocol without numbers, times and names tells it. */
+/** One result of a protocol that has no numbers, times and names of its own. */
 export interface Result {
   readonly good: boolean;
   /** null: the terminal did not say how it ended. */
@@ -22,19 +22,19 @@ export interface Result {
   readonly receipt?: Partial<Receipt>;
 }
 
-/** The report and receipt of a result; `order` is null for one of before. */
+/** The report and receipt of a result; `order` is null for a result of an earlier payment. */
 export function resultReport(result: Result, order: PaymentOrder | null): TransactionReport {
   const { good, code, text, reason, reference, differs, maskedPan } = result;
   const { authorisationNumber = null, cardName = null } = result;
   const amountMinor = result.amountMinor ?? (good ? (order?.amountMinor ?? null) : null);
   const currencyNumeric = result.currencyNumeric ?? order?.currencyNumeric ?? null;
   const currency = order && currencyNumeric === order.currencyNumeric ? order.currencyAlpha : "";
-  const told = {
+  const report = {
     good,
     resultCode: code,
     resultText: text,
     reason: good || code === null ? null : reason,
-    // As it was told: whose result it is follows from that.
+    // As it came: the matcher decides by it whose result this is.
     amountMinor: result.amountMinor,
     currencyNumeric,
     receiptNumber: null,
@@ -49,20 +49,16 @@ export function resultReport(result: Result, order: PaymentOrder | null): Transa
     reference,
     ...(differs.length > 0 ? { differs } : {}),
     ...(result.isOurRegister ? { isOurRegister: true as const } : {}),
-    receipt: receiptOf(result, { amountMinor, currencyNumeric, alpha: currency }),
+    receipt: receiptOf(result, amountMinor, currencyNumeric, currency),
   };
-  return { ...told, fallbackTicket: fallbackTicket({ ...told, amountMinor }, currency) };
-}
-
-interface Money {
-  readonly amountMinor: number | null;
-  readonly currencyNumeric: string | null;
-  readonly alpha: string;
+  return { ...report, fallbackTicket: fallbackTicket({ ...report, amountMinor }, currency) };
 }
 
 function receiptOf(
   { maskedPan, authorisationNumber, cardName, receipt }: Result,
-  { amountMinor, currencyNumeric, alpha }: Money,
+  amountMinor: number | null,
+  currencyNumeric: string | null,
+  alpha: string,
 ): Receipt {
   const amount =
     amountMinor === null ? "" : String(amountMinor).padStart(RECEIPT_AMOUNT_DIGITS, "0");
@@ -81,11 +77,8 @@ function receiptOf(
   };
 }
 
-function fallbackTicket(
-  { receipt, resultText, ...told }: Omit<TransactionReport, "fallbackTicket">,
-  alpha: string,
-): string {
-  const { amountMinor, maskedPan, cardName, authorisationNumber } = told;
+function fallbackTicket(report: Omit<TransactionReport, "fallbackTicket">, alpha: string): string {
+  const { receipt, amountMinor, maskedPan, cardName, authorisationNumber } = report;
   const major =
     amountMinor === null ? "" : formatMajor(amountMinor, currencyOf(alpha)?.exponent ?? 2);
   const lines = [
@@ -94,7 +87,7 @@ function fallbackTicket(
     labelled("Approval", authorisationNumber ?? ""),
     labelled("Contract", receipt.contractNumber),
     labelled("Amount", `${major} ${alpha}`.trim()),
-    resultText.replaceAll("|", " "),
+    report.resultText.replaceAll("|", " "),
   ];
   return lines.filter((line) => line !== "").join("|");
 }

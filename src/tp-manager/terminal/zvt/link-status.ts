@@ -1,18 +1,13 @@
-import type { Clock, Timer } from "../../../shared/time.ts";
+import { type Clock, sleep } from "../../../shared/time.ts";
 import { type LinkState, TerminalUnavailable } from "../terminal.ts";
+import type { WaitLimits } from "./wire-lock.ts";
 
-/** How a wait for the wire or the link is limited. */
-export interface WaitLimits {
-  readonly waitMs: number;
-  readonly signal?: AbortSignal;
-}
-
-/** How the link stands and why, for those who want to know and those who wait for it. */
+/** The state of the link, its reason, and the wait for it. */
 export class LinkStatus {
   readonly #clock: Clock;
   readonly #address: string;
   readonly #changed: (link: LinkState, problem: string | null) => void;
-  readonly #waiting = new Set<() => void>();
+  #nextChange = new AbortController();
   #link: LinkState = "disconnected";
   #problem: string | null = "not started";
   #closed = false;
@@ -44,7 +39,7 @@ export class LinkStatus {
     this.#wake();
   }
 
-  /** Nobody will see the link come up any more. */
+  /** Ends every wait: the link will not come up any more. */
   close(): void {
     this.#closed = true;
     this.#wake();
@@ -57,11 +52,13 @@ export class LinkStatus {
       signal?.throwIfAborted();
       const leftMs = deadlineMs - this.#clock.monotonicMs();
       if (this.#closed || leftMs <= 0) throw this.unavailable();
-      await this.#nextChange(leftMs, signal);
+      const change = this.#nextChange.signal;
+      const ended = signal ? AbortSignal.any([signal, change]) : change;
+      await sleep(this.#clock, "zvt wait for link", leftMs, ended).catch(() => undefined);
     }
   }
 
-  /** The error for a caller who needs a link now. */
+  /** The error for a caller that needs a link now. */
   unavailable(): TerminalUnavailable {
     if (this.#closed) return new TerminalUnavailable("closed", "shutting down");
     const why = this.#problem ?? "no connection";
@@ -72,21 +69,8 @@ export class LinkStatus {
   }
 
   #wake(): void {
-    for (const wake of [...this.#waiting]) wake();
-  }
-
-  /** Resolves when the link changes, the time is over, or the signal aborts. */
-  #nextChange(waitMs: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        timer.clear();
-        signal?.removeEventListener("abort", done);
-        this.#waiting.delete(done);
-        resolve();
-      };
-      const timer: Timer = this.#clock.startTimer("zvt wait for link", waitMs, done);
-      signal?.addEventListener("abort", done, { once: true });
-      this.#waiting.add(done);
-    });
+    const change = this.#nextChange;
+    this.#nextChange = new AbortController();
+    change.abort();
   }
 }

@@ -1,6 +1,6 @@
 import { unlessAborted } from "../../../shared/time.ts";
 import { ZvtCodecError } from "../../../zvt/index.ts";
-import { codeText, resultText } from "../../../zvt/tables/result-codes.ts";
+import { codeOf, codeText, resultText } from "../../../zvt/tables/result-codes.ts";
 import {
   type Baseline,
   type CancelAnswer,
@@ -19,16 +19,13 @@ import {
   TerminalUnavailable,
 } from "../terminal.ts";
 import { answerSeconds, authorisation, namingLastReceipt } from "./commands/authorisation.ts";
-import type { Command } from "./commands/command.ts";
-import { reversal } from "./commands/reversal.ts";
-import { resetTerminal } from "./commands/upkeep.ts";
-import { codeOf, type RunCommand } from "./introduction.ts";
-import type { WaitLimits } from "./link-status.ts";
+import { type Command, resetTerminal, reversal } from "./commands/commands.ts";
 import { isOver } from "./refused-command.ts";
 import { RunningPayment, withdrawn } from "./running-payment.ts";
-import type { Session } from "./session/session.ts";
+import type { RunCommand, Session } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import { telecollection } from "./telecollection.ts";
+import type { WaitLimits } from "./wire-lock.ts";
 import { ZvtConnection } from "./zvt-connection.ts";
 import { checkedZvtOptions, type ZvtDependencies, type ZvtOptions } from "./zvt-options.ts";
 
@@ -42,11 +39,11 @@ const PRINTS_PAYMENT_RECEIPTS = 0x02;
 /** Makes the driver for a ZVT terminal. Throws when an option is wrong. */
 export function createZvtTerminal(
   given: ZvtDependencies & { readonly options?: Partial<ZvtOptions> },
-): Terminal & Required<Pick<Terminal, "cancel">> {
+): ZvtTerminal {
   return new ZvtTerminal(checkedZvtOptions(given.options ?? {}), given);
 }
 
-/** The facade: it carries out what tp-manager asks of a terminal with ZVT commands. */
+/** Carries out the calls of the driver interface with ZVT commands. */
 class ZvtTerminal implements Terminal {
   readonly protocol = "zvt";
   readonly #options: ZvtOptions;
@@ -56,15 +53,15 @@ class ZvtTerminal implements Terminal {
   #payment: RunningPayment | undefined;
   #paymentLimitMs: number;
   #preparedAtMs = Number.NEGATIVE_INFINITY;
-  /** The answer of the terminal, on this very connection, before the payment that comes now. */
-  #told: { readonly session: Session | undefined; readonly last: LastTransaction } | undefined;
+  /** The last transaction that {@link prepare} has read, and the session that it was read on. */
+  #prepared: { readonly session: Session | undefined; readonly last: LastTransaction } | undefined;
   /** When {@link check} was answered last, and when a ready terminal was heard before it. */
   #checked:
     | { readonly session: Session; readonly atMs: number; readonly beforeMs: number }
     | undefined;
-  /** docs/rules/05-evidence.md: a lost command is asked about before anything else runs. */
+  /** A command was lost, and its question comes before anything else (docs/rules/05-evidence.md). */
   #evidenceDue = false;
-  /** Recovery keeps evidence, also after a restart, until it knows what became of a command. */
+  /** Recovery does not know yet what became of a command, perhaps of an earlier process. */
   #evidenceKept = false;
   #refusedUnderLock = false;
 
@@ -84,26 +81,26 @@ class ZvtTerminal implements Terminal {
     return {
       paymentLimitMs: this.#paymentLimitMs,
       lastTransaction: true,
-      vending: this.#connection.vending,
+      vending: this.#connection.asks.vending,
       partialIssue: this.#options.partialIssue,
       printsCount: this.#options.printsCount,
     };
   }
 
-  /** No caller uses the terminal, and no lost command is still to be asked about. */
+  /** No caller uses the terminal, and no question about a lost command is open. */
   get #isSettled(): boolean {
     return !this.#payment && !this.#evidenceDue && !this.#evidenceKept;
   }
 
-  /** The terminal is free as above, and no caller is about to use it. */
+  /** The terminal is settled, and no caller is about to use it. */
   get #isLeftAlone(): boolean {
     const sinceMs = this.#deps.clock.monotonicMs() - this.#preparedAtMs;
     return this.#isSettled && sinceMs > SILENCE_BEFORE_SALE_MS;
   }
 
   /**
-   * A terminal that is locked refused the very question that is to be answered first: its lock is
-   * cured even while something on it is still to be found out (docs/rules/15-not-yet.md).
+   * The terminal refused the question of recovery because it is locked. Its lock is cured although
+   * that question is still open (docs/rules/15-not-yet.md).
    */
   get #isLockedOut(): boolean {
     return !this.#payment && this.#refusedUnderLock && this.#connection.state.status?.cr === "2";
@@ -135,14 +132,14 @@ class ZvtTerminal implements Terminal {
       const silentMs = this.#deps.clock.monotonicMs() - this.#heardAtMs;
       let { status } = this.#connection.state;
       if (silentMs > SILENCE_BEFORE_SALE_MS || status?.cr !== "0") {
-        status = await this.#connection.asks.status(run);
+        status = await this.#connection.asks.askStatus(run);
       }
       if (status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
       if (status.cr !== "0") throw new TerminalUnavailable("out-of-order", status.detail);
       signal.throwIfAborted();
       this.#preparedAtMs = this.#deps.clock.monotonicMs();
       const baseline = await this.#connection.asks.baseline(run);
-      this.#told = { session: this.#connection.session, last: baseline.last };
+      this.#prepared = { session: this.#connection.session, last: baseline.last };
       return baseline;
     });
     return await unlessAborted(prepared, signal);
@@ -158,15 +155,12 @@ class ZvtTerminal implements Terminal {
 
   async reverse(order: ReversalOrder, observer: PaymentObserver): Promise<PaymentEnd> {
     const command = /^\d{1,4}$/.test(order.receiptNumber)
-      ? commandFor(order, () => {
-          const receiptNumber = order.receiptNumber.padStart(4, "0");
-          return reversal({ ...order, receiptNumber }, this.#options.password);
-        })
+      ? commandFor(order, () => reversal(order, this.#options.password))
       : "the receipt number must be one to four digits";
     return await this.#financial(command, observer);
   }
 
-  /** Runs a command that moves money, once; or says why no byte of the command has left. */
+  /** Runs a command that moves money, once, or answers why no byte of the command has left. */
   async #financial(
     command: Command | string,
     observer: PaymentObserver,
@@ -187,9 +181,9 @@ class ZvtTerminal implements Terminal {
         if (ended.end === "completed" && payment.partUnconfirmed) await this.#confirm(payment, run);
         return await this.#believed(ended, run);
       });
-      const told = payment.ended(end);
-      if (told.end === "lost") this.#evidenceDue = true;
-      return told;
+      const paymentEnd = payment.ended(end);
+      if (paymentEnd.end === "lost") this.#evidenceDue = true;
+      return paymentEnd;
     } catch (error) {
       // Only what happens before the command is on the wire can throw.
       if (payment.withdrawal.aborted) return withdrawn;
@@ -198,7 +192,7 @@ class ZvtTerminal implements Terminal {
     } finally {
       this.#payment = undefined;
       this.#preparedAtMs = Number.NEGATIVE_INFINITY;
-      this.#told = undefined;
+      this.#prepared = undefined;
     }
   }
 
@@ -206,19 +200,21 @@ class ZvtTerminal implements Terminal {
   async #believed(end: ExchangeEnd, run: RunCommand): Promise<ExchangeEnd> {
     if (end.end !== "refused") return end;
     const enquiry = this.#connection.asks.statusEnquiry;
-    if (await isOver(end.message, { run, enquiry }, this.#options, this.#deps.clock)) return end;
+    const { refusalCheckMs } = this.#options;
+    const isRefused = await isOver(end.message, run, enquiry, refusalCheckMs, this.#deps.clock);
+    if (isRefused) return end;
     return { end: "lost", problem: "the terminal refused, and did not show that nothing runs" };
   }
 
-  /** docs/rules/13-receipt.md: a receipt number counts only when told on this very connection. */
+  /** docs/rules/13-receipt.md: a receipt number counts only when read on this very connection. */
   #withLastReceipt(command: Command, inSync: () => boolean): Command {
-    const told = this.#told;
-    if (!this.#options.sendLastReceipt || !told) return command;
-    if (told.session !== this.#connection.session || !inSync()) return command;
-    return namingLastReceipt(command, told.last);
+    const prepared = this.#prepared;
+    if (!this.#options.sendLastReceipt || !prepared) return command;
+    if (prepared.session !== this.#connection.session || !inSync()) return command;
+    return namingLastReceipt(command, prepared.last);
   }
 
-  /** A part that cannot be confirmed stays as the report told it; recovery finds out more. */
+  /** A part that cannot be confirmed stays as the report names it; recovery finds out more. */
   async #confirm(payment: RunningPayment, run: RunCommand): Promise<void> {
     try {
       payment.stored(await this.#connection.asks.lastTransaction(run));
@@ -237,7 +233,7 @@ class ZvtTerminal implements Terminal {
     const payment = this.#payment;
     if (!payment?.held) throw new Error("no sale waits for its goods");
     payment.decision = decision;
-    // When the terminal or the line has given up, the end that follows says so.
+    // When the terminal or the line has given up, the end of the payment follows.
     session?.decideGoods(decision);
   }
 
@@ -265,7 +261,7 @@ class ZvtTerminal implements Terminal {
     const { timers } = this.#options;
     if (this.#payment) throw new TerminalUnavailable("busy", "a payment is running");
     await this.#connection.whenUp({ waitMs: LINK_WAIT_MS, signal });
-    const told = this.#connection.withWire({ waitMs: timers.t4Ms, signal }, async (run) => {
+    const asked = this.#connection.withWire({ waitMs: timers.t4Ms, signal }, async (run) => {
       await this.#connection.asks.assertIdle(run);
       signal.throwIfAborted();
       const last = await this.#connection.asks.lastTransaction(run);
@@ -279,7 +275,7 @@ class ZvtTerminal implements Terminal {
       this.#evidenceDue = false;
       return last;
     });
-    return await unlessAborted(told, signal);
+    return await unlessAborted(asked, signal);
   }
 
   async check(signal: AbortSignal): Promise<TerminalStatus> {
@@ -289,7 +285,7 @@ class ZvtTerminal implements Terminal {
       const { session, state } = this.#connection;
       const beforeMs = state.status?.cr === "0" ? this.#heardAtMs : Number.NEGATIVE_INFINITY;
       try {
-        return await this.#connection.asks.status(run);
+        return await this.#connection.asks.askStatus(run);
       } finally {
         if (session) this.#checked = { session, atMs: session.heardAtMs, beforeMs };
       }
@@ -308,8 +304,8 @@ class ZvtTerminal implements Terminal {
   async reset(signal: AbortSignal): Promise<void> {
     const limits = this.#briefly(signal);
     await this.#idle(limits);
-    const run = this.#connection.exchange(resetTerminal(), limits);
-    const end = await unlessAborted(run, signal);
+    const restarted = this.#connection.withWire(limits, (run) => run(resetTerminal()));
+    const end = await unlessAborted(restarted, signal);
     if (end.end === "not-sent") throw new TerminalUnavailable("no-answer", end.problem);
     if (end.end === "refused" || end.end === "aborted") {
       const why = resultText(codeOf(end.message), this.#options.language);
@@ -337,7 +333,7 @@ class ZvtTerminal implements Terminal {
       });
       return await unlessAborted(work, signal);
     } catch (error) {
-      if (signal.aborted) return { end: "lost", code: "no-end", text: wordsOf(signal.reason) };
+      if (signal.aborted) return { end: "lost", code: "no-end", text: textOf(signal.reason) };
       if (!(error instanceof TerminalUnavailable)) throw error;
       return { end: "refused", code: error.reason, text: error.message };
     } finally {
@@ -345,16 +341,16 @@ class ZvtTerminal implements Terminal {
     }
   }
 
-  /** Whether an end of day has met the demand for it; a terminal may restart after one. */
+  /** Asks whether an end of day has met its demand; the terminal may restart instead. */
   async #relearn(run: RunCommand): Promise<void> {
     try {
       await this.#connection.asks.relearn(run);
     } catch (error) {
-      this.#deps.log.info({ reason: wordsOf(error) }, "the terminal is away after its end of day");
+      this.#deps.log.info({ reason: textOf(error) }, "the terminal is away after its end of day");
     }
   }
 
-  /** A payment that runs makes the caller turn away; a registration that runs is waited for. */
+  /** Throws when a payment runs; waits for a registration that runs. */
   async #idle(limits: WaitLimits): Promise<void> {
     if (this.#payment) throw new TerminalUnavailable("busy", "a payment is running");
     const { link } = this.#connection.state;
@@ -366,7 +362,7 @@ class ZvtTerminal implements Terminal {
   }
 
   #emit(event: TerminalEvent): void {
-    // The session refused this report, because it knows of no sale; the running payment may own it.
+    // The session refused this report as one of no sale; it may be of the running payment.
     const isLate = event.type === "unmatched-report" && this.#payment?.phase !== "waiting";
     if (isLate) this.#payment?.unjudged();
     for (const listener of [...this.#listeners]) {
@@ -380,7 +376,7 @@ class ZvtTerminal implements Terminal {
   }
 }
 
-function wordsOf(reason: unknown): string {
+function textOf(reason: unknown): string {
   return reason instanceof Error ? reason.message : String(reason);
 }
 
@@ -388,7 +384,7 @@ function notSent(code: string, text: string): PaymentEnd {
   return { end: "not-sent", code, text };
 }
 
-/** The command for an order; what is wrong with the order when there can be none. */
+/** Returns the command for an order, or what is wrong with the order. */
 function commandFor(order: PaymentOrder, make: () => Command): Command | string {
   const { amountMinor, currencyNumeric } = order;
   if (!Number.isSafeInteger(amountMinor) || amountMinor <= 0) {

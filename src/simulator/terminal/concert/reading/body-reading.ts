@@ -1,4 +1,4 @@
-import { applicationName, shownText, textOf } from "../../../../concert/index.ts";
+import { applicationName, safeText, textOf } from "../../../../concert/index.ts";
 import type { TraceEntry, TraceField } from "../../trace-log.ts";
 
 /** A body taken apart for people; no card number is in it. */
@@ -16,7 +16,7 @@ const CHARACTERS_MAX = 2_048;
 
 /** Bytes that are no message, as far as they can be shown. */
 export function shownRest(bytes: Uint8Array): string {
-  return shownText(textOf(bytes), CHARACTERS_MAX);
+  return safeText(textOf(bytes), CHARACTERS_MAX);
 }
 
 /** The facts of a message in one line. */

@@ -5,9 +5,9 @@ import {
   type FixedReply,
   type FixedRequest,
   maskedField,
-  maskedText,
   panOfReport,
 } from "../../../../concert/index.ts";
+import { maskPansInText } from "../../../../shared/masking/mask.ts";
 import { amountInWords, currencyInWords } from "../../amount-words.ts";
 import type { TraceField } from "../../trace-log.ts";
 import {
@@ -101,7 +101,7 @@ export class FixedReading implements MessageReading {
         ...(report === null ? [] : [reportField(report, card)]),
         field("currency", currency, currencyInWords(currency)),
         field("private", reply.private, ownWords(reply.private)),
-        ...(ticket === null ? [] : [field("receipt", maskedText(ticket))]),
+        ...(ticket === null ? [] : [field("receipt", maskPansInText(ticket))]),
       ],
     });
   }

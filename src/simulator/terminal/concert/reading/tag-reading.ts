@@ -2,12 +2,12 @@ import {
   actionResult,
   failureOf,
   maskedField,
-  maskedText,
   readTagged,
   type Tagged,
   tagName,
   tagValue,
 } from "../../../../concert/index.ts";
+import { maskPansInText } from "../../../../shared/masking/mask.ts";
 import { amountInWords, currencyInWords } from "../../amount-words.ts";
 import type { TraceField } from "../../trace-log.ts";
 import {
@@ -96,7 +96,7 @@ function fieldsOf([tag, value]: Tagged, all: readonly Tagged[]): readonly TraceF
   }
   if (tag === RECEIPT) {
     const lines = Buffer.from(value, "base64").toString("latin1");
-    return [{ tag, ...field(name, maskedText(lines)) }];
+    return [{ tag, ...field(name, maskPansInText(lines)) }];
   }
   return [{ tag, ...field(name, shownValue(tag, value), meaning(tag, value, all)) }];
 }

@@ -42,7 +42,7 @@ export function encodeFrame(body: Uint8Array): Uint8Array {
   return Uint8Array.of(control.stx, ...body, control.etx, checkByte(body));
 }
 
-/** A frame that is read byte by byte, from behind STX on. */
+/** A frame that is read byte by byte, from the byte after STX on. */
 export interface FrameRead {
   readonly body: Uint8Array;
   readonly sawEtx: boolean;
@@ -82,7 +82,7 @@ export function decodeFrame(bytes: Uint8Array): Uint8Array {
   return read.body;
 }
 
-const words: Partial<Record<ConcertFaultCode, string>> = {
+const faultTexts: Partial<Record<ConcertFaultCode, string>> = {
   parity: "the control bytes carry a parity bit: wrong parity setting",
   "no-stx": "the frame does not begin with STX",
   "no-etx": "a control byte stands where ETX belongs",
@@ -92,5 +92,5 @@ const words: Partial<Record<ConcertFaultCode, string>> = {
 };
 
 function fault(code: ConcertFaultCode): ConcertCodecError {
-  return new ConcertCodecError(code, words[code] ?? code);
+  return new ConcertCodecError(code, faultTexts[code] ?? code);
 }

@@ -7,8 +7,18 @@
 
 import { type Apdu, encodeMessage, type Message } from "../../../../zvt/index.ts";
 import type { GoodsDecision } from "../../terminal.ts";
-import { accept, answer, note, processingError, refusal } from "./answer-policy.ts";
-import type { HeldGoods, Served, SessionState, Step } from "./session-state.ts";
+import {
+  accept,
+  answer,
+  type HeldGoods,
+  note,
+  processingError,
+  refusal,
+  type Served,
+  type SessionState,
+  type Step,
+  stay,
+} from "./session-state.ts";
 
 const askAgain = refusal(0x9c);
 
@@ -27,11 +37,11 @@ function decisionAnswer(decision: GoodsDecision): Apdu {
   }
 }
 
-const telling = ["resultCode", "amount", "currency", "receiptNumber", "trace"] as const;
+const compared = ["resultCode", "amount", "currency", "receiptNumber", "trace"] as const;
 
-/** The terminal asks about the same sale again; its bytes may differ by a message id (1F73). */
+/** Whether the terminal asks about the same sale again; a message id (1F73) may differ. */
 export function isSameSale(held: HeldGoods, { fields }: Message): boolean {
-  return telling.every((name) => held.report.fields[name] === fields[name]);
+  return compared.every((name) => held.report.fields[name] === fields[name]);
 }
 
 /** Whether a 04 0F says that money was taken. */
@@ -43,8 +53,7 @@ export function isApproval({ fields, parts }: Message): boolean {
 export function hold(state: Served, report: Message, bytes: string): Step {
   const { goods } = state.command;
   if (!goods) {
-    const outputs = [note("held without a window for goods"), answer(processingError)];
-    return { state, outputs };
+    return stay(state, note("held without a window for goods"), answer(processingError));
   }
   const asked = state.goods?.asked ?? 0;
   return {
@@ -60,17 +69,17 @@ export function hold(state: Served, report: Message, bytes: string): Step {
 export function askedAgain(state: Served, report: Message, bytes: string): Step {
   const { goods } = state;
   if (!goods?.decision) return hold(state, report, bytes);
-  return tellDecision(state, { ...goods, report, bytes }, goods.decision);
+  return answerDecision(state, { ...goods, report, bytes }, goods.decision);
 }
 
 /** The decision leaves at once when the terminal waits for it, else as the answer to its repeat. */
 export function decided(state: SessionState, decision: GoodsDecision): Step {
-  if (state.at !== "served" || !state.goods || state.goods.decision) return { state, outputs: [] };
-  if (state.goods.open) return tellDecision(state, state.goods, decision);
-  return { state: { ...state, goods: { ...state.goods, decision } }, outputs: [] };
+  if (state.at !== "served" || !state.goods || state.goods.decision) return stay(state);
+  if (state.goods.open) return answerDecision(state, state.goods, decision);
+  return stay({ ...state, goods: { ...state.goods, decision } });
 }
 
-function tellDecision(state: Served, goods: HeldGoods, decision: GoodsDecision): Step {
+function answerDecision(state: Served, goods: HeldGoods, decision: GoodsDecision): Step {
   const accepted = decision.goods === "issued" ? goods.bytes : null;
   return {
     state: { ...state, accepted, goods: { ...goods, open: false, decision } },
@@ -84,8 +93,8 @@ function tellDecision(state: Served, goods: HeldGoods, decision: GoodsDecision):
 
 /** A part of the window is over; after the last one the terminal's own window decides. */
 export function holdOver(state: SessionState): Step {
-  if (state.at !== "served" || !state.goods?.open) return { state, outputs: [] };
-  if (state.goods.asked >= (state.command.goods?.asksMax ?? 0)) return { state, outputs: [] };
+  if (state.at !== "served" || !state.goods?.open) return stay(state);
+  if (state.goods.asked >= (state.command.goods?.asksMax ?? 0)) return stay(state);
   const goods = { ...state.goods, open: false, asked: state.goods.asked + 1 };
-  return { state: { ...state, goods }, outputs: [answer(askAgain)] };
+  return stay({ ...state, goods }, answer(askAgain));
 }

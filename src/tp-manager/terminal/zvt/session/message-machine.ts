@@ -1,22 +1,26 @@
-/**
- * The handling of messages of a terminal that is master (docs/zvt.md 5.2, 7.4): a part of the
- * session machine. Pure.
- */
-import type { Message } from "../../../../zvt/index.ts";
-import { outOfStep } from "./abort-machine.ts";
-import { accept, answer, note, processingError, unknownCommand } from "./answer-policy.ts";
+/** How the session machine takes the messages of the terminal (docs/zvt.md 5.2, 7.4). Pure. */
+import type { Apdu, Message } from "../../../../zvt/index.ts";
+import { outOfSync } from "./abort-machine.ts";
 import { askedAgain, hold, isApproval, isSameSale } from "./goods-machine.ts";
-import type {
-  ExchangeEnd,
-  MessageInput,
-  Served,
-  SessionInput,
-  SessionOutput,
-  SessionState,
-  Step,
+import {
+  accept,
+  answer,
+  type ExchangeEnd,
+  type MessageInput,
+  note,
+  processingError,
+  refusal,
+  type Served,
+  type SessionInput,
+  type SessionOutput,
+  type SessionState,
+  type Step,
+  stay,
 } from "./session-state.ts";
-import { control, isSale, isSettlement, unjudged, unmatchedReport } from "./surprise-machine.ts";
 
+const unknownCommand = refusal(0x83);
+
+/** A message of a terminal that is master. */
 export function servedMessage(before: Served, input: MessageInput): Step {
   const { name } = input.message;
   const arrived: SessionOutput[] = [];
@@ -48,7 +52,7 @@ const provesAcknowledgement: readonly string[] = [
   "print-text-block",
 ];
 
-/** docs/zvt.md 5.1, 7.2: the time-out byte of 04 FF sets T4; zero is seen and means nothing. */
+/** docs/zvt.md 5.1, 7.2: the time-out byte of 04 FF sets T4, unless it is zero. */
 function newT4(state: Served, { name, parts }: Message): number {
   const minutes = name === "intermediate-status" ? (parts.timeoutMinutes ?? 0) : 0;
   return minutes > 0 ? minutes * 60_000 : state.t4Ms;
@@ -59,16 +63,16 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
     // A job of the terminal's own (docs/zvt.md 6.5): its totals are no sale.
     return taken(state, arrived);
   }
+  const isStatus = arrived.name === "status-information";
   if (arrived.name === "unknown" || !state.command.replies.includes(arrived.name)) {
-    return notAllowed(state, arrived);
+    return isStatus ? unmatchedReport(state, arrived) : unexpected(state, arrived, unknownCommand);
   }
-  if (arrived.name === "status-information") {
+  if (isStatus) {
     if (problem !== null) return unreadableReport(state, bytes);
     if (state.goods && isSameSale(state.goods, arrived)) return askedAgain(state, arrived, bytes);
     if (state.command.judged) {
-      // Whatever this report turns out to be: an earlier one is not the last word any more.
-      const outputs = [{ output: "judge", message: arrived, bytes } as const];
-      return { state: { ...state, accepted: null }, outputs };
+      // Whatever this report turns out to be, an earlier one is not the newest any more.
+      return stay({ ...state, accepted: null }, { output: "judge", message: arrived, bytes });
     }
     if (state.command.name !== "repeat-receipt" && isSale(arrived)) {
       return unmatchedReport(state, arrived);
@@ -77,9 +81,9 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
   return taken(state, arrived);
 }
 
-/** News that commits nothing: the terminal has its answer before anybody is told. */
+/** News that commits nothing: the terminal has its answer before the listener gets the message. */
 function taken(state: Served, message: Message): Step {
-  return { state, outputs: [answer(accept), { output: "deliver", message }] };
+  return stay(state, answer(accept), { output: "deliver", message });
 }
 
 /**
@@ -89,30 +93,22 @@ function taken(state: Served, message: Message): Step {
  */
 function unreadableReport(state: Served, bytes: string): Step {
   if (state.goods?.decision === null) return askedAgain(state, state.goods.report, bytes);
-  if (!state.command.judged) return { state, outputs: [answer(accept)] };
-  return { state, outputs: [answer(processingError), ...unjudged(state)] };
-}
-
-function notAllowed(state: SessionState, arrived: Message): Step {
-  if (arrived.name === "status-information") return unmatchedReport(state, arrived);
-  return {
-    state,
-    outputs: [note(`not expected here: ${control(arrived)}`), answer(unknownCommand)],
-  };
+  if (!state.command.judged) return stay(state, answer(accept));
+  return stay(state, answer(processingError), ...unjudged(state));
 }
 
 export function verdict(
   state: SessionState,
   { verdict: given, message: report, bytes }: Extract<SessionInput, { input: "verdict" }>,
 ): Step {
-  if (given === "refuse") return { state, outputs: [answer(processingError)] };
-  if (state.at !== "served") return { state, outputs: [answer(accept)] };
+  if (given === "refuse") return stay(state, answer(processingError));
+  if (state.at !== "served") return stay(state, answer(accept));
   // Nothing but the decision about the goods may commit a sale that waits for it.
   const undecided = state.goods?.decision === null && isApproval(report);
   if (given === "hold" || undecided) return hold(state, report, bytes);
   // A contrary report while the goods are undecided: the terminal waits for them no longer.
   const goods = state.goods?.decision === null ? null : state.goods;
-  return { state: { ...state, goods, accepted: bytes }, outputs: [answer(accept)] };
+  return stay({ ...state, goods, accepted: bytes }, answer(accept));
 }
 
 /** The terminal has given the master right back (docs/zvt.md 5.2). */
@@ -122,7 +118,7 @@ function over(state: Served, end: ExchangeEnd): Step {
     { output: "stop-timer", timer: "goods" },
     answer(accept),
     { output: "end", end },
-    ...(state.abort.unanswered ? [outOfStep] : []),
+    ...(state.abort.unanswered ? [outOfSync] : []),
   ];
   if (state.abort.state === "sent") return { state: { at: "draining" }, outputs };
   if (state.abort.state === "wanted") {
@@ -133,4 +129,59 @@ function over(state: Served, end: ExchangeEnd): Step {
 
 function prefixed(outputs: readonly SessionOutput[], then: Step): Step {
   return { state: then.state, outputs: [...outputs, ...then.outputs] };
+}
+
+/** A message while the terminal is not master: late, or sent although nothing runs. */
+export function unsolicited(
+  state: SessionState,
+  { message: arrived, problem }: MessageInput,
+): Step {
+  switch (arrived.name) {
+    case "status-information":
+      if (problem !== null || !isSettlement(arrived)) return unmatchedReport(state, arrived);
+      return stay(state, note("totals"), answer(accept));
+    case "intermediate-status":
+    case "print-line":
+    case "print-text-block":
+    case "set-register-time":
+    case "completion":
+    case "status-completion":
+    case "abort-from-pt":
+      return unexpected(state, arrived, accept);
+    default:
+      return unexpected(state, arrived, unknownCommand);
+  }
+}
+
+/** docs/rules/04-approval.md: a report with no payment running is refused, so it is reversed. */
+function unmatchedReport(state: SessionState, message: Message): Step {
+  const outputs = unjudged(state);
+  return stay(state, answer(processingError), { output: "unmatched", message }, ...outputs);
+}
+
+/** docs/zvt.md 2.4: a good frame around something that is no message, which may be a 04 0F. */
+export function malformed(state: SessionState): Step {
+  const text = "a frame without a whole message in it";
+  return stay(state, note(text), answer(unknownCommand), ...unjudged(state));
+}
+
+/** A judged command must learn of a result that it could not judge (docs/rules/04-approval.md). */
+function unjudged(state: SessionState): readonly SessionOutput[] {
+  const judged = (state.at === "requested" || state.at === "served") && state.command.judged;
+  return judged ? [{ output: "unjudged" }] : [];
+}
+
+/** The 04 0F of an end of day carries totals (docs/zvt.md 7.1), that of a sale never. */
+function isSettlement({ fields }: Message): boolean {
+  return fields.totals !== undefined;
+}
+
+/** A result that names a receipt or a card: totals never do (docs/zvt.md 6.4). */
+function isSale({ fields }: Message): boolean {
+  return fields.receiptNumber !== undefined || fields.pan !== undefined;
+}
+
+function unexpected(state: SessionState, { control, name }: Message, reply: Apdu): Step {
+  const text = `not expected here: ${control.toString(16).padStart(4, "0")} ${name}`;
+  return stay(state, note(text), answer(reply));
 }
