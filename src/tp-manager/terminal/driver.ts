@@ -20,13 +20,13 @@ export interface Driver {
   /** Settings that the driver adds to the setup file; a name of two drivers means one thing. */
   readonly config: Pick<ConfigPart, "fields" | "check">;
   /**
-   * How long a terminal waits for our answer to its report before it reverses the sale. Only a probe
-   * after this much silence proves anything (docs/rules/02-proof.md).
+   * How long a terminal waits for our answer to its report before it reverses the sale. Only a
+   * probe after this much silence proves anything (docs/rules/02-proof.md).
    */
   recoverySilenceMs(config: Config): number;
   /**
-   * Loads the driver and its line. Reading the registry loads neither, because the doctor has to run
-   * where the library of serial ports does not load.
+   * Loads the driver and its line. Reading the registry loads neither, because the doctor has to
+   * run where the library of serial ports does not load.
    */
   create(config: Config, clock: Clock, log: Logger): Promise<Terminal>;
 }

@@ -40,7 +40,7 @@ export class UnstoredResults {
     this.#log.error({ alarm: "journal" }, text);
   }
 
-  /** Keeps a result that waits for the end of the running payment, which has to be on disk first. */
+  /** Keeps a result that waits until the end of the running payment is on disk. */
   hold(result: UnstoredResult): void {
     if (!this.#add(result)) return;
     this.#log.warn({}, "a result of the terminal waits until the running payment has ended");

@@ -364,7 +364,7 @@ function isProtest(end: ExchangeEnd): boolean {
   return refused && PROTESTS.includes(codeOf(end.message));
 }
 
-/** Whether the terminal has nothing to repeat, or cannot: a result without a sale, or only 06 1E. */
+/** Whether the terminal has nothing to repeat, or cannot: a result without a sale, or 06 1E. */
 function showsNothingStored(end: ExchangeEnd, sale: Message | undefined): boolean {
   if (!sale) return end.end === "aborted" && NOTHING_TO_REPEAT.includes(codeOf(end.message));
   const { amount, receiptNumber, resultCode } = sale.fields;

@@ -27,8 +27,8 @@ interface Tries {
  *
  * A demand that stays after its cure, or whose cure fails, is met again after a growing pause. The
  * first time that the link was lost it is met again at once, because that says nothing about the
- * cure; the first time that it stands after a good cure too, because the terminal may have raised it
- * anew before it was asked. A command that did not leave is no try.
+ * cure; the first time that it stands after a good cure too, because the terminal may have raised
+ * it anew before it was asked. A command that did not leave is no try.
  */
 export class Housekeeping {
   readonly #options: ZvtOptions;

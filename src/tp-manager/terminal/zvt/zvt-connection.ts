@@ -91,7 +91,7 @@ export class ZvtConnection {
     return this.#link.whenUp(limits);
   }
 
-  /** Runs commands that belong together when the wire is free. Throws {@link TerminalUnavailable}. */
+  /** Runs commands together when the wire is free. Throws {@link TerminalUnavailable}. */
   async withWire<T>(limits: WaitLimits, work: (run: RunCommand) => Promise<T>): Promise<T> {
     return await this.#wire.run(limits, async () => {
       const session = this.#session;

@@ -59,7 +59,7 @@ class ZvtTerminal implements Terminal {
   #checked:
     | { readonly session: Session; readonly atMs: number; readonly beforeMs: number }
     | undefined;
-  /** A command was lost, and its question comes before anything else (docs/rules/05-evidence.md). */
+  /** A lost command is asked about before anything else (docs/rules/05-evidence.md). */
   #evidenceDue = false;
   /** Recovery does not know yet what became of a command, perhaps of an earlier process. */
   #evidenceKept = false;

@@ -20,7 +20,7 @@ export interface Command {
    * 06 0F and 06 1E (docs/zvt.md 5.2). Anything else is refused with 84 83.
    */
   readonly replies: readonly MessageName[];
-  /** "answer": 80 00 ends it. Else the terminal is master until 06 0F or 06 1E (docs/zvt.md 5.2). */
+  /** "answer": 80 00 ends it. Else 06 0F or 06 1E, until which the terminal is master. */
   readonly ends: "answer" | "completion";
   /** Whether a 04 0F is stored before its ACK, and may be refused (docs/architecture.md 1.2). */
   readonly judged: boolean;

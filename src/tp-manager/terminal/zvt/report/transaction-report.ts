@@ -24,7 +24,7 @@ interface ReportContext {
   readonly nowMs: number;
 }
 
-/** Reads a 04 0F (docs/zvt.md 7.1). The driver's README.md lists where each receipt field is from. */
+/** Reads a 04 0F (docs/zvt.md 7.1). The driver's README.md lists the receipt fields. */
 export function transactionReport(message: Message, context: ReportContext): TransactionReport {
   const { fields, parts, tags } = message;
   const code = fields.resultCode ?? parts.resultCode ?? null;

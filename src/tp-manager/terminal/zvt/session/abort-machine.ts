@@ -3,14 +3,14 @@
  */
 import { encodeMessage } from "../../../../zvt/index.ts";
 import type { SendOutcome } from "../link/apdu-link.ts";
-import {
-  type Abort,
-  type AbortAnswer,
-  type SessionContext,
-  type SessionOutput,
-  type SessionState,
-  type Step,
-  stay,
+import { stay } from "./answer-policy.ts";
+import type {
+  Abort,
+  AbortAnswer,
+  SessionContext,
+  SessionOutput,
+  SessionState,
+  Step,
 } from "./session-state.ts";
 
 /** Abort 06 B0, docs/zvt.md 6.6: its answer only says that the request was taken. */

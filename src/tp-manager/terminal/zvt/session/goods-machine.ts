@@ -7,18 +7,8 @@
 
 import { type Apdu, encodeMessage, type Message } from "../../../../zvt/index.ts";
 import type { GoodsDecision } from "../../terminal.ts";
-import {
-  accept,
-  answer,
-  type HeldGoods,
-  note,
-  processingError,
-  refusal,
-  type Served,
-  type SessionState,
-  type Step,
-  stay,
-} from "./session-state.ts";
+import { accept, answer, note, processingError, refusal, stay } from "./answer-policy.ts";
+import type { HeldGoods, Served, SessionState, Step } from "./session-state.ts";
 
 const askAgain = refusal(0x9c);
 

@@ -76,8 +76,8 @@ export class MessageIds {
 
   /**
    * Returns whether an answer belongs to a message of ours before the one under way, and so must
-   * not be taken for the answer to that. An id that was never ours is accepted: some terminals count
-   * otherwise.
+   * not be taken for the answer to that. An id that was never ours is accepted: some terminals
+   * count otherwise.
    */
   isLate(id: string | null): boolean {
     return id !== null && this.#own.slice(0, -1).includes(id) && id !== this.#own.at(-1);

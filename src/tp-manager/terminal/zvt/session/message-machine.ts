@@ -1,21 +1,16 @@
 /** How the session machine takes the messages of the terminal (docs/zvt.md 5.2, 7.4). Pure. */
 import type { Apdu, Message } from "../../../../zvt/index.ts";
 import { outOfSync } from "./abort-machine.ts";
+import { accept, answer, note, processingError, refusal, stay } from "./answer-policy.ts";
 import { askedAgain, hold, isApproval, isSameSale } from "./goods-machine.ts";
-import {
-  accept,
-  answer,
-  type ExchangeEnd,
-  type MessageInput,
-  note,
-  processingError,
-  refusal,
-  type Served,
-  type SessionInput,
-  type SessionOutput,
-  type SessionState,
-  type Step,
-  stay,
+import type {
+  ExchangeEnd,
+  MessageInput,
+  Served,
+  SessionInput,
+  SessionOutput,
+  SessionState,
+  Step,
 } from "./session-state.ts";
 
 const unknownCommand = refusal(0x83);

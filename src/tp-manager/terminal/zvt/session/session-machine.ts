@@ -8,22 +8,21 @@
  */
 import { type Message, tagValue } from "../../../../zvt/index.ts";
 import type { Command } from "../commands/commands.ts";
-import { isAnswer, type SendOutcome } from "../link/apdu-link.ts";
+import type { SendOutcome } from "../link/apdu-link.ts";
 import { abortAnswered, abortSent, noAbort, trySendAbort, wantAbort } from "./abort-machine.ts";
+import { note, stay } from "./answer-policy.ts";
 import { decided, holdOver } from "./goods-machine.ts";
 import { malformed, servedMessage, unsolicited, verdict } from "./message-machine.ts";
-import {
-  type ExchangeEnd,
-  type MessageInput,
-  note,
-  type Served,
-  type SessionContext,
-  type SessionInput,
-  type SessionOutput,
-  type SessionState,
-  type SessionTimer,
-  type Step,
-  stay,
+import type {
+  ExchangeEnd,
+  MessageInput,
+  Served,
+  SessionContext,
+  SessionInput,
+  SessionOutput,
+  SessionState,
+  SessionTimer,
+  Step,
 } from "./session-state.ts";
 
 export const initialState: SessionState = { at: "idle" };
@@ -110,7 +109,8 @@ function answerSent(state: SessionState, outcome: SendOutcome, context: SessionC
 function message(state: SessionState, input: MessageInput, context: SessionContext): Step {
   const { name } = input.message;
   const noted = input.problem === null ? [] : [note(`unreadable ${name}: ${input.problem}`)];
-  const next = isAnswer(input.message)
+  const isAnswer = [0x80, 0x84].includes(input.message.control >> 8);
+  const next = isAnswer
     ? answerArrived(state, input.message, context)
     : state.at === "served"
       ? servedMessage(state, input)

@@ -1,6 +1,6 @@
-/** The states, inputs and outputs of the session machine, and the answers of the register. */
+/** The states, inputs and outputs of the session machine. */
 
-import { type Apdu, encodeMessage, type Message } from "../../../../zvt/index.ts";
+import type { Apdu, Message } from "../../../../zvt/index.ts";
 import type { GoodsDecision } from "../../terminal.ts";
 import type { Command } from "../commands/commands.ts";
 import type { SendOutcome } from "../link/apdu-link.ts";
@@ -131,24 +131,4 @@ export interface SessionContext {
   readonly timers: ZvtTimers;
   /** Nothing of ours is under way on the link. */
   readonly linkFree: boolean;
-}
-
-/** The register's answers to messages of the terminal (docs/zvt.md 4.1, 11.4). */
-export const accept = encodeMessage("positive-acknowledgement");
-export const processingError = refusal(0x66);
-
-export function refusal(errorCode: number): Apdu {
-  return encodeMessage("negative-acknowledgement", { errorCode });
-}
-
-export function answer(apdu: Apdu): SessionOutput {
-  return { output: "send", what: "answer", apdu };
-}
-
-export function note(text: string): SessionOutput {
-  return { output: "note", text };
-}
-
-export function stay(state: SessionState, ...outputs: readonly SessionOutput[]): Step {
-  return { state, outputs };
 }
