@@ -25,7 +25,7 @@ interface RawMessage {
   readonly rest: Uint8Array;
 }
 
-/** What the completion of a status enquiry and a key answer cannot be read without. */
+/** The context without which a status completion and a key answer cannot be read. */
 export interface Answering {
   /** Control field of the command that the message answers or completes (docs/zvt.md 6.5). */
   readonly answering?: number;

@@ -193,7 +193,8 @@ const rules: readonly Rule[] = [
 /** Pure files do no I/O: they may import types from anywhere, values only from other pure files. */
 const pure = new RegExp(
   `${leaf}|^src/(.*-(machine|policy|check)\\.ts$|.*/(attempt-input|fault-table)\\.ts$|` +
-    "shared/money\\.ts$|tp-manager/(attempts/payment|matching/comparison|terminal/terminal|.*/link/frame)\\.ts$)",
+    "shared/money\\.ts$|tp-manager/terminal/(terminal|concert/link/frame)\\.ts$|" +
+    "tp-manager/(attempts/payment|matching/comparison)\\.ts$)",
 );
 const pureMayUse = new RegExp(
   "^(iconv-lite|currency-codes)$|^node:(buffer|crypto|assert)$|" +

@@ -13,7 +13,7 @@ export const commonFields = {
   }),
 } as const;
 
-/** What the registry knows of a driver. */
+/** A driver as the registry knows it. */
 export interface Driver {
   /** The value of TERMINAL_PROTOCOL. */
   readonly protocol: string;

@@ -5,7 +5,7 @@ import type { ByteConnection, ByteTransport } from "../transport/byte-transport.
 
 /** How long a whole message may go on in a next piece (docs/concert.md 4.7). */
 const SETTLE_MS = 300;
-/** The same while a tag is missing that would change what the result means. */
+/** How long the end is awaited while a tag is missing that would change the result. */
 const SETTLE_LONG_MS = 2_000;
 /** A terminal that reports something as soon as it is connected does so within this time. */
 const LISTEN_MS = 50;

@@ -124,7 +124,7 @@ function serialConnection(
  * number the system gave it, so it is looked up at every connect; any other text is a path already.
  * Rejects with {@link TransportError} unless exactly one device matches.
  */
-export async function locatePort(address: string, roots: DeviceRoots): Promise<string> {
+async function locatePort(address: string, roots: DeviceRoots): Promise<string> {
   const wanted = parseUsbAddress(address);
   if (!wanted) return address;
   const ports = (await usbPorts(roots)).filter(({ usb }) => isUsbDevice(wanted, usb));

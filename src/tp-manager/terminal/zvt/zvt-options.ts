@@ -55,8 +55,8 @@ export interface ZvtOptions {
    */
   readonly printsCount: boolean;
   /**
-   * docs/zvt.md 6.4: Log-Off when the driver is closed. It makes the terminal's own keys work until
-   * the next registration, which an unattended terminal must not allow.
+   * docs/zvt.md 6.4: Log-Off when the driver is closed. Log-Off makes the terminal's own keys work
+   * until the next registration, which an unattended terminal must not allow.
    */
   readonly logOffOnClose: boolean;
   readonly language: Language;

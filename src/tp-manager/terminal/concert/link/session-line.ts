@@ -71,7 +71,7 @@ export class SessionLine implements Dialogue {
     void this.#connect();
   }
 
-  /** Asks for a session. It is held for a moment, and left when nothing is sent in it. */
+  /** Asks for a session, which is held for a moment, and left when nothing is sent in it. */
   async open(signal: AbortSignal): Promise<Opened> {
     if (this.#state.phase.is === "open") return { opened: true };
     // A terminal may close a TCP connection after each payment.

@@ -1,4 +1,5 @@
 import type { ConcertFaultCode } from "../../../../concert/index.ts";
+import { unreachable } from "../../../../shared/invariant.ts";
 import { control, type FrameRead, frameStart, readFrameByte, showsParity } from "./frame.ts";
 
 /**
@@ -49,7 +50,7 @@ type Phase =
 
 /** The terminal's own session. */
 interface Incoming {
-  /** It began where an answer to us was due, so its reply answers an earlier request. */
+  /** The session began where an answer to us was due, so its reply answers an earlier request. */
   readonly isEarly: boolean;
   readonly naks: number;
 }
@@ -126,6 +127,8 @@ export function advanceSession(state: SessionState, input: SessionInput): Sessio
       return onJudged(state, input.stored);
     case "lost":
       return onLost(state);
+    default:
+      return unreachable(input);
   }
 }
 

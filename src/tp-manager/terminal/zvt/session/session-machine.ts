@@ -1,6 +1,6 @@
 /**
  * The dialogue of docs/zvt.md 1.3, 5.2 as a pure function: one command from the request until the
- * terminal is idle again. It does no I/O and has no timers; `session.ts` performs the outputs.
+ * terminal is idle again. `session.ts` performs the outputs, and has the timers and the line.
  *
  *   idle -> requested -> served -> idle          a command with a completion
  *   idle -> requested -> idle                    a command that an answer ends, or a refusal

@@ -39,7 +39,7 @@ import type {
   Verdict,
 } from "./session-state.ts";
 
-/** What happens to a running command besides its end. */
+/** Takes the news of a running command besides its end. */
 export interface ExchangeListener {
   /** Asked just before the command leaves; false: it does not leave. */
   begins?(): boolean;
@@ -51,7 +51,7 @@ export interface ExchangeListener {
   unjudged?(): void;
 }
 
-export interface SessionListener {
+interface SessionListener {
   /** A 04 0F that belongs to nothing; it has been refused on the wire. */
   unmatched(message: Message): void;
   note(text: string): void;
