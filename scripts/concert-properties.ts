@@ -19,13 +19,14 @@ import {
 } from "../src/concert/index.ts";
 import { caisseApMessages } from "../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
 import { concertMessages } from "../src/tp-manager/terminal/concert/concert-messages.ts";
-import { decodeFrame, encodeFrame } from "../src/tp-manager/terminal/concert/link/frame.ts";
+import { encodeFrame } from "../src/tp-manager/terminal/concert/link/frame.ts";
 import {
   advanceSession,
   idleSession,
   type SessionInput,
 } from "../src/tp-manager/terminal/concert/link/session-machine.ts";
 import type { Reading } from "../src/tp-manager/terminal/one-way/dialogue.ts";
+import { decodeFrame } from "../test/concert/frames.ts";
 
 /** A record that compares like a literal. */
 function record<T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> {

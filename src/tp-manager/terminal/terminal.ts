@@ -89,7 +89,7 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
   endWritten?(): void;
 }
 
-/** The fate of the goods of a held sale. */
+/** What became of the goods of a held sale. */
 export type GoodsDecision =
   | { readonly goods: "issued" }
   /** Only goods of this value came out. */
@@ -124,7 +124,7 @@ export type TelecollectionEnd =
 export interface ClosingTotals {
   readonly receiptFrom: string | null;
   readonly receiptTo: string | null;
-  /** null: a count did not fit into its field, so it is no count. */
+  /** null: a count was larger than its field can hold. */
   readonly count: number | null;
   /** null: the terminal reported two sums that differ. */
   readonly sumMinor: number | null;
@@ -410,7 +410,7 @@ export type TerminalEvent =
   | { readonly type: "link"; readonly link: LinkState; readonly problem: string | null }
   | { readonly type: "status"; readonly status: TerminalStatus }
   | { readonly type: "identity"; readonly identity: TerminalIdentity }
-  /** The terminal wants something done, "end-of-day" for example; said once until it is met. */
+  /** The terminal demands a job, "end-of-day" for example; reported once until the job is done. */
   | { readonly type: "demand"; readonly demand: string }
   /** The driver met a demand by itself; `problem` says why it could not. */
   | { readonly type: "housekeeping"; readonly job: string; readonly problem: string | null }

@@ -335,7 +335,7 @@ export class OneWayTerminal implements Terminal {
   #storesAgain({ reply, reading, result, paying }: UnstoredResult): boolean {
     const isOwn = paying !== undefined && paying === this.#paying;
     if (!isOwn && this.#overtakes(reading)) return false;
-    // The payment may be over by now, and the result is of its attempt all the same.
+    // The payment may be over by now; the result is still of its attempt.
     const late = { ...result, cameFor: paying?.order.reference };
     if (!(isOwn ? this.#own(paying, reading) : this.#late(late, reading))) return false;
     this.#isOnDisk(reply);

@@ -145,11 +145,11 @@ export class RunningPayment implements ExchangeListener {
     }
   }
 
-  /** A completion that names a bad code contradicts itself: no good end. */
+  /** A completion with a bad code contradicts itself, so it is no good end. */
   #completed(message: Message, ticket: string): PaymentEnd {
     const code = message.fields.resultCode ?? 0;
     if (isGoodCompletion(code)) return { end: "completed", ticket };
-    // Without a report nothing says which of the two is true (docs/rules/04-approval.md).
+    // Without a report nobody knows whether the sale was made (docs/rules/04-approval.md).
     if (!this.#judged) return { end: "lost", ...this.#coded(code), ticket };
     return { end: "aborted", ...this.#coded(code), reason: abortReason(code, undefined), ticket };
   }

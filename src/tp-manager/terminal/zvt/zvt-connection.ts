@@ -1,11 +1,15 @@
 import { chance, sleep, within } from "../../../shared/time.ts";
 import type { Message } from "../../../zvt/index.ts";
-import { type TerminalEvent, type TerminalState, TerminalUnavailable } from "../terminal.ts";
+import {
+  type LinkState,
+  type TerminalEvent,
+  type TerminalState,
+  TerminalUnavailable,
+} from "../terminal.ts";
 import { type Command, logOff } from "./commands/commands.ts";
 import { Enquiries } from "./enquiries.ts";
 import { openSerialLink } from "./link/serial-link.ts";
 import { openTcpLink } from "./link/tcp-link.ts";
-import { LinkStatus } from "./link-status.ts";
 import { transactionReport } from "./report/transaction-report.ts";
 import { type RestartAnswer, watchRestart } from "./restart-watch.ts";
 import { type ExchangeListener, type RunCommand, Session } from "./session/session.ts";
@@ -17,12 +21,12 @@ const LOG_OFF_LIMIT_MS = 1_000;
 
 /**
  * Keeps one terminal connected and registered for ever, polls it while it is idle, and lets one
- * command at a time onto the wire. Knows nothing of payments.
+ * command at a time onto the wire. It knows no payments.
  *
  *   connecting -> registering -> connected -> disconnected -> (back-off) -> connecting ...
  */
 export class ZvtConnection {
-  /** Questions besides payments; their wire comes from {@link withWire}. */
+  /** The questions besides payments, which run on the wire of {@link withWire}. */
   readonly asks: Enquiries;
   readonly #options: ZvtOptions;
   readonly #deps: ZvtDependencies;
@@ -31,7 +35,10 @@ export class ZvtConnection {
   readonly #closing = new AbortController();
   #loop: Promise<void> | undefined;
   #session: Session | undefined;
-  readonly #link: LinkStatus;
+  #link: LinkState = "disconnected";
+  /** Why the link is not up; null when it is. */
+  #problem: string | null = "not started";
+  #linkChange = new AbortController();
   /** A command got no end: the next link begins with a silence and a question (docs/zvt.md 9.2). */
   #resync = false;
   /**
@@ -52,23 +59,18 @@ export class ZvtConnection {
     this.#wire = new WireLock(dependencies.clock);
     this.asks = new Enquiries(options, dependencies, emit, {
       mayKeepHouse,
-      connected: () => this.#link.link === "connected",
+      connected: () => this.#link === "connected",
       charset: (charset) => {
         if (this.#session) this.#session.charset = charset;
       },
     });
-    const { clock, transport } = dependencies;
-    this.#link = new LinkStatus(clock, transport.address, (link, problem) => {
-      if (link === "disconnected") this.asks.disconnected();
-      emit({ type: "link", link, problem });
-    });
   }
 
   get state(): Omit<TerminalState, "busy"> & { readonly wireHeld: boolean } {
-    const { link, problem } = this.#link;
     const { identity, status, demands } = this.asks;
     const wireHeld = this.#wire.held;
-    return { link, linkProblem: problem, identity, status, demands, wireHeld };
+    const link = { link: this.#link, linkProblem: this.#problem };
+    return { ...link, identity, status, demands, wireHeld };
   }
 
   get session(): Session | undefined {
@@ -81,21 +83,57 @@ export class ZvtConnection {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#link.close();
+    this.#wake();
     await this.#session?.close();
     await this.#loop;
   }
 
-  /** Throws {@link TerminalUnavailable} when the link is not up in time. */
-  whenUp(limits: WaitLimits): Promise<void> {
-    return this.#link.whenUp(limits);
+  /** Throws {@link TerminalUnavailable} when the link is not up in time, or `signal.reason`. */
+  async whenUp({ waitMs, signal }: WaitLimits): Promise<void> {
+    const { clock } = this.#deps;
+    const deadlineMs = clock.monotonicMs() + waitMs;
+    while (this.#link !== "connected") {
+      signal?.throwIfAborted();
+      const leftMs = deadlineMs - clock.monotonicMs();
+      if (this.#closing.signal.aborted || leftMs <= 0) throw this.#unavailable();
+      const change = this.#linkChange.signal;
+      const ended = signal ? AbortSignal.any([signal, change]) : change;
+      await sleep(clock, "zvt wait for link", leftMs, ended).catch(() => undefined);
+    }
+  }
+
+  /** The error for a caller that needs a link now. */
+  #unavailable(): TerminalUnavailable {
+    if (this.#closing.signal.aborted) return new TerminalUnavailable("closed", "shutting down");
+    const { address } = this.#deps.transport;
+    const why = this.#problem ?? "no connection";
+    return new TerminalUnavailable(
+      this.#link === "registering" ? "not-registered" : "disconnected",
+      `the terminal at ${address} is not connected: ${why}`,
+    );
+  }
+
+  #setLink(link: LinkState, problem: string | null): void {
+    if (link === this.#link && problem === this.#problem) return;
+    this.#link = link;
+    this.#problem = problem;
+    if (link === "disconnected") this.asks.disconnected();
+    this.#emit({ type: "link", link, problem });
+    this.#wake();
+  }
+
+  /** Wakes every {@link whenUp}. */
+  #wake(): void {
+    const change = this.#linkChange;
+    this.#linkChange = new AbortController();
+    change.abort();
   }
 
   /** Runs commands together when the wire is free. Throws {@link TerminalUnavailable}. */
   async withWire<T>(limits: WaitLimits, work: (run: RunCommand) => Promise<T>): Promise<T> {
     return await this.#wire.run(limits, async () => {
       const session = this.#session;
-      if (!session || this.#link.link !== "connected") throw this.#link.unavailable();
+      if (!session || this.#link !== "connected") throw this.#unavailable();
       if (!session.isFree) await session.whenFree();
       return await work((command, listener) => this.#runOn(session, command, listener));
     });
@@ -106,7 +144,7 @@ export class ZvtConnection {
    * then begins as after a lost one (docs/zvt.md 9.2). No effect while connected.
    */
   beginCautiously(): void {
-    if (this.#link.link !== "connected") this.#resync = true;
+    if (this.#link !== "connected") this.#resync = true;
   }
 
   /**
@@ -115,7 +153,7 @@ export class ZvtConnection {
    */
   async logOff(): Promise<void> {
     const { clock, log } = this.#deps;
-    const idle = this.#link.link === "connected" && this.asks.status?.cr !== "1";
+    const idle = this.#link === "connected" && this.asks.status?.cr !== "1";
     if (!idle || this.#resync || this.#wire.held) return;
     const asked = this.withWire({ waitMs: 0 }, (run) => run(logOff())).catch((error: unknown) =>
       log.info({ err: error }, "no Log-Off"),
@@ -146,7 +184,8 @@ export class ZvtConnection {
   }
 
   /**
-   * docs/zvt.md 3.3, 9.2: a command without an end ends the connection; a new one begins by asking.
+   * Ends the connection after a command without an end; the next connection begins with a status
+   * enquiry (docs/zvt.md 3.3, 9.2).
    */
   #giveUp(session: Session, problem: string, after = Promise.resolve()): void {
     this.#resync = true;
@@ -158,9 +197,9 @@ export class ZvtConnection {
   #isDown(problem: string | null): void {
     this.#session = undefined;
     const why = problem ?? "the connection ended";
-    const isBroken = this.#link.link === "connected" && !this.#closing.signal.aborted;
+    const isBroken = this.#link === "connected" && !this.#closing.signal.aborted;
     if (isBroken) this.#logLink("warn", "terminal link lost", why);
-    this.#link.set("disconnected", why);
+    this.#setLink("disconnected", why);
   }
 
   #logLink(level: "info" | "warn", text: string, problem: string | null): void {
@@ -177,12 +216,12 @@ export class ZvtConnection {
       const delayMs = Math.min(reconnect.minMs * 2 ** Math.min(attempt, 16), reconnect.maxMs);
       await this.#pause("zvt reconnect", delayMs * (0.5 + chance() / 2));
     }
-    this.#link.set("disconnected", "closed");
+    this.#setLink("disconnected", "closed");
   }
 
   /**
-   * docs/zvt.md 10.4. No command runs on a terminal that has restarted, or that has ended the
-   * restart's own command and answers: no silence is needed before it is used.
+   * Waits until the terminal is back (docs/zvt.md 10.4). No silence is needed then: no command runs
+   * on a terminal that has restarted, or that has ended the restart's own command and answers.
    */
   async #untilRestarted(restarting: "ended" | "lost"): Promise<void> {
     this.#restarting = undefined;
@@ -197,7 +236,7 @@ export class ZvtConnection {
     if (end === "back" || (end === "stayed" && restarting === "ended")) this.#resync = false;
   }
 
-  /** One status enquiry on a connection of its own. */
+  /** Sends one status enquiry on a new connection, and closes that connection. */
   async #askRestarting(limitMs: number): Promise<RestartAnswer> {
     const over = new AbortController();
     const opened = this.#open(
@@ -215,14 +254,14 @@ export class ZvtConnection {
     return answer ?? "none";
   }
 
-  /** One connection from its opening to its end. Resolves with whether it was of any use. */
+  /** Opens one connection and serves it to its end. Resolves with whether it came up. */
   async #connectOnce(): Promise<boolean> {
     let wasUp = false;
     let session: Session | undefined;
     let problem: string | null = null;
     const gone = new AbortController();
     try {
-      this.#link.set("connecting", this.#link.problem);
+      this.#setLink("connecting", this.#problem);
       const down = (why: string | null): void => {
         problem ??= why;
         if (this.#session === session) this.#isDown(problem);
@@ -232,17 +271,17 @@ export class ZvtConnection {
         if (session && this.#session === session) this.#giveUp(session, why);
       });
       this.#session = session;
-      this.#link.set("registering", "the terminal has not answered yet");
+      this.#setLink("registering", "the terminal has not answered yet");
       await this.#introduceOn(session);
       wasUp = true;
       this.#logLink("info", "terminal link up", null);
-      this.#link.set("connected", null);
+      this.#setLink("connected", null);
       await this.#poll(session, gone.signal);
     } catch (error) {
       problem ??= error instanceof Error ? error.message : String(error);
       if (!wasUp) this.#logLink("warn", "terminal link", problem);
     }
-    if (this.#link.link !== "disconnected") this.#isDown(problem);
+    if (this.#link !== "disconnected") this.#isDown(problem);
     await session?.close();
     return wasUp;
   }
@@ -285,14 +324,14 @@ export class ZvtConnection {
     });
   }
 
-  /** docs/zvt.md 9.2 steps 1 and 2: silence, then ask until the terminal answers and is idle. */
+  /** Keeps silent, then asks until the terminal is idle (docs/zvt.md 9.2 steps 1 and 2). */
   async #resynchronise(run: RunCommand): Promise<void> {
     if (this.#deps.transport.kind === "serial") {
       await this.#pause("zvt silence", this.#options.silenceMs);
     }
     while (await this.asks.isBusy(run)) {
       await this.#pause("zvt busy terminal", this.#options.timers.t3Ms);
-      if (this.#closing.signal.aborted) throw this.#link.unavailable();
+      if (this.#closing.signal.aborted) throw this.#unavailable();
     }
     this.#resync = false;
   }
@@ -307,7 +346,7 @@ export class ZvtConnection {
     while (!gone.aborted && !this.#closing.signal.aborted) {
       const intervalMs = this.asks.pollIntervalMs;
       const idleMs = clock.monotonicMs() - session.heardAtMs;
-      // Any answer to another command makes a poll needless, but must not keep demands waiting.
+      // An answer to another command replaces a poll, unless a demand waits to be met.
       const due = idleMs >= intervalMs || this.asks.demands.length > 0;
       const polling: boolean = waited && due && !this.#wire.held && session.isFree;
       if (polling) await this.withWire({ waitMs: 0 }, (run) => this.asks.poll(run));

@@ -29,9 +29,9 @@ import type { WaitLimits } from "./wire-lock.ts";
 import { ZvtConnection } from "./zvt-connection.ts";
 import { checkedZvtOptions, type ZvtDependencies, type ZvtOptions } from "./zvt-options.ts";
 
-/** docs/rules/03-repeats.md: after this much silence a terminal is asked before a sale. */
+/** After this much silence the status is asked for before a sale (docs/rules/03-repeats.md). */
 const SILENCE_BEFORE_SALE_MS = 10_000;
-/** A recovery waits this long for a terminal that is just being reconnected. */
+/** How long recovery waits for a terminal that is just being reconnected. */
 const LINK_WAIT_MS = 30_000;
 /** docs/zvt.md 6.1: the register takes payment receipts. */
 const PRINTS_PAYMENT_RECEIPTS = 0x02;
@@ -55,7 +55,7 @@ class ZvtTerminal implements Terminal {
   #preparedAtMs = Number.NEGATIVE_INFINITY;
   /** The last transaction that {@link prepare} has read, and the session that it was read on. */
   #prepared: { readonly session: Session | undefined; readonly last: LastTransaction } | undefined;
-  /** When {@link check} was answered last, and when a ready terminal was heard before it. */
+  /** When the last {@link check} was answered, and when a ready terminal had answered before it. */
   #checked:
     | { readonly session: Session; readonly atMs: number; readonly beforeMs: number }
     | undefined;
@@ -176,7 +176,7 @@ class ZvtTerminal implements Terminal {
         const { session } = this.#connection;
         const ended = await run(this.#withLastReceipt(command, inSync), payment);
         payment.phase = "over";
-        // docs/zvt.md 7.2: the terminal may have taken itself more time than T4.
+        // docs/zvt.md 7.2: the terminal may have announced a longer time than T4.
         this.#paymentLimitMs = Math.max(this.#options.timers.t4Ms, session?.t4Ms ?? 0);
         if (ended.end === "completed" && payment.partUnconfirmed) await this.#confirm(payment, run);
         return await this.#believed(ended, run);
@@ -185,7 +185,7 @@ class ZvtTerminal implements Terminal {
       if (paymentEnd.end === "lost") this.#evidenceDue = true;
       return paymentEnd;
     } catch (error) {
-      // Only what happens before the command is on the wire can throw.
+      // A throw comes only from before the command is on the wire.
       if (payment.withdrawal.aborted) return withdrawn;
       if (error instanceof TerminalUnavailable) return notSent(error.reason, error.message);
       throw error;
@@ -267,7 +267,7 @@ class ZvtTerminal implements Terminal {
       const last = await this.#connection.asks.lastTransaction(run);
       const { status } = this.#connection.state;
       if (last.kind === "not-told" && last.refused && status && status.cr !== "0") {
-        // docs/zvt.md 5.3: a locked terminal refuses everything; that is no answer.
+        // docs/zvt.md 5.3: a locked terminal refuses every question, which proves nothing.
         this.#refusedUnderLock = true;
         throw new TerminalUnavailable("out-of-order", `${status.detail}; ${last.why}`);
       }
@@ -293,7 +293,7 @@ class ZvtTerminal implements Terminal {
     return await unlessAborted(asked, signal);
   }
 
-  /** When the terminal was heard, {@link check} aside (docs/rules/03-repeats.md). */
+  /** When the terminal last answered anything but a {@link check} (docs/rules/03-repeats.md). */
   get #heardAtMs(): number {
     const { session } = this.#connection;
     if (!session) return Number.NEGATIVE_INFINITY;
@@ -311,7 +311,7 @@ class ZvtTerminal implements Terminal {
       const why = resultText(codeOf(end.message), this.#options.language);
       throw new TerminalUnavailable("out-of-order", `the terminal refuses to restart: ${why}`);
     }
-    // A terminal that went down before its 06 0F has restarted all the same.
+    // A terminal that went down before its 06 0F has restarted too.
     this.#connection.restart();
     try {
       await this.#connection.whenUp({ waitMs: Number.POSITIVE_INFINITY, signal });

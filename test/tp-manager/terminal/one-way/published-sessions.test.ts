@@ -8,11 +8,11 @@ import {
 import { containsPan } from "../../../../src/shared/masking/mask.ts";
 import { BareLine } from "../../../../src/tp-manager/terminal/caisse-ap/bare-line.ts";
 import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
-import { decodeFrame } from "../../../../src/tp-manager/terminal/concert/link/frame.ts";
 import { SessionLine } from "../../../../src/tp-manager/terminal/concert/link/session-line.ts";
 import type { Dialogue, Messages } from "../../../../src/tp-manager/terminal/one-way/dialogue.ts";
 import { OneWayTerminal } from "../../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
 import type { TransactionReport } from "../../../../src/tp-manager/terminal/terminal.ts";
+import { decodeFrame } from "../../../concert/frames.ts";
 import { hasAny, hexBytes, rowsOf, type Vector } from "../../../concert/vectors.ts";
 import { recordingLog } from "../../../support/recording-log.ts";
 import { TestClock } from "../../../support/test-clock.ts";

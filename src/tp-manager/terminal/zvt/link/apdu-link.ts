@@ -4,7 +4,7 @@ import type { ByteTransport } from "../../transport/byte-transport.ts";
 import type { ZvtTimers } from "../zvt-options.ts";
 
 /**
- * Makes whole APDUs of bytes and the other way round. One message is under way at a time; a link
+ * Turns bytes into whole APDUs, and APDUs into bytes. One message is under way at a time. A link
  * that is down stays down, and a new one is opened.
  */
 export interface ApduLink {

@@ -52,7 +52,7 @@ export class FrameReader {
   #broken: string | null = null;
   #noiseBytes = 0;
 
-  /** Whether the line must not fall silent now (T1). */
+  /** Whether a frame is being read, inside which the line must not fall silent (T1). */
   get inFrame(): boolean {
     return this.#phase !== "hunting" && this.#phase !== "hunting-dle";
   }
@@ -69,7 +69,7 @@ export class FrameReader {
     return events;
   }
 
-  /** T1 is over inside a frame: gives up what has been read of it. */
+  /** Gives up the frame that is being read, because T1 is over. */
   timeout(): FrameEvent[] {
     if (!this.inFrame) return [];
     this.#begin("hunting");

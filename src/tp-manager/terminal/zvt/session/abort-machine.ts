@@ -1,5 +1,6 @@
 /**
- * Our request to abort the running command (docs/zvt.md 5.2, 6.6), as the session machine sees it.
+ * The part of the session machine for our request to abort the running command (docs/zvt.md 5.2,
+ * 6.6). Pure.
  */
 import { encodeMessage } from "../../../../zvt/index.ts";
 import type { SendOutcome } from "../link/apdu-link.ts";
@@ -35,7 +36,7 @@ export function wantAbort(state: SessionState, context: SessionContext): Step {
   return trySendAbort({ ...state, abort: { state: "wanted", attempts: 0, unanswered } }, context);
 }
 
-/** docs/zvt.md 5.2, 6.6: only while the terminal serves, and when our own line is free. */
+/** An abort leaves only while the terminal is master and no message of ours is on the link. */
 export function trySendAbort(state: SessionState, { linkFree }: SessionContext): Step {
   if (state.at !== "served" || state.abort.state !== "wanted" || !linkFree) return stay(state);
   const attempts = state.abort.attempts + 1;

@@ -1,8 +1,8 @@
 /**
- * A good 04 0F that waits for the goods (docs/zvt.md 8.1), as the session machine sees it. Pure.
+ * The part of the session machine for a good 04 0F that waits for its goods (docs/zvt.md 8.1).
  *
  * The terminal's 04 0F stays unanswered for a part of the window; then 84 9C makes it ask again,
- * and the next part begins. See authorisation.ts for how the parts are chosen.
+ * and the next part begins. authorisation.ts divides the window into these parts.
  */
 
 import { type Apdu, encodeMessage, type Message } from "../../../../zvt/index.ts";
@@ -39,7 +39,7 @@ export function isApproval({ fields, parts }: Message): boolean {
   return (fields.resultCode ?? parts.resultCode) === 0;
 }
 
-/** docs/zvt.md 8.2: no answer yet; a part of the window begins. */
+/** Leaves a report unanswered: a part of the window begins (docs/zvt.md 8.2). */
 export function hold(state: Served, report: Message, bytes: string): Step {
   const { goods } = state.command;
   if (!goods) {
@@ -50,7 +50,7 @@ export function hold(state: Served, report: Message, bytes: string): Step {
     state: { ...state, goods: { report, bytes, open: true, asked, decision: null } },
     outputs: [
       { output: "start-timer", timer: "goods", ms: goods.holdMs },
-      // The terminal waits for us: its silence means nothing until its own window is over.
+      // T4 begins with the end of the window: the terminal is silent while it waits for us.
       { output: "start-timer", timer: "t4", ms: goods.windowMs + state.t4Ms },
     ],
   };
@@ -81,7 +81,7 @@ function answerDecision(state: Served, goods: HeldGoods, decision: GoodsDecision
   };
 }
 
-/** A part of the window is over; after the last one the terminal's own window decides. */
+/** Ends a part of the window; after the last part the terminal's own window ends the sale. */
 export function holdOver(state: SessionState): Step {
   if (state.at !== "served" || !state.goods?.open) return stay(state);
   if (state.goods.asked >= (state.command.goods?.asksMax ?? 0)) return stay(state);

@@ -14,7 +14,7 @@ import {
 } from "../../../../zvt/index.ts";
 
 const ID_MAX = 999_999;
-/** Answers come within T3; the ids of older messages need not be known. */
+/** Enough for all messages within T3, because no answer comes later. */
 const OWN_IDS_KEPT = 32;
 const REGISTRATION = 0x0600;
 const LOG_OFF = 0x0602;
@@ -35,7 +35,7 @@ export class MessageIds {
   /** Ids of our own messages, the newest last. */
   #own: string[] = [];
   #heard: Numbered | undefined;
-  /** Another message came under the same id: the ids of this terminal do not show repeats. */
+  /** Two different messages had one id, so the ids of this terminal do not show repeats. */
   #useless = false;
 
   /** The id in a message, when ids are agreed and it has one. */

@@ -55,7 +55,7 @@ function newT4(state: Served, { name, parts }: Message): number {
 
 function reply(state: Served, { message: arrived, problem, bytes }: MessageInput): Step {
   if (arrived.name === "status-information" && isSettlement(arrived) && !state.command.judged) {
-    // A job of the terminal's own (docs/zvt.md 6.5): its totals are no sale.
+    // The terminal runs an end of day by itself (docs/zvt.md 6.5), whose totals are no sale.
     return taken(state, arrived);
   }
   const isStatus = arrived.name === "status-information";
@@ -66,7 +66,7 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
     if (problem !== null) return unreadableReport(state, bytes);
     if (state.goods && isSameSale(state.goods, arrived)) return askedAgain(state, arrived, bytes);
     if (state.command.judged) {
-      // Whatever this report turns out to be, an earlier one is not the newest any more.
+      // This report replaces an earlier one, whatever the verdict about it is.
       return stay({ ...state, accepted: null }, { output: "judge", message: arrived, bytes });
     }
     if (state.command.name !== "repeat-receipt" && isSale(arrived)) {
@@ -82,9 +82,8 @@ function taken(state: Served, message: Message): Step {
 }
 
 /**
- * A report that cannot be read cannot be stored, and must not be acknowledged where the
- * acknowledgement commits a sale (docs/zvt.md 9.1). Totals and repeats commit nothing; a sale that
- * waits for its goods waits on.
+ * Refuses a report that cannot be read, and so not be stored, where its ACK would commit a sale
+ * (docs/zvt.md 9.1). Totals and repeats commit nothing; a sale that waits for its goods waits on.
  */
 function unreadableReport(state: Served, bytes: string): Step {
   if (state.goods?.decision === null) return askedAgain(state, state.goods.report, bytes);
@@ -101,12 +100,12 @@ export function verdict(
   // Nothing but the decision about the goods may commit a sale that waits for it.
   const undecided = state.goods?.decision === null && isApproval(report);
   if (given === "hold" || undecided) return hold(state, report, bytes);
-  // A contrary report while the goods are undecided: the terminal waits for them no longer.
+  // After a contrary report the terminal no longer waits for the goods.
   const goods = state.goods?.decision === null ? null : state.goods;
   return stay({ ...state, goods, accepted: bytes }, answer(accept));
 }
 
-/** The terminal has given the master right back (docs/zvt.md 5.2). */
+/** The command is over: the register is master again (docs/zvt.md 5.2). */
 function over(state: Served, end: ExchangeEnd): Step {
   const outputs: SessionOutput[] = [
     { output: "stop-timer", timer: "t4" },

@@ -37,7 +37,7 @@ export function step(state: SessionState, input: SessionInput, context: SessionC
   return { state: next.state, outputs };
 }
 
-/** The id (tag 1F73) of the message that an answer given now belongs to. */
+/** The id (tag 1F73) of the message that is answered now. */
 function answeredId(state: SessionState, input: SessionInput): string | undefined {
   if (input.input === "message" || input.input === "verdict") {
     return tagValue(input.message.tags, "messageSequence");
@@ -100,7 +100,7 @@ function commandSent(state: SessionState, outcome: SendOutcome, { timers }: Sess
 
 function answerSent(state: SessionState, outcome: SendOutcome, context: SessionContext): Step {
   if (outcome.outcome === "unacknowledged" || outcome.outcome === "broken") {
-    // docs/zvt.md 2.4: a transmission error; what the terminal makes of it is unknown.
+    // docs/zvt.md 2.4: a transmission error, after which the terminal may have our answer or not.
     if (state.at === "served") return lost(state, "the terminal did not acknowledge our answer");
   }
   return trySendAbort(state, context);

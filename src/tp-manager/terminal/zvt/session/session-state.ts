@@ -27,7 +27,7 @@ export interface Served {
   readonly abort: Abort;
   /** Bytes of an accepted 04 0F whose acknowledgement is not yet proven to have arrived. */
   readonly accepted: string | null;
-  /** A sale that waits for its goods, or waited. */
+  /** The sale whose goods are, or were, waited for. */
   readonly goods: HeldGoods | null;
 }
 
@@ -101,7 +101,7 @@ export type SessionOutput =
   | { readonly output: "acknowledged" }
   | { readonly output: "end"; readonly end: ExchangeEnd }
   | { readonly output: "abort-answer"; readonly answer: AbortAnswer }
-  /** A 04 0F that belongs to nothing; it has been refused. */
+  /** A 04 0F of no running sale; it has been refused. */
   | { readonly output: "unmatched"; readonly message: Message }
   /** A late answer could be taken for another one: the link must not be used any more. */
   | { readonly output: "out-of-sync"; readonly problem: string }
@@ -129,6 +129,6 @@ export interface Step {
 
 export interface SessionContext {
   readonly timers: ZvtTimers;
-  /** Nothing of ours is under way on the link. */
+  /** No message of ours is under way on the link. */
   readonly linkFree: boolean;
 }

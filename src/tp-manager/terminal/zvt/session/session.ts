@@ -52,7 +52,7 @@ export interface ExchangeListener {
 }
 
 interface SessionListener {
-  /** A 04 0F that belongs to nothing; it has been refused on the wire. */
+  /** A 04 0F of no running sale; it has been refused on the wire. */
   unmatched(message: Message): void;
   note(text: string): void;
   /** A late answer could be taken for another one: the session has to be closed. */
@@ -322,7 +322,7 @@ export class Session implements LinkListener {
     } catch (error) {
       this.#options.log.error({ err: error }, "a report could not be stored and is refused");
     }
-    // Before anything else that may have arrived meanwhile.
+    // The verdict is taken before all inputs that arrived meanwhile.
     this.#inputs.unshift({ input: "verdict", verdict, message, bytes });
   }
 
@@ -357,7 +357,7 @@ interface ReadMessage {
   readonly problem: string | null;
 }
 
-/** Never throws for anything that a terminal can send. */
+/** Reads a message. Never throws for anything that a terminal can send. */
 function readMessage(apdu: Apdu, options: DecodeOptions): ReadMessage {
   try {
     const message = decodeMessage(apdu, options);
