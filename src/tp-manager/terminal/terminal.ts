@@ -89,7 +89,7 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
   endWritten?(): void;
 }
 
-/** What became of the goods of a held sale. */
+/** The outcome for the goods of a held sale. */
 export type GoodsDecision =
   | { readonly goods: "issued" }
   /** Only goods of this value came out. */

@@ -21,7 +21,7 @@ const LOG_OFF_LIMIT_MS = 1_000;
 
 /**
  * Keeps one terminal connected and registered for ever, polls it while it is idle, and lets one
- * command at a time onto the wire. It knows no payments.
+ * command at a time onto the wire. Knows nothing of payments.
  *
  *   connecting -> registering -> connected -> disconnected -> (back-off) -> connecting ...
  */
