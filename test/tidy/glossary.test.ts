@@ -122,6 +122,7 @@ const left: Readonly<Record<string, number>> = {
   "src/tp-manager/http/events": 12,
   "src/tp-manager/http/openapi": 58,
   "src/tp-manager/http/status": 102,
+  "src/tp-manager/journal/database": 15,
   "src/tp-manager/journal/hand-offs": 4,
   "src/tp-manager/kiosk": 8,
   "src/tp-manager/matching": 559,
