@@ -87,7 +87,7 @@ function readReply(
   const action = tagValue(tags, "CD");
   // An answer to "who is there" that came late is no result of a payment, of whichever state.
   if (action === IDENTIFICATION && !fault) {
-    return { reading: "other", why: "the terminal said that it is there" };
+    return { reading: "other", why: "the answer to an identification came late" };
   }
   // A reply that was cut after a whole approval of a whole amount is that approval.
   const isWhole = state === "performed" && ["CB", "CE"].every((tag) => tagValue(tags, tag));

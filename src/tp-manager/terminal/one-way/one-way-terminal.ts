@@ -391,7 +391,10 @@ export class OneWayTerminal implements Terminal {
       // Evidence that the terminal sent something.
       paying.observer.report({ ...emptyReport(), resultText: text });
     } catch (error) {
-      this.#options.log.warn({ err: error }, "what came could not be stored");
+      this.#options.log.warn(
+        { err: error },
+        "the evidence of an unreadable message could not be stored",
+      );
     }
   }
 

@@ -71,7 +71,7 @@ export class Housekeeping {
     if (!command) return;
     const before = this.#tries.get(demand);
     this.#tried(demand);
-    this.#log.info({ demand }, "the terminal demands it: begun");
+    this.#log.info({ demand }, "a job that the terminal demands is begun");
     const end = await run(command);
     const problem = this.#problemOf(end);
     if (end.end === "not-sent" && before) this.#tries.set(demand, before);

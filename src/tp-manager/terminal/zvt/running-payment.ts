@@ -139,7 +139,12 @@ export class RunningPayment implements ExchangeListener {
       case "completed":
         return this.#completed(end.message, ticket);
       case "answered":
-        return { end: "lost", code: "protocol", text: "the command ended without an end", ticket };
+        return {
+          end: "lost",
+          code: "protocol",
+          text: "the command ended without a completion",
+          ticket,
+        };
       case "lost":
         return { end: "lost", code: "no-end", text: end.problem, ticket };
     }
@@ -202,7 +207,7 @@ export class RunningPayment implements ExchangeListener {
     try {
       call();
     } catch (error) {
-      this.#deps.log.error({ err: error }, `the payment's listener failed: ${what}`);
+      this.#deps.log.error({ err: error }, `the observer of the payment threw: ${what}`);
     }
   }
 }

@@ -156,7 +156,7 @@ export class ZvtConnection {
     const idle = this.#link === "connected" && this.asks.status?.cr !== "1";
     if (!idle || this.#resync || this.#wire.held) return;
     const asked = this.withWire({ waitMs: 0 }, (run) => run(logOff())).catch((error: unknown) =>
-      log.info({ err: error }, "no Log-Off"),
+      log.info({ err: error }, "the Log-Off was not carried out"),
     );
     await within(clock, "zvt log-off", LOG_OFF_LIMIT_MS, asked);
   }
@@ -359,7 +359,10 @@ export class ZvtConnection {
   #unmatched(message: Message): void {
     const { language } = this.#options;
     const report = transactionReport(message, { language, nowMs: this.#deps.clock.now() });
-    this.#deps.log.warn({ resultCode: report.resultCode }, "report without a payment, refused");
+    this.#deps.log.warn(
+      { resultCode: report.resultCode },
+      "a report came with no payment running, and was refused",
+    );
     this.#emit({ type: "unmatched-report", report });
   }
 

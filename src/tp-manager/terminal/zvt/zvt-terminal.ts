@@ -248,7 +248,11 @@ class ZvtTerminal implements Terminal {
     if (!session) return { answer: "no-answer", text: "the link to the terminal was lost" };
     if (session.awaitsGoods) {
       // docs/zvt.md 5.2: the terminal waits for the answer to its 04 0F, nothing else may be sent.
-      return { answer: "refused", code: "", text: "the goods decide about this sale" };
+      return {
+        answer: "refused",
+        code: "",
+        text: "the sale waits for the decision about its goods",
+      };
     }
     const answer = await session.abort();
     if (answer.answer === "taken") payment.cancelled = true;
@@ -370,7 +374,7 @@ class ZvtTerminal implements Terminal {
         listener(event);
       } catch (error) {
         // A listener that throws must not change what happens on the wire.
-        this.#deps.log.error({ err: error }, `a listener failed: ${event.type}`);
+        this.#deps.log.error({ err: error }, `a listener of terminal events threw: ${event.type}`);
       }
     }
   }

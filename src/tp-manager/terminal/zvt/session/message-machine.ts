@@ -133,7 +133,7 @@ export function unsolicited(
   switch (arrived.name) {
     case "status-information":
       if (problem !== null || !isSettlement(arrived)) return unmatchedReport(state, arrived);
-      return stay(state, note("totals"), answer(accept));
+      return stay(state, note("totals of an end of day that was not asked for"), answer(accept));
     case "intermediate-status":
     case "print-line":
     case "print-text-block":

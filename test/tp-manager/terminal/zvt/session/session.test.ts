@@ -284,7 +284,7 @@ describe("an abort", () => {
     void session.abort();
     await clock.advance(5_000);
     line.arrive("848300 061e016c");
-    expect(told).toEqual(["an answer to nothing: negative-acknowledgement"]);
+    expect(told).toEqual(["an answer without a command: negative-acknowledgement"]);
   });
 
   test("may be asked for twice, and both hear the one answer", async () => {
