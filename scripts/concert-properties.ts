@@ -17,15 +17,16 @@ import {
   readTagged,
   type Tagged,
 } from "../src/concert/index.ts";
-import { decodeFrame, encodeFrame } from "../src/concert/link/frame.ts";
+import { caisseApMessages } from "../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
+import { concertMessages } from "../src/tp-manager/terminal/concert/concert-messages.ts";
+import { encodeFrame } from "../src/tp-manager/terminal/concert/link/frame.ts";
 import {
   advanceSession,
   idleSession,
   type SessionInput,
-} from "../src/concert/link/session-machine.ts";
-import { caisseApMessages } from "../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
-import { concertMessages } from "../src/tp-manager/terminal/concert/concert-messages.ts";
-import type { Reading } from "../src/tp-manager/terminal/unasked/dialogue.ts";
+} from "../src/tp-manager/terminal/concert/link/session-machine.ts";
+import type { Reading } from "../src/tp-manager/terminal/one-way/dialogue.ts";
+import { decodeFrame } from "../test/concert/frames.ts";
 
 /** A record that compares like a literal. */
 function record<T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> {
@@ -98,7 +99,6 @@ function codeOf(action: () => unknown): string | undefined {
 
 const plainTags = tags.filter((list) => !list.some(([, value]) => /^[\r\n]/.test(value)));
 
-const times = { answerMs: 3_000, pauseMs: 1_000, holdMs: 2_000, silenceMs: 3_000, quietMs: 300 };
 const NAK = 0x15;
 const anyFrame = encodeFrame(Buffer.from("0100001250110978          A010B010"));
 const sessionInput: fc.Arbitrary<SessionInput> = fc.oneof(
@@ -136,7 +136,7 @@ const order = {
 
 /** The only words that a terminal may end a payment with. */
 function wordOf(reading: Reading): "charged" | "not charged" | "nothing" {
-  if (reading.reading !== "result" || reading.end !== "told") return "nothing";
+  if (reading.reading !== "result" || reading.end !== "known") return "nothing";
   return reading.report.good ? "charged" : "not charged";
 }
 
@@ -155,7 +155,7 @@ export const concertProperties = {
       let allowed = 0;
       for (const input of inputs) {
         if (input.input === "send" || (input.input === "byte" && input.byte === NAK)) allowed += 1;
-        const step = advanceSession(session, input, times);
+        const step = advanceSession(session, input);
         session = step.state;
         if (step.frame) ok(allowed-- > 0);
       }

@@ -20,7 +20,7 @@ export type ConcertFaultCode =
   | "field"
   /** A tag with the length 000. */
   | "zero-length"
-  /** A tagged message goes on behind the bytes that are there. */
+  /** A tagged message goes on after the bytes that are there. */
   | "incomplete"
   | "duplicate-tag"
   /** The bytes do not begin with a tag. */

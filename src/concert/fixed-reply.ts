@@ -2,7 +2,7 @@ import { ConcertCodecError } from "./errors.ts";
 import { amountDigits, PRIVATE_CHARACTERS, readAmount, readCurrency } from "./fixed-request.ts";
 import { bytesOf, textOf } from "./latin-text.ts";
 
-/** docs/concert.md 3.2: what the terminal tells of one request. */
+/** docs/concert.md 3.2: the terminal's reply to one request. */
 export interface FixedReply {
   readonly posNumber: string;
   /** A digit; `0` accepted, `7` not accepted (docs/concert.md 3.3). */
@@ -34,13 +34,13 @@ export function encodeFixedReply(reply: FixedReply): Uint8Array {
   return bytesOf(`${text}${filled}${currency}${own}${ticket ?? ""}`);
 }
 
-/** How the reply was asked for: both lengths are taken all the same (docs/concert.md 2.7). */
+/** How the reply was asked for: both lengths are accepted all the same (docs/concert.md 2.7). */
 interface AskedReply {
   /** A ticket was asked for, so the length is open. */
   readonly ticket: boolean;
-  /** Only to tell a report from the lines of a ticket: whether one was asked for. */
+  /** A report was asked for; with a ticket, that length is tried first. */
   readonly report: boolean;
-  /** Likewise: a currency that stands where it belongs. */
+  /** The currency of the request; with a ticket, its position decides about the length. */
   readonly currency: string;
 }
 
@@ -76,9 +76,9 @@ function baseLength(text: string, { ticket, report, currency }: AskedReply): num
     ? [LONG_CHARACTERS, SHORT_CHARACTERS]
     : [SHORT_CHARACTERS, LONG_CHARACTERS];
   const currencyOf = (length: number): string => text.slice(length - 13, length - 10);
-  const fitting =
+  const found =
     lengths.find((length) => currencyOf(length) === currency) ??
     lengths.find((length) => /^\d{3}$/.test(currencyOf(length)));
-  if (fitting !== undefined) return fitting;
+  if (found !== undefined) return found;
   throw new ConcertCodecError("field", "no currency stands where one belongs");
 }

@@ -1,11 +1,9 @@
 /**
  * The codec that the drivers and the simulated terminals of the French cash-register protocols
- * share. The folder `link` is the drivers' own: a simulated terminal has another one.
+ * share.
  */
-export { actionResult } from "./action-result.ts";
-export { applicationName } from "./application-names.ts";
-export { ConcertCodecError } from "./errors.ts";
-export { failureOf } from "./failure-table.ts";
+export { applicationName, failureOf, tagName } from "./code-tables.ts";
+export { ConcertCodecError, type ConcertFaultCode } from "./errors.ts";
 export {
   decodeFixedReply,
   encodeFixedReply,
@@ -20,10 +18,9 @@ export {
   PRIVATE_CHARACTERS,
 } from "./fixed-request.ts";
 export { bytesOf, textOf } from "./latin-text.ts";
-export { maskedField, maskedText, panOfReport, shownText } from "./masking.ts";
-export { familySettings, lineOf, lineReconnect, sessionTimes } from "./settings.ts";
-export { tagName } from "./tag-table.ts";
+export { maskedField, panOfReport, safeText } from "./masking.ts";
 export {
+  actionResult,
   decodeTagged,
   encodeTagged,
   readTagged,

@@ -1,6 +1,6 @@
+import { isKnownTag } from "./code-tables.ts";
 import { ConcertCodecError, type ConcertFaultCode } from "./errors.ts";
 import { bytesOf, textOf } from "./latin-text.ts";
-import { isKnownTag } from "./tag-table.ts";
 
 /** A tag and its value, as Latin-1 text, in the order of the wire (docs/concert.md 4.1). */
 export type Tagged = readonly [tag: string, value: string];
@@ -8,21 +8,17 @@ export type Tagged = readonly [tag: string, value: string];
 interface TaggedReading {
   /** Every tag that was whole before the fault, or all of them. */
   readonly tags: readonly Tagged[];
-  /** null: the bytes are exactly a whole number of tags, at least one. */
-  readonly fault: TaggedFault | null;
-}
-
-interface TaggedFault {
-  /** "incomplete": more bytes may mend it; nothing else can be mended. */
-  readonly code: ConcertFaultCode;
-  /** Where the tag that cannot be read begins. */
-  readonly at: number;
+  /**
+   * null: the bytes are exactly a whole number of tags, at least one. Of all faults only
+   * "incomplete" may end with more bytes. `at`: where the tag that cannot be read begins.
+   */
+  readonly fault: { readonly code: ConcertFaultCode; readonly at: number } | null;
 }
 
 const VALUE_CHARACTERS_MAX = 999;
 const HEAD_CHARACTERS = 5;
 
-/** Tags and values one behind the other. Throws {@link ConcertCodecError} "value". */
+/** Tags and values one after the other. Throws {@link ConcertCodecError} "value". */
 export function encodeTagged(tags: readonly Tagged[]): Uint8Array {
   const parts = tags.map(([tag, value]) => {
     if (!/^[A-Z]{2}$/.test(tag)) throw new ConcertCodecError("value", `"${tag}" is no tag`);
@@ -35,13 +31,13 @@ export function encodeTagged(tags: readonly Tagged[]): Uint8Array {
 }
 
 /**
- * Reads as many tags as there are. Line ends behind the last tag are ignored, because registers
- * may end a message so (docs/concert.md 4.7). Never throws: a fault is part of the answer.
+ * Reads as many tags as there are. Line ends after the last tag are ignored, because registers may
+ * end a message so (docs/concert.md 4.7). Never throws: a fault is part of the answer.
  */
 export function readTagged(bytes: Uint8Array): TaggedReading {
   const text = textOf(bytes);
   const tags: Tagged[] = [];
-  const end = endOf(text);
+  const end = text.replace(/[\r\n]+$/, "").length;
   let at = 0;
   while (at < end) {
     const head = readHead(text, at, tags);
@@ -58,20 +54,15 @@ export function readTagged(bytes: Uint8Array): TaggedReading {
   return { tags, fault: tags.length === 0 ? { code: "incomplete", at } : null };
 }
 
-/** Where nothing but line ends is left. */
-function endOf(text: string): number {
-  let end = text.length;
-  while (end > 0 && "\r\n".includes(text.charAt(end - 1))) end -= 1;
-  return end;
-}
-
-type Head = { readonly tag: string; readonly length: number } | ConcertFaultCode;
-
 /**
- * When no tag stands behind a value, that value's own length was wrong: so it is taken back from
- * `tags`, because its end is not where the number says.
+ * Reads a tag and its length. When no tag follows a value, the length of that value was wrong, so
+ * the value is taken back from `tags`.
  */
-function readHead(text: string, at: number, tags: Tagged[]): Head {
+function readHead(
+  text: string,
+  at: number,
+  tags: Tagged[],
+): { readonly tag: string; readonly length: number } | ConcertFaultCode {
   const tag = text.slice(at, at + 2);
   const digits = text.slice(at + 2, at + HEAD_CHARACTERS);
   const isNumber = /^\d*$/.test(digits);
@@ -93,4 +84,18 @@ export function decodeTagged(bytes: Uint8Array): readonly Tagged[] {
 
 export function tagValue(tags: readonly Tagged[], tag: string): string | undefined {
   return tags.find(([name]) => name === tag)?.[1];
+}
+
+const results = {
+  "10": "performed",
+  "01": "not-performed",
+  "11": "taken-into-account",
+} as const;
+
+/** The state of an action, AE (docs/concert.md 4.4); undefined: missing, or no described value. */
+export function actionResult(
+  tags: readonly Tagged[],
+): (typeof results)[keyof typeof results] | undefined {
+  const state = tagValue(tags, "AE") ?? "";
+  return Object.hasOwn(results, state) ? results[state as keyof typeof results] : undefined;
 }

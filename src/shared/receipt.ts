@@ -48,3 +48,14 @@ const empty = Object.fromEntries(receiptFields.map((field) => [field, ""])) as R
 export function emptyReceipt(): Receipt {
   return { ...empty };
 }
+
+/**
+ * YYMMDD of an expiry YYMM: the last day of that month, as EMV writes the expiry of an application.
+ * "" when it is no month.
+ */
+export function expiryYymmdd(yymm: string | undefined): string {
+  if (!yymm || !/^\d\d(0[1-9]|1[0-2])$/.test(yymm)) return "";
+  const year = 2000 + Number(yymm.slice(0, 2));
+  const lastDay = new Date(year, Number(yymm.slice(2, 4)), 0).getDate();
+  return `${yymm}${lastDay}`;
+}

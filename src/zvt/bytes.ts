@@ -1,7 +1,5 @@
 import { ZvtCodecError } from "./errors.ts";
 
-const none = new Uint8Array(0);
-
 export function fromHex(hex: string): Uint8Array {
   if (hex.length % 2 !== 0 || /[^0-9a-fA-F]/.test(hex)) {
     throw new ZvtCodecError("value", `not an even number of hexadecimal digits: ${hex.length}`);
@@ -18,14 +16,7 @@ export function hexByte(byte: number): string {
 }
 
 export function concat(parts: readonly Uint8Array[]): Uint8Array {
-  if (parts.length === 0) return none;
-  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
+  return new Uint8Array(Buffer.concat(parts));
 }
 
 export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
@@ -53,29 +44,31 @@ export function decodeBcd(bytes: Uint8Array): number {
 }
 
 /**
- * High byte first, as all numbers of ZVT except the extended length of an APDU (docs/zvt.md 4.3).
+ * High byte first, as all numbers of ZVT except the extended length of an APDU (docs/zvt.md 4.3);
+ * in as many bytes as the number needs unless `bytes` says how many.
  */
-export function encodeBigEndian(value: number, bytes: number): Uint8Array {
+export function encodeBigEndian(value: number, bytes = bytesOf(value)): Uint8Array {
   if (!Number.isSafeInteger(value) || value < 0 || value >= 2 ** (8 * bytes)) {
     throw new ZvtCodecError("value", `${value} does not fit into ${bytes} bytes`);
   }
   return fromHex(value.toString(16).padStart(2 * bytes, "0"));
 }
 
-export function decodeBigEndian(bytes: Uint8Array): number {
-  let value = 0;
-  for (let i = 0; i < bytes.length; i++) value = value * 256 + (bytes[i] as number);
-  return value;
+function bytesOf(value: number): number {
+  return Math.ceil(value.toString(16).length / 2);
 }
 
-/** Reads bytes in order; taking more than there are is an error of the message. */
+export function decodeBigEndian(bytes: Uint8Array): number {
+  return bytes.reduce((value, byte) => value * 256 + byte, 0);
+}
+
+/** Reads bytes in order; taking more than there are throws {@link ZvtCodecError} "truncated". */
 export class ByteReader {
   readonly bytes: Uint8Array;
-  #at: number;
+  #at = 0;
 
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
-    this.#at = 0;
   }
 
   get at(): number {
@@ -91,14 +84,14 @@ export class ByteReader {
   }
 
   byte(): number {
-    const byte = this.bytes[this.#at];
-    if (byte === undefined) throw truncated(1, 0);
-    this.#at += 1;
-    return byte;
+    return this.take(1)[0] as number;
   }
 
   take(count: number): Uint8Array {
-    if (count > this.left) throw truncated(count, this.left);
+    if (count > this.left) {
+      const text = `${count} bytes expected, ${this.left} are there`;
+      throw new ZvtCodecError("truncated", text);
+    }
     const taken = this.bytes.subarray(this.#at, this.#at + count);
     this.#at += count;
     return taken;
@@ -107,8 +100,4 @@ export class ByteReader {
   rest(): Uint8Array {
     return this.take(this.left);
   }
-}
-
-function truncated(expected: number, left: number): ZvtCodecError {
-  return new ZvtCodecError("truncated", `${expected} bytes expected, ${left} are there`);
 }

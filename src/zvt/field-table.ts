@@ -21,7 +21,7 @@ export type Encoding =
   /** Card data that nobody above the codec needs: decoded as the number of its bytes. */
   | "secret"
   | "text"
-  /** Text with zeros (3B) or one closing zero (8B) behind it. */
+  /** Text that zeros (3B) or one closing zero (8B) follow. */
   | "zero-text"
   /** docs/zvt.md 7.1. */
   | "totals"
@@ -123,12 +123,11 @@ interface NamedField extends Field {
   readonly name: FieldName;
 }
 
-const byNumber = new Map<number, NamedField>(
-  Object.entries(fields).map(([name, entry]) => [
-    entry.number,
-    { ...entry, name: name as FieldName },
-  ]),
-);
+const named = Object.entries(fields).map(([name, entry]) => ({
+  ...entry,
+  name: name as FieldName,
+}));
+const byNumber = new Map<number, NamedField>(named.map((entry) => [entry.number, entry]));
 
 export function fieldOfNumber(number: number): NamedField | undefined {
   return byNumber.get(number);

@@ -1,7 +1,6 @@
 /**
  * The codec that the ZVT driver and the simulated terminal share; see message.ts for the picture.
  */
-export { withTag } from "./added-tag.ts";
 export { type Apdu, ApduReader, decodeApdu, encodeApdu } from "./apdu.ts";
 export { concat, fromHex, sameBytes, toHex } from "./bytes.ts";
 export { type Charset, charsetOfCode, codeOfCharset, decodeText, encodeText } from "./charset.ts";
@@ -17,10 +16,8 @@ export {
   type MessageInput,
 } from "./message.ts";
 export { type MessageName, messages, shapeOf } from "./message-table.ts";
-export { type RawField, writeFields } from "./raw-fields.ts";
-export { decodeRaw, encodeRaw } from "./raw-message.ts";
+export { decodeRaw, encodeRaw, type RawField, withTag, writeFields } from "./raw-message.ts";
 export { type TagName, tagTable } from "./tag-table.ts";
 export { container, decodeTags, findTags, rawTag, type Tag, tag, tagValue } from "./tags.ts";
 export { type RawTag, readTags, writeTags } from "./tlv.ts";
-export { type Totals, totalsGroups } from "./totals.ts";
-export type { FieldInputs } from "./values.ts";
+export { type FieldInputs, type Totals, totalsGroups } from "./values.ts";

@@ -4,8 +4,8 @@
  * How to declare a message: add a line with its name, the control field, and its positional parts
  * in order. A part has a name (a key of {@link PartValues}), a length and an encoding; `when` says
  * under which condition it is there. Numbered fields and the container follow by themselves. A
- * message that can be told from another one with the same control field only by the command it
- * answers names that command in `answers`.
+ * message that only the command before it distinguishes from another one with the same control
+ * field names that command in `answers`.
  */
 
 export interface PartValues {

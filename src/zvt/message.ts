@@ -10,18 +10,17 @@
  * simulator and for tests. `log-form.ts` gives the only forms that may be logged.
  */
 
-import { maskPansInText } from "../shared/masking/mask.ts";
 import type { Apdu } from "./apdu.ts";
 import {
   concat,
-  decodeBigEndian,
+  decodeBcd,
   encodeBcd,
   encodeBigEndian,
   fromHex,
   sameBytes,
   toHex,
 } from "./bytes.ts";
-import { type Charset, DEFAULT_CHARSET, decodeText, encodeText } from "./charset.ts";
+import { type Charset, DEFAULT_CHARSET, encodeText } from "./charset.ts";
 import { ZvtCodecError } from "./errors.ts";
 import { type FieldName, fieldOfNumber, fields } from "./field-table.ts";
 import {
@@ -32,8 +31,14 @@ import {
   type PartValues,
   shapeOf,
 } from "./message-table.ts";
-import { type RawField, writeDigitLength, writeFields } from "./raw-fields.ts";
-import { type Answering, decodeRaw, type RawPart } from "./raw-message.ts";
+import {
+  type Answering,
+  decodeRaw,
+  type RawField,
+  type RawPart,
+  writeDigitLength,
+  writeFields,
+} from "./raw-message.ts";
 import { decodeTags, type Tag } from "./tags.ts";
 import type { RawTag } from "./tlv.ts";
 import {
@@ -82,13 +87,13 @@ export function errorCodeOf(control: number): number | undefined {
 
 function decodeFields(raw: readonly RawField[], charset: Charset): FieldValues {
   const values: Partial<Record<FieldName, FieldValue>> = {};
-  const seen = new Map<number, Uint8Array>();
+  const contents = new Map<number, Uint8Array>();
   for (const { number, content } of raw) {
-    const before = seen.get(number);
-    if (before && !sameBytes(before, content)) {
+    const earlier = contents.get(number);
+    if (earlier && !sameBytes(earlier, content)) {
       throw new ZvtCodecError("duplicate-field", `field ${number.toString(16)} stands there twice`);
     }
-    seen.set(number, content);
+    contents.set(number, content);
     const entry = fieldOfNumber(number);
     if (entry && entry.as !== "container") {
       values[entry.name] = decodeValue(entry.as, content, charset);
@@ -102,7 +107,7 @@ function decodeParts(
   declared: readonly Part[],
   charset: Charset,
 ): Partial<PartValues> {
-  const values: Partial<Record<PartName, number | string | Uint8Array>> = {};
+  const values: Partial<Record<PartName, FieldValue>> = {};
   for (const { name, content } of raw) {
     const part = declared.find((entry) => entry.name === name);
     const value = part && decodePart(part, content, charset);
@@ -111,27 +116,12 @@ function decodeParts(
   return values as Partial<PartValues>;
 }
 
-function decodePart(
-  { as }: Part,
-  content: Uint8Array,
-  charset: Charset,
-): number | string | Uint8Array | undefined {
-  switch (as) {
-    case "number":
-      return decodeBigEndian(content);
-    case "digits":
-    case "secret-digits":
-      return toHex(content).toUpperCase();
-    case "bcd-number": {
-      // The time-out of 04 FF; one that is not decimal is one that was not sent (docs/zvt.md 7.2).
-      const digits = toHex(content);
-      return /^\d+$/.test(digits) ? Number(digits) : undefined;
-    }
-    case "text":
-      return maskPansInText(decodeText(content, charset).replace(/\0+$/, ""));
-    case "bytes":
-      return content;
-  }
+function decodePart({ as }: Part, content: Uint8Array, charset: Charset): FieldValue | undefined {
+  if (as === "secret-digits") return decodeValue("digits", content, charset);
+  if (as === "text") return decodeValue("zero-text", content, charset);
+  if (as !== "bcd-number") return decodeValue(as, content, charset);
+  // The time-out of 04 FF; a value that is not decimal counts as not sent (docs/zvt.md 7.2).
+  return /^\d+$/.test(toHex(content)) ? decodeBcd(content) : undefined;
 }
 
 export interface MessageInput {
@@ -149,26 +139,16 @@ export function encodeMessage(name: MessageName, input: MessageInput = {}): Apdu
   const { parts = {}, fields: values = {}, tags, charset = DEFAULT_CHARSET, errorCode } = input;
   const shape: { control: number; parts: readonly Part[] } = messages[name];
   const positional = shape.parts.flatMap((part) => encodePart(part, parts, charset));
-  const numbered = Object.entries(values).map(([key, value]) =>
-    encodeField(key as Exclude<FieldName, "tlv">, value, charset),
-  );
+  const numbered = Object.entries(values).map(([key, value]): RawField => {
+    const field = key as Exclude<FieldName, "tlv">;
+    const content = encodeFieldValue(field, value, charset);
+    return { number: fields[field].number, content, tags: null };
+  });
   const container: RawField[] =
     tags === undefined ? [] : [{ number: fields.tlv.number, content: new Uint8Array(0), tags }];
   return {
     control: shape.control + (errorCode ?? 0),
     data: concat([...positional, writeFields([...numbered, ...container])]),
-  };
-}
-
-function encodeField(
-  name: Exclude<FieldName, "tlv">,
-  value: FieldValue,
-  charset: Charset,
-): RawField {
-  return {
-    number: fields[name].number,
-    content: encodeFieldValue(name, value, charset),
-    tags: null,
   };
 }
 

@@ -1,15 +1,9 @@
 import type { Apdu } from "./apdu.ts";
 import { ByteReader, concat, toHex } from "./bytes.ts";
 import { ZvtCodecError } from "./errors.ts";
-import { fieldOfNumber } from "./field-table.ts";
+import { type FieldLength, fieldOfNumber, fields as fieldTable } from "./field-table.ts";
 import { type Condition, type Part, type PartName, shapeOf } from "./message-table.ts";
-import {
-  type RawField,
-  readDigitLength,
-  readFields,
-  writeDigitLength,
-  writeFields,
-} from "./raw-fields.ts";
+import { type RawTag, readContainer, writeContainer } from "./tlv.ts";
 
 export interface RawPart {
   readonly name: PartName;
@@ -27,18 +21,13 @@ interface RawMessage {
   readonly fields: readonly RawField[];
   /** A field number that is not in the table; reading ended there (docs/zvt.md 4.2). */
   readonly unknownField: number | null;
-  /**
-   * The bytes that were not read: the unknown field and all behind it, or all of an unknown
-   * command.
-   */
+  /** The bytes that were not read: from an unknown field on, or all of an unknown command. */
   readonly rest: Uint8Array;
 }
 
-/**
- * Without it a completion of the status enquiry, or a key answer, cannot be read (docs/zvt.md 6.5).
- */
+/** The context without which a status completion and a key answer cannot be read. */
 export interface Answering {
-  /** Control field of the command that the message answers or completes. */
+  /** Control field of the command that the message answers or completes (docs/zvt.md 6.5). */
   readonly answering?: number;
 }
 
@@ -64,24 +53,19 @@ function readPart({ name, length }: Part, reader: ByteReader): Uint8Array {
   return reader.take(length);
 }
 
+const receiptType = "1f07010[0-3]";
+const messageId = "1f7303\\d{6}";
 /**
- * A container behind the text of a print line, with the receipt type 1F07 (card complete,
+ * A container after the text of a print line, with the receipt type 1F07 (card complete,
  * docs/zvt.md 12.2), the id of the message 1F73 (docs/zvt.md 9.4), or both.
  */
-const behindText = ["1f07010[0-3]", "1f7303\\d{6}"];
 const trailing = new RegExp(
-  [
-    `0604${behindText[0]}`,
-    `0606${behindText[1]}`,
-    `060a${behindText.join("")}`,
-    `060a${behindText.toReversed().join("")}`,
-  ]
-    .map((form) => `(?:${form})$`)
-    .join("|"),
+  `(?:0604${receiptType}|0606${messageId}|060a${receiptType}${messageId}` +
+    `|060a${messageId}${receiptType})$`,
 );
 const TRAILING_BYTES_MAX = 12;
 
-/** Its length, 0 when there is none. */
+/** The length of that container, 0 when there is none. */
 function trailingContainer(name: PartName, reader: ByteReader): number {
   if (name !== "text") return 0;
   const bytes = Math.min(TRAILING_BYTES_MAX, reader.left);
@@ -108,9 +92,10 @@ function holds(
     case "if-wrong-currency":
       return last?.content[0] === 0x6f && reader.left >= 2 && isBareCurrency(reader);
     case "if-no-container":
-      return next !== undefined && !(next === 0x06 && reads(remaining(reader)));
+      return next !== undefined && !(next === 0x06 && isFields(remaining(reader)));
     case "if-bare-result":
-      return next !== undefined && !fieldOfNumber(next) && isAmountFirst(remaining(reader, 1));
+      if (next === undefined || fieldOfNumber(next) || reader.peek(1) !== 0x04) return false;
+      return isFields(remaining(reader, 1));
     case "if-line-feeds":
       return last?.content[0] === 0xff && reader.left > 0;
     case "if-no-line-feeds":
@@ -122,14 +107,10 @@ function isLengthDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0xf0 && byte <= 0xf9;
 }
 
-/** The two bytes are a currency when nothing, or readable fields, stand behind them. */
+/** The two bytes are a currency when nothing, or readable fields, follow them. */
 function isBareCurrency(reader: ByteReader): boolean {
   if (reader.peek() === 0x49) return false;
-  return reader.left === 2 || reads(remaining(reader, 2)) || !reads(remaining(reader));
-}
-
-function isAmountFirst(rest: Uint8Array): boolean {
-  return rest[0] === 0x04 && reads(rest);
+  return reader.left === 2 || isFields(remaining(reader, 2)) || !isFields(remaining(reader));
 }
 
 function remaining(reader: ByteReader, skip = 0): Uint8Array {
@@ -137,7 +118,7 @@ function remaining(reader: ByteReader, skip = 0): Uint8Array {
 }
 
 /** Whether these bytes are numbered fields from the first to the last. */
-function reads(bytes: Uint8Array): boolean {
+function isFields(bytes: Uint8Array): boolean {
   try {
     return readFields(bytes).unknownField === null;
   } catch (error) {
@@ -156,4 +137,94 @@ export function encodeRaw(raw: RawMessage, { answering }: Answering = {}): Apdu 
   });
   const data = concat([...parts, writeFields(raw.fields), raw.rest]);
   return { control: raw.control, data, ...(raw.extended ? { extended: true } : {}) };
+}
+
+/** One numbered field exactly as it stands on the wire. Holds card data: never log it. */
+export interface RawField {
+  readonly number: number;
+  /** Without number and length. */
+  readonly content: Uint8Array;
+  /** The objects of field 06; null for every other field. */
+  readonly tags: readonly RawTag[] | null;
+  /** Bytes of the length of field 06 when more than necessary. */
+  readonly lengthBytes?: number;
+}
+
+function readFields(data: Uint8Array): Omit<RawMessage, "control" | "extended" | "parts"> {
+  const reader = new ByteReader(data);
+  const found: RawField[] = [];
+  while (reader.left > 0) {
+    const number = reader.peek() as number;
+    const entry = fieldOfNumber(number);
+    if (!entry) return { fields: found, unknownField: number, rest: reader.rest() };
+    reader.byte();
+    found.push({ number, ...readContent(entry.length, reader) });
+  }
+  return { fields: found, unknownField: null, rest: reader.rest() };
+}
+
+function readContent(length: FieldLength, reader: ByteReader): Omit<RawField, "number"> {
+  if (length === "tlv") return readContainer(reader);
+  const bytes =
+    typeof length === "number" ? length : readDigitLength(reader, length === "llvar" ? 2 : 3);
+  return { content: reader.take(bytes), tags: null };
+}
+
+/** docs/zvt.md 4.2: the length as digits, one in each byte, high nibble F. */
+function readDigitLength(reader: ByteReader, digits: number): number {
+  let length = 0;
+  const bytes = reader.take(digits);
+  for (let i = 0; i < digits; i++) {
+    const byte = bytes[i] as number;
+    if (byte < 0xf0 || byte > 0xf9) {
+      throw new ZvtCodecError("length-digit", `${byte.toString(16)} is not a length digit`);
+    }
+    length = length * 10 + (byte & 0x0f);
+  }
+  return length;
+}
+
+export function writeDigitLength(length: number, digits: number): Uint8Array {
+  const text = String(length).padStart(digits, "0");
+  if (text.length > digits) {
+    throw new ZvtCodecError("too-long", `${length} bytes do not fit into ${digits} length digits`);
+  }
+  return Uint8Array.from(text, (digit) => 0xf0 + Number(digit));
+}
+
+export function writeFields(list: readonly RawField[]): Uint8Array {
+  return concat(list.map(writeField));
+}
+
+function writeField({ number, content, tags, lengthBytes }: RawField): Uint8Array {
+  const entry = fieldOfNumber(number);
+  if (!entry) throw new ZvtCodecError("value", `field ${number.toString(16)} does not exist`);
+  const head = Uint8Array.of(number);
+  if (entry.length === "tlv") return concat([head, writeContainer(tags ?? [], lengthBytes)]);
+  if (typeof entry.length !== "number") {
+    const digits = entry.length === "llvar" ? 2 : 3;
+    return concat([head, writeDigitLength(content.length, digits), content]);
+  }
+  if (content.length !== entry.length) {
+    throw new ZvtCodecError("value", `${entry.name} has ${entry.length} bytes`);
+  }
+  return concat([head, content]);
+}
+
+/**
+ * The given message with one more tag at the end of its container, which is added when there is
+ * none. Throws {@link ZvtCodecError} when the message cannot be read.
+ */
+export function withTag(apdu: Apdu, added: RawTag): Apdu {
+  const raw = decodeRaw(apdu);
+  const container = raw.fields.find(({ tags }) => tags !== null);
+  const larger: RawField = {
+    number: fieldTable.tlv.number,
+    content: new Uint8Array(0),
+    tags: [...(container?.tags ?? []), added],
+  };
+  const list = container
+    ? raw.fields.map((field) => (field === container ? larger : field))
+    : [...raw.fields, larger];
+  return encodeRaw({ ...raw, fields: list });
 }

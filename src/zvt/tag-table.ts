@@ -45,8 +45,8 @@ const table = {
   permittedCommands: [0x26, "container"],
   charsets: [0x27, "container"],
   languages: [0x28, "container"],
-  menusShown: [0x29, "container"],
-  menusNotShown: [0x2a, "container"],
+  menusDisplayed: [0x29, "container"],
+  menusNotDisplayed: [0x2a, "container"],
   menu: [0x2b, "container"],
   menuItem: [0x2c, "container"],
   file: [0x2d, "container"],
@@ -191,15 +191,13 @@ export interface NamedTag {
   readonly as: TagEncoding;
 }
 
-const entries: readonly NamedTag[] = Object.entries(table).map(([name, [number, as]]) => ({
+export const tagTable: readonly NamedTag[] = Object.entries(table).map(([name, [number, as]]) => ({
   name: name as TagName,
   number,
   as,
 }));
-const byNumber = new Map(entries.map((entry) => [entry.number, entry]));
-const byName = new Map(entries.map((entry) => [entry.name, entry]));
-
-export const tagTable: readonly NamedTag[] = entries;
+const byNumber = new Map(tagTable.map((entry) => [entry.number, entry]));
+const byName = new Map(tagTable.map((entry) => [entry.name, entry]));
 
 export function tagOfNumber(number: number): NamedTag | undefined {
   return byNumber.get(number);

@@ -23,7 +23,7 @@ export interface Tag {
   readonly children: readonly Tag[] | null;
 }
 
-/** Numbers above this are nothing that a table knows; their bytes stay bytes. */
+/** Longer than any number of the table: the value stays bytes. */
 const NUMBER_BYTES_MAX = 6;
 
 export function decodeTags(tags: readonly RawTag[], charset: Charset): Tag[] {
@@ -72,11 +72,7 @@ function encodeTagValue(
   value: number | string,
   charset: Charset = "cp437",
 ): Uint8Array {
-  if (typeof value === "number" && as === "number") {
-    let bytes = 1;
-    while (value >= 2 ** (8 * bytes)) bytes++;
-    return encodeBigEndian(value, bytes);
-  }
+  if (typeof value === "number" && as === "number") return encodeBigEndian(value);
   if (typeof value === "string" && as === "digits") return fromHex(value);
   if (typeof value === "string" && as === "text") return encodeText(value, charset);
   throw new ZvtCodecError("value", `a ${typeof value} cannot be encoded as ${as}`);
@@ -84,11 +80,7 @@ function encodeTagValue(
 
 /** A tag that holds others. */
 export function container(name: TagName, children: readonly RawTag[]): RawTag {
-  return rawContainer(tagOfName(name).number, children);
-}
-
-/** A tag that holds others, by its number: the tag need not be in the table. */
-function rawContainer(number: number, children: readonly RawTag[]): RawTag {
+  const { number } = tagOfName(name);
   if (!hasConstructedBit(number)) {
     throw new ZvtCodecError("tag", `tag ${number.toString(16)} cannot hold others`);
   }
@@ -117,12 +109,11 @@ export function tagValue<N extends TagName>(
   ...path: [...TagName[], N]
 ): TagValueOf<N> | undefined {
   const value = findTags(tags, ...path)[0]?.value;
-  const as = tagOfName(path[path.length - 1] as N).as;
-  const fits =
-    as === "number"
-      ? typeof value === "number"
-      : as === "digits" || as === "text"
-        ? typeof value === "string"
-        : value instanceof Uint8Array;
-  return fits ? (value as TagValueOf<N>) : undefined;
+  const { as } = tagOfName(path[path.length - 1] as N);
+  const isText = as === "digits" || as === "text";
+  const isAsDeclared =
+    as === "number" || isText
+      ? typeof value === (isText ? "string" : "number")
+      : value instanceof Uint8Array;
+  return isAsDeclared ? (value as TagValueOf<N>) : undefined;
 }

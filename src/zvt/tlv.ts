@@ -12,7 +12,7 @@ export interface RawTag {
   readonly lengthBytes?: number;
 }
 
-/** Deeper nesting than this is an attack or noise; real receipts have four levels. */
+/** Real receipts have four levels; what is nested deeper than this is an attack or noise. */
 const TLV_DEPTH_MAX = 16;
 const TAG_BYTES_MAX = 4;
 
@@ -34,8 +34,8 @@ function readTag(reader: ByteReader, depth: number): RawTag {
 }
 
 /**
- * An unknown tag is to be skipped (docs/zvt.md 4.3), so its content need not be what its
- * constructed bit promises; known ones must keep the promise, the opaque ones apart.
+ * The objects inside a tag whose constructed bit is set; null: its content is plain all the same,
+ * as an opaque tag's is, or as an unknown tag's may be, which is to be skipped (docs/zvt.md 4.3).
  */
 function readChildren(tag: number, content: Uint8Array, depth: number): RawTag[] | null {
   const known = tagOfNumber(tag);
@@ -85,24 +85,19 @@ function tlvLengthBytes(length: number): number {
   return length <= 0xff ? 2 : 3;
 }
 
-function writeTlvLength(length: number, lengthBytes = tlvLengthBytes(length)): Uint8Array {
+export function writeTlvLength(length: number, lengthBytes = tlvLengthBytes(length)): Uint8Array {
   if (length > 0xffff) throw new ZvtCodecError("too-long", `${length} bytes in one tag`);
   if (lengthBytes === 1) return Uint8Array.of(length);
   return concat([Uint8Array.of(0x7f + lengthBytes), encodeBigEndian(length, lengthBytes - 1)]);
 }
 
 /** Reads a TLV length and the objects it covers: the content of field 06. */
-export function readContainer(reader: ByteReader): {
-  content: Uint8Array;
-  tags: RawTag[];
-  lengthBytes?: number;
-} {
+export function readContainer(reader: ByteReader) {
   const { length, lengthBytes } = readTlvLength(reader);
   const content = reader.take(length);
   const tags = readTags(content);
-  return lengthBytes === tlvLengthBytes(length)
-    ? { content, tags }
-    : { content, tags, lengthBytes };
+  const isShortest = lengthBytes === tlvLengthBytes(length);
+  return { content, tags, ...(isShortest ? {} : { lengthBytes }) };
 }
 
 export function writeContainer(tags: readonly RawTag[], lengthBytes?: number): Uint8Array {
@@ -114,13 +109,7 @@ export function writeTags(tags: readonly RawTag[]): Uint8Array {
   return concat(
     tags.flatMap(({ tag, content, children, lengthBytes }) => {
       const inside = children ? writeTags(children) : content;
-      return [tagBytes(tag), writeTlvLength(inside.length, lengthBytes), inside];
+      return [encodeBigEndian(tag), writeTlvLength(inside.length, lengthBytes), inside];
     }),
   );
-}
-
-function tagBytes(tag: number): Uint8Array {
-  let bytes = 1;
-  while (tag >= 2 ** (8 * bytes)) bytes++;
-  return encodeBigEndian(tag, bytes);
 }

@@ -1,11 +1,40 @@
 import { maskPan, maskPansInText } from "../shared/masking/mask.ts";
-import { decodeBcd, decodeBigEndian, encodeBcd, encodeBigEndian, fromHex, toHex } from "./bytes.ts";
+import {
+  ByteReader,
+  concat,
+  decodeBcd,
+  decodeBigEndian,
+  encodeBcd,
+  encodeBigEndian,
+  fromHex,
+  toHex,
+} from "./bytes.ts";
 import { type Charset, decodeText, encodeText } from "./charset.ts";
 import { ZvtCodecError } from "./errors.ts";
 import { type Encoding, type FieldName, fields } from "./field-table.ts";
-import { decodeTotals, encodeTotals, type Totals } from "./totals.ts";
 
-/** Stands for card data, and for content that might be some: only its size is told. */
+/** The order of the seven groups in field 60 (docs/zvt.md 7.1). */
+export const totalsGroups = [
+  "girocard",
+  "jcb",
+  "mastercard",
+  "amex",
+  "visa",
+  "diners",
+  "other",
+] as const;
+
+export interface Totals {
+  readonly receiptFrom: string;
+  readonly receiptTo: string;
+  readonly groups: readonly {
+    readonly group: (typeof totalsGroups)[number];
+    readonly count: number;
+    readonly amount: number;
+  }[];
+}
+
+/** Stands for card data, and for content that might be some: only its size is known. */
 export interface Hidden {
   readonly hiddenBytes: number;
 }
@@ -79,6 +108,19 @@ function withoutZeros(content: Uint8Array): Uint8Array {
   return content.subarray(0, end);
 }
 
+function decodeTotals(content: Uint8Array): Totals {
+  const reader = new ByteReader(content);
+  const receiptFrom = toHex(reader.take(2));
+  const receiptTo = toHex(reader.take(2));
+  const groups = totalsGroups.map((group) => ({
+    group,
+    count: reader.byte(),
+    amount: decodeBcd(reader.take(6)),
+  }));
+  if (reader.left > 0) throw new ZvtCodecError("trailing-bytes", "totals longer than 53 bytes");
+  return { receiptFrom, receiptTo, groups };
+}
+
 export function encodeFieldValue(
   name: Exclude<FieldName, "tlv">,
   value: FieldValue,
@@ -132,4 +174,16 @@ function paddedText(bytes: Uint8Array, length: number | string, fill: number): U
 function zeroText(bytes: Uint8Array, length: number | string): Uint8Array {
   if (typeof length === "number") return paddedText(bytes, length, 0);
   return paddedText(bytes, bytes.length > 0 ? bytes.length + 1 : 0, 0);
+}
+
+/** Groups that are not named count as zero. */
+function encodeTotals({ receiptFrom, receiptTo, groups }: Totals): Uint8Array {
+  return concat([
+    fromHex(receiptFrom.padStart(4, "0")),
+    fromHex(receiptTo.padStart(4, "0")),
+    ...totalsGroups.flatMap((group) => {
+      const { count = 0, amount = 0 } = groups.find((entry) => entry.group === group) ?? {};
+      return [Uint8Array.of(count), encodeBcd(amount, 6)];
+    }),
+  ]);
 }

@@ -14,7 +14,7 @@ import {
   PRIVATE_CHARACTERS,
   panOfReport,
   REPORT_CHARACTERS,
-  shownText,
+  safeText,
   type Tagged,
 } from "../../src/concert/index.ts";
 
@@ -107,7 +107,7 @@ describe("a card number in clear", () => {
     "in groups with %j between is not shown",
     (separator) => {
       const grouped = (pan.match(/.{4}/g) ?? []).join(separator);
-      const shown = shownText(`AA0${grouped}ZT`, 200);
+      const shown = safeText(`AA0${grouped}ZT`, 200);
       expect(shown.replace(/\D/g, "")).not.toContain(pan.slice(4));
       expect(shown.endsWith("ZT")).toBe(true);
     },

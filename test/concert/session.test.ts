@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeFixedReply } from "../../src/concert/index.ts";
-import { encodeFrame } from "../../src/concert/link/frame.ts";
+import { encodeFrame } from "../../src/tp-manager/terminal/concert/link/frame.ts";
 import {
   advanceSession,
   ENQ_TRIES,
@@ -10,10 +10,9 @@ import {
   type SessionInput,
   type SessionNews,
   type SessionStep,
-} from "../../src/concert/link/session-machine.ts";
+} from "../../src/tp-manager/terminal/concert/link/session-machine.ts";
 import { bytesHex, hasAny, hexBytes, rowsOf, type Vector } from "./vectors.ts";
 
-const times = { answerMs: 3_000, pauseMs: 1_000, holdMs: 2_000, silenceMs: 3_000, quietMs: 300 };
 const [ENQ, ACK, NAK, EOT, STX] = ["05", "06", "15", "04", "02"] as const;
 
 /** A register's side of a line, step by step, with what it wrote and told. */
@@ -21,15 +20,15 @@ class Side {
   state = idleSession;
   written: string[] = [];
   news: SessionNews[] = [];
-  timerMs: number | null = null;
+  timer: SessionStep["timer"] = null;
   isStoring = true;
 
   do(input: SessionInput): void {
-    const step: SessionStep = advanceSession(this.state, input, times);
+    const step: SessionStep = advanceSession(this.state, input);
     this.state = step.state;
     if (step.write.length > 0) this.written.push(bytesHex(Uint8Array.from(step.write)));
     if (step.frame) this.written.push(bytesHex(step.frame));
-    if (step.timerMs !== undefined) this.timerMs = step.timerMs;
+    if (step.timer !== undefined) this.timer = step.timer;
     this.news.push(...step.news);
     if (step.news.some(({ news }) => news === "body")) {
       this.do({ input: "judged", stored: this.isStoring });
@@ -113,7 +112,7 @@ describe("our session", () => {
     const side = new Side();
     side.do({ input: "ask" });
     side.hear(NAK);
-    expect([side.wrote(), side.timerMs]).toEqual([[ENQ, EOT], times.pauseMs]);
+    expect([side.wrote(), side.timer]).toEqual([[ENQ, EOT], "pauseMs"]);
     side.do({ input: "timer" });
     side.hear(ACK);
     expect([side.wrote(), side.told()]).toEqual([[ENQ], ["opened"]]);
@@ -127,7 +126,7 @@ describe("our session", () => {
     }
     side.hear(NAK);
     // One NAK may have been noise: the answer to the last frame is waited for as any other.
-    expect([side.wrote(), side.timerMs, side.told()]).toEqual([[EOT], times.answerMs, []]);
+    expect([side.wrote(), side.timer, side.told()]).toEqual([[EOT], "answerMs", []]);
     side.do({ input: "timer" });
     expect([side.wrote(), side.told(), side.state]).toEqual([[], ["refused"], idleSession]);
   });
@@ -159,7 +158,7 @@ describe("our session", () => {
     side.hear(ENQ + replyHex + EOT);
     expect([side.wrote(), side.news]).toMatchObject([
       [ACK, ACK],
-      [{ news: "body", unasked: false }],
+      [{ news: "body", isEarly: false }],
     ]);
   });
 
@@ -182,7 +181,7 @@ describe("our session", () => {
     for (let time = 1; time < 2 * ENQ_TRIES; time++) side.do({ input: "timer" });
     expect(side.news.at(-1)).toMatchObject({ news: "not-opened" });
     side.hear("0582");
-    expect(side.news.at(-1)).toMatchObject({ news: "spoilt", fault: "parity" });
+    expect(side.news.at(-1)).toMatchObject({ news: "malformed", fault: "parity" });
   });
 });
 
@@ -192,7 +191,7 @@ describe("the terminal's session", () => {
     side.do({ input: "ask" });
     side.hear(ENQ + replyHex + EOT);
     expect(side.wrote()).toEqual([ENQ, ACK, ACK, ENQ]);
-    expect(side.news).toMatchObject([{ news: "body", unasked: true }]);
+    expect(side.news).toMatchObject([{ news: "body", isEarly: true }]);
     side.hear(ACK);
     expect(side.told()).toEqual(["body", "opened"]);
   });
@@ -201,14 +200,14 @@ describe("the terminal's session", () => {
     const side = Side.sending();
     side.hear(ENQ + replyHex + EOT);
     expect(side.wrote()).toEqual([ACK, ACK]);
-    expect(side.news).toMatchObject([{ news: "unanswered" }, { news: "body", unasked: true }]);
+    expect(side.news).toMatchObject([{ news: "unanswered" }, { news: "body", isEarly: true }]);
   });
 
   test("is asked to repeat a spoilt reply, three times at most", () => {
     const side = new Side();
     side.hear(ENQ + spoiltHex + spoiltHex + spoiltHex + spoiltHex + EOT);
     expect(side.wrote()).toEqual([ACK, NAK, NAK, NAK]);
-    expect(side.told()).toEqual(["spoilt", "spoilt", "spoilt", "spoilt"]);
+    expect(side.told()).toEqual(["malformed", "malformed", "malformed", "malformed"]);
     side.hear(ENQ + spoiltHex + replyHex + EOT);
     expect(side.wrote()).toEqual([ACK, NAK, ACK]);
   });
@@ -236,11 +235,11 @@ describe("the terminal's session", () => {
     (checkByte) => {
       const side = new Side();
       side.hear(`${ENQ}${STX}3031013903${checkByte}`);
-      expect([side.wrote(), side.timerMs]).toEqual([[ACK], times.quietMs]);
+      expect([side.wrote(), side.timer]).toEqual([[ACK], "quietMs"]);
       side.do({ input: "timer" });
       expect(side.wrote()).toEqual([NAK]);
       side.hear(replyHex + EOT);
-      expect([side.wrote(), side.told()]).toEqual([[ACK], ["spoilt", "body"]]);
+      expect([side.wrote(), side.told()]).toEqual([[ACK], ["malformed", "body"]]);
     },
   );
 
@@ -260,9 +259,9 @@ describe("the terminal's session", () => {
     side.do({ input: "timer" });
     expect(side.wrote()).toEqual([ACK, NAK]);
     side.hear(`${STX}3031${ACK}3133`);
-    expect([side.wrote(), side.timerMs]).toEqual([[], times.quietMs]);
+    expect([side.wrote(), side.timer]).toEqual([[], "quietMs"]);
     side.do({ input: "timer" });
-    expect([side.wrote(), side.told()]).toEqual([[NAK], ["spoilt", "spoilt"]]);
+    expect([side.wrote(), side.told()]).toEqual([[NAK], ["malformed", "malformed"]]);
   });
 });
 

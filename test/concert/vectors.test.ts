@@ -10,7 +10,8 @@ import {
   encodeTagged,
   readTagged,
 } from "../../src/concert/index.ts";
-import { decodeFrame, encodeFrame } from "../../src/concert/link/frame.ts";
+import { encodeFrame } from "../../src/tp-manager/terminal/concert/link/frame.ts";
+import { decodeFrame } from "./frames.ts";
 import { bytesHex, hasAny, hexBytes, rowsOf, type Vector } from "./vectors.ts";
 
 /** A fixed body as the vectors describe it, and the same written again. */

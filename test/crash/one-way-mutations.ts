@@ -2,8 +2,8 @@ import { type Mutation, oneEdit } from "./mutation.ts";
 
 const rule = "src/tp-manager/matching/one-way.ts";
 const order = "src/tp-manager/matching/one-way-order.ts";
-const lies = "test/tp-manager/terminal/unasked/one-way-lies.test.ts";
-const kept = "test/tp-manager/terminal/unasked/kept-back.test.ts";
+const lies = "test/tp-manager/terminal/one-way/one-way-lies.test.ts";
+const kept = "test/tp-manager/terminal/one-way/kept-back.test.ts";
 const late = "test/tp-manager/arbiter/late-results.test.ts";
 const nameless = "test/tp-manager/arbiter/nameless-results.test.ts";
 
@@ -27,7 +27,7 @@ export const oneWayMutations: readonly Mutation[] = [
     "one without it that is byte for byte the last one",
     [lies],
     [
-      "src/tp-manager/terminal/unasked/unasked-terminal.ts",
+      "src/tp-manager/terminal/one-way/one-way-terminal.ts",
       "    return this.#stored && Buffer",
       "    return this.#storedAtMs === undefined ? false : this.#stored && Buffer",
     ],
@@ -47,7 +47,7 @@ export const oneWayMutations: readonly Mutation[] = [
     "carried a reference of ours before: then it decides nothing there either",
     [
       lies,
-      "test/tp-manager/terminal/unasked/after-the-504.test.ts",
+      "test/tp-manager/terminal/one-way/after-the-504.test.ts",
       "test/scenario/one-way-lies.test.ts",
     ],
     [rule, "line.isShared || echoes || !holds", "line.isShared || !holds"],

@@ -150,7 +150,7 @@ const ofCandidates: readonly Mutation[] = [
     "the first of two transactions in one answer",
     ["19-late", "the others are looked at as well"],
     ["test/tp-manager/terminal/zvt/connection.test.ts"],
-    ["src/tp-manager/terminal/zvt/introduction.ts", "also.length > 0 ?", "also.length > 9 ?"],
+    ["src/tp-manager/terminal/zvt/enquiries.ts", "also.length > 0 ?", "also.length > 9 ?"],
   ),
   oneEdit(
     "the look at the first of two transactions",
@@ -169,7 +169,7 @@ const ofCandidates: readonly Mutation[] = [
     ["04-approval", "a receipt or a card within a command that sells nothing"],
     ["test/tp-manager/terminal/zvt/upkeep.test.ts"],
     [
-      "src/tp-manager/terminal/zvt/session/served-machine.ts",
+      "src/tp-manager/terminal/zvt/session/message-machine.ts",
       'if (state.command.name !== "repeat-receipt" && isSale(arrived)) {',
       "if (state.command.judged) {",
     ],

@@ -4,10 +4,11 @@ import type {
   Messages,
   Opened,
   Reading,
-} from "../../src/tp-manager/terminal/unasked/dialogue.ts";
-import { resultReport } from "../../src/tp-manager/terminal/unasked/result-report.ts";
-import { UnaskedTerminal } from "../../src/tp-manager/terminal/unasked/unasked-terminal.ts";
+} from "../../src/tp-manager/terminal/one-way/dialogue.ts";
+import { OneWayTerminal } from "../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
+import { resultReport } from "../../src/tp-manager/terminal/one-way/result-report.ts";
 import type { Life } from "../simulation/life.ts";
+import { recordingLog } from "../support/recording-log.ts";
 import type { Family } from "./assumptions.ts";
 import type { Option } from "./chooser.ts";
 import type { Told } from "./story.ts";
@@ -15,7 +16,7 @@ import type { World } from "./world.ts";
 
 const [CARD_MS, AGAIN_MS, WAIT_MS] = [3_000, 5_000, 210_000];
 const TOLD_MAX = 3;
-const silent = { info: () => {}, warn: () => {}, error: () => {} };
+const silent = recordingLog().log;
 const reasons = { approved: null, declined: "declined", gone: "cancelled" } as const;
 
 interface Result {
@@ -46,16 +47,16 @@ const messages: Messages = {
       reading: "result",
       report: resultReport({ ...words, ...told }, order),
       ticket: "",
-      end: "told",
+      end: "known",
     };
   },
 };
 
 /** The product's own driver of terminals that cannot be asked, on a line of the model. */
-export function oneWayTerminal(world: World, life: Life, family: Family): UnaskedTerminal {
+export function oneWayTerminal(world: World, life: Life, family: Family): OneWayTerminal {
   const dialogue = new OneWayLine(world, life, family === "concert");
   const limits = { waitMs: WAIT_MS, quietMs: WAIT_MS, silenceMs: 30_000 };
-  return new UnaskedTerminal({ messages, dialogue, clock: life.clock, log: silent, ...limits });
+  return new OneWayTerminal({ messages, dialogue, clock: life.clock, log: silent, ...limits });
 }
 
 class OneWayLine implements Dialogue {

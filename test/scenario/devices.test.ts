@@ -10,8 +10,7 @@ import {
 } from "../../src/simulator/terminal/zvt/options.ts";
 
 import { createTransport } from "../../src/tp-manager/terminal/transport/open-transport.ts";
-import { profileOptions, profiles } from "../../src/tp-manager/terminal/zvt/profiles.ts";
-import type { ZvtOptions } from "../../src/tp-manager/terminal/zvt/zvt-options.ts";
+import { profiles, type ZvtOptions } from "../../src/tp-manager/terminal/zvt/zvt-options.ts";
 import { startTerminalSimulator } from "../simulator/terminal/support/start-simulator.ts";
 import { Driver, never, Observer, tenEuro } from "../tp-manager/terminal/zvt/driver.ts";
 
@@ -98,5 +97,5 @@ async function connected(
 }
 
 function driverProfile(name: DeviceName): Partial<ZvtOptions> {
-  return name in profiles ? profileOptions(name as keyof typeof profiles) : {};
+  return profiles[name] ?? {};
 }

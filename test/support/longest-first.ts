@@ -30,7 +30,7 @@ const long = [
   "test/tp-manager/http/flood",
   "test/scripts/",
   "test/client/",
-  "test/tp-manager/terminal/unasked/simulated",
+  "test/tp-manager/terminal/one-way/simulated",
   "test/tp-manager/terminal/contract",
   "test/supervisor/fleet/mosquitto",
   "test/supervisor/supervisor.test",

@@ -198,7 +198,7 @@ export class ScriptedTerminal implements Terminal {
 
   pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
     this.paid.push(order);
-    this.inStep.push(order.inStep?.());
+    this.inStep.push(order.inSync?.());
     return this.script(order, this.#remembering(observer), this.soldBefore + this.paid.length - 1);
   }
 

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { referenceOf } from "../../src/tp-manager/attempts/reference-policy.ts";
-import type { ToldResult, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
+import type { OneWayResult, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, outcome, pay, request } from "./payment-house.ts";
 import { report } from "./reports.ts";
 import { lost, ScriptedTerminal } from "./scripted-terminal.ts";
@@ -15,7 +15,7 @@ export const referenceAt = (at: House, orderId = "A-1"): string =>
   referenceOf(at.journal.attempts.latest(orderId)?.transactionId ?? "");
 
 /** In time, by a driver that remembers none before. */
-export const toldNow = (said: TransactionReport): ToldResult => ({
+export const toldNow = (said: TransactionReport): OneWayResult => ({
   report: said,
   isEarly: false,
   isAgain: undefined,
@@ -28,7 +28,7 @@ export function unasked(
   const terminal = new ScriptedTerminal();
   const capabilities = { ...terminal.capabilities, lastTransaction: false };
   const at = house(path, Object.assign(terminal, { capabilities }));
-  let take = (_told: ToldResult): boolean => false;
+  let take = (_told: OneWayResult): boolean => false;
   Object.assign(terminal, {
     cancel: undefined,
     takeLateResults: (listener: typeof take) => {

@@ -23,7 +23,12 @@ export function publishedNames(): Set<string> {
       namesOf(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })),
     ),
     ...Object.keys({ ...messages, ...eventTable, ...errorTable, ...findingTable }),
-    ...[...sharedParts, protocolPart].flatMap(({ fields }) => Object.keys(fields)),
+    ...[...sharedParts, protocolPart].flatMap(({ fields }) => [
+      ...Object.keys(fields),
+      ...Object.values(fields).flatMap((schema) =>
+        namesOf(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })),
+      ),
+    ]),
     ...namesInSource(),
   ]);
 }

@@ -15,7 +15,7 @@ import { type Answer, proofInWords } from "../matching/answer.ts";
 import { finalOf } from "../matching/assumptions.ts";
 import { effectsOf } from "../matching/effects.ts";
 import { isSameWord } from "../matching/one-way.ts";
-import type { ToldResult, TransactionReport } from "../terminal/terminal.ts";
+import type { OneWayResult, TransactionReport } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 import { chargeLate, doubtLate, tellIfTwice } from "./corrections.ts";
 import { type OneWay, TOLD_SETTLED } from "./one-way.ts";
@@ -51,7 +51,7 @@ export class LateResults {
   }
 
   /** Whether the result is on disk. Never throws for a journal that fails. */
-  take(told: ToldResult): boolean {
+  take(told: OneWayResult): boolean {
     const { log, oneWay } = this.#parts;
     try {
       const { report, answer } = oneWay.late(told);

@@ -14,7 +14,7 @@ import {
   resultInPayment,
   type Told,
 } from "../matching/one-way.ts";
-import type { ToldResult, TransactionReport } from "../terminal/terminal.ts";
+import type { OneWayResult, TransactionReport } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 
 /**
@@ -35,7 +35,7 @@ export class OneWay {
   }
 
   /** Whether a result that came while `running` has the terminal is that payment's. */
-  isOf(running: Attempt, result: ToldResult): boolean {
+  isOf(running: Attempt, result: OneWayResult): boolean {
     const told = this.#shown(result);
     const answer = resultInPayment(told, running, this.#journal(), this.#line);
     const isOwn =
@@ -52,7 +52,7 @@ export class OneWay {
   }
 
   /** Whose result it is that came late, and the result with what of it is a contradiction. */
-  late(result: ToldResult): { readonly report: TransactionReport; readonly answer: Answer } {
+  late(result: OneWayResult): { readonly report: TransactionReport; readonly answer: Answer } {
     const told = this.#shown(result);
     const { report } = told;
     const answer = lateResult(told, this.#journal(), this.#line);
@@ -135,7 +135,7 @@ export class OneWay {
     return { isShared, holds: this.#parts.matcher.assumptions, learned: this.learned };
   }
 
-  #shown(told: ToldResult): ToldResult {
+  #shown(told: OneWayResult): OneWayResult {
     return { ...told, report: this.shown(told.report) };
   }
 

@@ -80,7 +80,7 @@ export class PaymentRun {
           get reference() {
             return referenceOf(transactionId); // made for those that send it
           },
-          inStep: () => this.#isInStep,
+          inSync: () => this.#isInStep,
         },
         {
           report: (told) => {

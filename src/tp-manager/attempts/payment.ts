@@ -1,12 +1,12 @@
 import type { ErrorCode } from "../../shared/catalog/errors.ts";
 import type { Currency } from "../../shared/money.ts";
-import { emptyReceipt } from "../../shared/receipt.ts";
 import type { CartLine } from "../../shared/transaction.ts";
-import type {
-  Baseline,
-  DeclineAdvice,
-  GoodsDecision,
-  TransactionReport,
+import {
+  type Baseline,
+  type DeclineAdvice,
+  emptyReport,
+  type GoodsDecision,
+  type TransactionReport,
 } from "../terminal/terminal.ts";
 
 /** A checked payment request. */
@@ -378,28 +378,17 @@ export const reportSteps = ["report", "approved", "reversal-report"] as const;
 
 /** Nothing is known but the amount. Without a receipt number no reversal is ever begun. */
 export function bareReport(currency: Currency, amountMinor: number | null): TransactionReport {
+  const report = emptyReport();
   return {
+    ...report,
     good: true,
-    resultCode: null,
-    resultText: "",
-    reason: null,
     amountMinor,
     currencyNumeric: currency.numeric,
-    receiptNumber: null,
-    traceNumber: null,
-    originalTrace: null,
-    terminalId: null,
-    localDate: null,
-    localTime: null,
-    maskedPan: null,
-    authorisationNumber: null,
-    cardName: null,
     receipt: {
-      ...emptyReceipt(),
+      ...report.receipt,
       currencyNumCode: currency.numeric,
       currencyAlphaCode: currency.alpha,
       currencyFractionPart: String(currency.exponent),
     },
-    fallbackTicket: "",
   };
 }

@@ -8,7 +8,7 @@ import {
 } from "../attempts/payment.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { isReference, namesOurs, referenceOf } from "../attempts/reference-policy.ts";
-import type { ToldResult, TransactionReport } from "../terminal/terminal.ts";
+import type { OneWayResult, TransactionReport } from "../terminal/terminal.ts";
 import { type Answer, type Near, type WhyNotOne, whyInWords } from "./answer.ts";
 import { type Assumption, type Assumptions, finalOf } from "./assumptions.ts";
 import type { Fact, Learned } from "./learned.ts";
@@ -57,7 +57,7 @@ const carriesIts = "the result carries the order's reference";
 
 /** Whose result it is that came while `running` has the terminal. */
 export function resultInPayment(
-  told: ToldResult,
+  told: OneWayResult,
   running: Attempt,
   journal: OneWayJournal,
   line: OneWayLine,
@@ -91,7 +91,7 @@ export function resultInPayment(
 }
 
 /** Whose result it is that came outside a payment, or that is not the running one's. */
-export function lateResult(told: ToldResult, journal: OneWayJournal, line: OneWayLine): Answer {
+export function lateResult(told: OneWayResult, journal: OneWayJournal, line: OneWayLine): Answer {
   const { report, cameFor = report.reference } = told;
   const sure = sureOf(report, line.holds);
   if (cameFor && isReference(cameFor)) {

@@ -13,20 +13,20 @@ export const commonFields = {
   }),
 } as const;
 
-/** The facts that a driver tells the registry. */
+/** A driver as the registry knows it. */
 export interface Driver {
-  /** The word for TERMINAL_PROTOCOL. */
+  /** The value of TERMINAL_PROTOCOL. */
   readonly protocol: string;
   /** Settings that the driver adds to the setup file; a name of two drivers means one thing. */
   readonly config: Pick<ConfigPart, "fields" | "check">;
   /**
-   * docs/rules/02-proof.md: after this much silence a terminal that never got our answer to its
-   * report has given up waiting for that answer; only then is the second look worth anything.
+   * How long a terminal waits for our answer to its report before it reverses the sale. Only a
+   * probe after this much silence proves anything (docs/rules/02-proof.md).
    */
   recoverySilenceMs(config: Config): number;
   /**
-   * Loads the driver and its line, which others who read the registry do without: the doctor has
-   * to run where the serial line's own library does not load.
+   * Loads the driver and its line. Reading the registry loads neither, because the doctor has to
+   * run where the library of serial ports does not load.
    */
   create(config: Config, clock: Clock, log: Logger): Promise<Terminal>;
 }

@@ -29,12 +29,10 @@ const choice = {
   ),
 };
 
-const testTimers = {
-  TEST_TIMERS: described(yesNo.default(false), {
-    help: "Allows shorter times than a real terminal needs. For simulators only.",
-    example: "yes",
-  }),
-};
+const TEST_TIMERS = described(yesNo.default(false), {
+  help: "Allows shorter times than a real terminal needs. For simulators only.",
+  example: "yes",
+});
 
 const added = drivers.flatMap(({ config }) => Object.entries(config.fields));
 const fields: ConfigFields = { ...choice, ...Object.fromEntries(added) };
@@ -52,7 +50,7 @@ invariant(
 /** Settings that all drivers add to the setup file. */
 export const protocolPart: ConfigPart = {
   title: "Protocol",
-  fields: { ...fields, ...testTimers },
+  fields: { ...fields, TEST_TIMERS },
   check: (values) => [
     ...(values["TEST_TIMERS"] ? [] : valuesBelowFloor(values)),
     ...drivers.flatMap(({ config }) => config.check?.(values) ?? []),
@@ -77,10 +75,10 @@ export function driverFor(config: Config): Driver {
   return driver;
 }
 
-/** A word that changes with the protocol, with its line and with its settings. */
+/** A text that changes with the protocol, with its line and with its settings. */
 export function setupOf(config: Config): string {
   const { protocol, config: own } = driverFor(config);
   const values: Readonly<Record<string, unknown>> = valuesOf(own.fields, config);
-  const told = Object.keys(own.fields).map((name) => values[name]);
-  return JSON.stringify([protocol, config.SERIAL_PORT, ...told]);
+  const settings = Object.keys(own.fields).map((name) => values[name]);
+  return JSON.stringify([protocol, config.SERIAL_PORT, ...settings]);
 }

@@ -1,10 +1,10 @@
-import type { Receipt } from "../../shared/receipt.ts";
+import { emptyReceipt, type Receipt } from "../../shared/receipt.ts";
 
 /**
  * The facts and news that every part of tp-manager may know about a card terminal. Reading them
  * puts nothing on the wire. Rooms other than the arbiter get them as the arbiter's `terminal`. A
- * driver tells facts (what left, what came, how it ended); `attempts/` alone decides what they mean
- * for the money.
+ * driver reports facts (what left, what came, how it ended); `attempts/` alone decides what they
+ * mean for the money.
  *
  * Amounts are integers in minor units. No card number crosses this border unmasked.
  */
@@ -58,9 +58,9 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
   close(): Promise<void>;
   /**
    * Makes sure, before anything financial, that the terminal is there, registered, able to take
-   * cards and idle; asks it when it has not answered for 10 s (docs/rules/03-repeats.md). Answers
-   * with what it looks like now, for the write-ahead record (docs/rules/01-baseline.md). Throws
-   * {@link TerminalUnavailable}: nothing financial has left.
+   * cards and idle; asks for its status when it has not answered for 10 s
+   * (docs/rules/03-repeats.md). Returns the baseline for the write-ahead record
+   * (docs/rules/01-baseline.md). Throws {@link TerminalUnavailable}: nothing financial has left.
    */
   prepare(signal: AbortSignal): Promise<Baseline>;
   /**
@@ -79,17 +79,17 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
    */
   keepEvidence?(keep: boolean): void;
   /**
-   * Present where a terminal cannot be asked for a result, but may tell it at any time: while
+   * Present where a terminal cannot be asked for a result, but may report it at any time: while
    * nothing runs, after a restart, and before the running payment has reached it. `take` must
    * commit the result before it returns true; after false the driver does not acknowledge the
    * result on the wire (docs/rules/25-one-way.md).
    */
-  takeLateResults?(take: (told: ToldResult) => boolean): void;
-  /** The end of the payment is on disk: results that had to wait for that are told now. */
+  takeLateResults?(take: (result: OneWayResult) => boolean): void;
+  /** The end of the payment is on disk: results that waited for it are passed to `take` now. */
   endWritten?(): void;
 }
 
-/** The fate of the goods of a held sale. */
+/** The outcome for the goods of a held sale. */
 export type GoodsDecision =
   | { readonly goods: "issued" }
   /** Only goods of this value came out. */
@@ -106,7 +106,7 @@ export type TelecollectionEnd =
   | {
       readonly end: "completed";
       readonly applications: readonly TelecollectedApplication[];
-      /** Missing when the terminal told none, and in records of older versions. */
+      /** Missing when the terminal reported none, and in records of older versions. */
       readonly totals?: ClosingTotals;
       readonly ticket: string;
     }
@@ -119,14 +119,14 @@ export type TelecollectionEnd =
 
 /**
  * The sums that an end of day closed, over all cards (docs/rules/18-totals.md). Receipt numbers
- * have four digits; null: nothing was closed, or the terminal does not tell its range.
+ * have four digits; null: nothing was closed, or the terminal does not name its range.
  */
 export interface ClosingTotals {
   readonly receiptFrom: string | null;
   readonly receiptTo: string | null;
-  /** null: a count did not fit into its field, so it is no count. */
+  /** null: a count was larger than its field can hold. */
   readonly count: number | null;
-  /** null: the terminal told two sums that differ. */
+  /** null: the terminal reported two sums that differ. */
   readonly sumMinor: number | null;
 }
 
@@ -149,7 +149,7 @@ export interface TerminalCapabilities {
   readonly lastTransaction: boolean;
   /** Absent: a good result can be refused on the wire, and the terminal then takes it back. */
   readonly cannotRefuse?: true;
-  /** Absent: the terminal tells who it is. Else every member of its identity is empty. */
+  /** Absent: the terminal names itself. Present: every member of its identity is empty. */
   readonly noIdentity?: true;
   /**
    * Present: the results of all payments come on one line, so that one which names no payment can
@@ -181,7 +181,7 @@ export interface TerminalState {
   readonly demands: readonly string[];
 }
 
-/** Empty strings where the terminal does not tell. */
+/** Empty strings where the terminal does not name a member. */
 export interface TerminalIdentity {
   readonly serialNumber: string;
   readonly deviceId: string;
@@ -189,7 +189,7 @@ export interface TerminalIdentity {
   readonly version: string;
 }
 
-/** The digits of `/check` (docs/design.md 5.16), and the terminal's own words behind them. */
+/** The digits of `/check` (docs/design.md 5.16), and the terminal's own text. */
 export interface TerminalStatus {
   /** 0 ready, 1 busy, 2 locked or action needed, 9 no link. */
   readonly cr: "0" | "1" | "2" | "9";
@@ -208,12 +208,12 @@ export interface Baseline {
   readonly identity: TerminalIdentity;
   /** The terminal's last transaction before ours; see {@link LastTransaction}. */
   readonly last: LastTransaction;
-  /** Terminal clock minus ours in milliseconds; null when the terminal does not tell its time. */
+  /** Terminal clock minus ours in milliseconds; null when the terminal does not send its time. */
   readonly clockOffsetMs: number | null;
 }
 
 export interface PaymentOrder {
-  /** Ten characters that name this attempt, for terminals that give such a word back. */
+  /** Ten characters that name this attempt, for terminals that send such a reference back. */
   readonly reference?: string;
   readonly amountMinor: number;
   /** ISO 4217 numeric, three digits. */
@@ -224,11 +224,11 @@ export interface PaymentOrder {
   readonly exponent: number;
   /**
    * Asked in the moment in which the command leaves, by a driver that has a use for it. true:
-   * nothing else is unsettled, and what {@link Terminal.prepare} told as the last transaction is
+   * nothing else is unsettled, and the last transaction that {@link Terminal.prepare} has read is
    * the last one that the caller knows: whatever more the terminal has was missed
    * (docs/rules/13-receipt.md).
    */
-  readonly inStep?: () => boolean;
+  readonly inSync?: () => boolean;
   /** Present in a two-phase sale: how long the terminal has to wait for the goods. */
   readonly goodsWindowSeconds?: number;
 }
@@ -245,10 +245,10 @@ export interface PaymentObserver {
   /**
    * false: the result names another attempt of ours by its reference, or can be that of another
    * one, so it is not taken for this payment's. A throw: the journal cannot be read, and the result
-   * must not be acknowledged. For drivers with {@link Terminal.takeLateResults},
-   * who ask before they report.
+   * must not be acknowledged. For drivers with {@link Terminal.takeLateResults}, which ask before
+   * they report.
    */
-  concerns?(told: ToldResult): boolean;
+  concerns?(result: OneWayResult): boolean;
   /** Our acknowledgement of the last report has provably arrived: the terminal went on. */
   acknowledged(): void;
   prompt(prompt: Prompt): void;
@@ -346,14 +346,37 @@ export interface TransactionReport {
   readonly fallbackTicket: string;
 }
 
-/** A result of a terminal that cannot be asked, as it came (docs/rules/25-one-way.md). */
-export interface ToldResult {
+/** A report in which nothing is known. */
+export function emptyReport(): TransactionReport {
+  return {
+    good: false,
+    resultCode: null,
+    resultText: "",
+    reason: null,
+    amountMinor: null,
+    currencyNumeric: null,
+    receiptNumber: null,
+    traceNumber: null,
+    originalTrace: null,
+    terminalId: null,
+    localDate: null,
+    localTime: null,
+    maskedPan: null,
+    authorisationNumber: null,
+    cardName: null,
+    receipt: emptyReceipt(),
+    fallbackTicket: "",
+  };
+}
+
+/** A result of a one-way terminal, as it came (docs/rules/25-one-way.md). */
+export interface OneWayResult {
   readonly report: TransactionReport;
-  /** The request of now had not reached the terminal yet. */
+  /** The running payment's request had not reached the terminal yet. */
   readonly isEarly: boolean;
-  /** Byte for byte the last one that was stored; undefined: none was since the start. */
+  /** Byte for byte the last result that was stored; undefined: none was since the start. */
   readonly isAgain: boolean | undefined;
-  /** The reference of the payment that it came for, and during which it could not be stored. */
+  /** The reference of the payment during which it came and could not be stored. */
   readonly cameFor?: string | undefined;
 }
 
@@ -363,10 +386,10 @@ export type LastTransaction =
   | {
       readonly kind: "transaction";
       readonly report: TransactionReport;
-      /** Other transactions that the terminal told before it in the same answer. */
+      /** Other transactions that the terminal sent before it in the same answer. */
       readonly also?: readonly TransactionReport[];
     }
-  /** The terminal answered, but did not tell (docs/zvt.md 9.2 step 5). */
+  /** The terminal answered, but named no transaction (docs/zvt.md 9.2 step 5). */
   | {
       readonly kind: "not-told";
       readonly why: string;
@@ -387,11 +410,11 @@ export type TerminalEvent =
   | { readonly type: "link"; readonly link: LinkState; readonly problem: string | null }
   | { readonly type: "status"; readonly status: TerminalStatus }
   | { readonly type: "identity"; readonly identity: TerminalIdentity }
-  /** The terminal wants something done, "end-of-day" for example; said once until it is met. */
+  /** The terminal demands a job, "end-of-day" for example; reported once until the job is done. */
   | { readonly type: "demand"; readonly demand: string }
   /** The driver met a demand by itself; `problem` says why it could not. */
   | { readonly type: "housekeeping"; readonly job: string; readonly problem: string | null }
-  /** Told with no payment running: refused on the wire, and of no order for certain. */
+  /** Came with no payment running: refused on the wire, and of no order for certain. */
   | { readonly type: "unmatched-report"; readonly report: TransactionReport }
   | { readonly type: "protocol"; readonly text: string };
 

@@ -1,13 +1,9 @@
-/** Languages in which a driver can put a code into words. */
+import type { Message } from "../index.ts";
+
+/** Languages of the texts for codes. */
 export type Language = "en" | "fr" | "de";
 
 export type Texts = Readonly<Record<Language, string>>;
-
-/** Result and error codes of docs/zvt.md 11.4: field 27, 06 1E and 84 xx. */
-interface ResultCode {
-  readonly reason: CodeReason;
-  readonly texts: Texts;
-}
 
 /** The meaning of a code to the customer. */
 type CodeReason =
@@ -17,16 +13,12 @@ type CodeReason =
   | "wrong-currency"
   | "already-reversed";
 
-/** Advice for a customer who was turned away. */
-interface CodeAdvice {
-  /** The code of the bank's host; null when the terminal decided by itself. */
-  readonly hostCode: string | null;
-  readonly tryAgain: "same-card" | "other-card" | "no";
-}
-
 type Row = readonly [code: number, reason: CodeReason, en: string, fr: string, de: string];
 
+/** Result and error codes of docs/zvt.md 11.4: field 27, 06 1E and 84 xx. */
 const rows: readonly Row[] = [
+  [0x00, "declined", "approved", "accepté", "erfolgt"],
+  [0x37, "declined", "PIN wrong", "code faux", "PIN falsch"],
   [0x64, "declined", "card unreadable", "carte illisible", "Karte nicht lesbar"],
   [0x65, "declined", "no card data", "pas de données de carte", "keine Kartendaten"],
   [0x66, "terminal-fault", "processing error", "erreur de traitement", "Verarbeitungsfehler"],
@@ -123,22 +115,21 @@ const rows: readonly Row[] = [
   [0xff, "terminal-fault", "other error", "autre erreur", "anderer Fehler"],
 ];
 
-const byCode = new Map<number, ResultCode>(
+const byCode = new Map(
   rows.map(([code, reason, en, fr, de]) => [code, { reason, texts: { en, fr, de } }]),
 );
 
 /** docs/zvt.md 11.4: these come from the host of the bank. */
 const HOST_CODE_MIN = 1;
 const HOST_CODE_MAX = 99;
-/** docs/zvt.md 11.4: 55 decimal. */
-const WRONG_PIN = 0x37;
 
-export function resultCode(code: number): ResultCode {
+/** The meaning of a code to the customer, and its texts. */
+export function resultCode(code: number): {
+  readonly reason: CodeReason;
+  readonly texts: Texts;
+} {
   const known = byCode.get(code);
   if (known) return known;
-  if (code === WRONG_PIN) {
-    return { reason: "declined", texts: { en: "PIN wrong", fr: "code faux", de: "PIN falsch" } };
-  }
   if (code >= HOST_CODE_MIN && code <= HOST_CODE_MAX) {
     const said = hostCodeText(code);
     return {
@@ -149,9 +140,6 @@ export function resultCode(code: number): ResultCode {
         de: `von der Bank abgelehnt (${said})`,
       },
     };
-  }
-  if (code === 0) {
-    return { reason: "declined", texts: { en: "approved", fr: "accepté", de: "erfolgt" } };
   }
   return {
     reason: "terminal-fault",
@@ -164,20 +152,17 @@ export function resultText(code: number, language: Language): string {
 }
 
 /**
- * Codes of a locked terminal (docs/zvt.md 5.3, 11.5) that are the bank's in a result of a payment:
- * 06 1E tells them without any result.
+ * Codes of a locked terminal (docs/zvt.md 5.3, 11.5), which sends them in a 06 1E without any
+ * result. In the result of a payment the same codes are the bank's.
  */
 const locks: ReadonlyMap<number, Texts> = new Map([
-  [
-    0x51,
-    {
-      en: "initialisation needed",
-      fr: "initialisation requise",
-      de: "Initialisierung nötig",
-    },
-  ],
-  [0x62, { en: "clock not set", fr: "heure non réglée", de: "Uhr nicht gestellt" }],
+  [0x51, lock("initialisation needed", "initialisation requise", "Initialisierung nötig")],
+  [0x62, lock("clock not set", "heure non réglée", "Uhr nicht gestellt")],
 ]);
+
+function lock(en: string, fr: string, de: string): Texts {
+  return { en, fr, de };
+}
 
 /** A refusal without a result, 06 1E or 84 xx, is the terminal's own. */
 export function refusalText(code: number, language: Language): string {
@@ -189,7 +174,7 @@ export function isLock(code: number): boolean {
   return locks.has(code);
 }
 
-/** The card could not be read, the PIN was wrong, the host not reached: once more may help. */
+/** Codes after which the same card may work: it was unreadable, its PIN wrong, the host away. */
 const sameCardCodes: readonly number[] = [
   0x37, 0x64, 0x65, 0x66, 0x6c, 0x72, 0x7b, 0x7c, 0x7d, 0x7e, 0x9b, 0x9c, 0xa0, 0xa1, 0xa3, 0xeb,
   0xec,
@@ -198,17 +183,14 @@ const sameCardCodes: readonly number[] = [
 ];
 
 /** docs/zvt.md 6.2, 11.4: 27 from 1 to 99 decimal, and the real code in A0, are the host's. */
-export function declineAdvice(code: number, resultCodeAs?: number): CodeAdvice {
+export function declineAdvice(code: number, resultCodeAs?: number) {
   const isHost = code >= HOST_CODE_MIN && code <= HOST_CODE_MAX;
-  const hostCode =
-    resultCodeAs === undefined || resultCodeAs === 0
-      ? isHost
-        ? hostCodeText(code)
-        : null
-      : codeText(resultCodeAs);
-  if (sameCardCodes.includes(code)) return { hostCode, tryAgain: "same-card" };
+  const ownCode = isHost ? hostCodeText(code) : null;
+  const hostCode = resultCodeAs ? codeText(resultCodeAs) : ownCode;
   const declined = resultCode(code).reason === "declined";
-  return { hostCode, tryAgain: declined ? "other-card" : "no" };
+  const otherwise = declined ? "other-card" : "no";
+  const tryAgain = sameCardCodes.includes(code) ? "same-card" : otherwise;
+  return { hostCode, tryAgain } as const;
 }
 
 /** docs/zvt.md 6.4: an update or a restart follows a good end. */
@@ -222,6 +204,15 @@ export function isGoodCompletion(code: number): boolean {
 /** `05`: two digits, as banks and their papers name it. */
 function hostCodeText(code: number): string {
   return String(code).padStart(2, "0");
+}
+
+/** 84 6B: the terminal wants to be registered first. */
+export const NOT_REGISTERED = 0x6b;
+
+/** The code of 84 xx or 06 1E; the one inside 84 1E. Without any, FF: other error. */
+export function codeOf({ parts, control }: Message): number {
+  if (parts.resultCode !== undefined) return parts.resultCode;
+  return control >> 8 === 0x84 ? control & 0xff : 0xff;
 }
 
 /** `6C`, as codes are written in answers and logs. */

@@ -1,6 +1,6 @@
 import type { Logger } from "../../../src/shared/process/logger.ts";
 import type { Terminal } from "../../../src/tp-manager/terminal/terminal.ts";
-import { UnaskedTerminal } from "../../../src/tp-manager/terminal/unasked/unasked-terminal.ts";
+import { OneWayTerminal } from "../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
 import type { Life } from "../life.ts";
 import { ModelDevice } from "../model-device.ts";
 import { type DriverWatch, ModelTerminal } from "../model-terminal.ts";
@@ -39,7 +39,7 @@ export function driverOf(
     watch.leaves("payment", order);
     return order;
   };
-  const terminal = new UnaskedTerminal({
+  const terminal = new OneWayTerminal({
     messages: messagesOf(device.kind),
     dialogue: new UnaskedLine(life, device, leaves),
     clock: life.clock,

@@ -7,7 +7,7 @@ import {
 } from "../../../src/concert/index.ts";
 import { caisseApMessages } from "../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
 import { concertMessages } from "../../../src/tp-manager/terminal/concert/concert-messages.ts";
-import type { Messages } from "../../../src/tp-manager/terminal/unasked/dialogue.ts";
+import type { Messages } from "../../../src/tp-manager/terminal/one-way/dialogue.ts";
 import type { UnaskedKind } from "./unasked-kinds.ts";
 
 /** What a request asks for. */

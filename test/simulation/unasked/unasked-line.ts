@@ -3,7 +3,7 @@ import type {
   Dialogue,
   DialogueListener,
   Opened,
-} from "../../../src/tp-manager/terminal/unasked/dialogue.ts";
+} from "../../../src/tp-manager/terminal/one-way/dialogue.ts";
 import type { Life } from "../life.ts";
 import type { UnaskedDevice } from "./unasked-device.ts";
 import type { Connection, RegisterEnd } from "./unasked-kinds.ts";
@@ -97,7 +97,7 @@ export class UnaskedLine implements Dialogue, RegisterEnd {
   }
 
   spoil(): void {
-    if (this.alive && this.#device.reachable) this.#listener?.spoilt("a damaged frame");
+    if (this.alive && this.#device.reachable) this.#listener?.malformed("a damaged frame");
   }
 
   /** The line is gone for a while. */

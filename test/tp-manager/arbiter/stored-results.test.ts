@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ToldResult, TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
+import type { OneWayResult, TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { declined, report } from "../../support/reports.ts";
 import { ScriptedTerminal } from "../../support/scripted-terminal.ts";
@@ -81,7 +81,7 @@ describe("a result on disk whose end is not (docs/rules/25-one-way.md)", () => {
     const at = unasked();
     await killedBehind(report(), at);
     const next = unasked(at.path);
-    let take = (_again: ToldResult): boolean => false;
+    let take = (_again: OneWayResult): boolean => false;
     Object.assign(next.terminal, {
       takeLateResults: (listener: typeof take) => {
         take = listener;

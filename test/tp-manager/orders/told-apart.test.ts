@@ -4,26 +4,26 @@ import { errorTable } from "../../../src/shared/catalog/errors.ts";
 import { ownConditions } from "../../../src/tp-manager/http/status/facts.ts";
 import { caisseApMessages } from "../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
 import { concertMessages } from "../../../src/tp-manager/terminal/concert/concert-messages.ts";
+import type { Messages } from "../../../src/tp-manager/terminal/one-way/dialogue.ts";
 import type { AbortReason } from "../../../src/tp-manager/terminal/terminal.ts";
-import type { Messages } from "../../../src/tp-manager/terminal/unasked/dialogue.ts";
 import type { House } from "../../support/payment-house.ts";
 import type { TestClock } from "../../support/test-clock.ts";
-import { bareOptions } from "../terminal/unasked/bare-house.ts";
-import { SessionPeer } from "../terminal/unasked/session-peer.ts";
-import { type UnaskedHouse, unaskedHouse } from "../terminal/unasked/unasked-house.ts";
+import { bareOptions } from "../terminal/one-way/bare-house.ts";
+import { type OneWayHouse, oneWayHouse } from "../terminal/one-way/one-way-house.ts";
+import { SessionPeer } from "../terminal/one-way/session-peer.ts";
 
 const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
 const blank = { private: "          " };
 type Change = SessionPeer["change"];
 
-interface Kiosk extends UnaskedHouse<SessionPeer> {
+interface Kiosk extends OneWayHouse<SessionPeer> {
   /** One customer pays; "lost": the result does not come. */
   sells(orderId: string, told: Change | "lost", amountMinor?: number): Promise<string>;
 }
 
 async function kiosk(told: Messages = messages): Promise<Kiosk> {
   const peerOf = (clock: TestClock) => new SessionPeer(clock);
-  const made = await unaskedHouse({ peer: peerOf, messages: told });
+  const made = await oneWayHouse({ peer: peerOf, messages: told });
   const { peer, paid, at } = made;
   const { onPaid } = peer;
   return {

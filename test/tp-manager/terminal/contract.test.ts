@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { SessionLine } from "../../../src/concert/link/session-line.ts";
 import { containsPan } from "../../../src/shared/masking/mask.ts";
 import {
   caisseApProtocol,
@@ -17,6 +16,9 @@ import {
   identification,
 } from "../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
 import { concertMessages } from "../../../src/tp-manager/terminal/concert/concert-messages.ts";
+import { SessionLine } from "../../../src/tp-manager/terminal/concert/link/session-line.ts";
+import type { Dialogue, Messages } from "../../../src/tp-manager/terminal/one-way/dialogue.ts";
+import { OneWayTerminal } from "../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
 import {
   type PaymentObserver,
   type PaymentOrder,
@@ -25,9 +27,8 @@ import {
   type TransactionReport,
 } from "../../../src/tp-manager/terminal/terminal.ts";
 import { createTransport } from "../../../src/tp-manager/terminal/transport/open-transport.ts";
-import type { Dialogue, Messages } from "../../../src/tp-manager/terminal/unasked/dialogue.ts";
-import { UnaskedTerminal } from "../../../src/tp-manager/terminal/unasked/unasked-terminal.ts";
 import { createZvtTerminal } from "../../../src/tp-manager/terminal/zvt/zvt-terminal.ts";
+import { recordingLog } from "../../support/recording-log.ts";
 import { declined } from "../../support/reports.ts";
 import { ScriptedTerminal } from "../../support/scripted-terminal.ts";
 import { steppedClock } from "../../support/stepped-clock.ts";
@@ -41,7 +42,7 @@ interface Made {
   vanish(): Promise<void>;
 }
 
-const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const { log } = recordingLog();
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close();
@@ -74,7 +75,7 @@ const lineAt = (address: string) =>
   createTransport(address, { baudRate: 9_600, stopBits: 1 }, steppedClock);
 
 function unasked(messages: Messages, dialogue: Dialogue): Terminal {
-  return new UnaskedTerminal({
+  return new OneWayTerminal({
     messages,
     dialogue,
     clock: steppedClock,
@@ -95,12 +96,7 @@ const tagged: CaisseApOptions = {
 const times = { answerMs: 300, pauseMs: 30, holdMs: 300, silenceMs: 300, quietMs: 30 };
 
 const sessionsAt = (address: string): Dialogue =>
-  new SessionLine({
-    transport: lineAt(address),
-    clock: steppedClock,
-    times,
-    reconnect: { minMs: 20, maxMs: 100 },
-  });
+  new SessionLine(lineAt(address), steppedClock, times, { minMs: 20, maxMs: 100 });
 
 /** The dialogue of fixed fields, with a terminal that takes this form of a request. */
 function fixed(variant: Variant): Promise<Made> {
@@ -150,12 +146,7 @@ const drivers: Readonly<Record<string, () => Promise<Made>>> = {
     simulated(caisseApProtocol, (address) =>
       unasked(
         caisseApMessages(tagged),
-        new BareLine({
-          transport: lineAt(address),
-          clock: steppedClock,
-          ending: new Uint8Array(0),
-          identification: identification(tagged),
-        }),
+        new BareLine(lineAt(address), steppedClock, identification(tagged), new Uint8Array(0)),
       ),
     ),
   "caisse-ap in sessions": () => {

@@ -1,41 +1,44 @@
 import { actionResult, readTagged, type Tagged, tagValue } from "../../../concert/index.ts";
 import { type Clock, sleep, type Timer } from "../../../shared/time.ts";
+import type { Dialogue, DialogueListener, Opened, Sent } from "../one-way/dialogue.ts";
 import type { ByteConnection, ByteTransport } from "../transport/byte-transport.ts";
-import type { Dialogue, DialogueListener, Opened } from "../unasked/dialogue.ts";
 
-interface BareParts {
-  readonly transport: ByteTransport;
-  readonly clock: Clock;
-  /** A message that asks whether somebody is there. */
-  readonly identification: Uint8Array;
-  /** Bytes behind a message; none for most terminals. */
-  readonly ending: Uint8Array;
-}
-
-/** A whole message may go on in a next piece (docs/concert.md 4.7). */
+/** How long a whole message may go on in a next piece (docs/concert.md 4.7). */
 const SETTLE_MS = 300;
-/** Likewise while something is missing by which a result would be read otherwise. */
+/** How long the end is awaited while a tag is missing that would change the result. */
 const SETTLE_LONG_MS = 2_000;
-/** A terminal that tells something as soon as it is connected does so within this time. */
+/** A terminal that reports something as soon as it is connected does so within this time. */
 const LISTEN_MS = 50;
 /** How long a connection without a request is held. */
 const HOLD_MS = 5_000;
 const BUFFER_BYTES_MAX = 64 * 1_024;
 
 /**
- * One connection for one action, messages without anything around them (docs/concert.md 4.7). The
- * connection of a payment stays open, because the result comes on it, until the question of the
- * recovery run or the next payment needs the terminal.
+ * Opens one connection for each action and sends bare messages on it (docs/concert.md 4.7). The
+ * connection of a payment stays open, because the result comes on it, until recovery or the next
+ * payment needs the terminal.
  */
 export class BareLine implements Dialogue {
   readonly isShared = false;
-  readonly #parts: BareParts;
+  readonly #transport: ByteTransport;
+  readonly #clock: Clock;
+  readonly #identification: Uint8Array;
+  readonly #ending: Uint8Array;
   #listener: DialogueListener | undefined;
   #current: Exchange | undefined;
   #isClosed = false;
 
-  constructor(parts: BareParts) {
-    this.#parts = parts;
+  /** `identification` asks whether the terminal is there; `ending` follows each message. */
+  constructor(
+    transport: ByteTransport,
+    clock: Clock,
+    identification: Uint8Array,
+    ending: Uint8Array,
+  ) {
+    this.#transport = transport;
+    this.#clock = clock;
+    this.#identification = identification;
+    this.#ending = ending;
   }
 
   /** There is no standing line that could be broken. */
@@ -50,17 +53,16 @@ export class BareLine implements Dialogue {
   async open(signal: AbortSignal): Promise<Opened> {
     if (this.#isClosed) return { opened: false, why: "away", text: "the connector stops" };
     await this.#current?.close();
-    const { transport, clock } = this.#parts;
-    const exchange: Exchange = new Exchange(clock, {
+    const exchange: Exchange = new Exchange(this.#clock, {
       message: (bytes, isEarly) => this.#listener?.reply(bytes, isEarly),
       closed: (rest, text, isEarly) => {
         if (this.#current === exchange) this.#current = undefined;
-        this.#tellRest(rest, isEarly);
+        this.#reportRest(rest, isEarly);
         if (exchange.isUsed) this.#listener?.gone(text);
       },
     });
     try {
-      await exchange.connect(transport, signal);
+      await exchange.connect(this.#transport, signal);
     } catch (error) {
       const text = signal.aborted ? "the terminal did not answer" : (error as Error).message;
       return { opened: false, why: "away", text };
@@ -74,32 +76,28 @@ export class BareLine implements Dialogue {
     void this.#current?.close();
   }
 
-  /** A result of before, told while nobody read, is heard first. */
-  async send(
-    request: Uint8Array,
-    mayLeave: () => boolean = () => true,
-  ): Promise<"taken" | "unanswered" | "lapsed"> {
-    const { clock, ending } = this.#parts;
+  /** Listens first: an earlier result may be waiting since a time when no connection was open. */
+  async send(request: Uint8Array, mayLeave: () => boolean = () => true): Promise<Sent> {
     if (!this.#current) return "lapsed";
-    await sleep(clock, "results of before", LISTEN_MS);
-    const message = Buffer.concat([request, ending]);
+    await sleep(this.#clock, "earlier results", LISTEN_MS);
+    const message = Buffer.concat([request, this.#ending]);
     return this.#current?.write(message, mayLeave) ? "taken" : "lapsed";
   }
 
-  /** An open connection of a payment is closed first: the terminal may take one at a time. */
+  /** Closes an open connection of a payment first: the terminal may take one at a time. */
   async ping(signal: AbortSignal): Promise<Opened> {
     await this.#current?.close();
-    const { transport, clock, identification, ending } = this.#parts;
+    const transport = this.#transport;
     const { promise, resolve } = Promise.withResolvers<Opened>();
-    const exchange = new Exchange(clock, {
+    const exchange = new Exchange(this.#clock, {
       message: (bytes) => {
         const { tags } = readTagged(bytes);
-        // A result that was due earlier is no answer to be thrown away.
+        // The result of a payment may come late, instead of the answer to this question.
         if (namesPayment(tags)) this.#listener?.reply(bytes, true);
         if (tagValue(tags, "AE") !== undefined) resolve({ opened: true });
       },
       closed: (rest, text) => {
-        if (namesPayment(readTagged(rest).tags)) this.#tellRest(rest, true);
+        if (namesPayment(readTagged(rest).tags)) this.#reportRest(rest, true);
         resolve({ opened: false, why: "silent", text });
       },
     });
@@ -107,10 +105,10 @@ export class BareLine implements Dialogue {
       resolve({ opened: false, why: "silent", text: `${transport.address} does not answer` });
     };
     signal.addEventListener("abort", onAbort, { once: true });
-    const limit = clock.startTimer("identification", HOLD_MS, onAbort);
+    const limit = this.#clock.startTimer("identification", HOLD_MS, onAbort);
     try {
       await exchange.connect(transport, signal);
-      exchange.write(Buffer.concat([identification, ending]), () => true);
+      exchange.write(Buffer.concat([this.#identification, this.#ending]), () => true);
       return await promise;
     } catch (error) {
       return { opened: false, why: "away", text: (error as Error).message };
@@ -126,41 +124,41 @@ export class BareLine implements Dialogue {
     await this.#current?.close();
   }
 
-  /** Bytes that the end of a connection has cut. */
-  #tellRest(rest: Uint8Array, isEarly: boolean): void {
-    if (isRefusalWithoutReason(rest)) this.#listener?.spoilt("a refusal without its reason");
+  /** Reports bytes that the end of a connection has cut. */
+  #reportRest(rest: Uint8Array, isEarly: boolean): void {
+    if (isRefusalWithoutReason(rest)) this.#listener?.malformed("a refusal without its reason");
     else if (rest.length > 0) this.#listener?.reply(rest, isEarly);
   }
 }
 
-/** Not the answer to "who is there", which need not say the action. */
+/** Whether a message is about a payment; the answer to an identification may lack its action. */
 function namesPayment(tags: readonly Tagged[]): boolean {
   const action = tagValue(tags, "CD");
   return action === undefined ? tagValue(tags, "CB") !== undefined : action !== "I";
 }
 
-/** Whether nothing that may follow could change what a result means. */
-function saysAll(tags: readonly Tagged[]): boolean {
+/** Whether no tag that may follow could change what a result means. */
+function isFinal(tags: readonly Tagged[]): boolean {
   const state = actionResult(tags);
   if (tagValue(tags, "CD") === "I") return true;
   const needed = { performed: ["CB", "CE"], "not-performed": ["AF"], "taken-into-account": [] };
   return state === undefined || needed[state].every((tag) => tagValue(tags, tag) !== undefined);
 }
 
-/** Some reasons leave open whether money moved (docs/concert.md 4.4). */
+/** A refusal without AF: some reasons leave open whether money moved (docs/concert.md 4.4). */
 function isRefusalWithoutReason(bytes: Uint8Array): boolean {
   const { tags, fault } = readTagged(bytes);
   return !fault && actionResult(tags) === "not-performed" && tagValue(tags, "AF") === undefined;
 }
 
-/** `isEarly`: it began before our request was written, so it is no answer to it. */
 interface ExchangeListener {
+  /** `isEarly`: the message began before our request was written, so it answers none. */
   message(bytes: Uint8Array, isEarly: boolean): void;
   /** `rest`: bytes that are no whole message. */
   closed(rest: Uint8Array, text: string, isEarly: boolean): void;
 }
 
-/** One connection: its bytes as messages. */
+/** One connection, whose bytes it turns into messages. */
 class Exchange {
   readonly #clock: Clock;
   readonly #listener: ExchangeListener;
@@ -191,13 +189,13 @@ class Exchange {
   }
 
   /**
-   * false: nothing has left, because the connection is closed, or because of what came before it:
-   * `mayLeave` is asked when that has been told.
+   * Writes a message. false: nothing has left, because the connection is closed, or because of an
+   * earlier message: `mayLeave` is asked when that one has been reported.
    */
   write(message: Uint8Array, mayLeave: () => boolean): boolean {
     this.#hold?.clear();
-    this.#tellEarly();
-    // An approval of before that is still coming is heard first, on the way to the next opening.
+    this.#reportEarly();
+    // An earlier approval of which a part is there is read to its end before the next opening.
     if (!mayLeave() || this.#hasApproval) return false;
     try {
       this.#connection?.write(message);
@@ -214,12 +212,12 @@ class Exchange {
     await this.#connection?.close();
   }
 
-  /** A message that is whole now is not to be read together with the answer to our request. */
-  #tellEarly(): void {
+  /** Reports a message that is whole now, apart from the answer to our request. */
+  #reportEarly(): void {
     const { tags, fault } = readTagged(this.#buffer);
-    const isWhole = this.#buffer.length > 0 && !fault && (saysAll(tags) || this.#hasApproval);
+    const isWhole = this.#buffer.length > 0 && !fault && (isFinal(tags) || this.#hasApproval);
     if (isWhole) this.#settle?.clear();
-    if (isWhole) this.#tell();
+    if (isWhole) this.#settled();
     this.#isEarly = this.#buffer.length > 0;
   }
 
@@ -234,13 +232,13 @@ class Exchange {
     const { tags, fault } = readTagged(this.#buffer);
     // A message that is cut waits for more, or for the end of the connection.
     if (this.#buffer.length === 0 || fault?.code === "incomplete") return;
-    const settleMs = fault || saysAll(tags) ? SETTLE_MS : SETTLE_LONG_MS;
-    this.#settle = this.#clock.startTimer("end of a message", settleMs, () => this.#tell());
+    const settleMs = fault || isFinal(tags) ? SETTLE_MS : SETTLE_LONG_MS;
+    this.#settle = this.#clock.startTimer("end of a message", settleMs, () => this.#settled());
   }
 
   /**
-   * A message that only goes before a result may come in one piece with it, with line ends around
-   * (docs/concert.md 4.4): "taken into account", or the answer to an earlier question.
+   * Takes a message that only precedes a result, "taken into account" or the answer to an earlier
+   * question, out of a piece that holds both, with line ends around (docs/concert.md 4.4).
    */
   #takeForerunner(): void {
     this.#buffer = withoutLineEnds(this.#buffer);
@@ -256,13 +254,12 @@ class Exchange {
     this.#listener.message(first, this.#isEarly);
   }
 
-  #tell(): void {
+  #settled(): void {
     const { tags, fault } = readTagged(this.#buffer);
-    if (!fault && tagValue(tags, "AE") === undefined) return;
-    this.#tellBuffer();
+    if (fault || tagValue(tags, "AE") !== undefined) this.#reportBuffer();
   }
 
-  #tellBuffer(): void {
+  #reportBuffer(): void {
     const [message, isEarly] = [this.#buffer, this.#isEarly];
     this.#buffer = new Uint8Array(0);
     this.#isEarly = !this.isUsed;
@@ -276,7 +273,7 @@ class Exchange {
     // The reason may still be on its way, unless the terminal itself has ended the connection.
     const isOurs = problem === null || problem.cause !== undefined;
     const isCut = isOurs && isRefusalWithoutReason(this.#buffer);
-    if (this.#buffer.length > 0 && !fault && !isCut) this.#tellBuffer();
+    if (this.#buffer.length > 0 && !fault && !isCut) this.#reportBuffer();
     const rest = this.#buffer;
     this.#buffer = new Uint8Array(0);
     const text = problem?.message ?? "the connection was closed";
@@ -284,7 +281,7 @@ class Exchange {
   }
 }
 
-/** Without those at the beginning; those behind a value may belong to it. */
+/** Without line ends at the beginning; those after a value may belong to the value. */
 function withoutLineEnds(bytes: Uint8Array): Uint8Array {
   const first = bytes.findIndex((byte) => byte !== 0x0a && byte !== 0x0d);
   return first < 0 ? new Uint8Array(0) : bytes.subarray(first);

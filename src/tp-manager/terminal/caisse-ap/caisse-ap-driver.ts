@@ -1,14 +1,9 @@
 import { z } from "zod";
-import { familySettings, lineOf, lineReconnect, sessionTimes } from "../../../concert/index.ts";
 import type { Config } from "../../../shared/config/config.ts";
 import { described, oneOf, valuesOf } from "../../../shared/config/config-field.ts";
-import type { Clock } from "../../../shared/time.ts";
-import { commonFields, type Driver } from "../driver.ts";
-import type { ByteTransport } from "../transport/byte-transport.ts";
-import type { Dialogue } from "../unasked/dialogue.ts";
+import { lineFields, lineTerminal } from "../concert/link/line-settings.ts";
+import type { Driver } from "../driver.ts";
 import type { CaisseApOptions } from "./caisse-ap-messages.ts";
-
-const { CONCERT_REGISTER: register, CONCERT_LINE: line, CONCERT_PROFILE: profile } = familySettings;
 
 /** The driver's names in the setup file. */
 const fields = {
@@ -39,19 +34,7 @@ const fields = {
     help: "Asks for the customer's receipt, which becomes the ticket.",
     example: "none",
   }),
-  CONCERT_REGISTER: described(
-    z.string().regex(register.form, register.fault).default(register.default),
-    { help: register.help, example: register.example },
-  ),
-  CONCERT_LINE: described(oneOf(line.values).optional(), {
-    help: line.help,
-    example: line.example,
-  }),
-  CONCERT_PROFILE: described(oneOf(profile.values).default(profile.default), {
-    help: profile.help,
-    example: profile.example,
-  }),
-  ...commonFields,
+  ...lineFields,
 } as const;
 
 export const caisseApDriver: Driver = {
@@ -59,41 +42,19 @@ export const caisseApDriver: Driver = {
   config: { fields },
   recoverySilenceMs: (config) => valuesOf(fields, config).RECOVERY_SILENCE_MS,
   create: async (config, clock, log) => {
-    const { createTransport } = await import("../transport/open-transport.ts");
-    const { UnaskedTerminal } = await import("../unasked/unasked-terminal.ts");
-    const { caisseApMessages } = await import("./caisse-ap-messages.ts");
-    const transport = createTransport(config.SERIAL_PORT, serialLine(config), clock);
-    const messages = caisseApMessages(optionsOf(config));
-    const dialogue = await dialogueOf(config, transport, clock);
-    const { RECOVERY_SILENCE_MS: silenceMs } = valuesOf(fields, config);
-    const { PAYMENT_TIMEOUT, PAYMENT_GRACE } = config;
-    const waitMs = (PAYMENT_TIMEOUT + PAYMENT_GRACE) * 1_000;
-    const quietMs = PAYMENT_TIMEOUT * 1_000 + silenceMs;
-    return new UnaskedTerminal({ messages, dialogue, clock, log, waitMs, quietMs, silenceMs });
+    const { BareLine } = await import("./bare-line.ts");
+    const { SessionLine } = await import("../concert/link/session-line.ts");
+    const { caisseApMessages, identification } = await import("./caisse-ap-messages.ts");
+    const { CAISSE_AP_LINK, CAISSE_AP_END } = valuesOf(fields, config);
+    const options = optionsOf(config);
+    const ending = Buffer.from(CAISSE_AP_END === "crlf" ? "\r\n" : "");
+    return await lineTerminal(config, clock, log, caisseApMessages(options), (transport) =>
+      CAISSE_AP_LINK === "session"
+        ? new SessionLine(transport, clock)
+        : new BareLine(transport, clock, identification(options), ending),
+    );
   },
 };
-
-async function dialogueOf(
-  config: Config,
-  transport: ByteTransport,
-  clock: Clock,
-): Promise<Dialogue> {
-  const { CAISSE_AP_LINK, CAISSE_AP_END } = valuesOf(fields, config);
-  if (CAISSE_AP_LINK === "session") {
-    const { SessionLine } = await import("../../../concert/link/session-line.ts");
-    return new SessionLine({
-      transport,
-      clock,
-      times: sessionTimes,
-      reconnect: lineReconnect,
-    });
-  }
-  const { BareLine } = await import("./bare-line.ts");
-  const { identification } = await import("./caisse-ap-messages.ts");
-  const ending = Buffer.from(CAISSE_AP_END === "crlf" ? "\r\n" : "");
-  const ping = identification(optionsOf(config));
-  return new BareLine({ transport, clock, identification: ping, ending });
-}
 
 function optionsOf(config: Config): CaisseApOptions {
   const own = valuesOf(fields, config);
@@ -106,11 +67,4 @@ function optionsOf(config: Config): CaisseApOptions {
     reference: reference === "none" ? null : reference === "cf" ? "CF" : "CH",
     receipt: own.CAISSE_AP_RECEIPT === "customer",
   };
-}
-
-/** One stop bit, whatever SERIAL_STOP_BITS says (docs/concert.md 2.1). */
-function serialLine(config: Config) {
-  const { CONCERT_LINE, CONCERT_PROFILE } = valuesOf(fields, config);
-  const { SERIAL_BAUD: baudRate, SERIAL_PORT } = config;
-  return { baudRate, stopBits: 1, ...lineOf(CONCERT_LINE, CONCERT_PROFILE, SERIAL_PORT) } as const;
 }

@@ -1,22 +1,22 @@
 import {
   actionResult,
   applicationName,
+  bytesOf,
   decodeTagged,
   encodeTagged,
   failureOf,
   maskedField,
-  maskedText,
   readTagged,
-  shownText,
+  safeText,
   type Tagged,
   tagValue,
   textOf,
 } from "../../../concert/index.ts";
-import { maskPan } from "../../../shared/masking/mask.ts";
+import { maskPan, maskPansInText } from "../../../shared/masking/mask.ts";
+import { expiryYymmdd } from "../../../shared/receipt.ts";
+import type { Messages, Reading } from "../one-way/dialogue.ts";
+import { type Result, resultReport, ticketOfLines } from "../one-way/result-report.ts";
 import type { AbortReason, PaymentOrder } from "../terminal.ts";
-import type { Messages, Reading } from "../unasked/dialogue.ts";
-import { type Result, resultReport } from "../unasked/result-report.ts";
-import { printedReceipt } from "./printed-receipt.ts";
 
 export interface CaisseApOptions {
   readonly version: "0300" | "0320";
@@ -61,7 +61,9 @@ function headOf({ version, identifier, register }: CaisseApOptions): Tagged[] {
 function requestOf(order: PaymentOrder, options: CaisseApOptions): Uint8Array {
   const { reference, receipt } = options;
   const digits = String(order.amountMinor).padStart(2, "0");
-  if (digits.length > 12) throw new RangeError("the amount is larger than this protocol can say");
+  if (digits.length > 12) {
+    throw new RangeError("the amount is larger than this protocol can express");
+  }
   const tags: Tagged[] = [
     ...headOf(options),
     ["CB", digits],
@@ -85,29 +87,24 @@ function readReply(
   const action = tagValue(tags, "CD");
   // An answer to "who is there" that came late is no result of a payment, of whichever state.
   if (action === IDENTIFICATION && !fault) {
-    return { reading: "other", why: "the terminal said that it is there" };
+    return { reading: "other", why: "the answer to an identification came late" };
   }
-  // A reply that was cut behind a whole approval of a whole amount is that approval.
+  // A reply that was cut after a whole approval of a whole amount is that approval.
   const isWhole = state === "performed" && ["CB", "CE"].every((tag) => tagValue(tags, tag));
   if (fault && !(fault.code === "incomplete" && isWhole)) {
-    const shown = shownText(textOf(bytes), 200);
-    return { reading: "unreadable", why: `a reply with a fault (${fault.code}): "${shown}"` };
+    const text = safeText(textOf(bytes), 200);
+    return { reading: "unreadable", why: `a reply with a fault (${fault.code}): "${text}"` };
   }
   const result = resultOf(tags, options);
   return {
     reading: "result",
     report: resultReport({ ...result, ...cardOf(tags), ...sentBack(tags, options) }, order),
     ticket: printedReceipt(tags),
-    end: state === "taken-into-account" ? "wait" : result.code === null ? "unclear" : "told",
+    end: state === "taken-into-account" ? "wait" : result.code === null ? "unclear" : "known",
   };
 }
 
-type Ending = Pick<Result, "good" | "code" | "text" | "reason">;
-
-function resultOf(
-  tags: readonly Tagged[],
-  { reference }: CaisseApOptions,
-): Ending & Pick<Result, "amountMinor" | "currencyNumeric" | "reference"> {
+function resultOf(tags: readonly Tagged[], { reference }: CaisseApOptions) {
   const [amount, currency] = [tagValue(tags, "CB"), tagValue(tags, "CE")];
   const named = reference ? tagValue(tags, reference) : undefined;
   const isReadable = (value: string | undefined, form: RegExp): boolean =>
@@ -115,10 +112,10 @@ function resultOf(
   const isAmount = isReadable(amount, AMOUNT);
   const isCurrency = isReadable(currency, CURRENCY);
   const ending = endingOf(tags);
-  // The sale that was approved is not known then; a member that is missing is no difference.
+  // Which sale was approved is not known then; a member that is missing is no difference.
   const isUnclear = ending.good && !(isAmount && isCurrency);
   return {
-    ...(isUnclear ? unclear(`approved ${shownOf(amount)} of ${shownOf(currency)}`) : ending),
+    ...(isUnclear ? unclear(`approved ${quoted(amount)} of ${quoted(currency)}`) : ending),
     amountMinor: amount !== undefined && isAmount ? Number(amount) : null,
     currencyNumeric: currency !== undefined && isCurrency ? currency : null,
     reference: named === undefined ? null : referenceIn(named),
@@ -129,12 +126,14 @@ function resultOf(
 const AMOUNT = /^0*\d{1,12}$/;
 const CURRENCY = /^\d{3}$/;
 
+type Ending = Pick<Result, "good" | "code" | "text" | "reason">;
+
 function unclear(text: string): Ending {
   return { good: false, code: null, reason: null, text };
 }
 
-function shownOf(value = ""): string {
-  return `"${shownText(value, 24)}"`;
+function quoted(value = ""): string {
+  return `"${safeText(value, 24)}"`;
 }
 
 /** AE alone decides; AF says why not (docs/concert.md 4.4). */
@@ -152,7 +151,7 @@ function endingOf(tags: readonly Tagged[]): Ending {
       return { good: false, code, text, reason: reasons[reading] };
     }
     case undefined:
-      return unclear(`the terminal told no result (AE ${shownOf(state)})`);
+      return unclear(`the terminal reported no result (AE ${quoted(state)})`);
   }
 }
 
@@ -167,17 +166,14 @@ const reasons = {
 const SECTION_SIGN = "\u00a7";
 const REFERENCE_CHARACTERS = 10;
 
-/** A terminal may put its own words before ours, with a section sign between. */
+/** The reference in a value; a terminal may put a text of its own and a section sign before it. */
 function referenceIn(value: string): string {
   const parts = value.split(SECTION_SIGN).map((part) => part.trim());
   const own = parts.find(({ length }) => length === REFERENCE_CHARACTERS);
   return maskedField(own ?? value);
 }
 
-function sentBack(
-  tags: readonly Tagged[],
-  { register }: CaisseApOptions,
-): Pick<Result, "differs" | "isOurRegister"> {
+function sentBack(tags: readonly Tagged[], { register }: CaisseApOptions) {
   const [number, action] = [tagValue(tags, "CA"), tagValue(tags, "CD")];
   const isOurRegister = number === register || Number(number) === Number(register);
   return {
@@ -189,11 +185,9 @@ function sentBack(
   };
 }
 
-/** docs/concert.md 4.2: which receipt field comes from where, README.md beside this says. */
-function cardOf(
-  tags: readonly Tagged[],
-): Pick<Result, "maskedPan" | "authorisationNumber" | "cardName" | "receipt"> {
-  const text = (tag: string): string => maskedText(tagValue(tags, tag)?.trim() ?? "");
+/** The card and its receipt fields (docs/concert.md 4.2); README.md in this folder lists them. */
+function cardOf(tags: readonly Tagged[]) {
+  const text = (tag: string): string => maskPansInText(tagValue(tags, tag)?.trim() ?? "");
   const pan = tagValue(tags, "AA");
   const application = text("CC");
   return {
@@ -205,7 +199,7 @@ function cardOf(
       contractNumber: text("CG"),
       paymentType: application,
       readingMode: readingModes.get(text("CI")) ?? "",
-      cardAppExpiry: expiryOf(text("AB")),
+      cardAppExpiry: expiryYymmdd(text("AB")),
     },
   };
 }
@@ -217,9 +211,45 @@ const readingModes = new Map([
   ["4", "M"],
 ]);
 
-/** YYMM as YYMMDD: the last day of the month. */
-function expiryOf(yymm: string): string {
-  if (!/^\d\d(0[1-9]|1[0-2])$/.test(yymm)) return "";
-  const days = new Date(Date.UTC(2000 + Number(yymm.slice(0, 2)), Number(yymm.slice(2)), 0));
-  return `${yymm}${days.getUTCDate()}`;
+/** The customer's receipt of ZT as a ticket; "" without one (docs/concert.md 4.6). */
+function printedReceipt(tags: readonly Tagged[]): string {
+  const container = tagValue(tags, "ZT");
+  const inside = container === undefined ? tags : readTagged(bytesOf(container)).tags;
+  const encoded = tagValue(inside, "AK");
+  if (encoded === undefined) return "";
+  const text = textOf(Buffer.from(encoded.replace(/\s/g, ""), "base64"));
+  const isHtml = tagValue(inside, "CK")?.[2] === "1" || /<(br|html|body|p|div|table)\b/i.test(text);
+  return ticketOfLines(maskPansInText(isHtml ? textOfHtml(text) : text));
+}
+
+const entities: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    amp: "&",
+    lt: "<",
+    gt: ">",
+    quot: '"',
+    apos: "'",
+    nbsp: " ",
+    euro: "EUR",
+    eacute: "é",
+    egrave: "è",
+    agrave: "à",
+    ccedil: "ç",
+    ecirc: "ê",
+  }),
+);
+
+function textOfHtml(html: string): string {
+  return html
+    .replace(/<(style|script|head)\b[\s\S]*?<\/\1\s*>/gi, "")
+    .replace(/\r?\n/g, " ")
+    .replace(/<br\b[^>]*>|<\/?(p|div|tr|h\d|li|pre)\b[^>]*>/gi, "\n")
+    .replace(/<[^>]*>/g, " ")
+    .replace(/&(#\d{1,4}|[a-z]+);/gi, (whole, name: string) =>
+      name.startsWith("#")
+        ? String.fromCharCode(Number(name.slice(1)))
+        : (entities.get(name.toLowerCase()) ?? whole),
+    )
+    .replace(/[ \t]+/g, " ")
+    .replace(/ ?\n[\n ]*/g, "\n");
 }

@@ -9,14 +9,14 @@ import {
   type FixedReply,
   type FixedRequest,
   maskedField,
-  maskedText,
   panOfReport,
-  shownText,
+  safeText,
   textOf,
 } from "../../../concert/index.ts";
+import { maskPansInText } from "../../../shared/masking/mask.ts";
+import type { Messages, Reading } from "../one-way/dialogue.ts";
+import { resultReport, ticketOfLines } from "../one-way/result-report.ts";
 import type { PaymentOrder } from "../terminal.ts";
-import type { Messages, Reading } from "../unasked/dialogue.ts";
-import { resultReport, ticketOfLines } from "../unasked/result-report.ts";
 
 export interface ConcertOptions {
   readonly variant: "e" | "e-plus" | "e-ticket";
@@ -42,10 +42,10 @@ export function concertMessages(options: ConcertOptions): Messages {
   };
 }
 
-/** Throws unless our own decoder reads what would leave (docs/concert.md 2.6). */
+/** Throws unless our own decoder reads the order in what would leave (docs/concert.md 2.6). */
 function requestOf(order: PaymentOrder, options: ConcertOptions): Uint8Array {
   if (order.amountMinor > FIXED_AMOUNT_MAX) {
-    throw new ConcertCodecError("value", "the amount is larger than this protocol can say");
+    throw new ConcertCodecError("value", "the amount is larger than this protocol can express");
   }
   const request: FixedRequest = {
     posNumber: options.register,
@@ -59,7 +59,7 @@ function requestOf(order: PaymentOrder, options: ConcertOptions): Uint8Array {
   };
   const body = encodeFixedRequest(request);
   if (isDeepStrictEqual(decodeFixedRequest(body), request)) return body;
-  throw new ConcertCodecError("value", "the request does not say what was meant");
+  throw new ConcertCodecError("value", "the request does not decode to the order");
 }
 
 function optionsOf({ variant }: ConcertOptions): FixedRequest["options"] {
@@ -81,8 +81,7 @@ function readReply(body: Uint8Array, order: PaymentOrder | null, options: Concer
     return resultOf(reply, order, options);
   } catch (error) {
     if (!(error instanceof ConcertCodecError)) throw error;
-    const shown = shownText(textOf(body), 200);
-    return { reading: "unreadable", why: `${error.message}: "${shown}"` };
+    return { reading: "unreadable", why: `${error.message}: "${safeText(textOf(body), 200)}"` };
   }
 }
 
@@ -92,10 +91,10 @@ function resultOf(
   { register }: ConcertOptions,
 ): Reading {
   const { status, amountMinor, currency: currencyNumeric, posNumber } = reply;
-  const isTold = status === "0" || status === "7";
+  const isKnown = status === "0" || status === "7";
   const result = {
     good: status === "0",
-    code: isTold ? status : null,
+    code: isKnown ? status : null,
     text: textOfStatus(status),
     reason: "declined" as const,
     amountMinor,
@@ -109,13 +108,13 @@ function resultOf(
   return {
     reading: "result",
     report: resultReport(result, order),
-    ticket: reply.ticket === null ? "" : ticketOfLines(maskedText(reply.ticket)),
-    end: isTold ? "told" : "wait",
+    ticket: reply.ticket === null ? "" : ticketOfLines(maskPansInText(reply.ticket)),
+    end: isKnown ? "known" : "wait",
   };
 }
 
 function textOfStatus(status: string): string {
   if (status === "0") return "approved";
   if (status === "7") return "not approved";
-  return `the terminal told no result (status ${status})`;
+  return `the terminal reported no result (status ${status})`;
 }

@@ -1,12 +1,17 @@
 import type { SerialPort } from "serialport";
-import type { DeviceRoots } from "../../../shared/config/serial-ports.ts";
+import {
+  type DeviceRoots,
+  isUsbDevice,
+  listSerialPorts,
+  parseUsbAddress,
+  type UsbIds,
+} from "../../../shared/config/serial-ports.ts";
 import {
   type ByteConnection,
   type ByteTransport,
   TransportError,
   type TransportListener,
 } from "./byte-transport.ts";
-import { locatePort, serialPorts } from "./device-binding.ts";
 
 export interface SerialOptions {
   /** `/dev/ttyUSB0`, `COM8`, `usb:0403:6001`. */
@@ -54,13 +59,13 @@ function opened(port: SerialPort, path: string): Promise<void> {
     port.open((cause) => {
       // Bytes that arrived before this connection are no part of it.
       if (!cause) return port.flush(() => resolve());
-      // The driver of the port tells the two apart only in its text.
+      // Only the text of the port's driver distinguishes the two faults.
       const refused = /permission|access denied|EACCES|EPERM|lock|busy/i.test(cause.message);
-      const words = cause.message.replace(/^Error: |, cannot open .*$/g, "");
+      const reason = cause.message.replace(/^Error: |, cannot open .*$/g, "");
       const message = refused
-        ? `may not open ${path}: ${words} (is another program using it? ` +
+        ? `may not open ${path}: ${reason} (is another program using it? ` +
           "is the user in the group dialout?)"
-        : `cannot open ${path}: ${words}`;
+        : `cannot open ${path}: ${reason}`;
       reject(new TransportError(refused ? "refused" : "unreachable", message, { cause }));
     });
   });
@@ -76,18 +81,18 @@ function serialConnection(
   listener: TransportListener,
 ): ByteConnection {
   let open = true;
-  let told = false;
+  let reported = false;
   let closing: Promise<void> | undefined;
-  const tell = (problem: TransportError | null): void => {
+  const report = (problem: TransportError | null): void => {
     open = false;
-    if (told) return;
-    told = true;
+    if (reported) return;
+    reported = true;
     listener.closed(problem);
   };
   const broke = (cause: Error | null): void => {
     if (closing !== undefined) return;
     const why = cause ? `: ${cause.message}` : "";
-    tell(new TransportError("broken", `${path} went away${why}`, cause ? { cause } : {}));
+    report(new TransportError("broken", `${path} went away${why}`, cause ? { cause } : {}));
     if (port.isOpen) closing = closed(port);
   };
   port.on("data", (bytes: Uint8Array) => {
@@ -109,7 +114,53 @@ function serialConnection(
         closing = port.isOpen ? closed(port) : Promise.resolve();
       }
       await closing;
-      tell(null);
+      report(null);
     },
   };
+}
+
+/**
+ * The path of the port that SERIAL_PORT means now. `usb:vid:pid[:serial]` names the device, not the
+ * number the system gave it, so it is looked up at every connect; any other text is a path already.
+ * Rejects with {@link TransportError} unless exactly one device matches.
+ */
+async function locatePort(address: string, roots: DeviceRoots): Promise<string> {
+  const wanted = parseUsbAddress(address);
+  if (!wanted) return address;
+  const ports = (await usbPorts(roots)).filter(({ usb }) => isUsbDevice(wanted, usb));
+  const [found, second] = ports;
+  if (!found) throw new TransportError("unreachable", `no serial device ${address} is plugged in`);
+  if (!second) return found.path;
+  // Never guessed: another device's line must not get a payment.
+  const paths = ports.map(({ path }) => path).join(", ");
+  throw new TransportError(
+    "unreachable",
+    `${address} fits ${ports.length} ports (${paths}): add the serial number, ` +
+      "usb:vid:pid:serial, or use the path below /dev/serial/by-id",
+  );
+}
+
+/**
+ * The package for serial ports, and its machine code; a terminal on TCP needs neither. Rejects with
+ * {@link TransportError}.
+ */
+async function serialPorts(): Promise<typeof import("serialport")> {
+  try {
+    return await import("serialport");
+  } catch (cause) {
+    const message = `serial ports cannot be used here: ${(cause as Error).message}`;
+    throw new TransportError("unreachable", message, { cause });
+  }
+}
+
+async function usbPorts(roots: DeviceRoots): Promise<Array<{ path: string; usb: UsbIds }>> {
+  if (process.platform === "linux") {
+    return listSerialPorts(roots).flatMap(({ path, usb }) => (usb ? [{ path, usb }] : []));
+  }
+  const { SerialPort } = await serialPorts();
+  return (await SerialPort.list()).flatMap(({ path, vendorId, productId, serialNumber }) =>
+    vendorId === undefined || productId === undefined
+      ? []
+      : [{ path, usb: { vendorId, productId, serial: serialNumber ?? null } }],
+  );
 }

@@ -14,10 +14,6 @@ interface TcpAddress {
   readonly port: number;
 }
 
-interface TcpOptions extends TcpAddress {
-  readonly connectTimeoutMs?: number;
-}
-
 const CONNECT_TIMEOUT_MS = 5_000;
 /** A cable that was pulled shows up after this long even when nobody sends anything. */
 const KEEP_ALIVE_AFTER_MS = 10_000;
@@ -31,8 +27,7 @@ export function parseTcpAddress(text: string): TcpAddress | undefined {
   return { host: host.replace(/^\[|\]$/g, ""), port };
 }
 
-export function createTcpTransport(options: TcpOptions, clock: Clock): ByteTransport {
-  const { host, port, connectTimeoutMs = CONNECT_TIMEOUT_MS } = options;
+export function createTcpTransport({ host, port }: TcpAddress, clock: Clock): ByteTransport {
   const address = `tcp://${host.includes(":") ? `[${host}]` : host}:${port}`;
   return {
     kind: "tcp",
@@ -44,7 +39,7 @@ export function createTcpTransport(options: TcpOptions, clock: Clock): ByteTrans
       let receive = (_bytes: Uint8Array): void => {};
       const onread = readInto((bytes) => receive(bytes));
       const socket = createConnection({ host, port, noDelay: true, ...keepAlive, onread });
-      return connected(socket, address, { clock, connectTimeoutMs, signal }).then(() =>
+      return connected(socket, address, clock, signal).then(() =>
         // Nothing is read between the connection and this.
         tcpConnection(socket, address, listener, (take) => {
           receive = take;
@@ -54,14 +49,12 @@ export function createTcpTransport(options: TcpOptions, clock: Clock): ByteTrans
   };
 }
 
-interface ConnectLimits {
-  readonly clock: Clock;
-  readonly connectTimeoutMs: number;
-  readonly signal: AbortSignal;
-}
-
-function connected(socket: Socket, address: string, limits: ConnectLimits): Promise<void> {
-  const { clock, connectTimeoutMs, signal } = limits;
+function connected(
+  socket: Socket,
+  address: string,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (act: () => void): void => {
       timer.clear();
@@ -71,13 +64,13 @@ function connected(socket: Socket, address: string, limits: ConnectLimits): Prom
     };
     const fail = (error: unknown): void =>
       settle(() => {
-        // An error of a socket that is thrown away must still have a listener.
+        // A destroyed socket may still emit an error, which without a listener ends the process.
         socket.on("error", () => {});
         socket.destroy();
         reject(error);
       });
     const onAbort = (): void => fail(signal.reason);
-    const timer = clock.startTimer("tcp connect", connectTimeoutMs, () =>
+    const timer = clock.startTimer("tcp connect", CONNECT_TIMEOUT_MS, () =>
       fail(new TransportError("unreachable", `${address} did not answer`)),
     );
     signal.addEventListener("abort", onAbort, { once: true });

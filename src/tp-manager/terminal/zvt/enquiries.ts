@@ -1,40 +1,92 @@
-import type { Charset } from "../../../zvt/index.ts";
+import {
+  type Charset,
+  charsetOfCode,
+  type Message,
+  type Totals,
+  tagValue,
+} from "../../../zvt/index.ts";
+import {
+  type Demand,
+  demandsOfRegistration,
+  demandsOfStatus,
+  distinct,
+} from "../../../zvt/tables/demands.ts";
+import { codeOf, codeText, NOT_REGISTERED, refusalText } from "../../../zvt/tables/result-codes.ts";
 import {
   type Baseline,
   type LastTransaction,
   type TerminalEvent,
+  type TerminalIdentity,
   type TerminalStatus,
   TerminalUnavailable,
 } from "../terminal.ts";
-import type { Command } from "./commands/command.ts";
-import { type StatusForm, statusEnquiry } from "./commands/status-enquiry.ts";
-import { Housekeeping } from "./housekeeping.ts";
 import {
-  askLastTransaction,
-  askStatus,
-  type RunCommand,
-  register,
-  type StatusAnswer,
-} from "./introduction.ts";
-import { KnownTerminal } from "./known-terminal.ts";
+  bareRegistration,
+  type Command,
+  registration,
+  repeatReceipt,
+  type StatusForm,
+  statusEnquiry,
+  turnoverTotals,
+} from "./commands/commands.ts";
+import { Housekeeping } from "./housekeeping.ts";
+import { clockOffsetMs } from "./report/local-date.ts";
+import { transactionReport } from "./report/transaction-report.ts";
+import type { RunCommand } from "./session/session.ts";
+import type { ExchangeEnd } from "./session/session-state.ts";
+import { statusOfRefusal, terminalStatus } from "./terminal-statuses.ts";
 import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
 
 interface EnquiryHooks {
-  /** The terminal has been introduced: what it tells from now on is news. */
+  /** The terminal has been introduced, so a changed identity is reported at once. */
   connected(): boolean;
-  /** The terminal has agreed to write its texts so. */
+  /** The terminal has agreed to write its texts in this set. */
   charset(charset: Charset): void;
-  /** Nobody uses the terminal or is about to, and nothing on it is still to be found out. */
+  /** Nobody uses the terminal or is about to, and no question about a lost command is open. */
   mayKeepHouse(): boolean;
 }
 
-/** The questions to a terminal besides payments, and the facts it has told. Needs the wire. */
+interface StatusAnswer {
+  readonly status: TerminalStatus;
+  readonly identity: TerminalIdentity;
+  readonly clockOffsetMs: number | null;
+  readonly demands: readonly Demand[];
+  /**
+   * Refused at once, and not for a missing registration: a terminal that is still in a payment may
+   * answer so (docs/zvt.md 9.2 step 2), whatever the code.
+   */
+  readonly refused: boolean;
+  /** The form of the question that was answered with a status; undefined when none was. */
+  readonly form: StatusForm | undefined;
+}
+
+/** Message wrong, function or tag unknown (docs/zvt.md 11.4). */
+const PROTESTS = [0x9a, 0x83];
+/** A result code in the answer to Repeat Receipt of a terminal that has nothing to repeat. */
+const NOTHING_TO_REPEAT = [0x83, 0x64];
+/** Bit of the status byte of a registration, docs/zvt.md 6.1. */
+const VENDING_MODE = 0x10;
+
+const nobody: TerminalIdentity = { serialNumber: "", deviceId: "", terminalId: "", version: "" };
+
+/**
+ * Asks the terminal what a payment does not (docs/zvt.md 6.1, 6.5; docs/rules/01-baseline.md), and
+ * keeps the facts that it has reported about itself. Needs the wire.
+ */
 export class Enquiries {
-  readonly known: KnownTerminal;
   readonly #options: ZvtOptions;
   readonly #deps: ZvtDependencies;
+  readonly #emit: (event: TerminalEvent) => void;
   readonly #hooks: EnquiryHooks;
   readonly #housekeeping: Housekeeping;
+  #identity: TerminalIdentity = nobody;
+  /** The identity reported on this very link, whose terminal may be another than before. */
+  #named: TerminalIdentity = nobody;
+  #status: TerminalStatus | null = null;
+  #demands: readonly Demand[] = [];
+  /** Of the last registration; its demands stand until another registration. */
+  #registered = { statusByte: 0, demands: [] as readonly Demand[] };
+  #clockOffsetMs: number | null = null;
   /** The form in which the terminal on this link has answered the status enquiry. */
   #form: StatusForm | undefined;
 
@@ -46,99 +98,108 @@ export class Enquiries {
   ) {
     this.#options = options;
     this.#deps = dependencies;
+    this.#emit = emit;
     this.#hooks = hooks;
-    this.known = new KnownTerminal(emit);
-    this.#housekeeping = new Housekeeping(options, dependencies, emit);
+    this.#housekeeping = new Housekeeping(options, dependencies.clock, dependencies.log, emit);
   }
 
-  /** Registration, status, identity and the last transaction of a terminal on a new link. */
+  get identity(): TerminalIdentity {
+    return this.#identity;
+  }
+
+  get status(): TerminalStatus | null {
+    return this.#status;
+  }
+
+  get demands(): readonly Demand[] {
+    return this.#demands;
+  }
+
+  get vending(): boolean {
+    return (this.#registered.statusByte & VENDING_MODE) !== 0;
+  }
+
+  disconnected(): void {
+    this.#status = null;
+    this.#demands = [];
+  }
+
+  /** Asks a terminal on a new link for registration, status, identity and last transaction. */
   async introduce(run: RunCommand): Promise<void> {
-    this.known.introduced();
+    this.#named = nobody;
     this.#form = undefined;
     await this.#register(run);
     this.#learn(await this.#askStatus(run));
-    // docs/zvt.md 6.5: an older terminal tells its version only without the service byte.
-    if (this.known.version === "") {
-      const { identity } = await askStatus(run, this.#options, this.#now, "plain");
-      this.known.identify({ version: identity.version });
+    // docs/zvt.md 6.5: an older terminal names its version only without the service byte.
+    if (this.#named.version === "") {
+      const { identity } = await this.#ask(run, "plain");
+      this.#identify({ version: identity.version });
     }
     const last = await this.lastTransaction(run);
     if (last.kind === "not-told") {
-      const { why } = last;
-      this.#deps.log.warn({ why }, "no last transaction told: a lost payment would stay unknown");
+      const text = "no last transaction reported: a lost payment would stay unknown";
+      this.#deps.log.warn({ why: last.why }, text);
     }
-    this.known.publishIdentity();
+    this.#publishIdentity();
   }
 
-  /** docs/zvt.md 9.2 step 2: a command of before may still run on the terminal. */
+  /** Whether an earlier command may still run on the terminal (docs/zvt.md 9.2 step 2). */
   async isBusy(run: RunCommand): Promise<boolean> {
     return (await this.#askStatus(run)).status.cr === "1";
   }
 
-  /** Asks for the status and remembers what was told. */
-  async status(run: RunCommand): Promise<TerminalStatus> {
-    this.#learn(await this.#askStatus(run));
-    return this.known.status as TerminalStatus;
+  /** Asks for the status and keeps the answer. */
+  async askStatus(run: RunCommand): Promise<TerminalStatus> {
+    return this.#learn(await this.#askStatus(run));
   }
 
   /** Throws {@link TerminalUnavailable} unless the terminal shows that no command runs on it. */
   async assertIdle(run: RunCommand): Promise<void> {
     const answer = await this.#askStatus(run);
-    this.#learn(answer);
-    const { status, refused } = answer;
-    if (refused || status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
+    const status = this.#learn(answer);
+    if (answer.refused || status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
   }
 
+  /** Asks by Repeat Receipt, and once more after a registration (docs/zvt.md 9.2 steps 3 to 5). */
   async lastTransaction(run: RunCommand): Promise<LastTransaction> {
-    const told = await askLastTransaction(run, this.#options, this.#now);
-    // docs/zvt.md 9.2 step 3.
-    if (told.kind === "not-told" && told.notRegistered) {
-      await this.#register(run);
-      return lastOf(await askLastTransaction(run, this.#options, this.#now));
-    }
-    return lastOf(told);
+    const last = await this.#repeatReceipt(run);
+    if (last !== "not-registered") return last;
+    await this.#register(run);
+    const again = await this.#repeatReceipt(run);
+    return again === "not-registered" ? this.#refusedToRepeat(NOT_REGISTERED) : again;
   }
 
   /**
-   * The terminal as it looks now. Its last transaction is read every time: whatever was read
+   * Returns the terminal as it is now. Its last transaction is read every time: what was read
    * earlier may be outdated without a sign of it on this line (a sale or a reversal at the
-   * terminal's own keys, a restart behind a TCP proxy that keeps the connection, a job of the
-   * terminal's own), and a recovery would then take a stranger's sale for ours
-   * (docs/rules/01-baseline.md).
+   * terminal's own keys, a restart while a TCP proxy keeps the connection, a job of the terminal's
+   * own), and a recovery would then take a stranger's sale for ours (docs/rules/01-baseline.md).
    */
   async baseline(run: RunCommand): Promise<Baseline> {
-    return this.known.baseline(await this.lastTransaction(run));
+    const last = await this.lastTransaction(run);
+    return { identity: this.#identity, last, clockOffsetMs: this.#clockOffsetMs };
   }
 
   /** How long an idle terminal is left alone (docs/zvt.md 6.5, 10.1). */
   get pollIntervalMs(): number {
     const { pollIntervalMs, busyPollIntervalMs } = this.#options;
-    const { status, demands } = this.known;
-    const attentive = status?.cr === "1" || demands.length > 0;
+    const attentive = this.#status?.cr === "1" || this.#demands.length > 0;
     return attentive ? Math.min(busyPollIntervalMs, pollIntervalMs) : pollIntervalMs;
   }
 
   /** Asks for the status; meets one demand when nothing else is going on. */
   async poll(run: RunCommand): Promise<void> {
-    const { cr } = await this.status(run);
-    const demand = this.#housekeeping.due(this.known.demands);
+    const { cr } = await this.askStatus(run);
+    const demand = this.#housekeeping.due(this.#demands);
     if (demand === undefined || cr === "1" || !this.#hooks.mayKeepHouse()) return;
     await this.#housekeeping.meet(demand, run);
     await this.relearn(run);
   }
 
-  /**
-   * docs/zvt.md 6.1: only another registration tells whether the demands of the last one are met.
-   */
+  /** docs/zvt.md 6.1: only another registration shows whether the demands of the last are met. */
   async relearn(run: RunCommand): Promise<void> {
     await this.#register(run);
-    await this.status(run);
-  }
-
-  async #register(run: RunCommand): Promise<void> {
-    const registered = await register(run, this.#options);
-    if (registered.charset) this.#hooks.charset(registered.charset);
-    this.known.registered(registered);
+    await this.askStatus(run);
   }
 
   /** The status enquiry that the terminal on this link understands. */
@@ -146,24 +207,188 @@ export class Enquiries {
     return statusEnquiry(this.#options.password, this.#form ?? "container");
   }
 
+  async #register(run: RunCommand): Promise<void> {
+    const { fields, tags } = await register(run, this.#options);
+    const code = tagValue(tags, "charsets", "charset");
+    const charset = code === undefined ? undefined : charsetOfCode(code);
+    if (charset) this.#hooks.charset(charset);
+    const statusByte = fields.typeByte ?? 0;
+    this.#registered = { statusByte, demands: demandsOfRegistration(statusByte, tags) };
+    this.#identify({ terminalId: fields.terminalId ?? "" });
+  }
+
   async #askStatus(run: RunCommand): Promise<StatusAnswer> {
-    const answer = await askStatus(run, this.#options, this.#now, this.#form);
+    const answer = await this.#ask(run, this.#form);
     // Only an answer shows which form is right: a busy terminal refuses any.
     this.#form = answer.form ?? this.#form;
     return answer;
   }
 
-  #learn(answer: StatusAnswer): void {
-    this.known.learn(answer);
-    this.#housekeeping.learn(this.known.demands);
-    if (this.#hooks.connected()) this.known.publishIdentity();
+  /**
+   * Asks in the given form; undefined: in the one that the terminal understands. Throws
+   * {@link TerminalUnavailable} when the terminal gives no answer.
+   */
+  async #ask(run: RunCommand, known: StatusForm | undefined): Promise<StatusAnswer> {
+    const form = known ?? "container";
+    const end = await run(statusEnquiry(this.#options.password, form));
+    // A terminal that does not know the form still knows the question (docs/zvt.md 6.5).
+    if (known === undefined && isProtest(end)) return await this.#ask(run, "plain");
+    if (end.end !== "completed") {
+      const { code, text } = refusalOf(end, this.#options);
+      return {
+        status: { ...statusOfRefusal(code), detail: `status enquiry refused: ${text}` },
+        identity: nobody,
+        clockOffsetMs: null,
+        demands: [],
+        refused: end.end === "refused" && code !== NOT_REGISTERED,
+        form: undefined,
+      };
+    }
+    const { tags } = end.message;
+    const date = tagValue(tags, "terminalClock", "date");
+    const time = tagValue(tags, "terminalClock", "time");
+    return {
+      status: terminalStatus(end.message),
+      identity: identityOf(end.message),
+      clockOffsetMs: clockOffsetMs(date, time, this.#deps.clock.now()),
+      demands: demandsOfStatus(end.message),
+      refused: false,
+      form,
+    };
   }
 
-  readonly #now = (): number => this.#deps.clock.now();
+  /** Repeat Receipt in its recovery form, docs/zvt.md 9.2 steps 4 and 5. */
+  async #repeatReceipt(run: RunCommand): Promise<LastTransaction | "not-registered"> {
+    const sales: Message[] = [];
+    const end = await run(repeatReceipt(this.#options.password), {
+      message: (message) => {
+        const isSale = message.name === "status-information" && !message.fields.totals;
+        if (isSale) sales.push(message);
+      },
+    });
+    const sale = sales.at(-1);
+    if (showsNothingStored(end, sale)) return await this.#askTotals(run);
+    if (end.end !== "completed") {
+      const { code } = refusalOf(end, this.#options);
+      return code === NOT_REGISTERED ? "not-registered" : this.#refusedToRepeat(code);
+    }
+    if (!sale) {
+      return { kind: "not-told", why: "the terminal repeated its last receipt without any data" };
+    }
+    const how = { language: this.#options.language, nowMs: this.#deps.clock.now() };
+    const also = sales.slice(0, -1).map((one) => transactionReport(one, how));
+    const report = transactionReport(sale, how);
+    return { kind: "transaction", report, ...(also.length > 0 ? { also } : {}) };
+  }
+
+  #refusedToRepeat(code: number): LastTransaction {
+    const text = `${codeText(code)} ${refusalText(code, this.#options.language)}`;
+    const why = `the terminal refused to repeat its last receipt: ${text}`;
+    return { kind: "not-told", why, refused: true };
+  }
+
+  /**
+   * Finds out whether a terminal that repeats nothing has nothing stored (docs/zvt.md 9.2): its
+   * totals name not one transaction. Never asked of a terminal that names its last transaction.
+   */
+  async #askTotals(run: RunCommand): Promise<LastTransaction> {
+    let totals: Totals | undefined;
+    const end = await run(turnoverTotals(this.#options.password), {
+      message: ({ name, fields }) => {
+        if (name === "status-information") totals = fields.totals ?? totals;
+      },
+    });
+    if (end.end !== "completed") refusalOf(end, this.#options); // throws when nothing was answered
+    const isEmpty = totals?.groups.every(({ count, amount }) => count === 0 && amount === 0);
+    if (end.end === "completed" && isEmpty) return { kind: "none" };
+    const why = "the terminal repeats no receipt, and its totals are not empty";
+    return { kind: "not-told", why };
+  }
+
+  /** Facts that are reported replace known ones; an empty one erases none. */
+  #identify(reported: Partial<TerminalIdentity>): void {
+    const members = Object.entries(reported).filter(([, value]) => value !== "");
+    this.#named = { ...this.#named, ...Object.fromEntries(members) };
+  }
+
+  #publishIdentity(): void {
+    if (JSON.stringify(this.#named) === JSON.stringify(this.#identity)) return;
+    this.#identity = this.#named;
+    this.#emit({ type: "identity", identity: this.#identity });
+  }
+
+  /** Keeps an answer and reports what has changed. Returns the status with all demands. */
+  #learn(answer: StatusAnswer): TerminalStatus {
+    if (answer.clockOffsetMs !== null) this.#clockOffsetMs = answer.clockOffsetMs;
+    this.#identify(answer.identity);
+    const demands = distinct([...this.#registered.demands, ...answer.demands]);
+    const status = demands.length > 0 ? { ...answer.status, call: "1" as const } : answer.status;
+    const changed = JSON.stringify(status) !== JSON.stringify(this.#status);
+    const earlier = this.#demands;
+    this.#status = status;
+    this.#demands = demands;
+    if (changed) this.#emit({ type: "status", status });
+    for (const demand of demands) {
+      if (!earlier.includes(demand)) this.#emit({ type: "demand", demand });
+    }
+    this.#housekeeping.learn(demands);
+    if (this.#hooks.connected()) this.#publishIdentity();
+    return status;
+  }
 }
 
-function lastOf(told: LastTransaction & { readonly notRegistered?: boolean }): LastTransaction {
-  if (told.kind !== "not-told") return told;
-  const { notRegistered: _, ...last } = told;
-  return last;
+/** Returns the completion of a registration. Throws {@link TerminalUnavailable} without one. */
+async function register(run: RunCommand, options: ZvtOptions): Promise<Message> {
+  // Unknown tags are to be skipped (docs/zvt.md 4.3); a terminal that does not skip them, or knows
+  // no container or currency here, gets a registration without.
+  let end = await run(registration(options));
+  for (const form of [
+    ...(options.messageIds ? [registration({ ...options, messageIds: false })] : []),
+    bareRegistration(options, "currency"),
+    bareRegistration(options, "nothing"),
+  ]) {
+    if (!isProtest(end)) break;
+    end = await run(form);
+  }
+  if (end.end === "completed") return end.message;
+  const { text } = refusalOf(end, options);
+  throw new TerminalUnavailable(
+    "not-registered",
+    `the terminal refused the registration: ${text}; check password, configuration byte ` +
+      "and currency",
+  );
+}
+
+function isProtest(end: ExchangeEnd): boolean {
+  const refused = end.end === "refused" || end.end === "aborted";
+  return refused && PROTESTS.includes(codeOf(end.message));
+}
+
+/** Whether the terminal has nothing to repeat, or cannot: a result without a sale, or 06 1E. */
+function showsNothingStored(end: ExchangeEnd, sale: Message | undefined): boolean {
+  if (!sale) return end.end === "aborted" && NOTHING_TO_REPEAT.includes(codeOf(end.message));
+  const { amount, receiptNumber, resultCode } = sale.fields;
+  const isSale = amount !== undefined || receiptNumber !== undefined;
+  return !isSale && resultCode !== undefined && NOTHING_TO_REPEAT.includes(resultCode);
+}
+
+/** Code and text of a refusal. Throws {@link TerminalUnavailable} when there was no answer. */
+function refusalOf(
+  end: Exclude<ExchangeEnd, { end: "completed" }>,
+  { language }: ZvtOptions,
+): { code: number; text: string } {
+  if (end.end === "lost" || end.end === "not-sent") {
+    throw new TerminalUnavailable("no-answer", `the terminal does not answer: ${end.problem}`);
+  }
+  const code = codeOf(end.message);
+  return { code, text: `${codeText(code)} ${refusalText(code, language)}` };
+}
+
+function identityOf({ parts, tags }: Message): TerminalIdentity {
+  return {
+    serialNumber: tagValue(tags, "device", "deviceSerial") ?? "",
+    deviceId: tagValue(tags, "device", "deviceName")?.trim() ?? "",
+    terminalId: tagValue(tags, "terminalId") ?? "",
+    version: (tagValue(tags, "device", "deviceVersion") ?? parts.softwareVersion ?? "").trim(),
+  };
 }

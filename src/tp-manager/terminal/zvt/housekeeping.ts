@@ -1,44 +1,51 @@
+import type { Logger } from "../../../shared/process/logger.ts";
+import type { Clock } from "../../../shared/time.ts";
 import type { Demand } from "../../../zvt/tables/demands.ts";
-import { codeText, isGoodCompletion, resultText } from "../../../zvt/tables/result-codes.ts";
+import {
+  codeOf,
+  codeText,
+  isGoodCompletion,
+  resultText,
+} from "../../../zvt/tables/result-codes.ts";
 import type { TerminalEvent } from "../terminal.ts";
-import type { Command } from "./commands/command.ts";
-import { diagnosis, initialisation, setDateTime } from "./commands/upkeep.ts";
-import { codeOf, type RunCommand } from "./introduction.ts";
+import { type Command, diagnosis, initialisation, setDateTime } from "./commands/commands.ts";
+import type { RunCommand } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
-import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
-
-type HousekeepingParts = Pick<ZvtDependencies, "clock" | "log">;
+import type { ZvtOptions } from "./zvt-options.ts";
 
 interface Tries {
   readonly count: number;
   readonly notBeforeMs: number;
-  /** Ends of a try that led to another one at once; each does so only once. */
+  /** Ends of a try after which the demand was met again at once; each excuses only once. */
   readonly excused: ReadonlyArray<"lost" | "met">;
 }
 
 /**
  * Meets the terminal's demands without people (docs/zvt.md 11.5): initialisation, diagnosis, clock.
- * The end of day is not among them: sales can no longer be reversed afterwards, so it is only told,
- * and tp-manager decides (docs/rules/07-returns.md).
+ * An end of day is only reported, because no sale can be reversed after it: tp-manager decides
+ * (docs/rules/07-returns.md).
  *
- * A demand that stays after its cure, or whose cure fails, is met again after a growing pause. A
- * link that is lost says nothing about the cure, so the first time the demand is met again at once;
- * so is a demand that stands after a good cure, because it may have been raised anew before it was
- * asked for. A command that did not leave is no try.
+ * A demand that stays after its cure, or whose cure fails, is met again after a growing pause. The
+ * first time that the link was lost it is met again at once, because that says nothing about the
+ * cure; the first time that it stands after a good cure too, because the terminal may have raised
+ * it anew before it was asked. A command that did not leave is no try.
  */
 export class Housekeeping {
   readonly #options: ZvtOptions;
-  readonly #deps: HousekeepingParts;
+  readonly #clock: Clock;
+  readonly #log: Logger;
   readonly #emit: (event: TerminalEvent) => void;
   readonly #tries = new Map<Demand, Tries>();
 
   constructor(
     options: ZvtOptions,
-    dependencies: HousekeepingParts,
+    clock: Clock,
+    log: Logger,
     emit: (event: TerminalEvent) => void,
   ) {
     this.#options = options;
-    this.#deps = dependencies;
+    this.#clock = clock;
+    this.#log = log;
     this.#emit = emit;
   }
 
@@ -51,7 +58,7 @@ export class Housekeeping {
 
   /** The next demand to meet now. */
   due(demands: readonly Demand[]): Demand | undefined {
-    const nowMs = this.#deps.clock.monotonicMs();
+    const nowMs = this.#clock.monotonicMs();
     return demands.find(
       (demand) =>
         this.#command(demand) !== undefined &&
@@ -64,14 +71,15 @@ export class Housekeeping {
     if (!command) return;
     const before = this.#tries.get(demand);
     this.#tried(demand);
-    this.#deps.log.info({ demand }, "the terminal demands it: begun");
+    this.#log.info({ demand }, "a job that the terminal demands is begun");
     const end = await run(command);
     const problem = this.#problemOf(end);
-    if (end.end === "not-sent") this.#untried(demand, before);
+    if (end.end === "not-sent" && before) this.#tries.set(demand, before);
+    else if (end.end === "not-sent") this.#tries.delete(demand);
     else if (end.end === "lost") this.#excuse(demand, "lost");
     else if (problem === null) this.#excuse(demand, "met");
-    if (problem === null) this.#deps.log.info({ demand }, "the terminal's demand is met");
-    else this.#deps.log.warn({ demand, problem }, "the terminal's demand could not be met");
+    if (problem === null) this.#log.info({ demand }, "the terminal's demand is met");
+    else this.#log.warn({ demand, problem }, "the terminal's demand could not be met");
     this.#emit({ type: "housekeeping", job: demand, problem });
   }
 
@@ -79,20 +87,15 @@ export class Housekeeping {
     const { minMs, maxMs } = this.#options.housekeepingPause;
     const { count: before = 0, excused = [] } = this.#tries.get(demand) ?? {};
     const pauseMs = Math.min(minMs * 2 ** Math.min(before, 16), maxMs);
-    const notBeforeMs = this.#deps.clock.monotonicMs() + pauseMs;
+    const notBeforeMs = this.#clock.monotonicMs() + pauseMs;
     this.#tries.set(demand, { count: before + 1, notBeforeMs, excused });
-  }
-
-  #untried(demand: Demand, before: Tries | undefined): void {
-    if (before) this.#tries.set(demand, before);
-    else this.#tries.delete(demand);
   }
 
   /** No pause, the first time that a try ends so. */
   #excuse(demand: Demand, how: "lost" | "met"): void {
     const { excused = [] } = this.#tries.get(demand) ?? {};
     if (excused.includes(how)) return;
-    const notBeforeMs = this.#deps.clock.monotonicMs();
+    const notBeforeMs = this.#clock.monotonicMs();
     this.#tries.set(demand, { count: 0, notBeforeMs, excused: [...excused, how] });
   }
 
@@ -108,7 +111,7 @@ export class Housekeeping {
       case "emv-diagnosis":
         return diagnosis("emv");
       case "clock":
-        return setDateTime(password, this.#deps.clock.now());
+        return setDateTime(password, this.#clock.now());
       case "end-of-day":
         return undefined;
     }

@@ -27,9 +27,9 @@ interface RestartWatchParts {
 }
 
 /**
- * Asks a terminal that was told to restart until it is back (docs/zvt.md 10.4). Only going away
- * shows that an answer is that of the terminal after its restart, and a missing answer shows it
- * only of a terminal that answers in less time than that question had: others are slow.
+ * Asks a restarting terminal until it is back (docs/zvt.md 10.4). An answer counts as that of the
+ * restarted terminal only when the terminal was away before. A missing answer shows that only of a
+ * terminal that otherwise answers in less time than that question had: others are slow.
  */
 export async function watchRestart(parts: RestartWatchParts): Promise<RestartEnd> {
   const { clock, goesDownWithinMs, giveUpMs, ask, pause, closing } = parts;

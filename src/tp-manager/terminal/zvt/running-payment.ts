@@ -3,6 +3,7 @@ import { findTags, type Message, tagValue } from "../../../zvt/index.ts";
 import { intermediateTexts } from "../../../zvt/tables/intermediate-statuses.ts";
 import type { Language } from "../../../zvt/tables/result-codes.ts";
 import {
+  codeOf,
   codeText,
   declineAdvice,
   isGoodCompletion,
@@ -17,7 +18,6 @@ import type {
   PaymentObserver,
   TransactionReport,
 } from "../terminal.ts";
-import { codeOf } from "./introduction.ts";
 import { PrintCollector } from "./report/print-collector.ts";
 import { abortReason, transactionReport } from "./report/transaction-report.ts";
 import type { ExchangeListener } from "./session/session.ts";
@@ -35,11 +35,11 @@ const PLEASE_WAIT = 0x9c;
 
 const UNJUDGED = "a result of the terminal could not be read or stored, and was refused";
 
-/** Turns what a payment hears on the wire into what its observer is told. */
+/** Turns what a payment receives on the wire into calls of its observer. */
 export class RunningPayment implements ExchangeListener {
   /** The terminal took an abort of ours. */
   cancelled = false;
-  /** While it is "running" an abort would be for it and for nothing else. */
+  /** While it is "running" an abort stops this payment and nothing else. */
   phase: "waiting" | "running" | "over" = "waiting";
   /** A report was held for its goods. */
   held = false;
@@ -60,12 +60,12 @@ export class RunningPayment implements ExchangeListener {
     this.#observer = observer;
   }
 
-  /** Aborts when the command must not leave any more. */
+  /** Aborted when the command must not leave any more. */
   get withdrawal(): AbortSignal {
     return this.#withdrawal.signal;
   }
 
-  /** Before the command leaves: it never will. */
+  /** Called before the command leaves: it never will. */
   withdraw(): void {
     this.#withdrawal.abort();
   }
@@ -76,7 +76,7 @@ export class RunningPayment implements ExchangeListener {
     return true;
   }
 
-  /** A result was refused that nobody could read, or judge in time: it may have been any. */
+  /** A result was refused unread, or without a verdict: it may have been an approval. */
   unjudged(): void {
     this.#unjudged = true;
   }
@@ -86,7 +86,7 @@ export class RunningPayment implements ExchangeListener {
     const context = { language: this.#language, nowMs: this.#deps.clock.now() };
     const report = transactionReport(message, context);
     const before = this.#unjudged;
-    // Until it has been stored; a throw leaves it so.
+    // A throw of the observer leaves it true, because the report is not stored then.
     this.#unjudged = true;
     const verdict = this.#observer.report(report);
     this.#unjudged = before;
@@ -97,8 +97,8 @@ export class RunningPayment implements ExchangeListener {
   }
 
   /**
-   * After a partial issue the terminal need not report again (docs/zvt.md 8.4): what it has stored
-   * says whether it charged the part. Told to the observer when it is the very sale.
+   * Reports the stored sale to the observer. After a partial issue the terminal need not report
+   * again (docs/zvt.md 8.4), and what it has stored shows whether it charged the part.
    */
   stored(last: LastTransaction): void {
     if (last.kind !== "transaction" || !this.#reported) return;
@@ -126,7 +126,7 @@ export class RunningPayment implements ExchangeListener {
 
   ended(end: ExchangeEnd): PaymentEnd {
     const { ticket } = this.#prints;
-    // docs/rules/04-approval.md: whatever the terminal made of our refusal, its storage decides.
+    // docs/rules/04-approval.md: the terminal may have ignored our refusal; its storage decides.
     if (this.#unjudged) return { end: "lost", code: "unjudged", text: UNJUDGED, ticket };
     if (this.withdrawal.aborted) return withdrawn;
     switch (end.end) {
@@ -139,17 +139,22 @@ export class RunningPayment implements ExchangeListener {
       case "completed":
         return this.#completed(end.message, ticket);
       case "answered":
-        return { end: "lost", code: "protocol", text: "the command ended without an end", ticket };
+        return {
+          end: "lost",
+          code: "protocol",
+          text: "the command ended without a completion",
+          ticket,
+        };
       case "lost":
         return { end: "lost", code: "no-end", text: end.problem, ticket };
     }
   }
 
-  /** A completion that names a bad code contradicts itself: no good end. */
+  /** A completion with a bad code contradicts itself, so it is no good end. */
   #completed(message: Message, ticket: string): PaymentEnd {
     const code = message.fields.resultCode ?? 0;
     if (isGoodCompletion(code)) return { end: "completed", ticket };
-    // Without a report nothing says which of the two is true (docs/rules/04-approval.md).
+    // Without a report nobody knows whether the sale was made (docs/rules/04-approval.md).
     if (!this.#judged) return { end: "lost", ...this.#coded(code), ticket };
     return { end: "aborted", ...this.#coded(code), reason: abortReason(code, undefined), ticket };
   }
@@ -160,7 +165,7 @@ export class RunningPayment implements ExchangeListener {
     return { end: "refused", code: codeText(code), text, reason };
   }
 
-  /** 06 1E may come without a code (docs/zvt.md 12.1); 1F17 has words for support. */
+  /** 06 1E may come without a code (docs/zvt.md 12.1); 1F17 has a text for support. */
   #aborted({ parts, tags }: Message, ticket: string): PaymentEnd {
     const said = tagValue(tags, "vendorErrorText")?.trim();
     const code = parts.resultCode;
@@ -171,13 +176,11 @@ export class RunningPayment implements ExchangeListener {
     }
     // docs/zvt.md 5.3: a locked terminal ends every command so, without any result.
     const locked = !this.#judged && isLock(code);
-    const { text: told, ...coded } = this.#coded(code);
-    const text = locked ? refusalText(code, this.#language) : told;
-    const words = said ? `${text} (${said})` : text;
-    if (locked) return { end: "aborted", ...coded, text: words, reason: "terminal-fault", ticket };
-    const reason = abortReason(code, said);
-    const advice = declineAdvice(code);
-    return { end: "aborted", ...coded, text: words, reason, advice, ticket };
+    const meaning = locked ? refusalText(code, this.#language) : this.#coded(code).text;
+    const text = said ? `${meaning} (${said})` : meaning;
+    const end = { end: "aborted", code: codeText(code), text } as const;
+    if (locked) return { ...end, reason: "terminal-fault", ticket };
+    return { ...end, reason: abortReason(code, said), advice: declineAdvice(code), ticket };
   }
 
   #coded(code: number): { code: string; text: string } {
@@ -199,12 +202,12 @@ export class RunningPayment implements ExchangeListener {
     });
   }
 
-  /** An observer that fails over news must not change what happens on the wire. */
+  /** An observer that throws must not change what happens on the wire. */
   #guarded(what: string, call: () => void): void {
     try {
       call();
     } catch (error) {
-      this.#deps.log.error({ err: error }, `the payment's listener failed: ${what}`);
+      this.#deps.log.error({ err: error }, `the observer of the payment threw: ${what}`);
     }
   }
 }

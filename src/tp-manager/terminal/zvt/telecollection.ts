@@ -1,13 +1,19 @@
 /** The end of day, from open pre-authorisations to the totals (docs/zvt.md 6.3, 6.4). */
 
+import type { Logger } from "../../../shared/process/logger.ts";
 import { findTags, type Message, type Totals } from "../../../zvt/index.ts";
-import { codeText, isGoodCompletion, resultText } from "../../../zvt/tables/result-codes.ts";
+import {
+  codeOf,
+  codeText,
+  isGoodCompletion,
+  resultText,
+} from "../../../zvt/tables/result-codes.ts";
 import type { ClosingTotals, TelecollectedApplication, TelecollectionEnd } from "../terminal.ts";
-import { endOfDay, NO_RECEIPT_NUMBER, openPreAuths } from "./commands/upkeep.ts";
-import { codeOf, type RunCommand } from "./introduction.ts";
+import { endOfDay, NO_RECEIPT_NUMBER, openPreAuths } from "./commands/commands.ts";
 import { PrintCollector } from "./report/print-collector.ts";
+import type { RunCommand } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
-import type { Log, ZvtOptions } from "./zvt-options.ts";
+import type { ZvtOptions } from "./zvt-options.ts";
 
 const PRE_AUTHORISATIONS_OPEN = 0xb8;
 const GOOD_STATUS = "0";
@@ -16,7 +22,7 @@ const GOOD_STATUS = "0";
 export async function telecollection(
   run: RunCommand,
   options: ZvtOptions,
-  log: Log,
+  log: Logger,
 ): Promise<TelecollectionEnd> {
   const asked = await run(openPreAuths());
   if (asked.end === "lost" || asked.end === "not-sent") {
@@ -27,7 +33,7 @@ export async function telecollection(
   if (codeOf(asked.message) !== PRE_AUTHORISATIONS_OPEN) {
     // 84 83 from a terminal that does not know the question; the lock's own code from a locked one
     // (docs/zvt.md 5.3), which the end of day may cure.
-    log.info({ code: codeText(codeOf(asked.message)) }, "no word about open pre-authorisations");
+    log.info({ code: codeText(codeOf(asked.message)) }, "no answer about open pre-authorisations");
   }
   const prints = new PrintCollector();
   let settlement: Message | undefined;
@@ -80,7 +86,7 @@ function endOf(
   }
 }
 
-/** An application for each scheme with turnover; one for all when the terminal tells only a sum. */
+/** An application for each scheme with turnover; one for all when the terminal sends only a sum. */
 function applicationsOf(
   settlement: Message | undefined,
   { totalsInFirstGroup }: ZvtOptions,
@@ -99,12 +105,12 @@ function applicationsOf(
     }));
 }
 
-/** A count has one byte (docs/zvt.md 7.1): this one says "so many or more". */
+/** A count has one byte (docs/zvt.md 7.1): the highest one means "so many or more". */
 const COUNT_MAX = 0xff;
-/** Told by a terminal that closed nothing. */
+/** Sent by a terminal that closed nothing. */
 const NO_RECEIPT = "0000";
 
-/** undefined when the terminal told no totals. */
+/** undefined when the terminal sent no totals. */
 function totalsOf({ fields: { totals, amount } }: Message): ClosingTotals | undefined {
   if (!totals) return undefined;
   const { receiptFrom, receiptTo, groups } = totals;

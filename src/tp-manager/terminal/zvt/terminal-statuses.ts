@@ -2,13 +2,12 @@ import { type Message, tagValue, toHex } from "../../../zvt/index.ts";
 import { codeText, resultText } from "../../../zvt/tables/result-codes.ts";
 import type { TerminalStatus } from "../terminal.ts";
 
-type Digits = Pick<TerminalStatus, "cr" | "card" | "call" | "periph">;
 type Row = readonly [
   code: number,
-  cr: Digits["cr"],
-  card: Digits["card"],
-  call: Digits["call"],
-  periph: Digits["periph"],
+  cr: TerminalStatus["cr"],
+  card: TerminalStatus["card"],
+  call: TerminalStatus["call"],
+  periph: TerminalStatus["periph"],
   text: string,
 ];
 
@@ -45,11 +44,12 @@ const rows: readonly Row[] = [
 const byCode = new Map(rows.map((row) => [row[0], row]));
 
 /** 1F43 in E4 (docs/zvt.md 11.2): anything but 00 keeps cards out. */
-const deviceStates: ReadonlyMap<number, readonly [call: Digits["call"], text: string]> = new Map([
-  [1, ["1", "initialisation needed"]],
-  [2, ["0", "no keys"]],
-  [3, ["0", "tampered with"]],
-]);
+const deviceStates: ReadonlyMap<number, readonly [call: TerminalStatus["call"], text: string]> =
+  new Map([
+    [1, ["1", "initialisation needed"]],
+    [2, ["0", "no keys"]],
+    [3, ["0", "tampered with"]],
+  ]);
 
 /** Reads the completion of a status enquiry (docs/zvt.md 6.5). */
 export function terminalStatus(message: Message): TerminalStatus {
@@ -84,11 +84,8 @@ function statusOfCode(code: number | undefined): TerminalStatus {
   if (code === undefined) {
     return { cr: "2", card: "0", call: "0", periph: "0", detail: "no status in the answer" };
   }
-  const [, cr, card, call, periph, text] = byCode.get(code) ?? unknown(code);
+  // A code that docs/zvt.md 11.5 does not list: no sale until an operator has checked the terminal.
+  const unknown: Row = [code, "2", "0", "0", "0", resultText(code, "en")];
+  const [, cr, card, call, periph, text] = byCode.get(code) ?? unknown;
   return { cr, card, call, periph, detail: `${codeText(code)} ${text}` };
-}
-
-/** A code that docs/zvt.md 11.5 does not list: no sale until somebody has looked at it. */
-function unknown(code: number): Row {
-  return [code, "2", "0", "0", "0", resultText(code, "en")];
 }

@@ -1,14 +1,16 @@
-import type { Clock } from "../../../shared/time.ts";
+import { type Clock, sleep } from "../../../shared/time.ts";
+import { TerminalUnavailable } from "../terminal.ts";
 
-/** Thrown when the wire did not become free in time. */
-export class WireBusy extends Error {
-  override readonly name = "WireBusy";
+/** How a wait for the wire or the link is limited. */
+export interface WaitLimits {
+  readonly waitMs: number;
+  readonly signal?: AbortSignal;
 }
 
-/** Lets one command at a time onto the wire, in the order in which they were wanted. */
+/** Lets one command at a time onto the wire, in the order in which they were asked for. */
 export class WireLock {
   readonly #clock: Clock;
-  readonly #waiting: Array<() => void> = [];
+  readonly #waiting: AbortController[] = [];
   #held = false;
 
   constructor(clock: Clock) {
@@ -20,47 +22,31 @@ export class WireLock {
   }
 
   /**
-   * Rejects with {@link WireBusy} after `waitMs`, or with `signal.reason`; else runs `work`, on a
-   * free wire at once.
+   * Runs `work` when the wire is free, on a free wire at once. Rejects with
+   * {@link TerminalUnavailable} "busy" after `waitMs`, or with `signal.reason`.
    */
-  async run<T>(
-    limits: { readonly waitMs: number; readonly signal?: AbortSignal },
-    work: () => Promise<T>,
-  ): Promise<T> {
-    limits.signal?.throwIfAborted();
-    if (this.#held) await this.#acquire(limits.waitMs, limits.signal);
+  async run<T>({ waitMs, signal }: WaitLimits, work: () => Promise<T>): Promise<T> {
+    signal?.throwIfAborted();
+    if (this.#held) await this.#acquire(waitMs, signal);
     this.#held = true;
     try {
       return await work();
     } finally {
       const next = this.#waiting.shift();
-      if (next) next();
+      if (next) next.abort();
       else this.#held = false;
     }
   }
 
-  #acquire(waitMs: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        timer.clear();
-        signal?.removeEventListener("abort", onAbort);
-        const at = this.#waiting.indexOf(enter);
-        if (at >= 0) this.#waiting.splice(at, 1);
-      };
-      const enter = (): void => {
-        leave();
-        resolve();
-      };
-      const onAbort = (): void => {
-        leave();
-        reject(signal?.reason);
-      };
-      const timer = this.#clock.startTimer("zvt wire", waitMs, () => {
-        leave();
-        reject(new WireBusy("another command is running on the terminal"));
-      });
-      signal?.addEventListener("abort", onAbort, { once: true });
-      this.#waiting.push(enter);
-    });
+  async #acquire(waitMs: number, signal?: AbortSignal): Promise<void> {
+    const free = new AbortController();
+    this.#waiting.push(free);
+    const ended = signal ? AbortSignal.any([free.signal, signal]) : free.signal;
+    await sleep(this.#clock, "zvt wire", waitMs, ended).catch(() => undefined);
+    // The wire is this caller's once it was given, also when the time is over at that moment.
+    if (free.signal.aborted) return;
+    this.#waiting.splice(this.#waiting.indexOf(free), 1);
+    signal?.throwIfAborted();
+    throw new TerminalUnavailable("busy", "another command is running on the terminal");
   }
 }

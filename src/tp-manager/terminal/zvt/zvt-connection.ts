@@ -1,18 +1,20 @@
 import { chance, sleep, within } from "../../../shared/time.ts";
 import type { Message } from "../../../zvt/index.ts";
-import { type TerminalEvent, type TerminalState, TerminalUnavailable } from "../terminal.ts";
-import type { Command } from "./commands/command.ts";
-import { logOff } from "./commands/upkeep.ts";
+import {
+  type LinkState,
+  type TerminalEvent,
+  type TerminalState,
+  TerminalUnavailable,
+} from "../terminal.ts";
+import { type Command, logOff } from "./commands/commands.ts";
 import { Enquiries } from "./enquiries.ts";
-import type { RunCommand } from "./introduction.ts";
 import { openSerialLink } from "./link/serial-link.ts";
 import { openTcpLink } from "./link/tcp-link.ts";
-import { LinkStatus, type WaitLimits } from "./link-status.ts";
 import { transactionReport } from "./report/transaction-report.ts";
 import { type RestartAnswer, watchRestart } from "./restart-watch.ts";
-import { type ExchangeListener, Session, type SessionListener } from "./session/session.ts";
+import { type ExchangeListener, type RunCommand, Session } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
-import { WireBusy, WireLock } from "./wire-lock.ts";
+import { type WaitLimits, WireLock } from "./wire-lock.ts";
 import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
 
 const LOG_OFF_LIMIT_MS = 1_000;
@@ -24,7 +26,7 @@ const LOG_OFF_LIMIT_MS = 1_000;
  *   connecting -> registering -> connected -> disconnected -> (back-off) -> connecting ...
  */
 export class ZvtConnection {
-  /** Questions besides payments; their wire comes from {@link withWire}. */
+  /** The questions besides payments, which run on the wire of {@link withWire}. */
   readonly asks: Enquiries;
   readonly #options: ZvtOptions;
   readonly #deps: ZvtDependencies;
@@ -33,14 +35,17 @@ export class ZvtConnection {
   readonly #closing = new AbortController();
   #loop: Promise<void> | undefined;
   #session: Session | undefined;
-  readonly #link: LinkStatus;
-  /** A command got no end: the line is given time, the terminal is asked before it is used. */
+  #link: LinkState = "disconnected";
+  /** Why the link is not up; null when it is. */
+  #problem: string | null = "not started";
+  #linkChange = new AbortController();
+  /** A command got no end: the next link begins with a silence and a question (docs/zvt.md 9.2). */
   #resync = false;
   /**
-   * The terminal was told to restart and may still be seen going down; `lost`: it may not have
-   * heard it to the end.
+   * The terminal is restarting and may still have to go down. "lost": the end of the restart's own
+   * command was not heard.
    */
-  #restarting: "told" | "lost" | undefined;
+  #restarting: "ended" | "lost" | undefined;
 
   constructor(
     options: ZvtOptions,
@@ -54,27 +59,18 @@ export class ZvtConnection {
     this.#wire = new WireLock(dependencies.clock);
     this.asks = new Enquiries(options, dependencies, emit, {
       mayKeepHouse,
-      connected: () => this.#link.link === "connected",
+      connected: () => this.#link === "connected",
       charset: (charset) => {
         if (this.#session) this.#session.charset = charset;
       },
     });
-    const { clock, transport } = dependencies;
-    this.#link = new LinkStatus(clock, transport.address, (link, problem) => {
-      if (link === "disconnected") this.asks.known.disconnected();
-      emit({ type: "link", link, problem });
-    });
   }
 
   get state(): Omit<TerminalState, "busy"> & { readonly wireHeld: boolean } {
-    const { link, problem } = this.#link;
-    const { identity, status, demands } = this.asks.known;
-    const known = { identity, status, demands };
-    return { link, linkProblem: problem, ...known, wireHeld: this.#wire.held };
-  }
-
-  get vending(): boolean {
-    return this.asks.known.vending;
+    const { identity, status, demands } = this.asks;
+    const wireHeld = this.#wire.held;
+    const link = { link: this.#link, linkProblem: this.#problem };
+    return { ...link, identity, status, demands, wireHeld };
   }
 
   get session(): Session | undefined {
@@ -87,38 +83,60 @@ export class ZvtConnection {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#link.close();
+    this.#wake();
     await this.#session?.close();
     await this.#loop;
   }
 
-  /** Throws {@link TerminalUnavailable} when the link is not up in time. */
-  whenUp(limits: WaitLimits): Promise<void> {
-    return this.#link.whenUp(limits);
-  }
-
-  /** Runs one command when the wire is free. Throws {@link TerminalUnavailable} otherwise. */
-  async exchange(
-    command: Command,
-    limits: WaitLimits,
-    listener?: ExchangeListener,
-  ): Promise<ExchangeEnd> {
-    return await this.withWire(limits, (run) => run(command, listener));
-  }
-
-  /** Runs several commands that belong together, as {@link exchange} runs one. */
-  async withWire<T>(limits: WaitLimits, work: (run: RunCommand) => Promise<T>): Promise<T> {
-    try {
-      return await this.#wire.run(limits, async () => {
-        const session = this.#session;
-        if (!session || this.#link.link !== "connected") throw this.#link.unavailable();
-        if (!session.isFree) await session.whenFree();
-        return await work((command, listener) => this.#runOn(session, command, listener));
-      });
-    } catch (error) {
-      if (error instanceof WireBusy) throw new TerminalUnavailable("busy", error.message);
-      throw error;
+  /** Throws {@link TerminalUnavailable} when the link is not up in time, or `signal.reason`. */
+  async whenUp({ waitMs, signal }: WaitLimits): Promise<void> {
+    const { clock } = this.#deps;
+    const deadlineMs = clock.monotonicMs() + waitMs;
+    while (this.#link !== "connected") {
+      signal?.throwIfAborted();
+      const leftMs = deadlineMs - clock.monotonicMs();
+      if (this.#closing.signal.aborted || leftMs <= 0) throw this.#unavailable();
+      const change = this.#linkChange.signal;
+      const ended = signal ? AbortSignal.any([signal, change]) : change;
+      await sleep(clock, "zvt wait for link", leftMs, ended).catch(() => undefined);
     }
+  }
+
+  /** The error for a caller that needs a link now. */
+  #unavailable(): TerminalUnavailable {
+    if (this.#closing.signal.aborted) return new TerminalUnavailable("closed", "shutting down");
+    const { address } = this.#deps.transport;
+    const why = this.#problem ?? "no connection";
+    return new TerminalUnavailable(
+      this.#link === "registering" ? "not-registered" : "disconnected",
+      `the terminal at ${address} is not connected: ${why}`,
+    );
+  }
+
+  #setLink(link: LinkState, problem: string | null): void {
+    if (link === this.#link && problem === this.#problem) return;
+    this.#link = link;
+    this.#problem = problem;
+    if (link === "disconnected") this.asks.disconnected();
+    this.#emit({ type: "link", link, problem });
+    this.#wake();
+  }
+
+  /** Wakes every {@link whenUp}. */
+  #wake(): void {
+    const change = this.#linkChange;
+    this.#linkChange = new AbortController();
+    change.abort();
+  }
+
+  /** Runs commands together when the wire is free. Throws {@link TerminalUnavailable}. */
+  async withWire<T>(limits: WaitLimits, work: (run: RunCommand) => Promise<T>): Promise<T> {
+    return await this.#wire.run(limits, async () => {
+      const session = this.#session;
+      if (!session || this.#link !== "connected") throw this.#unavailable();
+      if (!session.isFree) await session.whenFree();
+      return await work((command, listener) => this.#runOn(session, command, listener));
+    });
   }
 
   /**
@@ -126,7 +144,7 @@ export class ZvtConnection {
    * then begins as after a lost one (docs/zvt.md 9.2). No effect while connected.
    */
   beginCautiously(): void {
-    if (this.#link.link !== "connected") this.#resync = true;
+    if (this.#link !== "connected") this.#resync = true;
   }
 
   /**
@@ -135,21 +153,21 @@ export class ZvtConnection {
    */
   async logOff(): Promise<void> {
     const { clock, log } = this.#deps;
-    const idle = this.#link.link === "connected" && this.asks.known.status?.cr !== "1";
+    const idle = this.#link === "connected" && this.asks.status?.cr !== "1";
     if (!idle || this.#resync || this.#wire.held) return;
-    const asked = this.exchange(logOff(), { waitMs: 0 }).catch((error: unknown) =>
-      log.info({ err: error }, "no Log-Off"),
+    const asked = this.withWire({ waitMs: 0 }, (run) => run(logOff())).catch((error: unknown) =>
+      log.info({ err: error }, "the Log-Off was not carried out"),
     );
     await within(clock, "zvt log-off", LOG_OFF_LIMIT_MS, asked);
   }
 
   /**
-   * The terminal restarts: ends the connection, and begins a new one by asking until it has gone
-   * down and answers again. {@link whenUp} tells when it is back.
+   * Ends the connection to a terminal that restarts, and asks until the terminal has gone down and
+   * answers again. {@link whenUp} resolves when it is back.
    */
   restart(): void {
     const session = this.#session;
-    this.#restarting = session ? "told" : "lost";
+    this.#restarting = session ? "ended" : "lost";
     // docs/zvt.md 2.4: closing a serial port throws away what the terminal has not acknowledged.
     if (session) this.#giveUp(session, "the terminal restarts", session.whenFree());
   }
@@ -166,7 +184,8 @@ export class ZvtConnection {
   }
 
   /**
-   * docs/zvt.md 3.3, 9.2: a command without an end ends the connection; a new one begins by asking.
+   * Ends the connection after a command without an end; the next connection begins with a status
+   * enquiry (docs/zvt.md 3.3, 9.2).
    */
   #giveUp(session: Session, problem: string, after = Promise.resolve()): void {
     this.#resync = true;
@@ -174,16 +193,15 @@ export class ZvtConnection {
     void after.then(() => session.close());
   }
 
-  /** From this moment on nobody may use the session any more. */
+  /** The session must not be used from this moment on. */
   #isDown(problem: string | null): void {
     this.#session = undefined;
     const why = problem ?? "the connection ended";
-    const unasked = this.#link.link === "connected" && !this.#closing.signal.aborted;
-    if (unasked) this.#logLink("warn", "terminal link lost", why);
-    this.#link.set("disconnected", why);
+    const isBroken = this.#link === "connected" && !this.#closing.signal.aborted;
+    if (isBroken) this.#logLink("warn", "terminal link lost", why);
+    this.#setLink("disconnected", why);
   }
 
-  /** A link that came and went explains many a payment that was not taken. */
   #logLink(level: "info" | "warn", text: string, problem: string | null): void {
     this.#deps.log[level]({ address: this.#deps.transport.address, problem }, text);
   }
@@ -198,14 +216,14 @@ export class ZvtConnection {
       const delayMs = Math.min(reconnect.minMs * 2 ** Math.min(attempt, 16), reconnect.maxMs);
       await this.#pause("zvt reconnect", delayMs * (0.5 + chance() / 2));
     }
-    this.#link.set("disconnected", "closed");
+    this.#setLink("disconnected", "closed");
   }
 
   /**
-   * docs/zvt.md 10.4. No command runs on a terminal that has restarted, or that has ended the
-   * restart's own command and answers: no silence is needed before it is used.
+   * Waits until the terminal is back (docs/zvt.md 10.4). No silence is needed then: no command runs
+   * on a terminal that has restarted, or that has ended the restart's own command and answers.
    */
-  async #untilRestarted(restarting: "told" | "lost"): Promise<void> {
+  async #untilRestarted(restarting: "ended" | "lost"): Promise<void> {
     this.#restarting = undefined;
     const end = await watchRestart({
       clock: this.#deps.clock,
@@ -215,13 +233,17 @@ export class ZvtConnection {
       pause: (ms) => this.#pause("zvt restart", ms),
       closing: this.#closing.signal,
     });
-    if (end === "back" || (end === "stayed" && restarting === "told")) this.#resync = false;
+    if (end === "back" || (end === "stayed" && restarting === "ended")) this.#resync = false;
   }
 
-  /** One status enquiry on a connection of its own. */
+  /** Sends one status enquiry on a new connection, and closes that connection. */
   async #askRestarting(limitMs: number): Promise<RestartAnswer> {
     const over = new AbortController();
-    const opened = this.#open({ down: () => {}, outOfStep: () => {} }, over.signal);
+    const opened = this.#open(
+      () => {},
+      () => {},
+      over.signal,
+    );
     const asked = opened
       .then((session) => this.asks.isBusy((command, listener) => session.run(command, listener)))
       .then((isBusy): RestartAnswer => (isBusy ? "busy" : "idle"))
@@ -232,42 +254,41 @@ export class ZvtConnection {
     return answer ?? "none";
   }
 
-  /** One connection from its opening to its end. Resolves with whether it was of any use. */
+  /** Opens one connection and serves it to its end. Resolves with whether it came up. */
   async #connectOnce(): Promise<boolean> {
     let wasUp = false;
     let session: Session | undefined;
     let problem: string | null = null;
-    const gone = Promise.withResolvers<void>();
+    const gone = new AbortController();
     try {
-      this.#link.set("connecting", this.#link.problem);
-      session = await this.#open({
-        down: (why) => {
-          problem ??= why;
-          if (this.#session === session) this.#isDown(problem);
-          gone.resolve();
-        },
-        outOfStep: (why) => {
-          if (session && this.#session === session) this.#giveUp(session, why);
-        },
+      this.#setLink("connecting", this.#problem);
+      const down = (why: string | null): void => {
+        problem ??= why;
+        if (this.#session === session) this.#isDown(problem);
+        gone.abort();
+      };
+      session = await this.#open(down, (why) => {
+        if (session && this.#session === session) this.#giveUp(session, why);
       });
       this.#session = session;
-      this.#link.set("registering", "the terminal has not answered yet");
+      this.#setLink("registering", "the terminal has not answered yet");
       await this.#introduceOn(session);
       wasUp = true;
       this.#logLink("info", "terminal link up", null);
-      this.#link.set("connected", null);
-      await this.#poll(session, gone.promise);
+      this.#setLink("connected", null);
+      await this.#poll(session, gone.signal);
     } catch (error) {
       problem ??= error instanceof Error ? error.message : String(error);
       if (!wasUp) this.#logLink("warn", "terminal link", problem);
     }
-    if (this.#link.link !== "disconnected") this.#isDown(problem);
+    if (this.#link !== "disconnected") this.#isDown(problem);
     await session?.close();
     return wasUp;
   }
 
   #open(
-    ends: Pick<SessionListener, "down" | "outOfStep">,
+    down: (problem: string | null) => void,
+    outOfSync: (problem: string) => void,
     given: AbortSignal = this.#closing.signal,
   ): Promise<Session> {
     const { transport, clock, log } = this.#deps;
@@ -279,16 +300,16 @@ export class ZvtConnection {
         log,
         timers,
         charset,
-        sessionTimers: timers,
         openLink: transport.kind === "serial" ? openSerialLink : openTcpLink,
       },
       {
-        unexpected: (message) => this.#unexpected(message),
+        unmatched: (message) => this.#unmatched(message),
         note: (text) => {
           log.info({ text }, "terminal protocol");
           this.#emit({ type: "protocol", text });
         },
-        ...ends,
+        down,
+        outOfSync,
       },
       AbortSignal.any([this.#closing.signal, given]),
     );
@@ -303,63 +324,51 @@ export class ZvtConnection {
     });
   }
 
-  /** docs/zvt.md 9.2 steps 1 and 2: silence, then ask until the terminal answers and is idle. */
+  /** Keeps silent, then asks until the terminal is idle (docs/zvt.md 9.2 steps 1 and 2). */
   async #resynchronise(run: RunCommand): Promise<void> {
     if (this.#deps.transport.kind === "serial") {
       await this.#pause("zvt silence", this.#options.silenceMs);
     }
     while (await this.asks.isBusy(run)) {
       await this.#pause("zvt busy terminal", this.#options.timers.t3Ms);
-      if (this.#closing.signal.aborted) throw this.#link.unavailable();
+      if (this.#closing.signal.aborted) throw this.#unavailable();
     }
     this.#resync = false;
   }
 
   /**
-   * docs/zvt.md 6.5, 10.1: asked while idle, so that it can do its own jobs and a lost link shows.
+   * Asks an idle terminal for its status, so that it can run its own jobs and a lost link shows
+   * (docs/zvt.md 6.5, 10.1).
    */
-  async #poll(session: Session, gone: Promise<void>): Promise<void> {
+  async #poll(session: Session, gone: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
-    let down = false;
     let waited = false;
-    void gone.then(() => {
-      down = true;
-    });
-    while (!down && !this.#closing.signal.aborted) {
+    while (!gone.aborted && !this.#closing.signal.aborted) {
       const intervalMs = this.asks.pollIntervalMs;
       const idleMs = clock.monotonicMs() - session.heardAtMs;
-      // Any answer to another command makes a poll needless, but must not keep demands waiting.
-      const due = idleMs >= intervalMs || this.asks.known.demands.length > 0;
+      // An answer to another command replaces a poll, unless a demand waits to be met.
+      const due = idleMs >= intervalMs || this.asks.demands.length > 0;
       const polling: boolean = waited && due && !this.#wire.held && session.isFree;
       if (polling) await this.withWire({ waitMs: 0 }, (run) => this.asks.poll(run));
       waited = !polling;
-      if (waited) await this.#pauseUntil(gone, Math.max(intervalMs - idleMs, 0) || intervalMs);
+      const pauseMs = Math.max(intervalMs - idleMs, 0) || intervalMs;
+      if (waited) await this.#pause("zvt poll", pauseMs, gone);
     }
   }
 
-  #unexpected(message: Message): void {
+  #unmatched(message: Message): void {
     const { language } = this.#options;
     const report = transactionReport(message, { language, nowMs: this.#deps.clock.now() });
-    this.#deps.log.warn({ resultCode: report.resultCode }, "report without a payment, refused");
+    this.#deps.log.warn(
+      { resultCode: report.resultCode },
+      "a report came with no payment running, and was refused",
+    );
     this.#emit({ type: "unmatched-report", report });
   }
 
-  async #pause(name: string, ms: number): Promise<void> {
-    try {
-      await sleep(this.#deps.clock, name, ms, this.#closing.signal);
-    } catch (error) {
-      if (!this.#closing.signal.aborted) throw error;
-    }
-  }
-
-  async #pauseUntil(event: Promise<void>, ms: number): Promise<void> {
-    const over = new AbortController();
-    void event.then(() => over.abort());
-    const signal = AbortSignal.any([over.signal, this.#closing.signal]);
-    try {
-      await sleep(this.#deps.clock, "zvt poll", ms, signal);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
+  /** Waits `ms`, or until the connection closes or `event` aborts. */
+  async #pause(name: string, ms: number, event = this.#closing.signal): Promise<void> {
+    const ended = AbortSignal.any([event, this.#closing.signal]);
+    await sleep(this.#deps.clock, name, ms, ended).catch(() => undefined);
   }
 }

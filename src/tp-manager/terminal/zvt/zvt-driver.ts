@@ -10,10 +10,14 @@ import {
 } from "../../../shared/config/config-field.ts";
 import { currencyOf } from "../../../shared/money.ts";
 import { commonFields, type Driver } from "../driver.ts";
-import { type ProfileName, profileOptions, profiles } from "./profiles.ts";
-import { defaultZvtOptions, REGISTER_CONTROLS_PAYMENTS, type ZvtOptions } from "./zvt-options.ts";
+import {
+  defaultZvtOptions,
+  profiles,
+  REGISTER_CONTROLS_PAYMENTS,
+  type ZvtOptions,
+} from "./zvt-options.ts";
 
-const profileNames = Object.keys(profiles) as [ProfileName, ...ProfileName[]];
+const [firstProfile = "", ...otherProfiles] = Object.keys(profiles);
 
 /** The driver's names in the setup file; floors are those of docs/zvt.md 5.1 and 9.2. */
 const fields = {
@@ -27,7 +31,7 @@ const fields = {
       example: "3E",
     },
   ),
-  ZVT_PROFILE: described(oneOf(profileNames).default("standard"), {
+  ZVT_PROFILE: described(oneOf([firstProfile, ...otherProfiles]).default("standard"), {
     help: "Terminal or provider whose peculiarities are to be followed.",
     example: "ccv",
   }),
@@ -113,7 +117,7 @@ function lastReceiptFaults(values: Partial<ValuesOf<typeof fields>>) {
 function optionsOf(config: Config): Partial<ZvtOptions> {
   const zvt = valuesOf(fields, config);
   const { reconnect } = defaultZvtOptions;
-  const profile = profileOptions(zvt.ZVT_PROFILE);
+  const profile = profiles[zvt.ZVT_PROFILE];
   return {
     ...profile,
     password: config.TERMINAL_PASSWORD,
@@ -125,11 +129,11 @@ function optionsOf(config: Config): Partial<ZvtOptions> {
       t3Ms: zvt.ZVT_T3_MS,
       t4Ms: zvt.ZVT_T4_MS,
     },
-    pollIntervalMs: Math.min(zvt.POLL_INTERVAL_MS, profile.pollIntervalMs ?? zvt.POLL_INTERVAL_MS),
+    pollIntervalMs: Math.min(zvt.POLL_INTERVAL_MS, profile?.pollIntervalMs ?? zvt.POLL_INTERVAL_MS),
     silenceMs: zvt.RECOVERY_SILENCE_MS,
     restartPauseMs: zvt.RECOVERY_SILENCE_MS,
     reconnect: { ...reconnect, minMs: Math.min(reconnect.minMs, zvt.RECOVERY_SILENCE_MS) },
-    charset: zvt.ZVT_CHARSET ?? profile.charset ?? "cp437",
+    charset: zvt.ZVT_CHARSET ?? profile?.charset ?? "cp437",
     printerWidth: config.TICKET_WIDTH,
     sendLastReceipt: zvt.ZVT_SEND_LAST_RECEIPT,
     printsCount: zvt.ZVT_PRINTS_COUNT,

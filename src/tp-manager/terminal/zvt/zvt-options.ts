@@ -1,39 +1,32 @@
+import type { Logger } from "../../../shared/process/logger.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { Charset } from "../../../zvt/index.ts";
 import type { Language } from "../../../zvt/tables/result-codes.ts";
 import type { ByteTransport } from "../transport/byte-transport.ts";
 
 /** Timers of docs/zvt.md 5.1. Production never goes below the protocol's values, tests do. */
-interface ZvtTimers {
+export interface ZvtTimers {
   /** Between two bytes of a frame; serial only. */
   readonly t1Ms: number;
-  /** From a frame to its acknowledgement; serial only. */
+  /** From the end of a frame to its acknowledgement; serial only. */
   readonly t2Ms: number;
-  /** From a command to its answer. */
+  /** From a command to its answer; over TCP also for all pieces of one message. */
   readonly t3Ms: number;
-  /** From one message of a running command to the next. */
+  /** From the answer to the completion; every message of the terminal starts it anew. */
   readonly t4Ms: number;
 }
 
 export interface ZvtOptions {
   /** Six digits. */
   readonly password: string;
-  /**
-   * docs/zvt.md 6.1: BE has receipts printed by us line by line, 3E leaves them to be built by us.
-   */
+  /** docs/zvt.md 6.1: with BE the terminal sends receipts line by line, with 3E we build them. */
   readonly configByte: number;
   /** ISO 4217 numeric with a leading zero. */
   readonly registrationCurrency: string;
   readonly timers: ZvtTimers;
-  /**
-   * How often an idle terminal is asked for its status; it runs its own jobs then
-   * (docs/zvt.md 6.5).
-   */
+  /** How often an idle terminal is asked for its status, and runs its jobs (docs/zvt.md 6.5). */
   readonly pollIntervalMs: number;
-  /**
-   * The interval while the terminal is busy with jobs of its own or demands something
-   * (docs/zvt.md 6.5, CCV).
-   */
+  /** The interval while the terminal runs jobs of its own or demands one (docs/zvt.md 6.5). */
   readonly busyPollIntervalMs: number;
   /** Between two attempts to meet a demand of the terminal: doubles, up to the second. */
   readonly housekeepingPause: { readonly minMs: number; readonly maxMs: number };
@@ -47,30 +40,27 @@ export interface ZvtOptions {
   readonly charset: Charset;
   /** Characters in a line of a ticket. */
   readonly printerWidth: number;
-  /**
-   * Tag 1F04 of the registration (docs/zvt.md 11.2): customer receipts only; null leaves it out.
-   */
+  /** Tag 1F04 of a registration, docs/zvt.md 11.2: customer receipts only; null leaves it out. */
   readonly receiptsWanted: number | null;
   /** docs/zvt.md 9.4: number the messages (1F73) when the terminal agrees to it. */
   readonly messageIds: boolean;
   /**
-   * docs/zvt.md 9.4: name the last receipt number in a payment (1F1F), so that the terminal
-   * reverses what it has and we have missed. Only while the terminal cannot be paid at by its own
-   * keys.
+   * docs/zvt.md 9.4: a payment names the last receipt number (1F1F), so that the terminal reverses
+   * a sale that we have missed. Only where nobody can pay by the terminal's own keys.
    */
   readonly sendLastReceipt: boolean;
   /**
    * docs/zvt.md 9.1: the terminal reverses a sale whose print was not acknowledged to its end.
-   * Where nothing says so, an acknowledged 04 0F counts as final.
+   * Without this option an acknowledged 04 0F counts as final.
    */
   readonly printsCount: boolean;
   /**
-   * docs/zvt.md 6.4: Log-Off when the driver is closed. Log-Off gives the terminal's own keys back
-   * until the next registration, which nobody wants at an unattended terminal.
+   * docs/zvt.md 6.4: Log-Off when the driver is closed. Log-Off makes the terminal's own keys work
+   * until the next registration, which an unattended terminal must not allow.
    */
   readonly logOffOnClose: boolean;
   readonly language: Language;
-  /** Silence after a restart was asked for, before the terminal is looked for again. */
+  /** How long a restarting terminal may still answer before it goes down. */
   readonly restartPauseMs: number;
   /** docs/zvt.md 8.4: the terminal understands 84 9D. */
   readonly partialIssue: boolean;
@@ -102,18 +92,26 @@ export const defaultZvtOptions: ZvtOptions = {
   totalsInFirstGroup: false,
 };
 
-/** The part of a logger that the driver needs; pino has it. */
-export interface Log {
-  debug(details: object, text: string): void;
-  info(details: object, text: string): void;
-  warn(details: object, text: string): void;
-  error(details: object, text: string): void;
-}
+/**
+ * Terminals whose readings exclude each other (docs/zvt.md 12.2 to 12.6), by name. All profiles
+ * tolerate the other differences. Options that the setup file names itself take precedence.
+ */
+export const profiles: Readonly<Record<string, Partial<ZvtOptions>>> = {
+  standard: {},
+  /** Texts in Latin-1 whatever was agreed, no partial issue, all totals in the first group. */
+  "card-complete": { charset: "iso8859-1", partialIssue: false, totalsInFirstGroup: true },
+  hobex: { partialIssue: false },
+  /** Print blocks name their own set; a text that names none is Latin-2. */
+  "pax-a80": { charset: "iso8859-2" },
+  feig: {},
+  /** docs/zvt.md 10.1: wants to be asked every three seconds. */
+  ccv: { pollIntervalMs: 3_000 },
+};
 
 export interface ZvtDependencies {
   readonly transport: ByteTransport;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 /** docs/zvt.md 6.1: no payment is begun at the terminal. */

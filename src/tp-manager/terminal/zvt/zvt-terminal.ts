@@ -1,6 +1,6 @@
 import { unlessAborted } from "../../../shared/time.ts";
 import { ZvtCodecError } from "../../../zvt/index.ts";
-import { codeText, resultText } from "../../../zvt/tables/result-codes.ts";
+import { codeOf, codeText, resultText } from "../../../zvt/tables/result-codes.ts";
 import {
   type Baseline,
   type CancelAnswer,
@@ -19,22 +19,19 @@ import {
   TerminalUnavailable,
 } from "../terminal.ts";
 import { answerSeconds, authorisation, namingLastReceipt } from "./commands/authorisation.ts";
-import type { Command } from "./commands/command.ts";
-import { reversal } from "./commands/reversal.ts";
-import { resetTerminal } from "./commands/upkeep.ts";
-import { codeOf, type RunCommand } from "./introduction.ts";
-import type { WaitLimits } from "./link-status.ts";
+import { type Command, resetTerminal, reversal } from "./commands/commands.ts";
 import { isOver } from "./refused-command.ts";
 import { RunningPayment, withdrawn } from "./running-payment.ts";
-import type { Session } from "./session/session.ts";
+import type { RunCommand, Session } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import { telecollection } from "./telecollection.ts";
+import type { WaitLimits } from "./wire-lock.ts";
 import { ZvtConnection } from "./zvt-connection.ts";
 import { checkedZvtOptions, type ZvtDependencies, type ZvtOptions } from "./zvt-options.ts";
 
-/** docs/rules/03-repeats.md: after this much silence a terminal is asked before a sale. */
+/** After this much silence the status is asked for before a sale (docs/rules/03-repeats.md). */
 const SILENCE_BEFORE_SALE_MS = 10_000;
-/** A recovery waits this long for a terminal that is just being reconnected. */
+/** How long recovery waits for a terminal that is just being reconnected. */
 const LINK_WAIT_MS = 30_000;
 /** docs/zvt.md 6.1: the register takes payment receipts. */
 const PRINTS_PAYMENT_RECEIPTS = 0x02;
@@ -42,11 +39,11 @@ const PRINTS_PAYMENT_RECEIPTS = 0x02;
 /** Makes the driver for a ZVT terminal. Throws when an option is wrong. */
 export function createZvtTerminal(
   given: ZvtDependencies & { readonly options?: Partial<ZvtOptions> },
-): Terminal & Required<Pick<Terminal, "cancel">> {
+): ZvtTerminal {
   return new ZvtTerminal(checkedZvtOptions(given.options ?? {}), given);
 }
 
-/** The facade: it carries out what tp-manager asks of a terminal with ZVT commands. */
+/** Carries out the calls of the driver interface with ZVT commands. */
 class ZvtTerminal implements Terminal {
   readonly protocol = "zvt";
   readonly #options: ZvtOptions;
@@ -56,15 +53,15 @@ class ZvtTerminal implements Terminal {
   #payment: RunningPayment | undefined;
   #paymentLimitMs: number;
   #preparedAtMs = Number.NEGATIVE_INFINITY;
-  /** The answer of the terminal, on this very connection, before the payment that comes now. */
-  #told: { readonly session: Session | undefined; readonly last: LastTransaction } | undefined;
-  /** When {@link check} was answered last, and when a ready terminal was heard before it. */
+  /** The last transaction that {@link prepare} has read, and the session that it was read on. */
+  #prepared: { readonly session: Session | undefined; readonly last: LastTransaction } | undefined;
+  /** When the last {@link check} was answered, and when a ready terminal had answered before it. */
   #checked:
     | { readonly session: Session; readonly atMs: number; readonly beforeMs: number }
     | undefined;
-  /** docs/rules/05-evidence.md: a lost command is asked about before anything else runs. */
+  /** A lost command is asked about before anything else (docs/rules/05-evidence.md). */
   #evidenceDue = false;
-  /** Recovery keeps evidence, also after a restart, until it knows what became of a command. */
+  /** Recovery does not know yet what became of a command, perhaps of an earlier process. */
   #evidenceKept = false;
   #refusedUnderLock = false;
 
@@ -84,26 +81,26 @@ class ZvtTerminal implements Terminal {
     return {
       paymentLimitMs: this.#paymentLimitMs,
       lastTransaction: true,
-      vending: this.#connection.vending,
+      vending: this.#connection.asks.vending,
       partialIssue: this.#options.partialIssue,
       printsCount: this.#options.printsCount,
     };
   }
 
-  /** No caller uses the terminal, and no lost command is still to be asked about. */
+  /** No caller uses the terminal, and no question about a lost command is open. */
   get #isSettled(): boolean {
     return !this.#payment && !this.#evidenceDue && !this.#evidenceKept;
   }
 
-  /** The terminal is free as above, and no caller is about to use it. */
+  /** The terminal is settled, and no caller is about to use it. */
   get #isLeftAlone(): boolean {
     const sinceMs = this.#deps.clock.monotonicMs() - this.#preparedAtMs;
     return this.#isSettled && sinceMs > SILENCE_BEFORE_SALE_MS;
   }
 
   /**
-   * A terminal that is locked refused the very question that is to be answered first: its lock is
-   * cured even while something on it is still to be found out (docs/rules/15-not-yet.md).
+   * The terminal refused the question of recovery because it is locked. Its lock is cured although
+   * that question is still open (docs/rules/15-not-yet.md).
    */
   get #isLockedOut(): boolean {
     return !this.#payment && this.#refusedUnderLock && this.#connection.state.status?.cr === "2";
@@ -135,14 +132,14 @@ class ZvtTerminal implements Terminal {
       const silentMs = this.#deps.clock.monotonicMs() - this.#heardAtMs;
       let { status } = this.#connection.state;
       if (silentMs > SILENCE_BEFORE_SALE_MS || status?.cr !== "0") {
-        status = await this.#connection.asks.status(run);
+        status = await this.#connection.asks.askStatus(run);
       }
       if (status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
       if (status.cr !== "0") throw new TerminalUnavailable("out-of-order", status.detail);
       signal.throwIfAborted();
       this.#preparedAtMs = this.#deps.clock.monotonicMs();
       const baseline = await this.#connection.asks.baseline(run);
-      this.#told = { session: this.#connection.session, last: baseline.last };
+      this.#prepared = { session: this.#connection.session, last: baseline.last };
       return baseline;
     });
     return await unlessAborted(prepared, signal);
@@ -153,24 +150,21 @@ class ZvtTerminal implements Terminal {
     const printerReady = (configByte & PRINTS_PAYMENT_RECEIPTS) !== 0;
     const options = { printerReady, answerSeconds: answerSeconds(timers) };
     const command = commandFor(order, () => authorisation(order, options));
-    return await this.#financial(command, observer, order.inStep);
+    return await this.#financial(command, observer, order.inSync);
   }
 
   async reverse(order: ReversalOrder, observer: PaymentObserver): Promise<PaymentEnd> {
     const command = /^\d{1,4}$/.test(order.receiptNumber)
-      ? commandFor(order, () => {
-          const receiptNumber = order.receiptNumber.padStart(4, "0");
-          return reversal({ ...order, receiptNumber }, this.#options.password);
-        })
+      ? commandFor(order, () => reversal(order, this.#options.password))
       : "the receipt number must be one to four digits";
     return await this.#financial(command, observer);
   }
 
-  /** Runs a command that moves money, once; or says why no byte of the command has left. */
+  /** Runs a command that moves money, once, or answers why no byte of the command has left. */
   async #financial(
     command: Command | string,
     observer: PaymentObserver,
-    inStep: PaymentOrder["inStep"] = () => false,
+    inSync: PaymentOrder["inSync"] = () => false,
   ): Promise<PaymentEnd> {
     if (typeof command === "string") return notSent("invalid", command);
     if (this.#payment) return notSent("busy", "another payment is running");
@@ -180,25 +174,25 @@ class ZvtTerminal implements Terminal {
       const limits = { waitMs: this.#options.timers.t3Ms, signal: payment.withdrawal };
       const end = await this.#connection.withWire(limits, async (run) => {
         const { session } = this.#connection;
-        const ended = await run(this.#withLastReceipt(command, inStep), payment);
+        const ended = await run(this.#withLastReceipt(command, inSync), payment);
         payment.phase = "over";
-        // docs/zvt.md 7.2: the terminal may have taken itself more time than T4.
+        // docs/zvt.md 7.2: the terminal may have announced a longer time than T4.
         this.#paymentLimitMs = Math.max(this.#options.timers.t4Ms, session?.t4Ms ?? 0);
         if (ended.end === "completed" && payment.partUnconfirmed) await this.#confirm(payment, run);
         return await this.#believed(ended, run);
       });
-      const told = payment.ended(end);
-      if (told.end === "lost") this.#evidenceDue = true;
-      return told;
+      const paymentEnd = payment.ended(end);
+      if (paymentEnd.end === "lost") this.#evidenceDue = true;
+      return paymentEnd;
     } catch (error) {
-      // Only what happens before the command is on the wire can throw.
+      // A throw comes only from before the command is on the wire.
       if (payment.withdrawal.aborted) return withdrawn;
       if (error instanceof TerminalUnavailable) return notSent(error.reason, error.message);
       throw error;
     } finally {
       this.#payment = undefined;
       this.#preparedAtMs = Number.NEGATIVE_INFINITY;
-      this.#told = undefined;
+      this.#prepared = undefined;
     }
   }
 
@@ -206,19 +200,21 @@ class ZvtTerminal implements Terminal {
   async #believed(end: ExchangeEnd, run: RunCommand): Promise<ExchangeEnd> {
     if (end.end !== "refused") return end;
     const enquiry = this.#connection.asks.statusEnquiry;
-    if (await isOver(end.message, { run, enquiry }, this.#options, this.#deps.clock)) return end;
+    const { refusalCheckMs } = this.#options;
+    const isRefused = await isOver(end.message, run, enquiry, refusalCheckMs, this.#deps.clock);
+    if (isRefused) return end;
     return { end: "lost", problem: "the terminal refused, and did not show that nothing runs" };
   }
 
-  /** docs/rules/13-receipt.md: a receipt number counts only when told on this very connection. */
-  #withLastReceipt(command: Command, inStep: () => boolean): Command {
-    const told = this.#told;
-    if (!this.#options.sendLastReceipt || !told) return command;
-    if (told.session !== this.#connection.session || !inStep()) return command;
-    return namingLastReceipt(command, told.last);
+  /** docs/rules/13-receipt.md: a receipt number counts only when read on this very connection. */
+  #withLastReceipt(command: Command, inSync: () => boolean): Command {
+    const prepared = this.#prepared;
+    if (!this.#options.sendLastReceipt || !prepared) return command;
+    if (prepared.session !== this.#connection.session || !inSync()) return command;
+    return namingLastReceipt(command, prepared.last);
   }
 
-  /** A part that cannot be confirmed stays as the report told it; recovery finds out more. */
+  /** A part that cannot be confirmed stays as the report names it; recovery finds out more. */
   async #confirm(payment: RunningPayment, run: RunCommand): Promise<void> {
     try {
       payment.stored(await this.#connection.asks.lastTransaction(run));
@@ -237,7 +233,7 @@ class ZvtTerminal implements Terminal {
     const payment = this.#payment;
     if (!payment?.held) throw new Error("no sale waits for its goods");
     payment.decision = decision;
-    // When the terminal or the line has given up, the end that follows says so.
+    // When the terminal or the line has given up, the end of the payment follows.
     session?.decideGoods(decision);
   }
 
@@ -252,7 +248,11 @@ class ZvtTerminal implements Terminal {
     if (!session) return { answer: "no-answer", text: "the link to the terminal was lost" };
     if (session.awaitsGoods) {
       // docs/zvt.md 5.2: the terminal waits for the answer to its 04 0F, nothing else may be sent.
-      return { answer: "refused", code: "", text: "the goods decide about this sale" };
+      return {
+        answer: "refused",
+        code: "",
+        text: "the sale waits for the decision about its goods",
+      };
     }
     const answer = await session.abort();
     if (answer.answer === "taken") payment.cancelled = true;
@@ -265,13 +265,13 @@ class ZvtTerminal implements Terminal {
     const { timers } = this.#options;
     if (this.#payment) throw new TerminalUnavailable("busy", "a payment is running");
     await this.#connection.whenUp({ waitMs: LINK_WAIT_MS, signal });
-    const told = this.#connection.withWire({ waitMs: timers.t4Ms, signal }, async (run) => {
+    const asked = this.#connection.withWire({ waitMs: timers.t4Ms, signal }, async (run) => {
       await this.#connection.asks.assertIdle(run);
       signal.throwIfAborted();
       const last = await this.#connection.asks.lastTransaction(run);
       const { status } = this.#connection.state;
       if (last.kind === "not-told" && last.refused && status && status.cr !== "0") {
-        // docs/zvt.md 5.3: a locked terminal refuses everything; that is no answer.
+        // docs/zvt.md 5.3: a locked terminal refuses every question, which proves nothing.
         this.#refusedUnderLock = true;
         throw new TerminalUnavailable("out-of-order", `${status.detail}; ${last.why}`);
       }
@@ -279,7 +279,7 @@ class ZvtTerminal implements Terminal {
       this.#evidenceDue = false;
       return last;
     });
-    return await unlessAborted(told, signal);
+    return await unlessAborted(asked, signal);
   }
 
   async check(signal: AbortSignal): Promise<TerminalStatus> {
@@ -289,7 +289,7 @@ class ZvtTerminal implements Terminal {
       const { session, state } = this.#connection;
       const beforeMs = state.status?.cr === "0" ? this.#heardAtMs : Number.NEGATIVE_INFINITY;
       try {
-        return await this.#connection.asks.status(run);
+        return await this.#connection.asks.askStatus(run);
       } finally {
         if (session) this.#checked = { session, atMs: session.heardAtMs, beforeMs };
       }
@@ -297,7 +297,7 @@ class ZvtTerminal implements Terminal {
     return await unlessAborted(asked, signal);
   }
 
-  /** When the terminal was heard, {@link check} aside (docs/rules/03-repeats.md). */
+  /** When the terminal last answered anything but a {@link check} (docs/rules/03-repeats.md). */
   get #heardAtMs(): number {
     const { session } = this.#connection;
     if (!session) return Number.NEGATIVE_INFINITY;
@@ -308,14 +308,14 @@ class ZvtTerminal implements Terminal {
   async reset(signal: AbortSignal): Promise<void> {
     const limits = this.#briefly(signal);
     await this.#idle(limits);
-    const run = this.#connection.exchange(resetTerminal(), limits);
-    const end = await unlessAborted(run, signal);
+    const restarted = this.#connection.withWire(limits, (run) => run(resetTerminal()));
+    const end = await unlessAborted(restarted, signal);
     if (end.end === "not-sent") throw new TerminalUnavailable("no-answer", end.problem);
     if (end.end === "refused" || end.end === "aborted") {
       const why = resultText(codeOf(end.message), this.#options.language);
       throw new TerminalUnavailable("out-of-order", `the terminal refuses to restart: ${why}`);
     }
-    // A terminal that went down before its 06 0F has restarted all the same.
+    // A terminal that went down before its 06 0F has restarted too.
     this.#connection.restart();
     try {
       await this.#connection.whenUp({ waitMs: Number.POSITIVE_INFINITY, signal });
@@ -337,7 +337,7 @@ class ZvtTerminal implements Terminal {
       });
       return await unlessAborted(work, signal);
     } catch (error) {
-      if (signal.aborted) return { end: "lost", code: "no-end", text: wordsOf(signal.reason) };
+      if (signal.aborted) return { end: "lost", code: "no-end", text: textOf(signal.reason) };
       if (!(error instanceof TerminalUnavailable)) throw error;
       return { end: "refused", code: error.reason, text: error.message };
     } finally {
@@ -345,16 +345,16 @@ class ZvtTerminal implements Terminal {
     }
   }
 
-  /** Whether an end of day has met the demand for it; a terminal may restart after one. */
+  /** Asks whether an end of day has met its demand; the terminal may restart instead. */
   async #relearn(run: RunCommand): Promise<void> {
     try {
       await this.#connection.asks.relearn(run);
     } catch (error) {
-      this.#deps.log.info({ reason: wordsOf(error) }, "the terminal is away after its end of day");
+      this.#deps.log.info({ reason: textOf(error) }, "the terminal is away after its end of day");
     }
   }
 
-  /** A payment that runs makes the caller turn away; a registration that runs is waited for. */
+  /** Throws when a payment runs; waits for a registration that runs. */
   async #idle(limits: WaitLimits): Promise<void> {
     if (this.#payment) throw new TerminalUnavailable("busy", "a payment is running");
     const { link } = this.#connection.state;
@@ -366,7 +366,7 @@ class ZvtTerminal implements Terminal {
   }
 
   #emit(event: TerminalEvent): void {
-    // The session refused this report, because it knows of no sale; the running payment may own it.
+    // The session refused this report as one of no sale; it may be of the running payment.
     const isLate = event.type === "unmatched-report" && this.#payment?.phase !== "waiting";
     if (isLate) this.#payment?.unjudged();
     for (const listener of [...this.#listeners]) {
@@ -374,13 +374,13 @@ class ZvtTerminal implements Terminal {
         listener(event);
       } catch (error) {
         // A listener that throws must not change what happens on the wire.
-        this.#deps.log.error({ err: error }, `a listener failed: ${event.type}`);
+        this.#deps.log.error({ err: error }, `a listener of terminal events threw: ${event.type}`);
       }
     }
   }
 }
 
-function wordsOf(reason: unknown): string {
+function textOf(reason: unknown): string {
   return reason instanceof Error ? reason.message : String(reason);
 }
 
@@ -388,7 +388,7 @@ function notSent(code: string, text: string): PaymentEnd {
   return { end: "not-sent", code, text };
 }
 
-/** The command for an order; what is wrong with the order when there can be none. */
+/** Returns the command for an order, or what is wrong with the order. */
 function commandFor(order: PaymentOrder, make: () => Command): Command | string {
   const { amountMinor, currencyNumeric } = order;
   if (!Number.isSafeInteger(amountMinor) || amountMinor <= 0) {

@@ -220,7 +220,7 @@ describe("connecting", () => {
   ])("the options %j are refused with an example", async (options, words) => {
     const peer = await tcpPeer();
     const quiet = () => {};
-    const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+    const log = { debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet };
     expect(() =>
       createZvtTerminal({ transport: peer.transport, clock: systemClock, log, options }),
     ).toThrow(words);

@@ -35,7 +35,7 @@ export class Driver {
   ) {
     const write =
       (level: string) =>
-      (details: object, text: string): void => {
+      (details: unknown, text?: unknown): void => {
         this.logged.push(`${level} ${text} ${JSON.stringify(details)}`);
       };
     this.terminal = createZvtTerminal({
@@ -46,6 +46,7 @@ export class Driver {
         info: write("info"),
         warn: write("warn"),
         error: write("error"),
+        fatal: write("fatal"),
       },
       options: {
         timers: patientTimers,

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import type { GoodsDecision } from "../../../../src/tp-manager/terminal/terminal.ts";
 import { authorisation } from "../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
-import { registration } from "../../../../src/tp-manager/terminal/zvt/commands/registration.ts";
+import { registration } from "../../../../src/tp-manager/terminal/zvt/commands/commands.ts";
 import { encodeFrame } from "../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
 import { openSerialLink } from "../../../../src/tp-manager/terminal/zvt/link/serial-link.ts";
 import { openTcpLink } from "../../../../src/tp-manager/terminal/zvt/link/tcp-link.ts";
@@ -94,12 +94,11 @@ async function openSession(
       transport: line,
       clock,
       timers,
-      sessionTimers: timers,
       charset: "cp437",
-      log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+      log: { debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet },
       openLink: kind === "serial" ? openSerialLink : openTcpLink,
     },
-    { unexpected: quiet, note: quiet, outOfStep: down, down },
+    { unmatched: quiet, note: quiet, outOfSync: down, down },
     never,
   );
 }

@@ -55,8 +55,9 @@ function jobs(driver: Driver): unknown[] {
 /** Housekeeping without a line: `meet` is a try that ends so. */
 function alone() {
   const clock = new TestClock();
-  const log = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} };
-  const keeper = new Housekeeping(defaultZvtOptions, { clock, log }, () => {});
+  const quiet = (): void => {};
+  const log = { debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet };
+  const keeper = new Housekeeping(defaultZvtOptions, clock, log, quiet);
   const meet = (end: "not-sent" | "lost"): Promise<void> =>
     keeper.meet("diagnosis", () => Promise.resolve({ end, problem: "the line is closed" }));
   return { keeper, clock, meet };

@@ -11,7 +11,7 @@ import { bothLines, connect, goodSale } from "./connected-driver.ts";
 import { type Driver, never, Observer, tenEuro } from "./driver.ts";
 import { introduce, type Peer, repeatReceipt, statusCompletion, tcpPeer } from "./peer.ts";
 
-const order = { ...tenEuro, inStep: () => true };
+const order = { ...tenEuro, inSync: () => true };
 const sending = { sendLastReceipt: true };
 
 async function prepare(driver: Driver, peer: Peer, last = [goodSale]): Promise<void> {
@@ -49,16 +49,16 @@ describe("the last receipt number is left out", () => {
   test("as long as nobody has asked for it", async () => {
     const { peer, driver } = await connect(tcpPeer);
     await prepare(driver, peer);
-    const inStep = vi.fn(() => true);
-    expect(await commandOf(driver, peer, { ...order, inStep })).not.toContain("1f1f");
+    const inSync = vi.fn(() => true);
+    expect(await commandOf(driver, peer, { ...order, inSync })).not.toContain("1f1f");
     // The journal is not read for what nobody wants.
-    expect(inStep).not.toHaveBeenCalled();
+    expect(inSync).not.toHaveBeenCalled();
   });
 
   test("when something is unsettled", async () => {
     const { peer, driver } = await connect(tcpPeer, sending);
     await prepare(driver, peer);
-    expect(await commandOf(driver, peer, { ...order, inStep: () => false })).not.toContain("1f1f");
+    expect(await commandOf(driver, peer, { ...order, inSync: () => false })).not.toContain("1f1f");
   });
 
   test("when the terminal was not asked for this very payment", async () => {

@@ -7,7 +7,7 @@ import { watchRestart } from "../../../../src/tp-manager/terminal/zvt/restart-wa
 import { defaultZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
 import { ApduReader, encodeApdu, fromHex, toHex } from "../../../../src/zvt/index.ts";
 import { TestClock } from "../../../support/test-clock.ts";
-import { LinePeer } from "../unasked/line-peer.ts";
+import { LinePeer } from "../one-way/line-peer.ts";
 import { goodSale } from "./connected-driver.ts";
 import { Driver, never } from "./driver.ts";
 import { statusCompletion, terminalId } from "./peer.ts";

@@ -1,11 +1,15 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../../src/shared/time.ts";
 import { authorisation } from "../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
-import { anyTime, type Command } from "../../../../src/tp-manager/terminal/zvt/commands/command.ts";
-import { registration } from "../../../../src/tp-manager/terminal/zvt/commands/registration.ts";
-import { repeatReceipt } from "../../../../src/tp-manager/terminal/zvt/commands/repeat-receipt.ts";
-import { statusEnquiry } from "../../../../src/tp-manager/terminal/zvt/commands/status-enquiry.ts";
-import { endOfDay, openPreAuths } from "../../../../src/tp-manager/terminal/zvt/commands/upkeep.ts";
+import {
+  anyTime,
+  type Command,
+  endOfDay,
+  openPreAuths,
+  registration,
+  repeatReceipt,
+  statusEnquiry,
+} from "../../../../src/tp-manager/terminal/zvt/commands/commands.ts";
 import { openSerialLink } from "../../../../src/tp-manager/terminal/zvt/link/serial-link.ts";
 import { openTcpLink } from "../../../../src/tp-manager/terminal/zvt/link/tcp-link.ts";
 import { Session } from "../../../../src/tp-manager/terminal/zvt/session/session.ts";
@@ -86,12 +90,11 @@ async function openSession(
       transport: peer.transport,
       clock: systemClock,
       timers: patientTimers,
-      sessionTimers: patientTimers,
       charset: "cp437",
-      log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+      log: { debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet },
       openLink: peer.transport.kind === "serial" ? openSerialLink : openTcpLink,
     },
-    { unexpected: quiet, note: quiet, outOfStep: quiet, down: quiet },
+    { unmatched: quiet, note: quiet, outOfSync: quiet, down: quiet },
     never,
   );
   sessions.push(session);

@@ -1,13 +1,7 @@
-import {
-  encodeMessage,
-  type FieldInputs,
-  tag,
-  withTag,
-  ZvtCodecError,
-} from "../../../../zvt/index.ts";
+import { tag, withTag, ZvtCodecError } from "../../../../zvt/index.ts";
 import type { LastTransaction, PaymentOrder } from "../../terminal.ts";
-import type { LinkTimers } from "../link/apdu-link.ts";
-import { anyTime, type Command, type GoodsWindow } from "./command.ts";
+import type { ZvtTimers } from "../zvt-options.ts";
+import { type Command, type GoodsWindow, reporting } from "./commands.ts";
 
 const ANSWER_SECONDS_MIN = 10;
 /** docs/zvt.md 8.2: fields 01 and 02 are always sent. How often the terminal may ask again. */
@@ -18,10 +12,10 @@ const STATUS_INFORMATIONS_MAX = 3;
  * its 04 0F before it reverses. We answer as soon as the report is on disk, so the time only
  * matters when the answer is lost or the disk is slow. The time must outlast everything that an
  * answer may need: two repeats on a serial line, T2 apart (docs/zvt.md 2.4), and T3 for the disk
- * and a slow network. Longer than that only keeps the terminal, its card and recovery waiting after
- * a lost answer.
+ * and a slow network. A longer time keeps the terminal, its card and recovery waiting after a lost
+ * answer.
  */
-export function answerSeconds({ t2Ms, t3Ms }: Pick<LinkTimers, "t2Ms" | "t3Ms">): number {
+export function answerSeconds({ t2Ms, t3Ms }: ZvtTimers): number {
   const seconds = Math.ceil((2 * t2Ms + t3Ms) / 1_000);
   return Math.min(Math.max(seconds, ANSWER_SECONDS_MIN), WINDOW_SECONDS_MAX);
 }
@@ -58,26 +52,21 @@ export function authorisation(
     answerSeconds: answerWithin = ANSWER_SECONDS_MIN,
   }: { readonly printerReady: boolean; readonly answerSeconds?: number },
 ): Command {
-  const fields: FieldInputs = {
+  const fields = {
     amount: amountMinor,
     currency: currencyNumeric.padStart(4, "0"),
     typeByte: TERMINAL_DECIDES | (printerReady ? PRINTER_READY : 0),
     timeoutSeconds: goodsWindowSeconds ?? answerWithin,
     maxStatusInfos: STATUS_INFORMATIONS_MAX,
   };
-  return {
-    name: "authorisation",
-    apdu: encodeMessage("authorisation", { fields }),
-    replies: ["status-information", ...anyTime],
-    ends: "completion",
-    judged: true,
-    ...(goodsWindowSeconds === undefined ? {} : { goods: goodsWindow(goodsWindowSeconds) }),
-  };
+  const command = reporting("authorisation", { fields }, true);
+  if (goodsWindowSeconds === undefined) return command;
+  return { ...command, goods: goodsWindow(goodsWindowSeconds) };
 }
 
 /**
  * The given command with the last receipt number that both sides know, tag 1F1F (docs/zvt.md 9.4):
- * empty when the terminal has told that it has none, and left out when it has told neither.
+ * empty when the terminal has reported that it has none, left out when it has reported neither.
  */
 export function namingLastReceipt(command: Command, last: LastTransaction): Command {
   const number = last.kind === "transaction" ? last.report.receiptNumber : "";

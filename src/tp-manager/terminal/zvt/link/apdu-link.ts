@@ -1,9 +1,10 @@
 import type { Clock } from "../../../../shared/time.ts";
 import type { Apdu } from "../../../../zvt/index.ts";
 import type { ByteTransport } from "../../transport/byte-transport.ts";
+import type { ZvtTimers } from "../zvt-options.ts";
 
 /**
- * Makes whole APDUs of bytes and the other way round. One message is under way at a time; a link
+ * Turns bytes into whole APDUs, and APDUs into bytes. One message is under way at a time. A link
  * that is down stays down, and a new one is opened.
  */
 export interface ApduLink {
@@ -12,15 +13,13 @@ export interface ApduLink {
    * command waits for its acknowledgement: the command is then `collided` (docs/zvt.md 2.5).
    */
   send(apdu: Apdu, done: (outcome: SendOutcome) => void): void;
-  /** Counts of noise, repeats and late acknowledgements since the link was opened. */
-  readonly counters: LinkCounters;
   close(): Promise<void>;
 }
 
 export type SendOutcome =
   /**
-   * Acknowledged on a serial line; handed to the network over TCP. `copies`: how often it left; of
-   * more than one nobody knows which the other side will answer (docs/zvt.md 2.4).
+   * Acknowledged on a serial line; given to the network over TCP. `copies`: how often the message
+   * left; the other side may answer any one of them (docs/zvt.md 2.4).
    */
   | { readonly outcome: "delivered"; readonly copies: number }
   /** Nothing left this process. */
@@ -38,32 +37,15 @@ export interface LinkListener {
    * A good frame around something that is no APDU: acknowledged, to be refused (docs/zvt.md 2.4).
    */
   malformed(bytes: Uint8Array): void;
-  /** Bytes that belong to nothing; counted and skipped. */
+  /** Bytes outside of any frame; skipped. `bytes`: how many. */
   noise(bytes: number): void;
   /** Called once, last; null when {@link ApduLink.close} was called. */
   down(problem: string | null): void;
 }
 
-export interface LinkCounters {
-  noiseBytes: number;
-  badFrames: number;
-  repeatsSent: number;
-  repeatsReceived: number;
-  lateAcknowledgements: number;
-}
-
-export interface LinkTimers {
-  /** Between two bytes of a frame (docs/zvt.md 5.1). */
-  readonly t1Ms: number;
-  /** From the end of a frame to its acknowledgement. */
-  readonly t2Ms: number;
-  /** Over TCP: for all pieces of one message. */
-  readonly t3Ms: number;
-}
-
 export interface LinkOptions {
   readonly transport: ByteTransport;
-  readonly timers: LinkTimers;
+  readonly timers: ZvtTimers;
   readonly clock: Clock;
 }
 
@@ -73,17 +55,7 @@ export type OpenLink = (
   signal: AbortSignal,
 ) => Promise<ApduLink>;
 
-export function newCounters(): LinkCounters {
-  return {
-    noiseBytes: 0,
-    badFrames: 0,
-    repeatsSent: 0,
-    repeatsReceived: 0,
-    lateAcknowledgements: 0,
-  };
-}
-
 /** 80 xx and 84 xx: what the side that is not master sends (docs/zvt.md 4.1). */
-export function isAnswer({ control }: Apdu): boolean {
+export function isAnswer({ control }: { readonly control: number }): boolean {
   return control >> 8 === 0x80 || control >> 8 === 0x84;
 }

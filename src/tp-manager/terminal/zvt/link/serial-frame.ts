@@ -6,7 +6,7 @@ export const ACK = 0x06;
 const DLE = 0x10;
 export const NAK = 0x15;
 
-/** More than the largest APDU is no frame but a line that babbles. */
+/** Longer than the frame of the largest APDU: what goes on is noise. */
 const FRAME_BYTES_MAX = 65_540;
 
 /** docs/zvt.md 2.2: 10 02, the APDU with every 10 doubled, 10 03, CRC low, CRC high. */
@@ -48,11 +48,11 @@ export class FrameReader {
   #phase: Phase = "hunting";
   #apdu: number[] = [];
   #crcLow = 0;
-  /** Why the frame that is being read cannot be good any more. */
+  /** Why the frame that is being read is wrong; null while it may be good. */
   #broken: string | null = null;
   #noiseBytes = 0;
 
-  /** Whether the line must not fall silent now (T1). */
+  /** Whether a frame is being read, inside which the line must not fall silent (T1). */
   get inFrame(): boolean {
     return this.#phase !== "hunting" && this.#phase !== "hunting-dle";
   }
@@ -69,7 +69,7 @@ export class FrameReader {
     return events;
   }
 
-  /** T1 is over inside a frame: gives up what has been read of it. */
+  /** Gives up the frame that is being read, because T1 is over. */
   timeout(): FrameEvent[] {
     if (!this.inFrame) return [];
     this.#begin("hunting");

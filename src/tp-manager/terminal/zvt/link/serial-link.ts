@@ -10,10 +10,8 @@ import type { ByteConnection } from "../../transport/byte-transport.ts";
 import {
   type ApduLink,
   isAnswer,
-  type LinkCounters,
   type LinkListener,
   type LinkOptions,
-  newCounters,
   type OpenLink,
   type SendOutcome,
 } from "./apdu-link.ts";
@@ -30,7 +28,7 @@ interface Outgoing {
   timer: Timer | undefined;
 }
 
-/** The last frame taken over from the other side, to recognise its repeat (docs/zvt.md 2.4). */
+/** The last frame accepted from the other side, to recognise its repeat (docs/zvt.md 2.4). */
 interface Incoming {
   readonly bytes: Uint8Array;
   readonly atMs: number;
@@ -51,7 +49,6 @@ export const openSerialLink: OpenLink = async (options, listener, signal) => {
  * every frame, at most two repeats.
  */
 class SerialLink implements ApduLink {
-  readonly counters: LinkCounters = newCounters();
   readonly #options: LinkOptions;
   readonly #listener: LinkListener;
   readonly #reader = new FrameReader();
@@ -83,7 +80,7 @@ class SerialLink implements ApduLink {
     if (before && !(isAnswer(apdu) && !isAnswer(before.apdu))) {
       throw new Error("a message is under way on this link");
     }
-    // docs/zvt.md 2.5: the other side waits for this answer, our own command has to stand back.
+    // docs/zvt.md 2.5: the other side waits for this answer, so our own command gives way.
     if (before) this.#finish({ outcome: "collided", copies: before.sends });
     const frame = encodeFrame(encodeApdu(apdu));
     const outgoing = { apdu, frame, done, sends: 0, timer: undefined };
@@ -98,8 +95,6 @@ class SerialLink implements ApduLink {
   }
 
   #transmit(outgoing: Outgoing): void {
-    outgoing.timer?.clear();
-    outgoing.timer = undefined;
     const problem = this.#write(outgoing.frame);
     if (problem !== null) {
       const outcome = outgoing.sends === 0 ? "not-begun" : "broken";
@@ -107,12 +102,16 @@ class SerialLink implements ApduLink {
       return;
     }
     outgoing.sends += 1;
-    if (outgoing.sends > 1) this.counters.repeatsSent += 1;
+    this.#awaitAcknowledgement(outgoing);
+  }
+
+  #awaitAcknowledgement(outgoing: Outgoing): void {
     const { clock, timers } = this.#options;
+    outgoing.timer?.clear();
     outgoing.timer = clock.startTimer("zvt T2", timers.t2Ms, () => this.#notAcknowledged());
   }
 
-  /** null: written. Otherwise why nothing has left. */
+  /** Returns null when the bytes are written, else why nothing has left. */
   #write(bytes: Uint8Array): string | null {
     if (this.#down || !this.#connection) return "the line is closed";
     try {
@@ -162,17 +161,14 @@ class SerialLink implements ApduLink {
     switch (event.event) {
       case "ack":
         if (this.#outgoing) this.#delivered(this.#outgoing);
-        else this.counters.lateAcknowledgements += 1;
         return;
       case "nak":
         this.#notAcknowledged();
         return;
       case "bad-frame":
-        this.counters.badFrames += 1;
         this.#write(Uint8Array.of(NAK));
         return;
       case "noise":
-        this.counters.noiseBytes += event.bytes;
         this.#listener.noise(event.bytes);
         return;
       case "frame":
@@ -181,10 +177,9 @@ class SerialLink implements ApduLink {
   }
 
   #frame(bytes: Uint8Array): void {
-    // docs/zvt.md 2.4: acknowledged at once, before its content is looked at.
+    // docs/zvt.md 2.4: acknowledged at once, before its content is read.
     this.#write(Uint8Array.of(ACK));
     if (this.#isRepeat(bytes)) {
-      this.counters.repeatsReceived += 1;
       this.#answerAgain(bytes);
       return;
     }
@@ -202,9 +197,9 @@ class SerialLink implements ApduLink {
   }
 
   /**
-   * docs/zvt.md 2.4: byte for byte the last frame, and our answer to it not acknowledged. Two equal
-   * print lines one after the other are not repeats: the first one was answered and settled. An
-   * answer is a repeat when we have sent no command since.
+   * docs/zvt.md 2.4: a repeat is byte for byte the last frame, while our answer to that one is not
+   * acknowledged. Of two equal print lines the second is no repeat when the answer to the first one
+   * was acknowledged. An answer is a repeat when we have sent no command since.
    */
   #isRepeat(bytes: Uint8Array): boolean {
     if (this.#answered && sameBytes(this.#answered, bytes)) return true;
@@ -217,13 +212,7 @@ class SerialLink implements ApduLink {
   #answerAgain(repeated: Uint8Array): void {
     const { bytes, answer } = this.#incoming ?? {};
     if (!answer || !bytes || !sameBytes(bytes, repeated)) return;
-    const outgoing = this.#outgoing;
-    if (outgoing?.frame === answer) {
-      outgoing.timer?.clear();
-      const { clock, timers } = this.#options;
-      outgoing.timer = clock.startTimer("zvt T2", timers.t2Ms, () => this.#notAcknowledged());
-    }
-    this.counters.repeatsSent += 1;
+    if (this.#outgoing?.frame === answer) this.#awaitAcknowledgement(this.#outgoing);
     this.#write(answer);
   }
 

@@ -1,15 +1,7 @@
 import type { Timer } from "../../../../shared/time.ts";
 import { type Apdu, ApduReader, encodeApdu } from "../../../../zvt/index.ts";
 import type { ByteConnection } from "../../transport/byte-transport.ts";
-import {
-  type ApduLink,
-  type LinkCounters,
-  type LinkListener,
-  type LinkOptions,
-  newCounters,
-  type OpenLink,
-  type SendOutcome,
-} from "./apdu-link.ts";
+import type { ApduLink, LinkListener, LinkOptions, OpenLink, SendOutcome } from "./apdu-link.ts";
 
 export const openTcpLink: OpenLink = async (options, listener, signal) => {
   const link = new TcpLink(options, listener);
@@ -19,7 +11,6 @@ export const openTcpLink: OpenLink = async (options, listener, signal) => {
 
 /** ZVT over TCP (docs/zvt.md 3.2): bare APDUs one after the other. */
 class TcpLink implements ApduLink {
-  readonly counters: LinkCounters = newCounters();
   readonly #options: LinkOptions;
   readonly #listener: LinkListener;
   readonly #reader = new ApduReader();
@@ -67,12 +58,15 @@ class TcpLink implements ApduLink {
       this.#pieceTimer?.clear();
       this.#pieceTimer = undefined;
     }
-    // Before the messages are handed on, as that may close the link.
+    // Before the messages are passed on, because the listener may close the link.
     if (this.#reader.pendingBytes > 0) this.#startPieceTimer();
     for (const event of events) {
       if (this.#down) return;
       if (event.event === "apdu") this.#listener.apdu(event.apdu);
-      else this.#lostPlace(event.bytes.length);
+      else {
+        this.#listener.noise(event.bytes.length);
+        this.#giveUp("what arrives is not ZVT; is this the right port of the terminal?");
+      }
     }
   }
 
@@ -82,13 +76,6 @@ class TcpLink implements ApduLink {
     this.#pieceTimer ??= clock.startTimer("zvt T3 pieces", timers.t3Ms, () =>
       this.#giveUp("a message stopped in the middle"),
     );
-  }
-
-  /** There is no way back into step on a TCP stream. */
-  #lostPlace(bytes: number): void {
-    this.counters.noiseBytes += bytes;
-    this.#listener.noise(bytes);
-    this.#giveUp("what arrives is not ZVT; is this the right port of the terminal?");
   }
 
   #giveUp(problem: string): void {

@@ -22,17 +22,6 @@ function isDay(dateMmdd: string): boolean {
 }
 
 /**
- * YYMMDD of an expiry YYMM: the last day of that month, as EMV writes the expiry of an application.
- * "" when it is no month.
- */
-export function expiryYymmdd(yymm: string | undefined): string {
-  if (!yymm || !/^\d\d(0[1-9]|1[0-2])$/.test(yymm)) return "";
-  const year = 2000 + Number(yymm.slice(0, 2));
-  const lastDay = new Date(year, Number(yymm.slice(2, 4)), 0).getDate();
-  return `${yymm}${lastDay}`;
-}
-
-/**
  * The time that the terminal's clock shows minus the time that ours shows, both local, from tags
  * 1F0E (YYYYMMDD) and 1F0F (HHMMSS); null when one of them is missing or no time.
  */
@@ -44,7 +33,7 @@ export function clockOffsetMs(
   if (!/^\d{8}$/.test(date ?? "") || !/^\d{6}$/.test(time ?? "")) return null;
   const part = (text: string | undefined, from: number, to: number): number =>
     Number(text?.slice(from, to));
-  const shown = new Date(
+  const terminalTime = new Date(
     part(date, 0, 4),
     part(date, 4, 6) - 1,
     part(date, 6, 8),
@@ -52,5 +41,5 @@ export function clockOffsetMs(
     part(time, 2, 4),
     part(time, 4, 6),
   );
-  return shown.getTime() - nowMs;
+  return terminalTime.getTime() - nowMs;
 }

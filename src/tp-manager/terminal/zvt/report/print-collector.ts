@@ -31,8 +31,8 @@ export class PrintCollector {
   }
 
   /**
-   * The receipt for the customer as one text, lines separated by `|`; all receipts when none can be
-   * told to be the customer's. "" when nothing was printed.
+   * The receipt for the customer as one text, lines separated by `|`; all receipts when none is
+   * known to be the customer's. "" when nothing was printed.
    */
   get ticket(): string {
     const customer = this.#receipts.filter(isForCustomer);
@@ -47,7 +47,7 @@ export class PrintCollector {
     const receipt = this.#open(tagValue(tags, "receiptType") ?? null);
     const attribute = parts.attribute ?? 0;
     if (attribute === FEED) {
-      // docs/zvt.md 7.3: a count stands in the place of the text.
+      // docs/zvt.md 7.3: a count instead of the text.
       for (let feeds = Math.max(parts.lineFeeds ?? 1, 1); feeds > 0; feeds--) this.#add(receipt);
       return;
     }
@@ -63,7 +63,7 @@ export class PrintCollector {
     }
   }
 
-  /** An attribute holds for the lines behind it; the last one ends the receipt. */
+  /** An attribute holds for the lines that follow it; the last one ends the receipt. */
   #blockTag(receipt: PrintedReceipt, { name, value }: Tag): void {
     if (name === "textLine") this.#add(receipt, typeof value === "string" ? value : "");
     if (name !== "attribute" || typeof value !== "number") return;

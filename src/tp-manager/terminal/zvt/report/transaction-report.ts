@@ -1,17 +1,22 @@
 import { type CurrencyCodeRecord, number as findCurrency } from "currency-codes";
 import { formatMajor } from "../../../../shared/money.ts";
-import { emptyReceipt, RECEIPT_AMOUNT_DIGITS, type Receipt } from "../../../../shared/receipt.ts";
+import {
+  emptyReceipt,
+  expiryYymmdd,
+  RECEIPT_AMOUNT_DIGITS,
+  type Receipt,
+} from "../../../../shared/receipt.ts";
 import { findTags, type Message, type TagName, tagValue, toHex } from "../../../../zvt/index.ts";
 import { cardTypeName } from "../../../../zvt/tables/card-types.ts";
-import type { Language } from "../../../../zvt/tables/result-codes.ts";
 import {
   codeText,
   declineAdvice,
+  type Language,
   resultCode,
   resultText,
 } from "../../../../zvt/tables/result-codes.ts";
 import type { AbortReason, TransactionReport } from "../../terminal.ts";
-import { expiryYymmdd, localDateDdmmyy } from "./local-date.ts";
+import { localDateDdmmyy } from "./local-date.ts";
 
 interface ReportContext {
   readonly language: Language;
@@ -19,7 +24,7 @@ interface ReportContext {
   readonly nowMs: number;
 }
 
-/** Reads a 04 0F (docs/zvt.md 7.1). Which receipt field comes from where: README.md beside this. */
+/** Reads a 04 0F (docs/zvt.md 7.1). The driver's README.md lists the receipt fields. */
 export function transactionReport(message: Message, context: ReportContext): TransactionReport {
   const { fields, parts, tags } = message;
   const code = fields.resultCode ?? parts.resultCode ?? null;
@@ -53,7 +58,7 @@ function isHostRefusal(resultCodeAs: number | undefined): boolean {
   return resultCodeAs !== undefined && resultCodeAs >= 0xa0 && resultCodeAs <= 0xaf;
 }
 
-/** The terminal's own words for the customer; a host's refusal keeps its number for support. */
+/** The terminal's own text for the customer; a host's refusal keeps its number for support. */
 function resultTextOf(
   said: string | undefined,
   code: number | null,
@@ -70,7 +75,7 @@ function textOf(code: number | null, good: boolean, language: Language): string 
   return code === 0 && !good ? resultText(0xff, language) : resultText(code, language);
 }
 
-/** docs/zvt.md 11.4: 6C is both the time-out and the key; only a text can tell them apart. */
+/** docs/zvt.md 11.4: 6C is both the time-out and the cancel key; only a text distinguishes them. */
 export function abortReason(code: number, text: string | undefined): AbortReason {
   const { reason } = resultCode(code);
   const timedOut = /zeit(über|limit)|time.?out|délai|temps/i.test(text ?? "");
@@ -106,7 +111,7 @@ function tagOrInApplication(tags: Message["tags"], name: TextTag): string {
   return (tagValue(tags, name) ?? tagValue(tags, "application", name) ?? "").trim();
 }
 
-/** A look goes through all of them. */
+/** Currencies that were found before, because findCurrency reads the whole list. */
 const currencies = new Map<string, CurrencyCodeRecord>();
 
 function currencyByNumber(numeric: string): CurrencyCodeRecord | undefined {

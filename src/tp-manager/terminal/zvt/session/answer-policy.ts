@@ -1,10 +1,9 @@
-/** The register's answers to messages of the terminal (docs/zvt.md 4.1, 11.4). */
 import { type Apdu, encodeMessage } from "../../../../zvt/index.ts";
-import type { SessionOutput } from "./session-state.ts";
+import type { SessionOutput, SessionState, Step } from "./session-state.ts";
 
+/** The register's answers to messages of the terminal (docs/zvt.md 4.1, 11.4). */
 export const accept = encodeMessage("positive-acknowledgement");
 export const processingError = refusal(0x66);
-export const unknownCommand = refusal(0x83);
 
 export function refusal(errorCode: number): Apdu {
   return encodeMessage("negative-acknowledgement", { errorCode });
@@ -16,4 +15,8 @@ export function answer(apdu: Apdu): SessionOutput {
 
 export function note(text: string): SessionOutput {
   return { output: "note", text };
+}
+
+export function stay(state: SessionState, ...outputs: readonly SessionOutput[]): Step {
+  return { state, outputs };
 }

@@ -1,13 +1,13 @@
 /**
- * A good 04 0F that waits for the goods (docs/zvt.md 8.1), as the session machine sees it. Pure.
+ * The part of the session machine for a good 04 0F that waits for its goods (docs/zvt.md 8.1).
  *
  * The terminal's 04 0F stays unanswered for a part of the window; then 84 9C makes it ask again,
- * and the next part begins. See authorisation.ts for how the parts are chosen.
+ * and the next part begins. authorisation.ts divides the window into these parts.
  */
 
 import { type Apdu, encodeMessage, type Message } from "../../../../zvt/index.ts";
 import type { GoodsDecision } from "../../terminal.ts";
-import { accept, answer, note, processingError, refusal } from "./answer-policy.ts";
+import { accept, answer, note, processingError, refusal, stay } from "./answer-policy.ts";
 import type { HeldGoods, Served, SessionState, Step } from "./session-state.ts";
 
 const askAgain = refusal(0x9c);
@@ -27,11 +27,11 @@ function decisionAnswer(decision: GoodsDecision): Apdu {
   }
 }
 
-const telling = ["resultCode", "amount", "currency", "receiptNumber", "trace"] as const;
+const compared = ["resultCode", "amount", "currency", "receiptNumber", "trace"] as const;
 
-/** The terminal asks about the same sale again; its bytes may differ by a message id (1F73). */
+/** Whether the terminal asks about the same sale again; a message id (1F73) may differ. */
 export function isSameSale(held: HeldGoods, { fields }: Message): boolean {
-  return telling.every((name) => held.report.fields[name] === fields[name]);
+  return compared.every((name) => held.report.fields[name] === fields[name]);
 }
 
 /** Whether a 04 0F says that money was taken. */
@@ -39,19 +39,18 @@ export function isApproval({ fields, parts }: Message): boolean {
   return (fields.resultCode ?? parts.resultCode) === 0;
 }
 
-/** docs/zvt.md 8.2: no answer yet; a part of the window begins. */
+/** Leaves a report unanswered: a part of the window begins (docs/zvt.md 8.2). */
 export function hold(state: Served, report: Message, bytes: string): Step {
   const { goods } = state.command;
   if (!goods) {
-    const outputs = [note("held without a window for goods"), answer(processingError)];
-    return { state, outputs };
+    return stay(state, note("held without a window for goods"), answer(processingError));
   }
   const asked = state.goods?.asked ?? 0;
   return {
     state: { ...state, goods: { report, bytes, open: true, asked, decision: null } },
     outputs: [
       { output: "start-timer", timer: "goods", ms: goods.holdMs },
-      // The terminal waits for us: its silence means nothing until its own window is over.
+      // T4 begins with the end of the window: the terminal is silent while it waits for us.
       { output: "start-timer", timer: "t4", ms: goods.windowMs + state.t4Ms },
     ],
   };
@@ -60,17 +59,17 @@ export function hold(state: Served, report: Message, bytes: string): Step {
 export function askedAgain(state: Served, report: Message, bytes: string): Step {
   const { goods } = state;
   if (!goods?.decision) return hold(state, report, bytes);
-  return tellDecision(state, { ...goods, report, bytes }, goods.decision);
+  return answerDecision(state, { ...goods, report, bytes }, goods.decision);
 }
 
 /** The decision leaves at once when the terminal waits for it, else as the answer to its repeat. */
 export function decided(state: SessionState, decision: GoodsDecision): Step {
-  if (state.at !== "served" || !state.goods || state.goods.decision) return { state, outputs: [] };
-  if (state.goods.open) return tellDecision(state, state.goods, decision);
-  return { state: { ...state, goods: { ...state.goods, decision } }, outputs: [] };
+  if (state.at !== "served" || !state.goods || state.goods.decision) return stay(state);
+  if (state.goods.open) return answerDecision(state, state.goods, decision);
+  return stay({ ...state, goods: { ...state.goods, decision } });
 }
 
-function tellDecision(state: Served, goods: HeldGoods, decision: GoodsDecision): Step {
+function answerDecision(state: Served, goods: HeldGoods, decision: GoodsDecision): Step {
   const accepted = decision.goods === "issued" ? goods.bytes : null;
   return {
     state: { ...state, accepted, goods: { ...goods, open: false, decision } },
@@ -82,10 +81,10 @@ function tellDecision(state: Served, goods: HeldGoods, decision: GoodsDecision):
   };
 }
 
-/** A part of the window is over; after the last one the terminal's own window decides. */
+/** Ends a part of the window; after the last part the terminal's own window ends the sale. */
 export function holdOver(state: SessionState): Step {
-  if (state.at !== "served" || !state.goods?.open) return { state, outputs: [] };
-  if (state.goods.asked >= (state.command.goods?.asksMax ?? 0)) return { state, outputs: [] };
+  if (state.at !== "served" || !state.goods?.open) return stay(state);
+  if (state.goods.asked >= (state.command.goods?.asksMax ?? 0)) return stay(state);
   const goods = { ...state.goods, open: false, asked: state.goods.asked + 1 };
-  return { state: { ...state, goods }, outputs: [answer(askAgain)] };
+  return stay({ ...state, goods }, answer(askAgain));
 }

@@ -1,7 +1,7 @@
 /**
  * Message sequence ids, tag 1F73 (docs/zvt.md 9.4). Asked for in a registration, agreed when its
- * completion echoes the tag, and over with the next registration, Log-Off or connection. Both sides
- * count in one row: a new message has the next number, an answer that of the message it answers, a
+ * completion echoes the tag, and ended by the next registration, Log-Off or connection. Both sides
+ * share one count: a new message has the next number, an answer that of the message it answers, a
  * repeat that of the first copy.
  */
 import {
@@ -14,13 +14,13 @@ import {
 } from "../../../../zvt/index.ts";
 
 const ID_MAX = 999_999;
-/** Answers come within T3; the ids of older messages need not be known. */
+/** Enough for all messages within T3, because no answer comes later. */
 const OWN_IDS_KEPT = 32;
 const REGISTRATION = 0x0600;
 const LOG_OFF = 0x0602;
 const ABORT = 0x06b0;
 
-interface Heard {
+interface Numbered {
   readonly id: string;
   readonly bytes: string;
   /** The answer to the message; null until there is one. */
@@ -34,8 +34,8 @@ export class MessageIds {
   #last = 0;
   /** Ids of our own messages, the newest last. */
   #own: string[] = [];
-  #heard: Heard | undefined;
-  /** Another message came under the same id: this terminal's ids do not tell repeats. */
+  #heard: Numbered | undefined;
+  /** Two different messages had one id, so the ids of this terminal do not show repeats. */
   #useless = false;
 
   /** The id in a message, when ids are agreed and it has one. */
@@ -51,7 +51,7 @@ export class MessageIds {
       this.#asked = hasId(apdu);
     }
     if (!this.#agreed) return apdu;
-    // A message after a new command is new, though some terminals count each command by itself.
+    // A message after a new command is no repeat, though some terminals count from 1 again.
     if (apdu.control !== ABORT) this.#heard = undefined;
     this.#last = this.#last >= ID_MAX ? 1 : this.#last + 1;
     const id = String(this.#last).padStart(6, "0");
@@ -75,8 +75,9 @@ export class MessageIds {
   }
 
   /**
-   * An answer to a message of ours before the one under way: it must not be taken for the answer to
-   * that. An id that was never ours is a terminal that counts otherwise, and is let pass.
+   * Returns whether an answer belongs to a message of ours before the one under way, and so must
+   * not be taken for the answer to that. An id that was never ours is accepted: some terminals
+   * count otherwise.
    */
   isLate(id: string | null): boolean {
     return id !== null && this.#own.slice(0, -1).includes(id) && id !== this.#own.at(-1);

@@ -1,23 +1,21 @@
 /**
- * The dialogue of docs/zvt.md 1.3, 5.2 as a pure function: what happens to one command from the
- * moment it is wanted until the terminal is idle again. No I/O, no timers; `session.ts` performs
- * the outputs.
+ * The dialogue of docs/zvt.md 1.3, 5.2 as a pure function: one command from the request until the
+ * terminal is idle again. `session.ts` performs the outputs, and has the timers and the line.
  *
  *   idle -> requested -> served -> idle          a command with a completion
  *   idle -> requested -> idle                    a command that an answer ends, or a refusal
  *              served -> draining -> idle        the end came before the answer to our abort
  */
 import { type Message, tagValue } from "../../../../zvt/index.ts";
-import type { Command } from "../commands/command.ts";
+import type { Command } from "../commands/commands.ts";
 import type { SendOutcome } from "../link/apdu-link.ts";
 import { abortAnswered, abortSent, noAbort, trySendAbort, wantAbort } from "./abort-machine.ts";
-import { note } from "./answer-policy.ts";
+import { note, stay } from "./answer-policy.ts";
 import { decided, holdOver } from "./goods-machine.ts";
-import { servedMessage, verdict } from "./served-machine.ts";
+import { malformed, servedMessage, unsolicited, verdict } from "./message-machine.ts";
 import type {
   ExchangeEnd,
   MessageInput,
-  Sending,
   Served,
   SessionContext,
   SessionInput,
@@ -26,7 +24,6 @@ import type {
   SessionTimer,
   Step,
 } from "./session-state.ts";
-import { malformed, unsolicited } from "./surprise-machine.ts";
 
 export const initialState: SessionState = { at: "idle" };
 
@@ -40,7 +37,7 @@ export function step(state: SessionState, input: SessionInput, context: SessionC
   return { state: next.state, outputs };
 }
 
-/** The id (tag 1F73) of the message that an answer given now belongs to. */
+/** The id (tag 1F73) of the message that is answered now. */
 function answeredId(state: SessionState, input: SessionInput): string | undefined {
   if (input.input === "message" || input.input === "verdict") {
     return tagValue(input.message.tags, "messageSequence");
@@ -56,7 +53,9 @@ function react(state: SessionState, input: SessionInput, context: SessionContext
     case "abort":
       return wantAbort(state, context);
     case "sent":
-      return sent(state, input.what, input.outcome, context);
+      if (input.what === "command") return commandSent(state, input.outcome, context);
+      if (input.what === "abort") return abortSent(state, input.outcome, context);
+      return answerSent(state, input.outcome, context);
     case "message":
       return message(state, input, context);
     case "malformed":
@@ -75,32 +74,14 @@ function react(state: SessionState, input: SessionInput, context: SessionContext
 function begin(state: SessionState, command: Command): Step {
   if (state.at !== "idle") {
     const problem = "another command is running";
-    return { state, outputs: [{ output: "end", end: { end: "not-sent", problem } }] };
+    return stay(state, { output: "end", end: { end: "not-sent", problem } });
   }
-  return {
-    state: { at: "requested", command, abort: noAbort, copies: 1 },
-    outputs: [{ output: "send", what: "command", apdu: command.apdu }],
-  };
-}
-
-function sent(
-  state: SessionState,
-  what: Sending,
-  outcome: SendOutcome,
-  context: SessionContext,
-): Step {
-  switch (what) {
-    case "command":
-      return commandSent(state, outcome, context);
-    case "abort":
-      return abortSent(state, outcome, context);
-    case "answer":
-      return answerSent(state, outcome, context);
-  }
+  const requested = { at: "requested", command, abort: noAbort, copies: 1 } as const;
+  return stay(requested, { output: "send", what: "command", apdu: command.apdu });
 }
 
 function commandSent(state: SessionState, outcome: SendOutcome, { timers }: SessionContext): Step {
-  if (state.at !== "requested") return { state, outputs: [] };
+  if (state.at !== "requested") return stay(state);
   switch (outcome.outcome) {
     case "not-begun":
       return ended(state, { end: "not-sent", problem: outcome.problem });
@@ -110,16 +91,16 @@ function commandSent(state: SessionState, outcome: SendOutcome, { timers }: Sess
       return lost(state, outcome.problem);
     case "delivered":
     case "collided": {
-      // The clock of an answer runs when the question is out.
+      // T3 runs from the moment in which the command has left.
       const waiting = { output: "start-timer", timer: "t3", ms: timers.t3Ms } as const;
-      return { state: { ...state, copies: outcome.copies }, outputs: [waiting] };
+      return stay({ ...state, copies: outcome.copies }, waiting);
     }
   }
 }
 
 function answerSent(state: SessionState, outcome: SendOutcome, context: SessionContext): Step {
   if (outcome.outcome === "unacknowledged" || outcome.outcome === "broken") {
-    // docs/zvt.md 2.4: a transmission error; what the terminal makes of it is unknown.
+    // docs/zvt.md 2.4: a transmission error, after which the terminal may have our answer or not.
     if (state.at === "served") return lost(state, "the terminal did not acknowledge our answer");
   }
   return trySendAbort(state, context);
@@ -128,7 +109,7 @@ function answerSent(state: SessionState, outcome: SendOutcome, context: SessionC
 function message(state: SessionState, input: MessageInput, context: SessionContext): Step {
   const { name } = input.message;
   const noted = input.problem === null ? [] : [note(`unreadable ${name}: ${input.problem}`)];
-  const isAnswer = input.message.control >> 8 === 0x80 || input.message.control >> 8 === 0x84;
+  const isAnswer = [0x80, 0x84].includes(input.message.control >> 8);
   const next = isAnswer
     ? answerArrived(state, input.message, context)
     : state.at === "served"
@@ -142,7 +123,7 @@ function answerArrived(state: SessionState, reply: Message, context: SessionCont
   const good = reply.name !== "negative-acknowledgement" && reply.name !== "currency-refused";
   if (state.at === "requested") {
     if (!good && state.command.judged && state.copies > 1) {
-      // docs/rules/03-repeats.md: perhaps of the repeat only, while the first copy is carried out.
+      // docs/rules/03-repeats.md: it may refuse the repeat only, and carry out the first copy.
       return lost(state, "the terminal refused a command that had left more than once");
     }
     if (!good) return ended(state, { end: "refused", message: reply });
@@ -153,12 +134,10 @@ function answerArrived(state: SessionState, reply: Message, context: SessionCont
   if (!due) {
     const late = state.at === "served" && state.abort.unanswered;
     const next = late ? { ...state, abort: { ...state.abort, unanswered: false } } : state;
-    return { state: next, outputs: [note(`an answer to nothing: ${reply.name}`)] };
+    return stay(next, note(`an answer without a command: ${reply.name}`));
   }
-  return abortAnswered(
-    state,
-    good ? { answer: "taken" } : { answer: "refused", code: reply.control & 0xff },
-  );
+  const code = reply.control & 0xff;
+  return abortAnswered(state, good ? { answer: "taken" } : { answer: "refused", code });
 }
 
 function accepted(
@@ -167,24 +146,18 @@ function accepted(
 ): Step {
   const { t4Ms } = context.timers;
   const served: Served = { at: "served", command, t4Ms, abort, accepted: null, goods: null };
-  const aborting = trySendAbort(served, context);
-  return {
-    state: aborting.state,
-    outputs: [
-      { output: "stop-timer", timer: "t3" },
-      { output: "start-timer", timer: "t4", ms: t4Ms },
-      ...aborting.outputs,
-    ],
-  };
+  const { state, outputs } = trySendAbort(served, context);
+  const waiting = { output: "start-timer", timer: "t4", ms: t4Ms } as const;
+  return stay(state, { output: "stop-timer", timer: "t3" }, waiting, ...outputs);
 }
 
 function timeout(state: SessionState, timer: SessionTimer, context: SessionContext): Step {
   switch (timer) {
     case "t3":
-      if (state.at !== "requested") return { state, outputs: [] };
+      if (state.at !== "requested") return stay(state);
       return lost(state, `no answer within ${context.timers.t3Ms} ms`);
     case "t4":
-      if (state.at !== "served") return { state, outputs: [] };
+      if (state.at !== "served") return stay(state);
       return lost(state, `the terminal fell silent for ${state.t4Ms} ms`);
     case "abort":
       return abortAnswered(state, { answer: "no-answer", text: "no answer to the abort" });
@@ -208,12 +181,8 @@ function lost(state: SessionState, problem: string): Step {
   return { state: { at: "idle" }, outputs: [...stopTimers, ...outputs] };
 }
 
-const stopTimers: readonly SessionOutput[] = (["t3", "t4", "abort", "goods"] as const).map(
-  (timer) => ({
-    output: "stop-timer",
-    timer,
-  }),
-);
+const timerNames: readonly SessionTimer[] = ["t3", "t4", "abort", "goods"];
+const stopTimers = timerNames.map((timer) => ({ output: "stop-timer", timer }) as const);
 
 function ended({ abort }: Extract<SessionState, { at: "requested" }>, end: ExchangeEnd): Step {
   const outputs: SessionOutput[] = [...stopTimers, { output: "end", end }];

@@ -1,16 +1,10 @@
-/** The words of the session machine: where a dialogue stands, what can happen, what to do then. */
+/** The states, inputs and outputs of the session machine. */
 
 import type { Apdu, Message } from "../../../../zvt/index.ts";
 import type { GoodsDecision } from "../../terminal.ts";
-import type { Command } from "../commands/command.ts";
+import type { Command } from "../commands/commands.ts";
 import type { SendOutcome } from "../link/apdu-link.ts";
-
-export interface SessionTimers {
-  /** Command to answer (docs/zvt.md 5.1). */
-  readonly t3Ms: number;
-  /** Answer to completion; every message of the terminal starts it anew. */
-  readonly t4Ms: number;
-}
+import type { ZvtTimers } from "../zvt-options.ts";
 
 export type SessionState =
   | { readonly at: "idle" }
@@ -22,7 +16,7 @@ export type SessionState =
       readonly copies: number;
     }
   | Served
-  /** Over, but the answer to our abort is still due: it must not be taken for another one. */
+  /** Over, but the answer to our abort is still due: the next command must not get it. */
   | { readonly at: "draining" };
 
 /** The terminal is master (docs/zvt.md 1.1). */
@@ -33,7 +27,7 @@ export interface Served {
   readonly abort: Abort;
   /** Bytes of an accepted 04 0F whose acknowledgement is not yet proven to have arrived. */
   readonly accepted: string | null;
-  /** A sale that waits for its goods, or waited. */
+  /** The sale whose goods are, or were, waited for. */
   readonly goods: HeldGoods | null;
 }
 
@@ -44,7 +38,7 @@ export interface HeldGoods {
   readonly bytes: string;
   /** The terminal waits for our answer now. */
   readonly open: boolean;
-  /** How often it was told to ask again. */
+  /** How often the terminal was made to ask again. */
   readonly asked: number;
   readonly decision: GoodsDecision | null;
 }
@@ -52,19 +46,19 @@ export interface HeldGoods {
 export interface Abort {
   readonly state: "none" | "wanted" | "sent" | "answered";
   readonly attempts: number;
-  /** The answer to one of them never came: it may still come, and be taken for another one. */
+  /** The answer to one abort never came; it may still come, and be taken for another answer. */
   readonly unanswered: boolean;
 }
 
 export type SessionInput =
   | { readonly input: "command"; readonly command: Command }
   | { readonly input: "abort" }
-  /** How far a message of ours got. `free`: the link can take the next one. */
+  /** How far a message of ours got. */
   | { readonly input: "sent"; readonly what: Sending; readonly outcome: SendOutcome }
   | {
       readonly input: "message";
       readonly message: Message;
-      /** The bytes in hexadecimal, to tell a repetition. */
+      /** The bytes in hexadecimal, to recognise a repeat. */
       readonly bytes: string;
       /** Why the message could not be read beyond its control field; null when it could. */
       readonly problem: string | null;
@@ -102,15 +96,15 @@ export type SessionOutput =
   | { readonly output: "deliver"; readonly message: Message }
   /** A 04 0F: the verdict comes back as an input before anything else. */
   | { readonly output: "judge"; readonly message: Message; readonly bytes: string }
-  /** A 04 0F, or what may have been one, was refused before anybody could judge it. */
+  /** A 04 0F, or what may have been one, was refused without a verdict. */
   | { readonly output: "unjudged" }
   | { readonly output: "acknowledged" }
   | { readonly output: "end"; readonly end: ExchangeEnd }
   | { readonly output: "abort-answer"; readonly answer: AbortAnswer }
-  /** A 04 0F that belongs to nothing; it has been refused. */
-  | { readonly output: "unexpected"; readonly message: Message }
-  /** Answers can no longer be told apart: the link must not be used any more. */
-  | { readonly output: "out-of-step"; readonly problem: string }
+  /** A 04 0F of no running sale; it has been refused. */
+  | { readonly output: "unmatched"; readonly message: Message }
+  /** A late answer could be taken for another one: the link must not be used any more. */
+  | { readonly output: "out-of-sync"; readonly problem: string }
   | { readonly output: "note"; readonly text: string };
 
 /** How a command ended; see PaymentEnd in terminal.ts for what each means for money. */
@@ -134,8 +128,7 @@ export interface Step {
 }
 
 export interface SessionContext {
-  readonly timers: SessionTimers;
-  readonly abort: Apdu;
-  /** Nothing of ours is under way on the link. */
+  readonly timers: ZvtTimers;
+  /** No message of ours is under way on the link. */
   readonly linkFree: boolean;
 }

@@ -1,17 +1,23 @@
 import { invariant } from "../../../../shared/invariant.ts";
-import type { Clock, Timer } from "../../../../shared/time.ts";
+import type { Logger } from "../../../../shared/process/logger.ts";
+import type { Timer } from "../../../../shared/time.ts";
 import {
   type Apdu,
   type Charset,
+  charsetOfCode,
+  type DecodeOptions,
+  decodeMessage,
   encodeApdu,
   type Message,
   messageTitle,
   safeHex,
+  shapeOf,
+  tagValue,
   toHex,
+  ZvtCodecError,
 } from "../../../../zvt/index.ts";
 import type { GoodsDecision } from "../../terminal.ts";
-import { abort } from "../commands/abort.ts";
-import type { Command } from "../commands/command.ts";
+import type { Command } from "../commands/commands.ts";
 import {
   type ApduLink,
   isAnswer,
@@ -20,9 +26,7 @@ import {
   type OpenLink,
   type SendOutcome,
 } from "../link/apdu-link.ts";
-import type { Log } from "../zvt-options.ts";
 import { MessageIds } from "./message-ids.ts";
-import { readMessage } from "./read-message.ts";
 import { initialState, step } from "./session-machine.ts";
 import type {
   AbortAnswer,
@@ -32,13 +36,12 @@ import type {
   SessionOutput,
   SessionState,
   SessionTimer,
-  SessionTimers,
   Verdict,
 } from "./session-state.ts";
 
-/** The news that a running command hears besides its end. */
+/** Takes the news of a running command besides its end. */
 export interface ExchangeListener {
-  /** Asked at the very last moment; false: the command does not leave. */
+  /** Asked just before the command leaves; false: it does not leave. */
   begins?(): boolean;
   message?(message: Message): void;
   /** Only for a judged command: commits the report, or throws. */
@@ -48,26 +51,27 @@ export interface ExchangeListener {
   unjudged?(): void;
 }
 
-export interface SessionListener {
-  /** A 04 0F that belongs to nothing; it has been refused on the wire. */
-  unexpected(message: Message): void;
+interface SessionListener {
+  /** A 04 0F of no running sale; it has been refused on the wire. */
+  unmatched(message: Message): void;
   note(text: string): void;
-  /** Answers can no longer be told apart: to be closed, and asked on a new link. */
-  outOfStep(problem: string): void;
+  /** A late answer could be taken for another one: the session has to be closed. */
+  outOfSync(problem: string): void;
   /** Called once, last; null when {@link Session.close} was called. */
   down(problem: string | null): void;
 }
 
+/** Runs one command on the wire to its end. */
+export type RunCommand = (command: Command, listener?: ExchangeListener) => Promise<ExchangeEnd>;
+
 interface SessionOptions extends LinkOptions {
   readonly openLink: OpenLink;
-  readonly sessionTimers: SessionTimers;
   readonly charset: Charset;
-  readonly log: Log;
+  readonly log: Logger;
 }
 
 const REGISTRATION = 0x0600;
-const ABORT = abort();
-/** A terminal waits for one answer; more are due only when it talks on without acknowledging. */
+/** A terminal waits for one answer; more wait only when it sends on without acknowledging. */
 const ANSWERS_WAITING_MAX = 4;
 
 interface Exchange {
@@ -75,13 +79,12 @@ interface Exchange {
   readonly end: PromiseWithResolvers<ExchangeEnd>;
 }
 
-/** Runs the session machine over one link: performs its outputs, feeds it what happens. */
+/** Runs the session machine over one link: performs its outputs, and reports what happens to it. */
 export class Session implements LinkListener {
   /** How texts of the terminal are read; a registration may change it (docs/zvt.md 6.1). */
   charset: Charset;
   readonly #options: SessionOptions;
   readonly #listener: SessionListener;
-  readonly #clock: Clock;
   readonly #ids = new MessageIds();
   #link: ApduLink | undefined;
   #state: SessionState = initialState;
@@ -101,9 +104,8 @@ export class Session implements LinkListener {
   private constructor(options: SessionOptions, listener: SessionListener) {
     this.#options = options;
     this.#listener = listener;
-    this.#clock = options.clock;
     this.#heardAtMs = options.clock.monotonicMs();
-    this.#t4Ms = options.sessionTimers.t4Ms;
+    this.#t4Ms = options.timers.t4Ms;
     this.charset = options.charset;
   }
 
@@ -118,7 +120,7 @@ export class Session implements LinkListener {
     return session;
   }
 
-  /** Neither a command nor its aftermath is on the wire. */
+  /** Nothing is on the wire: no command, no answer, and none is still to come. */
   get isFree(): boolean {
     return this.#state.at === "idle" && this.#sending === null;
   }
@@ -163,7 +165,7 @@ export class Session implements LinkListener {
     return this.#state.at === "served" && this.#state.goods?.decision === null;
   }
 
-  /** Tells the terminal what became of the goods (docs/zvt.md 8.1), now or when it asks again. */
+  /** Answers the terminal by what became of the goods (docs/zvt.md 8.1), now or when it asks. */
   decideGoods(decision: GoodsDecision): void {
     this.#feed({ input: "goods", decision });
   }
@@ -173,7 +175,7 @@ export class Session implements LinkListener {
   }
 
   apdu(apdu: Apdu): void {
-    this.#heardAtMs = this.#clock.monotonicMs();
+    this.#heardAtMs = this.#options.clock.monotonicMs();
     const { message, problem } = readMessage(apdu, { ...this.#answering(), charset: this.charset });
     this.#logFrame("from terminal", apdu);
     const bytes = toHex(encodeApdu(apdu));
@@ -195,7 +197,7 @@ export class Session implements LinkListener {
       return true;
     }
     const before = this.#ids.repeated(id, bytes);
-    // docs/zvt.md 8.3: told to ask again, the terminal repeats its 04 0F and wants another answer.
+    // docs/zvt.md 8.3: after 84 9C the terminal repeats its 04 0F and wants another answer.
     const goods = this.#state.at === "served" && this.#state.goods !== null;
     if (!before || (goods && message.name === "status-information")) {
       this.#ids.heard(id, bytes);
@@ -207,7 +209,7 @@ export class Session implements LinkListener {
   }
 
   malformed(): void {
-    this.#heardAtMs = this.#clock.monotonicMs();
+    this.#heardAtMs = this.#options.clock.monotonicMs();
     this.#feed({ input: "malformed" });
   }
 
@@ -242,11 +244,8 @@ export class Session implements LinkListener {
   }
 
   #step(input: SessionInput): void {
-    const { state, outputs } = step(this.#state, input, {
-      timers: this.#options.sessionTimers,
-      abort: ABORT,
-      linkFree: this.#sending === null,
-    });
+    const context = { timers: this.#options.timers, linkFree: this.#sending === null };
+    const { state, outputs } = step(this.#state, input, context);
     this.#state = state;
     if (state.at === "served") this.#t4Ms = state.t4Ms;
     for (const output of outputs) this.#perform(output);
@@ -254,9 +253,12 @@ export class Session implements LinkListener {
 
   #perform(output: SessionOutput): void {
     switch (output.output) {
-      case "send":
-        this.#transmit(output.what, this.#numbered(output));
+      case "send": {
+        const { what, apdu, answers = null } = output;
+        const isOwn = what !== "answer";
+        this.#transmit(what, isOwn ? this.#ids.numbered(apdu) : this.#ids.answering(apdu, answers));
         return;
+      }
       case "start-timer":
         this.#startTimer(output.timer, output.ms);
         return;
@@ -275,8 +277,8 @@ export class Session implements LinkListener {
       case "unjudged":
         this.#exchange?.listener.unjudged?.();
         return;
-      case "out-of-step":
-        this.#listener.outOfStep(output.problem);
+      case "out-of-sync":
+        this.#listener.outOfSync(output.problem);
         return;
       case "end":
         this.#end(output.end);
@@ -285,19 +287,13 @@ export class Session implements LinkListener {
         this.#aborting?.resolve(output.answer);
         this.#aborting = undefined;
         return;
-      case "unexpected":
-        this.#listener.unexpected(output.message);
+      case "unmatched":
+        this.#listener.unmatched(output.message);
         return;
       case "note":
         this.#listener.note(output.text);
         return;
     }
-  }
-
-  #numbered(output: Extract<SessionOutput, { output: "send" }>): Apdu {
-    return output.what === "answer"
-      ? this.#ids.answering(output.apdu, output.answers ?? null)
-      : this.#ids.numbered(output.apdu);
   }
 
   #transmit(what: Sending, apdu: Apdu): void {
@@ -312,7 +308,7 @@ export class Session implements LinkListener {
   }
 
   #sent(what: Sending, outcome: SendOutcome): void {
-    // A command that collided makes room for the answer that pushed it aside.
+    // After a collision the link is busy with the answer that replaced the command.
     if (outcome.outcome !== "collided") this.#sending = null;
     const next = this.#sending === null ? this.#answers.shift() : undefined;
     if (next) this.#transmit("answer", next);
@@ -326,7 +322,7 @@ export class Session implements LinkListener {
     } catch (error) {
       this.#options.log.error({ err: error }, "a report could not be stored and is refused");
     }
-    // Before anything else that may have arrived meanwhile.
+    // The verdict is taken before all inputs that arrived meanwhile.
     this.#inputs.unshift({ input: "verdict", verdict, message, bytes });
   }
 
@@ -339,7 +335,7 @@ export class Session implements LinkListener {
   #startTimer(name: SessionTimer, ms: number): void {
     this.#stopTimer(name);
     const fire = (): void => this.#feed({ input: "timeout", timer: name });
-    this.#timers.set(name, this.#clock.startTimer(`zvt ${name}`, ms, fire));
+    this.#timers.set(name, this.#options.clock.startTimer(`zvt ${name}`, ms, fire));
   }
 
   #stopTimer(name: SessionTimer): void {
@@ -347,24 +343,33 @@ export class Session implements LinkListener {
     this.#timers.delete(name);
   }
 
-  /** Frames are logged in the safe form only (docs/design.md 6.2), made when a log takes it. */
+  /** Logs a frame in the safe form only (docs/design.md 6.2), made when a log takes the line. */
   #logFrame(direction: string, apdu: Apdu): void {
-    this.#options.log.debug({ frame: new LoggedFrame(apdu, this.#answering()) }, direction);
+    const context = this.#answering();
+    const toJSON = () => ({ message: messageTitle(apdu, context), hex: safeHex(apdu, context) });
+    this.#options.log.debug({ frame: { toJSON } }, direction);
   }
 }
 
-class LoggedFrame {
-  readonly #apdu: Apdu;
-  readonly #answering: { answering?: number };
+interface ReadMessage {
+  readonly message: Message;
+  /** Why the message could not be read beyond its control field; null when it could. */
+  readonly problem: string | null;
+}
 
-  constructor(apdu: Apdu, answering: { answering?: number }) {
-    this.#apdu = apdu;
-    this.#answering = answering;
-  }
-
-  /** Called by a logger that takes the line. */
-  toJSON(): object {
-    const context = this.#answering;
-    return { message: messageTitle(this.#apdu, context), hex: safeHex(this.#apdu, context) };
+/** Reads a message. Never throws for anything that a terminal can send. */
+function readMessage(apdu: Apdu, options: DecodeOptions): ReadMessage {
+  try {
+    const message = decodeMessage(apdu, options);
+    // A print block may name its own character set (docs/zvt.md 11.7).
+    const code = tagValue(message.tags, "charset");
+    const charset = code === undefined ? undefined : charsetOfCode(code);
+    if (!charset || charset === options.charset) return { message, problem: null };
+    return { message: decodeMessage(apdu, { ...options, charset }), problem: null };
+  } catch (error) {
+    if (!(error instanceof ZvtCodecError)) throw error;
+    const name = shapeOf(apdu.control, options.answering)?.name ?? "unknown";
+    const nothing = { parts: {}, fields: {}, tags: null, unknownField: null };
+    return { message: { name, control: apdu.control, ...nothing }, problem: error.message };
   }
 }

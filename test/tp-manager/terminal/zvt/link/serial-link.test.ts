@@ -43,7 +43,7 @@ beforeEach(async () => {
     down: (problem) => events.push(`down ${problem}`),
   };
   link = await openSerialLink(
-    { transport: line, clock, timers: { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000 } },
+    { transport: line, clock, timers: { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000, t4Ms: 180_000 } },
     listener,
     new AbortController().signal,
   );
@@ -73,7 +73,6 @@ describe("sending", () => {
     expect(line.take()).toEqual([frame(pay), frame(pay)]);
     line.arrive(ACK);
     expect(outcomes).toEqual(["delivered"]);
-    expect(link.counters.repeatsSent).toBe(1);
   });
 
   test("without an acknowledgement the frame leaves three times in all, T2 apart", async () => {
@@ -104,8 +103,9 @@ describe("sending", () => {
     line.arrive(frame(yes));
     expect(outcomes).toEqual(["delivered"]);
     expect(events).toEqual([yes]);
+    line.take();
     line.arrive(ACK);
-    expect(link.counters.lateAcknowledgements).toBe(1);
+    expect([outcomes, line.take(), events]).toEqual([["delivered"], [], [yes]]);
   });
 
   test("a new message implies that our answer to the last one arrived", () => {
@@ -149,7 +149,6 @@ describe("receiving", () => {
     line.arrive("10020610aa1003f51e");
     expect(line.take()).toEqual([NAK, NAK]);
     expect(events).toEqual([]);
-    expect(link.counters.badFrames).toBe(2);
   });
 
   test("a frame that falls silent is refused after T1", async () => {
@@ -171,7 +170,6 @@ describe("receiving", () => {
     line.arrive(frame(report));
     expect(events).toEqual([report]);
     expect(line.take()).toEqual([ACK, frame(yes), frame(yes), ACK, frame(yes)]);
-    expect(link.counters.repeatsReceived).toBe(1);
   });
 
   test("two equal print lines are two lines when our first answer was acknowledged", () => {
@@ -211,7 +209,6 @@ describe("receiving", () => {
   test("noise is counted and told, and disturbs nothing", () => {
     line.arrive(`fffefd${frame(report)}`);
     expect(events).toEqual(["noise 3", report]);
-    expect(link.counters.noiseBytes).toBe(3);
   });
 
   test("a good frame around a wrong length is acknowledged, then told as malformed", () => {

@@ -17,7 +17,7 @@ beforeEach(async () => {
   events = [];
   outcomes = [];
   link = await openTcpLink(
-    { transport: line, clock, timers: { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000 } },
+    { transport: line, clock, timers: { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000, t4Ms: 180_000 } },
     {
       apdu: (apdu) => events.push(toHex(encodeApdu(apdu))),
       malformed: () => events.push("malformed"),

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { receiptFields } from "../../../../../src/shared/receipt.ts";
+import { expiryYymmdd, receiptFields } from "../../../../../src/shared/receipt.ts";
 import {
   clockOffsetMs,
-  expiryYymmdd,
   localDateDdmmyy,
 } from "../../../../../src/tp-manager/terminal/zvt/report/local-date.ts";
 import * as reports from "../../../../../src/tp-manager/terminal/zvt/report/transaction-report.ts";

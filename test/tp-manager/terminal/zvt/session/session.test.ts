@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as pays from "../../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
-import * as asks from "../../../../../src/tp-manager/terminal/zvt/commands/status-enquiry.ts";
+import * as asks from "../../../../../src/tp-manager/terminal/zvt/commands/commands.ts";
 import { encodeFrame } from "../../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
 import { openSerialLink } from "../../../../../src/tp-manager/terminal/zvt/link/serial-link.ts";
 import { openTcpLink } from "../../../../../src/tp-manager/terminal/zvt/link/tcp-link.ts";
@@ -36,15 +36,14 @@ async function open(kind: "serial" | "tcp"): Promise<void> {
       transport: line,
       clock,
       timers,
-      sessionTimers: timers,
       charset: "cp437",
-      log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+      log: { debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet },
       openLink: kind === "serial" ? openSerialLink : openTcpLink,
     },
     {
-      unexpected: () => told.push("unexpected"),
+      unmatched: () => told.push("unexpected"),
       note: (text) => told.push(text),
-      outOfStep: (problem) => told.push(`out of step: ${problem}`),
+      outOfSync: (problem) => told.push(`out of sync: ${problem}`),
       down: (problem) => told.push(`down ${problem}`),
     },
     never,
@@ -261,14 +260,14 @@ describe("an abort", () => {
     expect(session.isFree).toBe(true);
   });
 
-  test("that is never answered puts the session out of step, now or at the end", async () => {
-    const outOfStep = "out of step: the terminal never answered an abort";
+  test("that is never answered puts the session out of sync, now or at the end", async () => {
+    const outOfSync = "out of sync: the terminal never answered an abort";
     pay();
     line.arrive("800000");
     void session.abort();
     line.arrive("061e016c");
     await clock.advance(5_000);
-    expect(told).toEqual([outOfStep]);
+    expect(told).toEqual([outOfSync]);
     told = [];
     pay();
     line.arrive("800000");
@@ -276,7 +275,7 @@ describe("an abort", () => {
     await clock.advance(5_000);
     expect(told).toEqual([]);
     line.arrive("061e016c");
-    expect(told).toEqual([outOfStep]);
+    expect(told).toEqual([outOfSync]);
   });
 
   test("that is answered late, but before the end, leaves the session in step", async () => {
@@ -285,7 +284,7 @@ describe("an abort", () => {
     void session.abort();
     await clock.advance(5_000);
     line.arrive("848300 061e016c");
-    expect(told).toEqual(["an answer to nothing: negative-acknowledgement"]);
+    expect(told).toEqual(["an answer without a command: negative-acknowledgement"]);
   });
 
   test("may be asked for twice, and both hear the one answer", async () => {

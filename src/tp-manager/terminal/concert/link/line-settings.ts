@@ -1,0 +1,60 @@
+import { z } from "zod";
+import type { Config } from "../../../../shared/config/config.ts";
+import { described, oneOf, valuesOf } from "../../../../shared/config/config-field.ts";
+import type { Logger } from "../../../../shared/process/logger.ts";
+import type { Clock } from "../../../../shared/time.ts";
+import { commonFields } from "../../driver.ts";
+import type { Dialogue, Messages } from "../../one-way/dialogue.ts";
+import type { Terminal } from "../../terminal.ts";
+import type { ByteTransport } from "../../transport/byte-transport.ts";
+
+/** The names in the setup file that the drivers of Concert and Caisse-AP share. */
+export const lineFields = {
+  CONCERT_REGISTER: described(
+    z
+      .string()
+      .regex(/^[0-9A-Z]{2}$/, "must be two digits or capital letters")
+      .default("01"),
+    { help: "Number of this register, as the terminal may expect it.", example: "02" },
+  ),
+  CONCERT_LINE: described(oneOf(["7E1", "8N1"]).optional(), {
+    help:
+      "Data bits, parity and stop bits of a serial line; 7E1, and 8N1 for usb: names and the " +
+      "profile pax-nepting.",
+    example: "8N1",
+  }),
+  CONCERT_PROFILE: described(
+    oneOf(["standard", "pax-nepting", "ingenico-desk5000"]).default("standard"),
+    { help: "Terminal whose peculiarities are to be followed.", example: "pax-nepting" },
+  ),
+  ...commonFields,
+} as const;
+
+/** Makes the driver of a protocol of this family on the line that the setup file names. */
+export async function lineTerminal(
+  config: Config,
+  clock: Clock,
+  log: Logger,
+  messages: Messages,
+  dialogueOn: (transport: ByteTransport) => Dialogue,
+): Promise<Terminal> {
+  const { createTransport } = await import("../../transport/open-transport.ts");
+  const { OneWayTerminal } = await import("../../one-way/one-way-terminal.ts");
+  const dialogue = dialogueOn(createTransport(config.SERIAL_PORT, lineOf(config), clock));
+  const { RECOVERY_SILENCE_MS: silenceMs } = valuesOf(lineFields, config);
+  const { PAYMENT_TIMEOUT, PAYMENT_GRACE } = config;
+  const waitMs = (PAYMENT_TIMEOUT + PAYMENT_GRACE) * 1_000;
+  const quietMs = PAYMENT_TIMEOUT * 1_000 + silenceMs;
+  return new OneWayTerminal({ messages, dialogue, clock, log, waitMs, quietMs, silenceMs });
+}
+
+/** docs/concert.md 2.1: the serial line; one stop bit, whatever SERIAL_STOP_BITS says. */
+function lineOf(config: Config) {
+  const { CONCERT_LINE: given, CONCERT_PROFILE: profile } = valuesOf(lineFields, config);
+  const { SERIAL_BAUD: baudRate, SERIAL_PORT: address } = config;
+  const isUsb = address.startsWith("usb:") || address.startsWith("/dev/ttyACM");
+  const line = given ?? (isUsb || profile === "pax-nepting" ? "8N1" : "7E1");
+  return line === "7E1"
+    ? ({ baudRate, stopBits: 1, dataBits: 7, parity: "even" } as const)
+    : ({ baudRate, stopBits: 1, dataBits: 8, parity: "none" } as const);
+}

@@ -1,0 +1,373 @@
+import type { ConcertFaultCode } from "../../../../concert/index.ts";
+import { unreachable } from "../../../../shared/invariant.ts";
+import { control, type FrameRead, frameStart, readFrameByte, showsParity } from "./frame.ts";
+
+/**
+ * The register's side of the sessions on a serial line (docs/concert.md 2.4 to 2.7), as a pure
+ * function: one byte, timer or request goes in; bytes to write, one timer and news come out.
+ *
+ * Our own session is ENQ until ACK, one frame, EOT. The terminal's own session is taken in every
+ * phase, because a result may come at any time, also where an answer to us is due.
+ */
+export interface SessionState {
+  /** How often ENQ was sent of a request that the terminal's own session deferred; null: none. */
+  readonly deferred: number | null;
+  readonly phase: Phase;
+}
+
+/** The limits of the waits of a session, milliseconds. */
+export interface SessionTimes {
+  /** From ENQ, or a frame, to its answer. */
+  readonly answerMs: number;
+  /** Between two tries of ENQ. */
+  readonly pauseMs: number;
+  /** How long a session that the terminal has opened to us waits for our frame. */
+  readonly holdMs: number;
+  /** Longest silence in the terminal's session: before its frame, inside it, before EOT. */
+  readonly silenceMs: number;
+  /** How long the line is quiet before a malformed frame is answered. */
+  readonly quietMs: number;
+}
+
+export const ENQ_TRIES = 3;
+/** Frames sent in one session, the repeats after NAK included. */
+export const FRAME_SENDS = 3;
+/** Malformed replies that are asked for again in one session. */
+const NAKS_MAX = 3;
+
+type Phase =
+  | { readonly is: "idle" }
+  | { readonly is: "asking" | "pausing"; readonly tries: number; readonly sawParity: boolean }
+  | { readonly is: "open" }
+  | { readonly is: "sending"; readonly frame: Uint8Array; readonly sends: number }
+  /** Every send got NAK, unless one NAK was noise and the answer to a frame is still to come. */
+  | { readonly is: "refused" }
+  | { readonly is: "reading"; readonly incoming: Incoming; readonly frame: FrameRead }
+  /** The rest of a malformed reply comes; `last`: the byte that broke it, null if more followed. */
+  | { readonly is: "malformed"; readonly incoming: Incoming; readonly last: number | null }
+  /** The terminal may speak; a whole body is being stored; the terminal has our ACK. */
+  | { readonly is: "hearing" | "judging" | "closing"; readonly incoming: Incoming };
+
+/** The terminal's own session. */
+interface Incoming {
+  /** The session began where an answer to us was due, so its reply answers an earlier request. */
+  readonly isEarly: boolean;
+  readonly naks: number;
+}
+
+export type SessionInput =
+  | { readonly input: "byte"; readonly byte: number }
+  | { readonly input: "timer" }
+  /** Open a session; only while nothing else of ours runs. */
+  | { readonly input: "ask" }
+  /** Send a frame in the session that is open. */
+  | { readonly input: "send"; readonly frame: Uint8Array }
+  /** Close the session that is open or asked for, without a frame. */
+  | { readonly input: "leave" }
+  /** The line is gone. */
+  | { readonly input: "lost" }
+  /** Whether the body of the last news is stored. */
+  | { readonly input: "judged"; readonly stored: boolean };
+
+export type SessionNews =
+  /** "lapsed": the open session was closed because nothing was sent in it. */
+  | { readonly news: "opened" | "lapsed" }
+  /** The terminal opened no session to us; nothing was asked for. */
+  | {
+      readonly news: "not-opened";
+      readonly why: "silent" | "busy";
+      readonly sawParity: boolean;
+    }
+  /**
+   * The frame got ACK; each of its sends got NAK, so nothing has begun; or the terminal may have
+   * the frame or not.
+   */
+  | { readonly news: "taken" | "refused" | "unanswered" }
+  | { readonly news: "body"; readonly body: Uint8Array; readonly isEarly: boolean }
+  | { readonly news: "malformed"; readonly fault: ConcertFaultCode; readonly bytes: Uint8Array };
+
+export interface SessionStep {
+  readonly state: SessionState;
+  readonly write: readonly number[];
+  /** The frame to write instead, in one piece. */
+  readonly frame?: Uint8Array;
+  /** A new timer instead of the running one; null: none; undefined: the running one stays. */
+  readonly timer?: keyof SessionTimes | null;
+  readonly news: readonly SessionNews[];
+}
+
+export const idleSession: SessionState = { deferred: null, phase: { is: "idle" } };
+
+/** Whether a session may be asked for: nothing of ours is under way but a deferred request. */
+export function isSessionFree({ phase }: SessionState): boolean {
+  return !["asking", "pausing", "open", "sending", "refused"].includes(phase.is);
+}
+
+/** Whether a control byte came with a parity bit since we ask for a session. */
+export function sawParity({ phase }: SessionState): boolean {
+  return "sawParity" in phase && phase.sawParity;
+}
+
+export function advanceSession(state: SessionState, input: SessionInput): SessionStep {
+  switch (input.input) {
+    case "byte":
+      return onByte(state, input.byte);
+    case "timer":
+      return onTimer(state);
+    case "ask":
+      if (state.phase.is === "idle") return ask(0, false);
+      return stay({ ...state, deferred: state.deferred ?? 0 });
+    case "send":
+      return state.phase.is === "open"
+        ? sendFrame(input.frame, 1)
+        : stay(state, [{ news: "lapsed" }]);
+    case "leave":
+      return onLeave(state);
+    case "judged":
+      return onJudged(state, input.stored);
+    case "lost":
+      return onLost(state);
+    default:
+      return unreachable(input);
+  }
+}
+
+/** The part of a reply that was read is evidence all the same. */
+function onLost({ phase }: SessionState): SessionStep {
+  // An answer that is still to come cannot be heard any more.
+  if (phase.is === "refused") return rest(null, [], [{ news: "unanswered" }]);
+  return rest(null, [], phase.is === "reading" ? [malformed("truncated", phase.frame.body)] : []);
+}
+
+function onLeave(state: SessionState): SessionStep {
+  const { is } = state.phase;
+  if (is === "pausing") return rest(null);
+  if (is === "open" || is === "asking") return rest(null, [control.eot]);
+  return stay({ ...state, deferred: null });
+}
+
+function onByte(state: SessionState, byte: number): SessionStep {
+  const { phase } = state;
+  switch (phase.is) {
+    case "idle":
+    case "closing":
+      return hear(state, byte, false);
+    case "asking":
+    case "pausing":
+      return onAnswerToEnq(state, phase, byte);
+    case "open":
+      return byte === control.eot ? rest(null, [], [{ news: "lapsed" }]) : hear(state, byte, true);
+    case "sending":
+      return onAnswerToFrame(state, phase, byte);
+    case "refused":
+      // More answers than frames: one NAK was noise, and the terminal has the frame.
+      if (byte === control.ack) return rest(null, [], [{ news: "unanswered" }]);
+      return opensSession(byte) ? insteadOfAnswer(byte) : stay(state);
+    case "hearing":
+      return hear(state, byte, phase.incoming.isEarly);
+    case "malformed":
+      // Also its check byte, which may have the value of any control byte.
+      return skip(state, phase.incoming, null);
+    case "reading":
+      return onFrameByte(state, phase, byte);
+    case "judging":
+      return stay(state);
+  }
+}
+
+/** A byte where the terminal may begin to speak. Anything else is noise. */
+function hear(state: SessionState, byte: number, isEarly: boolean): SessionStep {
+  const { phase } = state;
+  const incoming = "incoming" in phase ? phase.incoming : { isEarly, naks: 0 };
+  const deferred = phase.is === "open" ? 0 : state.deferred;
+  if (byte === control.enq) {
+    // A new session, or the same one whose ACK was lost: the count of NAKs begins anew.
+    const isLate = phase.is === "closing" ? state.deferred !== null : incoming.isEarly;
+    const next: Phase = { is: "hearing", incoming: { isEarly: isLate, naks: 0 } };
+    return go({ deferred, phase: next }, "silenceMs", [control.ack]);
+  }
+  if (byte === control.stx) {
+    const next: Phase = { is: "reading", incoming, frame: frameStart };
+    return go({ deferred, phase: next }, "silenceMs");
+  }
+  if (byte === control.eot && phase.is !== "idle") return rest(state.deferred);
+  if (!showsParity(byte)) return stay(state);
+  const news = [malformed("parity", Uint8Array.of(byte))];
+  if (phase.is === "idle" || phase.is === "open") return stay(state, news);
+  return skip({ ...state, deferred }, incoming, null, news);
+}
+
+/** The rest of a malformed reply passes unread. */
+function skip(
+  state: SessionState,
+  incoming: Incoming,
+  last: number | null,
+  news: readonly SessionNews[] = [],
+): SessionStep {
+  return go({ ...state, phase: { is: "malformed", incoming, last } }, "quietMs", [], news);
+}
+
+/**
+ * The line is quiet again. The byte that broke the reply was a control byte of the terminal only
+ * when nothing followed it.
+ */
+function onQuiet(
+  state: SessionState,
+  { incoming, last }: Extract<Phase, { is: "malformed" }>,
+): SessionStep {
+  if (last !== control.enq && last !== control.eot) return askAgain(state, incoming);
+  const phase: Phase = { is: "hearing", incoming };
+  return hear({ ...state, phase }, last, incoming.isEarly);
+}
+
+function onAnswerToEnq(
+  state: SessionState,
+  phase: Extract<Phase, { is: "asking" | "pausing" }>,
+  byte: number,
+): SessionStep {
+  if (opensSession(byte)) return hear({ ...idleSession, deferred: phase.tries }, byte, true);
+  if (phase.is === "asking" && byte === control.ack) {
+    return go({ deferred: null, phase: { is: "open" } }, "holdMs", [], [{ news: "opened" }]);
+  }
+  if (phase.is === "asking" && byte === control.nak) return again(phase, "busy");
+  if (!showsParity(byte)) return stay(state);
+  return stay({ ...state, phase: { ...phase, sawParity: true } });
+}
+
+function onAnswerToFrame(
+  state: SessionState,
+  phase: Extract<Phase, { is: "sending" }>,
+  byte: number,
+): SessionStep {
+  if (opensSession(byte)) return insteadOfAnswer(byte);
+  switch (byte) {
+    case control.ack:
+      return rest(null, [control.eot], [{ news: "taken" }]);
+    case control.nak:
+      if (phase.sends < FRAME_SENDS) return sendFrame(phase.frame, phase.sends + 1);
+      return go({ deferred: null, phase: { is: "refused" } }, "answerMs", [control.eot]);
+    case control.eot:
+      return rest(null, [], [{ news: "unanswered" }]);
+    default:
+      return stay(state, showsParity(byte) ? [malformed("parity", Uint8Array.of(byte))] : []);
+  }
+}
+
+function opensSession(byte: number): boolean {
+  return byte === control.enq || byte === control.stx;
+}
+
+/** The terminal speaks by itself where it owes an answer to our frame. */
+function insteadOfAnswer(byte: number): SessionStep {
+  const step = hear(idleSession, byte, true);
+  return { ...step, news: [{ news: "unanswered" }, ...step.news] };
+}
+
+function onFrameByte(
+  state: SessionState,
+  phase: Extract<Phase, { is: "reading" }>,
+  byte: number,
+): SessionStep {
+  const { incoming } = phase;
+  const frame = readFrameByte(phase.frame, byte);
+  if (frame.end === null) return go({ ...state, phase: { ...phase, frame } }, "silenceMs");
+  if (frame.end === "whole") {
+    const news: SessionNews = { news: "body", body: frame.body, isEarly: incoming.isEarly };
+    return go({ ...state, phase: { is: "judging", incoming } }, null, [], [news]);
+  }
+  const news = [malformed(frame.end, frame.body)];
+  // A wrong check byte ends the frame; after any other fault its rest is still to come.
+  return frame.end === "lrc" ? askAgain(state, incoming, news) : skip(state, incoming, byte, news);
+}
+
+function onJudged(state: SessionState, stored: boolean): SessionStep {
+  const { phase } = state;
+  if (phase.is !== "judging") return stay(state);
+  if (!stored) return askAgain(state, phase.incoming);
+  return go({ ...state, phase: { ...phase, is: "closing" } }, "silenceMs", [control.ack]);
+}
+
+/** NAK asks for the reply once more; after a few the terminal is left alone. */
+function askAgain(
+  state: SessionState,
+  incoming: Incoming,
+  news: readonly SessionNews[] = [],
+): SessionStep {
+  const naks = incoming.naks + 1;
+  const phase: Phase = { is: "hearing", incoming: { ...incoming, naks } };
+  return go({ ...state, phase }, "silenceMs", naks <= NAKS_MAX ? [control.nak] : [], news);
+}
+
+function onTimer(state: SessionState): SessionStep {
+  const { phase } = state;
+  switch (phase.is) {
+    case "asking":
+      return again(phase, "silent");
+    case "pausing":
+      return ask(phase.tries, phase.sawParity);
+    case "open":
+      return rest(null, [control.eot], [{ news: "lapsed" }]);
+    case "sending":
+      return rest(null, [control.eot], [{ news: "unanswered" }]);
+    case "reading":
+      return askAgain(state, phase.incoming, [malformed("truncated", phase.frame.body)]);
+    case "malformed":
+      return onQuiet(state, phase);
+    case "refused":
+      return { ...rest(state.deferred), news: [{ news: "refused" }] };
+    case "idle":
+    case "hearing":
+    case "judging":
+    case "closing":
+      return rest(state.deferred);
+  }
+}
+
+function ask(tries: number, parity: boolean): SessionStep {
+  const phase: Phase = { is: "asking", tries: tries + 1, sawParity: parity };
+  return go({ deferred: null, phase }, "answerMs", [control.enq]);
+}
+
+/** EOT and a pause after a try of ENQ in vain, or the end of the tries. */
+function again(
+  phase: Extract<Phase, { is: "asking" | "pausing" }>,
+  why: "silent" | "busy",
+): SessionStep {
+  const { tries, sawParity: parity } = phase;
+  if (tries >= ENQ_TRIES) {
+    return rest(null, [control.eot], [{ news: "not-opened", why, sawParity: parity }]);
+  }
+  return go({ deferred: null, phase: { ...phase, is: "pausing" } }, "pauseMs", [control.eot]);
+}
+
+function sendFrame(frame: Uint8Array, sends: number): SessionStep {
+  return { ...go({ deferred: null, phase: { is: "sending", frame, sends } }, "answerMs"), frame };
+}
+
+/** Idle again; a deferred request is taken up, unless its tries are used up. */
+function rest(
+  deferred: number | null,
+  write: readonly number[] = [],
+  news: readonly SessionNews[] = [],
+): SessionStep {
+  if (deferred === null) return go(idleSession, null, write, news);
+  if (deferred < ENQ_TRIES) return ask(deferred, false);
+  return go(idleSession, null, [], [{ news: "not-opened", why: "busy", sawParity: false }]);
+}
+
+function malformed(fault: ConcertFaultCode, bytes: Uint8Array): SessionNews {
+  return { news: "malformed", fault, bytes };
+}
+
+function go(
+  state: SessionState,
+  timer: keyof SessionTimes | null,
+  write: readonly number[] = [],
+  news: readonly SessionNews[] = [],
+): SessionStep {
+  return { state, write, timer, news };
+}
+
+function stay(state: SessionState, news: readonly SessionNews[] = []): SessionStep {
+  return { state, write: [], news };
+}

@@ -1,0 +1,47 @@
+import type { Clock } from "../../../shared/time.ts";
+import type { PaymentEnd, PaymentObserver, PaymentOrder } from "../terminal.ts";
+import type { Dialogue, Sent } from "./dialogue.ts";
+
+/** Longer than all tries of ENQ, and than a connect. */
+const REOPEN_MS = 20_000;
+
+/** The running payment. */
+export interface Paying {
+  readonly order: PaymentOrder;
+  readonly observer: PaymentObserver;
+  readonly ended: PromiseWithResolvers<PaymentEnd>;
+  /** The newest fault of the line while this payment runs; "" without. */
+  fault: string;
+  /** The terminal may have the request, so whatever comes is evidence. */
+  isSent: boolean;
+  /** The line is opened once more, so nothing that comes answers this payment. */
+  reopening: AbortController | undefined;
+  /** An approval came before the request left. The order may be its, so nothing leaves. */
+  isOvertaken: boolean;
+}
+
+/**
+ * Sends the request of a payment once, and never after an earlier approval that has just come. An
+ * opening that has lapsed meanwhile is made once more, because nothing has left.
+ */
+export async function sendRequest(
+  request: Uint8Array,
+  paying: Paying,
+  dialogue: Dialogue,
+  clock: Clock,
+): Promise<Exclude<Sent, "lapsed"> | "not-sent"> {
+  const mayLeave = (): boolean => !paying.isOvertaken;
+  let sent = await dialogue.send(request, mayLeave);
+  if (sent === "lapsed" && mayLeave()) {
+    const opening = new AbortController();
+    paying.reopening = opening;
+    const limit = clock.startTimer("opening again", REOPEN_MS, () => opening.abort());
+    const { opened } = await dialogue.open(opening.signal);
+    limit.clear();
+    paying.reopening = undefined;
+    if (opened && mayLeave()) sent = await dialogue.send(request, mayLeave);
+  }
+  if (sent !== "lapsed") return sent;
+  if (!mayLeave()) dialogue.leave();
+  return "not-sent";
+}

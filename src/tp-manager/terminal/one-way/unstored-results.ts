@@ -1,0 +1,79 @@
+import type { Logger } from "../../../shared/process/logger.ts";
+import type { Clock, Timer } from "../../../shared/time.ts";
+import type { OneWayResult } from "../terminal.ts";
+import type { ResultReading } from "./dialogue.ts";
+import type { Paying } from "./send-request.ts";
+
+/** A result that is not on disk yet, and that the terminal will not repeat. */
+export interface UnstoredResult {
+  readonly reply: Uint8Array;
+  readonly reading: ResultReading;
+  readonly result: OneWayResult;
+  /** The payment during which it came; it is taken for that payment's while the payment runs. */
+  readonly paying: Paying | undefined;
+}
+
+const STORE_AGAIN_MS = 1_000;
+
+/**
+ * Results that the disk did not take and that memory alone has. Each is tried again until the disk
+ * takes it or the program ends, in the order in which they came (docs/rules/25-one-way.md).
+ */
+export class UnstoredResults {
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #store: (result: UnstoredResult) => boolean;
+  #results: readonly UnstoredResult[] = [];
+  #timer: Timer | undefined;
+
+  /** `store` returns whether the result is on disk now. */
+  constructor(clock: Clock, log: Logger, store: (result: UnstoredResult) => boolean) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#store = store;
+  }
+
+  /** Keeps a result that the disk did not take. */
+  keep(result: UnstoredResult): void {
+    if (!this.#add(result)) return;
+    const text = "a result of the terminal is in memory only: it is tried again to store it";
+    this.#log.error({ alarm: "journal" }, text);
+  }
+
+  /** Keeps a result that waits until the end of the running payment is on disk. */
+  hold(result: UnstoredResult): void {
+    if (!this.#add(result)) return;
+    this.#log.warn({}, "a result of the terminal waits until the running payment has ended");
+  }
+
+  #add(result: UnstoredResult): boolean {
+    if (this.#results.some(({ reply }) => Buffer.compare(reply, result.reply) === 0)) return false;
+    this.#results = [...this.#results, result];
+    this.#tryLater();
+    return true;
+  }
+
+  /** Tries once more to store the results, and gives up those that the disk does not take. */
+  close(): void {
+    this.storeAll();
+    this.#timer?.clear();
+  }
+
+  #tryLater(): void {
+    this.#timer?.clear();
+    const again = (): void => this.storeAll();
+    this.#timer = this.#clock.startTimer("store a result again", STORE_AGAIN_MS, again);
+  }
+
+  /** Tries at once to store the results, until the disk takes one not. */
+  storeAll(): void {
+    for (let [first] = this.#results; first !== undefined; [first] = this.#results) {
+      if (!this.#store(first)) {
+        this.#tryLater();
+        return;
+      }
+      this.#results = this.#results.slice(1);
+      this.#log.warn({}, "a result of the terminal is on disk now");
+    }
+  }
+}

@@ -1,0 +1,181 @@
+/** How the session machine takes the messages of the terminal (docs/zvt.md 5.2, 7.4). Pure. */
+import type { Apdu, Message } from "../../../../zvt/index.ts";
+import { outOfSync } from "./abort-machine.ts";
+import { accept, answer, note, processingError, refusal, stay } from "./answer-policy.ts";
+import { askedAgain, hold, isApproval, isSameSale } from "./goods-machine.ts";
+import type {
+  ExchangeEnd,
+  MessageInput,
+  Served,
+  SessionInput,
+  SessionOutput,
+  SessionState,
+  Step,
+} from "./session-state.ts";
+
+const unknownCommand = refusal(0x83);
+
+/** A message of a terminal that is master. */
+export function servedMessage(before: Served, input: MessageInput): Step {
+  const { name } = input.message;
+  const arrived: SessionOutput[] = [];
+  let state = before;
+  if (state.accepted !== null && provesAcknowledgement.includes(name)) {
+    state = { ...state, accepted: null };
+    arrived.push({ output: "acknowledged" });
+  }
+  if (name === "completion" || name === "status-completion") {
+    return prefixed(arrived, over(state, { end: "completed", message: input.message }));
+  }
+  if (name === "abort-from-pt") {
+    return prefixed(arrived, over(state, { end: "aborted", message: input.message }));
+  }
+  const t4Ms = newT4(state, input.message);
+  const waiting: SessionOutput = { output: "start-timer", timer: "t4", ms: t4Ms };
+  return prefixed([...arrived, waiting], reply({ ...state, t4Ms }, input));
+}
+
+/**
+ * docs/rules/02-proof.md: messages that a terminal sends only after our 80 00 to its 04 0F has
+ * arrived. A terminal that missed our 80 00 reverses (docs/zvt.md 9.1), and says so with 04 FF,
+ * another 04 0F and 06 1E.
+ */
+const provesAcknowledgement: readonly string[] = [
+  "completion",
+  "status-completion",
+  "print-line",
+  "print-text-block",
+];
+
+/** docs/zvt.md 5.1, 7.2: the time-out byte of 04 FF sets T4, unless it is zero. */
+function newT4(state: Served, { name, parts }: Message): number {
+  const minutes = name === "intermediate-status" ? (parts.timeoutMinutes ?? 0) : 0;
+  return minutes > 0 ? minutes * 60_000 : state.t4Ms;
+}
+
+function reply(state: Served, { message: arrived, problem, bytes }: MessageInput): Step {
+  if (arrived.name === "status-information" && isSettlement(arrived) && !state.command.judged) {
+    // The terminal runs an end of day by itself (docs/zvt.md 6.5), whose totals are no sale.
+    return taken(state, arrived);
+  }
+  const isStatus = arrived.name === "status-information";
+  if (arrived.name === "unknown" || !state.command.replies.includes(arrived.name)) {
+    return isStatus ? unmatchedReport(state, arrived) : unexpected(state, arrived, unknownCommand);
+  }
+  if (isStatus) {
+    if (problem !== null) return unreadableReport(state, bytes);
+    if (state.goods && isSameSale(state.goods, arrived)) return askedAgain(state, arrived, bytes);
+    if (state.command.judged) {
+      // This report replaces an earlier one, whatever the verdict about it is.
+      return stay({ ...state, accepted: null }, { output: "judge", message: arrived, bytes });
+    }
+    if (state.command.name !== "repeat-receipt" && isSale(arrived)) {
+      return unmatchedReport(state, arrived);
+    }
+  }
+  return taken(state, arrived);
+}
+
+/** News that commits nothing: the terminal has its answer before the listener gets the message. */
+function taken(state: Served, message: Message): Step {
+  return stay(state, answer(accept), { output: "deliver", message });
+}
+
+/**
+ * Refuses a report that cannot be read, and so not be stored, where its ACK would commit a sale
+ * (docs/zvt.md 9.1). Totals and repeats commit nothing; a sale that waits for its goods waits on.
+ */
+function unreadableReport(state: Served, bytes: string): Step {
+  if (state.goods?.decision === null) return askedAgain(state, state.goods.report, bytes);
+  if (!state.command.judged) return stay(state, answer(accept));
+  return stay(state, answer(processingError), ...unjudged(state));
+}
+
+export function verdict(
+  state: SessionState,
+  { verdict: given, message: report, bytes }: Extract<SessionInput, { input: "verdict" }>,
+): Step {
+  if (given === "refuse") return stay(state, answer(processingError));
+  if (state.at !== "served") return stay(state, answer(accept));
+  // Nothing but the decision about the goods may commit a sale that waits for it.
+  const undecided = state.goods?.decision === null && isApproval(report);
+  if (given === "hold" || undecided) return hold(state, report, bytes);
+  // After a contrary report the terminal no longer waits for the goods.
+  const goods = state.goods?.decision === null ? null : state.goods;
+  return stay({ ...state, goods, accepted: bytes }, answer(accept));
+}
+
+/** The command is over: the register is master again (docs/zvt.md 5.2). */
+function over(state: Served, end: ExchangeEnd): Step {
+  const outputs: SessionOutput[] = [
+    { output: "stop-timer", timer: "t4" },
+    { output: "stop-timer", timer: "goods" },
+    answer(accept),
+    { output: "end", end },
+    ...(state.abort.unanswered ? [outOfSync] : []),
+  ];
+  if (state.abort.state === "sent") return { state: { at: "draining" }, outputs };
+  if (state.abort.state === "wanted") {
+    outputs.push({ output: "abort-answer", answer: { answer: "nothing-running" } });
+  }
+  return { state: { at: "idle" }, outputs };
+}
+
+function prefixed(outputs: readonly SessionOutput[], then: Step): Step {
+  return { state: then.state, outputs: [...outputs, ...then.outputs] };
+}
+
+/** A message while the terminal is not master: late, or sent although nothing runs. */
+export function unsolicited(
+  state: SessionState,
+  { message: arrived, problem }: MessageInput,
+): Step {
+  switch (arrived.name) {
+    case "status-information":
+      if (problem !== null || !isSettlement(arrived)) return unmatchedReport(state, arrived);
+      return stay(state, note("totals of an end of day that was not asked for"), answer(accept));
+    case "intermediate-status":
+    case "print-line":
+    case "print-text-block":
+    case "set-register-time":
+    case "completion":
+    case "status-completion":
+    case "abort-from-pt":
+      return unexpected(state, arrived, accept);
+    default:
+      return unexpected(state, arrived, unknownCommand);
+  }
+}
+
+/** docs/rules/04-approval.md: a report with no payment running is refused, so it is reversed. */
+function unmatchedReport(state: SessionState, message: Message): Step {
+  const outputs = unjudged(state);
+  return stay(state, answer(processingError), { output: "unmatched", message }, ...outputs);
+}
+
+/** docs/zvt.md 2.4: a good frame around something that is no message, which may be a 04 0F. */
+export function malformed(state: SessionState): Step {
+  const text = "a frame without a whole message in it";
+  return stay(state, note(text), answer(unknownCommand), ...unjudged(state));
+}
+
+/** A judged command must learn of a result that it could not judge (docs/rules/04-approval.md). */
+function unjudged(state: SessionState): readonly SessionOutput[] {
+  const judged = (state.at === "requested" || state.at === "served") && state.command.judged;
+  return judged ? [{ output: "unjudged" }] : [];
+}
+
+/** The 04 0F of an end of day carries totals (docs/zvt.md 7.1), that of a sale never. */
+function isSettlement({ fields }: Message): boolean {
+  return fields.totals !== undefined;
+}
+
+/** A result that names a receipt or a card: totals never do (docs/zvt.md 6.4). */
+function isSale({ fields }: Message): boolean {
+  return fields.receiptNumber !== undefined || fields.pan !== undefined;
+}
+
+function unexpected(state: SessionState, { control, name }: Message, reply: Apdu): Step {
+  const text = `not expected here: ${control.toString(16).padStart(4, "0")} ${name}`;
+  return stay(state, note(text), answer(reply));
+}

@@ -1,0 +1,171 @@
+import { describe, expect, test } from "vitest";
+import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
+import type { TestClock } from "../../../support/test-clock.ts";
+import { type OneWayHouse, oneWayHouse } from "./one-way-house.ts";
+import { EOT, SessionPeer } from "./session-peer.ts";
+
+const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
+const blank = "          ";
+
+type Kept = OneWayHouse<SessionPeer> & {
+  /** The next customer, whose result is of this amount and names nothing. */
+  next(amountMinor?: number): void;
+};
+
+/** A terminal that names nothing, and whose result of A-1 (9.99) has not come. */
+async function keptBack(before?: (made: Kept) => Promise<void>): Promise<Kept> {
+  const made = await oneWayHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
+  const { peer, paid, at } = made;
+  const { onPaid } = peer;
+  const next = (amountMinor = 999): void => {
+    peer.again();
+    peer.onPaid = onPaid;
+    peer.requests.length = 0;
+    peer.change = { private: blank, amountMinor };
+  };
+  const kept = { ...made, next };
+  await before?.(kept);
+  next();
+  peer.onPaid = () => {};
+  expect(await paid("A-1")).toBe("Unknown");
+  await at.clock.advance(100_000);
+  peer.again();
+  peer.onPaid = onPaid;
+  return kept;
+}
+
+describe("a result that was kept back until the next payment, and names nothing", () => {
+  test("proves neither order of its amount", async () => {
+    const { at, paid, next, phase, alarms } = await keptBack();
+    next();
+    expect(await paid("B-1")).toBe("Unknown");
+    expect([phase("A-1"), phase("B-1")]).toEqual(["in-doubt", "in-doubt"]);
+    expect(alarms()).toContain("unmatched-transaction");
+    expect(at.journal.terminalLog.unmatched(2)).toHaveLength(1);
+    expect(at.supervisor.stored).toEqual([]);
+  });
+
+  test.each([
+    ["of its amount", 999],
+    ["that tells no amount", 0],
+  ])("denies no order %s, when it is a refusal", async (_, amountMinor) => {
+    const { paid, peer, next, phase } = await keptBack();
+    next();
+    peer.change = { private: blank, amountMinor, status: "7" };
+    expect(await paid("B-1", amountMinor === 0 ? 500 : 999)).toBe("Unknown");
+    expect([phase("A-1"), phase("B-1")]).toEqual(["in-doubt", "in-doubt"]);
+  });
+
+  test("is nothing that can come behind the result of a later order", async () => {
+    const { paid, next, phase } = await keptBack();
+    next(500);
+    expect(await paid("B-1", 500)).toBe("Success");
+    next();
+    expect(await paid("C-1")).toBe("Success");
+    expect([phase("A-1"), phase("C-1")]).toEqual(["in-doubt", "charged"]);
+  });
+
+  test("keeps nobody from paying where results name their order", async () => {
+    const { paid, peer, next, phase } = await keptBack();
+    next();
+    peer.change = {};
+    expect(await paid("B-1")).toBe("Success");
+    expect([phase("A-1"), phase("B-1")]).toEqual(["in-doubt", "charged"]);
+  });
+
+  test("charges nobody in vain at a terminal that is known to name nothing", async () => {
+    const { paid, peer, next, phase } = await keptBack(async (made) => {
+      made.next();
+      expect(await made.paid("Z-1")).toBe("Success");
+    });
+    next();
+    expect(await paid("B-1")).toBe("TERMINAL_IN_DOUBT");
+    expect([peer.requests, phase("B-1")]).toEqual([[], undefined]);
+    next(500);
+    expect(await paid("C-1", 500)).toBe("Success");
+    next();
+    expect(await paid("B-1")).toBe("Success");
+  });
+});
+
+describe("a result that was kept back of an order that a person has settled since", () => {
+  const yes = { private: blank };
+  const no = { private: blank, status: "7" };
+
+  /** The next customer's payment, and the results that come within it. */
+  async function sells(made: Kept, amountMinor: number, ...told: SessionPeer["change"][]) {
+    const { next, peer, paid, at } = made;
+    next(amountMinor);
+    peer.onReplyTaken = () => {
+      const change = told.shift();
+      if (change) peer.tell(peer.answer(change));
+      return EOT;
+    };
+    peer.onPaid = () => peer.onReplyTaken();
+    const end = await paid("B-1", amountMinor);
+    if (end === "Unknown") await at.clock.advance(100_000);
+    return end;
+  }
+  const settle = ({ at }: Kept, orderId: string, outcome: "charged" | "not_charged") =>
+    at.settle({ orderId, outcome, note: "by its own journal" });
+  const other = { report: "541333XXXXXX0002".padEnd(55) };
+
+  test.each([
+    ["its approval is not another's", "charged", 999, [yes], "Unknown"],
+    ["its approval, and then the other's refusal", "charged", 999, [yes, no], "Declined"],
+    ["its refusal is not another's", "not_charged", 999, [no], "Unknown"],
+    ["nor where it tells no amount", "not_charged", 500, [{ ...no, amountMinor: 0 }], "Unknown"],
+    [
+      "its refusal, and then the other's approval",
+      "not_charged",
+      500,
+      [{ ...no, amountMinor: 0 }, yes],
+      "Success",
+    ],
+    ["a refusal is not that of one that was charged", "charged", 999, [no], "Declined"],
+    ["an approval is not that of one that was not", "not_charged", 999, [yes], "Success"],
+    [
+      "its approval and another's of another amount",
+      "charged",
+      500,
+      [{ ...yes, amountMinor: 999 }, yes],
+      "Success",
+    ],
+  ] as const)("%s", async (_, outcome, amountMinor, told, end) => {
+    const made = await keptBack();
+    await settle(made, "A-1", outcome);
+    expect(await sells(made, amountMinor, ...told)).toBe(end);
+    expect(made.phase("A-1")).toBe(outcome.replace("_", "-"));
+  });
+
+  test("costs a kiosk with one price one more order, until a person settles that", async () => {
+    const made = await keptBack();
+    await settle(made, "A-1", "charged");
+    expect(await sells(made, 999, yes)).toBe("Unknown");
+    made.next();
+    expect(await made.paid("C-1")).toBe("TERMINAL_IN_DOUBT");
+    await settle(made, "B-1", "charged");
+    made.next();
+    made.peer.change = { ...yes, ...other };
+    expect(await made.paid("C-1")).toBe("Success");
+  });
+
+  test("is waited for no longer when it has come while nothing ran", async () => {
+    const made = await keptBack();
+    await settle(made, "A-1", "charged");
+    made.peer.tell(made.peer.answer());
+    await made.at.clock.advance(20_000);
+    expect(made.alarms()).toEqual(["payment-unknown"]);
+    expect(await sells(made, 999, { ...yes, ...other })).toBe("Success");
+  });
+
+  test("is not the one of another order in doubt", async () => {
+    const made = await keptBack();
+    await settle(made, "A-1", "charged");
+    expect(await sells(made, 999)).toBe("Unknown");
+    made.peer.tell(made.peer.answer());
+    await made.at.clock.advance(20_000);
+    expect(made.phase("B-1")).toBe("in-doubt");
+    expect(made.alarms()[0]).toBe("unmatched-transaction");
+  });
+});

@@ -1,0 +1,256 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
+import { temporaryFolder } from "../../../support/temporary-folder.ts";
+import type { TestClock } from "../../../support/test-clock.ts";
+import { bareHouse } from "./bare-house.ts";
+import { type Tags, tagged } from "./bare-peer.ts";
+import { oneWayHouse } from "./one-way-house.ts";
+import { EOT, replyHex, SessionPeer } from "./session-peer.ts";
+
+const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
+type Reply = Parameters<typeof replyHex>[0];
+
+/** A terminal that has given back what it was sent, with an approval and with a refusal. */
+async function honestBefore(path?: string) {
+  const peerOf = (clock: TestClock) => new SessionPeer(clock);
+  const made = await oneWayHouse({
+    peer: peerOf,
+    messages,
+    ...(path === undefined ? {} : { path }),
+  });
+  const { peer, paid } = made;
+  /** One payment, and one session of the terminal for each frame. */
+  const sells = async (orderId: string, ...says: Array<Reply | string>): Promise<string> => {
+    peer.again();
+    peer.requests.length = 0;
+    peer.onPaid = () => {
+      const frames = says.map((one) => (typeof one === "string" ? one : peer.answer(one)));
+      const next = (): string => {
+        const [frame] = frames.splice(0, 1);
+        if (frame !== undefined) peer.tell(frame);
+        return EOT;
+      };
+      peer.onReplyTaken = next;
+      next();
+    };
+    const end = await paid(orderId);
+    if (end === "Unknown") await made.at.clock.advance(300_000);
+    return end;
+  };
+  if (path === undefined) {
+    expect(await sells("Z-1", {})).toBe("Success");
+    expect(await sells("Z-2", { status: "7" })).toBe("Declined");
+  }
+  return { ...made, sells };
+}
+
+const zeros = { private: "0000000000" };
+const other = replyHex({ ...zeros, report: "541333XXXXXX0006".padEnd(55) });
+
+describe("a Concert terminal that gives back what it is sent, and then", () => {
+  test("tells the last result again before its own: its own counts", async () => {
+    const { sells, alarms } = await honestBefore();
+    expect(await sells("A-1", zeros)).toBe("Success");
+    expect(await sells("B-1", replyHex(zeros), other)).toBe("Success");
+    expect(alarms()).toContain("unmatched-transaction");
+  });
+
+  test.each([
+    ["the private field of another register", { private: "0123456789" }],
+    ["ours with small letters", { private: "k0a1b2c3d4" }],
+    ["nothing, and the last result byte for byte", zeros],
+  ])("approves with %s: it decides nothing", async (_, lie) => {
+    const { sells, alarms, phase } = await honestBefore();
+    expect(await sells("A-1", zeros)).toBe("Success");
+    expect(await sells("B-1", lie)).toBe("Unknown");
+    expect([phase("B-1"), alarms().includes("unmatched-transaction")]).toEqual(["in-doubt", true]);
+  });
+
+  test.each([
+    ["refuses for another register", { status: "7", posNumber: "07", ...zeros }],
+    ["refuses with the word of another one", { status: "7", private: "0123456789" }],
+    [
+      "refuses for another register, of no amount",
+      { ...zeros, status: "7", posNumber: "07", amountMinor: 0 },
+    ],
+  ])("%s: the order is not told as not charged", async (_, lie) => {
+    const { sells } = await honestBefore();
+    expect(await sells("B-1", lie)).toBe("Unknown");
+  });
+
+  test("refuses for another register, and then approves: the approval counts", async () => {
+    const { sells } = await honestBefore();
+    expect(await sells("B-1", { status: "7", posNumber: "07", ...zeros }, {})).toBe("Success");
+  });
+
+  test("is found not always to do so by a person, who settles what decided nothing", async () => {
+    const { at, sells } = await honestBefore();
+    expect(await sells("A-1", zeros)).toBe("Success");
+    expect(await sells("B-1", zeros)).toBe("Unknown");
+    await at.settle({ orderId: "B-1", outcome: "charged", note: "it is in its journal" });
+    const { learned } = at.arbiter;
+    expect(learned.has("echoes-approvals")).toBe(false);
+    expect(await sells("C-1", zeros)).toBe("Success");
+    expect(await sells("D-1", { posNumber: "07" })).toBe("Unknown");
+    await at.settle({ orderId: "D-1", outcome: "charged", note: "it is in its journal" });
+    expect(learned.refuted("echoes-register")).toBe(true);
+  });
+
+  test("approves for another register, with the order's own reference", async () => {
+    const { sells, alarms } = await honestBefore();
+    expect(await sells("B-1", { posNumber: "07" })).toBe("Unknown");
+    expect(alarms()).toContain("report-mismatch");
+  });
+
+  test("tells the last result again behind a restart", async () => {
+    const path = join(temporaryFolder(), "journal.db");
+    const before = await honestBefore(path);
+    for (const id of ["Z-1", "Z-2"]) expect(await before.sells(id, {})).toBe("Success");
+    expect(await before.sells("A-1", zeros)).toBe("Success");
+    await before.driver.close();
+    before.at.close();
+    const after = await honestBefore(path);
+    expect(await after.sells("B-1", replyHex(zeros))).toBe("Unknown");
+  });
+
+  test("approves without a name, idle, what an order in doubt had asked for", async () => {
+    const { at, sells, peer, phase, alarms } = await honestBefore();
+    expect(await sells("A-1")).toBe("Unknown");
+    peer.tell(replyHex(zeros));
+    await at.clock.advance(10_000);
+    expect([phase("A-1"), alarms()[0]]).toEqual(["in-doubt", "unmatched-transaction"]);
+  });
+
+  test("refuses for another register, idle, what an order in doubt had asked for", async () => {
+    const made = await honestBefore();
+    const { at, sells, peer, phase } = made;
+    // Its refusals have not carried anything yet.
+    at.journal.terminalLog.acceptTerminal(made.driver.state.identity, 0);
+    expect(await sells("Z-3", {})).toBe("Success");
+    expect(await sells("A-1")).toBe("Unknown");
+    peer.tell(replyHex({ ...zeros, status: "7", posNumber: "07" }));
+    await at.clock.advance(10_000);
+    expect(phase("A-1")).toBe("in-doubt");
+  });
+
+  test("refuses and approves in one piece: nobody knows", async () => {
+    const { sells, alarms } = await honestBefore();
+    const refused = replyHex({ ...zeros, status: "7" });
+    expect(await sells("B-1", refused + other)).toBe("Unknown");
+    expect(alarms()).toContain("report-mismatch");
+  });
+});
+
+test("what the journal does not take of a terminal's habits costs no result", async () => {
+  const made = await oneWayHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
+  const { learned } = made.at.journal;
+  const { of } = learned;
+  const saw = () => {
+    throw new Error("disk full");
+  };
+  Object.assign(learned, { of: (from: never) => ({ ...of.call(learned, from), saw }) });
+  expect(await made.paid()).toBe("Success");
+});
+
+test("another register's number from the first sale on is a warning", async () => {
+  const made = await oneWayHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
+  made.peer.change = { posNumber: "07" };
+  for (const id of ["A-1", "A-2"]) {
+    made.peer.again();
+    made.peer.requests.length = 0;
+    expect(await made.paid(id)).toBe("Success");
+  }
+  expect(made.alarms()).toEqual(["report-differs", "report-differs"]);
+  expect(made.at.arbiter.learned.refuted("echoes-register")).toBe(true);
+});
+
+describe("a Caisse-AP terminal that gives CF back, and then", () => {
+  const cancelled = { AE: "01", AF: "06" };
+  const declined = { AE: "01", AF: "04" };
+  const own = { CZ: "0300", CA: "01", CB: "999", CD: "0", CE: "978", AE: "10", CC: "001" };
+
+  async function honest() {
+    const made = await bareHouse();
+    const { peer, paid, at } = made;
+    const sells = async (orderId: string, ...says: Array<Tags | string>): Promise<string> => {
+      peer.requests.length = 0;
+      peer.onRequest = () => {
+        const told = says.map((one) => (typeof one === "string" ? one : peer.answer(one)));
+        for (const [at, one] of told.entries()) peer.say(one, 1_000 * (at + 1));
+      };
+      const end = await paid(orderId);
+      if (end === "Unknown") await at.clock.advance(400_000);
+      return end;
+    };
+    for (const [at, kind] of [{}, cancelled, declined].entries()) await sells(`Z-${at}`, kind);
+    expect(["Z-0", "Z-1", "Z-2"].map((id) => made.phase(id))).toEqual([
+      "charged",
+      "not-charged",
+      "not-charged",
+    ]);
+    return { ...made, sells };
+  }
+  const nothing = { CF: undefined };
+
+  test.each([
+    ["an approval", {}, "Success"],
+    ["a cancellation", cancelled, "Cancelled"],
+    ["a refusal", declined, "Declined"],
+  ])("tells %s without CF, and again behind the next request", async (_, kind, word) => {
+    const { sells } = await honest();
+    expect(await sells("A-1", { ...kind, ...nothing })).toBe(word);
+    expect(await sells("B-1", { ...kind, ...nothing })).toBe("Unknown");
+  });
+
+  test("tells a late result without CF within the payment behind the one in doubt", async () => {
+    const { sells, phase } = await honest();
+    expect(await sells("A-1")).toBe("Unknown");
+    expect(await sells("B-1", { ...nothing, AC: "000001" })).toBe("Unknown");
+    expect([phase("A-1"), phase("B-1")]).toEqual(["in-doubt", "in-doubt"]);
+  });
+
+  test("names a payment behind one in doubt", async () => {
+    const { sells } = await honest();
+    expect(await sells("A-1")).toBe("Unknown");
+    expect(await sells("B-1", {})).toBe("Success");
+  });
+
+  test("never gave one back with its cancellations: one repeats none, it is taken", async () => {
+    const { at, sells, driver } = await honest();
+    at.journal.terminalLog.acceptTerminal(driver.state.identity, 0);
+    for (const [number, kind] of [{}, declined].entries()) await sells(`Y-${number}`, kind);
+    for (const id of ["A-1", "B-1"]) {
+      expect(await sells(id, { ...cancelled, ...nothing })).toBe("Cancelled");
+    }
+  });
+
+  test("refuses another action without CF: the order is not told as not charged", async () => {
+    const { sells } = await honest();
+    expect(await sells("B-1", { ...declined, ...nothing, CD: "1" })).toBe("Unknown");
+  });
+
+  test.each([
+    ["another action with the order's CF", { CD: "1" }, "report-mismatch"],
+    ["another register with the order's CF", { CA: "07" }, "report-mismatch"],
+    ["nothing but zeros as an amount", { CB: "00" }, "report-mismatch"],
+    ["the CF of somebody else", { CF: "0123456789" }, "unmatched-transaction"],
+  ])("approves %s", async (_, lie, alarm) => {
+    const { sells, alarms } = await honest();
+    expect(await sells("B-1", lie)).toBe("Unknown");
+    expect(alarms()).toContain(alarm);
+  });
+
+  test("tells an old approval in one piece with its own", async () => {
+    const { sells, phase } = await honest();
+    expect(await sells("B-1", tagged(own) + tagged({ ...own, CF: "0123456789" }))).toBe("Unknown");
+    expect(phase("B-1")).toBe("in-doubt");
+  });
+
+  test("tells an approval without CF in the place of who is there", async () => {
+    const { sells, peer, phase, alarms } = await honest();
+    peer.onPing = () => peer.say(tagged(own), 10);
+    expect(await sells("A-1")).toBe("Unknown");
+    expect([phase("A-1"), alarms().includes("unmatched-transaction")]).toEqual(["in-doubt", true]);
+  });
+});

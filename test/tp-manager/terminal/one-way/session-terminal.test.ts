@@ -1,0 +1,139 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
+import { outcome, pay, request } from "../../../support/payment-house.ts";
+import { temporaryFolder } from "../../../support/temporary-folder.ts";
+import type { TestClock } from "../../../support/test-clock.ts";
+import { oneWayHouse } from "./one-way-house.ts";
+import { ACK, ENQ, EOT, SessionPeer } from "./session-peer.ts";
+
+const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
+const concertHouse = () =>
+  oneWayHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
+
+describe("the words about a line", () => {
+  test("tell a missing port, a silent terminal and a wrong parity apart", async () => {
+    const missing = await concertHouse();
+    missing.peer.isAway = true;
+    missing.peer.drop();
+    await missing.at.clock.advance(2_000);
+    await missing.paid();
+    const silent = await concertHouse();
+    silent.peer.onEnq = () => "";
+    await silent.paid();
+    const other = await concertHouse();
+    other.peer.onEnq = () => "95";
+    await other.paid();
+    const words = [missing, silent, other].map(({ at }) => {
+      const state = at.journal.attempts.latest("A-1")?.state;
+      return state && "outcome" in state ? state.outcome.message : "";
+    });
+    expect(words[0]).toContain("cannot open /dev/test");
+    expect(words[1]).toContain("does not answer");
+    expect(words[2]).toContain("wrong parity");
+  });
+
+  test("say a wrong parity also to a question that is given up early", async () => {
+    const { at, driver, peer } = await concertHouse();
+    peer.onEnq = () => "95";
+    const given = new AbortController();
+    const checked = driver.check(given.signal).catch((error: Error) => error.message);
+    await at.clock.advance(2_000);
+    given.abort();
+    expect(await checked).toContain("wrong parity");
+  });
+
+  test("say a wrong parity of the replies to the kiosk", async () => {
+    const { at, peer } = await concertHouse();
+    peer.onPaid = () => peer.say("82", 1_000);
+    const answer = pay(at, request("A-1"));
+    await at.clock.advance(300_000);
+    const { body } = await answer;
+    expect(body.status).toBe("Unknown");
+    expect(body.error?.message).toContain("wrong parity");
+  });
+});
+
+describe("a terminal that asks to speak where it has just let us speak", () => {
+  test("is heard first, and gets the request then", async () => {
+    const { peer, paid } = await concertHouse();
+    peer.onEnq = (count) => (count === 1 ? `${ACK}${ENQ}` : ACK);
+    expect(await paid()).toBe("Success");
+    expect(peer.requests).toHaveLength(1);
+  });
+});
+
+describe("a line that a terminal closes behind each payment", () => {
+  test("is opened again for the next one at once", async () => {
+    const { peer, paid } = await concertHouse();
+    for (const orderId of ["A-1", "A-2", "A-3"]) {
+      peer.requests.length = 0;
+      peer.again();
+      peer.onReplyTaken = () => {
+        peer.drop(1);
+        return EOT;
+      };
+      expect(await paid(orderId)).toBe("Success");
+    }
+    expect(peer.opened).toBeGreaterThanOrEqual(3);
+  });
+});
+
+describe("a reply in which the line breaks", () => {
+  test("is kept as far as it was read, and the order is unknown", async () => {
+    const { at, peer, paid } = await concertHouse();
+    peer.onPaid = () => {
+      peer.say(ENQ, 1_000);
+      peer.say(peer.answer({ status: "7", report: "4111111111111111" }).slice(0, 80), 1_100);
+      peer.drop(1_200);
+    };
+    expect(await paid()).toBe("Unknown");
+    const kept = JSON.stringify(at.journal.attempts.latest("A-1")?.state);
+    expect(kept).toContain("a reply that was cut");
+    expect(kept + at.lines.join("")).not.toContain("4111111111111111");
+  });
+});
+
+describe("a result after a restart of the program", () => {
+  test("charges its order, and is acknowledged then only", async () => {
+    const path = join(temporaryFolder(), "journal.db");
+    const make = { peer: (clock: TestClock) => new SessionPeer(clock), messages, path };
+    const before = await oneWayHouse(make);
+    before.peer.onPaid = () => {};
+    const answer = pay(before.at, request("A-1"));
+    await before.at.clock.advance(5_000);
+    answer.catch(() => undefined);
+    const { requests } = before.peer;
+    before.at.close();
+    const after = await oneWayHouse(make);
+    expect(after.phase()).toBe("in-doubt");
+    after.peer.requests.push(...requests);
+    after.peer.tell(after.peer.answer());
+    after.peer.requests.length = 0;
+    await after.at.clock.advance(3_000);
+    expect([after.phase(), after.peer.written]).toEqual(["charged", [ACK, ACK]]);
+    await after.at.clock.advance(300_000);
+    expect(after.at.arbiter.blockedBy).toBeUndefined();
+    expect(await after.paid("B-1")).toBe("Success");
+  });
+});
+
+describe("/check", () => {
+  test("asks an idle terminal, and nobody while a payment runs or may run", async () => {
+    const { at, peer, driver } = await concertHouse();
+    const { signal } = new AbortController();
+    const idle = driver.check(signal);
+    await at.clock.advance(100);
+    expect([(await idle).cr, peer.written]).toEqual(["0", [ENQ, EOT]]);
+    peer.onPaid = () => {};
+    const answer = pay(at, request("A-1"));
+    await at.clock.advance(60_000);
+    peer.written.length = 0;
+    expect([(await driver.check(signal)).cr, peer.written]).toEqual(["1", []]);
+    await at.clock.advance(200_000);
+    expect([outcome(await answer), peer.written]).toEqual(["Unknown", [ENQ, EOT]]);
+    const again = driver.check(signal);
+    await at.clock.advance(100);
+    expect((await again).cr).toBe("0");
+  });
+});

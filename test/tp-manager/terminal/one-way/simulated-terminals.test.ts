@@ -1,0 +1,170 @@
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  caisseApProtocol,
+  concertProtocol,
+} from "../../../../src/simulator/terminal/concert/concert-protocols.ts";
+import type { ConcertOptions } from "../../../../src/simulator/terminal/concert/options.ts";
+import {
+  canStrike,
+  type FaultKind,
+  parseFault,
+} from "../../../../src/simulator/terminal/faults/fault-kinds.ts";
+
+import { completed } from "../../../../src/simulator/terminal/options.ts";
+import { openTerminal } from "../../../../src/simulator/terminal/terminal-simulator.ts";
+import { BareLine } from "../../../../src/tp-manager/terminal/caisse-ap/bare-line.ts";
+import {
+  type CaisseApOptions,
+  caisseApMessages,
+  identification,
+} from "../../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
+import { concertMessages } from "../../../../src/tp-manager/terminal/concert/concert-messages.ts";
+import { SessionLine } from "../../../../src/tp-manager/terminal/concert/link/session-line.ts";
+import type { Dialogue } from "../../../../src/tp-manager/terminal/one-way/dialogue.ts";
+import { OneWayTerminal } from "../../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
+import { createTransport } from "../../../../src/tp-manager/terminal/transport/open-transport.ts";
+import { traitsOf } from "../../../scenario/unasked-fault-house.ts";
+import { until } from "../../../support/child-program.ts";
+import { house, outcome, pay, request } from "../../../support/payment-house.ts";
+import { recordingLog } from "../../../support/recording-log.ts";
+import type { ScriptedTerminal } from "../../../support/scripted-terminal.ts";
+import { steppedClock } from "../../../support/stepped-clock.ts";
+
+interface Setting {
+  readonly transport: "tcp" | "pty";
+  readonly family: "concert" | "caisse-ap";
+  readonly sessions: boolean;
+}
+
+/** Every family and every transport; a line of its own is played for each family. */
+const settings: readonly Setting[] = [
+  { transport: "pty", family: "concert", sessions: true },
+  { transport: "tcp", family: "caisse-ap", sessions: true },
+  { transport: "tcp", family: "caisse-ap", sessions: false },
+];
+/** The terminal stays away, or busy, so recovery waits for it. */
+const staysAway = ["hold", "unplug", "reboot"];
+const titled = settings.map((setting) => {
+  const { transport, family, sessions } = setting;
+  return [`${family}, ${sessions ? "in sessions" : "bare"}, on ${transport}`, setting] as const;
+});
+
+const times = { answerMs: 150, pauseMs: 30, holdMs: 150, silenceMs: 150, quietMs: 30 };
+const options: CaisseApOptions = {
+  version: "0300",
+  identifier: "012345678901",
+  register: "01",
+  reference: "CF",
+  receipt: true,
+};
+const PAYMENTS = 20;
+const open: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+/** A simulated terminal, a driver on its line, and the money side of tp-manager above. */
+async function kiosk({ transport, family, sessions }: Setting, faults: readonly string[] = []) {
+  const protocol = family === "concert" ? concertProtocol : caisseApProtocol;
+  // One that reads any body strikes at a request that it does not know.
+  const variant = faults.includes("any-body") ? "e" : "e-plus";
+  const simulator = await openTerminal(
+    protocol,
+    completed<ConcertOptions>(protocol.defaults, steppedClock, {
+      tcp: transport === "tcp" ? { host: "127.0.0.1", port: 0 } : null,
+      pty: transport === "pty" ? { link: null } : null,
+      sessions,
+      behaviour: { variant },
+      faults: faults.map((fault) => parseFault(protocol.faults, fault)),
+      timers: { answerMs: 150, sessionMs: 300, silenceMs: 100, enqPauseMs: 20, gapMs: 20 },
+      pace: { customerMs: 0, hostMs: 0, walkAwayMs: 0, rebootMs: 20 },
+    }),
+  );
+  open.push(simulator);
+  const address = simulator.tcpPort
+    ? `tcp://127.0.0.1:${simulator.tcpPort}`
+    : String(simulator.ptyPath);
+  const line = createTransport(address, { baudRate: 9_600, stopBits: 1 }, steppedClock);
+  const dialogue: Dialogue = sessions
+    ? new SessionLine(line, steppedClock, times, { minMs: 20, maxMs: 100 })
+    : new BareLine(line, steppedClock, identification(options), new Uint8Array(0));
+  const driver = new OneWayTerminal({
+    messages:
+      family === "concert"
+        ? concertMessages({ variant: "e-plus", register: "01", report: true })
+        : caisseApMessages(options),
+    dialogue,
+    clock: steppedClock,
+    log: recordingLog().log,
+    waitMs: 400,
+    quietMs: 420,
+    silenceMs: 20,
+  });
+  open.push(driver);
+  // The house calls its terminal by the driver's interface alone.
+  const at = house(undefined, driver as unknown as ScriptedTerminal);
+  driver.start();
+  at.start();
+  if (sessions)
+    await until("the line is open", () => driver.state.link === "connected" || undefined);
+  const bank = (): number =>
+    simulator.ledger.entries.filter(({ kind }) => kind === "charge").length;
+  const struck = () => simulator.terminal.parts.faults.armed.every((one) => one.struck > 0);
+  return { at, driver, simulator, bank, struck };
+}
+
+describe.each(titled)("%s", (_title, setting) => {
+  test("payments are charged once each", async () => {
+    const { at, simulator } = await kiosk(setting);
+    for (let number = 1; number <= PAYMENTS; number++) {
+      const amountMinor = 100 * number;
+      const answer = await pay(at, request(`A-${number}`, { amountMinor }));
+      expect(outcome(answer)).toBe("Success");
+      expect(answer.body.receipt.primaryAccountNumber).toMatch(/^541333X{6}\d{4}$/);
+    }
+    const charged = simulator.ledger.entries.map(({ amountMinor }) => amountMinor);
+    expect(charged).toEqual(at.supervisor.stored.map(({ amountMinor }) => amountMinor));
+    expect(charged).toHaveLength(PAYMENTS);
+  });
+
+  test("a refusal is told, and the next payment goes on", async () => {
+    const { at, bank } = await kiosk(setting);
+    const refused = await pay(at, request("A-1", { amountMinor: 1_205 }));
+    expect([outcome(refused), bank()]).toEqual(["Declined", 0]);
+    expect(outcome(await pay(at, request("A-2", { amountMinor: 1_200 })))).toBe("Success");
+  });
+
+  test("somebody is there", async () => {
+    const { driver, bank } = await kiosk(setting);
+    expect((await driver.check(AbortSignal.timeout(5_000))).cr).toBe("0");
+    expect(bank()).toBe(0);
+  });
+
+  const { faults } = setting.family === "concert" ? concertProtocol : caisseApProtocol;
+  const { transport: line, sessions } = setting;
+  const traits = traitsOf({ line, sessions });
+  const own = Object.keys(faults.kinds).filter((name) =>
+    canStrike(faults.kinds[name] as FaultKind, traits),
+  );
+  test.each(own)("the fault %s never lies about money", async (fault) => {
+    const { at, bank, struck } = await kiosk(setting, [fault]);
+    let told: string;
+    try {
+      told = outcome(await pay(at, request("A-1", { amountMinor: 1_200 })));
+    } catch (error) {
+      told = (error as { code: string }).code;
+    }
+    await until("the fault has struck", () => struck() || undefined);
+    const phase = () => at.journal.attempts.latest("A-1")?.state.phase;
+    if (told === "Success") expect(bank()).toBe(1);
+    else expect(["Unknown", "Declined", "Failed", "Cancelled"]).toContain(told);
+    if (phase() === "not-charged") expect(bank()).toBe(0);
+    if (phase() === "charged") expect(at.supervisor.stored).toHaveLength(1);
+    // The recovery run ends, and a sale that was told late counts.
+    if (staysAway.includes(fault)) return;
+    await until("the run ends", () => at.arbiter.blockedBy === undefined || undefined);
+    if (phase() === "not-charged") expect(bank()).toBe(0);
+    if (phase() === "charged") expect(bank()).toBe(1);
+  });
+});
