@@ -88,7 +88,7 @@ export async function gatewayHerd({ kiosks, seed }: Herd, outage: OutageName, or
     return {
       database,
       store,
-      forwarder: new Forwarder({ store, gateway, watch, clock, log, chance }),
+      forwarder: new Forwarder({ store, gateway, watch, clock, log, random: chance }),
     };
   });
   try {

@@ -15,7 +15,7 @@ import { chance } from "../shared/time.ts";
 import { AlarmStore } from "./alarms/alarm-store.ts";
 import { certificateEnds, certificatesIn } from "./certificates.ts";
 import { createGatewayClient, type GatewaySettings } from "./gateway/gateway-client.ts";
-import { Intake, type IntakeParts } from "./intake/intake.ts";
+import { Intake } from "./intake/intake.ts";
 import { type HandlerParts, supervisorHandlers } from "./intake/message-handlers.ts";
 import { statusReader, supervisorConditionWatch } from "./intake/supervisor-status.ts";
 import type { DigestSecret } from "./notifications/mapi-notification.ts";
@@ -67,7 +67,7 @@ async function start(context: ProgramContext): Promise<void> {
   onStop("gateway client", () => gateway.close());
 
   const watch = new DeliveryWatch(clock);
-  const forwarder = new Forwarder({ store, gateway, watch, clock, log, chance });
+  const forwarder = new Forwarder({ store, gateway, watch, clock, log, random: chance });
   onStop("forwarder", () => forwarder.stop(RUNNING_TRIES_GRACE_MS));
 
   const atGateway = {
@@ -78,10 +78,8 @@ async function start(context: ProgramContext): Promise<void> {
   onStop("gateway operations", () => operations.stop());
 
   const tally = new NotificationTally(database, clock);
-  const onStored: IntakeParts["onStored"] = (id, taken) => forwarder.tryAtOnce(id, taken);
-  const takesAtOnce = (): boolean => forwarder.takesAtOnce;
-  const intake = new Intake({ store, losses: stores.losses, clock, log, takesAtOnce, onStored });
-  const aboutStores = storeMessages({ ...stores, database, store, gateway, clock, log, onStored });
+  const intake = new Intake({ store, losses: stores.losses, forwarder, clock, log });
+  const aboutStores = storeMessages({ ...stores, database, store, gateway, forwarder, clock, log });
   const onAccepted = (id: string): void => operations.notified(id);
   const outbox = { intake, store, admin, watch, forwarder, storeMessages: aboutStores };
   const updates = updateFacts({ dataDirectory: installation.dataDirectory, config, clock, log });

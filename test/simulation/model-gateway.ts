@@ -49,7 +49,7 @@ export class ModelGateway {
         await sleep(clock, "gateway", 200);
         const failing = this.#failing();
         if (failing !== undefined)
-          return { kind: "untold", verdict: verdict(failing), refused: false };
+          return { kind: "unanswered", verdict: verdict(failing), refused: false };
         if (this.orders.some((order) => order.transactionId === transactionId)) {
           return { kind: "ours" };
         }

@@ -4,7 +4,7 @@ import { openDatabase } from "../../src/shared/store/sqlite.ts";
 import { StoreExchange } from "../../src/shared/store/store-exchange.ts";
 import type { Clock } from "../../src/shared/time.ts";
 import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
-import { Intake, type IntakeParts } from "../../src/supervisor/intake/intake.ts";
+import { Intake } from "../../src/supervisor/intake/intake.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
 import { NotificationHandler } from "../../src/supervisor/notifications/notification-handler.ts";
 import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
@@ -161,21 +161,19 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   const store = new OutboxStore(database, () => stores.exchange.ride());
   const watch = new DeliveryWatch(clock);
   const client = gateway.clientFor(life);
-  const chance = (): number => 0.5;
-  const forwarder = new Forwarder({ store, gateway: client, watch, clock, log, chance });
+  const random = (): number => 0.5;
+  const forwarder = new Forwarder({ store, gateway: client, watch, clock, log, random });
   forwarder.start();
-  const onStored: IntakeParts["onStored"] = (id, taken) => forwarder.tryAtOnce(id, taken);
-  const takesAtOnce = (): boolean => forwarder.takesAtOnce;
-  const intake = new Intake({ store, losses: stores.losses, clock, log, takesAtOnce, onStored });
+  const intake = new Intake({ store, losses: stores.losses, forwarder, clock, log });
   const admin = new OutboxAdmin(database);
   const aboutStores = storeMessages({
     ...stores,
     database,
     store,
     gateway: client,
+    forwarder,
     clock,
     log,
-    onStored,
   });
   const operationStore = new OperationStore(database);
   const notifications = new NotificationStore(database);

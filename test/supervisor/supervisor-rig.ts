@@ -7,7 +7,7 @@ import type { Transaction } from "../../src/shared/transaction.ts";
 import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
 import type { Gateway, GatewayOperations } from "../../src/supervisor/gateway/gateway.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
-import { Intake, type IntakeParts } from "../../src/supervisor/intake/intake.ts";
+import { Intake } from "../../src/supervisor/intake/intake.ts";
 import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
 import { NotificationTally } from "../../src/supervisor/notifications/notification-tally.ts";
 import { OperationExecutor } from "../../src/supervisor/operations/operation-executor.ts";
@@ -72,11 +72,9 @@ export async function openRig(options: RigOptions = {}) {
   };
   const gateway = options.gateway ?? createGatewayClient(settings, clock, log);
   const watch = new DeliveryWatch(clock);
-  const forwarder = new Forwarder({ store, gateway, watch, clock, log, chance: () => 0.5 });
-  const onStored: IntakeParts["onStored"] = (id, taken) => forwarder.tryAtOnce(id, taken);
-  const takesAtOnce = () => forwarder.takesAtOnce;
-  const intake = new Intake({ store, losses, clock, log, takesAtOnce, onStored });
-  const aboutStores = storeMessages({ database, store, losses, gateway, clock, log, onStored });
+  const forwarder = new Forwarder({ store, gateway, watch, clock, log, random: () => 0.5 });
+  const intake = new Intake({ store, losses, forwarder, clock, log });
+  const aboutStores = storeMessages({ database, store, losses, gateway, forwarder, clock, log });
 
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {

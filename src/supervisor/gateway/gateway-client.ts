@@ -75,7 +75,7 @@ export function createGatewayClient(
     async findOrder(transaction: Transaction, signal: AbortSignal): Promise<OrderFinding> {
       const exchange = await look("order", transaction.orderId, signal);
       const finding = readOrderLookup(exchange, transaction);
-      if (finding.kind !== "untold") return finding;
+      if (finding.kind !== "unanswered") return finding;
       const { verdict } = finding;
       const description = lookupWords(verdict, settings);
       return { ...finding, verdict: { ...verdict, description } };

@@ -113,7 +113,7 @@ export type OrderFinding =
   | { readonly kind: "absent" }
   /** Nothing was learnt. */
   | {
-      readonly kind: "untold";
+      readonly kind: "unanswered";
       readonly verdict: Verdict;
       /** The lookup does not exist here, or not for us: asking soon again would not help. */
       readonly refused: boolean;
@@ -128,7 +128,7 @@ export function readOrderLookup(exchange: Exchange, transaction: Transaction): O
   }
   const isAnswer = exchange.kind === "answered" && exchange.httpStatus === 200;
   const order = isAnswer ? orderSchema.safeParse(json).data : undefined;
-  return (order && compared(order, transaction)) ?? untold(judgeStatus(exchange));
+  return (order && compared(order, transaction)) ?? unanswered(judgeStatus(exchange));
 }
 
 /** undefined: the object does not say that it is about our order at all. */
@@ -164,10 +164,10 @@ function minorOf(amount: string | undefined, currency: Currency | undefined): nu
   }
 }
 
-function untold(verdict: Verdict): OrderFinding {
+function unanswered(verdict: Verdict): OrderFinding {
   const { httpStatus } = verdict;
   const notOffered = httpStatus !== null && (httpStatus < 400 || isRefusal(httpStatus));
-  return { kind: "untold", verdict, refused: notOffered };
+  return { kind: "unanswered", verdict, refused: notOffered };
 }
 
 /** Of this program's request, for good; 408 and 429 are about the moment. */

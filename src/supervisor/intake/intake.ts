@@ -5,18 +5,16 @@ import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
-import type { ClaimedItem, OutboxStore } from "../outbox/outbox-store.ts";
+import type { Forwarder } from "../outbox/forwarder.ts";
+import type { OutboxStore } from "../outbox/outbox-store.ts";
 import type { StoreLosses } from "../outbox/store-losses.ts";
 
-export interface IntakeParts {
+interface IntakeParts {
   readonly store: OutboxStore;
-  readonly losses: Pick<StoreLosses, "mayHaveHad">;
+  readonly losses: StoreLosses;
+  readonly forwarder: Forwarder;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Whether a new transaction gets its first try at once: then it is stored as taken for it. */
-  readonly takesAtOnce: () => boolean;
-  /** Called once for each transaction that is new, after it is on disk. */
-  readonly onStored: (transactionId: string, taken?: ClaimedItem) => void;
 }
 
 /** A known transaction id came with another content: one of the two would be lost. */
@@ -42,7 +40,7 @@ export class Intake {
    * `isFirst`: nobody has handed it over before.
    */
   store(given: Transaction, isFirst?: boolean): void {
-    const { store, losses, clock, log, takesAtOnce, onStored } = this.#parts;
+    const { store, losses, forwarder, clock, log } = this.#parts;
     const transaction = this.#masked(given);
     const { transactionId, orderId } = transaction;
     const known = store.content(transactionId);
@@ -51,12 +49,13 @@ export class Intake {
       log.debug({ transactionId, orderId }, "already stored");
       return;
     }
-    const isDoubtful = losses.mayHaveHad(transaction, isFirst);
-    const taken = store.add(transaction, clock.now(), { isDoubtful, isTaken: takesAtOnce() });
-    // Nothing may fail between a claim and its try: nobody else could take it.
-    onStored(transactionId, taken);
-    // The end of a first try says so too.
-    log[taken ? "debug" : "info"]({ transactionId, orderId }, "stored");
+    const mayBeSent = losses.mayHaveHad(transaction, isFirst);
+    const how = { mayBeSent, isClaimed: forwarder.takesAtOnce };
+    const claimed = store.add(transaction, clock.now(), how);
+    // Nothing may fail between a claim and its try: nothing else could claim the item.
+    forwarder.tryAtOnce(transactionId, claimed);
+    // The end of a first try is logged as well.
+    log[claimed ? "debug" : "info"]({ transactionId, orderId }, "stored");
     const others = store.othersOfOrder(transaction);
     if (others.length > 0) {
       const details = { orderId, transactionId, otherTransactionIds: others.slice(0, 5) };
@@ -72,8 +71,8 @@ export class Intake {
   withdraw(given: Transaction, isFirst?: boolean): "closed" | "sent" {
     const { store, losses, clock, log } = this.#parts;
     const { transactionId, orderId } = given;
-    const isDoubtful = losses.mayHaveHad(given, isFirst);
-    const outcome = store.withdraw(this.#masked(given), clock.now(), isDoubtful);
+    const mayBeSent = losses.mayHaveHad(given, isFirst);
+    const outcome = store.withdraw(this.#masked(given), clock.now(), mayBeSent);
     if (outcome === "running") {
       throw new Error(`${transactionId} is being sent at this moment; ask again`);
     }

@@ -30,7 +30,7 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
 
     "withdraw-transaction": ({ transaction, isFirst }) => {
       const outcome = intake.withdraw(transaction, isFirst);
-      watch.tell(transaction.transactionId);
+      watch.notify(transaction.transactionId);
       return { outcome };
     },
 
@@ -85,8 +85,8 @@ function outboxHandlers({
   return {
     "outbox-list": ({ state, cursor = 0, limit }) => admin.list(state, cursor, limit),
 
-    "outbox-requeue": ({ transactionId, ...word }) => {
-      const outcome = admin.requeue(transactionId, clock.now(), word);
+    "outbox-requeue": ({ transactionId, ...given }) => {
+      const outcome = admin.requeue(transactionId, clock.now(), given);
       log.info({ transactionId, outcome }, "an operator wants a transaction sent again");
       if (outcome === "queued") forwarder.requeued(transactionId);
       return { outcome };
@@ -95,7 +95,7 @@ function outboxHandlers({
     "outbox-drop": ({ transactionId, note, by }) => {
       const outcome = admin.drop(transactionId, note, clock.now(), by);
       log.warn({ transactionId, outcome, note }, "an operator drops a transaction");
-      watch.tell(transactionId);
+      watch.notify(transactionId);
       return { outcome };
     },
   };

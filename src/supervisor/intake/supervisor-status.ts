@@ -35,7 +35,7 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
   const startedMs = clock.monotonicMs();
   return () => {
     const { pending, parked, sent } = store.counts();
-    const oldestAtMs = store.oldestQueuedAtMs() ?? null;
+    const oldestAtMs = store.oldestQueuedAtMs();
     const oldestAgeMs = oldestAtMs === null ? null : Math.max(clock.now() - oldestAtMs, 0);
     const parkedSinceMs = store.parkedSinceMs();
     const fault = parts.proof?.proved;
@@ -52,8 +52,8 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
         oldestAtMs,
         parkedSinceMs,
         paused: forwarder.paused,
-        ...forwarder.troubles,
-        ambiguous: admin.doubts(),
+        ...forwarder.conditions,
+        ambiguous: admin.uncertain(),
       },
       operations: parts.operations.unknown,
       notifications: parts.tally.figures,

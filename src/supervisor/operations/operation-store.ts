@@ -6,8 +6,7 @@ import { type Transaction, transactionSchema } from "../../shared/transaction.ts
 import type { Verdict } from "../gateway/faults.ts";
 import type { OperationRequest, OperationState } from "../gateway/operation-request.ts";
 import type { StoredNotification } from "../notifications/notification-store.ts";
-import { copiesOpen, possibleOrders } from "../outbox/item-rows.ts";
-import { namedIsSent } from "../outbox/outbox-store.ts";
+import { copiesOpen, namedIsSent } from "../outbox/item-rows.ts";
 import { sendingSteps } from "../outbox/sending-steps.ts";
 
 type Row = Record<string, SQLOutputValue>;
@@ -121,7 +120,9 @@ export class OperationStore {
 
   /** How many orders of a transaction the gateway may have; 0 when that is known. */
   possibleOrders(transactionId: string): number {
-    return possibleOrders(this.#database, transactionId);
+    const sql = `SELECT orders_possible AS n FROM outbox
+      WHERE transaction_id = ? AND ${copiesOpen}`;
+    return Number(this.#get(sql, transactionId)?.["n"] ?? 0);
   }
 
   /** An operator found that the gateway has no others than those that are known. */

@@ -19,6 +19,7 @@ import type { Gateway } from "../gateway/gateway.ts";
 import { NotificationStore } from "../notifications/notification-store.ts";
 import { type HistoryParts, returnedOfOrder } from "../operations/gateway-history.ts";
 import { OperationStore } from "../operations/operation-store.ts";
+import type { Forwarder } from "../outbox/forwarder.ts";
 import { insertItem } from "../outbox/item-rows.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 import { StoreLosses } from "../outbox/store-losses.ts";
@@ -61,8 +62,7 @@ interface MessageParts {
   readonly gateway: Pick<Gateway, "findOrder">;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Called after the commit for each transaction that waits for the gateway. */
-  readonly onStored: (transactionId: string) => void;
+  readonly forwarder: Pick<Forwarder, "tryAtOnce">;
 }
 
 export type StoreMessages = Pick<
@@ -154,7 +154,7 @@ async function orderAtGateway(
     case "ours":
     case "other":
       return { found: "present", why: "the gateway has an order of this number" };
-    case "untold":
+    case "unanswered":
       return { found: "untold", why: `the gateway did not tell: ${finding.verdict.description}` };
   }
 }
@@ -190,12 +190,12 @@ export function takeOver(
   { items, last }: RequestOf<Messages, "take-over">,
   parts: Omit<MessageParts, "gateway">,
 ): ResponseOf<Messages, "take-over"> {
-  const { database, losses, log, onStored } = parts;
+  const { database, losses, log, forwarder } = parts;
   const added = transaction(database, () => items.filter((item) => takeOne(item, parts)));
   if (last) losses.end();
   log.info({ items: items.length, added: added.length, last }, "taken over again");
   for (const { transaction: one, state } of added) {
-    if (state === "pending") onStored(one.transactionId);
+    if (state === "pending") forwarder.tryAtOnce(one.transactionId);
   }
   return { added: added.length };
 }
@@ -209,7 +209,7 @@ function takeOne(
   const now = clock.now();
   const missing = store.content(id) === undefined;
   if (missing) {
-    insertItem(database, given, now, { isDoubtful: true });
+    insertItem(database, given, now, { mayBeSent: true });
     if (state === "parked") database.prepare(asParked).run({ id, now });
   }
   if (state === "sent") database.prepare(asSent).run({ id, now });

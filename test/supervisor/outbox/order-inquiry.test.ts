@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { WINDOW_MAX } from "../../../src/supervisor/outbox/queue-gate.ts";
+import { WINDOW_MAX } from "../../../src/supervisor/outbox/queue-window.ts";
 import { accepted, type Behaviour, resultBody } from "../recording-gateway.ts";
 import { openRig } from "../supervisor-rig.ts";
 
@@ -52,7 +52,7 @@ test.each<[string, Behaviour]>([
   await rig.clock.advance(2 * DAY);
   expect(rig.server.requests).toHaveLength(1);
   expect(rig.alarms()).toEqual([]);
-  expect(rig.admin.doubts()).toEqual({
+  expect(rig.admin.uncertain()).toEqual({
     inDoubt: 0,
     possibleCopies: 0,
     sends: 1,
