@@ -6,7 +6,7 @@ import type {
   Gateway,
   GatewayOperations,
   GatewayReply,
-} from "../../src/supervisor/gateway/gateway.ts";
+} from "../../src/supervisor/gateway/gateway-client.ts";
 import type { OperationKind } from "../../src/supervisor/gateway/operation-request.ts";
 import type { TestClock } from "../support/test-clock.ts";
 import type { Life } from "./life.ts";

@@ -7,7 +7,6 @@ import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
 import { Intake } from "../../src/supervisor/intake/intake.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
 import { NotificationHandler } from "../../src/supervisor/notifications/notification-handler.ts";
-import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
 import { NotificationTally } from "../../src/supervisor/notifications/notification-tally.ts";
 import { OperationExecutor } from "../../src/supervisor/operations/operation-executor.ts";
 import { OperationStore } from "../../src/supervisor/operations/operation-store.ts";
@@ -176,17 +175,14 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
     log,
   });
   const operationStore = new OperationStore(database);
-  const notifications = new NotificationStore(database);
   const operations = new OperationExecutor({
-    operations: operationStore,
-    notifications,
+    store: operationStore,
     losses: stores.losses,
     clock,
     log,
     gateway: gateway.operationsFor(life),
   });
   const notified = new NotificationHandler({
-    notifications: notifications,
     operations: operationStore,
     clock,
     log,
@@ -202,6 +198,7 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
     store,
     admin,
     operations,
+    operationStore,
     watch,
     alarmStore,
     clock,

@@ -37,8 +37,8 @@ const FORM = "application/x-www-form-urlencoded";
 async function listening() {
   const rig = await openRig();
   rig.handOver("A-1");
-  const { notifications, operationStore: operations, losses, clock, log } = rig;
-  const parts = { notifications, operations, losses, clock, log, secrets, fraudSecret: SECRET };
+  const { operationStore: operations, losses, clock, log } = rig;
+  const parts = { operations, losses, clock, log, secrets, fraudSecret: SECRET };
   const handler = new NotificationHandler({
     ...parts,
     onAccepted: (id) => rig.operations.notified(id),

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { createLogger } from "../../src/shared/process/logger.ts";
 import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
-import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
 import { NotificationTally } from "../../src/supervisor/notifications/notification-tally.ts";
 import { OperationStore } from "../../src/supervisor/operations/operation-store.ts";
 import type { ClaimedItem } from "../../src/supervisor/outbox/item-rows.ts";
@@ -15,7 +14,7 @@ import { retentionChore } from "../../src/supervisor/outbox/retention.ts";
 import { noHistory } from "../../src/supervisor/outbox/retry-policy.ts";
 import { StoreLosses } from "../../src/supervisor/outbox/store-losses.ts";
 import { noUncertainSend } from "../../src/supervisor/outbox/uncertain-send-policy.ts";
-import { growthOf, knownOrders, takeOver } from "../../src/supervisor/stores/supervisor-stores.ts";
+import { growthOf, knownOrders, resync } from "../../src/supervisor/stores/supervisor-stores.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { withoutPauses } from "./clock-without-pauses.ts";
 import { operationIdOf, orderOf, publicIdOf, special, transactionOf } from "./full-supervisor.ts";
@@ -65,11 +64,10 @@ function readOutbox(database: DatabaseSync, n: number): void {
 
 function readGateway(database: DatabaseSync, n: number): void {
   const operations = new OperationStore(database);
-  const notifications = new NotificationStore(database);
-  const history = { operations, notifications };
+  const { notifications } = operations;
   const losses = new StoreLosses(database, new TestClock(), log);
   const list = (request: Parameters<typeof knownOrders>[0]) =>
-    knownOrders(request, database, history, losses);
+    knownOrders(request, database, operations, losses);
   const { doubled } = special(n);
   for (const i of [1, n, doubled]) {
     list({ orderId: orderOf(i), after: 0, limit: PAGE });
@@ -101,7 +99,7 @@ function writeAlarms(database: DatabaseSync, clock: TestClock): void {
   const raise = (alarm: string) => alarms.tap(log).error({ alarm }, "told");
   for (const alarm of ["queue-old", "queue-old", "transaction-changed"]) raise(alarm);
   alarms.noteRequest("a look", "1");
-  alarms.behind(undefined, 0, PAGE);
+  alarms.after(undefined, 0, PAGE);
   alarms.keepLasting([]);
   const tally = new NotificationTally(database, clock);
   tally.count("mismatch", "test");
@@ -121,7 +119,7 @@ function changeStores(database: DatabaseSync, n: number, clock: TestClock): void
   for (const i of [1, dropped]) {
     for (const state of ["sent", "closed"] as const) {
       const item = { transaction: known(i), state, reversed: state === "closed" };
-      takeOver({ items: [item], last: true }, parts);
+      resync({ items: [item], last: true }, parts);
     }
   }
   const parkedItem = {
@@ -129,7 +127,7 @@ function changeStores(database: DatabaseSync, n: number, clock: TestClock): void
     state: "parked",
     reversed: false,
   } as const;
-  takeOver({ items: [parkedItem], last: false }, parts);
+  resync({ items: [parkedItem], last: false }, parts);
   losses.note("test");
   losses.mayHaveHad({ origin: "payment" });
   losses.mayLack(transactionOf(1));
@@ -185,7 +183,7 @@ function end(store: OutboxStore, item: ClaimedItem, number: number): void {
 
 function changeGateway(database: DatabaseSync, n: number): void {
   const operations = new OperationStore(database);
-  const notifications = new NotificationStore(database);
+  const { notifications } = operations;
   const { due } = special(n);
   operations.endInterrupted(n);
   operations.settle(operationIdOf(n), "done", "operator", "looked");

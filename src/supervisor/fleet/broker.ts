@@ -1,4 +1,11 @@
-import type { LostBecause } from "./reconnect-policy.ts";
+/** Why the connection is not there. */
+export type LostBecause =
+  /** No connection, a refused login, a broker that stops or falls silent. */
+  | "failed"
+  /** The broker closed it and gave no reason: a twin, where it happens again and again. */
+  | "closed"
+  /** Another client has the same name: each would end the connection of the other without end. */
+  | "twin";
 
 /** Where the broker is and how the kiosk shows who it is. */
 export interface BrokerSettings {
@@ -12,7 +19,7 @@ export interface BrokerSettings {
   readonly trusted: readonly string[];
   /** Requests are listened for. */
   readonly commands: boolean;
-  /** The broker publishes the last will after 1.5 times this without a word. */
+  /** The broker publishes the last will after 1.5 times this without a message. */
   readonly keepAliveSeconds?: number;
 }
 
@@ -26,7 +33,7 @@ export interface Outgoing {
 
 export interface Incoming {
   readonly payload: Buffer;
-  /** Kept by the broker from before: nobody asks it now. */
+  /** Kept by the broker from an earlier time: it is no request of the present. */
   readonly retained: boolean;
 }
 
@@ -37,7 +44,7 @@ export type Sent = "taken" | "refused" | "lost";
 export interface BrokerConnection {
   /** Of messages without an answer, the broker takes so many at the same time. */
   readonly window: number;
-  /** Resolves with the broker's word; never rejects. */
+  /** Resolves with how the message ended; never rejects. */
   send(message: Outgoing): Promise<Sent>;
   /** Ends it in order, so that the last will is not published. */
   close(): Promise<void>;
@@ -45,7 +52,7 @@ export interface BrokerConnection {
 
 export interface BrokerListener {
   /** The connection is lost, once; nothing comes after this. */
-  lost(because: LostBecause, words: string): void;
+  lost(because: LostBecause, text: string): void;
   received(message: Incoming): void;
 }
 
@@ -60,7 +67,7 @@ export type ConnectToBroker = (
   listener: BrokerListener,
 ) => Promise<BrokerConnection>;
 
-/* Words between the supervisor and the thread with its connection (docs/fleet.md 4.3). */
+/* Messages between the supervisor and the thread with its connection (docs/fleet.md 4.3). */
 
 /** Given to the thread at its start. */
 export interface ThreadTask {
@@ -76,9 +83,9 @@ export type ToThread =
 
 export type FromThread =
   | { readonly say: "connected"; readonly window: number }
-  | { readonly say: "failed"; readonly words: string }
+  | { readonly say: "failed"; readonly text: string }
   | { readonly say: "sent"; readonly id: number; readonly sent: Sent }
   | { readonly say: "received"; readonly payload: Uint8Array; readonly retained: boolean }
-  | { readonly say: "lost"; readonly because: LostBecause; readonly words: string }
+  | { readonly say: "lost"; readonly because: LostBecause; readonly text: string }
   | { readonly say: "closed" }
   | { readonly say: "alive" };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { alarmFindings } from "../../shared/catalog/alarm-log.ts";
-import { type ConditionName, conditionNames } from "../../shared/catalog/conditions.ts";
 import { errorTable } from "../../shared/catalog/errors.ts";
+import { type ConditionName, conditionNames } from "../../shared/catalog/conditions.ts";
 
 /**
  * Every document between a kiosk and its fleet, and the topic of each (docs/fleet.md 3.2). A leaf
@@ -23,7 +23,7 @@ const version = z.string().regex(/^\d{1,4}\.\d{1,4}\.\d{1,6}$/);
 const currency = z.string().regex(/^[A-Z]{3}$/);
 const minor = z.int().min(-9_999_999_999).max(9_999_999_999);
 const errorCode = z.enum(Object.keys(errorTable) as [keyof typeof errorTable]);
-const trouble = z.enum(conditionNames as [ConditionName, ...ConditionName[]]);
+const condition = z.enum(conditionNames as [ConditionName, ...ConditionName[]]);
 
 const head = {
   version: z.literal(FLEET_VERSION),
@@ -41,12 +41,12 @@ const kept = {
 };
 
 /** The code that a payment would be answered with. */
-const obstacle = z.enum([...errorCode.options, "tp-manager-silent", "other"]);
+const notReady = z.enum([...errorCode.options, "tp-manager-silent", "other"]);
 
 const stateNow = z.strictObject({
   canPay: z.enum(["yes", "no", "unknown"]),
   /** Why not; empty when it can. */
-  obstacles: z.array(obstacle),
+  obstacles: z.array(notReady),
   terminal: z
     .strictObject({
       link: z.enum(["disconnected", "connecting", "registering", "connected", "other"]),
@@ -66,7 +66,7 @@ const stateNow = z.strictObject({
     paused: z.boolean(),
     possibleCopies: count,
   }),
-  troubles: z.array(trouble),
+  troubles: z.array(condition),
   versions: z.strictObject({ supervisor: version.nullable(), tpManager: version.nullable() }),
   /** null: this kiosk does not look for updates by itself. */
   update: z
@@ -134,7 +134,7 @@ export const fleetDocuments = {
       ...kept,
       phase: z.enum(["raised", "ended"]),
       alarm: stableName,
-      /** Its name of before, where it has another one now. */
+      /** Its former name, where it has another one now. */
       formerly: stableName.optional(),
       /** Finding about an unmatched transaction; absent: the terminal is being asked. */
       finding: z.enum(alarmFindings).optional(),
@@ -194,7 +194,7 @@ export const fleetDocuments = {
     from: "kiosk",
     retained: false,
     expirySeconds: 900,
-    meaning: "Figures of now; counters only grow while the kiosk keeps its data folder.",
+    meaning: "Present figures; counters only grow while the kiosk keeps its data folder.",
     schema: z.strictObject({
       ...head,
       uptimeSeconds: z.strictObject({ supervisor: count, tpManager: count.nullable() }),

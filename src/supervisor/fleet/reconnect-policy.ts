@@ -1,11 +1,4 @@
-/** Why the connection is not there. */
-export type LostBecause =
-  /** No connection, a refused login, a broker that stops or falls silent. */
-  | "trouble"
-  /** The broker closed it and gave no reason: a twin, where it happens again and again. */
-  | "closed"
-  /** Another client has the same name: each would throw out the other without end. */
-  | "taken-over";
+import type { LostBecause } from "./broker.ts";
 
 const FIRST_MS = 1_000;
 /** A broker that restarts loses all its kiosks at once: their first tries are spread so far. */
@@ -16,13 +9,13 @@ const TWIN_MS = 10 * 60_000;
 /**
  * How long to wait before the next try to connect: from what doubles with each failure, or half of
  * the ceiling if that is less, up to the ceiling. After a short outage a thousand kiosks come back
- * spread over {@link SPREAD_MS}, after a long one evenly over the longest wait, and not most of
- * them in its first minutes, as with a wait that may be nothing.
+ * spread over {@link SPREAD_MS}, after a long one evenly over the longest wait; with a wait that
+ * may be nothing most of them would come in its first minutes.
  */
-export function reconnectDelayMs(because: LostBecause, failures: number, chance: number): number {
+export function reconnectDelayMs(because: LostBecause, failures: number, random: number): number {
   const doubled = FIRST_MS * 2 ** Math.min(Math.max(failures - 1, 0), 20);
-  const atLeast = because === "taken-over" ? TWIN_MS : SPREAD_MS;
+  const atLeast = because === "twin" ? TWIN_MS : SPREAD_MS;
   const ceiling = Math.max(Math.min(doubled, LONGEST_MS), atLeast);
-  const least = because === "taken-over" ? ceiling / 2 : Math.min(doubled, ceiling / 2);
-  return least + (ceiling - least) * chance;
+  const least = because === "twin" ? ceiling / 2 : Math.min(doubled, ceiling / 2);
+  return least + (ceiling - least) * random;
 }

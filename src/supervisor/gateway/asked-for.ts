@@ -4,7 +4,7 @@ import { formatMajor } from "../../shared/money.ts";
 export interface AskedFor {
   readonly transactionPublicId?: string;
   readonly merchantReference?: string;
-  /** null: all of it, which is not known in figures here. */
+  /** null: all of it; the figure is not known here. */
   readonly amountMinor?: number | null;
   readonly currency?: string;
   readonly exponent?: number;
@@ -18,7 +18,7 @@ const answerFields = ["transactionPublicId", "merchantReference", "amount", "cur
 /** A refusal has no sum of its own: it may name 0, or the whole. */
 const refusalFields = ["transactionPublicId", "merchantReference"] as const;
 
-/** Why the fields of a result do not fit what was asked for, in words; null when they do. */
+/** Says why the fields of a result do not agree with what was asked for; null: they do. */
 export function disagreement(
   asked: AskedFor,
   fields: ReadonlyMap<string, string>,

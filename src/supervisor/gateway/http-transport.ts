@@ -1,5 +1,7 @@
+import type { ClientRequest } from "node:http";
 import { request as httpsRequest, Agent as TlsAgent } from "node:https";
 import { connect, isIP, type Socket } from "node:net";
+import { Duplex } from "node:stream";
 import { connect as connectSecurely, TLSSocket } from "node:tls";
 import {
   HttpConnections,
@@ -7,10 +9,13 @@ import {
   type HttpRequest,
   IDLE_MS,
 } from "../../shared/ipc/http-connections.ts";
+import { httpRequest, readText } from "../../shared/process/node-http.ts";
 import type { Clock } from "../../shared/time.ts";
 import { trustedWith } from "../certificates.ts";
 import type { Exchange } from "./faults.ts";
-import { ANSWER_BYTES_MAX, endBy, readByNode } from "./node-reader.ts";
+
+/** A result is below 2 KB, a page of a web server in between below 100 KB. */
+export const ANSWER_BYTES_MAX = 256 * 1024;
 
 /** One request: a POST with its body, or a GET without one. */
 interface HttpMessage extends Pick<HttpRequest, "headers" | "body"> {
@@ -18,7 +23,7 @@ interface HttpMessage extends Pick<HttpRequest, "headers" | "body"> {
 }
 
 export interface TransportSettings {
-  /** Certificates in PEM that are trusted beside the system's (GATEWAY_CA_FILE). */
+  /** Certificates in PEM that are trusted in addition to the system's (GATEWAY_CA_FILE). */
   readonly certificates?: readonly string[];
   /** Where HTTPS_PROXY and NO_PROXY are looked up; nothing when there is no proxy to be used. */
   readonly proxyEnvironment?: Readonly<Record<string, string | undefined>>;
@@ -167,4 +172,52 @@ function sendByNode(
 function isReady(socket: Socket): boolean {
   const handshaking = socket instanceof TLSSocket && socket.getFinished() === undefined;
   return !socket.connecting && !handshaking;
+}
+
+/** The exchange ends with what Node's HTTP client makes of the answer, or of its absence. */
+function endBy(request: ClientRequest, exchange: HttpExchange): void {
+  request.on("error", (error) => exchange.failWith(error));
+  request.on("upgrade", () =>
+    exchange.fail("socket", "the other side changes to another protocol"),
+  );
+  request.on("response", (response) => {
+    readText(response, ANSWER_BYTES_MAX, () => response.destroy()).then(
+      (text) =>
+        exchange.answered(response.statusCode ?? 0, response.headers["retry-after"] ?? null, text),
+      (error: Error) => exchange.failWith(error),
+    );
+  });
+}
+
+/**
+ * An answer of any form to a request that was written: Node's client reads it from what has come
+ * and what follows, and writes into nothing.
+ */
+function readByNode(
+  exchange: HttpExchange,
+  pieces: readonly Buffer[],
+  socket: Socket,
+  method: "GET" | "POST",
+): void {
+  const carried = new Duplex({
+    read() {
+      // Pieces are handed on as they come.
+    },
+    write: (_piece, _encoding, done) => done(),
+  });
+  const request = httpRequest({ method, createConnection: () => carried });
+  exchange.onGivenUp = () => {
+    request.destroy();
+    socket.destroy();
+  };
+  endBy(request, exchange);
+  request.end();
+  for (const piece of pieces) carried.push(piece);
+  socket.removeAllListeners("data");
+  socket.on("data", (piece) => void carried.push(piece));
+  socket.on("end", () => void carried.push(null));
+  socket.on("error", (error) => carried.destroy(error));
+  socket.on("close", () => carried.destroy());
+  // The end of the answer is the end of what carries it, and of the connection.
+  carried.on("close", () => socket.destroy());
 }

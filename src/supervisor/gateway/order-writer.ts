@@ -7,11 +7,9 @@ import {
   WSDL_ADDRESS,
 } from "./soap-writer.ts";
 
-type FreeDataItem = { readonly key: string; readonly value: string };
-
 /** The parameters of `generate`: texts in the order in which they are sent, then the free data. */
 export interface OrderParameters extends SoapParameters {
-  readonly freeData: { readonly item: readonly FreeDataItem[] };
+  readonly freeData: { readonly item: readonly { readonly key: string; readonly value: string }[] };
 }
 
 /**
@@ -47,7 +45,9 @@ export function createOrderWriter(gatewayUrl: string): (order: OrderParameters) 
       if (typeof value === "string") own += fieldOf(name, value);
     }
     let items = "";
-    for (const item of order.freeData.item) items += itemOf(item);
+    for (const { key, value } of order.freeData.item) {
+      items += `<item>${elementOf("key", key)}${elementOf("value", value)}</item>`;
+    }
     return { url, headers, body: `${head}${own}<freeData>${items}</freeData>${foot}` };
   };
 }
@@ -61,10 +61,6 @@ function partsOf(body: string): { head: string; foot: string; elements: Readonly
     foot: body.slice(body.indexOf(freeData) + freeData.length),
     elements: new Set(found.map(([, name = ""]) => name)),
   };
-}
-
-function itemOf({ key, value }: FreeDataItem): string {
-  return `<item>${elementOf("key", key)}${elementOf("value", value)}</item>`;
 }
 
 function elementOf(name: string, value: string): string {

@@ -23,7 +23,7 @@ export class TransactionChanged extends MessageRefused {
 }
 
 /**
- * Takes transactions over from tp-manager: on disk before the caller is answered, once per
+ * Takes the transactions that tp-manager hands off: on disk before the caller is answered, once per
  * transaction id (docs/architecture.md 1.2).
  */
 export class Intake {
@@ -37,7 +37,7 @@ export class Intake {
    * Stores a transaction durably with its place in the outbox. Storing an unchanged transaction
    * again changes nothing; a known id with another content throws {@link TransactionChanged}. One
    * that a lost database may have sent is looked up before it is sent (docs/rules/17-loss.md);
-   * `isFirst`: nobody has handed it over before.
+   * `isFirst`: it was never handed off before.
    */
   store(given: Transaction, isFirst?: boolean): void {
     const { store, losses, forwarder, clock, log } = this.#parts;
@@ -65,8 +65,8 @@ export class Intake {
 
   /**
    * The sale was reversed at the terminal (docs/rules/07-returns.md). A transaction that is not
-   * with the gateway is not sent any more; one that is, or may be, has to be put right there by an
-   * operator. So has one that a lost database may have sent (docs/rules/17-loss.md).
+   * at the gateway is not sent any more; one that is or may be there has to be put right there by
+   * an operator. So has one that a lost database may have sent (docs/rules/17-loss.md).
    */
   withdraw(given: Transaction, isFirst?: boolean): "closed" | "sent" {
     const { store, losses, clock, log } = this.#parts;
@@ -99,16 +99,13 @@ export class Intake {
       .map(([name]) => name);
     if (differing.length === 0) return;
     const { transactionId, orderId } = given;
-    raiseAlarm(
-      this.#parts.log,
-      "transaction-changed",
-      { transactionId, orderId, differing },
-      "a stored transaction was handed over again with another content: refused",
-    );
+    const what = "a stored transaction was handed off again with another content: refused";
+    const details = { transactionId, orderId, differing };
+    raiseAlarm(this.#parts.log, "transaction-changed", details, what);
     throw new TransactionChanged(`${transactionId} is stored with other ${differing.join(", ")}`);
   }
 
-  /** tp-manager masks at the edge of its drivers; this is the second net (docs/design.md 6.2). */
+  /** Masks card numbers once more; tp-manager masks them in its drivers (docs/design.md 6.2). */
   #masked(given: Transaction): Transaction {
     const maskedPan = given.maskedPan === null ? null : maskPan(given.maskedPan);
     const customData = Object.fromEntries(

@@ -4,15 +4,15 @@ import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
-import type { HistoryParts } from "../operations/gateway-history.ts";
 import { effectOf } from "../operations/gateway-state.ts";
+import type { OperationStore } from "../operations/operation-store.ts";
 import type { StoreLosses } from "../outbox/store-losses.ts";
 import { type FraudEvent, readFraudEvent } from "./fraud-event.ts";
 import { type DigestSecret, type MapiNotification, readMapi } from "./mapi-notification.ts";
-import type { NotificationStore } from "./notification-store.ts";
 import type { NotificationTally, NotificationVerdict } from "./notification-tally.ts";
 
-export interface NotificationHandlerParts extends HistoryParts {
+export interface NotificationHandlerParts {
+  readonly operations: OperationStore;
   readonly losses: StoreLosses;
   readonly clock: Clock;
   readonly log: Logger;
@@ -20,7 +20,7 @@ export interface NotificationHandlerParts extends HistoryParts {
   readonly secrets: readonly DigestSecret[];
   /** Without one no fraud event is taken. */
   readonly fraudSecret: string | undefined;
-  /** Told every verdict, in our own words. */
+  /** Counts every verdict, with a reason of ours. */
   readonly tally?: NotificationTally;
   /** Something was accepted about a transaction of the gateway. */
   readonly onAccepted: (transactionPublicId: string) => void;
@@ -35,16 +35,16 @@ export type Reception = "taken" | "refused" | "put-off";
 type MayStore = () => boolean;
 
 /**
- * Takes a notification: verifies it, compares it with our order, keeps it once, and tells whoever
- * waits for it.
+ * Takes a notification: verifies it, compares it with our order, keeps it once, and reports an
+ * accepted one to the operations.
  */
 export class NotificationHandler {
   readonly #parts: NotificationHandlerParts;
-  readonly #refusals: RefusalLog;
+  readonly #refusals: LogThrottle;
 
   constructor(parts: NotificationHandlerParts) {
     this.#parts = parts;
-    this.#refusals = new RefusalLog(parts.clock);
+    this.#refusals = new LogThrottle(parts.clock);
   }
 
   /** A document of the form field `xml` (docs/gateway.md 3.1). */
@@ -198,8 +198,9 @@ export class NotificationHandler {
     return this.#parts.operations.agreeing(orderId, amountMinor, alpha, transactionId);
   }
 
-  #keep(document: Parameters<NotificationStore["add"]>[0]): boolean {
-    const isNew = this.#parts.notifications.add(document, this.#parts.clock.now());
+  #keep(document: Parameters<OperationStore["notifications"]["add"]>[0]): boolean {
+    const { operations, clock } = this.#parts;
+    const isNew = operations.notifications.add(document, clock.now());
     if (document.verdict === "accepted") this.#count(isNew ? "accepted" : "repeated", "");
     return isNew;
   }
@@ -241,30 +242,30 @@ function masked(value: object): Readonly<Record<string, unknown>> {
   return maskPansInValue(value, true) as Record<string, unknown>;
 }
 
-const TOLD_EVERY_MS = 60_000;
+const LOGGED_EVERY_MS = 60_000;
 
 /**
- * How often refusals are told: the first of a reason at once, then once a minute with their number.
- * Anybody may cause them, and a line for each would fill the disk.
+ * Limits the lines about refusals: the first of a reason is logged at once, then one a minute with
+ * their number. Any sender may cause them, and a line for each would fill the disk.
  */
-class RefusalLog {
+class LogThrottle {
   readonly #clock: Clock;
-  readonly #reasons = new Map<string, { toldMs: number; untold: number }>();
+  readonly #reasons = new Map<string, { readonly loggedMs: number; count: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** How many are to be told now, this one included; 0: none. Reasons are few and fixed. */
+  /** How many are to be logged now, this one included; 0: none. Reasons are few and fixed. */
   due(reason: string): number {
     const nowMs = this.#clock.monotonicMs();
-    const { toldMs, untold } = this.#reasons.get(reason) ?? {
-      toldMs: Number.NEGATIVE_INFINITY,
-      untold: 0,
-    };
-    const isDue = nowMs - toldMs >= TOLD_EVERY_MS;
-    const next = isDue ? { toldMs: nowMs, untold: 0 } : { toldMs, untold: untold + 1 };
-    this.#reasons.set(reason, next);
-    return isDue ? untold + 1 : 0;
+    const last = this.#reasons.get(reason);
+    const count = (last?.count ?? 0) + 1;
+    if (last && nowMs - last.loggedMs < LOGGED_EVERY_MS) {
+      last.count = count;
+      return 0;
+    }
+    this.#reasons.set(reason, { loggedMs: nowMs, count: 0 });
+    return count;
   }
 }

@@ -17,8 +17,8 @@ export const CONNECTIONS_MAX = 256;
 /** So that two addresses at least can be served; a reverse proxy is one address for everybody. */
 export const CONNECTIONS_OF_SOURCE_MAX = CONNECTIONS_MAX / 2;
 /**
- * Connections the system keeps until we take them: enough that no moment of rest makes it drop the
- * gateway's, and few enough that those that wait behind a flood are taken within two seconds.
+ * Connections that the system keeps until they are accepted here: enough that no pause makes it
+ * drop the gateway's, and few enough that a flood of them is accepted within two seconds.
  */
 const BACKLOG = 1_024;
 const HEADERS_MAX = 100;
@@ -45,11 +45,11 @@ export interface NotificationListener {
 }
 
 /**
- * Takes the gateway's own messages. Anybody may reach this port, so nothing is believed but what
- * the digest or the signature covers, and nothing else is counted: a flood of anything else takes
- * no place from the gateway. Only the status counts for the gateway: 200 taken, 403 not genuine or
- * not ours, 413 too large, 500 not stored and 503 too many or perhaps ours, both repeated by it
- * (docs/gateway.md 3.6).
+ * Takes the gateway's own messages. Any sender may reach this port, so nothing is believed but the
+ * part that the digest or the signature covers, and nothing else is counted: a flood of anything
+ * else takes no connection from the gateway. Only the status counts for the gateway: 200 taken, 403
+ * not genuine or not ours, 413 too large, 500 not stored and 503 too many or perhaps ours, both
+ * repeated by it (docs/gateway.md 3.6).
  */
 export async function startNotificationListener(
   parts: ListenerParts,
@@ -64,7 +64,7 @@ export async function startNotificationListener(
     {
       requestTimeout: requestMs,
       headersTimeout: requestMs,
-      // Otherwise the runtime looks only every 30 s for those that have taken too long.
+      // By default the runtime checks only every 30 s which requests have taken too long.
       connectionsCheckingInterval: requestMs / 5,
       maxHeaderSize: HEADER_BYTES_MAX,
     },

@@ -23,15 +23,15 @@ const verdicts = [
 ] as const;
 export type NotificationVerdict = (typeof verdicts)[number];
 
-/** Those that the gateway may have sent: somebody has to look when they are refused. */
-const troubling: readonly NotificationVerdict[] = [
+/** Verdicts on notifications that the gateway may have sent: refusing them is a condition. */
+const hindering: readonly NotificationVerdict[] = [
   "mismatch",
   "wrong-digest",
   "wrong-signature",
   "unreadable",
 ];
 
-/** The trouble is over when none was refused for so long and a good one came meanwhile. */
+/** The condition is over when none was refused for so long and a good one came meanwhile. */
 export const QUIET_MS = 10 * 60_000;
 
 interface Refused {
@@ -44,7 +44,7 @@ interface Refused {
 }
 
 /**
- * Counts notifications by verdict and knows whether refused ones are a trouble. Anybody may send
+ * Counts notifications by verdict and knows whether refused ones are a condition. Anyone may send
  * to the port, so nothing is written for a single one: {@link save} writes what has changed.
  */
 export class NotificationTally {
@@ -62,11 +62,11 @@ export class NotificationTally {
     this.#refused = this.#stored();
   }
 
-  /** `why` is ours, never the sender's: it is shown to the operator. */
+  /** `why` is a text of ours, never the sender's: the operator reads it. */
   count(verdict: NotificationVerdict, why: string): void {
     const nowMs = this.#clock.now();
     this.#verdicts[verdict] += 1;
-    if (troubling.includes(verdict)) {
+    if (hindering.includes(verdict)) {
       const count = (this.#refused?.count ?? 0) + 1;
       const sinceMs = this.#refused?.sinceMs ?? nowMs;
       this.#refused = { count, sinceMs, lastMs: nowMs, acceptedMs: null, reason: why };

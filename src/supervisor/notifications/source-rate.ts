@@ -2,7 +2,7 @@ import type { Clock } from "../../shared/time.ts";
 
 /** More than any kiosk's gateway sends; the gateway repeats after a 503. */
 export const MESSAGES_PER_MINUTE_MAX = 600;
-/** Sources that are told apart; all others count as one. */
+/** Sources that have a bucket of their own; all others share one. */
 const SOURCES_MAX = 256;
 const OTHERS = "others";
 
@@ -13,8 +13,8 @@ interface Bucket {
 
 /**
  * How many genuine messages one source may have stored: a bucket for each that fills evenly and
- * holds the messages of one minute. Only what was verified is counted, so that junk takes nothing
- * away; what is left to limit is a message that somebody overheard and sends again and again.
+ * holds the messages of one minute. Only what was verified is counted, so that junk takes
+ * nothing away; the limit is for a message that was overheard and is sent again and again.
  */
 export class SourceRate {
   readonly #clock: Clock;

@@ -2,7 +2,7 @@ import { readStored } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
 import { faultTable } from "../gateway/fault-table.ts";
 import { unsendable } from "../gateway/faults.ts";
-import type { GatewayReply } from "../gateway/gateway.ts";
+import type { GatewayReply } from "../gateway/gateway-client.ts";
 import type { ClaimedItem } from "./item-rows.ts";
 import { OrderInquiry, type SendingParts } from "./order-inquiry.ts";
 import type { EndedTry } from "./outbox-store.ts";
@@ -85,7 +85,7 @@ export class Forwarder {
     return this.#window.paused;
   }
 
-  /** What stops the queue, or would let it fail for ever, for `status`. */
+  /** The faults that stop the queue, or would let it fail for ever, for `status`. */
   get conditions() {
     const { pausedSinceMs, misconfigured } = this.#window;
     return { pausedSinceMs, misconfigured, lookupRefused: this.#inquiry.refused };

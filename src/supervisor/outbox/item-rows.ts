@@ -57,7 +57,7 @@ export function itemOf(row: Record<string, SQLOutputValue>, startedAtMs: number)
   };
 }
 
-/** The part of an UPDATE for items that a lost database may have sent at some time before `:now`. */
+/** The part of an UPDATE for items that a lost database may have sent before `:now`. */
 export const maybeSent = `ambiguous = 1, look_next = 1, sent_at_ms = :now,
   orders_possible = max(orders_possible, 1)`;
 
@@ -114,7 +114,7 @@ export interface ItemUpdate {
   readonly reason: string | null;
 }
 
-/** By position and number: a queue runs this for each item, and names cost as much as the change. */
+/** By number: a queue runs this for each item, and names cost as much as the change. */
 const endedClaim = `
   UPDATE outbox SET claimed_at_ms = NULL, state = ?1, failures = ?2,
     next_try_at_ms = ifnull(?3, next_try_at_ms),

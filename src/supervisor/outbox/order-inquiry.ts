@@ -2,7 +2,7 @@ import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { readStored } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
-import type { Gateway } from "../gateway/gateway.ts";
+import type { Gateway } from "../gateway/gateway-client.ts";
 import type { OrderFinding } from "../gateway/lookup.ts";
 import type { DeliveryWatch } from "./delivery-watch.ts";
 import type { ClaimedItem } from "./item-rows.ts";

@@ -13,7 +13,7 @@ import { copiesOpen } from "./item-rows.ts";
 type Messages = typeof supervisorMessages;
 /** Why an operator's request is not carried out; see the messages of the IPC contract. */
 type Refusal = Exclude<ResponseOf<Messages, "outbox-requeue">["outcome"], "queued">;
-/** What the operator gave: a note, a name. */
+/** The operator's note and name, as far as given. */
 type Given = Omit<RequestOf<Messages, "outbox-requeue">, "transactionId">;
 
 /** A page of the items in one state, by the index of that state: nearly all others are sent. */
@@ -80,8 +80,8 @@ export class OutboxAdmin {
   }
 
   /**
-   * Makes a parked, pending or dropped item due now, but none that was reversed at the terminal. One
-   * whose send is uncertain is looked up once more, and is sent when the lookup gives no answer.
+   * Makes a parked, pending or dropped item due now, but none that was reversed at the terminal.
+   * One whose send is uncertain is looked up once more, and sent when the lookup gives no answer.
    */
   requeue(transactionId: string, nowMs: number, given: Given = {}): "queued" | Refusal {
     return transaction(this.#database, () => {

@@ -126,7 +126,7 @@ export function holdDelayMs(
     : delayMs(failuresBefore, random);
 }
 
-/** The time from `nowMs` of any clock to the next `slot`, from 0 to 1, of its quarters of an hour. */
+/** The time from `nowMs` of any clock to the next `slot`, from 0 to 1, of a quarter of an hour. */
 export function untilSlotMs(nowMs: number, slot: number): number {
   return DELAY_CAP_MS - ((nowMs + Math.floor(slot * DELAY_CAP_MS)) % DELAY_CAP_MS);
 }

@@ -16,7 +16,7 @@ const ends = `SELECT at_ms AS atMs, state AS step, reason AS description
 const actions = `SELECT at_ms AS atMs, action AS step, note AS description, by_whom AS by
   FROM operator_actions ${newest}`;
 
-/** The order of steps of one millisecond: an operator's action begins a try, a try ends the tries. */
+/** The order of steps of one millisecond: an operator's action begins a try, a try ends tries. */
 const ranks: Readonly<Record<SendingStep["step"], number>> = {
   queued: 0,
   requeue: 1,

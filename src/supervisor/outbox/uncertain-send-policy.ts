@@ -38,14 +38,14 @@ export const RESEND_PAUSE_MS = 10 * 60_000;
 /** So many sends without a lookup in a day, the first one included; then one a day. */
 export const SENDS_OF_FIRST_DAY = 8;
 export const DAILY_MS = 24 * 60 * 60_000;
-/** For so long after a send a lookup that fails now may still answer: nothing is sent without it. */
+/** So long after a send a lookup that fails may still answer: nothing is sent without it. */
 export const FAILING_PAUSE_MS = 60 * 60_000;
 const LOOKUP_HOLD_FIRST_MS = 2_000;
 const LOOKUP_HOLD_LEAST_MS = 100;
 /** The longest wait of all lookups, in multiples of the gateway's silence so far. */
 const LOOKUP_HOLD_FACTOR = 3;
 
-/** What is uncertain of an item after a send of this class. */
+/** The uncertainty about an item after a send of this class. */
 export function uncertainAfterSend(
   tryClass: TryClass,
   before: UncertainSend,

@@ -24,7 +24,7 @@ export class WorkLoop {
     this.#step = step;
   }
 
-  /** It was started and is not being stopped. */
+  /** Whether the loop was started and is not being stopped. */
   get isActive(): boolean {
     return this.#isActive;
   }
