@@ -7,8 +7,8 @@ import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
 
 /**
- * The certificates of a file that the setup file names. A file without any would only show at the
- * first connection, so it ends the program (docs/design.md 9.3).
+ * The certificates of a file that the setup file names. A file without any ends the program at
+ * once, because the fault would show only at the first connection (docs/design.md 9.3).
  */
 export function certificatesIn(name: string, path: string | undefined): string[] {
   if (path === undefined) return [];
@@ -42,7 +42,7 @@ export function trustedWith(certificates: readonly string[]): string[] {
 
 type Settings = Pick<Config, "FLEET_URL" | "FLEET_CERT_FILE" | "FLEET_CA_FILE" | "GATEWAY_CA_FILE">;
 
-/** So long before its end a certificate is a condition. */
+/** How long before its end a certificate becomes a condition. */
 const WARN_MS = 30 * 86_400_000;
 
 /**

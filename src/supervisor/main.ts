@@ -119,7 +119,7 @@ function checkStore({ dataDirectory }: Installation): void {
   database.close();
 }
 
-/** The port of the gateway's notifications, when there is one. */
+/** Listens for the gateway's notifications, where a port is set for them. */
 async function startListening(
   { config, clock, onStop }: ProgramContext,
   log: Logger,

@@ -77,7 +77,7 @@ function start(
   fleet.start();
 }
 
-/** undefined: there is no address for uploads. */
+/** Returns what uploads support bundles; undefined: there is no address for them. */
 function uploader(
   { config, installation, clock, onStop }: ProgramContext,
   facts: () => SupervisorStatus,
@@ -96,7 +96,7 @@ function uploader(
   return (requestId) => uploadSupportBundle(parts, requestId);
 }
 
-/** Files that cannot be used end the program, as a wrong setup file does. */
+/** The settings of the broker. A file that cannot be used ends the program. */
 function brokerSettings({ config }: ProgramContext): BrokerSettings {
   const { FLEET_CERT_FILE: certFile, FLEET_KEY_FILE: keyFile } = config;
   return {

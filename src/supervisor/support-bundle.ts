@@ -7,7 +7,7 @@ import { linesAtEnd } from "../shared/process/log-file.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
 import type { HttpTransport } from "./gateway/http-transport.ts";
 
-/** Of each log: some hours of a busy kiosk. */
+/** How much of each log is sent: some hours of a busy kiosk. */
 const LOG_BYTES = 200 * 1024;
 const UPLOAD_LIMIT_MS = 60_000;
 
@@ -79,7 +79,7 @@ const SECRET_ANYWHERE_LENGTH = 4;
 const mailAddress = /[^\s"'<>:,]{1,64}(?:@|%40)[^\s"'<>:,]{1,255}/g;
 const httpLogin = /\b(Basic|Bearer|Digest)\s+[\w+/=.~-]{4,}/gi;
 
-/** Card numbers, secrets of the setup file, logins of HTTP and mail addresses are removed. */
+/** Returns what removes card numbers, secrets of the setup file, HTTP logins and mail addresses. */
 function masking(secrets: readonly string[]): Mask {
   const forms = [...new Set(secrets.flatMap(formsOf))].filter((form) => form !== "");
   const pattern = forms
@@ -101,7 +101,7 @@ function masking(secrets: readonly string[]): Mask {
   };
 }
 
-/** As it stands in a text, in JSON, in an address, in XML and in a log that masks card numbers. */
+/** The forms of a secret: in a text, JSON, an address, XML and a log that masks card numbers. */
 function formsOf(secret: string): string[] {
   const inXml = secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   const inJson = JSON.stringify(secret).slice(1, -1);

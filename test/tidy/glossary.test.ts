@@ -97,7 +97,6 @@ const left: Readonly<Record<string, number>> = {
   "src/simulator/terminal/zvt/link": 2,
   "src/simulator/terminal/zvt/machine": 63,
   "src/supervisor": 5,
-  "src/supervisor/README": 21,
   "src/supervisor/updates": 2,
   "src/tp-manager": 32,
   "src/tp-manager/arbiter": 606,

@@ -10,7 +10,7 @@ import type { Logger } from "../../shared/process/logger.ts";
 import { inTransaction } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
 
-/** The alarms of months, even of a kiosk in a bad state; tp-manager has read them long before. */
+/** The alarms of months, even for a bad kiosk. tp-manager has read them long before. */
 const ALARMS_KEPT = 1_000;
 /** An alarm that repeats itself, and is not that of a condition, is kept again after this time. */
 const REPEATED_AFTER_MS = 24 * 3_600_000;
@@ -27,7 +27,7 @@ type Alarms = ResponseOf<typeof supervisorMessages, "alarms">;
 export class AlarmStore {
   readonly #database: DatabaseSync;
   readonly #clock: Clock;
-  /** Ids of another database are ids of other alarms. */
+  /** Names this database: in another one the same ids are those of other alarms. */
   readonly #origin: string;
 
   constructor(database: DatabaseSync, clock: Clock) {
@@ -41,7 +41,7 @@ export class AlarmStore {
     return tapAlarms(log, (alarm) => this.#add(alarm));
   }
 
-  /** A request of the fleet, which is an event and no alarm. */
+  /** Keeps a request of the fleet, which becomes an event and is no alarm. */
   noteRequest(ask: string, id: string): void {
     const message = `the fleet asked for: ${ask}`;
     const about = { orderId: null, transactionId: null, about: id };
@@ -82,7 +82,7 @@ export class AlarmStore {
 
   #insert(raised: RaisedAlarm, atMs: number, isOfCondition: boolean): void {
     const { alarm, message, orderId, transactionId, about } = raised;
-    // Raised in the middle of a transaction it is part of that one.
+    // An alarm that is raised inside a transaction is part of it.
     inTransaction(this.#database, () => {
       const { lastInsertRowid } = this.#database
         .prepare(

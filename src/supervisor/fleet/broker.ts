@@ -7,7 +7,7 @@ export type LostBecause =
   /** Another client has the same name: each would end the connection of the other without end. */
   | "twin";
 
-/** Where the broker is and how the kiosk shows who it is. */
+/** The address of the broker, and the credentials of the kiosk. */
 export interface BrokerSettings {
   readonly url: string;
   readonly kiosk: string;
@@ -17,7 +17,7 @@ export interface BrokerSettings {
   readonly certificate: string | undefined;
   readonly key: string | undefined;
   readonly trusted: readonly string[];
-  /** Requests are listened for. */
+  /** Whether requests of the fleet are taken. */
   readonly commands: boolean;
   /** The broker publishes the last will after 1.5 times this without a message. */
   readonly keepAliveSeconds?: number;
@@ -42,7 +42,7 @@ export type Sent = "taken" | "refused" | "lost";
 
 /** One connection to the broker, from its acceptance to its end. */
 export interface BrokerConnection {
-  /** Of messages without an answer, the broker takes so many at the same time. */
+  /** How many messages may be without an acknowledgement at the same time. */
   readonly window: number;
   /** Resolves with how the message ended; never rejects. */
   send(message: Outgoing): Promise<Sent>;
@@ -60,7 +60,7 @@ export class BrokerFault extends Error {
   override readonly name = "BrokerFault";
 }
 
-/** Rejects with {@link BrokerFault}. One try, within a limit. */
+/** Makes one try to connect, within a limit. Rejects with {@link BrokerFault}. */
 export type ConnectToBroker = (
   settings: BrokerSettings,
   will: Outgoing,
@@ -78,7 +78,7 @@ export interface ThreadTask {
 export type ToThread =
   | { readonly say: "send"; readonly id: number; readonly message: Outgoing }
   | { readonly say: "close" }
-  /** To be answered: the thread lives. */
+  /** To be answered with "alive". */
   | { readonly say: "alive" };
 
 export type FromThread =

@@ -10,12 +10,12 @@ import { type ConditionName, conditionNames } from "../../shared/catalog/conditi
  * made from these; a test compares.
  */
 
-/** In the topics and in every document. Within one version members are added, none is changed. */
+/** Part of the topics and of every document. In one version members are added, none is changed. */
 export const FLEET_VERSION = 1;
 
 const time = z.iso.datetime();
 const uuid = z.uuid();
-/** Eleven digits at most: no card number is as short. */
+/** A count of eleven digits at most: no card number is as short. */
 const count = z.int().min(0).max(99_999_999_999);
 /** A name that the code of our programs holds, an alarm's for example. */
 const stableName = z.string().regex(/^[a-z]{1,30}(-[a-z]{1,30}){0,7}$/);
@@ -33,7 +33,7 @@ const head = {
   at: time,
 };
 
-/** Of the documents that are kept until the broker has them. */
+/** The first members of documents that are kept until the broker has them. */
 const kept = {
   ...head,
   /** Grows by one with each; a number that is missing was dropped, or is still on its way. */
@@ -68,13 +68,13 @@ const stateNow = z.strictObject({
   }),
   troubles: z.array(condition),
   versions: z.strictObject({ supervisor: version.nullable(), tpManager: version.nullable() }),
-  /** null: this kiosk does not look for updates by itself. */
+  /** null: this kiosk does not check for updates by itself. */
   update: z
     .strictObject({
-      /** A version that waits to be taken. */
+      /** A version that waits to be installed. */
       ready: version.nullable(),
       held: z.boolean(),
-      /** None could be looked for or taken for three nights. */
+      /** No update could be checked for or installed for three nights. */
       stuck: z.boolean(),
       /** The last version that was tried failed, and the older one runs. */
       failed: z.boolean(),

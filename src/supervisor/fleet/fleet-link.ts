@@ -31,7 +31,7 @@ export interface LinkParts {
   readonly random: () => number;
 }
 
-/** A lost connection is logged once; then one line comes for so many tries. */
+/** A lost connection is logged at once, and then once for so many tries. */
 const LOGGED_EVERY = 20;
 /** A connection that was lost sooner does not count as a success: the wait goes on growing. */
 const STEADY_MS = 60_000;
@@ -39,7 +39,7 @@ const STEADY_MS = 60_000;
 const SHORT_MAX = 3;
 /** At a stop the last state is published, if the broker takes it within this time. */
 const FAREWELL_MS = 1_000;
-/** As many as requests are taken in an hour. */
+/** As many replies as requests are taken in an hour. */
 const REPLIES_MAX = 30;
 
 /**
@@ -51,11 +51,12 @@ export class FleetLink {
   readonly #received: (message: Incoming) => void;
   #connection: BrokerConnection | undefined;
   #connectedMs = 0;
-  /** By the steady clock; and connections in a row that did not last. */
+  /** By the steady clock. */
   #onlineSinceMs = 0;
+  /** Connections in a row that did not last. */
   #short = 0;
   #failures = 0;
-  /** Of the queue, since a document was last forgotten: each doubles the wait. */
+  /** Faults of the queue since a document was last deleted: each doubles the wait. */
   #faults = 0;
   #retry: Timer | undefined;
   #now: StateNow | undefined;
@@ -122,7 +123,7 @@ export class FleetLink {
         if (sent === "refused") store.count("dropped");
         this.#flying--;
         this.#done.push(sequence);
-        // Those that are answered together are forgotten in one commit.
+        // Documents that are acknowledged together are deleted in one commit.
         if (this.#flying === 0 || this.#done.length >= connection.window / 2) this.#pump();
       });
     });
@@ -140,7 +141,7 @@ export class FleetLink {
       if (!connection || this.#stopped) return;
       this.#failures = this.#faults++;
       this.#lost("failed", "the queue of the kiosk cannot be used");
-      // An end in order publishes no last will.
+      // The broker publishes no last will after an end in order, so its message is sent here.
       void connection.send(this.#state("lost", null));
       void connection.close();
     }

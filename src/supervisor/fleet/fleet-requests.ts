@@ -7,21 +7,21 @@ import { type DocumentOf, fleetDocuments } from "./documents.ts";
 import { ended, type FleetStore, held, isHeld, noHold } from "./fleet-store.ts";
 
 /**
- * The part of updates that the fleet may use; undefined where updates are not set up. Nothing else
- * of them can be reached from here.
+ * The part of updates that the fleet may use; undefined where updates are not set up. The
+ * fleet can reach nothing else of them.
  */
 export interface FleetUpdates {
   /** The version that waits to be switched to. */
   readonly offered: string | null;
   checkNow(): "begun" | "busy";
   /**
-   * Until when no switch begins by itself; null: nothing is held. false: it stays as an operator
-   * on the spot wants it.
+   * Sets until when no switch begins by itself; null: nothing is held. false: an operator on the
+   * spot holds updates, and that hold stays.
    */
   holdUntil(untilMs: number | null): boolean;
 }
 
-/** A support bundle brought below FLEET_UPLOAD_URL. */
+/** Uploads a support bundle to a file below FLEET_UPLOAD_URL. */
 export type UploadBundle = (requestId: string) => Promise<"done" | "upload-failed">;
 
 type Request = DocumentOf<"request">;

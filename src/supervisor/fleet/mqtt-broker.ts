@@ -16,7 +16,7 @@ import { topicOf } from "./documents.ts";
 const KEEP_ALIVE_SECONDS = 30;
 /** Brokers check after 1.5 times the announced time, mosquitto 2.0.11 6 s later. */
 const ANNOUNCED_SECONDS = KEEP_ALIVE_SECONDS - 6;
-/** Requests of so long ago wait for a kiosk that is away. */
+/** How long the broker keeps requests for a kiosk that is away. */
 const SESSION_EXPIRY_SECONDS = 86_400;
 /** TCP, TLS and the broker's acceptance together. */
 const CONNECT_LIMIT_MS = 30_000;
@@ -32,10 +32,10 @@ const FLOOD_MS = 10_000;
 
 /** MQTT 5.0, 2.4: another client has the session now. */
 const SESSION_OF_ANOTHER = 0x8e;
-/** Of one message: it is wrong, and no repetition of it is taken. */
+/** Reason codes for a message that the broker will never take. */
 const REFUSED_FOR_GOOD: readonly number[] = [0x90, 0x95, 0x99];
 
-/** Connects with MQTT 5 (docs/fleet.md 3.1). All waiting is done by `clock`. */
+/** Connects with MQTT 5 (docs/fleet.md 3.1). */
 export function mqttConnector(clock: Clock): ConnectToBroker {
   return (settings, will, listener) =>
     new Promise((resolve, reject) => {
@@ -63,7 +63,7 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
     });
 }
 
-/** The package itself keeps whatever is said to belong to a packet, up to 256 MB. */
+/** Limits the bytes of the broker: the package would keep packets of up to 256 MB. */
 function watchFlood(client: MqttClient, clock: Clock): void {
   let bytes = 0;
   let fromMs = clock.monotonicMs();
@@ -84,7 +84,7 @@ function optionsOf(
   const { protocol, hostname, port } = new URL(settings.url);
   const isSecure = protocol === "mqtts:";
   return {
-    // Not as one text, which the package would read with a deprecated function.
+    // As one text the package would read the address with a deprecated function.
     protocol: isSecure ? "mqtts" : "mqtt",
     host: hostname.replace(/^\[|\]$/g, ""),
     port: port === "" ? (isSecure ? 8883 : 1883) : Number(port),
@@ -158,7 +158,7 @@ class MqttConnection implements BrokerConnection {
   readonly #listener: BrokerListener;
   readonly #timers: ClockTimers;
   readonly #unanswered = new Set<(sent: Sent) => void>();
-  /** Messages that wait for their place in the window. */
+  /** Messages that wait because the window is full. */
   readonly #waiting: (() => void)[] = [];
   window = 1;
   #isOver = false;
@@ -184,7 +184,7 @@ class MqttConnection implements BrokerConnection {
       const text = `the broker ended the connection (${reasonCode ?? 0})`;
       this.#lose(reasonCode === SESSION_OF_ANOTHER ? "twin" : "failed", text);
     });
-    // Errors with a code are the socket's: a reset by the broker for one.
+    // Errors with a code are those of the socket, such as a reset by the broker.
     client.on("error", (error) => this.#lose("code" in error ? "closed" : "failed", error.message));
     client.on("close", () => this.#lose("closed", "the connection was lost"));
     const requests = topicOf(this.#settings.kiosk, "request");
@@ -252,7 +252,7 @@ class MqttConnection implements BrokerConnection {
     this.abandon();
   }
 
-  /** Nothing is heard of it any more. */
+  /** Closes the connection at once; the listener hears no more of it. */
   abandon(): void {
     this.#end();
     this.#timers.end();
@@ -262,7 +262,7 @@ class MqttConnection implements BrokerConnection {
     this.#client.stream?.destroy();
   }
 
-  /** In the package's own callbacks too, in whose middle it must not be ended. */
+  /** Ends a lost connection, after the package's callback that may be running. */
   #lose(because: LostBecause, text: string): void {
     if (this.#isOver) return;
     this.#end();

@@ -14,9 +14,9 @@ import {
   type ToThread,
 } from "./broker.ts";
 
-/** Above the limits that the thread itself has for a connection and its subscription. */
+/** Longer than the thread's own limits for a connection and its subscription. */
 const CONNECT_LIMIT_MS = 75_000;
-/** A thread that is asked answers before it is asked again. */
+/** How often the thread is asked whether it lives, and how long it may take to answer. */
 const ALIVE_EVERY_MS = 30_000;
 const CLOSE_LIMIT_MS = 1_500;
 /** Megabytes; the connection needs a few. */
@@ -60,7 +60,7 @@ class BrokerThread implements BrokerConnection {
     this.#listener = listener;
     this.#worker = new Worker(script, {
       workerData,
-      // Lines that the package prints have no place in the output of the program.
+      // Lines that the package prints stay out of the output of the program.
       stdout: true,
       stderr: true,
       resourceLimits: {

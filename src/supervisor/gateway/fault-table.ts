@@ -22,8 +22,8 @@ interface Marks {
   /** The gateway may have taken the order although no answer says so. */
   readonly ambiguous: boolean;
   /**
-   * Only for an operation, which is sent once, the end is unknown: the answer may be that of a
-   * proxy, which does not know what the gateway did. An order is repeated anyway.
+   * Ambiguous for an operation, which is sent once: the answer may be that of a proxy, which does
+   * not know what the gateway did. Not ambiguous for an order, which is repeated anyway.
    */
   readonly ambiguousOnce: boolean;
   /** Parked when the gateway has answered like this, and nothing else, for a day. */
@@ -64,7 +64,7 @@ const queue = retry("queue");
 const item = retry("item");
 const both = retry("both");
 const nobody = retry("nobody");
-/** The gateway may have carried out a request that it answers like this again and again. */
+/** The marks of answers after which the gateway may have carried out the request. */
 const processed = ["ambiguous", "parkAfterADay"] as const;
 
 /** The one table of what a try can come to (docs/design.md 8.3). */

@@ -34,7 +34,7 @@ export interface GatewaySettings extends OrderSettings, TransportSettings {
   readonly apiKey?: string | undefined;
 }
 
-/** A gateway's sentence; more than this is a page of some server in between. */
+/** Longer descriptions are pages of a server in between, and are cut. */
 const DESCRIPTION_CHARACTERS_MAX = 300;
 
 /**
@@ -71,7 +71,7 @@ function createOrders(
 ) {
   const write = createOrderWriter(settings.url);
 
-  /** The message, or why this transaction cannot become one; then nothing was sent. */
+  /** The message, or the verdict on a transaction that cannot become one: nothing was sent. */
   function prepare(transaction: Transaction, order: OrderRequest): SoapMessage | Verdict {
     const { parameters, problems } = order;
     if (!parameters) return unsendable(problems.join("; "));
@@ -149,8 +149,8 @@ function createOperations(settings: GatewaySettings, transport: HttpTransport, l
 type Lookup = (what: "order" | "transaction", id: string, signal: AbortSignal) => Promise<Exchange>;
 
 /**
- * The v3 lookup: plural first, as the event's page has it, then singular, as the published
- * interface has it (docs/gateway.md 4.3).
+ * The v3 lookup, by two addresses: plural first, as the page about events has it, then singular, as
+ * the published interface has it (docs/gateway.md 4.3).
  */
 function createLookup(settings: GatewaySettings, transport: HttpTransport): Lookup {
   const headers = { ...ownHeaders, accept: "application/json", ...authentication(settings) };
@@ -166,7 +166,7 @@ function createLookup(settings: GatewaySettings, transport: HttpTransport): Look
   };
 }
 
-/** `.` and `..` would change the path of the address even when encoded: answered here as 400. */
+/** The answer to the ids `.` and `..`, which would change the path even when encoded. */
 const noAddress: Exchange = { kind: "answered", httpStatus: 400, retryAfter: null, body: null };
 
 /** The description of a lookup; where the login is refused, with the line of the setup file. */
@@ -183,7 +183,7 @@ function lookupText(
   return `${text}: the gateway refuses the credentials of the lookup; ${advice}`;
 }
 
-/** docs/gateway.md 4.4: Basic, or a key. */
+/** The header of the credentials: Basic, or a key (docs/gateway.md 4.4). */
 function authentication({ apiKey, login, password }: GatewaySettings): Record<string, string> {
   if (apiKey !== undefined) return { "x-api-key": apiKey };
   return { authorization: `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}` };

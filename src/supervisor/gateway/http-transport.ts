@@ -30,8 +30,9 @@ export interface TransportSettings {
 }
 
 /**
- * Over connections of our own, which cost a queue of orders a third of what Node's client costs;
- * where the environment names a proxy, through Node's client, which knows how to use one.
+ * Sends HTTP requests over connections of our own, which cost a queue of orders a third of what
+ * Node's client costs; where the environment names a proxy, through Node's client, which can use
+ * it.
  */
 export class HttpTransport {
   readonly #clock: Clock;
@@ -39,9 +40,9 @@ export class HttpTransport {
   readonly #direct: HttpConnections;
   #tunnelled: TlsAgent | undefined;
   #trusted: string[] | undefined;
-  /** Spares the next connection half of its greeting. */
+  /** The TLS session of the last connection, which shortens the handshake of the next one. */
   #session: { readonly origin: string; readonly bytes: Buffer } | undefined;
-  /** A queue of orders goes to one address, which is read once. */
+  /** The last address in its parts: a queue of orders goes to one address. */
   #known: (Pick<HttpRequest, "origin" | "host" | "path"> & { readonly url: string }) | undefined;
 
   constructor(clock: Clock, settings: TransportSettings = {}) {
@@ -134,8 +135,8 @@ const RETRY_AFTER = "retry-after";
 const tunnelOptions = { keepAlive: true, maxSockets: 16, timeout: IDLE_MS };
 
 /**
- * The runtime's own proxy support. A gateway on this machine is never reached through a proxy, and
- * only https is: a proxy then carries bytes it cannot read.
+ * The environment for the runtime's own proxy support; undefined: no proxy is used. A proxy is used
+ * for https only, so that it carries bytes that it cannot read, and never for this machine.
  */
 function proxyFor(
   url: string,
@@ -174,7 +175,7 @@ function isReady(socket: Socket): boolean {
   return !socket.connecting && !handshaking;
 }
 
-/** The exchange ends with what Node's HTTP client makes of the answer, or of its absence. */
+/** Ends the exchange with the answer as Node's HTTP client reads it, or with its failure. */
 function endBy(request: ClientRequest, exchange: HttpExchange): void {
   request.on("error", (error) => exchange.failWith(error));
   request.on("upgrade", () =>
@@ -190,8 +191,8 @@ function endBy(request: ClientRequest, exchange: HttpExchange): void {
 }
 
 /**
- * An answer of any form to a request that was written: Node's client reads it from what has come
- * and what follows, and writes into nothing.
+ * Reads an answer of any form to a request that was written: Node's client gets the bytes that have
+ * come and those that follow, and whatever it writes is dropped.
  */
 function readByNode(
   exchange: HttpExchange,
@@ -201,7 +202,7 @@ function readByNode(
 ): void {
   const carried = new Duplex({
     read() {
-      // Pieces are handed on as they come.
+      // Pieces are pushed as they come.
     },
     write: (_piece, _encoding, done) => done(),
   });
@@ -218,6 +219,6 @@ function readByNode(
   socket.on("end", () => void carried.push(null));
   socket.on("error", (error) => carried.destroy(error));
   socket.on("close", () => carried.destroy());
-  // The end of the answer is the end of what carries it, and of the connection.
+  // With the end of the answer the connection ends too.
   carried.on("close", () => socket.destroy());
 }

@@ -22,7 +22,7 @@ export interface GatewayTransaction {
   /** The whole object, card numbers masked. */
   readonly transaction: Readonly<Record<string, unknown>>;
   readonly orderId: string | null;
-  /** Of our free data, when the gateway returns it. */
+  /** Our transaction id, from the free data; null: the gateway returns none. */
   readonly transactionId: string | null;
   readonly currency: string | null;
   readonly exponent: number;
@@ -63,7 +63,7 @@ export function readLookup(exchange: Exchange): LookupAnswer {
   return { outcome: "failed", class: verdict.class, httpStatus, description };
 }
 
-/** Of a server that does not know the address, or takes the name in it for another thing. */
+/** The statuses of a server that does not know the address, or reads its last part differently. */
 const addressRefused: readonly number[] = [400, 404, 405];
 
 /** false: the same question may be understood at the other address (docs/gateway.md 4.3). */
@@ -115,7 +115,7 @@ export type OrderFinding =
   | {
       readonly kind: "unanswered";
       readonly verdict: Verdict;
-      /** The lookup does not exist here, or not for us: asking soon again would not help. */
+      /** The lookup does not exist here, or is not allowed to us: asking again soon is no use. */
       readonly refused: boolean;
     };
 
@@ -128,7 +128,7 @@ export function readOrderLookup(exchange: Exchange, transaction: Transaction): O
   return (order && compared(order, transaction)) ?? unanswered(judgeStatus(exchange));
 }
 
-/** undefined: the object does not say that it is about our order at all. */
+/** Compares an order of the gateway with ours; undefined: the object does not name our order. */
 function compared(
   { id, amount, currency, custom_data: custom }: z.infer<typeof orderSchema>,
   transaction: Transaction,
@@ -150,7 +150,7 @@ function other(why: string): OrderFinding {
   return { kind: "other", why: `the gateway has an order of this number, but ${why}` };
 }
 
-/** null: no figure to rely on, as with more decimals than the currency has. */
+/** The amount in minor units; null: unreadable, or with more decimals than the currency has. */
 function minorOf(amount: string | undefined, currency: Currency | undefined): number | null {
   if (!currency || amount === undefined || !/^\d{1,12}(\.\d{1,4})?$/.test(amount)) return null;
   if (/^0+(\.0+)?$/.test(amount)) return 0;
@@ -167,7 +167,7 @@ function unanswered(verdict: Verdict): OrderFinding {
   return { kind: "unanswered", verdict, refused: notOffered };
 }
 
-/** Of this program's request, for good; 408 and 429 are about the moment. */
+/** Whether the server refuses the request for good; 408 and 429 are refusals of the moment. */
 function isRefusal(httpStatus: number): boolean {
   const momentary = httpStatus === 408 || httpStatus === 429;
   return (httpStatus >= 400 && httpStatus < 500 && !momentary) || httpStatus === 501;

@@ -34,8 +34,8 @@ export function operationAskedFor(request: OperationRequest): AskedFor {
 }
 
 /**
- * The parameters of an operation. `card` gets no currency: one client sends it, the types do not
- * have it (docs/gateway.md 2.2), and an unknown parameter is an error.
+ * The parameters of an operation. `card` gets no currency: the WSDL does not have it, although one
+ * client sends it (docs/gateway.md 2.2), and an unknown parameter is an error.
  */
 export function operationParameters(
   { kind, transactionPublicId, amountMinor, currency, exponent }: OperationRequest,
@@ -56,15 +56,14 @@ export function operationParameters(
 }
 
 /**
- * How an operation stands. "sending": on disk, its answer is awaited. "unknown": the answer was
- * lost, and the request is never sent again (docs/rules/07-returns.md).
+ * The state of an operation. "sending": it is on disk, and its answer is awaited. "unknown": the
+ * answer was lost, and the request is never sent again (docs/rules/07-returns.md).
  */
 export type OperationState = "sending" | "done" | "refused" | "not-sent" | "unknown";
 
 /**
- * The end that one exchange gives an operation that is sent only once, by the same fault table.
- * "not-sent" only where nothing left, or where a refusal of the request itself says that nothing
- * was done.
+ * The end that one exchange gives an operation, by the same fault table. "not-sent": nothing left
+ * this machine, or a refusal of the request itself says that nothing was done.
  */
 export function operationEnd(verdict: Verdict): Exclude<OperationState, "sending"> {
   const { action, ambiguous, ambiguousOnce } = faultTable[verdict.class];

@@ -1,7 +1,7 @@
 /**
  * The order request field by field (docs/design.md 12.10), and what this program does with a value
- * that does not fit. Lengths count characters. Fields that it never sends (return addresses, logo,
- * comments) are not here.
+ * that does not fit. Lengths count characters. Fields that are never sent (return addresses, logo,
+ * comments) are not in the table.
  */
 
 /** AN any text, N digits, A letters, R a decimal number. */

@@ -55,7 +55,7 @@ export function orderRequestOf(transaction: Transaction, settings: OrderSettings
   };
 }
 
-/** The order that the answer to `generate` is about; the result need name nothing of it. */
+/** The order that the answer to `generate` has to be about, as far as the result names it. */
 export function orderAskedFor(transaction: Transaction): AskedFor {
   const { orderId, amountMinor, currency, exponent } = transaction;
   return { merchantReference: orderId, amountMinor, currency, exponent, needed: [] };
@@ -77,7 +77,7 @@ function emailOf({ customerEmail }: Transaction): { address: string | null; note
   return { address: null, notes: ["customerEmail does not look like an address: left out"] };
 }
 
-/** Names of our own items. None begins with {@link CUSTOM_PREFIX}, so no custom key equals one. */
+/** The prefix of custom items. No item of ours begins with it, so none has the name of another. */
 const CUSTOM_PREFIX = "custom_";
 const CUSTOM_REST = "customData";
 const CART = "cart";

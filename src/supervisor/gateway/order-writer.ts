@@ -29,7 +29,7 @@ export function createOrderWriter(gatewayUrl: string): (order: OrderParameters) 
   );
   const url = orderTemplate.url.replaceAll(WSDL_ADDRESS, () => base);
   const { head, foot, elements } = partsOf(body);
-  /** The element that was written last under each name: most are the same in every order. */
+  /** The last element of each name: most are the same in every order. */
   const written = new Map<string, { readonly value: string; readonly element: string }>();
   const fieldOf = (name: string, value: string): string => {
     const last = written.get(name);

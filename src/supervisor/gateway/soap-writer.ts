@@ -19,7 +19,7 @@ interface SoapWriter {
   write(operation: string, parameters: SoapParameters): Promise<SoapMessage>;
 }
 
-/** Stands for GATEWAY_URL in the shipped WSDL files. */
+/** The address that stands for GATEWAY_URL in the shipped WSDL files. */
 export const WSDL_ADDRESS = "https://gateway.invalid";
 
 /**
@@ -55,7 +55,10 @@ export function gatewayBase(gatewayUrl: string): string {
   return gatewayUrl.replace(/\/+$/, "");
 }
 
-/** Hands what would be posted to the caller, and an empty answer to the package. */
+/**
+ * An HTTP client that posts nothing: the request goes to the caller, an empty answer to the
+ * package.
+ */
 const capture: Pick<IHttpClient, "request"> = {
   request(_url, body, callback, headers, options) {
     options?.["take"](headers, body);

@@ -34,7 +34,7 @@ export class Intake {
   }
 
   /**
-   * Stores a transaction durably with its place in the outbox. Storing an unchanged transaction
+   * Stores a transaction durably with its position in the outbox. Storing an unchanged transaction
    * again changes nothing; a known id with another content throws {@link TransactionChanged}. One
    * that a lost database may have sent is looked up before it is sent (docs/rules/17-loss.md);
    * `isFirst`: it was never handed off before.
@@ -64,9 +64,10 @@ export class Intake {
   }
 
   /**
-   * The sale was reversed at the terminal (docs/rules/07-returns.md). A transaction that is not
-   * at the gateway is not sent any more; one that is or may be there has to be put right there by
-   * an operator. So has one that a lost database may have sent (docs/rules/17-loss.md).
+   * Takes the news that a sale was reversed at the terminal (docs/rules/07-returns.md). A
+   * transaction that is not at the gateway is not sent any more; one that is or may be there has to
+   * be put right there by an operator. So has one that a lost database may have sent
+   * (docs/rules/17-loss.md).
    */
   withdraw(given: Transaction, isFirst?: boolean): "closed" | "sent" {
     const { store, losses, clock, log } = this.#parts;
@@ -87,9 +88,9 @@ export class Intake {
   }
 
   /**
-   * Fields that only one side has are no difference: the sender, or this program when it stored
-   * the transaction, may have been of another version (docs/design.md 7.2). Of one whose details
-   * are erased (outbox/retention.ts) only what is left can be compared.
+   * Throws when a known transaction has other contents. Fields that only one side has are no
+   * difference: the sender, or this program when it stored the transaction, may have been of
+   * another version (docs/design.md 7.2). Erased details (outbox/retention.ts) are not compared.
    */
   #compare(given: Transaction, known: Readonly<Record<string, unknown>>): void {
     const left = ["orderId", "amountMinor", "currency", "exponent"];

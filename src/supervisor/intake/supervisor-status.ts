@@ -19,7 +19,7 @@ export interface StatusParts {
   readonly tally: NotificationTally;
   readonly clock: Clock;
   readonly version: string;
-  /** Missing or undefined: an installation that is not updated. */
+  /** Missing or undefined: this installation is not updated. */
   readonly updates?: () => SupervisorStatus["updates"];
   /** Missing: nothing is known of certificates. */
   readonly certificates?: () => SupervisorStatus["certificates"];

@@ -2,8 +2,8 @@ const AMPERSAND = 0x26;
 
 /**
  * The bytes of one field of an `application/x-www-form-urlencoded` body, decoded byte for byte: the
- * digest covers bytes, so no character set may come in between. undefined: not there exactly once,
- * or badly encoded. Anybody may send the body, so each byte is looked at once. Pure.
+ * digest covers bytes, so no character set may come in between. undefined: the field is not there
+ * exactly once, or badly encoded. Any sender may make the body, so each byte is read once. Pure.
  */
 export function formField(body: Buffer, name: string): Buffer | undefined {
   const key = Buffer.from(`${name}=`);

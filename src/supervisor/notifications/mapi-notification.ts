@@ -42,7 +42,7 @@ const ELEMENTS_MAX = 500;
 const FREE_DATA_PREFIX = "_aKey_";
 
 /**
- * Everything around the signed bytes. No signature covers this part, so nothing but the documented
+ * The bytes before the signed ones. No signature covers this part, so nothing but the documented
  * form is taken: one root, exactly `<mapi>`, with version and digest, and nothing after it
  * (docs/gateway.md 3.4). The XML package alone would accept a second root and text after a root
  * that closes itself. Blanks before it are cut off beforehand: with two patterns for blanks, one
@@ -89,7 +89,7 @@ export function readMapi(document: Buffer, secrets: readonly DigestSecret[]): Ma
   }
   const signedWith = signerOf(signed, Buffer.from(digest, "hex"), secrets);
   if (signedWith !== undefined) return readSigned(signed, outline.slice(opening, end), signedWith);
-  // Not every writer and verifier agrees about CDATA, so this may be the gateway all the same.
+  // Writers and verifiers disagree about CDATA, so the gateway may have sent this all the same.
   return document.includes(CDATA_OPENING)
     ? alarming("wrong digest of a result with CDATA")
     : refused("wrong digest");

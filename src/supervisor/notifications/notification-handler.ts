@@ -16,13 +16,13 @@ export interface NotificationHandlerParts {
   readonly losses: StoreLosses;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Each of them may have signed a notification. */
+  /** The gateway may sign with each of these. */
   readonly secrets: readonly DigestSecret[];
   /** Without one no fraud event is taken. */
   readonly fraudSecret: string | undefined;
   /** Counts every verdict, with a reason of ours. */
   readonly tally?: NotificationTally;
-  /** Something was accepted about a transaction of the gateway. */
+  /** Called when a notification about a transaction of the gateway was accepted. */
   readonly onAccepted: (transactionPublicId: string) => void;
 }
 
@@ -116,7 +116,7 @@ export class NotificationHandler {
       transactionPublicId: agrees ? publicId : null,
       operation,
       status,
-      // One that cannot be read is not all of it: the customer may still be charged.
+      // An amount that cannot be read counts as 0, not as all: the customer may still be charged.
       amountMinor: refunded && currency ? (minorOf(refunded, currency) ?? 0) : null,
       parsed: masked({ ...fields, freeData }),
       raw: maskPansInText(raw),
@@ -128,7 +128,9 @@ export class NotificationHandler {
     return "taken";
   }
 
-  /** Done for repeated documents too: the first time may have been cut short. */
+  /**
+   * Handles an accepted document, also when it is repeated: a crash may have cut the first time.
+   */
   #accepted(
     owner: Transaction,
     about: {
@@ -162,7 +164,7 @@ export class NotificationHandler {
 
   #fraud({ orderId, amount, currency, body, fingerprint }: FraudEvent, raw: string): Reception {
     const { operations, log } = this.#parts;
-    // The published sample names no order: such a document is kept, and an operator hears of it.
+    // The published sample names no order: such a document is kept, with an alarm.
     const known = orderId !== null && operations.transactionsOf(orderId).length > 0;
     const owner =
       known && amount !== null && currency !== null
@@ -214,7 +216,9 @@ export class NotificationHandler {
     this.#parts.tally?.count(verdict, why);
   }
 
-  /** While orders may be missing here it can be that of one: it has to come again. */
+  /**
+   * While orders may be missing here the document may be about one of them: it has to come again.
+   */
   #mismatch(details: Readonly<Record<string, unknown>>, isNew: boolean): "refused" | "put-off" {
     const what = "a verified notification does not agree with our order: not taken";
     if (isNew) raiseAlarm(this.#parts.log, "notification-mismatch", details, what);
@@ -229,7 +233,10 @@ function verdictOf({ why, alarming }: { why: string; alarming: boolean }): Notif
   return alarming ? "unreadable" : "malformed";
 }
 
-/** Amounts have two decimals at least, whatever the currency has (docs/gateway.md 3.1). */
+/**
+ * An amount with at least two decimals, whatever the currency has (docs/gateway.md 3.1); null:
+ * none.
+ */
 function minorOf(amount: string, currency: Currency): number | null {
   try {
     return parseAmount(amount.trim(), currency, AMOUNT_DIGITS_MAX);

@@ -14,7 +14,7 @@ import { SourceRate } from "./source-rate.ts";
 export const NOTIFICATION_BYTES_MAX = 64 * 1024;
 /** Of all senders together. */
 export const CONNECTIONS_MAX = 256;
-/** So that two addresses at least can be served; a reverse proxy is one address for everybody. */
+/** Half, so that two addresses are served at least; behind a reverse proxy all senders have one. */
 export const CONNECTIONS_OF_SOURCE_MAX = CONNECTIONS_MAX / 2;
 /**
  * Connections that the system keeps until they are accepted here: enough that no pause makes it
@@ -83,7 +83,7 @@ export async function startNotificationListener(
     },
   );
   server.maxHeadersCount = HEADERS_MAX;
-  // Destroyed before anything is read of it, so that no request of it can begin.
+  // A connection over the limit is destroyed before anything is read from it.
   server.prependListener("connection", (socket: Socket) => {
     if (!connections.admit(socket)) socket.destroy();
   });
@@ -107,8 +107,8 @@ export async function startNotificationListener(
 }
 
 /**
- * Throws as {@link startNotificationListener} would, and takes nothing: a version on probation
- * finds out before it stays (docs/updates.md 4.3).
+ * Throws as {@link startNotificationListener} would, and takes nothing: so a version on probation
+ * fails before it becomes permanent (docs/updates.md 4.3).
  */
 export async function requireListening(host: string, port: number): Promise<void> {
   const server = createServer();
@@ -157,7 +157,7 @@ const statusOf = {
 
 function answer(request: IncomingMessage, response: ServerResponse, status: number): void {
   if (response.destroyed) return;
-  // The rest of a body that was not read to its end would be taken for the next request.
+  // Else the rest of a body that was not read would be taken for the next request.
   const last = request.complete ? {} : { connection: "close" };
   response.writeHead(status, {
     "content-type": "text/plain",
@@ -169,8 +169,8 @@ function answer(request: IncomingMessage, response: ServerResponse, status: numb
 }
 
 /**
- * The body in one buffer, however small the pieces are in which it comes: pieces of a byte, kept
- * one by one, would take hundreds of times their size.
+ * Reads the body into one buffer: pieces of one byte, kept one by one, would take hundreds of times
+ * their size.
  */
 async function readBody(request: IncomingMessage): Promise<Buffer | "too large" | "cut"> {
   if (Number(request.headers["content-length"] ?? 0) > NOTIFICATION_BYTES_MAX) return "too large";

@@ -109,7 +109,7 @@ export class NotificationTally {
     const refused = this.#refused;
     if (!refused) return;
     const nowMs = this.#clock.now();
-    // After a clock that went back the time would never come.
+    // After a clock that went back the quiet time would not end for long.
     refused.lastMs = Math.min(refused.lastMs, nowMs);
     if (refused.acceptedMs === null || nowMs - refused.lastMs < QUIET_MS) return;
     this.#refused = null;

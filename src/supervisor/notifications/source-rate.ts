@@ -1,6 +1,6 @@
 import type { Clock } from "../../shared/time.ts";
 
-/** More than any kiosk's gateway sends; the gateway repeats after a 503. */
+/** More than a gateway sends about one kiosk; after a 503 the gateway sends again. */
 export const MESSAGES_PER_MINUTE_MAX = 600;
 /** Sources that have a bucket of their own; all others share one. */
 const SOURCES_MAX = 256;

@@ -23,7 +23,7 @@ export class LastDay {
     this.#startedAtMs = clock.monotonicMs();
   }
 
-  /** This process begins an operation. */
+  /** Remembers an operation that this process begins. */
   add(operationId: string): void {
     this.#begunAtMs.set(operationId, this.#clock.monotonicMs());
   }

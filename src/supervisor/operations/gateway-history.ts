@@ -100,7 +100,7 @@ export function notifiedEnd(
       refundedBefore(open, amountMinor, store) + (open.amountMinor ?? amountMinor),
   };
   if (carriedOut[open.kind]) return { open, state: "done" };
-  if (open.class === LOST) return undefined; // others of its kind may be lost with it
+  if (open.class === LOST) return undefined; // the lost database may have had others of its kind
   const operations = store.operationsOf([transactionPublicId]);
   const onlyOne = operations.filter(({ kind }) => kind === open.kind).length === 1;
   return onlyOne && happened(notifiedNames[open.kind], "nok", since)
@@ -117,7 +117,7 @@ export function refundedBefore(
   amountMinor: number,
   store: OperationStore,
 ): number {
-  if (open.class === LOST) return amountMinor; // others may be lost with it
+  if (open.class === LOST) return amountMinor; // the lost database may have had others
   const { transactionPublicId } = open;
   const owner = store.ownerOf(transactionPublicId);
   const notified = owner ? notifiedOf(transactionPublicId, [owner], store) : [];
@@ -129,7 +129,8 @@ export function refundedBefore(
 /**
  * Operations of one transaction of the gateway that it answered as done and of which it has
  * notified a failure since: the money did not move after all. One whose success was notified too
- * did not fail. With several of a kind the failure may be that of any which is not confirmed.
+ * did not fail. With several of a kind the failure may belong to any of those that are not
+ * confirmed.
  */
 export function failedOperations(
   transactionPublicId: string,
@@ -171,7 +172,7 @@ export function returnedOfOrder(transactionId: string, store: OperationStore): n
 
 /**
  * How much went back if the gateway has no other transactions than those it has named. Another sale
- * of the order is returned for itself.
+ * of the order has returns of its own.
  */
 export function returnedOfKnown(transaction: Transaction, store: OperationStore): number {
   const publicIds = store.copiesOf(transaction.transactionId);
@@ -215,7 +216,7 @@ export function gatewayReturns(
   store: OperationStore,
 ): ResponseOf<typeof supervisorMessages, "gateway-returns"> {
   const { notifications } = store;
-  // Another database than the one that was read before: everything is new.
+  // The caller has read another database before: everything is new to it.
   const from = after > notifications.newest() ? 0 : after;
   const found = notifications.returnsAfter(from, limit + 1);
   const page = found.slice(0, limit);

@@ -59,8 +59,8 @@ interface Copy {
 const returnedWhole: readonly GatewayState[] = ["refunded", "cancelled", "reversed"];
 
 /**
- * How an order of `amountMinor` stands that the gateway has once, or by a lost answer several
- * times: then it is not returned before all of them are.
+ * The state of an order of `amountMinor`. The gateway has it once or, after a lost answer, several
+ * times: then the order is not returned before all of its transactions are.
  */
 export function orderStateOf(amountMinor: number, copies: readonly Copy[]): GatewayState {
   const states = copies.map(({ notified, done }) => gatewayStateOf(amountMinor, notified, done));
@@ -69,7 +69,7 @@ export function orderStateOf(amountMinor: number, copies: readonly Copy[]): Gate
   return standing && returnedWhole.includes(state) ? "partly-refunded" : state;
 }
 
-/** How one transaction stands. Order and repetition of its notifications do not matter. */
+/** The state of one transaction. Order and repetition of its notifications do not matter. */
 function gatewayStateOf(
   amountMinor: number,
   notified: readonly Notified[],
@@ -97,8 +97,8 @@ export function notifiedSum(amountMinor: number, notified: readonly Notified[]):
 /**
  * The sum refunded for certain, in minor units. The notification of a refund that was asked for
  * here comes a while after the refund: until its amount is notified, the refund adds to those that
- * were. Two refunds of one amount may be one and the same: the smaller sum never makes a charge
- * look undone.
+ * were. Two refunds of one amount may be the same refund: the smaller sum counts, so that no charge
+ * seems to be returned that is not.
  */
 export function refundedSum(
   amountMinor: number,

@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { transaction } from "../../shared/store/sqlite.ts";
 import type { Notified } from "./gateway-state.ts";
 
-/** A document that was verified, ready to be kept. Texts are masked already. */
+/** A verified document, with card numbers masked. */
 interface VerifiedDocument extends Notified {
   /** SHA-256 of the verified bytes, hex: a document that is kept already is no news. */
   readonly fingerprint: string;
@@ -31,8 +31,8 @@ export class NotificationStore {
   }
 
   /**
-   * true when the document is new; a repeated one is only counted. One that agreed with no order of
-   * ours before is new as soon as it does.
+   * Keeps a document; true: it is new. A repeated one is only counted. A document that agreed with
+   * no order of ours counts as new when it comes again and agrees.
    */
   add(document: VerifiedDocument, nowMs: number): boolean {
     return transaction(this.#database, () => {

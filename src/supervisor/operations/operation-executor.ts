@@ -41,7 +41,10 @@ interface OperationExecutorParts {
   readonly log: Logger;
 }
 
-/** Ids of the gateway: 13 or 16 hex digits so far, at most 32 characters (docs/gateway.md 2.9). */
+/**
+ * The form of the gateway's ids: 13 or 16 hex digits so far, at most 32 characters (docs/gateway.md
+ * 2.9).
+ */
 const publicIdForm = /^[0-9A-Za-z]{1,32}$/;
 /** The gateway's own numbers of the v3 interface; they are no ids of the SOAP operations. */
 const numberForm = /^\d{12,15}$/;
@@ -65,8 +68,9 @@ export class OperationExecutor {
   }
 
   /**
-   * Operations that a former process was sending are unknown, unless a notification that it had
-   * taken says how they ended: the gateway does not repeat that one. Unknown ones are found up.
+   * Operations that a former process was sending are unknown from now on, unless a notification
+   * that it had taken says how they ended: the gateway does not repeat that notification. The
+   * unknown ones are looked up.
    */
   start(): void {
     const { store, clock, log } = this.#parts;
@@ -127,7 +131,7 @@ export class OperationExecutor {
     return this.#answer(store.operation(operationId));
   }
 
-  /** The end of an operation; one that never arrived is not carried out should it come late. */
+  /** The end of an operation. One that never arrived is not carried out if it comes late. */
   async end(request: Request<"gateway-operation-end">): Promise<Response<"gateway-operation-end">> {
     const { operationId, asked } = request;
     const { store, clock, losses } = this.#parts;
@@ -144,7 +148,7 @@ export class OperationExecutor {
       this.#alarmUnknown(operationId);
       this.#lookups.begin(open.transactionPublicId);
     }
-    // Where another one is open, this one waits for its end.
+    // Where another operation is open, this one is answered as unknown until that one has ended.
     return this.#answer(open && { ...open, operationId, state: "unknown" });
   }
 
@@ -173,7 +177,7 @@ export class OperationExecutor {
     return { operation: this.#settle(open, happened ? "done" : "refused", "operator", why) };
   }
 
-  /** An operator says that the gateway has no copies of an order, returned or not. */
+  /** Keeps an operator's decision that the gateway has no copies of an order, returned or not. */
   settleOrder({ orderId, note }: Request<"gateway-copies">): Response<"gateway-copies"> {
     const { store } = this.#parts;
     const transactionPublicIds = store.publicIdsOf(orderId);
@@ -188,7 +192,7 @@ export class OperationExecutor {
     return { settled: true, transactionId, transactionPublicIds, orderReturnedMinor };
   }
 
-  /** false: the item still waits, and would be sent and make another transaction. */
+  /** false: nothing is kept, because the item still waits and may make another transaction. */
   #keepNoCopies({ transactionId, orderId }: Transaction, note: string): boolean {
     const { store, clock, log } = this.#parts;
     if (store.copiesPossible(transactionId) === Number.POSITIVE_INFINITY) return false;
@@ -198,8 +202,8 @@ export class OperationExecutor {
   }
 
   /**
-   * Whether the gateway has more transactions of a fully returned order was not known: an operator
-   * says it has none. Returns the operation by which the money went back; null: nothing to settle.
+   * Keeps an operator's decision that the gateway has no other transactions of an order that was
+   * fully returned. Returns the operation that returned the money; null: nothing was to be settled.
    */
   #settleCopies(transactionPublicId: string, note: string): GatewayOperation | null {
     const { store } = this.#parts;
@@ -222,7 +226,7 @@ export class OperationExecutor {
     return { outcome: answer.outcome, description: answer.description, transaction: null };
   }
 
-  /** A notification about a transaction came in: an unknown operation may be settled by it. */
+  /** Settles an unknown operation by the notifications about its transaction, if they suffice. */
   notified(transactionPublicId: string): void {
     const end = notifiedEnd(transactionPublicId, this.#parts.store);
     if (end) this.#settle(end.open, end.state, "notification", "a notification says so");
@@ -273,7 +277,7 @@ export class OperationExecutor {
     if (orderId !== null && store.transactionsOf(orderId).length > 0) {
       return none("its amount, currency or order does not agree with our order");
     }
-    // The transaction may be that of our order, and a return of that order under way.
+    // The transaction may belong to an order of ours that is missing here, with a return under way.
     if (!losses.isWhole) return none("supervisor.db was lost, and not all orders are back yet");
     if (currency === null) return none("the lookup names no currency");
     const of = { orderId: null, transactionId: null, currency, exponent };
@@ -365,8 +369,8 @@ export class OperationExecutor {
   }
 
   /**
-   * A returned transaction is not the whole order when the gateway has, or may have, two of the
-   * order.
+   * Raises the alarm of a return that leaves the customer charged, because the gateway has, or may
+   * have, another transaction of the order.
    */
   #alarmTwice(transactionPublicId: string): void {
     const { store, log } = this.#parts;
@@ -380,7 +384,7 @@ export class OperationExecutor {
     raiseAlarm(log, "gateway-order-twice", about, what);
   }
 
-  /** The money of it did not move, whatever the answer was. */
+  /** Raises the alarm of each operation that was answered as done and notified as failed. */
   #alarmFailed(publicId: string): void {
     const { store, log } = this.#parts;
     const { transactionId, orderId } = store.ownerOf(publicId) ?? {};

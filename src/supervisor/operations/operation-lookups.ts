@@ -25,7 +25,7 @@ export class OperationLookups {
     this.#lookUp = lookUp;
   }
 
-  /** The operation of this transaction is unknown from now on. */
+  /** Begins the lookups of a transaction whose operation is unknown from now on. */
   begin(transactionPublicId: string): void {
     this.#after(transactionPublicId, 0);
   }

@@ -18,12 +18,12 @@ import { NotificationStore, type StoredNotification } from "./notification-store
 /** The caller's own key of an operation, and all that was asked for with it. */
 type OperationKey = NonNullable<RequestOf<typeof supervisorMessages, "gateway-operation">["key"]>;
 
-/** The members of {@link GatewayOperation}, of a row of `gateway_operations`. */
+/** The columns of `gateway_operations`, named as the members of {@link GatewayOperation}. */
 const columns = `operation_id AS operationId, kind, transaction_public_id AS transactionPublicId,
   amount_minor AS amountMinor, state, code, description, class, asked_at_ms AS askedAtMs,
   ended_at_ms AS endedAtMs`;
 
-/** The class of an operation that this database has lost. */
+/** The class of an operation that was under way when this database was lost. */
 export const LOST = "lost";
 
 export type SettledBy = "answer" | "notification" | "lookup" | "operator";
@@ -104,7 +104,7 @@ export class OperationStore {
     return state === "pending" || state === "parked" ? Number.POSITIVE_INFINITY : n;
   }
 
-  /** The order's way to the gateway. */
+  /** The steps of an order's way to the gateway. */
   sendingOf(orderId: string): SendingStep[] {
     return sendingSteps(this.#database, orderId);
   }
@@ -116,7 +116,9 @@ export class OperationStore {
     return this.#get<{ n: number }>(sql, transactionId)?.n ?? 0;
   }
 
-  /** An operator found that the gateway has no others than those that are known. */
+  /**
+   * Keeps that an operator found no other transactions at the gateway than those that are known.
+   */
   settleCopies(transactionId: string, note: string, nowMs: number): void {
     const sql = "INSERT INTO copies_settled VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
     this.#run(sql, transactionId, nowMs, note);
@@ -142,7 +144,7 @@ export class OperationStore {
     return this.#insert(request, "sending", nowMs, key);
   }
 
-  /** One that this database has lost is open from now on, where no other one is. */
+  /** Keeps an operation that this database has lost as unknown, unless another one is open. */
   addLost(request: OperationRequest, askedAtMs: number, nowMs: number): void {
     transaction(this.#database, () => {
       if (!this.#insert(request, "unknown", askedAtMs)) return;
@@ -203,7 +205,7 @@ export class OperationStore {
     return this.#all(sql, transactionPublicId, amountMinor);
   }
 
-  /** The end of the one exchange. */
+  /** Keeps the end of the one exchange with the gateway. */
   finish(operationId: string, state: OperationState, verdict: Verdict, nowMs: number): void {
     const { class: tryClass, httpStatus, code, description } = verdict;
     const changes = this.#run(
@@ -222,7 +224,7 @@ export class OperationStore {
     invariant(changes === 1, `the operation ${operationId} was being sent`);
   }
 
-  /** The end of an unknown operation is known now. `why`: for people. */
+  /** Keeps the end of an unknown operation, now that it is known. `why`: for people. */
   settle(operationId: string, state: "done" | "refused", by: SettledBy, why: string): void {
     const changes = this.#run(
       `UPDATE gateway_operations SET state = ?, settled_by = ?,
@@ -237,8 +239,8 @@ export class OperationStore {
   }
 
   /**
-   * Operations that a dead process had begun: whether they were carried out is not known. In the
-   * words of the index of what is open.
+   * Makes the operations that a dead process was sending unknown; returns their ids. The condition
+   * is written as the index of open operations has it.
    */
   endInterrupted(nowMs: number): string[] {
     const sql = `UPDATE gateway_operations SET state = 'unknown', class = 'interrupted',
@@ -261,7 +263,7 @@ export class OperationStore {
     return typeof last === "number" ? id <= last : receivedAtMs < operation.askedAtMs;
   }
 
-  /** How many have an unknown end, and since when the oldest has. */
+  /** How many operations are unknown, and since when the oldest is. */
   unknown(): { readonly unknown: number; readonly unknownSinceMs: number | null } {
     const sql = `SELECT count(*) AS unknown, min(ended_at_ms) AS unknownSinceMs
       FROM gateway_operations WHERE state = 'unknown'`;
@@ -329,7 +331,7 @@ export class OperationStore {
       .sort((a, b) => a.askedAtMs - b.askedAtMs);
   }
 
-  /** From now on an operation with this id is not carried out, should its message come late. */
+  /** Forbids an operation: should its message come late, it is not carried out. */
   forbid(operationId: string, nowMs: number): void {
     const sql = "INSERT INTO gateway_operations_forbidden VALUES (?, ?) ON CONFLICT DO NOTHING";
     this.#run(sql, operationId, nowMs);

@@ -51,12 +51,11 @@ const LOOKUP_REPEATED_MS = 60_000;
 type Step = "send" | "lookup";
 const column = { send: 0, lookup: 1 } as const satisfies Record<Step, 0 | 1>;
 
-/** By the index of what is due: a claimed item is always one that waits. */
+/** The conditions as the indexes of due items have them. */
 const isClaimed = (step: Step): string =>
   `state = 'pending' AND claimed_at_ms > 0 AND look_next = ${column[step]}`;
 const isWaiting = (step: Step): string =>
   `state = 'pending' AND look_next = ${column[step]} AND claimed_at_ms IS NULL`;
-/** In the words of the indexes of what is due. */
 const isDelayed = "next_try_at_ms > delayed_at_ms";
 
 /**
@@ -317,7 +316,7 @@ export class OutboxStore {
     return { pending, sent, parked, closed };
   }
 
-  /** Since when the first of those that are parked is; null: none is. */
+  /** Since when the oldest parked item is parked; null: none is. */
   parkedSinceMs(): number | null {
     const sql = `SELECT min(settled_at_ms) AS at FROM outbox WHERE state = 'parked'`;
     return this.#prepare(sql).get()?.["at"] as number | null;

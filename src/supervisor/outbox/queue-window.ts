@@ -28,7 +28,7 @@ export class QueueWindow {
   #holdUntilMs = 0;
   #failures = 0;
   #resultsInARow = 0;
-  /** Tries so far, and how many of them had begun when nothing more could begin. */
+  /** Tries so far, and how many of them had begun when the present wait of the queue began. */
   #begun = 0;
   #begunBeforeHold = 0;
   /** A certificate, redirect or denied access that an operator has to set right. */
@@ -86,7 +86,7 @@ export class QueueWindow {
     else if (verdict.class !== "unsendable") this.#works(number);
   }
 
-  /** An operator ends a pause at once; the next refusal brings it back. */
+  /** Ends a pause, as an operator asks; the next refusal of the credentials brings it back. */
   resume(): void {
     this.#open("resumed by an operator");
   }

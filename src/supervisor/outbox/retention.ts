@@ -13,8 +13,8 @@ const BETWEEN_BATCHES_MS = 20;
 /**
  * The members that a settled transaction keeps for ever: its ids, amount, currency, how and when it
  * was approved, and its state; that it was sent must be known as long as the order id is. The
- * members that describe people, goods and card go. An item that an operator dropped is kept whole,
- * because it can be requeued.
+ * members that describe people, goods and card are erased. An item that an operator dropped is kept
+ * whole, because it can be requeued.
  */
 const trimTransactions = `
   UPDATE transactions SET content = json_set(content, '$.maskedPan', NULL,
@@ -23,7 +23,7 @@ const trimTransactions = `
     '$.cart', json('[]'), '$.trimmed', json('true'))
   WHERE transaction_id = ?`;
 
-/** In the words of its index, which begins with whether the page is erased. */
+/** The condition as the index `outbox_erasable` has it. */
 const isErasable = `state IN ('sent', 'closed')
   AND (redirect_url IS NOT NULL OR (trimmed = 0 AND dropped = 0))`;
 
@@ -72,7 +72,7 @@ export function retentionChore(database: DatabaseSync, days: number, clock: Cloc
   return {
     name: "retention of the outbox",
     async run() {
-      // Erased bytes are overwritten, in this database; copies of it go with their own time.
+      // Erased bytes are overwritten in this database; its daily copies are deleted by their age.
       database.exec("PRAGMA secure_delete = ON");
       for (const erase of erasersOf(database, days)) {
         while (transaction(database, () => erase(clock.now())) > 0) {

@@ -12,9 +12,9 @@ import type { FaultRow } from "../gateway/fault-table.ts";
  */
 const DELAY_BASE_MS = 2_000;
 export const DELAY_CAP_MS = 15 * 60_000;
-/** Where the failure may be one item's own, the others wait no longer than this. */
+/** After a failure that may be one item's own, the others wait no longer than this. */
 export const SHARED_HOLD_CAP_MS = 60_000;
-/** A server that asks for more than a day is not believed. */
+/** A `Retry-After` of more than a day counts as a day. */
 export const RETRY_AFTER_CAP_MS = 24 * 60 * 60_000;
 export const PARK_AFTER_MS = 24 * 60 * 60_000;
 /** So that a day is a day of tries, not one try before and one after a jump of the clock. */
@@ -61,7 +61,7 @@ export interface Circumstances {
 
 const settled = { itemDelayMs: 0, queueHoldMs: 0, pause: false } as const;
 
-/** The consequence of one try, with this row of the fault table, for the item and for the queue. */
+/** Decides what one try, with this row of the fault table, means for the item and for the queue. */
 export function decide(row: FaultRow, item: ItemHistory, now: Circumstances): Decision {
   const kept: ItemHistory = { ...item, noResultSinceMs: null, noResultTries: 0 };
   switch (row.action) {
@@ -83,7 +83,7 @@ function retry(row: FaultRow, item: ItemHistory, now: Circumstances): Decision {
     noResultSinceMs: row.parkAfterADay ? (item.noResultSinceMs ?? now.nowMs) : null,
     noResultTries: row.parkAfterADay ? item.noResultTries + 1 : 0,
   };
-  // One that may be at the gateway already goes on, once a day, as long as no lookup answers.
+  // An item that may be at the gateway already is never parked for this: it is sent once a day.
   if (now.resends === 0 && isHopeless(history, now.nowMs))
     return { ...settled, state: "parked", history };
   const askedMs = Math.min(now.retryAfterMs ?? 0, RETRY_AFTER_CAP_MS);

@@ -29,7 +29,7 @@ export class StoreLosses {
     });
   }
 
-  /** This database was found to lack something. */
+  /** Keeps that this database was found to lack something, and makes what waits uncertain. */
   note(because: string): void {
     const now = this.#clock.now();
     // At a start it is part of the commit that begins the session.
@@ -46,7 +46,7 @@ export class StoreLosses {
     raiseAlarm(this.#log, "outbox-lost", { inDoubt: Number(changes) }, text);
   }
 
-  /** A journal that lacks nothing has handed off everything that it has. */
+  /** Ends the loss: a journal that lacks nothing has handed off everything that it has. */
   end(): void {
     this.#database
       .prepare("UPDATE store_loss SET ended_at_ms = ? WHERE ended_at_ms IS NULL")

@@ -9,9 +9,9 @@ import { DELAY_CAP_MS, delayCeilingMs, untilSlotMs } from "./retry-policy.ts";
 export interface UncertainSend {
   /** The next step is a lookup, not a send. */
   readonly lookUpNext: boolean;
-  /** The last send that may have arrived and that nothing disproves; null: there is none. */
+  /** The last send that may have reached the gateway; null: none may have. */
   readonly sentAtMs: number | null;
-  /** Sends since then that were made without knowing. */
+  /** Sends that were made while an earlier one may have reached the gateway. */
   readonly resends: number;
   /** Sends that may have made an order at the gateway: with two of them there may be a copy. */
   readonly orders: number;
@@ -21,7 +21,7 @@ export interface UncertainSend {
   readonly unanswered: number;
 }
 
-/** Of an item that was never sent, or of which it is known what became of it. */
+/** The state of an item that was never sent, or whose sends are all clear. */
 export const noUncertainSend: UncertainSend = {
   lookUpNext: false,
   sentAtMs: null,
@@ -31,21 +31,21 @@ export const noUncertainSend: UncertainSend = {
   unanswered: 0,
 };
 
-/** An order that the gateway is still working on is not found yet: so it is asked for twice. */
+/** A lookup does not find an order that the gateway is still working on: two have to agree. */
 export const ABSENT_FOR_MS = 60_000;
-/** Without any lookup the pauses between two sends double from here: 10 minutes to 10.7 hours. */
+/** Without a lookup the pauses between two sends double from this: 10 minutes to 10.7 hours. */
 export const RESEND_PAUSE_MS = 10 * 60_000;
 /** So many sends without a lookup in a day, the first one included; then one a day. */
 export const SENDS_OF_FIRST_DAY = 8;
 export const DAILY_MS = 24 * 60 * 60_000;
-/** So long after a send a lookup that fails may still answer: nothing is sent without it. */
+/** How long after a send a failing lookup is waited for before the order is sent without it. */
 export const FAILING_PAUSE_MS = 60 * 60_000;
 const LOOKUP_HOLD_FIRST_MS = 2_000;
 const LOOKUP_HOLD_LEAST_MS = 100;
 /** The longest wait of all lookups, in multiples of the gateway's silence so far. */
 const LOOKUP_HOLD_FACTOR = 3;
 
-/** The uncertainty about an item after a send of this class. */
+/** The uncertainty about an item after a try of this class. */
 export function uncertainAfterSend(
   tryClass: TryClass,
   before: UncertainSend,
@@ -71,9 +71,9 @@ export interface LookupDecision {
   readonly next: "look-up" | "send" | "sent" | "parked";
   readonly delayMs: number;
   readonly uncertain: UncertainSend;
-  /** Sent again without knowing whether the gateway has it. */
+  /** The order is sent again without knowing whether the gateway has it. */
   readonly blind: boolean;
-  /** The gateway did not answer: the other lookups wait as well. */
+  /** The gateway gave no answer: the other lookups wait as well. */
   readonly silent: boolean;
 }
 
@@ -95,7 +95,7 @@ export function decideLookup(
     case "ours":
       return { ...decided, next: "sent", uncertain: { ...before, lookUpNext: false } };
     case "other":
-      // An operator who requeues it has looked at the gateway: then it is sent.
+      // An operator checks the gateway before a requeue: then the order is sent.
       return { ...decided, next: "parked", uncertain: { ...before, lookUpNext: false } };
     case "absent": {
       const { absentSinceMs } = before;
@@ -132,13 +132,13 @@ function afterSilence(
   return { next: "send", delayMs: 0, blind: true, silent, uncertain: sendable };
 }
 
-/** Between the last send and the next one that is made without knowing. */
+/** The pause between the last send and one that is made without an answer of a lookup. */
 export function resendPauseMs(resends: number, refused: boolean): number {
   if (resends >= SENDS_OF_FIRST_DAY - 1) return DAILY_MS;
   return Math.max(RESEND_PAUSE_MS * 2 ** resends, refused ? 0 : FAILING_PAUSE_MS);
 }
 
-/** At least half of the ceiling of the policy for sends: 1 s to 15 minutes. */
+/** The pause between two lookups: half to all of the ceiling for sends, 1 s to 15 minutes. */
 function lookupPauseMs(unanswered: number, random: () => number): number {
   const ceilingMs = delayCeilingMs(unanswered);
   return Math.floor(ceilingMs / 2 + (random() * ceilingMs) / 2);

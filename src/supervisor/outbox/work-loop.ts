@@ -1,6 +1,6 @@
 import type { Clock } from "../../shared/time.ts";
 
-/** Clocks jump, so what is due is read this often even if nothing falls due. */
+/** Clocks jump: the loop reads this often what is due, even when nothing falls due. */
 const RECHECK_MS = 60_000;
 
 /** One loop and the work that it has begun, all of which ends before {@link stop} does. */
@@ -43,7 +43,7 @@ export class WorkLoop {
     this.#wake();
   }
 
-  /** A rejection is a fault of this program and ends it: nothing else handles the promise. */
+  /** Adds work that {@link stop} waits for. Its rejection is a fault and ends this program. */
   track(work: Promise<void>, onEnded: () => void = () => undefined): void {
     this.#running.push(work);
     void work.then(() => {
@@ -64,7 +64,7 @@ export class WorkLoop {
   async #run(): Promise<void> {
     while (!this.#isStopping) {
       const waitMs = this.#step();
-      // A signal that is made for each pause would cost more.
+      // An AbortSignal for each pause would cost more.
       const { promise, resolve } = Promise.withResolvers<void>();
       const timer = this.#clock.startTimer(this.#name, waitMs, resolve);
       this.#wake = () => {

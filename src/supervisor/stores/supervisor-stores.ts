@@ -22,14 +22,14 @@ import { insertItem } from "../outbox/item-rows.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 import { StoreLosses } from "../outbox/store-losses.ts";
 
-/** How often supervisor.db grew. */
+/** The count of changes to supervisor.db, which only grows. */
 export function growthOf(database: DatabaseSync): number {
   const sql = "SELECT items AS count FROM outbox_counts WHERE state = 'steps'";
   return Number(prepared(database, sql).get()?.["count"] ?? 0);
 }
 
 /**
- * The knowledge of supervisor.db about itself and the journal (docs/rules/17-loss.md). Its session
+ * Opens what supervisor.db knows about itself and the journal (docs/rules/17-loss.md). Its session
  * begins before anything is sent: a database that was put back must not send its old items again.
  */
 export function openStores(database: DatabaseSync, path: string, clock: Clock, log: Logger) {
@@ -78,8 +78,8 @@ const oneOrder = `
 
 /**
  * The charged orders of this database, for a journal that was lost or restored
- * (docs/rules/17-loss.md): what was reversed at the terminal, returned at the gateway and dropped
- * by an operator is kept apart.
+ * (docs/rules/17-loss.md): each with what was reversed at the terminal, returned at the
+ * gateway or dropped by an operator.
  */
 export function knownOrders(
   { orderId, after, limit }: RequestOf<Messages, "known-orders">,
@@ -101,7 +101,7 @@ export function knownOrders(
   };
 }
 
-/** Empty for one whose stored form is damaged: its try is parked with an alarm. */
+/** The order of a row; empty: its stored form is damaged, and its try parks it with an alarm. */
 function knownOrder(row: Record<string, SQLOutputValue>, operations: OperationStore): KnownOrder[] {
   const stored = readStored(row["content"]);
   if (!stored) return [];
@@ -121,8 +121,8 @@ function knownOrder(row: Record<string, SQLOutputValue>, operations: OperationSt
 }
 
 /**
- * Asks the gateway for an order of which nothing is known but its number: whatever it has under
- * that number is of another transaction than the one that is asked for.
+ * Asks the gateway for an order of which only the number is known. The lookup compares with a
+ * transaction that does not exist, so that any order of this number counts as present.
  */
 async function orderAtGateway(
   orderId: string,
@@ -185,7 +185,7 @@ export function resync(
   return { added: added.length };
 }
 
-/** true when the transaction was missing here. Throws while a try of it runs. */
+/** Stores one transaction of the journal; true: it was missing here. Throws while its try runs. */
 function storeAgain(
   { transaction: given, state, reversed }: RequestOf<Messages, "take-over">["items"][number],
   { database, store, clock }: Pick<MessageParts, "database" | "store" | "clock">,

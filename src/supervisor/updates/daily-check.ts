@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../shared/time.ts";
 
 const MINUTE_MS = 60_000;
-/** A kiosk that has just started has other work, and a fleet may start with the power. */
+/** A check waits after a start: the kiosk has other work, and many may start with the power. */
 const AFTER_START_MINUTES = 5;
 const AFTER_START_SPREAD = 31;
 

@@ -7,7 +7,7 @@ import { isDelivery, programFile } from "../../shared/version-files.ts";
 import { installationId, lookTime, readState } from "../../update/update-state.ts";
 import { DailyCheck } from "./daily-check.ts";
 
-/** A large runtime over a slow line; the next night goes on with a part that came. */
+/** Enough for a large runtime over a slow line; the next night goes on with what is missing. */
 const CHECK_LIMIT_MS = 4 * 3_600_000;
 
 /**
@@ -39,7 +39,9 @@ export function startUpdateChecks(
   onStop("checks for updates", () => daily.stop());
 }
 
-/** A disk that cannot keep the installation's id costs the spread, never the program's start. */
+/**
+ * The installation's own time; UPDATE_TIME itself when the disk cannot keep the installation's id.
+ */
 export function timeOfChecks(updateTime: string, dataDirectory: string, log: Logger): string {
   try {
     return lookTime(updateTime, installationId(dataDirectory));

@@ -75,7 +75,7 @@ function stuckOf({ checkedMs, fault, putOff }: UpdateState): Figures["stuck"] {
   return { reason, sinceMs: Math.round(putOff.sinceMs) };
 }
 
-/** A version that an operator has put back was no failure. */
+/** The last version that failed here; one that an operator has put back did not fail. */
 function failedOf(dataDirectory: string): Figures["failed"] {
   const last = readLastSwitch(dataDirectory);
   if (last?.step !== "undone" || !last.bars || last.why === BY_OPERATOR) return null;

@@ -196,7 +196,7 @@ test.each(Object.entries(malformed))(
   "%s ends the connection and nothing else",
   async (_, attack) => {
     const connect = mqttConnector(new TestClock());
-    expect(await attacked(connect, attack, false)).toMatch(/^(trouble|closed): /);
+    expect(await attacked(connect, attack, false)).toMatch(/^(failed|closed): /);
   },
 );
 
