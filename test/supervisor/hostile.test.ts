@@ -9,10 +9,10 @@ import type { TryClass } from "../../src/supervisor/gateway/fault-table.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
 import { NotificationHandler } from "../../src/supervisor/notifications/notification-handler.ts";
 import {
+  MESSAGES_PER_MINUTE_MAX,
   NOTIFICATION_BYTES_MAX,
   startNotificationListener,
 } from "../../src/supervisor/notifications/notification-listener.ts";
-import { MESSAGES_PER_MINUTE_MAX } from "../../src/supervisor/notifications/source-rate.ts";
 import { Random } from "../simulation/random.ts";
 import { heapInUse, objectPrototype } from "../support/heap.ts";
 import { hostileDocuments, jsonMakers, xmlMakers } from "../support/hostile-documents.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { alarmFindings } from "../../shared/catalog/alarm-log.ts";
-import { errorTable } from "../../shared/catalog/errors.ts";
 import { type ConditionName, conditionNames } from "../../shared/catalog/conditions.ts";
+import { errorTable } from "../../shared/catalog/errors.ts";
 
 /**
  * Every document between a kiosk and its fleet, and the topic of each (docs/fleet.md 3.2). A leaf

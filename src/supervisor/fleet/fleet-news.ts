@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { z } from "zod";
-import { formerAlarms, type Condition, conditionOfAlarm } from "../../shared/catalog/conditions.ts";
+import { type Condition, conditionOfAlarm, formerAlarms } from "../../shared/catalog/conditions.ts";
 import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
 import { maskPansInText } from "../../shared/masking/mask.ts";
 import { isoTime } from "../../shared/time.ts";

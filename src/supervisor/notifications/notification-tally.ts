@@ -117,15 +117,9 @@ export class NotificationTally {
   }
 
   #stored(): Refused | null {
-    const row = this.#database.prepare("SELECT * FROM refused_notifications").get();
-    return row
-      ? {
-          count: Number(row["count"]),
-          sinceMs: Number(row["since_ms"]),
-          lastMs: Number(row["last_ms"]),
-          acceptedMs: row["accepted_ms"] as number | null,
-          reason: String(row["reason"]),
-        }
-      : null;
+    const sql = `SELECT count, since_ms AS sinceMs, last_ms AS lastMs, accepted_ms AS acceptedMs,
+        reason
+      FROM refused_notifications`;
+    return (this.#database.prepare(sql).get() as Refused | undefined) ?? null;
   }
 }

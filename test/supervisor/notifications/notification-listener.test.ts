@@ -10,10 +10,10 @@ import { NotificationHandler } from "../../../src/supervisor/notifications/notif
 import {
   CONNECTIONS_MAX,
   CONNECTIONS_OF_SOURCE_MAX,
+  MESSAGES_PER_MINUTE_MAX,
   NOTIFICATION_BYTES_MAX,
   startNotificationListener,
 } from "../../../src/supervisor/notifications/notification-listener.ts";
-import { MESSAGES_PER_MINUTE_MAX } from "../../../src/supervisor/notifications/source-rate.ts";
 import { heapInUse } from "../../support/heap.ts";
 import { openRig, PASSWORD } from "../supervisor-rig.ts";
 import { type Fields, mapiOf, md5, PUBLIC_ID, resultOf, secrets } from "./mapi.ts";

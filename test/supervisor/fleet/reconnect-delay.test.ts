@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { reconnectDelayMs } from "../../../src/supervisor/fleet/reconnect-policy.ts";
+import { reconnectDelayMs } from "../../../src/supervisor/fleet/fleet-link.ts";
 
 const between = (because: "failed" | "twin", failures: number): number[] =>
   [0, 1].map((chance) => reconnectDelayMs(because, failures, chance) / 1_000);
