@@ -18,7 +18,6 @@ import { createGatewayClient, type GatewaySettings } from "./gateway/gateway-cli
 import { Intake } from "./intake/intake.ts";
 import { type HandlerParts, supervisorHandlers } from "./intake/message-handlers.ts";
 import { statusReader, supervisorConditionWatch } from "./intake/supervisor-status.ts";
-import type { DigestSecret } from "./notifications/mapi-notification.ts";
 import {
   NotificationHandler,
   type NotificationHandlerParts,
@@ -127,19 +126,15 @@ async function startListening(
 ): Promise<void> {
   const { NOTIFICATION_PORT: port, NOTIFICATION_HOST: host, NOTIFICATION_SECRET } = config;
   if (port === undefined) return;
-  const secrets = digestSecrets(config);
+  const salts = config.NOTIFICATION_DIGEST_SECRETS.map((value, i) => ({
+    setting: `NOTIFICATION_DIGEST_SECRETS ${i + 1}`,
+    value,
+  }));
+  const secrets = [{ setting: "GATEWAY_PWD", value: config.GATEWAY_PWD }, ...salts];
   const common = { clock, log, secrets, fraudSecret: NOTIFICATION_SECRET };
   const handler = new NotificationHandler({ ...parts, ...common });
   const listener = await startNotificationListener({ host, port, handler, clock, log });
   onStop("notifications", () => listener.close());
-}
-
-function digestSecrets(config: Config): DigestSecret[] {
-  const others = config.NOTIFICATION_DIGEST_SECRETS.map((value, i) => ({
-    setting: `NOTIFICATION_DIGEST_SECRETS ${i + 1}`,
-    value,
-  }));
-  return [{ setting: "GATEWAY_PWD", value: config.GATEWAY_PWD }, ...others];
 }
 
 type MessageParts = Omit<HandlerParts, "log" | "requestStop">;
@@ -157,14 +152,13 @@ async function startMessages(
     handlers: supervisorHandlers({ ...parts, log, requestStop }),
     log,
     stores,
-    putOff: (name) => (probation.isOn ? puttingOff(name) : undefined),
+    // On probation only these two are answered (docs/updates.md 4.3).
+    putOff: (name) =>
+      probation.isOn && name !== "status" && name !== "stop"
+        ? "a new version is on probation"
+        : undefined,
   });
   onStop("local messages", () => server.close());
-}
-
-/** On probation only `status` and `stop` are answered (docs/updates.md 4.3). */
-function puttingOff(name: keyof typeof supervisorMessages): string | undefined {
-  return name === "status" || name === "stop" ? undefined : "a new version is on probation";
 }
 
 /** Starts the telemetry to a broker; nothing of it is loaded where it is not set up. */

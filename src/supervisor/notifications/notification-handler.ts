@@ -133,12 +133,7 @@ export class NotificationHandler {
    */
   #accepted(
     owner: Transaction,
-    about: {
-      readonly transactionPublicId: string;
-      readonly operation: string;
-      readonly status: string;
-      readonly signedWith: string;
-    },
+    about: Readonly<Record<"transactionPublicId" | "operation" | "status" | "signedWith", string>>,
     isNew: boolean,
   ): void {
     const { operations, clock, log, onAccepted } = this.#parts;

@@ -45,7 +45,7 @@ interface MessageParts {
   readonly database: DatabaseSync;
   readonly store: OutboxStore;
   readonly losses: StoreLosses;
-  readonly gateway: Pick<Gateway, "findOrder">;
+  readonly gateway: Gateway;
   readonly clock: Clock;
   readonly log: Logger;
   readonly forwarder: Pick<Forwarder, "tryAtOnce">;
@@ -126,7 +126,7 @@ function knownOrder(row: Record<string, SQLOutputValue>, operations: OperationSt
  */
 async function orderAtGateway(
   orderId: string,
-  gateway: Pick<Gateway, "findOrder">,
+  gateway: Gateway,
 ): Promise<ResponseOf<Messages, "order-at-gateway">> {
   const unlike = { ...emptyTransaction, transactionId: randomUUID(), orderId };
   const finding = await gateway.findOrder(unlike, new AbortController().signal);
@@ -188,7 +188,7 @@ export function resync(
 /** Stores one transaction of the journal; true: it was missing here. Throws while its try runs. */
 function storeAgain(
   { transaction: given, state, reversed }: RequestOf<Messages, "take-over">["items"][number],
-  { database, store, clock }: Pick<MessageParts, "database" | "store" | "clock">,
+  { database, store, clock }: Omit<MessageParts, "gateway">,
 ): boolean {
   const id = given.transactionId;
   const now = clock.now();
