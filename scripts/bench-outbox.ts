@@ -37,7 +37,7 @@ import { openDatabase } from "../src/shared/store/sqlite.ts";
 import { sleep, systemClock } from "../src/shared/time.ts";
 import { programFile } from "../src/shared/version-files.ts";
 import { OutboxStore } from "../src/supervisor/outbox/outbox-store.ts";
-import { WINDOW_MAX } from "../src/supervisor/outbox/queue-gate.ts";
+import { WINDOW_MAX } from "../src/supervisor/outbox/queue-window.ts";
 import { supervisorMigrations } from "../src/supervisor/supervisor-schema.ts";
 import { misused, readArguments } from "./command-line.ts";
 

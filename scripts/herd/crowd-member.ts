@@ -30,9 +30,9 @@ const login = { user: undefined, password: undefined, certificate: undefined, ke
 for (let i = first; i < first + count; i++) {
   const url = `mqtt://127.0.0.1:${port}`;
   const broker = { url, kiosk: `kiosk-${i}`, ...login, trusted: [], commands: true };
-  const chance = (): number => Math.random() * spread;
+  const random = (): number => Math.random() * spread;
   const connect = mqttConnector(clock);
-  const link = new FleetLink({ broker, connect, store, clock, log, chance, received: () => {} });
+  const link = new FleetLink({ broker, connect, store, clock, log, random }, () => {});
   link.set(state);
   link.start();
 }

@@ -9,7 +9,7 @@ import { BrokerFault, type ConnectToBroker } from "../../src/supervisor/fleet/br
 import { FleetLink } from "../../src/supervisor/fleet/fleet-link.ts";
 import { openFleetStore } from "../../src/supervisor/fleet/fleet-store.ts";
 import { type Exchange, judge } from "../../src/supervisor/gateway/faults.ts";
-import type { Gateway } from "../../src/supervisor/gateway/gateway.ts";
+import type { Gateway } from "../../src/supervisor/gateway/gateway-client.ts";
 import { readOrderLookup } from "../../src/supervisor/gateway/lookup.ts";
 import { orderAskedFor } from "../../src/supervisor/gateway/order-request.ts";
 import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
@@ -88,7 +88,7 @@ export async function gatewayHerd({ kiosks, seed }: Herd, outage: OutageName, or
     return {
       database,
       store,
-      forwarder: new Forwarder({ store, gateway, watch, clock, log, chance }),
+      forwarder: new Forwarder({ store, gateway, watch, clock, log, random: chance }),
     };
   });
   try {
@@ -199,7 +199,7 @@ export async function brokerHerd({ kiosks, seed }: Herd): Promise<HerdCount & { 
   const connect: ConnectToBroker = (_, __, listener) => {
     times.push(clock.monotonicMs());
     if (isDown()) return Promise.reject(new BrokerFault("no connection"));
-    losses.push(() => listener.lost("trouble", "the connection was lost"));
+    losses.push(() => listener.lost("failed", "the connection was lost"));
     const sent = () => Promise.resolve("taken" as const);
     return Promise.resolve({ window: 16, send: sent, close: () => Promise.resolve() });
   };
@@ -208,7 +208,7 @@ export async function brokerHerd({ kiosks, seed }: Herd): Promise<HerdCount & { 
   const login = { user: undefined, password: undefined, certificate: undefined, key: undefined };
   const links = Array.from({ length: kiosks }, (_, i) => {
     const broker = { url: "", kiosk: `kiosk-${i}`, ...login, trusted: [], commands: false };
-    return new FleetLink({ broker, connect, store, clock, log, chance, received: () => {} });
+    return new FleetLink({ broker, connect, store, clock, log, random: chance }, () => {});
   });
   try {
     for (const link of links) link.start();

@@ -2,13 +2,13 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { getCACertificates } from "node:tls";
 import type { Config } from "../shared/config/config.ts";
+import type { ResponseOf, supervisorMessages } from "../shared/ipc/contract.ts";
 import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
-import type { SupervisorStatus } from "./intake/supervisor-status.ts";
 
 /**
- * The certificates of a file that the setup file names. A file without any would only show at the
- * first connection, so it ends the program (docs/design.md 9.3).
+ * The certificates of a file that the setup file names. A file without any ends the program at
+ * once, because the fault would show only at the first connection (docs/design.md 9.3).
  */
 export function certificatesIn(name: string, path: string | undefined): string[] {
   if (path === undefined) return [];
@@ -42,21 +42,21 @@ export function trustedWith(certificates: readonly string[]): string[] {
 
 type Settings = Pick<Config, "FLEET_URL" | "FLEET_CERT_FILE" | "FLEET_CA_FILE" | "GATEWAY_CA_FILE">;
 
-/** So long before its end a certificate is told of. */
+/** How long before its end a certificate becomes a condition. */
 const WARN_MS = 30 * 86_400_000;
 
 /**
- * Tells which file of certificates ends first, once that is near (docs/fleet.md 2.2). The files are
- * read once, as they are used once: a new one counts from the next start.
+ * Returns a reader of the certificate file that ends first, once that is near (docs/fleet.md 2.2).
+ * The files are read once, as they are used once: a new one counts from the next start.
  */
 export function certificateEnds(
   { FLEET_URL: fleet, FLEET_CERT_FILE: own, ...trusted }: Settings,
   clock: Clock,
-): () => SupervisorStatus["certificates"] {
+): () => ResponseOf<typeof supervisorMessages, "status">["certificates"] {
   const ends = [
-    // A chain is as good as the certificate of it that ends first.
+    // A chain ends with the certificate of it that ends first.
     ...endsOf("FLEET_CERT_FILE", fleet && own, Math.min),
-    // Authorities that are replaced lie beside the new ones: the last one counts.
+    // A file holds replaced authorities together with the new ones: the last one counts.
     ...endsOf("FLEET_CA_FILE", fleet && trusted.FLEET_CA_FILE, Math.max),
     ...endsOf("GATEWAY_CA_FILE", trusted.GATEWAY_CA_FILE, Math.max),
   ];

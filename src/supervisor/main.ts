@@ -15,10 +15,9 @@ import { chance } from "../shared/time.ts";
 import { AlarmStore } from "./alarms/alarm-store.ts";
 import { certificateEnds, certificatesIn } from "./certificates.ts";
 import { createGatewayClient, type GatewaySettings } from "./gateway/gateway-client.ts";
-import { Intake, type IntakeParts } from "./intake/intake.ts";
+import { Intake } from "./intake/intake.ts";
 import { type HandlerParts, supervisorHandlers } from "./intake/message-handlers.ts";
 import { statusReader, supervisorConditionWatch } from "./intake/supervisor-status.ts";
-import type { DigestSecret } from "./notifications/mapi-notification.ts";
 import {
   NotificationHandler,
   type NotificationHandlerParts,
@@ -27,7 +26,6 @@ import {
   requireListening,
   startNotificationListener,
 } from "./notifications/notification-listener.ts";
-import { NotificationStore } from "./notifications/notification-store.ts";
 import { NotificationTally } from "./notifications/notification-tally.ts";
 import { OperationExecutor } from "./operations/operation-executor.ts";
 import { OperationStore } from "./operations/operation-store.ts";
@@ -67,27 +65,23 @@ async function start(context: ProgramContext): Promise<void> {
   onStop("gateway client", () => gateway.close());
 
   const watch = new DeliveryWatch(clock);
-  const forwarder = new Forwarder({ store, gateway, watch, clock, log, chance });
+  const forwarder = new Forwarder({ store, gateway, watch, clock, log, random: chance });
   onStop("forwarder", () => forwarder.stop(RUNNING_TRIES_GRACE_MS));
 
-  const atGateway = {
-    operations: new OperationStore(database),
-    notifications: new NotificationStore(database),
-  };
-  const operations = new OperationExecutor({ ...stores, ...atGateway, gateway, clock, log });
+  const { losses } = stores;
+  const operationStore = new OperationStore(database);
+  const operations = new OperationExecutor({ store: operationStore, losses, gateway, clock, log });
   onStop("gateway operations", () => operations.stop());
 
   const tally = new NotificationTally(database, clock);
-  const onStored: IntakeParts["onStored"] = (id, taken) => forwarder.tryAtOnce(id, taken);
-  const takesAtOnce = (): boolean => forwarder.takesAtOnce;
-  const intake = new Intake({ store, losses: stores.losses, clock, log, takesAtOnce, onStored });
-  const aboutStores = storeMessages({ ...stores, database, store, gateway, clock, log, onStored });
+  const intake = new Intake({ store, losses, forwarder, clock, log });
+  const aboutStores = storeMessages({ ...stores, database, store, gateway, forwarder, clock, log });
   const onAccepted = (id: string): void => operations.notified(id);
   const outbox = { intake, store, admin, watch, forwarder, storeMessages: aboutStores };
   const updates = updateFacts({ dataDirectory: installation.dataDirectory, config, clock, log });
   const certificates = certificateEnds(config, clock);
   const figures = { tally, clock, version: versionNumber, updates, certificates, proof };
-  const messages = { ...outbox, operations, alarmStore, ...figures };
+  const messages = { ...outbox, operations, operationStore, alarmStore, ...figures };
   if (probation.isOn) {
     log.info("on probation after an update: nothing is taken and nothing sent");
     const { NOTIFICATION_HOST: host, NOTIFICATION_PORT: port } = config;
@@ -96,13 +90,13 @@ async function start(context: ProgramContext): Promise<void> {
   await probation.after(async () => {
     forwarder.start();
     operations.start();
-    const { losses } = stores;
-    await startListening(context, log, { ...atGateway, tally, losses, onAccepted });
+    const parts = { operations: operationStore, tally, losses, onAccepted };
+    await startListening(context, log, parts);
     startConditionWatch(context, messages, log);
-    if (config.FLEET_URL !== undefined) await tellFleet(context, messages, log);
+    if (config.FLEET_URL !== undefined) await startTelemetry(context, messages, log);
     const daily = startDaily({
       at: config.UPDATE_TIME,
-      idle: () => true, // a copy is made beside the running tries
+      idle: () => true, // a copy is made while tries run
       chores: [
         backupChore(databasePath, clock, stores.store, proof),
         retentionChore(database, config.JOURNAL_DAYS, clock),
@@ -124,7 +118,7 @@ function checkStore({ dataDirectory }: Installation): void {
   database.close();
 }
 
-/** The port of the gateway's notifications, when there is one. */
+/** Listens for the gateway's notifications, where a port is set for them. */
 async function startListening(
   { config, clock, onStop }: ProgramContext,
   log: Logger,
@@ -132,19 +126,15 @@ async function startListening(
 ): Promise<void> {
   const { NOTIFICATION_PORT: port, NOTIFICATION_HOST: host, NOTIFICATION_SECRET } = config;
   if (port === undefined) return;
-  const secrets = digestSecrets(config);
+  const salts = config.NOTIFICATION_DIGEST_SECRETS.map((value, i) => ({
+    setting: `NOTIFICATION_DIGEST_SECRETS ${i + 1}`,
+    value,
+  }));
+  const secrets = [{ setting: "GATEWAY_PWD", value: config.GATEWAY_PWD }, ...salts];
   const common = { clock, log, secrets, fraudSecret: NOTIFICATION_SECRET };
   const handler = new NotificationHandler({ ...parts, ...common });
   const listener = await startNotificationListener({ host, port, handler, clock, log });
   onStop("notifications", () => listener.close());
-}
-
-function digestSecrets(config: Config): DigestSecret[] {
-  const others = config.NOTIFICATION_DIGEST_SECRETS.map((value, i) => ({
-    place: `NOTIFICATION_DIGEST_SECRETS ${i + 1}`,
-    value,
-  }));
-  return [{ place: "GATEWAY_PWD", value: config.GATEWAY_PWD }, ...others];
 }
 
 type MessageParts = Omit<HandlerParts, "log" | "requestStop">;
@@ -162,18 +152,21 @@ async function startMessages(
     handlers: supervisorHandlers({ ...parts, log, requestStop }),
     log,
     stores,
-    putOff: (name) => (probation.isOn ? puttingOff(name) : undefined),
+    // On probation only these two are answered (docs/updates.md 4.3).
+    putOff: (name) =>
+      probation.isOn && name !== "status" && name !== "stop"
+        ? "a new version is on probation"
+        : undefined,
   });
   onStop("local messages", () => server.close());
 }
 
-/** On probation only who asks how it is, or ends it, is answered (docs/updates.md 4.3). */
-function puttingOff(name: keyof typeof supervisorMessages): string | undefined {
-  return name === "status" || name === "stop" ? undefined : "a new version is on probation";
-}
-
-/** Telemetry to a broker; nothing of it is loaded where it is not set up. */
-async function tellFleet(context: ProgramContext, parts: MessageParts, log: Logger): Promise<void> {
+/** Starts the telemetry to a broker; nothing of it is loaded where it is not set up. */
+async function startTelemetry(
+  context: ProgramContext,
+  parts: MessageParts,
+  log: Logger,
+): Promise<void> {
   const { startFleet } = await import("./start-fleet.ts");
   const status = statusReader(parts);
   startFleet(context, log, status, (ask, id) => parts.alarmStore.noteRequest(ask, id));
@@ -181,7 +174,7 @@ async function tellFleet(context: ProgramContext, parts: MessageParts, log: Logg
 
 function startConditionWatch({ onStop }: ProgramContext, parts: MessageParts, log: Logger): void {
   const watch = supervisorConditionWatch({ ...parts, log });
-  onStop("trouble watch", async () => {
+  onStop("condition watch", async () => {
     await watch.close();
     parts.tally.save();
   });

@@ -10,7 +10,7 @@ import { certificatesIn, readGiven, trustedWith } from "./certificates.ts";
 import type { BrokerSettings } from "./fleet/broker.ts";
 import { Fleet } from "./fleet/fleet.ts";
 import type { UploadBundle } from "./fleet/fleet-requests.ts";
-import type { TpManagerWord } from "./fleet/fleet-state.ts";
+import type { TpManagerReply } from "./fleet/fleet-state.ts";
 import { openFleetStore } from "./fleet/fleet-store.ts";
 import { threadedConnector } from "./fleet/threaded-broker.ts";
 import { HttpTransport } from "./gateway/http-transport.ts";
@@ -18,30 +18,26 @@ import type { SupervisorStatus } from "./intake/supervisor-status.ts";
 import { uploadSupportBundle } from "./support-bundle.ts";
 import { fleetUpdates } from "./updates/fleet-updates.ts";
 
-/** tp-manager answers at once, unless it is stopped or in trouble. */
+/** tp-manager answers at once, unless it is stopped or something is wrong with it. */
 const ASK_LIMIT_MS = 3_000;
 
 /**
  * Starts the fleet part (docs/fleet.md 1.1). A file of the setup that cannot be used ends the
- * program; without anything else the kiosk goes on untold, because payments need none of it.
+ * program; without anything else the kiosk goes on without its fleet, which no payment needs.
  */
-export function startFleet(
-  context: ProgramContext,
-  log: Logger,
-  status: () => SupervisorStatus,
-  note: (ask: string, id: string) => void,
-): void {
+export function startFleet(...given: Parameters<typeof start>): void {
   try {
-    start(context, log, status, note);
+    start(...given);
   } catch (error) {
     if (error instanceof ProgramExit) throw error;
-    log.error({ err: error }, "the fleet is not told how the kiosk is until the next start");
+    const [, log] = given;
+    log.error({ err: error }, "the fleet gets no state of the kiosk until the next start");
   }
 }
 
 /**
- * All that it is given of tp-manager is one question, and no object that changes anything: nothing
- * from the fleet can drive the terminal.
+ * Gives the fleet of tp-manager one question, and no object that changes anything: nothing from the
+ * fleet can drive the terminal.
  */
 function start(
   context: ProgramContext,
@@ -55,25 +51,33 @@ function start(
   onStop("fleet database", () => store.close());
   const client = createIpcClient(runDirectory, "tp-manager", fleetMessages, clock);
   onStop("fleet questions", () => client.close());
-  const ask = async (after: number | null): Promise<TpManagerWord> => {
+  const ask = async (after: number | null): Promise<TpManagerReply> => {
     try {
       return await client.call("fleet-news", { after, limit: FLEET_PAGE_MAX }, ASK_LIMIT_MS);
     } catch (error) {
       return error instanceof IpcError && error.failure === "unreachable" ? "silent" : "slow";
     }
   };
-  const connect = threadedConnector(clock);
-  const upload = uploader(context, status);
-  const payments = config.FLEET_PAYMENTS;
   const { dataDirectory } = installation;
-  const updates = fleetUpdates({ dataDirectory, config, clock, log });
-  const asked = { ask, status, upload, updates, note };
-  const fleet = new Fleet({ broker, connect, store, payments, ...asked, clock, log, chance });
+  const fleet = new Fleet({
+    broker,
+    connect: threadedConnector(clock),
+    store,
+    payments: config.FLEET_PAYMENTS,
+    ask,
+    status,
+    upload: uploader(context, status),
+    updates: fleetUpdates(config, { dataDirectory, clock, log }),
+    note,
+    clock,
+    log,
+    random: chance,
+  });
   onStop("fleet", () => fleet.stop());
   fleet.start();
 }
 
-/** undefined: there is no address for uploads. */
+/** Returns what uploads support bundles; undefined: there is no address for them. */
 function uploader(
   { config, installation, clock, onStop }: ProgramContext,
   facts: () => SupervisorStatus,
@@ -92,7 +96,7 @@ function uploader(
   return (requestId) => uploadSupportBundle(parts, requestId);
 }
 
-/** Files that cannot be used end the program, as a wrong setup file does. */
+/** The settings of the broker. A file that cannot be used ends the program. */
 function brokerSettings({ config }: ProgramContext): BrokerSettings {
   const { FLEET_CERT_FILE: certFile, FLEET_KEY_FILE: keyFile } = config;
   return {
@@ -113,7 +117,7 @@ function keyIn(path: string): string {
     createPrivateKey(text);
     return text;
   } catch {
-    const words = `FLEET_KEY_FILE ${path} holds no key in PEM form without a passphrase`;
-    throw new ProgramExit(exitCodes.configuration, words);
+    const why = `FLEET_KEY_FILE ${path} holds no key in PEM form without a passphrase`;
+    throw new ProgramExit(exitCodes.configuration, why);
   }
 }

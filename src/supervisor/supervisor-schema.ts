@@ -291,7 +291,7 @@ export const supervisorMigrations: readonly Migration[] = [
       AND status = 'ok' AND operation IN ('refund', 'cancellation', 'reject');
   `,
   },
-  // An order's story: why the tries of an item ended otherwise than by the gateway's answer, and
+  // An order's timeline: why the tries of an item ended other than by the gateway's answer, and
   // who had it sent again or dropped it. A payment that goes well writes nothing here, and evidence
   // keeps no change from its commit: one without a time gets that of its item.
   {

@@ -7,7 +7,7 @@ import { linesAtEnd } from "../shared/process/log-file.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
 import type { HttpTransport } from "./gateway/http-transport.ts";
 
-/** Of each log: some hours of a busy kiosk. */
+/** How much of each log is sent: some hours of a busy kiosk. */
 const LOG_BYTES = 200 * 1024;
 const UPLOAD_LIMIT_MS = 60_000;
 
@@ -56,8 +56,8 @@ async function supportBundle({
     const lines = (await linesAtEnd(file, LOG_BYTES)).split("\n").filter((line) => line !== "");
     logs.push(lines.map((line) => maskedLine(line, mask)));
   }
-  const told = maskedValue(JSON.parse(JSON.stringify(facts())), mask);
-  return JSON.stringify({ kiosk, at: isoTime(clock.now()), facts: told, logs });
+  const masked = maskedValue(JSON.parse(JSON.stringify(facts())), mask);
+  return JSON.stringify({ kiosk, at: isoTime(clock.now()), facts: masked, logs });
 }
 
 /** Values that the setup file calls secret, and the credentials in its addresses. */
@@ -74,12 +74,12 @@ function secretsOf(config: Config): string[] {
 type Mask = (text: string) => string;
 
 const REMOVED = "[removed]";
-/** Shorter ones stand in every second word by chance: of those only whole words are removed. */
+/** A shorter secret is a part of many words: it is removed only where it is a whole one. */
 const SECRET_ANYWHERE_LENGTH = 4;
 const mailAddress = /[^\s"'<>:,]{1,64}(?:@|%40)[^\s"'<>:,]{1,255}/g;
 const httpLogin = /\b(Basic|Bearer|Digest)\s+[\w+/=.~-]{4,}/gi;
 
-/** Card numbers, secrets of the setup file, logins of HTTP and mail addresses are removed. */
+/** Returns what removes card numbers, secrets of the setup file, HTTP logins and mail addresses. */
 function masking(secrets: readonly string[]): Mask {
   const forms = [...new Set(secrets.flatMap(formsOf))].filter((form) => form !== "");
   const pattern = forms
@@ -88,20 +88,20 @@ function masking(secrets: readonly string[]): Mask {
     .join("|");
   const secret = new RegExp(pattern || "(?!)", "gu");
   return (text) => {
-    // Neither may hide the other from view: a secret may be a part of a card number.
-    const shown = maskPansInText(text);
+    // Secrets are found in the original text: one may be a part of a card number.
+    const withoutPans = maskPansInText(text);
     let safe = "";
     let from = 0;
     for (const { 0: found, index } of text.matchAll(secret)) {
-      safe += shown.slice(from, index) + REMOVED;
+      safe += withoutPans.slice(from, index) + REMOVED;
       from = index + found.length;
     }
-    safe += shown.slice(from);
+    safe += withoutPans.slice(from);
     return safe.replace(httpLogin, `$1 ${REMOVED}`).replace(mailAddress, REMOVED);
   };
 }
 
-/** As it stands in a text, in JSON, in an address, in XML and in a log that masks card numbers. */
+/** The forms of a secret: in a text, JSON, an address, XML and a log that masks card numbers. */
 function formsOf(secret: string): string[] {
   const inXml = secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   const inJson = JSON.stringify(secret).slice(1, -1);
@@ -118,13 +118,13 @@ function formsOf(secret: string): string[] {
 
 function patternOf(form: string): string {
   const literal = form.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
-  const isWord = form.length < SECRET_ANYWHERE_LENGTH;
-  return isWord ? `(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])` : literal;
+  const isShort = form.length < SECRET_ANYWHERE_LENGTH;
+  return isShort ? `(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])` : literal;
 }
 
 /** A line of our logs is JSON; any other is a text. */
 function maskedLine(line: string, mask: Mask): string {
-  // First in the digits as they are: a long number loses some when it is read.
+  // Before it is parsed: a long number loses digits when it is read.
   const safe = maskPansInText(line);
   try {
     return JSON.stringify(maskedValue(JSON.parse(safe), mask));

@@ -2,7 +2,7 @@ import { type Mutation, oneEdit } from "./mutation.ts";
 
 const guard = "src/tp-manager/supervisor/store-guard.ts";
 const arbiter = "src/supervisor/notifications/notification-handler.ts";
-const documents = "src/supervisor/notifications/notification-store.ts";
+const documents = "src/supervisor/operations/notification-store.ts";
 const lost = ["test/tp-manager/supervisor/lost-returns.test.ts"];
 const keys = ["test/tp-manager/http/gateway-keys.test.ts"];
 const listener = ["test/supervisor/notifications/notification-listener.test.ts"];
@@ -71,8 +71,8 @@ export const returnMutations: readonly Mutation[] = [
     ["test/tp-manager/http/gateway-twice.test.ts"],
     [
       "src/supervisor/operations/gateway-history.ts",
-      "return known === 1 && !hasOrMayHaveOthers(transactionId, parts);",
-      "return known > 0 || !hasOrMayHaveOthers(transactionId, parts);",
+      "return known === 1 && !hasOrMayHaveOthers(transactionId, store);",
+      "return known > 0 || !hasOrMayHaveOthers(transactionId, store);",
     ],
   ),
   oneEdit(

@@ -14,7 +14,7 @@ import { request } from "../support/payment-house.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { expectConditions, openFaces } from "./trouble-faces.ts";
 
-const secrets = [{ place: "GATEWAY_PWD", value: PASSWORD }];
+const secrets = [{ setting: "GATEWAY_PWD", value: PASSWORD }];
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
 
@@ -134,7 +134,6 @@ test("651 notifications with a wrong digest: one alarm with count and since", as
   const { rig } = at;
   const listenerClock = new TestClock();
   const handler = new NotificationHandler({
-    notifications: rig.notifications,
     operations: rig.operationStore,
     tally: rig.tally,
     losses: rig.losses,
@@ -201,7 +200,6 @@ test("the sandbox's own bad digests are counted and told", async () => {
   const at = await openFaces();
   const { rig } = at;
   const handler = new NotificationHandler({
-    notifications: rig.notifications,
     operations: rig.operationStore,
     tally: rig.tally,
     losses: rig.losses,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { brokerHerd, countOf, gatewayHerd, seeded, updateHerd } from "../../scripts/herd/herds.ts";
-import { lookHoldMs } from "../../src/supervisor/outbox/doubt-policy.ts";
+import { lookupHoldMs } from "../../src/supervisor/outbox/uncertain-send-policy.ts";
 
 // A few kiosks; `node scripts/fleet-herd.ts` has a thousand (docs/performance.md).
 
@@ -30,7 +30,7 @@ test("lookups of 1 000 kiosks that wait for one order each come evenly after an 
       const place = chance();
       let nowMs = fromMs;
       // Each fails after 10 s.
-      while (nowMs < hourMs) nowMs += 10_000 + lookHoldMs(nowMs + 10_000 - fromMs, place, chance);
+      while (nowMs < hourMs) nowMs += 10_000 + lookupHoldMs(nowMs + 10_000 - fromMs, place, chance);
       return nowMs;
     });
     expect(countOf(times, hourMs).peak).toBeLessThanOrEqual(2);

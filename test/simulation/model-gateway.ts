@@ -6,7 +6,7 @@ import type {
   Gateway,
   GatewayOperations,
   GatewayReply,
-} from "../../src/supervisor/gateway/gateway.ts";
+} from "../../src/supervisor/gateway/gateway-client.ts";
 import type { OperationKind } from "../../src/supervisor/gateway/operation-request.ts";
 import type { TestClock } from "../support/test-clock.ts";
 import type { Life } from "./life.ts";
@@ -49,7 +49,7 @@ export class ModelGateway {
         await sleep(clock, "gateway", 200);
         const failing = this.#failing();
         if (failing !== undefined)
-          return { kind: "untold", verdict: verdict(failing), refused: false };
+          return { kind: "unanswered", verdict: verdict(failing), refused: false };
         if (this.orders.some((order) => order.transactionId === transactionId)) {
           return { kind: "ours" };
         }

@@ -4,10 +4,9 @@ import { openDatabase } from "../../src/shared/store/sqlite.ts";
 import { StoreExchange } from "../../src/shared/store/store-exchange.ts";
 import type { Clock } from "../../src/shared/time.ts";
 import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
-import { Intake, type IntakeParts } from "../../src/supervisor/intake/intake.ts";
+import { Intake } from "../../src/supervisor/intake/intake.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
 import { NotificationHandler } from "../../src/supervisor/notifications/notification-handler.ts";
-import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
 import { NotificationTally } from "../../src/supervisor/notifications/notification-tally.ts";
 import { OperationExecutor } from "../../src/supervisor/operations/operation-executor.ts";
 import { OperationStore } from "../../src/supervisor/operations/operation-store.ts";
@@ -161,34 +160,29 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   const store = new OutboxStore(database, () => stores.exchange.ride());
   const watch = new DeliveryWatch(clock);
   const client = gateway.clientFor(life);
-  const chance = (): number => 0.5;
-  const forwarder = new Forwarder({ store, gateway: client, watch, clock, log, chance });
+  const random = (): number => 0.5;
+  const forwarder = new Forwarder({ store, gateway: client, watch, clock, log, random });
   forwarder.start();
-  const onStored: IntakeParts["onStored"] = (id, taken) => forwarder.tryAtOnce(id, taken);
-  const takesAtOnce = (): boolean => forwarder.takesAtOnce;
-  const intake = new Intake({ store, losses: stores.losses, clock, log, takesAtOnce, onStored });
+  const intake = new Intake({ store, losses: stores.losses, forwarder, clock, log });
   const admin = new OutboxAdmin(database);
   const aboutStores = storeMessages({
     ...stores,
     database,
     store,
     gateway: client,
+    forwarder,
     clock,
     log,
-    onStored,
   });
   const operationStore = new OperationStore(database);
-  const notifications = new NotificationStore(database);
   const operations = new OperationExecutor({
-    operations: operationStore,
-    notifications,
+    store: operationStore,
     losses: stores.losses,
     clock,
     log,
     gateway: gateway.operationsFor(life),
   });
   const notified = new NotificationHandler({
-    notifications: notifications,
     operations: operationStore,
     clock,
     log,
@@ -204,6 +198,7 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
     store,
     admin,
     operations,
+    operationStore,
     watch,
     alarmStore,
     clock,

@@ -9,10 +9,10 @@ import type { TryClass } from "../../src/supervisor/gateway/fault-table.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
 import { NotificationHandler } from "../../src/supervisor/notifications/notification-handler.ts";
 import {
+  MESSAGES_PER_MINUTE_MAX,
   NOTIFICATION_BYTES_MAX,
   startNotificationListener,
 } from "../../src/supervisor/notifications/notification-listener.ts";
-import { MESSAGES_PER_MINUTE_MAX } from "../../src/supervisor/notifications/source-rate.ts";
 import { Random } from "../simulation/random.ts";
 import { heapInUse, objectPrototype } from "../support/heap.ts";
 import { hostileDocuments, jsonMakers, xmlMakers } from "../support/hostile-documents.ts";
@@ -37,8 +37,8 @@ const FORM = "application/x-www-form-urlencoded";
 async function listening() {
   const rig = await openRig();
   rig.handOver("A-1");
-  const { notifications, operationStore: operations, losses, clock, log } = rig;
-  const parts = { notifications, operations, losses, clock, log, secrets, fraudSecret: SECRET };
+  const { operationStore: operations, losses, clock, log } = rig;
+  const parts = { operations, losses, clock, log, secrets, fraudSecret: SECRET };
   const handler = new NotificationHandler({
     ...parts,
     onAccepted: (id) => rig.operations.notified(id),

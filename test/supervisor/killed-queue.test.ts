@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase, openForReading, transaction } from "../../src/shared/store/sqlite.ts";
 import { insertItem } from "../../src/supervisor/outbox/item-rows.ts";
-import { WINDOW_MAX } from "../../src/supervisor/outbox/queue-gate.ts";
+import { WINDOW_MAX } from "../../src/supervisor/outbox/queue-window.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
 import { TEST_LIMIT_MS } from "../support/patience.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

@@ -11,7 +11,7 @@ test("the README's table of classes is the fault table", () => {
   const printed = Object.entries<FaultRow>(faultTable).map(([name, row]) => {
     const marks = [
       row.ambiguous ? "ambiguous" : "",
-      row.doubtful ? "doubtful" : "",
+      row.ambiguousOnce ? "once" : "",
       row.parkAfterADay ? "day" : "",
       row.misconfigured ? "alarm" : "",
     ].filter((mark) => mark !== "");

@@ -216,7 +216,6 @@ async function openWithListener() {
   const callbackUrl = `http://127.0.0.1:${listening.port}/notify`;
   const rig = await openWithSandbox({ autoPay: true, callbackUrl });
   handler = new NotificationHandler({
-    notifications: rig.notifications,
     operations: rig.operationStore,
     losses: rig.losses,
     clock: rig.clock,

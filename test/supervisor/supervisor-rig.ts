@@ -5,10 +5,9 @@ import { openDatabase } from "../../src/shared/store/sqlite.ts";
 import { WriteProof } from "../../src/shared/store/write-proof.ts";
 import type { Transaction } from "../../src/shared/transaction.ts";
 import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
-import type { Gateway, GatewayOperations } from "../../src/supervisor/gateway/gateway.ts";
+import type { Gateway, GatewayOperations } from "../../src/supervisor/gateway/gateway-client.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
-import { Intake, type IntakeParts } from "../../src/supervisor/intake/intake.ts";
-import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
+import { Intake } from "../../src/supervisor/intake/intake.ts";
 import { NotificationTally } from "../../src/supervisor/notifications/notification-tally.ts";
 import { OperationExecutor } from "../../src/supervisor/operations/operation-executor.ts";
 import { OperationStore } from "../../src/supervisor/operations/operation-store.ts";
@@ -72,11 +71,9 @@ export async function openRig(options: RigOptions = {}) {
   };
   const gateway = options.gateway ?? createGatewayClient(settings, clock, log);
   const watch = new DeliveryWatch(clock);
-  const forwarder = new Forwarder({ store, gateway, watch, clock, log, chance: () => 0.5 });
-  const onStored: IntakeParts["onStored"] = (id, taken) => forwarder.tryAtOnce(id, taken);
-  const takesAtOnce = () => forwarder.takesAtOnce;
-  const intake = new Intake({ store, losses, clock, log, takesAtOnce, onStored });
-  const aboutStores = storeMessages({ database, store, losses, gateway, clock, log, onStored });
+  const forwarder = new Forwarder({ store, gateway, watch, clock, log, random: () => 0.5 });
+  const intake = new Intake({ store, losses, forwarder, clock, log });
+  const aboutStores = storeMessages({ database, store, losses, gateway, forwarder, clock, log });
 
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
@@ -96,10 +93,10 @@ export async function openRig(options: RigOptions = {}) {
 
   const requeued = (transactionId: string) => forwarder.requeued(transactionId);
   const operationStore = new OperationStore(database);
-  const notifications = new NotificationStore(database);
-  const parts = { operations: operationStore, notifications, losses, gateway, clock, log };
+  const parts = { store: operationStore, losses, gateway, clock, log };
   const operations = new OperationExecutor(parts);
   const tally = new NotificationTally(database, clock);
+  const { notifications } = operationStore;
   const atGateway = { operationStore, notifications, operations, tally };
   const outbox = { store, admin, watch, forwarder, intake, requeued, alarmStore };
   const stores = { storeMessages: aboutStores, losses, exchange, ownStore };

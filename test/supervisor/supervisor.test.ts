@@ -5,7 +5,7 @@ import { openDatabase, transaction } from "../../src/shared/store/sqlite.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
 import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
-import { WINDOW_DOUBLES_AFTER, WINDOW_MAX } from "../../src/supervisor/outbox/queue-gate.ts";
+import { WINDOW_DOUBLES_AFTER, WINDOW_MAX } from "../../src/supervisor/outbox/queue-window.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
 import { PATIENCE_MS, TEST_LIMIT_MS } from "../support/patience.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -37,7 +37,7 @@ const jumpingClock = ["--import", join(import.meta.dirname, "../support/jumping-
 
 /** Orders that a lookup has shown absent: each is looked up again a minute later, and then sent. */
 const absent = (supervisor: SupervisorProcess): number =>
-  supervisor.log().split('"found":"absent","next":"look"').length - 1;
+  supervisor.log().split('"found":"absent","next":"look-up"').length - 1;
 
 test("the program stores, sends, tells and stops when it is asked to", async () => {
   const gateway = await RecordingGateway.start();

@@ -1,43 +1,42 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { programFile } from "../../src/shared/version-files.ts";
-import { lookInItsOwnProgram, timeOfLooks } from "../../src/supervisor/updates/update-checks.ts";
+import { checkInItsOwnProgram, timeOfChecks } from "../../src/supervisor/updates/update-checks.ts";
 import { updateFacts } from "../../src/supervisor/updates/update-facts.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { writeConfig } from "./supervisor-process.ts";
 
-/** The log of a look by a program with this text. */
-async function lookBy(text: string): Promise<string> {
+/** The log of a check by a program with this text. */
+async function checkBy(text: string): Promise<string> {
   const folder = temporaryFolder();
-  const script = join(folder, "look.mjs");
+  const script = join(folder, "check.mjs");
   writeFileSync(script, text);
   const { log, lines } = recordingLog();
-  await lookInItsOwnProgram(script, folder, log);
+  await checkInItsOwnProgram(folder, log, () => script);
   return lines.join("\n");
 }
 
-test("a look is told in the log: what was mended is an alarm, a failure a warning", async () => {
-  const well = await lookBy(`console.log("1.1.0 is ready"); console.error("alarm: was damaged");`);
+test("a check is logged: what was mended is an alarm, a failure a warning", async () => {
+  const well = await checkBy(`console.log("1.1.0 is ready"); console.error("alarm: was damaged");`);
   expect(well).toContain("update: 1.1.0 is ready");
   expect(well).toMatch(/"alarm":"update-metadata".*was damaged/);
-  const away = await lookBy(`console.error("cannot be read"); process.exitCode = 69;`);
+  const away = await checkBy(`console.error("cannot be read"); process.exitCode = 69;`);
   expect(away).toContain("update: cannot be read");
   expect(away).not.toContain('"alarm"');
-  expect(await lookBy("process.exitCode = 75;")).toContain("somebody else is at work");
+  expect(await checkBy("process.exitCode = 75;")).toContain("another program is at work");
 });
 
-test("the program that looks says why it cannot, and ends", async () => {
+test("the program that checks says why it cannot, and ends", async () => {
   const data = temporaryFolder();
   writeConfig(data, "http://127.0.0.1:1");
   const { log, lines } = recordingLog();
-  await lookInItsOwnProgram(programFile("update-check"), data, log);
+  await checkInItsOwnProgram(data, log);
   expect(lines.join("\n")).toContain("nobody is asked: UPDATE_URL is not set");
 });
 
-test("a file of updates that cannot be read leaves them out of the status, told once", () => {
+test("a file of updates that cannot be read leaves them out of the status, logged once", () => {
   const dataDirectory = temporaryFolder();
   mkdirSync(join(dataDirectory, "update", "hold.json"), { recursive: true });
   const { log, lines } = recordingLog();
@@ -51,10 +50,10 @@ test("a file of updates that cannot be read leaves them out of the status, told 
   });
 });
 
-test("an id that cannot be kept ends no start: the looks come without a spread", () => {
+test("an id that cannot be kept ends no start: the checks come without a spread", () => {
   const data = temporaryFolder();
   writeFileSync(join(data, "update"), "no folder");
   const { log, lines } = recordingLog();
-  expect(timeOfLooks("03:30", data, log)).toBe("03:30");
+  expect(timeOfChecks("03:30", data, log)).toBe("03:30");
   expect(lines.join()).toContain("cannot be kept");
 });

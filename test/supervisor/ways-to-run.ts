@@ -1,21 +1,20 @@
 import type { DatabaseSync } from "node:sqlite";
 import { createLogger } from "../../src/shared/process/logger.ts";
 import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
-import { NotificationStore } from "../../src/supervisor/notifications/notification-store.ts";
 import { NotificationTally } from "../../src/supervisor/notifications/notification-tally.ts";
 import { OperationStore } from "../../src/supervisor/operations/operation-store.ts";
-import { noDoubt } from "../../src/supervisor/outbox/doubt-policy.ts";
+import type { ClaimedItem } from "../../src/supervisor/outbox/item-rows.ts";
 import { OutboxAdmin } from "../../src/supervisor/outbox/outbox-admin.ts";
 import {
   ATTEMPTS_KEPT_FIRST,
   ATTEMPTS_KEPT_LAST,
-  type ClaimedItem,
   OutboxStore,
 } from "../../src/supervisor/outbox/outbox-store.ts";
 import { retentionChore } from "../../src/supervisor/outbox/retention.ts";
 import { noHistory } from "../../src/supervisor/outbox/retry-policy.ts";
 import { StoreLosses } from "../../src/supervisor/outbox/store-losses.ts";
-import { growthOf, knownOrders, takeOver } from "../../src/supervisor/stores/supervisor-stores.ts";
+import { noUncertainSend } from "../../src/supervisor/outbox/uncertain-send-policy.ts";
+import { growthOf, knownOrders, resync } from "../../src/supervisor/stores/supervisor-stores.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { withoutPauses } from "./clock-without-pauses.ts";
 import { operationIdOf, orderOf, publicIdOf, special, transactionOf } from "./full-supervisor.ts";
@@ -47,13 +46,13 @@ function readOutbox(database: DatabaseSync, n: number): void {
   for (const state of states) {
     for (const cursor of [0, Math.floor(n / 2)]) admin.list(state, cursor, PAGE);
   }
-  admin.doubts();
+  admin.uncertain();
   growthOf(database);
   store.counts();
   store.parkedSinceMs();
   store.oldestQueuedAtMs();
   store.nextDueAtMs("send");
-  store.nextDueAtMs("look");
+  store.nextDueAtMs("lookup");
   const { due, doubled } = special(n);
   for (const i of [1, due, doubled]) {
     store.content(transactionOf(i));
@@ -65,11 +64,10 @@ function readOutbox(database: DatabaseSync, n: number): void {
 
 function readGateway(database: DatabaseSync, n: number): void {
   const operations = new OperationStore(database);
-  const notifications = new NotificationStore(database);
-  const history = { operations, notifications };
+  const { notifications } = operations;
   const losses = new StoreLosses(database, new TestClock(), log);
   const list = (request: Parameters<typeof knownOrders>[0]) =>
-    knownOrders(request, database, history, losses);
+    knownOrders(request, database, operations, losses);
   const { doubled } = special(n);
   for (const i of [1, n, doubled]) {
     list({ orderId: orderOf(i), after: 0, limit: PAGE });
@@ -101,7 +99,7 @@ function writeAlarms(database: DatabaseSync, clock: TestClock): void {
   const raise = (alarm: string) => alarms.tap(log).error({ alarm }, "told");
   for (const alarm of ["queue-old", "queue-old", "transaction-changed"]) raise(alarm);
   alarms.noteRequest("a look", "1");
-  alarms.behind(undefined, 0, PAGE);
+  alarms.after(undefined, 0, PAGE);
   alarms.keepLasting([]);
   const tally = new NotificationTally(database, clock);
   tally.count("mismatch", "test");
@@ -114,14 +112,14 @@ function writeAlarms(database: DatabaseSync, clock: TestClock): void {
 function changeStores(database: DatabaseSync, n: number, clock: TestClock): void {
   const losses = new StoreLosses(database, clock, log);
   const store = new OutboxStore(database);
-  const parts = { database, store, losses, clock, log, onStored: () => {} };
+  const parts = { database, store, losses, clock, log, forwarder: { tryAtOnce: () => {} } };
   const { parked, dropped } = special(n);
   const known = (i: number) =>
     sampleTransaction({ transactionId: transactionOf(i), orderId: orderOf(i) });
   for (const i of [1, dropped]) {
     for (const state of ["sent", "closed"] as const) {
       const item = { transaction: known(i), state, reversed: state === "closed" };
-      takeOver({ items: [item], last: true }, parts);
+      resync({ items: [item], last: true }, parts);
     }
   }
   const parkedItem = {
@@ -129,7 +127,7 @@ function changeStores(database: DatabaseSync, n: number, clock: TestClock): void
     state: "parked",
     reversed: false,
   } as const;
-  takeOver({ items: [parkedItem], last: false }, parts);
+  resync({ items: [parkedItem], last: false }, parts);
   losses.note("test");
   losses.mayHaveHad({ origin: "payment" });
   losses.mayLack(transactionOf(1));
@@ -142,48 +140,50 @@ function changeOutbox(database: DatabaseSync, n: number): void {
   const { due, dropped } = special(n);
   store.endInterruptedTries(n, () => 1);
   store.add(sampleTransaction(), n);
-  store.add(sampleTransaction(), n, { isDoubtful: true });
-  const taken = store.add(sampleTransaction(), n, { isTaken: true });
-  if (taken) end(store, taken, ATTEMPTS_KEPT_FIRST + ATTEMPTS_KEPT_LAST + 1);
+  store.add(sampleTransaction(), n, { mayBeSent: true });
+  const claimed = store.add(sampleTransaction(), n, { isClaimed: true });
+  if (claimed) end(store, claimed, ATTEMPTS_KEPT_FIRST + ATTEMPTS_KEPT_LAST + 1);
   const later = 10 * n;
-  for (const claim of [store.claimNext(later), store.claimOldest(later)]) {
+  for (const claim of [store.claim("due", later), store.claim("oldest", later)]) {
     if (claim) end(store, claim, claim.number + 10);
   }
-  const looked = store.claimToLook(later);
+  const looked = store.claim("lookup", later);
   if (looked) {
     const keeps = { state: "pending" as const, nextTryAtMs: 2 * later, reason: null };
-    store.finishLook(looked, { ...keeps, doubt: noDoubt, endedAtMs: later });
+    store.endLookup(looked, { ...keeps, uncertain: noUncertainSend }, later);
   }
   // Where all others wait for later, nothing is left that is due.
   for (let i = 0; i < DUE_MAX; i++) {
-    store.claimNext(later);
-    store.claimToLook(later);
+    store.claim("due", later);
+    store.claim("lookup", later);
   }
-  store.claim(transactionOf(due), later);
+  store.claim("one", later, transactionOf(due));
   admin.requeue(transactionOf(dropped), later);
   admin.drop(transactionOf(dropped), "test", later);
   admin.drop(transactionOf(1), "test", later);
 }
 
 function end(store: OutboxStore, item: ClaimedItem, number: number): void {
-  const told = { httpStatus: null, code: null, description: "", notes: [] };
-  store.finish(
+  const answer = { httpStatus: null, code: null, description: "", notes: [] };
+  const how = { class: "interrupted", ambiguous: true } as const;
+  const ended = {
     item,
-    { ...told, number, startedAtMs: 0, endedAtMs: 0, class: "interrupted", ambiguous: true },
-    {
-      state: "pending",
+    attempt: { ...answer, ...how, number, startedAtMs: 0, endedAtMs: 0 },
+    update: {
+      state: "pending" as const,
       nextTryAtMs: 0,
       redirectUrl: null,
       reason: null,
       history: noHistory,
-      doubt: noDoubt,
+      uncertain: noUncertainSend,
     },
-  );
+  };
+  store.endAndClaim([ended], { which: "due", limit: 0, nowMs: 0 });
 }
 
 function changeGateway(database: DatabaseSync, n: number): void {
   const operations = new OperationStore(database);
-  const notifications = new NotificationStore(database);
+  const { notifications } = operations;
   const { due } = special(n);
   operations.endInterrupted(n);
   operations.settle(operationIdOf(n), "done", "operator", "looked");

@@ -39,7 +39,7 @@ const ordersSchema = z.array(
     amount: z.string(),
     amountMinor: z.int(),
     currency: z.string(),
-    /** Named by the supervisor (supervisor/gateway/free-data.ts). */
+    /** Named by the supervisor (supervisor/gateway/order-request.ts). */
     freeData: z.object({ maskedPan: z.string().optional() }),
   }),
 );

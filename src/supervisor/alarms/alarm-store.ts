@@ -10,22 +10,24 @@ import type { Logger } from "../../shared/process/logger.ts";
 import { inTransaction } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
 
-/** Months of a troubled kiosk; tp-manager has taken them long before. */
+/** The alarms of months, even for a bad kiosk. tp-manager has read them long before. */
 const ALARMS_KEPT = 1_000;
-/** An alarm that is repeated and has no trouble with an end is told again after so long. */
+/** An alarm that repeats itself, and is not that of a condition, is kept again after this time. */
 const REPEATED_AFTER_MS = 24 * 3_600_000;
-/** Raised with every repetition of a hand-over, notification or send. */
+/** Raised with every repetition of a hand-off, notification or send. */
 const repeating: readonly string[] = [
   "transaction-changed",
   "gateway-operation-failed",
   "gateway-answer-mismatch",
 ];
 
-/** Alarms on disk, until tp-manager has taken them for `GET /events`. */
+type Alarms = ResponseOf<typeof supervisorMessages, "alarms">;
+
+/** The alarms on disk, until tp-manager has read them for `GET /events`. */
 export class AlarmStore {
   readonly #database: DatabaseSync;
   readonly #clock: Clock;
-  /** Ids of another database are ids of other alarms. */
+  /** Names this database: in another one the same ids are those of other alarms. */
   readonly #origin: string;
 
   constructor(database: DatabaseSync, clock: Clock) {
@@ -39,43 +41,30 @@ export class AlarmStore {
     return tapAlarms(log, (alarm) => this.#add(alarm));
   }
 
-  /** A request of the fleet, which is an event and no alarm. */
+  /** Keeps a request of the fleet, which becomes an event and is no alarm. */
   noteRequest(ask: string, id: string): void {
     const message = `the fleet asked for: ${ask}`;
     const about = { orderId: null, transactionId: null, about: id };
     this.#insert({ alarm: FLEET_REQUEST, message, ...about }, this.#clock.now(), false);
   }
 
-  /** Behind `after` of the database `origin`, oldest first; all of them for another database. */
-  behind(
-    origin: string | undefined,
-    after: number,
-    limit: number,
-  ): ResponseOf<typeof supervisorMessages, "alarms"> {
+  /** Alarms after the id `after`, oldest first; all of them where `origin` is another database. */
+  after(origin: string | undefined, after: number, limit: number): Alarms {
     const rows = this.#database
-      .prepare("SELECT * FROM alarms WHERE id > ? ORDER BY id LIMIT ?")
-      .all(origin === this.#origin ? after : 0, limit);
-    const alarms = rows.map((row) => ({
-      id: Number(row["id"]),
-      atMs: Number(row["at_ms"]),
-      alarm: String(row["alarm"]),
-      message: String(row["message"]),
-      orderId: row["order_id"] as string | null,
-      transactionId: row["transaction_id"] as string | null,
-      about: row["about"] as string | null,
-    }));
-    return { origin: this.#origin, alarms };
+      .prepare(
+        `SELECT id, at_ms AS atMs, alarm, message, order_id AS orderId,
+           transaction_id AS transactionId, about
+         FROM alarms WHERE id > ? ORDER BY id LIMIT ?`,
+      )
+      .all(origin === this.#origin ? after : 0, limit) as unknown[];
+    return { origin: this.#origin, alarms: rows as Alarms["alarms"] };
   }
 
-  /** Troubles whose alarms are not among these are over: their alarm is told when they return. */
+  /** Conditions whose alarms are not among these are over: their alarm is kept when they return. */
   keepLasting(alarms: readonly string[]): void {
-    const over = this.#database
-      .prepare("SELECT alarm FROM lasting_alarms")
-      .all()
-      .map((row) => String(row["alarm"]))
-      .filter((alarm) => !alarms.includes(alarm));
-    const drop = this.#database.prepare("DELETE FROM lasting_alarms WHERE alarm = ?");
-    for (const alarm of over) drop.run(alarm);
+    this.#database
+      .prepare("DELETE FROM lasting_alarms WHERE alarm NOT IN (SELECT value FROM json_each(?))")
+      .run(JSON.stringify(alarms));
   }
 
   #add(raised: RaisedAlarm): void {
@@ -83,13 +72,17 @@ export class AlarmStore {
     const { alarm, orderId, transactionId, about } = raised;
     const isOfCondition =
       lastingAlarms.has(alarm) && [orderId, transactionId, about].every((one) => one === null);
-    if (isOfCondition ? this.#lasts(alarm) : this.#isRepeated(raised, atMs)) return;
+    const lasting = this.#database.prepare("SELECT 1 FROM lasting_alarms WHERE alarm = ?");
+    const isKept = isOfCondition
+      ? lasting.get(alarm) !== undefined
+      : this.#isRepeated(raised, atMs);
+    if (isKept) return;
     this.#insert(raised, atMs, isOfCondition);
   }
 
   #insert(raised: RaisedAlarm, atMs: number, isOfCondition: boolean): void {
     const { alarm, message, orderId, transactionId, about } = raised;
-    // Raised in the middle of a transaction it is part of that one.
+    // An alarm that is raised inside a transaction is part of it.
     inTransaction(this.#database, () => {
       const { lastInsertRowid } = this.#database
         .prepare(
@@ -106,13 +99,7 @@ export class AlarmStore {
     });
   }
 
-  /** Its trouble has been told and is not over. */
-  #lasts(alarm: string): boolean {
-    const row = this.#database.prepare("SELECT 1 FROM lasting_alarms WHERE alarm = ?").get(alarm);
-    return row !== undefined;
-  }
-
-  /** Whatever is about something is told each time, unless it repeats itself. */
+  /** An alarm about an order or another thing is kept each time, unless it repeats itself. */
   #isRepeated(raised: RaisedAlarm, nowMs: number): boolean {
     const { alarm, message, orderId, transactionId, about } = raised;
     const subject = [orderId, transactionId, about];
@@ -124,6 +111,6 @@ export class AlarmStore {
       )
       .get(alarm, message, ...subject);
     const ageMs = nowMs - Number(before?.["at_ms"] ?? Number.NEGATIVE_INFINITY);
-    return ageMs >= 0 && ageMs < REPEATED_AFTER_MS; // a clock that went back tells it again
+    return ageMs >= 0 && ageMs < REPEATED_AFTER_MS; // a clock that went back keeps it again
   }
 }

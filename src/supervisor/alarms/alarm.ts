@@ -1,8 +1,8 @@
 import type { Logger } from "../../shared/process/logger.ts";
 
 /**
- * Reasons for an operator to look. An alarm is an error line of the log whose field `alarm` holds
- * one of these stable names, so that monitoring can watch for it.
+ * The names of the alarms. An alarm asks for an operator: an error line of the log whose field
+ * `alarm` holds one of these stable names, so that monitoring can watch for it.
  */
 type Alarm =
   /** The gateway refuses GATEWAY_LOGIN / GATEWAY_PWD; nothing is sent until that is settled. */
@@ -19,7 +19,7 @@ type Alarm =
   | "queue-unwritable"
   /** A refused transaction, or one that cannot be sent as it is, waits for an operator. */
   | "transaction-parked"
-  /** tp-manager handed over a known transaction id with another content, which was refused. */
+  /** tp-manager handed off a known transaction id with another content, which was refused. */
   | "transaction-changed"
   /** supervisor.db was lost, or is an older or another one. */
   | "outbox-lost"
@@ -47,9 +47,9 @@ type Alarm =
   | "fleet-twin"
   /** The fleet held an update back, and the time for that is over. */
   | "update-hold-ended"
-  /** A new version failed here, and the one before runs. */
+  /** A new version failed here, and the previous one runs. */
   | "update-failed"
-  /** No update could be looked for or taken for three nights. */
+  /** No update could be checked for or installed for three nights. */
   | "updates-stuck"
   /** A client certificate or a file of trusted authorities ends within 30 days, or has ended. */
   | "certificates-end"

@@ -5,25 +5,25 @@ import { mqttConnector } from "./mqtt-broker.ts";
 
 /** One connection to the broker, in a thread of its own that lives as long (docs/fleet.md 4.3). */
 const { settings, will } = workerData as ThreadTask;
-const tell = (word: FromThread): void => parentPort?.postMessage(word);
+const send = (message: FromThread): void => parentPort?.postMessage(message);
 
 try {
   const connect = mqttConnector(systemClock);
   const connection = await connect(settings, will, {
-    lost: (because, words) => tell({ say: "lost", because, words }),
-    received: ({ payload, retained }) => tell({ say: "received", payload, retained }),
+    lost: (because, text) => send({ say: "lost", because, text }),
+    received: ({ payload, retained }) => send({ say: "received", payload, retained }),
   });
-  parentPort?.on("message", async (word: ToThread) => {
-    if (word.say === "alive") tell({ say: "alive" });
-    if (word.say === "send") {
-      tell({ say: "sent", id: word.id, sent: await connection.send(word.message) });
+  parentPort?.on("message", async (message: ToThread) => {
+    if (message.say === "alive") send({ say: "alive" });
+    if (message.say === "send") {
+      send({ say: "sent", id: message.id, sent: await connection.send(message.message) });
     }
-    if (word.say === "close") {
+    if (message.say === "close") {
       await connection.close();
-      tell({ say: "closed" });
+      send({ say: "closed" });
     }
   });
-  tell({ say: "connected", window: connection.window });
+  send({ say: "connected", window: connection.window });
 } catch (error) {
-  tell({ say: "failed", words: (error as Error).message });
+  send({ say: "failed", text: (error as Error).message });
 }

@@ -1,6 +1,13 @@
-import type { LostBecause } from "./reconnect-policy.ts";
+/** Why the connection is not there. */
+export type LostBecause =
+  /** No connection, a refused login, a broker that stops or falls silent. */
+  | "failed"
+  /** The broker closed it and gave no reason: a twin, where it happens again and again. */
+  | "closed"
+  /** Another client has the same name: each would end the connection of the other without end. */
+  | "twin";
 
-/** Where the broker is and how the kiosk shows who it is. */
+/** The address of the broker, and the credentials of the kiosk. */
 export interface BrokerSettings {
   readonly url: string;
   readonly kiosk: string;
@@ -10,9 +17,9 @@ export interface BrokerSettings {
   readonly certificate: string | undefined;
   readonly key: string | undefined;
   readonly trusted: readonly string[];
-  /** Requests are listened for. */
+  /** Whether requests of the fleet are taken. */
   readonly commands: boolean;
-  /** The broker publishes the last will after 1.5 times this without a word. */
+  /** The broker publishes the last will after 1.5 times this without a message. */
   readonly keepAliveSeconds?: number;
 }
 
@@ -26,7 +33,7 @@ export interface Outgoing {
 
 export interface Incoming {
   readonly payload: Buffer;
-  /** Kept by the broker from before: nobody asks it now. */
+  /** Kept by the broker from an earlier time: it is no request of the present. */
   readonly retained: boolean;
 }
 
@@ -35,9 +42,9 @@ export type Sent = "taken" | "refused" | "lost";
 
 /** One connection to the broker, from its acceptance to its end. */
 export interface BrokerConnection {
-  /** Of messages without an answer, the broker takes so many at the same time. */
+  /** How many messages may be without an acknowledgement at the same time. */
   readonly window: number;
-  /** Resolves with the broker's word; never rejects. */
+  /** Resolves with how the message ended; never rejects. */
   send(message: Outgoing): Promise<Sent>;
   /** Ends it in order, so that the last will is not published. */
   close(): Promise<void>;
@@ -45,7 +52,7 @@ export interface BrokerConnection {
 
 export interface BrokerListener {
   /** The connection is lost, once; nothing comes after this. */
-  lost(because: LostBecause, words: string): void;
+  lost(because: LostBecause, text: string): void;
   received(message: Incoming): void;
 }
 
@@ -53,14 +60,14 @@ export class BrokerFault extends Error {
   override readonly name = "BrokerFault";
 }
 
-/** Rejects with {@link BrokerFault}. One try, within a limit. */
+/** Makes one try to connect, within a limit. Rejects with {@link BrokerFault}. */
 export type ConnectToBroker = (
   settings: BrokerSettings,
   will: Outgoing,
   listener: BrokerListener,
 ) => Promise<BrokerConnection>;
 
-/* Words between the supervisor and the thread with its connection (docs/fleet.md 4.3). */
+/* Messages between the supervisor and the thread with its connection (docs/fleet.md 4.3). */
 
 /** Given to the thread at its start. */
 export interface ThreadTask {
@@ -71,14 +78,14 @@ export interface ThreadTask {
 export type ToThread =
   | { readonly say: "send"; readonly id: number; readonly message: Outgoing }
   | { readonly say: "close" }
-  /** To be answered: the thread lives. */
+  /** To be answered with "alive". */
   | { readonly say: "alive" };
 
 export type FromThread =
   | { readonly say: "connected"; readonly window: number }
-  | { readonly say: "failed"; readonly words: string }
+  | { readonly say: "failed"; readonly text: string }
   | { readonly say: "sent"; readonly id: number; readonly sent: Sent }
   | { readonly say: "received"; readonly payload: Uint8Array; readonly retained: boolean }
-  | { readonly say: "lost"; readonly because: LostBecause; readonly words: string }
+  | { readonly say: "lost"; readonly because: LostBecause; readonly text: string }
   | { readonly say: "closed" }
   | { readonly say: "alive" };

@@ -10,12 +10,12 @@ import { errorTable } from "../../shared/catalog/errors.ts";
  * made from these; a test compares.
  */
 
-/** In the topics and in every document. Within one version members are added, none is changed. */
+/** Part of the topics and of every document. In one version members are added, none is changed. */
 export const FLEET_VERSION = 1;
 
 const time = z.iso.datetime();
 const uuid = z.uuid();
-/** Eleven digits at most: no card number is as short. */
+/** A count of eleven digits at most: no card number is as short. */
 const count = z.int().min(0).max(99_999_999_999);
 /** A name that the code of our programs holds, an alarm's for example. */
 const stableName = z.string().regex(/^[a-z]{1,30}(-[a-z]{1,30}){0,7}$/);
@@ -23,7 +23,7 @@ const version = z.string().regex(/^\d{1,4}\.\d{1,4}\.\d{1,6}$/);
 const currency = z.string().regex(/^[A-Z]{3}$/);
 const minor = z.int().min(-9_999_999_999).max(9_999_999_999);
 const errorCode = z.enum(Object.keys(errorTable) as [keyof typeof errorTable]);
-const trouble = z.enum(conditionNames as [ConditionName, ...ConditionName[]]);
+const condition = z.enum(conditionNames as [ConditionName, ...ConditionName[]]);
 
 const head = {
   version: z.literal(FLEET_VERSION),
@@ -33,7 +33,7 @@ const head = {
   at: time,
 };
 
-/** Of the documents that are kept until the broker has them. */
+/** The first members of documents that are kept until the broker has them. */
 const kept = {
   ...head,
   /** Grows by one with each; a number that is missing was dropped, or is still on its way. */
@@ -41,12 +41,12 @@ const kept = {
 };
 
 /** The code that a payment would be answered with. */
-const obstacle = z.enum([...errorCode.options, "tp-manager-silent", "other"]);
+const notReady = z.enum([...errorCode.options, "tp-manager-silent", "other"]);
 
 const stateNow = z.strictObject({
   canPay: z.enum(["yes", "no", "unknown"]),
   /** Why not; empty when it can. */
-  obstacles: z.array(obstacle),
+  obstacles: z.array(notReady),
   terminal: z
     .strictObject({
       link: z.enum(["disconnected", "connecting", "registering", "connected", "other"]),
@@ -66,15 +66,15 @@ const stateNow = z.strictObject({
     paused: z.boolean(),
     possibleCopies: count,
   }),
-  troubles: z.array(trouble),
+  troubles: z.array(condition),
   versions: z.strictObject({ supervisor: version.nullable(), tpManager: version.nullable() }),
-  /** null: this kiosk does not look for updates by itself. */
+  /** null: this kiosk does not check for updates by itself. */
   update: z
     .strictObject({
-      /** A version that waits to be taken. */
+      /** A version that waits to be installed. */
       ready: version.nullable(),
       held: z.boolean(),
-      /** None could be looked for or taken for three nights. */
+      /** No update could be checked for or installed for three nights. */
       stuck: z.boolean(),
       /** The last version that was tried failed, and the older one runs. */
       failed: z.boolean(),
@@ -134,7 +134,7 @@ export const fleetDocuments = {
       ...kept,
       phase: z.enum(["raised", "ended"]),
       alarm: stableName,
-      /** Its name of before, where it has another one now. */
+      /** Its former name, where it has another one now. */
       formerly: stableName.optional(),
       /** Finding about an unmatched transaction; absent: the terminal is being asked. */
       finding: z.enum(alarmFindings).optional(),
@@ -194,7 +194,7 @@ export const fleetDocuments = {
     from: "kiosk",
     retained: false,
     expirySeconds: 900,
-    meaning: "Figures of now; counters only grow while the kiosk keeps its data folder.",
+    meaning: "Present figures; counters only grow while the kiosk keeps its data folder.",
     schema: z.strictObject({
       ...head,
       uptimeSeconds: z.strictObject({ supervisor: count, tpManager: count.nullable() }),

@@ -7,6 +7,7 @@ import type {
   BrokerSettings,
   ConnectToBroker,
   Incoming,
+  LostBecause,
   Outgoing,
 } from "./broker.ts";
 import {
@@ -18,47 +19,47 @@ import {
   topicOf,
 } from "./documents.ts";
 import type { FleetStore, QueuedDocument } from "./fleet-store.ts";
-import { type LostBecause, reconnectDelayMs } from "./reconnect-policy.ts";
 
-interface LinkParts {
+export interface LinkParts {
   readonly broker: BrokerSettings;
   readonly connect: ConnectToBroker;
   readonly store: FleetStore;
   readonly clock: Clock;
   /** Its alarms are stored. */
   readonly log: Logger;
-  readonly chance: () => number;
-  readonly received: (message: Incoming) => void;
+  readonly random: () => number;
 }
 
-/** A lost connection is told in the log once; then one line for so many tries. */
-const TOLD_EVERY = 20;
+/** A lost connection is logged at once, and then once for so many tries. */
+const LOGGED_EVERY = 20;
 /** A connection that was lost sooner does not count as a success: the wait goes on growing. */
 const STEADY_MS = 60_000;
-/** So many short ones in a row look like a twin. */
+/** So many short connections in a row look like a twin. */
 const SHORT_MAX = 3;
-/** At a stop the broker is told, if it answers within this time. */
+/** At a stop the last state is published, if the broker takes it within this time. */
 const FAREWELL_MS = 1_000;
-/** As many as requests are taken in an hour. */
+/** As many replies as requests are taken in an hour. */
 const REPLIES_MAX = 30;
 
 /**
  * Keeps a connection to the broker, publishes the state and brings the queue there, oldest first
- * (docs/fleet.md 3.1). Nobody waits for any of it.
+ * (docs/fleet.md 3.1). No payment waits for any of it.
  */
 export class FleetLink {
   readonly #parts: LinkParts;
+  readonly #received: (message: Incoming) => void;
   #connection: BrokerConnection | undefined;
   #connectedMs = 0;
-  /** By the steady clock; and connections in a row that did not last. */
+  /** By the steady clock. */
   #onlineSinceMs = 0;
+  /** Connections in a row that did not last. */
   #short = 0;
   #failures = 0;
-  /** Of the queue, since a document was last forgotten: each doubles the wait. */
+  /** Faults of the queue since a document was last deleted: each doubles the wait. */
   #faults = 0;
   #retry: Timer | undefined;
   #now: StateNow | undefined;
-  /** The state that the broker has, or is being told. */
+  /** The state that the broker has, or that is on its way there. */
   #published = "";
   #sentUpTo = 0;
   #flying = 0;
@@ -67,8 +68,9 @@ export class FleetLink {
   readonly #replies: Outgoing[] = [];
   #stopped = false;
 
-  constructor(parts: LinkParts) {
+  constructor(parts: LinkParts, received: (message: Incoming) => void) {
     this.#parts = parts;
+    this.#received = received;
   }
 
   get isOnline(): boolean {
@@ -120,7 +122,7 @@ export class FleetLink {
         if (sent === "refused") store.count("dropped");
         this.#flying--;
         this.#done.push(sequence);
-        // Those that are answered together are forgotten in one commit.
+        // Documents that are acknowledged together are deleted in one commit.
         if (this.#flying === 0 || this.#done.length >= connection.window / 2) this.#pump();
       });
     });
@@ -137,8 +139,8 @@ export class FleetLink {
       const connection = this.#connection;
       if (!connection || this.#stopped) return;
       this.#failures = this.#faults++;
-      this.#lost("trouble", "the queue of the kiosk cannot be used");
-      // An end in order publishes no last will.
+      this.#lost("failed", "the queue of the kiosk cannot be used");
+      // The broker publishes no last will after an end in order, so its message is sent here.
       void connection.send(this.#state("lost", null));
       void connection.close();
     }
@@ -148,7 +150,7 @@ export class FleetLink {
    * Sends a document that is not queued, when there is a connection. A reply is kept for the next
    * one: a request may come before the connection is complete.
    */
-  async tell<N extends "metrics" | "reply">(
+  async publish<N extends "metrics" | "reply">(
     name: N,
     content: Omit<DocumentOf<N>, "version" | "id" | "kiosk" | "at">,
   ): Promise<void> {
@@ -187,23 +189,23 @@ export class FleetLink {
   }
 
   async #try(): Promise<void> {
-    const { broker, connect, clock, log, received } = this.#parts;
+    const { broker, connect, clock, log } = this.#parts;
     let lost: readonly [LostBecause, string] | undefined;
     let connection: BrokerConnection | undefined;
     this.#connectedMs = clock.now();
     const listener = {
-      lost: (because: LostBecause, words: string): void => {
-        lost = [because, words];
-        if (connection && connection === this.#connection) this.#lostOnline(because, words);
+      lost: (because: LostBecause, text: string): void => {
+        lost = [because, text];
+        if (connection && connection === this.#connection) this.#lostOnline(because, text);
       },
-      received,
+      received: this.#received,
     };
     try {
       connection = await connect(broker, this.#state("lost", null), listener);
       if (lost) throw new Error(lost[1]);
       if (this.#stopped) return void (await connection.close());
     } catch (error) {
-      if (!this.#stopped) this.#lost(lost?.[0] ?? "trouble", (error as Error).message);
+      if (!this.#stopped) this.#lost(lost?.[0] ?? "failed", (error as Error).message);
       return;
     }
     log.info({ tries: this.#failures + 1 }, "connected to the broker of the fleet");
@@ -218,31 +220,31 @@ export class FleetLink {
   }
 
   /**
-   * Not every broker says that another client took the session over: mosquitto 2.0.11 only closes.
+   * Not every broker says that another client has the session now: mosquitto 2.0.11 only closes.
    * Two kiosks with one name then end each other's connections one by one.
    */
-  #lostOnline(because: LostBecause, words: string): void {
+  #lostOnline(because: LostBecause, text: string): void {
     const isSteady = this.#parts.clock.monotonicMs() - this.#onlineSinceMs >= STEADY_MS;
     if (isSteady) this.#failures = 0;
     this.#short = isSteady ? 0 : this.#short + 1;
     const isTwin = because === "closed" && this.#short >= SHORT_MAX;
-    this.#lost(isTwin ? "taken-over" : because, words);
+    this.#lost(isTwin ? "twin" : because, text);
   }
 
-  #lost(because: LostBecause, words: string): void {
-    const { clock, log, chance } = this.#parts;
+  #lost(because: LostBecause, text: string): void {
+    const { clock, log, random } = this.#parts;
     this.#connection = undefined;
     this.#failures++;
-    const waitMs = reconnectDelayMs(because, this.#failures, chance());
+    const waitMs = reconnectDelayMs(because, this.#failures, random());
     const details = { tries: this.#failures, waitMs: Math.round(waitMs) };
-    if (because === "taken-over") {
+    if (because === "twin") {
       const says =
         this.#short >= SHORT_MAX
           ? "the broker ends each connection, as if another client had the FLEET_ID of this kiosk"
           : "another client at the broker has the FLEET_ID of this kiosk";
       raiseAlarm(log, "fleet-twin", details, says);
-    } else if (this.#failures % TOLD_EVERY === 1) {
-      log.warn(details, `the broker of the fleet is not reached: ${words}`);
+    } else if (this.#failures % LOGGED_EVERY === 1) {
+      log.warn(details, `the broker of the fleet is not reached: ${text}`);
     }
     this.#retry = clock.startTimer("fleet reconnect", waitMs, () => void this.#try());
   }
@@ -296,4 +298,24 @@ export class FleetLink {
     const ageSeconds = Math.max(Math.floor((this.#parts.clock.now() - atMs) / 1000), 0);
     return expirySeconds - ageSeconds;
   }
+}
+
+const FIRST_MS = 1_000;
+/** A broker that restarts loses all its kiosks at once: their first tries are spread so far. */
+const SPREAD_MS = 30_000;
+const LONGEST_MS = 15 * 60_000;
+const TWIN_MS = 10 * 60_000;
+
+/**
+ * How long to wait before the next try to connect: a random time up to a ceiling, and at least the
+ * wait that doubles with each failure, or half of the ceiling if that is less. After a short outage
+ * a thousand kiosks come back spread over {@link SPREAD_MS}, after a long one evenly over the
+ * longest wait; with a wait that may be nothing most of them would come in its first minutes.
+ */
+export function reconnectDelayMs(because: LostBecause, failures: number, random: number): number {
+  const doubled = FIRST_MS * 2 ** Math.min(Math.max(failures - 1, 0), 20);
+  const atLeast = because === "twin" ? TWIN_MS : SPREAD_MS;
+  const ceiling = Math.max(Math.min(doubled, LONGEST_MS), atLeast);
+  const least = because === "twin" ? ceiling / 2 : Math.min(doubled, ceiling / 2);
+  return least + (ceiling - least) * random;
 }

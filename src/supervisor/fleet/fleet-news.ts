@@ -4,20 +4,13 @@ import { type Condition, conditionOfAlarm, formerAlarms } from "../../shared/cat
 import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
 import { maskPansInText } from "../../shared/masking/mask.ts";
 import { isoTime } from "../../shared/time.ts";
-import {
-  allowed,
-  type DocumentOf,
-  FLEET_VERSION,
-  type FleetName,
-  fleetDocuments,
-} from "./documents.ts";
+import { allowed, FLEET_VERSION, fleetDocuments } from "./documents.ts";
 import type { FleetStore } from "./fleet-store.ts";
 
 type Event = FleetNewsAnswer["events"][number];
 
-/** A document without what the queue and the sending add. */
-type Content<N extends FleetName> = Omit<DocumentOf<N>, Head>;
-type Head = "version" | "id" | "kiosk" | "at" | "sequence";
+/** The documents that are queued; their schemas judge their contents. */
+type Queued = "payment" | "alarm" | "reconciliation";
 
 /** The alarm about a payment whose end is open; over when the payment has an end. */
 const PAYMENT_UNKNOWN = "payment-unknown";
@@ -35,7 +28,7 @@ export class FleetNews {
     this.#payments = payments;
   }
 
-  /** The event behind which the next ones are asked for; null: before the first answer. */
+  /** The event after which the next ones are asked for; null: before the first answer. */
   get after(): number | null {
     return this.#store.figure("event") ?? null;
   }
@@ -53,19 +46,19 @@ export class FleetNews {
     const last = events.at(-1);
     if (!last) return;
     this.#store.together(() => {
-      for (const event of events) this.#tell(event);
+      for (const event of events) this.#takeEvent(event);
       this.#store.setFigure("event", last.id);
     });
   }
 
-  /** Alarms of troubles, which begin and end. */
-  takeConditions(troubles: readonly Condition[], nowMs: number): void {
+  /** Queues the alarms of conditions that have begun or ended. */
+  takeConditions(conditions: readonly Condition[], nowMs: number): void {
     const raised = this.#store.raisedAlarms;
-    // One that was told by its name of before ends by that name.
+    // An alarm that was raised by its former name ends by that name.
     const namesOf = ({ row: { alarm, formerly = alarm } }: Condition) => [alarm, formerly];
-    const present = new Set(troubles.flatMap(namesOf));
+    const present = new Set(conditions.flatMap(namesOf));
     const over = raised.filter((alarm) => !present.has(alarm));
-    const begun = troubles.filter((one) => !namesOf(one).some((name) => raised.includes(name)));
+    const begun = conditions.filter((one) => !namesOf(one).some((name) => raised.includes(name)));
     if (over.length + begun.length === 0) return;
     this.#store.together(() => {
       for (const { row } of begun) {
@@ -78,14 +71,15 @@ export class FleetNews {
     });
   }
 
-  #tell({ id, atMs, name, data }: Event): void {
-    if (name === "payment") this.#payment(data, id, atMs);
-    if (name === "alarm") this.#raised(data, id, atMs);
-    if (name === "end-of-day") this.#closing(data, id, atMs);
-    if (name === "reconciliation") this.#comparison(data, id, atMs);
+  #takeEvent(event: Event): void {
+    if (event.name === "payment") this.#payment(event);
+    if (event.name === "alarm") this.#raised(event);
+    if (event.name === "end-of-day") this.#closing(event);
+    if (event.name === "reconciliation") this.#comparison(event);
   }
 
-  #payment(data: Event["data"], eventId: number, atMs: number): void {
+  #payment(event: Event): void {
+    const { data, atMs } = event;
     const { shape } = fleetDocuments.payment.schema;
     const transactionId = allowed(shape.transactionId, data["transactionId"]);
     if (transactionId === null) return;
@@ -98,7 +92,7 @@ export class FleetNews {
     this.#store.count(`payments ${outcome}`);
     const begunMs = this.#store.takeBegin(transactionId);
     if (!this.#payments) return;
-    const content = {
+    this.#queueEvent("payment", event, {
       transactionId,
       attempt: data["attempt"],
       outcome,
@@ -108,32 +102,30 @@ export class FleetNews {
       chargedAmountMinor: data["chargedAmountMinor"] ?? null,
       currency: data["currency"],
       durationMs: begunMs === undefined ? null : Math.max(atMs - begunMs, 0),
-    };
-    this.#queue("payment", content as Content<"payment">, atMs, `event ${eventId} ${atMs}`);
+    });
   }
 
-  #raised(data: Event["data"], eventId: number, atMs: number): void {
+  #raised(event: Event): void {
+    const { data } = event;
     const { shape } = fleetDocuments.alarm.schema;
     const alarm = allowed(shape.alarm, data["alarm"]);
     if (alarm === null) return;
     this.#store.count("alarms");
     const transactionId = allowed(shape.transactionId, data["transactionId"]);
-    // That of a trouble is told as long as the trouble lasts.
+    // The alarm of a condition is queued by takeConditions, as it has an end.
     const lasts = conditionOfAlarm(alarm, data["finding"]) !== undefined;
     if (lasts && data["orderId"] === null && transactionId === null) return;
     if (alarm === PAYMENT_UNKNOWN && transactionId !== null) {
       this.#store.raise(alarm, transactionId);
     }
-    const source = allowed(shape.source, data["source"]);
-    const content = {
+    this.#queueEvent("alarm", event, {
       phase: "raised",
       alarm,
-      source,
+      source: allowed(shape.source, data["source"]),
       transactionId,
       formerly: allowed(shape.formerly, data["formerly"]) ?? undefined,
       finding: allowed(shape.finding, data["finding"]) ?? undefined,
-    } as Content<"alarm">;
-    this.#queue("alarm", content, atMs, `event ${eventId} ${atMs}`);
+    });
   }
 
   #alarm(
@@ -148,44 +140,43 @@ export class FleetNews {
     this.#queue("alarm", content, atMs, `${phase} ${alarm} ${transactionId} ${atMs}`);
   }
 
-  #closing(data: Event["data"], eventId: number, atMs: number): void {
+  #closing(event: Event): void {
+    const { data } = event;
     const { shape } = fleetDocuments.reconciliation.schema;
     const result = allowed(shape.result, data["end"]);
     if (result === null) return;
     const parts = (data["applications"] ?? []) as { count: number; sumMinor: number }[];
     const sum = (of: (part: (typeof parts)[number]) => number): number | null =>
       parts.length === 0 ? null : parts.reduce((all, part) => all + of(part), 0);
-    const content: Content<"reconciliation"> = {
-      kind: "closing" as const,
+    this.#queueEvent("reconciliation", event, {
+      kind: "closing",
       result,
       differenceMinor: null,
       currency: null,
       transactions: sum(({ count }) => count),
       sumMinor: sum(({ sumMinor }) => sumMinor),
-    };
-    this.#queue("reconciliation", content, atMs, `event ${eventId} ${atMs}`);
+    });
   }
 
-  #comparison(data: Event["data"], eventId: number, atMs: number): void {
+  #comparison(event: Event): void {
+    const { data } = event;
     const { shape } = fleetDocuments.reconciliation.schema;
-    const content = {
+    this.#queueEvent("reconciliation", event, {
       kind: data["kind"],
       result: data["result"],
       transactions: null,
       sumMinor: null,
       differenceMinor: data["differenceMinor"] ?? null,
       currency: allowed(shape.currency, data["currency"]),
-    } as Content<"reconciliation">;
-    this.#queue("reconciliation", content, atMs, `event ${eventId} ${atMs}`);
+    });
   }
 
-  /** A document that its schema does not take is not told: it may hold what nobody may read. */
-  #queue<N extends "payment" | "alarm" | "reconciliation">(
-    name: N,
-    content: Content<N>,
-    atMs: number,
-    about: string,
-  ): void {
+  #queueEvent(name: Queued, { id, atMs }: Event, content: object): void {
+    this.#queue(name, content, atMs, `event ${id} ${atMs}`);
+  }
+
+  /** A document that its schema does not take is dropped: it may hold text that may not leave. */
+  #queue(name: Queued, content: object, atMs: number, about: string): void {
     const id = idOf(`${this.#kiosk} ${about}`);
     const head = { version: FLEET_VERSION, id, kiosk: this.#kiosk, at: isoTime(atMs) };
     const document = { ...head, ...content };

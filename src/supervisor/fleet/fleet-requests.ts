@@ -7,46 +7,50 @@ import { type DocumentOf, fleetDocuments } from "./documents.ts";
 import { ended, type FleetStore, held, isHeld, noHold } from "./fleet-store.ts";
 
 /**
- * The part of updates that the fleet may use; undefined where updates are not set up. Nothing else
- * of them can be reached from here.
+ * The part of updates that the fleet may use; undefined where updates are not set up. The
+ * fleet can reach nothing else of them.
  */
 export interface FleetUpdates {
   /** The version that waits to be switched to. */
   readonly offered: string | null;
   checkNow(): "begun" | "busy";
   /**
-   * Until when no switch begins by itself; null: nothing is held. false: it stays as an operator
-   * on the spot wants it.
+   * Sets until when no switch begins by itself; null: nothing is held. false: an operator on the
+   * spot holds updates, and that hold stays.
    */
   holdUntil(untilMs: number | null): boolean;
 }
 
-/** A support bundle brought below FLEET_UPLOAD_URL. */
+/** Uploads a support bundle to a file below FLEET_UPLOAD_URL. */
 export type UploadBundle = (requestId: string) => Promise<"done" | "upload-failed">;
 
 type Request = DocumentOf<"request">;
 type Reply = Omit<DocumentOf<"reply">, "version" | "id" | "kiosk" | "at">;
 type End = Pick<Reply, "outcome" | "because">;
 
-interface RequestParts {
+export interface RequestParts {
   readonly store: FleetStore;
   readonly clock: Clock;
   /** Its alarms are stored. */
   readonly log: Logger;
-  readonly updates: FleetUpdates | undefined;
+  readonly updates?: FleetUpdates | undefined;
   /** undefined: there is no FLEET_UPLOAD_URL. */
-  readonly upload: UploadBundle | undefined;
-  /** Makes the request an event. Throws when it cannot; then nothing is carried out. */
+  readonly upload?: UploadBundle | undefined;
+  /** Makes a taken request an event. Throws when it cannot; then nothing is carried out. */
   readonly note: (ask: string, id: string) => void;
-  readonly repeatState: () => void;
-  readonly reply: (reply: Reply) => Promise<void>;
+}
+
+/** The part of the connection that answers requests. */
+interface Answering {
+  repeatState(): void;
+  publish(name: "reply", reply: Reply): Promise<void>;
 }
 
 const REQUEST_BYTES_MAX = 4_096;
-/** A request that waits for longer is nobody's wish any more; clocks differ a little. */
+/** A request that has waited for longer is out of date; clocks differ a little. */
 const EXPIRY_MAX_MS = 86_400_000 + 300_000;
 const PER_HOUR_MAX = 30;
-const TOLD_EVERY_MS = 60_000;
+const LOGGED_EVERY_MS = 60_000;
 
 const done: End = { outcome: "done", because: null };
 
@@ -56,12 +60,14 @@ const done: End = { outcome: "done", because: null };
  */
 export class FleetRequests {
   readonly #parts: RequestParts;
+  readonly #link: Answering;
   #ignored = 0;
-  #toldMs = Number.NEGATIVE_INFINITY;
+  #loggedMs = Number.NEGATIVE_INFINITY;
   #uploading = false;
 
-  constructor(parts: RequestParts) {
+  constructor(parts: RequestParts, link: Answering) {
     this.#parts = parts;
+    this.#link = link;
   }
 
   /** Never rejects. */
@@ -74,13 +80,13 @@ export class FleetRequests {
       log.info({ request: id, ask }, `the fleet asked for: ${ask}`);
       const end = await this.#endOf(request);
       log.info({ request: id, ask, ...end }, "a request of the fleet has ended");
-      await this.#parts.reply({ request: id, ask, ...end });
+      await this.#link.publish("reply", { request: id, ask, ...end });
     } catch (error) {
       log.warn({ err: error }, "a request of the fleet was not taken or not answered");
     }
   }
 
-  /** Ends holds whose time is over, and tells it. */
+  /** Ends holds whose time is over, each with an alarm. */
   endHolds(): void {
     const { store, clock, updates, log } = this.#parts;
     const nowMs = clock.now();
@@ -114,12 +120,12 @@ export class FleetRequests {
     return store.remember(id, nowMs) ? parsed.data : "it was taken before";
   }
 
-  /** Anybody with access to the broker may send it: one line of the log a minute. */
+  /** Any client of the broker may send such requests: they make one line of the log a minute. */
   #ignore(why: string): void {
     const { clock, log } = this.#parts;
     this.#ignored++;
-    if (clock.monotonicMs() - this.#toldMs < TOLD_EVERY_MS) return;
-    this.#toldMs = clock.monotonicMs();
+    if (clock.monotonicMs() - this.#loggedMs < LOGGED_EVERY_MS) return;
+    this.#loggedMs = clock.monotonicMs();
     log.warn({ ignored: this.#ignored }, `a request of the fleet is ignored: ${why}`);
   }
 
@@ -134,10 +140,10 @@ export class FleetRequests {
   }
 
   async #carryOut(request: Request): Promise<End> {
-    const { updates, repeatState } = this.#parts;
+    const { updates } = this.#parts;
     switch (request.ask) {
       case "state":
-        repeatState();
+        this.#link.repeatState();
         return done;
       case "support-bundle":
         return await this.#sendBundle(request.id);

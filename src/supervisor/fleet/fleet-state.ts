@@ -4,18 +4,18 @@ import type { SupervisorStatus } from "../intake/supervisor-status.ts";
 import { allowed, fleetDocuments, type StateNow } from "./documents.ts";
 
 /** The answer of tp-manager. "silent": nobody listens; "slow": no answer, or none understood. */
-export type TpManagerWord = FleetNewsAnswer | "silent" | "slow";
+export type TpManagerReply = FleetNewsAnswer | "silent" | "slow";
 
 export interface StateFacts {
-  readonly tpManager: TpManagerWord;
+  readonly tpManager: TpManagerReply;
   readonly supervisor: SupervisorStatus;
   readonly dropped: number;
 }
 
-/** Troubles as both programs see them (docs/design.md 8.8). */
+/** The conditions as both programs see them (docs/design.md 8.8). */
 export function conditionsNow({ tpManager, supervisor }: StateFacts): Condition[] {
-  const told = typeof tpManager === "string" ? undefined : tpManager.troubles;
-  return conditionsOf({ supervisor, tpManager: told });
+  const known = typeof tpManager === "string" ? undefined : tpManager.troubles;
+  return conditionsOf({ supervisor, tpManager: known });
 }
 
 const now = fleetDocuments.state.schema.shape.now.unwrap().shape;
@@ -23,17 +23,20 @@ const now = fleetDocuments.state.schema.shape.now.unwrap().shape;
 /** How the kiosk is, in names, numbers and times (docs/fleet.md 3.2). Pure. */
 export function stateOf(facts: StateFacts): StateNow {
   const { tpManager, supervisor, dropped } = facts;
-  const { outbox } = supervisor;
-  const told = typeof tpManager === "string" ? null : tpManager;
+  const { outbox, updates } = supervisor;
+  const answer = typeof tpManager === "string" ? null : tpManager;
+  const notReady = answer?.troubles.obstacles ?? [];
+  const isReady = answer !== null && notReady.length === 0;
+  const nameOf = ({ code }: { code: string }) => allowed(now.obstacles.element, code) ?? "other";
   return {
-    canPay: canPay(tpManager),
-    obstacles: obstaclesOf(tpManager),
-    terminal: told && terminalOf(told.terminal),
-    payments: told?.payments ?? null,
+    canPay: tpManager === "slow" ? "unknown" : isReady ? "yes" : "no",
+    obstacles: answer ? [...new Set(notReady.map(nameOf))] : ["tp-manager-silent"],
+    terminal: answer && terminalOf(answer.terminal),
+    payments: answer?.payments ?? null,
     gateway: {
       pending: outbox.pending,
       parked: outbox.parked,
-      // In steps, because each change of a state is published.
+      // In whole minutes, because each change of a state is published.
       oldestAgeSeconds: outbox.oldestAgeMs === null ? null : minutes(outbox.oldestAgeMs) * 60,
       paused: outbox.paused !== null,
       possibleCopies: outbox.ambiguous?.possibleCopies ?? 0,
@@ -41,36 +44,21 @@ export function stateOf(facts: StateFacts): StateNow {
     troubles: conditionsNow(facts).map(({ name }) => name),
     versions: {
       supervisor: allowed(now.versions.shape.supervisor, supervisor.version),
-      tpManager: allowed(now.versions.shape.tpManager, told?.version ?? null),
+      tpManager: allowed(now.versions.shape.tpManager, answer?.version ?? null),
     },
-    update: updateOf(supervisor.updates),
+    update: updates?.asks
+      ? {
+          ready: allowed(now.update.unwrap().shape.ready, updates.ready),
+          held: updates.heldBy !== null,
+          stuck: updates.stuck !== null,
+          failed: updates.failed !== null,
+        }
+      : null,
     dropped,
   };
 }
 
 const minutes = (ms: number): number => Math.floor(Math.max(ms, 0) / 60_000);
-
-function canPay(word: TpManagerWord): StateNow["canPay"] {
-  if (word === "slow") return "unknown";
-  return word !== "silent" && (word.troubles.obstacles ?? []).length === 0 ? "yes" : "no";
-}
-
-function obstaclesOf(word: TpManagerWord): StateNow["obstacles"] {
-  if (typeof word === "string") return ["tp-manager-silent"];
-  const known = (code: string) => allowed(now.obstacles.element, code) ?? ("other" as const);
-  return [...new Set((word.troubles.obstacles ?? []).map(({ code }) => known(code)))];
-}
-
-function updateOf(figures: SupervisorStatus["updates"]): StateNow["update"] {
-  if (!figures?.asks) return null;
-  const { ready, heldBy, stuck, failed } = figures;
-  return {
-    ready: allowed(now.update.unwrap().shape.ready, ready),
-    held: heldBy !== null,
-    stuck: stuck !== null,
-    failed: failed !== null,
-  };
-}
 
 function terminalOf({ link, state, since, terminalId }: FleetNewsAnswer["terminal"]) {
   const { shape } = now.terminal.unwrap();

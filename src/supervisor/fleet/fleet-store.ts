@@ -1,5 +1,5 @@
 import { renameSync } from "node:fs";
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { parseJson } from "../../shared/json.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { type Migration, openDatabase, prepared, transaction } from "../../shared/store/sqlite.ts";
@@ -59,8 +59,8 @@ type Figure = "event" | "dropped" | "alarms" | `payments ${string}`;
 /**
  * Opens `data/fleet.db`. Its commits do not wait for the disk, so that none of them holds up a
  * payment (docs/fleet.md 4.2): a killed process loses nothing, and after a power cut the events
- * that are missing are read again, because the place in them was lost with them. A file that
- * cannot be opened is put aside, because nothing about money is in it.
+ * that are missing are read again, because the last event read was lost with them. A file that
+ * cannot be opened is kept under another name, because nothing about money is in it.
  */
 export function openFleetStore(path: string, clock: Clock, log: Logger): FleetStore {
   const open = (): DatabaseSync => {
@@ -71,13 +71,13 @@ export function openFleetStore(path: string, clock: Clock, log: Logger): FleetSt
   try {
     return new FleetStore(open());
   } catch (error) {
-    log.warn({ err: error }, "fleet.db cannot be used: it is put aside, with what waited in it");
-    for (const end of ["", "-wal", "-shm"]) putAside(`${path}${end}`, clock.now());
+    log.warn({ err: error }, "fleet.db cannot be used: it is renamed, with what waited in it");
+    for (const end of ["", "-wal", "-shm"]) renameUnusable(`${path}${end}`, clock.now());
     return new FleetStore(open());
   }
 }
 
-function putAside(path: string, nowMs: number): void {
+function renameUnusable(path: string, nowMs: number): void {
   try {
     renameSync(path, `${path}.unusable-${nowMs}`);
   } catch {
@@ -106,28 +106,28 @@ export class FleetStore {
 
   /** Drops the oldest when there is no room, and counts it. */
   add(name: FleetName, atMs: number, content: object): void {
-    this.#run("INSERT INTO document (name, at_ms, content) VALUES (?, ?, ?)", [
+    this.#run(
+      "INSERT INTO document (name, at_ms, content) VALUES (?, ?, ?)",
       name,
       atMs,
       JSON.stringify(content),
-    ]);
+    );
     const over = this.waiting - this.#max;
     if (over <= 0) return;
-    this.#run("DELETE FROM document WHERE sequence IN (SELECT sequence FROM document LIMIT ?)", [
+    this.#run(
+      "DELETE FROM document WHERE sequence IN (SELECT sequence FROM document LIMIT ?)",
       over,
-    ]);
+    );
     this.count("dropped", over);
   }
 
-  /** Behind `sequence`, oldest first. */
+  /** The documents after `sequence`, oldest first. */
   after(sequence: number, limit: number): QueuedDocument[] {
-    return prepared(
-      this.#database,
-      "SELECT * FROM document WHERE sequence > ? ORDER BY sequence LIMIT ?",
-    )
+    const sql = "SELECT * FROM document WHERE sequence > ? ORDER BY sequence LIMIT ?";
+    return prepared(this.#database, sql)
       .all(sequence, limit)
       .map((row) => {
-        // The rest of the queue is worth telling.
+        // A damaged document is dropped; the rest of the queue is worth sending.
         const content = parseJson(String(row["content"])) as QueuedDocument["content"] | undefined;
         const isKnown = Object.hasOwn(fleetDocuments, String(row["name"]));
         return {
@@ -142,7 +142,7 @@ export class FleetStore {
   /** The broker has them, or refuses them for good. */
   forget(sequences: readonly number[]): void {
     this.together(() => {
-      for (const one of sequences) this.#run("DELETE FROM document WHERE sequence = ?", [one]);
+      for (const one of sequences) this.#run("DELETE FROM document WHERE sequence = ?", one);
     });
   }
 
@@ -151,12 +151,12 @@ export class FleetStore {
   }
 
   figure(name: Figure): number | undefined {
-    const row = this.#get("SELECT value FROM figure WHERE name = ?", [name]);
+    const row = this.#get("SELECT value FROM figure WHERE name = ?", name);
     return row && Number(row["value"]);
   }
 
   setFigure(name: Figure, value: number): void {
-    this.#run("INSERT OR REPLACE INTO figure VALUES (?, ?)", [name, value]);
+    this.#run("INSERT OR REPLACE INTO figure VALUES (?, ?)", name, value);
   }
 
   count(name: Figure, by = 1): void {
@@ -164,28 +164,29 @@ export class FleetStore {
   }
 
   begin(transactionId: string, atMs: number): void {
-    this.#run("INSERT OR REPLACE INTO begun VALUES (?, ?)", [transactionId, atMs]);
+    this.#run("INSERT OR REPLACE INTO begun VALUES (?, ?)", transactionId, atMs);
   }
 
   /** When the payment began; forgotten with this answer. */
   takeBegin(transactionId: string): number | undefined {
-    const row = this.#get("DELETE FROM begun WHERE transaction_id = ? RETURNING at_ms", [
+    const row = this.#get(
+      "DELETE FROM begun WHERE transaction_id = ? RETURNING at_ms",
       transactionId,
-    ]);
+    );
     return row && Number(row["at_ms"]);
   }
 
   /** false: it is raised already. */
   raise(alarm: string, subject: string): boolean {
-    return this.#run("INSERT OR IGNORE INTO raised VALUES (?, ?)", [alarm, subject]) > 0;
+    return this.#run("INSERT OR IGNORE INTO raised VALUES (?, ?)", alarm, subject) > 0;
   }
 
   /** false: it was not raised. */
   end(alarm: string, subject: string): boolean {
-    return this.#run("DELETE FROM raised WHERE alarm = ? AND subject = ?", [alarm, subject]) > 0;
+    return this.#run("DELETE FROM raised WHERE alarm = ? AND subject = ?", alarm, subject) > 0;
   }
 
-  /** Of troubles: they are about no transaction. */
+  /** The raised alarms of conditions: they are about no transaction. */
   get raisedAlarms(): string[] {
     return prepared(this.#database, "SELECT alarm FROM raised WHERE subject = ''")
       .all()
@@ -200,8 +201,8 @@ export class FleetStore {
     this.#database.exec("PRAGMA synchronous = FULL");
     try {
       return this.together(() => {
-        this.#run("DELETE FROM request WHERE at_ms < ?", [nowMs - REMEMBERED_MS]);
-        return this.#run("INSERT OR IGNORE INTO request VALUES (?, ?)", [requestId, nowMs]) > 0;
+        this.#run("DELETE FROM request WHERE at_ms < ?", nowMs - REMEMBERED_MS);
+        return this.#run("INSERT OR IGNORE INTO request VALUES (?, ?)", requestId, nowMs) > 0;
       });
     } finally {
       this.#database.exec("PRAGMA synchronous = NORMAL");
@@ -209,21 +210,16 @@ export class FleetStore {
   }
 
   requestsSince(ms: number): number {
-    return Number(this.#get("SELECT count(*) AS n FROM request WHERE at_ms > ?", [ms])?.["n"]);
+    return Number(this.#get("SELECT count(*) AS n FROM request WHERE at_ms > ?", ms)?.["n"]);
   }
 
   holdOf(version: string): Hold | undefined {
-    const row = this.#get("SELECT * FROM hold WHERE version = ?", [version]);
+    const row = this.#get("SELECT * FROM hold WHERE version = ?", version);
     return row && holdOf(row);
   }
 
   setHold(version: string, { usedMs, fromMs, untilMs }: Hold): void {
-    this.#run("INSERT OR REPLACE INTO hold VALUES (?, ?, ?, ?)", [
-      version,
-      usedMs,
-      fromMs,
-      untilMs,
-    ]);
+    this.#run("INSERT OR REPLACE INTO hold VALUES (?, ?, ?, ?)", version, usedMs, fromMs, untilMs);
   }
 
   get runningHolds(): { readonly version: string; readonly hold: Hold }[] {
@@ -232,11 +228,11 @@ export class FleetStore {
       .map((row) => ({ version: String(row["version"]), hold: holdOf(row) }));
   }
 
-  #get(sql: string, values: readonly (string | number)[] = []) {
+  #get(sql: string, ...values: SQLInputValue[]) {
     return prepared(this.#database, sql).get(...values);
   }
 
-  #run(sql: string, values: readonly (string | number | null)[]): number {
+  #run(sql: string, ...values: SQLInputValue[]): number {
     return Number(prepared(this.#database, sql).run(...values).changes);
   }
 }
@@ -246,7 +242,7 @@ function holdOf(row: Record<string, unknown>): Hold {
   return { usedMs, fromMs, untilMs } as Hold;
 }
 
-/** All holds of one version together (docs/fleet.md 6.3): nobody freezes a kiosk from afar. */
+/** All holds of one version together (docs/fleet.md 6.3): no fleet freezes a kiosk from afar. */
 const HOLDS_MS = 14 * 86_400_000;
 const DAY_MS = 86_400_000;
 
@@ -261,12 +257,12 @@ interface Hold {
 
 export const noHold: Hold = { usedMs: 0, fromMs: null, untilMs: null };
 
-/** Whether it runs. A clock that was set back ends it, because nobody knows how long it was. */
+/** Whether it runs. A clock that was set back ends it, because its length is not known. */
 export function isHeld({ fromMs, untilMs }: Hold, nowMs: number): boolean {
   return fromMs !== null && untilMs !== null && fromMs <= nowMs && nowMs < untilMs;
 }
 
-/** The hold without the one that ran: as long as it was, or as long as it was meant. */
+/** The hold after the one that ran has ended: it lasted until now, or as long as it was set. */
 export function ended({ usedMs, fromMs, untilMs }: Hold, nowMs: number): Hold {
   if (fromMs === null || untilMs === null) return { usedMs, fromMs: null, untilMs: null };
   const lasted = nowMs < fromMs ? untilMs - fromMs : Math.min(nowMs, untilMs) - fromMs;

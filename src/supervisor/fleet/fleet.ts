@@ -1,40 +1,27 @@
 import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
-import type { Logger } from "../../shared/process/logger.ts";
-import type { Clock, Timer } from "../../shared/time.ts";
+import type { Timer } from "../../shared/time.ts";
 import type { SupervisorStatus } from "../intake/supervisor-status.ts";
-import type { BrokerSettings, ConnectToBroker } from "./broker.ts";
 import { type DocumentOf, type Outcome, outcomes } from "./documents.ts";
-import { FleetLink } from "./fleet-link.ts";
+import { FleetLink, type LinkParts } from "./fleet-link.ts";
 import { FleetNews } from "./fleet-news.ts";
-import { FleetRequests, type FleetUpdates, type UploadBundle } from "./fleet-requests.ts";
-import { conditionsNow, type StateFacts, stateOf, type TpManagerWord } from "./fleet-state.ts";
+import { FleetRequests, type RequestParts } from "./fleet-requests.ts";
+import { conditionsNow, type StateFacts, stateOf, type TpManagerReply } from "./fleet-state.ts";
 import type { FleetStore } from "./fleet-store.ts";
 
-export interface FleetParts {
-  readonly broker: BrokerSettings;
-  readonly connect: ConnectToBroker;
-  readonly store: FleetStore;
+export interface FleetParts extends LinkParts, RequestParts {
   /** FLEET_PAYMENTS. */
   readonly payments: boolean;
-  /** Asks tp-manager for its readiness and the events behind an id; never rejects. */
-  readonly ask: (after: number | null) => Promise<TpManagerWord>;
+  /** Asks tp-manager for its readiness and the events after an id; never rejects. */
+  readonly ask: (after: number | null) => Promise<TpManagerReply>;
   readonly status: () => SupervisorStatus;
-  readonly updates?: FleetUpdates | undefined;
-  readonly upload?: UploadBundle | undefined;
-  /** Makes a request that was taken an event of the kiosk. */
-  readonly note: (ask: string, id: string) => void;
-  readonly clock: Clock;
-  /** Its alarms are stored. */
-  readonly log: Logger;
-  readonly chance: () => number;
 }
 
-export const FLEET_LOOK_MS = 5_000;
+export const FLEET_ROUND_MS = 5_000;
 const METRICS_EVERY_MS = 300_000;
 
 /**
- * Tells a fleet how this kiosk is (docs/fleet.md 1.1). Looks every few seconds at what both
- * programs tell anyhow; no payment waits for it, and no step of one is told from here.
+ * Publishes to a fleet how this kiosk is (docs/fleet.md 1.1). Every few seconds it reads what both
+ * programs say to the operator as well; no payment waits for it, and no step of one is published.
  */
 export class Fleet {
   readonly #parts: FleetParts;
@@ -42,76 +29,64 @@ export class Fleet {
   readonly #news: FleetNews;
   readonly #requests: FleetRequests;
   #timer: Timer | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  #round: Promise<void> = Promise.resolve();
   #metricsAtMs = 0;
   #stopped = false;
 
   constructor(parts: FleetParts) {
-    const { broker, store, payments, upload, updates, note, clock, log } = parts;
+    const { broker, store, payments } = parts;
     this.#parts = parts;
-    this.#link = new FleetLink({
-      ...parts,
-      received: (message) => {
-        if (broker.commands) void this.#requests.take(message);
-      },
+    this.#link = new FleetLink(parts, (message) => {
+      if (broker.commands) void this.#requests.take(message);
     });
     this.#news = new FleetNews(store, broker.kiosk, payments);
-    this.#requests = new FleetRequests({
-      store,
-      upload,
-      updates,
-      note,
-      clock,
-      log,
-      repeatState: () => this.#link.repeatState(),
-      reply: (reply) => this.#link.tell("reply", reply),
-    });
+    this.#requests = new FleetRequests(parts, this.#link);
   }
 
-  /** The first look comes at once; the connection is tried with it. */
+  /** Begins the first round at once, and with it the connection. */
   start(): void {
-    const { clock, chance } = this.#parts;
-    // Kiosks that are switched on together do not tell their figures together.
-    this.#metricsAtMs = clock.monotonicMs() + METRICS_EVERY_MS * chance();
-    this.#looking = this.#look();
+    const { clock, random } = this.#parts;
+    // Kiosks that are switched on together do not publish their figures together.
+    this.#metricsAtMs = clock.monotonicMs() + METRICS_EVERY_MS * random();
+    this.#round = this.#run();
     this.#link.start();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.clear();
-    await this.#looking;
+    await this.#round;
     await this.#link.stop();
   }
 
-  async #look(): Promise<void> {
+  async #run(): Promise<void> {
     const { ask, clock, log } = this.#parts;
     try {
-      const word = await ask(this.#news.after);
-      if (!this.#stopped) this.#tell(word);
+      const reply = await ask(this.#news.after);
+      if (!this.#stopped) this.#publish(reply);
     } catch (error) {
-      log.warn({ err: error }, "the fleet is not told how the kiosk is");
+      log.warn({ err: error }, "the state of the kiosk is not published to the fleet");
     }
     if (this.#stopped) return;
-    this.#timer = clock.startTimer("fleet look", FLEET_LOOK_MS, () => {
-      this.#looking = this.#look();
+    this.#timer = clock.startTimer("fleet round", FLEET_ROUND_MS, () => {
+      this.#round = this.#run();
     });
   }
 
-  #tell(tpManager: TpManagerWord): void {
+  #publish(tpManager: TpManagerReply): void {
     const { store, status, clock } = this.#parts;
     const supervisor = status();
-    if (typeof tpManager !== "string") this.#news.take(tpManager);
+    const answer = typeof tpManager === "string" ? undefined : tpManager;
+    if (answer) this.#news.take(answer);
     this.#requests.endHolds();
     const facts: StateFacts = { tpManager, supervisor, dropped: this.#queue.dropped };
-    // While tp-manager is silent nobody knows which of its troubles are over.
-    if (typeof tpManager !== "string") this.#news.takeConditions(conditionsNow(facts), clock.now());
+    // While tp-manager is silent it is not known which of its conditions are over.
+    if (answer) this.#news.takeConditions(conditionsNow(facts), clock.now());
     this.#link.set(stateOf({ ...facts, dropped: this.#queue.dropped }));
     if (clock.monotonicMs() < this.#metricsAtMs) return;
     this.#metricsAtMs = clock.monotonicMs() + METRICS_EVERY_MS;
-    const told = typeof tpManager === "string" ? undefined : tpManager;
-    if (this.#link.isOnline)
-      void this.#link.tell("metrics", this.#figures(supervisor, told, store));
+    if (!this.#link.isOnline) return;
+    void this.#link.publish("metrics", this.#figures(supervisor, answer, store));
   }
 
   get #queue() {

@@ -6,36 +6,36 @@ import {
   type BrokerListener,
   type BrokerSettings,
   type ConnectToBroker,
+  type LostBecause,
   type Outgoing,
   type Sent,
 } from "./broker.ts";
 import { topicOf } from "./documents.ts";
-import type { LostBecause } from "./reconnect-policy.ts";
 
-/** A kiosk without power is told as lost within 1.5 times this (docs/fleet.md 3.2). */
+/** A kiosk without power is published as lost within 1.5 times this (docs/fleet.md 3.2). */
 const KEEP_ALIVE_SECONDS = 30;
-/** Brokers count 1.5 times what they are told and then look, mosquitto 2.0.11 6 s later. */
+/** Brokers check after 1.5 times the announced time, mosquitto 2.0.11 6 s later. */
 const ANNOUNCED_SECONDS = KEEP_ALIVE_SECONDS - 6;
-/** Requests of so long ago wait for a kiosk that is away. */
+/** How long the broker keeps requests for a kiosk that is away. */
 const SESSION_EXPIRY_SECONDS = 86_400;
 /** TCP, TLS and the broker's acceptance together. */
 const CONNECT_LIMIT_MS = 30_000;
-/** A broker that does not acknowledge is left: it may hold up everything. */
+/** A broker that sends no acknowledgement is left: it may hold up every message. */
 const ACKNOWLEDGE_LIMIT_MS = 60_000;
 const CLOSE_LIMIT_MS = 1_000;
 const WINDOW_MAX = 16;
 /** Far above any request. */
 const PACKET_BYTES_MAX = 16_384;
-/** Of a broker that sends more in {@link FLOOD_MS} nothing good is to be expected. */
+/** A broker that sends more in {@link FLOOD_MS} is left. */
 const FLOOD_BYTES = 65_536;
 const FLOOD_MS = 10_000;
 
-/** MQTT 5.0, 2.4: reason codes. */
-const SESSION_TAKEN_OVER = 0x8e;
-/** Of one message: it is wrong, and no repetition of it is taken. */
+/** MQTT 5.0, 2.4: another client has the session now. */
+const SESSION_OF_ANOTHER = 0x8e;
+/** Reason codes for a message that the broker will never take. */
 const REFUSED_FOR_GOOD: readonly number[] = [0x90, 0x95, 0x99];
 
-/** Connects with MQTT 5 (docs/fleet.md 3.1). All waiting is done by `clock`. */
+/** Connects with MQTT 5 (docs/fleet.md 3.1). */
 export function mqttConnector(clock: Clock): ConnectToBroker {
   return (settings, will, listener) =>
     new Promise((resolve, reject) => {
@@ -46,10 +46,10 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
       const timer = clock.startTimer("fleet connection", CONNECT_LIMIT_MS, () =>
         fail(`no connection within ${CONNECT_LIMIT_MS} ms`),
       );
-      const fail = (words: string): void => {
+      const fail = (text: string): void => {
         timer.clear();
         connection.abandon();
-        reject(new BrokerFault(words));
+        reject(new BrokerFault(text));
       };
       client.on("error", ({ message }) => fail(message || "no connection"));
       client.on("close", () => fail("the connection was closed"));
@@ -63,7 +63,7 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
     });
 }
 
-/** The package itself keeps whatever is said to belong to a packet, up to 256 MB. */
+/** Limits the bytes of the broker: the package would keep packets of up to 256 MB. */
 function watchFlood(client: MqttClient, clock: Clock): void {
   let bytes = 0;
   let fromMs = clock.monotonicMs();
@@ -84,7 +84,7 @@ function optionsOf(
   const { protocol, hostname, port } = new URL(settings.url);
   const isSecure = protocol === "mqtts:";
   return {
-    // Not as one text, which the package would read with a deprecated function.
+    // As one text the package would read the address with a deprecated function.
     protocol: isSecure ? "mqtts" : "mqtt",
     host: hostname.replace(/^\[|\]$/g, ""),
     port: port === "" ? (isSecure ? 8883 : 1883) : Number(port),
@@ -158,7 +158,7 @@ class MqttConnection implements BrokerConnection {
   readonly #listener: BrokerListener;
   readonly #timers: ClockTimers;
   readonly #unanswered = new Set<(sent: Sent) => void>();
-  /** Messages that wait for their place in the window. */
+  /** Messages that wait because the window is full. */
   readonly #waiting: (() => void)[] = [];
   window = 1;
   #isOver = false;
@@ -181,13 +181,11 @@ class MqttConnection implements BrokerConnection {
     const client = this.#client;
     this.window = Math.max(Math.min(receiveMaximum, WINDOW_MAX), 1);
     client.on("disconnect", ({ reasonCode }) => {
-      const words = `the broker ended the connection (${reasonCode ?? 0})`;
-      this.#lose(reasonCode === SESSION_TAKEN_OVER ? "taken-over" : "trouble", words);
+      const text = `the broker ended the connection (${reasonCode ?? 0})`;
+      this.#lose(reasonCode === SESSION_OF_ANOTHER ? "twin" : "failed", text);
     });
-    // Errors with a code are the socket's: a reset by the broker for one.
-    client.on("error", (error) =>
-      this.#lose("code" in error ? "closed" : "trouble", error.message),
-    );
+    // Errors with a code are those of the socket, such as a reset by the broker.
+    client.on("error", (error) => this.#lose("code" in error ? "closed" : "failed", error.message));
     client.on("close", () => this.#lose("closed", "the connection was lost"));
     const requests = topicOf(this.#settings.kiosk, "request");
     client.on("message", (topic, payload, { retain }) => {
@@ -198,11 +196,11 @@ class MqttConnection implements BrokerConnection {
     const answered = Promise.withResolvers<void>();
     // rh 2: what is retained is not sent at the subscription.
     client.subscribe(requests, { qos: 1, rh: 2 }, (error) => {
-      if (error) this.#lose("trouble", `no subscription: ${error.message}`);
+      if (error) this.#lose("failed", `no subscription: ${error.message}`);
       answered.resolve();
     });
     const timer = this.#clock.startTimer("fleet subscription", CONNECT_LIMIT_MS, () => {
-      this.#lose("trouble", "the broker does not answer a subscription");
+      this.#lose("failed", "the broker does not answer a subscription");
       answered.resolve();
     });
     await answered.promise;
@@ -226,7 +224,7 @@ class MqttConnection implements BrokerConnection {
       };
       this.#unanswered.add(end);
       const timer = this.#clock.startTimer("fleet acknowledgement", ACKNOWLEDGE_LIMIT_MS, () =>
-        this.#lose("trouble", `no acknowledgement within ${ACKNOWLEDGE_LIMIT_MS} ms`),
+        this.#lose("failed", `no acknowledgement within ${ACKNOWLEDGE_LIMIT_MS} ms`),
       );
       const properties = {
         payloadFormatIndicator: true,
@@ -238,7 +236,7 @@ class MqttConnection implements BrokerConnection {
         if (!error) return end("taken");
         const code = "code" in error ? Number(error.code) : 0;
         if (REFUSED_FOR_GOOD.includes(code)) return end("refused");
-        this.#lose("trouble", `the broker takes nothing: ${error.message}`);
+        this.#lose("failed", `the broker takes nothing: ${error.message}`);
       });
     });
   }
@@ -254,7 +252,7 @@ class MqttConnection implements BrokerConnection {
     this.abandon();
   }
 
-  /** Nothing is heard of it any more. */
+  /** Closes the connection at once; the listener hears no more of it. */
   abandon(): void {
     this.#end();
     this.#timers.end();
@@ -264,13 +262,13 @@ class MqttConnection implements BrokerConnection {
     this.#client.stream?.destroy();
   }
 
-  /** In the package's own callbacks too, in whose middle it must not be ended. */
-  #lose(because: LostBecause, words: string): void {
+  /** Ends a lost connection, after the package's callback that may be running. */
+  #lose(because: LostBecause, text: string): void {
     if (this.#isOver) return;
     this.#end();
     queueMicrotask(() => {
       this.abandon();
-      this.#listener.lost(because, words);
+      this.#listener.lost(because, text);
     });
   }
 

@@ -5,18 +5,18 @@ import {
   type BrokerConnection,
   BrokerFault,
   type BrokerListener,
-  type BrokerSettings,
   type ConnectToBroker,
   type FromThread,
+  type LostBecause,
   type Outgoing,
   type Sent,
+  type ThreadTask,
   type ToThread,
 } from "./broker.ts";
-import type { LostBecause } from "./reconnect-policy.ts";
 
-/** Above the limits that the thread itself has for a connection and its subscription. */
+/** Longer than the thread's own limits for a connection and its subscription. */
 const CONNECT_LIMIT_MS = 75_000;
-/** A thread that is asked answers before it is asked again. */
+/** How often the thread is asked whether it lives, and how long it may take to answer. */
 const ALIVE_EVERY_MS = 30_000;
 const CLOSE_LIMIT_MS = 1_500;
 /** Megabytes; the connection needs a few. */
@@ -55,17 +55,12 @@ class BrokerThread implements BrokerConnection {
   #closed: (() => void) | undefined;
   #isOver = false;
 
-  constructor(
-    script: string,
-    workerData: { readonly settings: BrokerSettings; readonly will: Outgoing },
-    clock: Clock,
-    listener: BrokerListener,
-  ) {
+  constructor(script: string, workerData: ThreadTask, clock: Clock, listener: BrokerListener) {
     this.#clock = clock;
     this.#listener = listener;
     this.#worker = new Worker(script, {
       workerData,
-      // Lines that the package prints have no place in the output of the program.
+      // Lines that the package prints stay out of the output of the program.
       stdout: true,
       stderr: true,
       resourceLimits: {
@@ -80,11 +75,11 @@ class BrokerThread implements BrokerConnection {
     const worker = this.#worker;
     worker.stdout.resume();
     worker.stderr.resume();
-    worker.on("message", (word: FromThread) => this.#take(word));
-    worker.on("messageerror", ({ message }) => this.#lose("trouble", message));
-    worker.on("error", (error) => this.#lose("trouble", `its thread has failed: ${String(error)}`));
-    worker.on("exit", () => this.#lose("trouble", "its thread has ended"));
-    this.#wait(CONNECT_LIMIT_MS, () => this.#lose("trouble", "its thread does not answer"));
+    worker.on("message", (message: FromThread) => this.#take(message));
+    worker.on("messageerror", ({ message }) => this.#lose("failed", message));
+    worker.on("error", (error) => this.#lose("failed", `its thread has failed: ${String(error)}`));
+    worker.on("exit", () => this.#lose("failed", "its thread has ended"));
+    this.#wait(CONNECT_LIMIT_MS, () => this.#lose("failed", "its thread does not answer"));
   }
 
   send(message: Outgoing): Promise<Sent> {
@@ -92,7 +87,7 @@ class BrokerThread implements BrokerConnection {
     return new Promise((resolve) => {
       const id = ++this.#lastId;
       this.#unanswered.set(id, resolve);
-      this.#tell({ say: "send", id, message });
+      this.#post({ say: "send", id, message });
     });
   }
 
@@ -102,39 +97,36 @@ class BrokerThread implements BrokerConnection {
     const ended = Promise.withResolvers<void>();
     this.#closed = ended.resolve;
     this.#wait(CLOSE_LIMIT_MS, ended.resolve);
-    this.#tell({ say: "close" });
+    this.#post({ say: "close" });
     await ended.promise;
     this.#timer?.clear();
     await this.#worker.terminate();
   }
 
-  #take(word: FromThread): void {
-    if (this.#isOver && word.say !== "closed") return;
-    switch (word.say) {
+  #take(message: FromThread): void {
+    if (this.#isOver && message.say !== "closed") return;
+    switch (message.say) {
       case "closed":
         this.#closed?.();
         break;
       case "connected":
-        this.window = word.window;
+        this.window = message.window;
         this.#askWhetherAlive();
         this.#begun?.();
         this.#begun = undefined;
         break;
       case "sent":
-        this.#unanswered.get(word.id)?.(word.sent);
-        this.#unanswered.delete(word.id);
+        this.#unanswered.get(message.id)?.(message.sent);
+        this.#unanswered.delete(message.id);
         break;
       case "received":
-        this.#listener.received({
-          payload: Buffer.from(word.payload),
-          retained: word.retained,
-        });
+        this.#listener.received({ ...message, payload: Buffer.from(message.payload) });
         break;
       case "failed":
-        this.#lose("trouble", word.words);
+        this.#lose("failed", message.text);
         break;
       case "lost":
-        this.#lose(word.because, word.words);
+        this.#lose(message.because, message.text);
         break;
       case "alive":
         this.#askWhetherAlive();
@@ -144,18 +136,18 @@ class BrokerThread implements BrokerConnection {
 
   #askWhetherAlive(): void {
     this.#wait(ALIVE_EVERY_MS, () => {
-      this.#wait(ALIVE_EVERY_MS, () => this.#lose("trouble", "its thread does not answer"));
-      this.#tell({ say: "alive" });
+      this.#wait(ALIVE_EVERY_MS, () => this.#lose("failed", "its thread does not answer"));
+      this.#post({ say: "alive" });
     });
   }
 
-  #lose(because: LostBecause, words: string): void {
+  #lose(because: LostBecause, text: string): void {
     this.#closed?.();
     if (this.#isOver) return;
     this.#end();
     void this.#worker.terminate();
-    this.#listener.lost(because, words);
-    this.#begun?.(words);
+    this.#listener.lost(because, text);
+    this.#begun?.(text);
   }
 
   #end(): void {
@@ -170,7 +162,7 @@ class BrokerThread implements BrokerConnection {
     this.#timer = this.#clock.startTimer("fleet thread", ms, late);
   }
 
-  #tell(word: ToThread): void {
-    this.#worker.postMessage(word);
+  #post(message: ToThread): void {
+    this.#worker.postMessage(message);
   }
 }

@@ -1,24 +1,24 @@
 import { formatMajor } from "../../shared/money.ts";
 
-/** The order and money an answer has to be about (docs/rules/21-agree.md); undefined: any. */
+/** The order and money an answer has to be about (docs/rules/21-agree.md); missing: any. */
 export interface AskedFor {
   readonly transactionPublicId?: string;
   readonly merchantReference?: string;
-  /** null: all of it, which is not known in figures here. */
+  /** null: all of it; the figure is not known here. */
   readonly amountMinor?: number | null;
   readonly currency?: string;
   readonly exponent?: number;
-  /** A result of success that lacks one of these does not say that it is ours. */
+  /** A result of success has to name these, else it may be about another request. */
   readonly needed: readonly AnswerField[];
 }
 
 export type AnswerField = "transactionPublicId" | "merchantReference" | "amount" | "currency";
 
 const answerFields = ["transactionPublicId", "merchantReference", "amount", "currency"] as const;
-/** A refusal has no sum of its own: it may name 0, or the whole. */
+/** The amount of a refusal means nothing: it may be 0, or the whole. */
 const refusalFields = ["transactionPublicId", "merchantReference"] as const;
 
-/** Why the fields of a result do not fit what was asked for, in words; null when they do. */
+/** Says why the fields of a result do not agree with what was asked for; null: they do. */
 export function disagreement(
   asked: AskedFor,
   fields: ReadonlyMap<string, string>,
@@ -51,7 +51,7 @@ function agrees(field: AnswerField, named: string, asked: AskedFor): boolean {
   }
 }
 
-/** As numbers: "4", "4.0" and "4.00" are one amount, because a float loses its zeros. */
+/** Compares numbers: "4", "4.0" and "4.00" are one amount, because a float loses its zeros. */
 function amountAgrees(named: string, { amountMinor, exponent }: AskedFor): boolean {
   const figure = plainFigure(named);
   if (figure === null) return false;
@@ -60,7 +60,7 @@ function amountAgrees(named: string, { amountMinor, exponent }: AskedFor): boole
   return figure === plainFigure(formatMajor(amountMinor, exponent));
 }
 
-/** Without leading zeros and zeros at the end of the fraction; null when it is no amount. */
+/** The figure without leading zeros and zeros that end its fraction; null: it is no amount. */
 function plainFigure(text: string): string | null {
   const parts = /^\+?0*(\d{1,12})(?:\.(\d{1,12}))?$/.exec(text);
   if (!parts) return null;

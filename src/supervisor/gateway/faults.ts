@@ -20,7 +20,7 @@ export interface Verdict {
   readonly httpStatus: number | null;
   /** The code of the result element. */
   readonly code: number | null;
-  /** The gateway's words, or those of the transport. */
+  /** The gateway's text, or that of the transport. */
   readonly description: string;
   readonly retryAfter: string | null;
   /** Further fields of a result, by name. */
@@ -28,15 +28,11 @@ export interface Verdict {
 }
 
 /**
- * The verdict on one exchange, whose answer has to fit what was `asked` for. Pure; the only place
- * where HTTP statuses and codes have meaning.
+ * The verdict on one exchange, whose answer has to agree with what was `asked` for. Pure; HTTP
+ * statuses and codes have a meaning nowhere else.
  */
 export function judge(operation: string, exchange: Exchange, asked: AskedFor): Verdict {
-  if (exchange.kind === "failed") {
-    return verdict(classOfFailure(exchange.cause, exchange.written), {
-      description: exchange.detail,
-    });
-  }
+  if (exchange.kind === "failed") return judgeStatus(exchange);
   const { httpStatus, retryAfter, body } = exchange;
   const answer: SoapAnswer =
     body === null
@@ -86,7 +82,7 @@ function verdict(tryClass: TryClass, known: Partial<Omit<Verdict, "class">>): Ve
   };
 }
 
-/** A transaction that never reached the wire. */
+/** The verdict on a transaction that cannot be sent as it is. */
 export function unsendable(why: string): Verdict {
   return verdict("unsendable", { description: why });
 }

@@ -4,7 +4,6 @@ import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { type Exchange, judge, unsendable, type Verdict } from "./faults.ts";
-import type { Gateway, GatewayOperations, GatewayReply } from "./gateway.ts";
 import { HttpTransport, type TransportSettings } from "./http-transport.ts";
 import {
   isUnderstood,
@@ -35,20 +34,44 @@ export interface GatewaySettings extends OrderSettings, TransportSettings {
   readonly apiKey?: string | undefined;
 }
 
-/** A gateway's sentence; more than this is a page of some server in between. */
+/** Longer descriptions are pages of a server in between, and are cut. */
 const DESCRIPTION_CHARACTERS_MAX = 300;
 
-/** The gateway over SOAP (docs/gateway.md 2.1) and its lookup (docs/gateway.md 4.3). */
-export function createGatewayClient(
-  settings: GatewaySettings,
-  clock: Clock,
-  log: Logger,
-): Gateway & GatewayOperations {
-  const transport = new HttpTransport(clock, settings);
-  const write = createOrderWriter(settings.url);
-  const look = createLook(settings, transport);
+/**
+ * The payment gateway, as the outbox needs it:
+ *
+ *   transaction ─ order-request.ts ─ order-writer.ts ─ http-transport.ts ─▶ gateway
+ *                 (fields, lengths)   (template)        (once, limits)         │
+ *   verdict ◀──── faults.ts ◀──────── soap-answer.ts ◀─────────────────────────┘
+ */
+export type Gateway = ReturnType<typeof createOrders>;
+export type GatewayOperations = ReturnType<typeof createOperations>;
 
-  /** The message, or why this transaction cannot become one; then nothing was sent. */
+export interface GatewayReply {
+  readonly verdict: Verdict;
+  /** Cuts, changes and omissions in the request, for people. */
+  readonly notes: readonly string[];
+}
+
+/** The gateway over SOAP (docs/gateway.md 2.1) and its lookup (docs/gateway.md 4.3). */
+export function createGatewayClient(settings: GatewaySettings, clock: Clock, log: Logger) {
+  const transport = new HttpTransport(clock, settings);
+  const lookUp = createLookup(settings, transport);
+  return {
+    ...createOrders(settings, transport, lookUp, log),
+    ...createOperations(settings, transport, lookUp),
+  };
+}
+
+function createOrders(
+  settings: GatewaySettings,
+  transport: HttpTransport,
+  lookUp: Lookup,
+  log: Logger,
+) {
+  const write = createOrderWriter(settings.url);
+
+  /** The message, or the verdict on a transaction that cannot become one: nothing was sent. */
   function prepare(transaction: Transaction, order: OrderRequest): SoapMessage | Verdict {
     const { parameters, problems } = order;
     if (!parameters) return unsendable(problems.join("; "));
@@ -63,38 +86,43 @@ export function createGatewayClient(
   }
 
   return {
+    /**
+     * Sends the order of one transaction, once. Resolves with what became of it, never rejects for
+     * anything the gateway or the transaction can do. An aborted signal ends the try at once.
+     */
     async generate(transaction: Transaction, signal: AbortSignal): Promise<GatewayReply> {
       const order = orderRequestOf(transaction, settings);
       const message = prepare(transaction, order);
       if ("class" in message) return { verdict: message, notes: order.notes };
       const exchange = await transport.send(message, settings.timeoutMs, signal);
       const verdict = judge("generate", exchange, orderAskedFor(transaction));
-      const description = safeWords(verdict.description, settings.password);
+      const description = safeText(verdict.description, settings.password);
       return { verdict: { ...verdict, description }, notes: order.notes };
     },
+    /** Looks up whether the gateway has the order of one transaction. Resolves always. */
     async findOrder(transaction: Transaction, signal: AbortSignal): Promise<OrderFinding> {
-      const exchange = await look("order", transaction.orderId, signal);
+      const exchange = await lookUp("order", transaction.orderId, signal);
       const finding = readOrderLookup(exchange, transaction);
-      if (finding.kind !== "untold") return finding;
+      if (finding.kind !== "unanswered") return finding;
       const { verdict } = finding;
-      const description = lookupWords(verdict, settings);
+      const description = lookupText(verdict, settings);
       return { ...finding, verdict: { ...verdict, description } };
     },
-    ...createOperations(settings, transport, look),
     close: () => transport.close(),
   };
 }
 
-function createOperations(
-  settings: GatewaySettings,
-  transport: HttpTransport,
-  look: Look,
-): GatewayOperations {
+/** The operations on an order that the gateway has. */
+function createOperations(settings: GatewaySettings, transport: HttpTransport, lookUp: Lookup) {
   const writers = {
     "transaction-v2": createSoapWriter("transaction-v2", settings.url),
     "refund-v2": createSoapWriter("refund-v2", settings.url),
   };
   return {
+    /**
+     * Sends confirm, cancel or card, once, and never again by itself (docs/rules/07-returns.md).
+     * Resolves with what became of it, as `generate` does.
+     */
     async operate(request: OperationRequest, signal: AbortSignal): Promise<Verdict> {
       const { service, operation } = operationAddresses[request.kind];
       const written = await writers[service]
@@ -106,24 +134,25 @@ function createOperations(
       const message = { ...written, headers: { ...written.headers, ...ownHeaders } };
       const exchange = await transport.send(message, settings.timeoutMs, signal);
       const verdict = judge(operation, exchange, operationAskedFor(request));
-      return { ...verdict, description: safeWords(verdict.description, settings.password) };
+      return { ...verdict, description: safeText(verdict.description, settings.password) };
     },
 
+    /** The v3 lookup, by the id of a notification or by the gateway's own number. */
     async lookUp(id: string, signal: AbortSignal): Promise<LookupAnswer> {
-      const answer = readLookup(await look("transaction", id, signal));
+      const answer = readLookup(await lookUp("transaction", id, signal));
       if (answer.outcome === "found") return answer;
-      return { ...answer, description: lookupWords(answer, settings) };
+      return { ...answer, description: lookupText(answer, settings) };
     },
   };
 }
 
-type Look = (what: "order" | "transaction", id: string, signal: AbortSignal) => Promise<Exchange>;
+type Lookup = (what: "order" | "transaction", id: string, signal: AbortSignal) => Promise<Exchange>;
 
 /**
- * The v3 lookup: plural first, as the event's page has it, then singular, as the published
- * interface has it (docs/gateway.md 4.3).
+ * The v3 lookup, by two addresses: plural first, as the page about events has it, then singular, as
+ * the published interface has it (docs/gateway.md 4.3).
  */
-function createLook(settings: GatewaySettings, transport: HttpTransport): Look {
+function createLookup(settings: GatewaySettings, transport: HttpTransport): Lookup {
   const headers = { ...ownHeaders, accept: "application/json", ...authentication(settings) };
   const base = settings.url.replace(/\/+$/, "");
   return async (what, id, signal) => {
@@ -137,24 +166,24 @@ function createLook(settings: GatewaySettings, transport: HttpTransport): Look {
   };
 }
 
-/** `.` and `..` would change the path of the address even when encoded: answered here as 400. */
+/** The answer to the ids `.` and `..`, which would change the path even when encoded. */
 const noAddress: Exchange = { kind: "answered", httpStatus: 400, retryAfter: null, body: null };
 
-/** A refused login is a matter of the setup file: this says of which line. */
-function lookupWords(
+/** The description of a lookup; where the login is refused, with the line of the setup file. */
+function lookupText(
   { description, httpStatus = null }: { description: string; httpStatus?: number | null },
   { apiKey, password }: GatewaySettings,
 ): string {
-  const words = safeWords(description, password);
-  if (httpStatus !== 401 && httpStatus !== 403) return words;
+  const text = safeText(description, password);
+  if (httpStatus !== 401 && httpStatus !== 403) return text;
   const advice =
     apiKey === undefined
       ? "GATEWAY_LOGIN and GATEWAY_PWD are refused there; the lookup may need GATEWAY_API_KEY"
       : "GATEWAY_API_KEY is refused there; check it, or leave it out to use the login";
-  return `${words}: the gateway refuses the credentials of the lookup; ${advice}`;
+  return `${text}: the gateway refuses the credentials of the lookup; ${advice}`;
 }
 
-/** docs/gateway.md 4.4: Basic, or a key. */
+/** The header of the credentials: Basic, or a key (docs/gateway.md 4.4). */
 function authentication({ apiKey, login, password }: GatewaySettings): Record<string, string> {
   if (apiKey !== undefined) return { "x-api-key": apiKey };
   return { authorization: `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}` };
@@ -166,8 +195,8 @@ const ownHeaders = {
   "user-agent": `unattended-terminal-connector/${versionNumber}`,
 };
 
-/** Another side's words, fit for database and log: no secret, no card number, not endless. */
-function safeWords(text: string, password: string): string {
-  const words = text.replaceAll(password, "[removed]").replace(/\s+/g, " ").trim();
-  return maskPansInText(words).slice(0, DESCRIPTION_CHARACTERS_MAX);
+/** The other side's text for database and log: without secret and card number, and not endless. */
+function safeText(text: string, password: string): string {
+  const line = text.replaceAll(password, "[removed]").replace(/\s+/g, " ").trim();
+  return maskPansInText(line).slice(0, DESCRIPTION_CHARACTERS_MAX);
 }

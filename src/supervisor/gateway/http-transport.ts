@@ -1,5 +1,7 @@
+import type { ClientRequest } from "node:http";
 import { request as httpsRequest, Agent as TlsAgent } from "node:https";
 import { connect, isIP, type Socket } from "node:net";
+import { Duplex } from "node:stream";
 import { connect as connectSecurely, TLSSocket } from "node:tls";
 import {
   HttpConnections,
@@ -7,10 +9,13 @@ import {
   type HttpRequest,
   IDLE_MS,
 } from "../../shared/ipc/http-connections.ts";
+import { httpRequest, readText } from "../../shared/process/node-http.ts";
 import type { Clock } from "../../shared/time.ts";
 import { trustedWith } from "../certificates.ts";
 import type { Exchange } from "./faults.ts";
-import { ANSWER_BYTES_MAX, endBy, readByNode } from "./node-reader.ts";
+
+/** A result is below 2 KB, a page of a web server in between below 100 KB. */
+export const ANSWER_BYTES_MAX = 256 * 1024;
 
 /** One request: a POST with its body, or a GET without one. */
 interface HttpMessage extends Pick<HttpRequest, "headers" | "body"> {
@@ -18,15 +23,16 @@ interface HttpMessage extends Pick<HttpRequest, "headers" | "body"> {
 }
 
 export interface TransportSettings {
-  /** Certificates in PEM that are trusted beside the system's (GATEWAY_CA_FILE). */
+  /** Certificates in PEM that are trusted in addition to the system's (GATEWAY_CA_FILE). */
   readonly certificates?: readonly string[];
   /** Where HTTPS_PROXY and NO_PROXY are looked up; nothing when there is no proxy to be used. */
   readonly proxyEnvironment?: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * Over connections of our own, which cost a queue of orders a third of what Node's client costs;
- * where the environment names a proxy, through Node's client, which knows how to use one.
+ * Sends HTTP requests over connections of our own, which cost a queue of orders a third of what
+ * Node's client costs; where the environment names a proxy, through Node's client, which can use
+ * it.
  */
 export class HttpTransport {
   readonly #clock: Clock;
@@ -34,9 +40,9 @@ export class HttpTransport {
   readonly #direct: HttpConnections;
   #tunnelled: TlsAgent | undefined;
   #trusted: string[] | undefined;
-  /** Spares the next connection half of its greeting. */
+  /** The TLS session of the last connection, which shortens the handshake of the next one. */
   #session: { readonly origin: string; readonly bytes: Buffer } | undefined;
-  /** A queue of orders goes to one address, which is read once. */
+  /** The last address in its parts: a queue of orders goes to one address. */
   #known: (Pick<HttpRequest, "origin" | "host" | "path"> & { readonly url: string }) | undefined;
 
   constructor(clock: Clock, settings: TransportSettings = {}) {
@@ -129,8 +135,8 @@ const RETRY_AFTER = "retry-after";
 const tunnelOptions = { keepAlive: true, maxSockets: 16, timeout: IDLE_MS };
 
 /**
- * The runtime's own proxy support. A gateway on this machine is never reached through a proxy, and
- * only https is: a proxy then carries bytes it cannot read.
+ * The environment for the runtime's own proxy support; undefined: no proxy is used. A proxy is used
+ * for https only, so that it carries bytes that it cannot read, and never for this machine.
  */
 function proxyFor(
   url: string,
@@ -167,4 +173,52 @@ function sendByNode(
 function isReady(socket: Socket): boolean {
   const handshaking = socket instanceof TLSSocket && socket.getFinished() === undefined;
   return !socket.connecting && !handshaking;
+}
+
+/** Ends the exchange with the answer as Node's HTTP client reads it, or with its failure. */
+function endBy(request: ClientRequest, exchange: HttpExchange): void {
+  request.on("error", (error) => exchange.failWith(error));
+  request.on("upgrade", () =>
+    exchange.fail("socket", "the other side changes to another protocol"),
+  );
+  request.on("response", (response) => {
+    readText(response, ANSWER_BYTES_MAX, () => response.destroy()).then(
+      (text) =>
+        exchange.answered(response.statusCode ?? 0, response.headers["retry-after"] ?? null, text),
+      (error: Error) => exchange.failWith(error),
+    );
+  });
+}
+
+/**
+ * Reads an answer of any form to a request that was written: Node's client gets the bytes that have
+ * come and those that follow, and whatever it writes is dropped.
+ */
+function readByNode(
+  exchange: HttpExchange,
+  pieces: readonly Buffer[],
+  socket: Socket,
+  method: "GET" | "POST",
+): void {
+  const carried = new Duplex({
+    read() {
+      // Pieces are pushed as they come.
+    },
+    write: (_piece, _encoding, done) => done(),
+  });
+  const request = httpRequest({ method, createConnection: () => carried });
+  exchange.onGivenUp = () => {
+    request.destroy();
+    socket.destroy();
+  };
+  endBy(request, exchange);
+  request.end();
+  for (const piece of pieces) carried.push(piece);
+  socket.removeAllListeners("data");
+  socket.on("data", (piece) => void carried.push(piece));
+  socket.on("end", () => void carried.push(null));
+  socket.on("error", (error) => carried.destroy(error));
+  socket.on("close", () => carried.destroy());
+  // With the end of the answer the connection ends too.
+  carried.on("close", () => socket.destroy());
 }

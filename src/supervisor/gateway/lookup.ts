@@ -17,12 +17,12 @@ const transactionSchema = z.looseObject({
   currency: z.string().optional(),
 });
 
-/** One transaction as the gateway tells it, with what is needed of it in our own units. */
-export interface LookedUp {
+/** One transaction as the gateway has it, with what is needed of it in our own units. */
+export interface GatewayTransaction {
   /** The whole object, card numbers masked. */
   readonly transaction: Readonly<Record<string, unknown>>;
   readonly orderId: string | null;
-  /** Of our free data, when the gateway returns it. */
+  /** Our transaction id, from the free data; null: the gateway returns none. */
   readonly transactionId: string | null;
   readonly currency: string | null;
   readonly exponent: number;
@@ -32,7 +32,7 @@ export interface LookedUp {
 }
 
 export type LookupAnswer =
-  | { readonly outcome: "found"; readonly found: LookedUp }
+  | { readonly outcome: "found"; readonly found: GatewayTransaction }
   | { readonly outcome: "not-found"; readonly description: string }
   | {
       readonly outcome: "failed";
@@ -52,29 +52,33 @@ export function readLookup(exchange: Exchange): LookupAnswer {
   }
   const { httpStatus, body } = exchange;
   const json = parseJson(body);
-  if (httpStatus === 404 && isUnknownTransaction(json)) {
+  if (httpStatus === 404 && hasCode(json, TRANSACTION_UNKNOWN)) {
     return { outcome: "not-found", description: "the gateway knows no such transaction" };
   }
   const parsed = httpStatus === 200 ? transactionSchema.safeParse(json) : undefined;
-  if (parsed?.success) return { outcome: "found", found: lookedUp(parsed.data) };
+  if (parsed?.success) return { outcome: "found", found: gatewayTransactionOf(parsed.data) };
   const verdict = judgeStatus(exchange);
-  const words = z.object({ message: z.string() }).safeParse(json).data?.message;
-  const description = words ? `${verdict.description}: ${words}` : verdict.description;
+  const message = z.object({ message: z.string() }).safeParse(json).data?.message;
+  const description = message ? `${verdict.description}: ${message}` : verdict.description;
   return { outcome: "failed", class: verdict.class, httpStatus, description };
 }
 
-/** A server that does not know the address, or takes the name in it for another thing. */
+/** The statuses of a server that does not know the address, or reads its last part differently. */
 const addressRefused: readonly number[] = [400, 404, 405];
 
 /** false: the same question may be understood at the other address (docs/gateway.md 4.3). */
 export function isUnderstood(exchange: Exchange): boolean {
   if (exchange.kind === "failed" || !addressRefused.includes(exchange.httpStatus)) return true;
   const json = parseJson(exchange.body);
-  const known = z.object({ code: z.literal([TRANSACTION_UNKNOWN, ORDER_UNKNOWN]) });
-  return exchange.httpStatus === 404 && known.safeParse(json).success;
+  const isKnown = hasCode(json, TRANSACTION_UNKNOWN) || hasCode(json, ORDER_UNKNOWN);
+  return exchange.httpStatus === 404 && isKnown;
 }
 
-function lookedUp(found: z.infer<typeof transactionSchema>): LookedUp {
+function hasCode(json: unknown, code: number): boolean {
+  return z.object({ code: z.literal(code) }).safeParse(json).success;
+}
+
+function gatewayTransactionOf(found: z.infer<typeof transactionSchema>): GatewayTransaction {
   const currency = found.currency ? currencyOf(found.currency) : undefined;
   const order = found.order?.id;
   const custom = z
@@ -90,10 +94,6 @@ function lookedUp(found: z.infer<typeof transactionSchema>): LookedUp {
     capturedMinor: minorOf(found.captured_amount, currency),
     refundedMinor: minorOf(found.refunded_amount, currency),
   };
-}
-
-function isUnknownTransaction(json: unknown): boolean {
-  return z.object({ code: z.literal(TRANSACTION_UNKNOWN) }).safeParse(json).success;
 }
 
 /** Members of the v3 order object that this program relies on (docs/gateway.md 4.6). */
@@ -113,25 +113,22 @@ export type OrderFinding =
   | { readonly kind: "absent" }
   /** Nothing was learnt. */
   | {
-      readonly kind: "untold";
+      readonly kind: "unanswered";
       readonly verdict: Verdict;
-      /** The lookup does not exist here, or not for us: asking soon again would not help. */
+      /** The lookup does not exist here, or is not allowed to us: asking again soon is no use. */
       readonly refused: boolean;
     };
 
 /** Reads the answer of the v3 order lookup about this transaction. Pure. */
 export function readOrderLookup(exchange: Exchange, transaction: Transaction): OrderFinding {
   const json = exchange.kind === "answered" ? parseJson(exchange.body) : undefined;
-  if (exchange.kind === "answered" && exchange.httpStatus === 404) {
-    const unknown = z.object({ code: z.literal(ORDER_UNKNOWN) }).safeParse(json);
-    if (unknown.success) return { kind: "absent" };
-  }
-  const isAnswer = exchange.kind === "answered" && exchange.httpStatus === 200;
-  const order = isAnswer ? orderSchema.safeParse(json).data : undefined;
-  return (order && compared(order, transaction)) ?? untold(judgeStatus(exchange));
+  const httpStatus = exchange.kind === "answered" ? exchange.httpStatus : null;
+  if (httpStatus === 404 && hasCode(json, ORDER_UNKNOWN)) return { kind: "absent" };
+  const order = httpStatus === 200 ? orderSchema.safeParse(json).data : undefined;
+  return (order && compared(order, transaction)) ?? unanswered(judgeStatus(exchange));
 }
 
-/** undefined: the object does not say that it is about our order at all. */
+/** Compares an order of the gateway with ours; undefined: the object does not name our order. */
 function compared(
   { id, amount, currency, custom_data: custom }: z.infer<typeof orderSchema>,
   transaction: Transaction,
@@ -140,11 +137,11 @@ function compared(
   if (id !== undefined && String(id) !== orderId) return undefined;
   const named = custom?.transactionId;
   if (id === undefined && named !== transactionId) return undefined;
-  if (named === undefined) return other("it does not tell our transaction id");
+  if (named === undefined) return other("it does not name our transaction id");
   if (named !== transactionId) return other("it is of another transaction");
-  if (currency !== transaction.currency) return other(`its currency is ${currency ?? "not told"}`);
+  if (currency !== transaction.currency) return other(`its currency is ${currency ?? "not named"}`);
   if (minorOf(amount, currencyOf(currency)) !== transaction.amountMinor) {
-    return other(`its amount is ${amount ?? "not told"}`);
+    return other(`its amount is ${amount ?? "not named"}`);
   }
   return { kind: "ours" };
 }
@@ -153,7 +150,7 @@ function other(why: string): OrderFinding {
   return { kind: "other", why: `the gateway has an order of this number, but ${why}` };
 }
 
-/** null: no figure to rely on, as with more decimals than the currency has. */
+/** The amount in minor units; null: unreadable, or with more decimals than the currency has. */
 function minorOf(amount: string | undefined, currency: Currency | undefined): number | null {
   if (!currency || amount === undefined || !/^\d{1,12}(\.\d{1,4})?$/.test(amount)) return null;
   if (/^0+(\.0+)?$/.test(amount)) return 0;
@@ -164,13 +161,13 @@ function minorOf(amount: string | undefined, currency: Currency | undefined): nu
   }
 }
 
-function untold(verdict: Verdict): OrderFinding {
+function unanswered(verdict: Verdict): OrderFinding {
   const { httpStatus } = verdict;
   const notOffered = httpStatus !== null && (httpStatus < 400 || isRefusal(httpStatus));
-  return { kind: "untold", verdict, refused: notOffered };
+  return { kind: "unanswered", verdict, refused: notOffered };
 }
 
-/** Of this program's request, for good; 408 and 429 are about the moment. */
+/** Whether the server refuses the request for good; 408 and 429 are refusals of the moment. */
 function isRefusal(httpStatus: number): boolean {
   const momentary = httpStatus === 408 || httpStatus === 429;
   return (httpStatus >= 400 && httpStatus < 500 && !momentary) || httpStatus === 501;

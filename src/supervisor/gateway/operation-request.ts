@@ -1,25 +1,19 @@
+import type { RequestOf, supervisorMessages } from "../../shared/ipc/contract.ts";
 import { formatMajor } from "../../shared/money.ts";
 import type { AnswerField, AskedFor } from "./asked-for.ts";
 import { faultTable } from "./fault-table.ts";
 import type { Verdict } from "./faults.ts";
+import type { OrderSettings } from "./order-request.ts";
 import type { SoapParameters } from "./soap-writer.ts";
 
-const operationKinds = ["confirm", "cancel", "refund"] as const;
-export type OperationKind = (typeof operationKinds)[number];
-
 /** Something to be done to one transaction of the gateway, once. */
-export interface OperationRequest {
-  /** Made by the caller before anything is sent; the key of every later question. */
-  readonly operationId: string;
-  readonly kind: OperationKind;
-  readonly transactionPublicId: string;
-  /** null: all of it. A cancellation is never of a part. */
-  readonly amountMinor: number | null;
-  readonly currency: string;
-  readonly exponent: number;
-}
+export type OperationRequest = Omit<
+  RequestOf<typeof supervisorMessages, "gateway-operation">,
+  "key" | "unlessRepeated"
+>;
+export type OperationKind = OperationRequest["kind"];
 
-/** Where an operation is asked for: service and operation (docs/design.md 12.14). */
+/** The SOAP service and operation of each kind (docs/design.md 12.14). */
 export const operationAddresses = {
   confirm: { service: "transaction-v2", operation: "confirm" },
   cancel: { service: "transaction-v2", operation: "cancel" },
@@ -40,23 +34,20 @@ export function operationAskedFor(request: OperationRequest): AskedFor {
 }
 
 /**
- * The parameters of an operation. `card` gets no currency: one client sends it, the types do not
- * have it (docs/gateway.md 2.2), and an unknown parameter is an error.
+ * The parameters of an operation. `card` gets no currency: the WSDL does not have it, although one
+ * client sends it (docs/gateway.md 2.2), and an unknown parameter is an error.
  */
 export function operationParameters(
   { kind, transactionPublicId, amountMinor, currency, exponent }: OperationRequest,
-  settings: { readonly login: string; readonly password: string; readonly websiteId: string },
+  settings: OrderSettings,
 ): SoapParameters {
   const amount = amountMinor === null ? {} : { amount: formatMajor(amountMinor, exponent) };
   const credentials = { wsLogin: settings.login, wsPassword: settings.password };
   switch (kind) {
-    case "confirm":
-      return {
-        ...credentials,
-        transactionPublicId,
-        ...amount,
-        ...(amountMinor === null ? {} : { currency }),
-      };
+    case "confirm": {
+      const sum = amountMinor === null ? {} : { ...amount, currency };
+      return { ...credentials, transactionPublicId, ...sum };
+    }
     case "cancel":
       return { ...credentials, transactionPublicId };
     case "refund":
@@ -65,19 +56,18 @@ export function operationParameters(
 }
 
 /**
- * How an operation stands. "sending": on disk, its answer is awaited. "unknown": the answer was
- * lost, and the request is never sent again (docs/rules/07-returns.md).
+ * The state of an operation. "sending": it is on disk, and its answer is awaited. "unknown": the
+ * answer was lost, and the request is never sent again (docs/rules/07-returns.md).
  */
 export type OperationState = "sending" | "done" | "refused" | "not-sent" | "unknown";
 
 /**
- * The end that one exchange gives an operation that is sent only once, by the same fault table.
- * "not-sent" only where nothing left, or where a refusal of the request itself says that nothing
- * was done.
+ * The end that one exchange gives an operation, by the same fault table. "not-sent": nothing left
+ * this machine, or a refusal of the request itself says that nothing was done.
  */
 export function operationEnd(verdict: Verdict): Exclude<OperationState, "sending"> {
-  const { action, ambiguous, doubtful } = faultTable[verdict.class];
-  if (ambiguous || doubtful) return "unknown";
+  const { action, ambiguous, ambiguousOnce } = faultTable[verdict.class];
+  if (ambiguous || ambiguousOnce) return "unknown";
   if (action === "sent") return "done";
   return verdict.code === null ? "not-sent" : "refused";
 }

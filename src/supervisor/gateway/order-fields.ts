@@ -1,7 +1,7 @@
 /**
  * The order request field by field (docs/design.md 12.10), and what this program does with a value
- * that does not fit. Lengths count characters. Fields that it never sends (return addresses, logo,
- * comments) are not here.
+ * that does not fit. Lengths count characters. Fields that are never sent (return addresses, logo,
+ * comments) are not in the table.
  */
 
 /** AN any text, N digits, A letters, R a decimal number. */
@@ -21,43 +21,46 @@ interface OrderField {
 const field = (
   format: Format,
   lengthMax: number | null,
-  mandatory: boolean,
   misfit: OrderField["misfit"] = "refuse",
+  mandatory = true,
 ): OrderField => ({ format, lengthMax, mandatory, misfit });
 
 /** In the order in which they are sent. */
 export const orderFields = {
-  wsLogin: field("AN", 255, true),
-  wsPassword: field("AN", 32, true),
-  websiteId: field("N", 11, true),
-  categoryId: field("N", 11, true),
-  currency: field("A", 3, true),
-  amount: field("R", null, true),
-  rating: field("AN", 3, true),
-  locale: field("AN", 5, true),
-  customerIpAddress: field("AN", 15, true),
-  executionDate: field("AN", 32, true),
-  manualCapture: field("N", 1, true),
-  description: field("AN", 255, true, "cut"),
-  customerEmail: field("AN", 32, false, "leave-out"),
-  urlCallback: field("AN", 255, true),
-  merchantReference: field("AN", 255, true),
+  wsLogin: field("AN", 255),
+  wsPassword: field("AN", 32),
+  websiteId: field("N", 11),
+  categoryId: field("N", 11),
+  currency: field("A", 3),
+  amount: field("R", null),
+  rating: field("AN", 3),
+  locale: field("AN", 5),
+  customerIpAddress: field("AN", 15),
+  executionDate: field("AN", 32),
+  manualCapture: field("N", 1),
+  description: field("AN", 255, "cut"),
+  customerEmail: field("AN", 32, "leave-out", false),
+  urlCallback: field("AN", 255),
+  merchantReference: field("AN", 255),
 } as const satisfies Record<string, OrderField>;
 
 export type OrderFieldName = keyof typeof orderFields;
 export type OrderValues = Readonly<Record<OrderFieldName, string | null>>;
 
-interface FittedFields {
+interface CheckedFields {
   /** The fields to send, in order; null when a value does not fit and must not be changed. */
   readonly values: Readonly<Record<string, string>> | null;
-  /** The changes and omissions, in words for people. */
+  /** The changes and omissions, for people. */
   readonly notes: readonly string[];
   /** Why nothing is sent. */
   readonly problems: readonly string[];
 }
 
-/** Fits values into the table. Never repeats a value: the password is one of them. */
-export function fitOrderFields(given: OrderValues): FittedFields {
+/**
+ * Checks each value by the table, and changes those that may be changed. No note or problem repeats
+ * a value: the password is one of them.
+ */
+export function checkedOrderFields(given: OrderValues): CheckedFields {
   const values: Record<string, string> = {};
   const notes: string[] = [];
   const problems: string[] = [];

@@ -1,8 +1,7 @@
 import { formatMajor } from "../../shared/money.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { AskedFor } from "./asked-for.ts";
-import { freeDataOf } from "./free-data.ts";
-import { fitOrderFields } from "./order-fields.ts";
+import { checkedOrderFields, cleanText } from "./order-fields.ts";
 import type { OrderParameters } from "./order-writer.ts";
 
 /** The part of the configuration that goes into every order. */
@@ -30,7 +29,7 @@ const CAPTURE_AUTOMATICALLY = "0";
 /** One transaction as the parameters of `generate` (docs/design.md 8.1). */
 export function orderRequestOf(transaction: Transaction, settings: OrderSettings): OrderRequest {
   const email = emailOf(transaction);
-  const fields = fitOrderFields({
+  const fields = checkedOrderFields({
     wsLogin: settings.login,
     wsPassword: settings.password,
     websiteId: settings.websiteId,
@@ -56,7 +55,7 @@ export function orderRequestOf(transaction: Transaction, settings: OrderSettings
   };
 }
 
-/** The order that the answer to `generate` is about; the result need name nothing of it. */
+/** The order that the answer to `generate` has to be about, as far as the result names it. */
 export function orderAskedFor(transaction: Transaction): AskedFor {
   const { orderId, amountMinor, currency, exponent } = transaction;
   return { merchantReference: orderId, amountMinor, currency, exponent, needed: [] };
@@ -76,4 +75,58 @@ function emailOf({ customerEmail }: Transaction): { address: string | null; note
   if (customerEmail === null || customerEmail === "") return { address: null, notes: [] };
   if (emailShape.test(customerEmail)) return { address: customerEmail, notes: [] };
   return { address: null, notes: ["customerEmail does not look like an address: left out"] };
+}
+
+/** The prefix of custom items. No item of ours begins with it, so none has the name of another. */
+const CUSTOM_PREFIX = "custom_";
+const CUSTOM_REST = "customData";
+const CART = "cart";
+
+/** A name of XML 1.0 (2.3) without colons: keys become element names in the notifications. */
+const nameStart =
+  "A-Z_a-z\\u{C0}-\\u{D6}\\u{D8}-\\u{F6}\\u{F8}-\\u{2FF}\\u{370}-\\u{37D}\\u{37F}-\\u{1FFF}" +
+  "\\u{200C}\\u{200D}\\u{2070}-\\u{218F}\\u{2C00}-\\u{2FEF}\\u{3001}-\\u{D7FF}" +
+  "\\u{F900}-\\u{FDCF}\\u{FDF0}-\\u{FFFD}\\u{10000}-\\u{EFFFF}";
+const xmlName = new RegExp(
+  `^[${nameStart}][${nameStart}.0-9\\-\\u{B7}\\u{300}-\\u{36F}\\u{203F}\\u{2040}]*$`,
+  "u",
+);
+
+/**
+ * The free data of an order (docs/design.md 8.2): what identifies the card payment, then the
+ * kiosk's custom data, then the cart. A custom key that is an XML name travels as an item of its
+ * own; the other ones together as one JSON object. An empty cart sends no item
+ * (docs/design.md 12.4).
+ */
+export function freeDataOf(transaction: Transaction): {
+  readonly items: OrderParameters["freeData"]["item"];
+  readonly notes: readonly string[];
+} {
+  const notes: string[] = [];
+  const items: { key: string; value: string }[] = [];
+  const add = (key: string, value: string): void => {
+    const cleaned = cleanText(value);
+    if (cleaned !== value)
+      notes.push(`free data ${key}: characters that XML cannot carry replaced`);
+    items.push({ key, value: cleaned });
+  };
+  const card = {
+    transactionId: transaction.transactionId,
+    maskedPan: transaction.maskedPan,
+    authorisationNumber: transaction.authorisationNumber,
+    terminalId: transaction.terminalId,
+    receiptNumber: transaction.receiptNumber,
+    cardName: transaction.cardName,
+  };
+  for (const [key, value] of Object.entries(card)) {
+    if (value !== null && value !== "") add(key, value);
+  }
+  const rest: Array<[string, string | number | boolean]> = [];
+  for (const [key, value] of Object.entries(transaction.customData)) {
+    if (xmlName.test(key)) add(CUSTOM_PREFIX + key, String(value));
+    else rest.push([key, value]);
+  }
+  if (rest.length > 0) add(CUSTOM_REST, JSON.stringify(Object.fromEntries(rest)));
+  if (transaction.cart.length > 0) add(CART, JSON.stringify(transaction.cart));
+  return { items, notes };
 }

@@ -7,11 +7,9 @@ import {
   WSDL_ADDRESS,
 } from "./soap-writer.ts";
 
-type FreeDataItem = { readonly key: string; readonly value: string };
-
 /** The parameters of `generate`: texts in the order in which they are sent, then the free data. */
 export interface OrderParameters extends SoapParameters {
-  readonly freeData: { readonly item: readonly FreeDataItem[] };
+  readonly freeData: { readonly item: readonly { readonly key: string; readonly value: string }[] };
 }
 
 /**
@@ -31,7 +29,7 @@ export function createOrderWriter(gatewayUrl: string): (order: OrderParameters) 
   );
   const url = orderTemplate.url.replaceAll(WSDL_ADDRESS, () => base);
   const { head, foot, elements } = partsOf(body);
-  /** The element that was written last under each name: most are the same in every order. */
+  /** The last element of each name: most are the same in every order. */
   const written = new Map<string, { readonly value: string; readonly element: string }>();
   const fieldOf = (name: string, value: string): string => {
     const last = written.get(name);
@@ -47,7 +45,9 @@ export function createOrderWriter(gatewayUrl: string): (order: OrderParameters) 
       if (typeof value === "string") own += fieldOf(name, value);
     }
     let items = "";
-    for (const item of order.freeData.item) items += itemOf(item);
+    for (const { key, value } of order.freeData.item) {
+      items += `<item>${elementOf("key", key)}${elementOf("value", value)}</item>`;
+    }
     return { url, headers, body: `${head}${own}<freeData>${items}</freeData>${foot}` };
   };
 }
@@ -61,10 +61,6 @@ function partsOf(body: string): { head: string; foot: string; elements: Readonly
     foot: body.slice(body.indexOf(freeData) + freeData.length),
     elements: new Set(found.map(([, name = ""]) => name)),
   };
-}
-
-function itemOf({ key, value }: FreeDataItem): string {
-  return `<item>${elementOf("key", key)}${elementOf("value", value)}</item>`;
 }
 
 function elementOf(name: string, value: string): string {

@@ -7,7 +7,7 @@
 
 const NAME = "[A-Za-z][A-Za-z0-9_-]*";
 const ATTRIBUTES = `((?: ${NAME}(?::${NAME})?="[^"<&]*")*)`;
-/** No sign of markup, no reference, no control character. */
+/** Text without markup, references and control characters. */
 const TEXT = "[^<&\\x00-\\x1f\\x7f-\\x9f\\ufffe\\uffff]*";
 
 const opening = new RegExp(
@@ -15,7 +15,7 @@ const opening = new RegExp(
     `<(${NAME}):Envelope${ATTRIBUTES}><\\1:Body${ATTRIBUTES}>` +
     `<(${NAME}):(${NAME})Response${ATTRIBUTES}><\\5Result${ATTRIBUTES}>`,
 );
-/** In the time that its length takes: no part of a text fits two parts of this. */
+/** Takes time in proportion to the length: no text matches two parts of this pattern. */
 const leaf = new RegExp(
   `<(${NAME})${ATTRIBUTES}>(${TEXT}(?:&(?:amp|lt|gt|quot|apos);${TEXT})*)</\\1>`,
   "y",
@@ -62,7 +62,7 @@ function isDangerous(name: string): boolean {
 /** XML allows each attribute once. */
 function isRepeating(attributes: string | undefined): boolean {
   if (attributes === undefined || attributes === "") return false;
-  // With its value, so that no value is looked through for names.
+  // The values are matched too, so that no name is found inside a value.
   const names = [...attributes.matchAll(/ ([^=]+)="[^"]*"/g)].map(([, name]) => name);
   return new Set(names).size < names.length;
 }

@@ -7,7 +7,7 @@ export type SoapAnswer =
       readonly kind: "result";
       readonly code: number;
       readonly description: string;
-      /** Text elements beside code and description, by name. */
+      /** All text elements of the result, by name. */
       readonly fields: ReadonlyMap<string, string>;
     }
   | { readonly kind: "fault"; readonly faultCode: string; readonly description: string }
@@ -25,8 +25,8 @@ const parser = new XMLParser({
 });
 
 /**
- * Reads `<operation>Response/<operation>Result` or a Fault out of an envelope. Strict where money
- * hangs on it: exactly one result with exactly one whole-number code. A document type is refused,
+ * Reads `<operation>Response/<operation>Result` or a Fault out of an envelope. Strict because money
+ * depends on it: exactly one result with exactly one whole-number code. A document type is refused,
  * so there are no entities but the predefined ones.
  */
 export function readSoapAnswer(operation: string, text: string): SoapAnswer {
@@ -34,7 +34,7 @@ export function readSoapAnswer(operation: string, text: string): SoapAnswer {
   return plain ? resultOf(plain) : readStrictly(operation, text);
 }
 
-/** Whatever form the answer has. */
+/** Reads an answer of any form by the tree of its XML. */
 export function readStrictly(operation: string, text: string): SoapAnswer {
   if (text.trim() === "") return unreadable("empty");
   if (/<!DOCTYPE/i.test(text)) return unreadable("has a document type");
@@ -44,7 +44,7 @@ export function readStrictly(operation: string, text: string): SoapAnswer {
   if (roots.length !== 1) return unreadable("not one root element");
   const body = only(only(document, "Envelope"), "Body");
   if (!body) return unreadable("no SOAP envelope");
-  // A result beside a Fault, or beside another answer, says two things at once.
+  // A result together with a Fault, or with another answer, says two things at once.
   const answers = Object.keys(body).filter((name) => !name.startsWith("#"));
   if (answers.length !== 1) return unreadable("not one element in the body");
   const fault = only(body, "Fault");

@@ -19,13 +19,13 @@ interface SoapWriter {
   write(operation: string, parameters: SoapParameters): Promise<SoapMessage>;
 }
 
-/** Stands for GATEWAY_URL in the shipped WSDL files. */
+/** The address that stands for GATEWAY_URL in the shipped WSDL files. */
 export const WSDL_ADDRESS = "https://gateway.invalid";
 
 /**
  * Writes the requests of one service as its WSDL says, with the `soap` package, which is loaded for
  * the first of them; orders are written from a template (order-writer.ts). The package only writes:
- * its HTTP client cannot tell whether a request was written when the connection broke, and its
+ * its HTTP client does not say whether a request was written when the connection broke, and its
  * reader lets an answer reach Object.prototype (an element with the id `__proto__`) and reads
  * `0 nonsense` as code 0. Requests go out through http-transport.ts, answers are read by
  * soap-answer.ts.
@@ -33,13 +33,10 @@ export const WSDL_ADDRESS = "https://gateway.invalid";
 export function createSoapWriter(service: string, gatewayUrl: string): SoapWriter {
   const base = gatewayBase(gatewayUrl);
   let loading: Promise<Client> | undefined;
-  const load = (): Promise<Client> => {
-    loading ??= loadClient(service, base);
-    return loading;
-  };
   return {
     async write(operation, parameters) {
-      const client = await load();
+      loading ??= loadClient(service, base);
+      const client = await loading;
       let message: SoapMessage | undefined;
       const take = (headers: Record<string, string>, body: string): void => {
         // The documented address of an operation (docs/design.md 12.14); the service address of a
@@ -58,7 +55,10 @@ export function gatewayBase(gatewayUrl: string): string {
   return gatewayUrl.replace(/\/+$/, "");
 }
 
-/** Hands what would be posted to the caller, and an empty answer to the package. */
+/**
+ * An HTTP client that posts nothing: the request goes to the caller, an empty answer to the
+ * package.
+ */
 const capture: Pick<IHttpClient, "request"> = {
   request(_url, body, callback, headers, options) {
     options?.["take"](headers, body);

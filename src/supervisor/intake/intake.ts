@@ -5,18 +5,16 @@ import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
-import type { ClaimedItem, OutboxStore } from "../outbox/outbox-store.ts";
+import type { Forwarder } from "../outbox/forwarder.ts";
+import type { OutboxStore } from "../outbox/outbox-store.ts";
 import type { StoreLosses } from "../outbox/store-losses.ts";
 
-export interface IntakeParts {
+interface IntakeParts {
   readonly store: OutboxStore;
-  readonly losses: Pick<StoreLosses, "mayHaveHad">;
+  readonly losses: StoreLosses;
+  readonly forwarder: Forwarder;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Whether a new transaction gets its first try at once: then it is stored as taken for it. */
-  readonly takesAtOnce: () => boolean;
-  /** Called once for each transaction that is new, after it is on disk. */
-  readonly onStored: (transactionId: string, taken?: ClaimedItem) => void;
 }
 
 /** A known transaction id came with another content: one of the two would be lost. */
@@ -25,7 +23,7 @@ export class TransactionChanged extends MessageRefused {
 }
 
 /**
- * Takes transactions over from tp-manager: on disk before the caller is answered, once per
+ * Takes the transactions that tp-manager hands off: on disk before the caller is answered, once per
  * transaction id (docs/architecture.md 1.2).
  */
 export class Intake {
@@ -36,13 +34,13 @@ export class Intake {
   }
 
   /**
-   * Stores a transaction durably with its place in the outbox. Storing an unchanged transaction
+   * Stores a transaction durably with its position in the outbox. Storing an unchanged transaction
    * again changes nothing; a known id with another content throws {@link TransactionChanged}. One
    * that a lost database may have sent is looked up before it is sent (docs/rules/17-loss.md);
-   * `isFirst`: nobody has handed it over before.
+   * `isFirst`: it was never handed off before.
    */
   store(given: Transaction, isFirst?: boolean): void {
-    const { store, losses, clock, log, takesAtOnce, onStored } = this.#parts;
+    const { store, losses, forwarder, clock, log } = this.#parts;
     const transaction = this.#masked(given);
     const { transactionId, orderId } = transaction;
     const known = store.content(transactionId);
@@ -51,12 +49,13 @@ export class Intake {
       log.debug({ transactionId, orderId }, "already stored");
       return;
     }
-    const isDoubtful = losses.mayHaveHad(transaction, isFirst);
-    const taken = store.add(transaction, clock.now(), { isDoubtful, isTaken: takesAtOnce() });
-    // Nothing may fail between a claim and its try: nobody else could take it.
-    onStored(transactionId, taken);
-    // The end of a first try says so too.
-    log[taken ? "debug" : "info"]({ transactionId, orderId }, "stored");
+    const mayBeSent = losses.mayHaveHad(transaction, isFirst);
+    const how = { mayBeSent, isClaimed: forwarder.takesAtOnce };
+    const claimed = store.add(transaction, clock.now(), how);
+    // Nothing may fail between a claim and its try: nothing else could claim the item.
+    forwarder.tryAtOnce(transactionId, claimed);
+    // The end of a first try is logged as well.
+    log[claimed ? "debug" : "info"]({ transactionId, orderId }, "stored");
     const others = store.othersOfOrder(transaction);
     if (others.length > 0) {
       const details = { orderId, transactionId, otherTransactionIds: others.slice(0, 5) };
@@ -65,15 +64,16 @@ export class Intake {
   }
 
   /**
-   * The sale was reversed at the terminal (docs/rules/07-returns.md). A transaction that is not
-   * with the gateway is not sent any more; one that is, or may be, has to be put right there by an
-   * operator. So has one that a lost database may have sent (docs/rules/17-loss.md).
+   * Takes the news that a sale was reversed at the terminal (docs/rules/07-returns.md). A
+   * transaction that is not at the gateway is not sent any more; one that is or may be there has to
+   * be put right there by an operator. So has one that a lost database may have sent
+   * (docs/rules/17-loss.md).
    */
   withdraw(given: Transaction, isFirst?: boolean): "closed" | "sent" {
     const { store, losses, clock, log } = this.#parts;
     const { transactionId, orderId } = given;
-    const isDoubtful = losses.mayHaveHad(given, isFirst);
-    const outcome = store.withdraw(this.#masked(given), clock.now(), isDoubtful);
+    const mayBeSent = losses.mayHaveHad(given, isFirst);
+    const outcome = store.withdraw(this.#masked(given), clock.now(), mayBeSent);
     if (outcome === "running") {
       throw new Error(`${transactionId} is being sent at this moment; ask again`);
     }
@@ -88,9 +88,9 @@ export class Intake {
   }
 
   /**
-   * Fields that only one side has are no difference: the sender, or this program when it stored
-   * the transaction, may have been of another version (docs/design.md 7.2). Of one whose details
-   * are erased (outbox/retention.ts) only what is left can be compared.
+   * Throws when a known transaction has other contents. Fields that only one side has are no
+   * difference: the sender, or this program when it stored the transaction, may have been of
+   * another version (docs/design.md 7.2). Erased details (outbox/retention.ts) are not compared.
    */
   #compare(given: Transaction, known: Readonly<Record<string, unknown>>): void {
     const left = ["orderId", "amountMinor", "currency", "exponent"];
@@ -100,16 +100,13 @@ export class Intake {
       .map(([name]) => name);
     if (differing.length === 0) return;
     const { transactionId, orderId } = given;
-    raiseAlarm(
-      this.#parts.log,
-      "transaction-changed",
-      { transactionId, orderId, differing },
-      "a stored transaction was handed over again with another content: refused",
-    );
+    const what = "a stored transaction was handed off again with another content: refused";
+    const details = { transactionId, orderId, differing };
+    raiseAlarm(this.#parts.log, "transaction-changed", details, what);
     throw new TransactionChanged(`${transactionId} is stored with other ${differing.join(", ")}`);
   }
 
-  /** tp-manager masks at the edge of its drivers; this is the second net (docs/design.md 6.2). */
+  /** Masks card numbers once more; tp-manager masks them in its drivers (docs/design.md 6.2). */
   #masked(given: Transaction): Transaction {
     const maskedPan = given.maskedPan === null ? null : maskPan(given.maskedPan);
     const customData = Object.fromEntries(

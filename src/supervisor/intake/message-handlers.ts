@@ -1,18 +1,20 @@
 import type { DeliveryState, Handlers, supervisorMessages } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { AlarmStore } from "../alarms/alarm-store.ts";
+import type { OperationExecutor } from "../operations/operation-executor.ts";
 import type { DeliveryWatch } from "../outbox/delivery-watch.ts";
 import type { OutboxAdmin } from "../outbox/outbox-admin.ts";
-import type { StoreMessages } from "../stores/supervisor-stores.ts";
+import type { storeMessages } from "../stores/supervisor-stores.ts";
 import type { Intake } from "./intake.ts";
 import { type StatusParts, statusReader } from "./supervisor-status.ts";
 
 export interface HandlerParts extends StatusParts {
   readonly intake: Intake;
+  readonly operations: OperationExecutor;
   readonly admin: OutboxAdmin;
   readonly watch: DeliveryWatch;
   readonly alarmStore: AlarmStore;
-  readonly storeMessages: StoreMessages;
+  readonly storeMessages: ReturnType<typeof storeMessages>;
   readonly log: Logger;
   readonly requestStop: (why: string) => void;
 }
@@ -30,7 +32,7 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
 
     "withdraw-transaction": ({ transaction, isFirst }) => {
       const outcome = intake.withdraw(transaction, isFirst);
-      watch.tell(transaction.transactionId);
+      watch.notify(transaction.transactionId);
       return { outcome };
     },
 
@@ -43,7 +45,7 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
     ...outboxHandlers(parts),
     ...gatewayHandlers(parts),
 
-    alarms: ({ origin, after, limit }) => parts.alarmStore.behind(origin, after, limit),
+    alarms: ({ origin, after, limit }) => parts.alarmStore.after(origin, after, limit),
 
     status: statusReader(parts),
 
@@ -55,7 +57,7 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
 }
 
 /**
- * The word about a transaction once it has left "pending" or its first try has ended, waited for at
+ * The state of a transaction once it has left "pending" or its first try has ended, waited for at
  * most `waitMs`; null: not known.
  */
 async function deliveryOf(
@@ -73,21 +75,19 @@ async function deliveryOf(
   return state;
 }
 
-type OutboxMessage = "outbox-list" | "outbox-requeue" | "outbox-drop";
+type HandlersOf<Prefix extends string> = Pick<
+  Handlers<typeof supervisorMessages>,
+  Extract<keyof typeof supervisorMessages, `${Prefix}-${string}`>
+>;
 
-function outboxHandlers({
-  admin,
-  watch,
-  clock,
-  log,
-  forwarder,
-}: HandlerParts): Pick<Handlers<typeof supervisorMessages>, OutboxMessage> {
+function outboxHandlers(parts: HandlerParts): HandlersOf<"outbox"> {
+  const { admin, watch, clock, log, forwarder } = parts;
   return {
     "outbox-list": ({ state, cursor = 0, limit }) => admin.list(state, cursor, limit),
 
-    "outbox-requeue": ({ transactionId, ...word }) => {
-      const outcome = admin.requeue(transactionId, clock.now(), word);
-      log.info({ transactionId, outcome }, "an operator wants a transaction sent again");
+    "outbox-requeue": ({ transactionId, ...given }) => {
+      const outcome = admin.requeue(transactionId, clock.now(), given);
+      log.info({ transactionId, outcome }, "an operator asks for a transaction to be sent again");
       if (outcome === "queued") forwarder.requeued(transactionId);
       return { outcome };
     },
@@ -95,17 +95,13 @@ function outboxHandlers({
     "outbox-drop": ({ transactionId, note, by }) => {
       const outcome = admin.drop(transactionId, note, clock.now(), by);
       log.warn({ transactionId, outcome, note }, "an operator drops a transaction");
-      watch.tell(transactionId);
+      watch.notify(transactionId);
       return { outcome };
     },
   };
 }
 
-type GatewayMessage = Extract<keyof typeof supervisorMessages, `gateway-${string}`>;
-
-function gatewayHandlers({
-  operations,
-}: HandlerParts): Pick<Handlers<typeof supervisorMessages>, GatewayMessage> {
+function gatewayHandlers({ operations, operationStore }: HandlerParts): HandlersOf<"gateway"> {
   return {
     "gateway-resolve": (wanted) => operations.resolve(wanted),
     "gateway-operation": (request) => operations.operate(request),
@@ -113,7 +109,7 @@ function gatewayHandlers({
     "gateway-operation-end": (request) => operations.end(request),
     "gateway-settle": (request) => operations.settle(request),
     "gateway-copies": (request) => operations.settleOrder(request),
-    "gateway-open": (request) => operations.open(request),
+    "gateway-open": ({ limit }) => operationStore.open(limit),
     "gateway-lookup": ({ id }) => operations.lookUp(id),
     "gateway-returns": ({ after, limit }) => operations.returns(after, limit),
     "gateway-history": ({ orderId }) => operations.history(orderId),

@@ -6,7 +6,7 @@ import type { WriteProof } from "../../shared/store/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AlarmStore } from "../alarms/alarm-store.ts";
 import type { NotificationTally } from "../notifications/notification-tally.ts";
-import type { OperationExecutor } from "../operations/operation-executor.ts";
+import type { OperationStore } from "../operations/operation-store.ts";
 import type { Forwarder } from "../outbox/forwarder.ts";
 import type { OutboxAdmin } from "../outbox/outbox-admin.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
@@ -14,28 +14,28 @@ import type { OutboxStore } from "../outbox/outbox-store.ts";
 export interface StatusParts {
   readonly store: OutboxStore;
   readonly admin: OutboxAdmin;
-  readonly operations: OperationExecutor;
+  readonly operationStore: OperationStore;
   readonly forwarder: Forwarder;
   readonly tally: NotificationTally;
   readonly clock: Clock;
   readonly version: string;
-  /** Missing or undefined: an installation that is not updated. */
+  /** Missing or undefined: this installation is not updated. */
   readonly updates?: () => SupervisorStatus["updates"];
   /** Missing: nothing is known of certificates. */
   readonly certificates?: () => SupervisorStatus["certificates"];
-  /** Whether the database can be written; missing: nobody looks. */
+  /** Whether the database can be written; missing: that is not checked. */
   readonly proof?: WriteProof;
 }
 
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
 
-/** How the supervisor is; its troubles are found in the answer (shared/catalog/conditions.ts). */
+/** Returns a reader of the supervisor's state, in which its conditions are found. */
 export function statusReader(parts: StatusParts): () => SupervisorStatus {
   const { store, admin, forwarder, clock } = parts;
   const startedMs = clock.monotonicMs();
   return () => {
     const { pending, parked, sent } = store.counts();
-    const oldestAtMs = store.oldestQueuedAtMs() ?? null;
+    const oldestAtMs = store.oldestQueuedAtMs();
     const oldestAgeMs = oldestAtMs === null ? null : Math.max(clock.now() - oldestAtMs, 0);
     const parkedSinceMs = store.parkedSinceMs();
     const fault = parts.proof?.proved;
@@ -52,10 +52,10 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
         oldestAtMs,
         parkedSinceMs,
         paused: forwarder.paused,
-        ...forwarder.troubles,
-        ambiguous: admin.doubts(),
+        ...forwarder.conditions,
+        ambiguous: admin.uncertain(),
       },
-      operations: parts.operations.unknown,
+      operations: parts.operationStore.unknown(),
       notifications: parts.tally.figures,
       updates: parts.updates?.(),
       certificates: parts.certificates?.(),
@@ -64,14 +64,14 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
   };
 }
 
-interface ConditionWatchParts extends StatusParts {
+interface WatchParts extends StatusParts {
   readonly alarmStore: AlarmStore;
   /** Its alarms are stored. */
   readonly log: Logger;
 }
 
-/** Raises the alarms of the supervisor's own troubles, and knows when they are over. */
-export function supervisorConditionWatch(parts: ConditionWatchParts): ConditionWatch {
+/** Raises the alarms of the supervisor's own conditions, and knows when they are over. */
+export function supervisorConditionWatch(parts: WatchParts): ConditionWatch {
   const { alarmStore, tally, clock, log } = parts;
   const status = statusReader(parts);
   return new ConditionWatch({

@@ -6,7 +6,7 @@ import { parseJson } from "../../shared/json.ts";
 export const SIGNATURE_HEADER = "x-allopass-signature";
 const FRAUD_EVENT_KEY = "operation.fraud_reported_by_acquirer";
 
-/** Ids are read as text of the order; the rest is kept as it came. */
+/** One operation of the event, kept as it came. */
 const operationSchema = z.looseObject({
   type: z.string().optional(),
   amount: z.string().optional(),
@@ -40,8 +40,8 @@ type FraudVerdict =
 /**
  * Checks and reads one fraud event. The signature is the hex digest of the raw body followed by the
  * passphrase: SHA-256 by default, SHA-512 by setting; the SHA-1 that the platform also offers is
- * not taken. The event's page shows the transaction alone and describes the wrapper in words: both
- * are read. Pure, never throws.
+ * not taken. The documentation shows the transaction alone and describes a wrapper in prose: both
+ * forms are read. Pure, never throws.
  */
 export function readFraudEvent(
   body: Buffer,

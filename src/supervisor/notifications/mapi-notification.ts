@@ -12,10 +12,10 @@ export interface MapiNotification {
   readonly fingerprint: string;
 }
 
-/** The gateway signs with it. Logs tell its place, never its value. */
+/** A secret that the gateway may sign with. Logs name its setting, never its value. */
 export interface DigestSecret {
-  /** Where it stands in the setup file. */
-  readonly place: string;
+  /** Its name in the setup file. */
+  readonly setting: string;
   readonly value: string;
 }
 
@@ -23,13 +23,13 @@ type MapiVerdict =
   | {
       readonly genuine: true;
       readonly notification: MapiNotification;
-      /** Place of the secret that fitted. */
+      /** The setting whose secret made the digest. */
       readonly signedWith: string;
     }
   | {
       readonly genuine: false;
       readonly why: string;
-      /** Nobody but the gateway is likely to have sent it: an operator has to look. */
+      /** Most likely the gateway sent it: an operator is needed. */
       readonly alarming: boolean;
     };
 
@@ -42,11 +42,11 @@ const ELEMENTS_MAX = 500;
 const FREE_DATA_PREFIX = "_aKey_";
 
 /**
- * Everything around the signed bytes. No signature covers this part, so nothing but the documented
- * form is taken: one root, exactly `<mapi>`, with version and digest, and nothing behind it
- * (docs/gateway.md 3.4). The XML package alone would accept a second root and text behind a root
- * that closes itself. Blanks before it are cut off beforehand: two patterns for blanks beside each
- * other would make 60 KB of them take half a minute.
+ * The bytes before the signed ones. No signature covers this part, so nothing but the documented
+ * form is taken: one root, exactly `<mapi>`, with version and digest, and nothing after it
+ * (docs/gateway.md 3.4). The XML package alone would accept a second root and text after a root
+ * that closes itself. Blanks before it are cut off beforehand: with two patterns for blanks, one
+ * after the other, 60 KB of blanks would take half a minute.
  */
 const before = new RegExp(
   "^(?:<\\?xml\\s[^<>]*\\?>\\s*)?<mapi>\\s*" +
@@ -89,13 +89,13 @@ export function readMapi(document: Buffer, secrets: readonly DigestSecret[]): Ma
   }
   const signedWith = signerOf(signed, Buffer.from(digest, "hex"), secrets);
   if (signedWith !== undefined) return readSigned(signed, outline.slice(opening, end), signedWith);
-  // Not every writer and verifier agrees about CDATA, so this may be the gateway all the same.
+  // Writers and verifiers disagree about CDATA, so the gateway may have sent this all the same.
   return document.includes(CDATA_OPENING)
     ? alarming("wrong digest of a result with CDATA")
     : refused("wrong digest");
 }
 
-/** Every secret is tried, so that the time tells nothing about which one was near. */
+/** Every secret is tried, so that the time does not show which one was near. */
 function signerOf(
   signed: Buffer,
   digest: Buffer,
@@ -104,7 +104,7 @@ function signerOf(
   const hash = createHash("md5").update(signed);
   return secrets
     .filter(({ value }) => timingSafeEqual(hash.copy().update(value, "utf8").digest(), digest))
-    .at(0)?.place;
+    .at(0)?.setting;
 }
 
 /**

@@ -4,25 +4,25 @@ import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
-import type { HistoryParts } from "../operations/gateway-history.ts";
 import { effectOf } from "../operations/gateway-state.ts";
+import type { OperationStore } from "../operations/operation-store.ts";
 import type { StoreLosses } from "../outbox/store-losses.ts";
 import { type FraudEvent, readFraudEvent } from "./fraud-event.ts";
 import { type DigestSecret, type MapiNotification, readMapi } from "./mapi-notification.ts";
-import type { NotificationStore } from "./notification-store.ts";
 import type { NotificationTally, NotificationVerdict } from "./notification-tally.ts";
 
-export interface NotificationHandlerParts extends HistoryParts {
+export interface NotificationHandlerParts {
+  readonly operations: OperationStore;
   readonly losses: StoreLosses;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Each of them may have signed a notification. */
+  /** The gateway may sign with each of these. */
   readonly secrets: readonly DigestSecret[];
   /** Without one no fraud event is taken. */
   readonly fraudSecret: string | undefined;
-  /** Told every verdict, in our own words. */
+  /** Counts every verdict, with a reason of ours. */
   readonly tally?: NotificationTally;
-  /** Something was accepted about a transaction of the gateway. */
+  /** Called when a notification about a transaction of the gateway was accepted. */
   readonly onAccepted: (transactionPublicId: string) => void;
 }
 
@@ -35,16 +35,16 @@ export type Reception = "taken" | "refused" | "put-off";
 type MayStore = () => boolean;
 
 /**
- * Takes a notification: verifies it, compares it with our order, keeps it once, and tells whoever
- * waits for it.
+ * Takes a notification: verifies it, compares it with our order, keeps it once, and reports an
+ * accepted one to the operations.
  */
 export class NotificationHandler {
   readonly #parts: NotificationHandlerParts;
-  readonly #refusals: RefusalLog;
+  readonly #refusals: LogThrottle;
 
   constructor(parts: NotificationHandlerParts) {
     this.#parts = parts;
-    this.#refusals = new RefusalLog(parts.clock);
+    this.#refusals = new LogThrottle(parts.clock);
   }
 
   /** A document of the form field `xml` (docs/gateway.md 3.1). */
@@ -116,7 +116,7 @@ export class NotificationHandler {
       transactionPublicId: agrees ? publicId : null,
       operation,
       status,
-      // One that cannot be read is not all of it: the customer may still be charged.
+      // An amount that cannot be read counts as 0, not as all: the customer may still be charged.
       amountMinor: refunded && currency ? (minorOf(refunded, currency) ?? 0) : null,
       parsed: masked({ ...fields, freeData }),
       raw: maskPansInText(raw),
@@ -128,15 +128,12 @@ export class NotificationHandler {
     return "taken";
   }
 
-  /** Done for repeated documents too: the first time may have been cut short. */
+  /**
+   * Handles an accepted document, also when it is repeated: a crash may have cut the first time.
+   */
   #accepted(
     owner: Transaction,
-    about: {
-      readonly transactionPublicId: string;
-      readonly operation: string;
-      readonly status: string;
-      readonly signedWith: string;
-    },
+    about: Readonly<Record<"transactionPublicId" | "operation" | "status" | "signedWith", string>>,
     isNew: boolean,
   ): void {
     const { operations, clock, log, onAccepted } = this.#parts;
@@ -162,7 +159,7 @@ export class NotificationHandler {
 
   #fraud({ orderId, amount, currency, body, fingerprint }: FraudEvent, raw: string): Reception {
     const { operations, log } = this.#parts;
-    // The published sample names no order: such a document is kept, and an operator hears of it.
+    // The published sample names no order: such a document is kept, with an alarm.
     const known = orderId !== null && operations.transactionsOf(orderId).length > 0;
     const owner =
       known && amount !== null && currency !== null
@@ -198,8 +195,9 @@ export class NotificationHandler {
     return this.#parts.operations.agreeing(orderId, amountMinor, alpha, transactionId);
   }
 
-  #keep(document: Parameters<NotificationStore["add"]>[0]): boolean {
-    const isNew = this.#parts.notifications.add(document, this.#parts.clock.now());
+  #keep(document: Parameters<OperationStore["notifications"]["add"]>[0]): boolean {
+    const { operations, clock } = this.#parts;
+    const isNew = operations.notifications.add(document, clock.now());
     if (document.verdict === "accepted") this.#count(isNew ? "accepted" : "repeated", "");
     return isNew;
   }
@@ -213,7 +211,9 @@ export class NotificationHandler {
     this.#parts.tally?.count(verdict, why);
   }
 
-  /** While orders may be missing here it can be that of one: it has to come again. */
+  /**
+   * While orders may be missing here the document may be about one of them: it has to come again.
+   */
   #mismatch(details: Readonly<Record<string, unknown>>, isNew: boolean): "refused" | "put-off" {
     const what = "a verified notification does not agree with our order: not taken";
     if (isNew) raiseAlarm(this.#parts.log, "notification-mismatch", details, what);
@@ -228,7 +228,10 @@ function verdictOf({ why, alarming }: { why: string; alarming: boolean }): Notif
   return alarming ? "unreadable" : "malformed";
 }
 
-/** Amounts have two decimals at least, whatever the currency has (docs/gateway.md 3.1). */
+/**
+ * An amount with at least two decimals, whatever the currency has (docs/gateway.md 3.1); null:
+ * none.
+ */
 function minorOf(amount: string, currency: Currency): number | null {
   try {
     return parseAmount(amount.trim(), currency, AMOUNT_DIGITS_MAX);
@@ -241,30 +244,30 @@ function masked(value: object): Readonly<Record<string, unknown>> {
   return maskPansInValue(value, true) as Record<string, unknown>;
 }
 
-const TOLD_EVERY_MS = 60_000;
+const LOGGED_EVERY_MS = 60_000;
 
 /**
- * How often refusals are told: the first of a reason at once, then once a minute with their number.
- * Anybody may cause them, and a line for each would fill the disk.
+ * Limits the lines about refusals: the first of a reason is logged at once, then one a minute with
+ * their number. Any sender may cause them, and a line for each would fill the disk.
  */
-class RefusalLog {
+class LogThrottle {
   readonly #clock: Clock;
-  readonly #reasons = new Map<string, { toldMs: number; untold: number }>();
+  readonly #reasons = new Map<string, { readonly loggedMs: number; count: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** How many are to be told now, this one included; 0: none. Reasons are few and fixed. */
+  /** How many are to be logged now, this one included; 0: none. Reasons are few and fixed. */
   due(reason: string): number {
     const nowMs = this.#clock.monotonicMs();
-    const { toldMs, untold } = this.#reasons.get(reason) ?? {
-      toldMs: Number.NEGATIVE_INFINITY,
-      untold: 0,
-    };
-    const isDue = nowMs - toldMs >= TOLD_EVERY_MS;
-    const next = isDue ? { toldMs: nowMs, untold: 0 } : { toldMs, untold: untold + 1 };
-    this.#reasons.set(reason, next);
-    return isDue ? untold + 1 : 0;
+    const last = this.#reasons.get(reason);
+    const count = (last?.count ?? 0) + 1;
+    if (last && nowMs - last.loggedMs < LOGGED_EVERY_MS) {
+      last.count = count;
+      return 0;
+    }
+    this.#reasons.set(reason, { loggedMs: nowMs, count: 0 });
+    return count;
   }
 }

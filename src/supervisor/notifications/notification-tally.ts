@@ -23,15 +23,15 @@ const verdicts = [
 ] as const;
 export type NotificationVerdict = (typeof verdicts)[number];
 
-/** Those that the gateway may have sent: somebody has to look when they are refused. */
-const troubling: readonly NotificationVerdict[] = [
+/** Verdicts on notifications that the gateway may have sent: refusing them is a condition. */
+const hindering: readonly NotificationVerdict[] = [
   "mismatch",
   "wrong-digest",
   "wrong-signature",
   "unreadable",
 ];
 
-/** The trouble is over when none was refused for so long and a good one came meanwhile. */
+/** The condition is over when none was refused for so long and a good one came meanwhile. */
 export const QUIET_MS = 10 * 60_000;
 
 interface Refused {
@@ -44,7 +44,7 @@ interface Refused {
 }
 
 /**
- * Counts notifications by verdict and knows whether refused ones are a trouble. Anybody may send
+ * Counts notifications by verdict and knows whether refused ones are a condition. Anyone may send
  * to the port, so nothing is written for a single one: {@link save} writes what has changed.
  */
 export class NotificationTally {
@@ -62,11 +62,11 @@ export class NotificationTally {
     this.#refused = this.#stored();
   }
 
-  /** `why` is ours, never the sender's: it is shown to the operator. */
+  /** `why` is a text of ours, never the sender's: the operator reads it. */
   count(verdict: NotificationVerdict, why: string): void {
     const nowMs = this.#clock.now();
     this.#verdicts[verdict] += 1;
-    if (troubling.includes(verdict)) {
+    if (hindering.includes(verdict)) {
       const count = (this.#refused?.count ?? 0) + 1;
       const sinceMs = this.#refused?.sinceMs ?? nowMs;
       this.#refused = { count, sinceMs, lastMs: nowMs, acceptedMs: null, reason: why };
@@ -109,7 +109,7 @@ export class NotificationTally {
     const refused = this.#refused;
     if (!refused) return;
     const nowMs = this.#clock.now();
-    // After a clock that went back the time would never come.
+    // After a clock that went back the quiet time would not end for long.
     refused.lastMs = Math.min(refused.lastMs, nowMs);
     if (refused.acceptedMs === null || nowMs - refused.lastMs < QUIET_MS) return;
     this.#refused = null;
@@ -117,15 +117,9 @@ export class NotificationTally {
   }
 
   #stored(): Refused | null {
-    const row = this.#database.prepare("SELECT * FROM refused_notifications").get();
-    return row
-      ? {
-          count: Number(row["count"]),
-          sinceMs: Number(row["since_ms"]),
-          lastMs: Number(row["last_ms"]),
-          acceptedMs: row["accepted_ms"] as number | null,
-          reason: String(row["reason"]),
-        }
-      : null;
+    const sql = `SELECT count, since_ms AS sinceMs, last_ms AS lastMs, accepted_ms AS acceptedMs,
+        reason
+      FROM refused_notifications`;
+    return (this.#database.prepare(sql).get() as Refused | undefined) ?? null;
   }
 }

@@ -10,8 +10,8 @@ type Target = RequestOf<Messages, "gateway-key">["target"];
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * Operations of the last day, by a clock that nobody sets. The clock began with this process, so
- * whatever a former one did is of the last day until this one has run for a day.
+ * The operations of the last day, by the steady clock. That clock began with this process, so the
+ * operations of a former process are of the last day until this one has run for a day.
  */
 export class LastDay {
   readonly #clock: Clock;
@@ -23,12 +23,12 @@ export class LastDay {
     this.#startedAtMs = clock.monotonicMs();
   }
 
-  /** This process begins an operation. */
+  /** Remembers an operation that this process begins. */
   add(operationId: string): void {
     this.#begunAtMs.set(operationId, this.#clock.monotonicMs());
   }
 
-  /** undefined: any one that is not known here, of a former process. */
+  /** Whether an operation may be of the last day. Missing: one of a former process. */
   mayHave(operationId = ""): boolean {
     const sinceMs = this.#begunAtMs.get(operationId) ?? this.#startedAtMs;
     return this.#clock.monotonicMs() - sinceMs < DAY_MS;
@@ -36,8 +36,8 @@ export class LastDay {
 }
 
 /**
- * The refund of the last day that a refund repeats; null: of that day not everything is known here.
- * undefined: none, or the caller means another one (docs/rules/07-returns.md).
+ * The refund of the last day that a refund repeats. null: this database may lack a part of that
+ * day. undefined: none, or the caller asks for another one on purpose (docs/rules/07-returns.md).
  */
 export function repeatedBy(
   request: RequestOf<Messages, "gateway-operation">,
@@ -55,8 +55,8 @@ export function repeatedBy(
 }
 
 /**
- * An operation that is not known here may have been asked for all the same: this database was lost
- * after the order was charged.
+ * Whether an operation that is not known here may have been asked for all the same, because this
+ * database was lost after the order was charged.
  */
 export function mayBeLost(target: Target, store: OperationStore, losses: StoreLosses): boolean {
   const ours =

@@ -1,21 +1,11 @@
 import { type GatewayState, gatewayStateSchema } from "../../shared/ipc/contract.ts";
 import type { OperationKind } from "../gateway/operation-request.ts";
 
-/** docs/design.md 12.18: operation types of notifications. */
-const notifiedOperations = [
-  "authorization",
-  "capture",
-  "cancellation",
-  "refund",
-  "reject",
-] as const;
-type NotifiedOperation = (typeof notifiedOperations)[number];
-
-/** One verified notification, as far as the state of its order depends on it. */
+/** The part of a verified notification that the state of its order depends on. */
 export interface Notified {
   readonly operation: string;
   readonly status: string;
-  /** Of a refund; null when it does not say: all of it. */
+  /** Of a refund; null: the notification names none, and all of it is meant. */
   readonly amountMinor: number | null;
 }
 
@@ -25,15 +15,18 @@ interface Done {
   readonly amountMinor: number | null;
 }
 
-/** The state that each operation and status alone gives an order; null: none. */
-const effects: Readonly<Record<NotifiedOperation, Readonly<Record<string, GatewayState | null>>>> =
-  {
-    authorization: { ok: "authorized", nok: "declined", cancel: "aborted", waiting: "waiting" },
-    capture: { ok: "captured", nok: null, cancel: null, waiting: null },
-    cancellation: { ok: "cancelled", nok: null, cancel: null, waiting: null },
-    refund: { ok: "refunded", nok: null, cancel: null, waiting: null },
-    reject: { ok: "reversed", nok: null, cancel: null, waiting: null },
-  };
+/**
+ * The state that each notified operation and status (docs/design.md 12.18) alone gives an order;
+ * null: none.
+ */
+const effects = {
+  authorization: { ok: "authorized", nok: "declined", cancel: "aborted", waiting: "waiting" },
+  capture: { ok: "captured", nok: null, cancel: null, waiting: null },
+  cancellation: { ok: "cancelled", nok: null, cancel: null, waiting: null },
+  refund: { ok: "refunded", nok: null, cancel: null, waiting: null },
+  reject: { ok: "reversed", nok: null, cancel: null, waiting: null },
+} as const satisfies Record<string, Record<string, GatewayState | null>>;
+type NotifiedOperation = keyof typeof effects;
 
 const ownEffects: Readonly<Record<OperationKind, GatewayState>> = {
   confirm: "captured",
@@ -50,11 +43,11 @@ export const notifiedNames: Readonly<Record<OperationKind, NotifiedOperation>> =
 
 const ranks = gatewayStateSchema.options;
 
-/** The state that one notification gives an order; undefined when its words are not known. */
+/** The state that one notification gives an order; undefined: operation or status is unknown. */
 export function effectOf({ operation, status }: Notified): GatewayState | null | undefined {
-  const known = notifiedOperations.find((name) => name === operation);
-  const row = known && effects[known];
-  return row && Object.hasOwn(row, status) ? row[status] : undefined;
+  const rows = new Map<string, object>(Object.entries(effects));
+  const row = new Map<string, GatewayState | null>(Object.entries(rows.get(operation) ?? {}));
+  return row.get(status);
 }
 
 /** The notifications and finished operations of one transaction of the gateway. */
@@ -66,8 +59,8 @@ interface Copy {
 const returnedWhole: readonly GatewayState[] = ["refunded", "cancelled", "reversed"];
 
 /**
- * How an order of `amountMinor` stands that the gateway has once, or by a lost answer several
- * times: then it is not returned before all of them are.
+ * The state of an order of `amountMinor`. The gateway has it once or, after a lost answer, several
+ * times: then the order is not returned before all of its transactions are.
  */
 export function orderStateOf(amountMinor: number, copies: readonly Copy[]): GatewayState {
   const states = copies.map(({ notified, done }) => gatewayStateOf(amountMinor, notified, done));
@@ -76,7 +69,7 @@ export function orderStateOf(amountMinor: number, copies: readonly Copy[]): Gate
   return standing && returnedWhole.includes(state) ? "partly-refunded" : state;
 }
 
-/** How one transaction stands. Order and repetition of what was told do not matter. */
+/** The state of one transaction. Order and repetition of its notifications do not matter. */
 function gatewayStateOf(
   amountMinor: number,
   notified: readonly Notified[],
@@ -104,26 +97,24 @@ export function notifiedSum(amountMinor: number, notified: readonly Notified[]):
 /**
  * The sum refunded for certain, in minor units. The notification of a refund that was asked for
  * here comes a while after the refund: until its amount is notified, the refund adds to those that
- * were. Two refunds of one amount may be one and the same: the smaller sum never makes a charge
- * look undone.
+ * were. Two refunds of one amount may be the same refund: the smaller sum counts, so that no charge
+ * seems to be returned that is not.
  */
 export function refundedSum(
   amountMinor: number,
   notified: readonly Notified[],
   done: readonly Done[],
 ): number {
-  const told = notifiedAmounts(amountMinor, notified);
-  return sumOf([...told, ...without(doneAmounts(amountMinor, done), told)]);
+  const known = notifiedAmounts(amountMinor, notified);
+  const ours = done.filter(({ kind }) => kind === "refund");
+  const amounts = ours.map((one) => one.amountMinor ?? amountMinor);
+  return sumOf([...known, ...without(amounts, known)]);
 }
 
 function notifiedAmounts(amountMinor: number, notified: readonly Notified[]): readonly number[] {
   return notified
     .filter(({ operation, status }) => operation === "refund" && status === "ok")
     .map((one) => one.amountMinor ?? amountMinor);
-}
-
-function doneAmounts(amountMinor: number, done: readonly Done[]): readonly number[] {
-  return done.filter(({ kind }) => kind === "refund").map((one) => one.amountMinor ?? amountMinor);
 }
 
 function sumOf(amounts: readonly number[]): number {

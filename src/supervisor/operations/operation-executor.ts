@@ -9,8 +9,8 @@ import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
-import type { GatewayOperations } from "../gateway/gateway.ts";
-import type { LookedUp, LookupAnswer } from "../gateway/lookup.ts";
+import type { GatewayOperations } from "../gateway/gateway-client.ts";
+import type { GatewayTransaction, LookupAnswer } from "../gateway/lookup.ts";
 import { operationEnd } from "../gateway/operation-request.ts";
 import type { StoreLosses } from "../outbox/store-losses.ts";
 import { LastDay, mayBeLost, repeatedBy } from "./asked-before.ts";
@@ -18,7 +18,6 @@ import {
   failedOperations,
   gatewayHistoryOf,
   gatewayReturns,
-  type HistoryParts,
   hasOrMayHaveOthers,
   isAtGatewayOnce,
   notifiedEnd,
@@ -34,14 +33,18 @@ type Messages = typeof supervisorMessages;
 type Request<K extends keyof Messages> = RequestOf<Messages, K>;
 type Response<K extends keyof Messages> = ResponseOf<Messages, K>;
 
-interface OperationExecutorParts extends HistoryParts {
+interface OperationExecutorParts {
+  readonly store: OperationStore;
   readonly gateway: GatewayOperations;
   readonly clock: Clock;
   readonly losses: StoreLosses;
   readonly log: Logger;
 }
 
-/** Ids of the gateway: 13 or 16 hex digits so far, at most 32 characters (docs/gateway.md 2.9). */
+/**
+ * The form of the gateway's ids: 13 or 16 hex digits so far, at most 32 characters (docs/gateway.md
+ * 2.9).
+ */
 const publicIdForm = /^[0-9A-Za-z]{1,32}$/;
 /** The gateway's own numbers of the v3 interface; they are no ids of the SOAP operations. */
 const numberForm = /^\d{12,15}$/;
@@ -61,15 +64,16 @@ export class OperationExecutor {
   constructor(parts: OperationExecutorParts) {
     this.#parts = parts;
     this.#lastDay = new LastDay(parts.clock);
-    this.#lookups = new OperationLookups(parts.clock, (id) => this.#lookAgain(id));
+    this.#lookups = new OperationLookups(parts.clock, (id) => this.#lookUpAgain(id));
   }
 
   /**
-   * Operations that a former process was sending are unknown, unless a notification that it had
-   * taken says how they ended: the gateway does not repeat that one. Unknown ones are looked up.
+   * Operations that a former process was sending are unknown from now on, unless a notification
+   * that it had taken says how they ended: the gateway does not repeat that notification. The
+   * unknown ones are looked up.
    */
   start(): void {
-    const { operations: store, clock, log } = this.#parts;
+    const { store, clock, log } = this.#parts;
     const interrupted = store.endInterrupted(clock.now());
     for (const transactionPublicId of store.unknownOnes()) this.notified(transactionPublicId);
     for (const operationId of interrupted) {
@@ -86,13 +90,8 @@ export class OperationExecutor {
     await this.#lookups.stop();
   }
 
-  /** Those whose end is not known, for `status`. */
-  get unknown(): ReturnType<OperationStore["unknown"]> {
-    return this.#parts.operations.unknown();
-  }
-
   async resolve(wanted: Request<"gateway-resolve">): Promise<Response<"gateway-resolve">> {
-    const { operations: store } = this.#parts;
+    const { store } = this.#parts;
     if ("orderId" in wanted) {
       const ids = store.publicIdsOf(wanted.orderId);
       const [only] = ids;
@@ -109,13 +108,15 @@ export class OperationExecutor {
   }
 
   async operate(request: Request<"gateway-operation">): Promise<Response<"gateway-operation">> {
-    const { operations: store, clock, losses, log } = this.#parts;
+    const { store, clock, losses, log } = this.#parts;
     const { operationId, transactionPublicId, kind, key } = request;
     if (store.operation(operationId)) return await this.end({ operationId });
     if (store.isForbidden(operationId)) {
       throw new Error(`the operation ${operationId} came too late and was closed before`);
     }
-    const confirmed = kind === "confirm" ? this.#confirmed(transactionPublicId) : undefined;
+    const confirmed = store
+      .operationsOf(kind === "confirm" ? [transactionPublicId] : [])
+      .find((one) => one.kind === "confirm" && one.state === "done");
     if (confirmed) return this.#answer(confirmed);
     const repeats = repeatedBy(request, this.#lastDay, store, losses);
     if (repeats !== undefined) return { operation: null, repeats };
@@ -130,11 +131,10 @@ export class OperationExecutor {
     return this.#answer(store.operation(operationId));
   }
 
-  async end({
-    operationId,
-    asked,
-  }: Request<"gateway-operation-end">): Promise<Response<"gateway-operation-end">> {
-    const { operations: store, clock, losses } = this.#parts;
+  /** The end of an operation. One that never arrived is not carried out if it comes late. */
+  async end(request: Request<"gateway-operation-end">): Promise<Response<"gateway-operation-end">> {
+    const { operationId, asked } = request;
+    const { store, clock, losses } = this.#parts;
     await this.#running.get(operationId);
     const operation = store.operation(operationId);
     if (operation) return this.#answer(operation);
@@ -148,83 +148,73 @@ export class OperationExecutor {
       this.#alarmUnknown(operationId);
       this.#lookups.begin(open.transactionPublicId);
     }
-    // Where another one is open, this one waits for its end.
+    // Where another operation is open, this one is answered as unknown until that one has ended.
     return this.#answer(open && { ...open, operationId, state: "unknown" });
   }
 
   /** The operation that a caller asked for with its key, after its end. */
-  async ofKey({
-    idempotencyKey,
-    target,
-  }: Request<"gateway-key">): Promise<Response<"gateway-key">> {
-    const { operations: store, losses } = this.#parts;
+  async ofKey(request: Request<"gateway-key">): Promise<Response<"gateway-key">> {
+    const { idempotencyKey, target } = request;
+    const { store, losses } = this.#parts;
     await this.#running.get(store.ofKey(idempotencyKey)?.operation.operationId ?? "");
     const known = store.ofKey(idempotencyKey);
     if (!known) return { known: null, mayBeLost: mayBeLost(target, store, losses) };
     const owner = store.ownerOf(known.operation.transactionPublicId);
     const { orderId = null, transactionId = null } = owner ?? {};
     const { orderReturnedMinor } = this.#answer(known.operation);
-    return {
-      known: { ...known, orderId, transactionId, orderReturnedMinor },
-      mayBeLost: false,
-    };
+    const about = { orderId, transactionId, orderReturnedMinor };
+    return { known: { ...known, ...about }, mayBeLost: false };
   }
 
-  settle({
-    transactionPublicId,
-    happened,
-    note,
-  }: Request<"gateway-settle">): Response<"gateway-settle"> {
+  /** An operator says whether the unknown operation of a transaction was carried out. */
+  settle(request: Request<"gateway-settle">): Response<"gateway-settle"> {
+    const { transactionPublicId, happened, note } = request;
     const id = transactionPublicId.toUpperCase();
-    const open = this.#parts.operations.openOf(id);
+    const open = this.#parts.store.openOf(id);
     if (!open && happened) return { operation: this.#settleCopies(id, note) };
     if (open?.state !== "unknown") return { operation: null };
-    const words = `an operator: ${maskPansInText(note)}`;
-    return { operation: this.#settle(open, happened ? "done" : "refused", "operator", words) };
+    const why = `an operator: ${maskPansInText(note)}`;
+    return { operation: this.#settle(open, happened ? "done" : "refused", "operator", why) };
   }
 
-  /** An operator says that the gateway has no copies of an order, returned or not. */
+  /** Keeps an operator's decision that the gateway has no copies of an order, returned or not. */
   settleOrder({ orderId, note }: Request<"gateway-copies">): Response<"gateway-copies"> {
-    const { operations: store } = this.#parts;
+    const { store } = this.#parts;
     const transactionPublicIds = store.publicIdsOf(orderId);
     const open = store
       .transactionsOf(orderId)
       .find(({ transactionId }) => store.possibleOrders(transactionId) > 0);
-    if (!open || this.#mayBeSent(open.transactionId)) {
+    if (!open || !this.#keepNoCopies(open, note)) {
       return { settled: false, transactionId: null, transactionPublicIds };
     }
     const { transactionId } = open;
-    this.#keepNoCopies(open, note);
-    const orderReturnedMinor = returnedOfOrder(transactionId, this.#parts);
+    const orderReturnedMinor = returnedOfOrder(transactionId, this.#parts.store);
     return { settled: true, transactionId, transactionPublicIds, orderReturnedMinor };
   }
 
-  /** An item that still waits would be sent and make another transaction. */
-  #mayBeSent(transactionId: string): boolean {
-    return this.#parts.operations.copiesPossible(transactionId) === Number.POSITIVE_INFINITY;
-  }
-
-  #keepNoCopies({ transactionId, orderId }: Transaction, note: string): void {
-    const { operations: store, clock, log } = this.#parts;
+  /** false: nothing is kept, because the item still waits and may make another transaction. */
+  #keepNoCopies({ transactionId, orderId }: Transaction, note: string): boolean {
+    const { store, clock, log } = this.#parts;
+    if (store.copiesPossible(transactionId) === Number.POSITIVE_INFINITY) return false;
     store.settleCopies(transactionId, maskPansInText(note), clock.now());
     log.warn({ transactionId, orderId }, "an operator: the gateway has no copies of the order");
+    return true;
   }
 
   /**
-   * Whether the gateway has more transactions of a fully returned order was not known: an operator
-   * says it has none. Returns the operation by which the money went back; null: nothing to settle.
+   * Keeps an operator's decision that the gateway has no other transactions of an order that was
+   * fully returned. Returns the operation that returned the money; null: nothing was to be settled.
    */
   #settleCopies(transactionPublicId: string, note: string): GatewayOperation | null {
-    const { operations: store } = this.#parts;
+    const { store } = this.#parts;
     const owner = store.ownerOf(transactionPublicId);
     const returned = store
       .operationsOf([transactionPublicId])
       .findLast(({ kind, state }) => kind !== "confirm" && state === "done");
-    if (!owner || !returned || !hasOrMayHaveOthers(owner.transactionId, this.#parts)) return null;
-    if (returnedOfKnown(owner, this.#parts) < owner.amountMinor) return null;
-    if (this.#mayBeSent(owner.transactionId)) return null;
-    this.#keepNoCopies(owner, note);
-    return returned;
+    if (!owner || !returned || !hasOrMayHaveOthers(owner.transactionId, this.#parts.store))
+      return null;
+    if (returnedOfKnown(owner, this.#parts.store) < owner.amountMinor) return null;
+    return this.#keepNoCopies(owner, note) ? returned : null;
   }
 
   async lookUp(id: string): Promise<Response<"gateway-lookup">> {
@@ -236,46 +226,41 @@ export class OperationExecutor {
     return { outcome: answer.outcome, description: answer.description, transaction: null };
   }
 
-  /** A notification about a transaction came in: an unknown operation may be settled by it. */
+  /** Settles an unknown operation by the notifications about its transaction, if they suffice. */
   notified(transactionPublicId: string): void {
-    const end = notifiedEnd(transactionPublicId, this.#parts);
+    const end = notifiedEnd(transactionPublicId, this.#parts.store);
     if (end) this.#settle(end.open, end.state, "notification", "a notification says so");
     this.#alarmFailed(transactionPublicId);
   }
 
-  /** All that a person has to find out at the gateway. */
-  open({ limit }: Request<"gateway-open">): Response<"gateway-open"> {
-    return this.#parts.operations.open(limit);
-  }
-
   /** The returned money that was notified after the document number `after`. */
   returns(after: number, limit: number): Response<"gateway-returns"> {
-    return gatewayReturns(after, limit, this.#parts);
+    return gatewayReturns(after, limit, this.#parts.store);
   }
 
   history(orderId: string): Response<"gateway-history"> {
-    return gatewayHistoryOf(orderId, this.#parts);
+    return gatewayHistoryOf(orderId, this.#parts.store);
   }
 
   #found(transactionPublicId: string, owner: Transaction): Response<"gateway-resolve"> {
     const { orderId, transactionId, currency, exponent } = owner;
-    const returnedMinor = returnedOfCopy(transactionPublicId, owner, this.#parts);
+    const returnedMinor = returnedOfCopy(transactionPublicId, owner, this.#parts.store);
     const where = { orderId, transactionId, currency, exponent, returnedMinor };
     const left = leftOf(owner.amountMinor - returnedMinor);
     return { found: true, transactionPublicId, ...where, ...left, remembers: true };
   }
 
   #answer(operation: GatewayOperation | undefined): Response<"gateway-operation"> {
-    const owner = operation && this.#parts.operations.ownerOf(operation.transactionPublicId);
+    const owner = operation && this.#parts.store.ownerOf(operation.transactionPublicId);
     if (!operation || !owner) return { operation: operation ?? null };
     const { transactionId } = owner;
-    const isThereOnce = isAtGatewayOnce(transactionId, this.#parts) || undefined;
-    const orderReturnedMinor = returnedOfOrder(transactionId, this.#parts);
+    const isThereOnce = isAtGatewayOnce(transactionId, this.#parts.store) || undefined;
+    const orderReturnedMinor = returnedOfOrder(transactionId, this.#parts.store);
     return { operation, orderReturnedMinor, isThereOnce };
   }
 
   async #resolveByLookup(id: string): Promise<Response<"gateway-resolve">> {
-    const { operations: store, losses } = this.#parts;
+    const { store, losses } = this.#parts;
     const none = (why: string): Response<"gateway-resolve"> => ({
       found: false,
       why,
@@ -292,18 +277,21 @@ export class OperationExecutor {
     if (orderId !== null && store.transactionsOf(orderId).length > 0) {
       return none("its amount, currency or order does not agree with our order");
     }
-    // The transaction may be that of our order, and a return of that order under way.
+    // The transaction may belong to an order of ours that is missing here, with a return under way.
     if (!losses.isWhole) return none("supervisor.db was lost, and not all orders are back yet");
-    if (currency === null) return none("the lookup tells no currency");
+    if (currency === null) return none("the lookup names no currency");
     const of = { orderId: null, transactionId: null, currency, exponent };
     const { amountMinor, capturedMinor, refundedMinor } = answer.found;
     const left = leftOf((capturedMinor ?? amountMinor ?? 0) - (refundedMinor ?? 0));
     return { found: true, transactionPublicId: id, ...of, ...left, remembers: true };
   }
 
-  /** Unasked, a lookup says only that an operation was carried out. true: it is still open. */
-  async #lookAgain(publicId: string): Promise<boolean> {
-    const { operations: store, gateway } = this.#parts;
+  /**
+   * Looks up an unknown operation by itself. Such a lookup proves only that the operation was
+   * carried out. true: it is still open.
+   */
+  async #lookUpAgain(publicId: string): Promise<boolean> {
+    const { store, gateway } = this.#parts;
     if (store.openOf(publicId)?.state !== "unknown") return false;
     const answer = await gateway.lookUp(publicId, this.#abandon.signal);
     if (answer.outcome === "found") this.#settleByLookup(publicId, answer.found, "done");
@@ -321,13 +309,13 @@ export class OperationExecutor {
     return answer;
   }
 
-  #learn(publicId: string, looked: LookedUp): void {
-    const { operations: store, clock, log } = this.#parts;
-    const { amountMinor, currency } = looked;
+  #learn(publicId: string, found: GatewayTransaction): void {
+    const { store, clock, log } = this.#parts;
+    const { amountMinor, currency } = found;
     const owner =
-      looked.orderId === null
+      found.orderId === null
         ? undefined
-        : store.agreeing(looked.orderId, amountMinor, currency, looked.transactionId);
+        : store.agreeing(found.orderId, amountMinor, currency, found.transactionId);
     if (!owner) return;
     if (store.learnId(publicId, owner.transactionId, "lookup", clock.now())) {
       const { transactionId, orderId } = owner;
@@ -335,13 +323,13 @@ export class OperationExecutor {
     }
   }
 
-  #settleByLookup(publicId: string, looked: LookedUp, only?: "done"): void {
-    const { operations: store } = this.#parts;
+  #settleByLookup(publicId: string, found: GatewayTransaction, only?: "done"): void {
+    const { store } = this.#parts;
     const open = store.openOf(publicId);
     if (open?.state !== "unknown") return;
     const owner = store.ownerOf(publicId);
-    const refundedMinor = refundedBefore(open, looked.amountMinor ?? 0, this.#parts);
-    const proved = provedByLookup(open, looked, { owner, refundedMinor });
+    const refundedMinor = refundedBefore(open, found.amountMinor ?? 0, this.#parts.store);
+    const proved = provedByLookup(open, found, { owner, refundedMinor });
     if (proved === "done") this.#settle(open, "done", "lookup", "a lookup shows that it was done");
     if (proved === "refused" && only !== "done") {
       this.#settle(open, "refused", "lookup", "a lookup shows a capture: it was not cancelled");
@@ -352,30 +340,27 @@ export class OperationExecutor {
     { operationId, transactionPublicId, kind }: GatewayOperation,
     state: "done" | "refused",
     by: SettledBy,
-    words: string,
+    why: string,
   ): GatewayOperation | null {
-    const { operations: store, log } = this.#parts;
-    store.settle(operationId, state, by, words);
+    const { store, log } = this.#parts;
+    store.settle(operationId, state, by, why);
     log.warn({ operationId, transactionPublicId, kind, state, by }, "an operation is settled");
     if (state === "done") this.#alarmFailed(transactionPublicId);
     return store.operation(operationId) ?? null;
   }
 
-  #confirmed(publicId: string): GatewayOperation | undefined {
-    return this.#parts.operations
-      .operationsOf([publicId])
-      .find(({ kind, state }) => kind === "confirm" && state === "done");
-  }
-
   async #send(request: Request<"gateway-operation">): Promise<void> {
-    const { operations: store, gateway, clock, log } = this.#parts;
+    const { store, gateway, clock, log } = this.#parts;
     const { operationId, transactionPublicId, kind } = request;
     const verdict = await gateway.operate(request, this.#abandon.signal);
     const state = operationEnd(verdict);
     store.finish(operationId, state, verdict, clock.now());
     const { class: tryClass, httpStatus, code, description } = verdict;
     const details = { operationId, transactionPublicId, kind, state };
-    log.info({ ...details, class: tryClass, httpStatus, code, description }, "the gateway's word");
+    log.info(
+      { ...details, class: tryClass, httpStatus, code, description },
+      "the gateway's answer",
+    );
     if (state === "done" && kind !== "confirm") this.#alarmTwice(transactionPublicId);
     if (state === "unknown") this.#alarmUnknown(operationId);
     this.notified(transactionPublicId); // a notification may have overtaken the answer
@@ -384,30 +369,26 @@ export class OperationExecutor {
   }
 
   /**
-   * A returned transaction is not the whole order when the gateway has, or may have, two of the
-   * order.
+   * Raises the alarm of a return that leaves the customer charged, because the gateway has, or may
+   * have, another transaction of the order.
    */
   #alarmTwice(transactionPublicId: string): void {
-    const { operations: store, log } = this.#parts;
+    const { store, log } = this.#parts;
     const { transactionId, orderId } = store.ownerOf(transactionPublicId) ?? {};
     if (transactionId === undefined || orderId === undefined) return;
     const ids = store.publicIdsOf(orderId);
-    if (ids.length < 2 && !hasOrMayHaveOthers(transactionId, this.#parts)) return;
+    if (ids.length < 2 && !hasOrMayHaveOthers(transactionId, this.#parts.store)) return;
+    const about = { transactionId, orderId, transactionPublicId, ids };
     const what =
-      "money went back of one transaction; the gateway has or may have another one of it";
-    raiseAlarm(
-      log,
-      "gateway-order-twice",
-      { transactionId, orderId, transactionPublicId, ids },
-      what,
-    );
+      "money went back of one transaction; the gateway has or may have another one of the order";
+    raiseAlarm(log, "gateway-order-twice", about, what);
   }
 
-  /** The money of it did not move, whatever the answer was. */
+  /** Raises the alarm of each operation that was answered as done and notified as failed. */
   #alarmFailed(publicId: string): void {
-    const { operations: store, log } = this.#parts;
+    const { store, log } = this.#parts;
     const { transactionId, orderId } = store.ownerOf(publicId) ?? {};
-    for (const { operationId, kind } of failedOperations(publicId, this.#parts)) {
+    for (const { operationId, kind } of failedOperations(publicId, this.#parts.store)) {
       const about = { operationId, kind, transactionPublicId: publicId, transactionId, orderId };
       const what = `the ${kind} was answered as done and then notified as failed: look it up`;
       raiseAlarm(log, "gateway-operation-failed", about, `${what} at the gateway, do it there`);
@@ -415,7 +396,7 @@ export class OperationExecutor {
   }
 
   #alarmUnknown(operationId: string): void {
-    const { operations: store, log } = this.#parts;
+    const { store, log } = this.#parts;
     const { kind, transactionPublicId = "", description } = store.operation(operationId) ?? {};
     const { transactionId, orderId } = store.ownerOf(transactionPublicId) ?? {};
     raiseAlarm(

@@ -1,9 +1,8 @@
-import type { Clock } from "../../shared/time.ts";
-import { within } from "../../shared/time.ts";
+import { type Clock, within } from "../../shared/time.ts";
 
 /**
- * Those who wait for news about one transaction. Waiter first, question second: whoever waits
- * registers before it looks, so no news can be missed.
+ * Lets callers wait for news about one transaction. A caller is registered before its condition is
+ * checked for the first time, so it misses no news.
  */
 export class DeliveryWatch {
   readonly #clock: Clock;
@@ -14,36 +13,36 @@ export class DeliveryWatch {
     this.#clock = clock;
   }
 
-  /** Waits until `isSettled`, looked at now and after all news, or until `waitMs` is over. */
+  /** Waits until `isSettled`, checked now and after all news, or until `waitMs` is over. */
   async wait(transactionId: string, waitMs: number, isSettled: () => boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const look = (): void => {
+    const check = (): void => {
       if (this.#closed || isSettled()) resolve();
     };
-    const lookers = this.#waiting.get(transactionId) ?? new Set();
-    this.#waiting.set(transactionId, lookers.add(look));
+    const checks = this.#waiting.get(transactionId) ?? new Set();
+    this.#waiting.set(transactionId, checks.add(check));
     try {
-      look();
+      check();
       await within(this.#clock, "delivery", waitMs, promise);
     } finally {
-      lookers.delete(look);
-      if (lookers.size === 0) this.#waiting.delete(transactionId);
+      checks.delete(check);
+      if (checks.size === 0) this.#waiting.delete(transactionId);
     }
   }
 
   /** Something changed about this transaction. */
-  tell(transactionId: string): void {
-    for (const look of this.#waiting.get(transactionId) ?? []) look();
+  notify(transactionId: string): void {
+    for (const check of this.#waiting.get(transactionId) ?? []) check();
   }
 
   /** Something changed that concerns every transaction. */
-  tellAll(): void {
-    for (const lookers of this.#waiting.values()) for (const look of lookers) look();
+  notifyAll(): void {
+    for (const checks of this.#waiting.values()) for (const check of checks) check();
   }
 
-  /** Nobody waits any longer. */
+  /** Ends every wait, now and from now on. */
   close(): void {
     this.#closed = true;
-    this.tellAll();
+    this.notifyAll();
   }
 }

@@ -1,72 +1,78 @@
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { prepared } from "../../shared/store/sqlite.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { Doubt } from "./doubt-policy.ts";
-import type { ItemHistory } from "./retry-policy.ts";
+import { type ItemHistory, noHistory } from "./retry-policy.ts";
+import { noUncertainSend, type UncertainSend } from "./uncertain-send-policy.ts";
 
-/** The part of an UPDATE of the outbox that stores a doubt, with {@link doubtValues}. */
-export const setDoubt = `look_next = :look, sent_at_ms = :sentAt, resends = :resends,
-  orders_possible = :orders, absent_since_ms = :absentSince, untold = :untold`;
+/** An item claimed for one try or one lookup; nothing else claims it before that has ended. */
+export interface ClaimedItem {
+  /** Its position in the queue, which it keeps. */
+  readonly sequence: number;
+  readonly transactionId: string;
+  readonly orderId: string;
+  /** JSON of the transaction. */
+  readonly content: string;
+  /** The transaction as it was given, of an item that was stored with its claim. */
+  readonly transaction?: Transaction;
+  /** Number of this try, from 1. */
+  readonly number: number;
+  readonly startedAtMs: number;
+  readonly history: ItemHistory;
+  readonly uncertain: UncertainSend;
+}
 
-/** One that another database, lost since, may have sent at some time before `:now`. */
+/** The columns that {@link itemOf} reads, of a row of the outbox. */
+export const itemColumns = `sequence, transaction_id, tries, failures, no_result_since_ms,
+  no_result_tries, look_next, sent_at_ms, resends, orders_possible, absent_since_ms, untold,
+  (SELECT order_id FROM transactions AS own
+    WHERE own.transaction_id = outbox.transaction_id) AS order_id,
+  (SELECT content FROM transactions AS own
+    WHERE own.transaction_id = outbox.transaction_id) AS content`;
+
+export function itemOf(row: Record<string, SQLOutputValue>, startedAtMs: number): ClaimedItem {
+  const transactionId = String(row["transaction_id"]);
+  invariant(row["content"] !== null, `outbox item ${transactionId} has its transaction`);
+  return {
+    sequence: Number(row["sequence"]),
+    transactionId,
+    orderId: String(row["order_id"]),
+    content: String(row["content"]),
+    number: Number(row["tries"]),
+    startedAtMs,
+    history: {
+      failures: Number(row["failures"]),
+      noResultSinceMs: row["no_result_since_ms"] as number | null,
+      noResultTries: Number(row["no_result_tries"]),
+    },
+    uncertain: {
+      lookUpNext: row["look_next"] === 1,
+      sentAtMs: row["sent_at_ms"] as number | null,
+      resends: Number(row["resends"]),
+      orders: Number(row["orders_possible"]),
+      absentSinceMs: row["absent_since_ms"] as number | null,
+      unanswered: Number(row["untold"]),
+    },
+  };
+}
+
+/** The part of an UPDATE for items that a lost database may have sent before `:now`. */
 export const maybeSent = `ambiguous = 1, look_next = 1, sent_at_ms = :now,
   orders_possible = max(orders_possible, 1)`;
 
 /** {@link maybeSent} of one item, `:id`. */
 export const itemMaybeSent = `UPDATE outbox SET ${maybeSent} WHERE transaction_id = :id`;
 
-export function doubtOf(row: Record<string, SQLOutputValue>): Doubt {
-  return {
-    look: row["look_next"] === 1,
-    sentAtMs: row["sent_at_ms"] as number | null,
-    resends: Number(row["resends"]),
-    orders: Number(row["orders_possible"]),
-    absentSinceMs: row["absent_since_ms"] as number | null,
-    untold: Number(row["untold"]),
-  };
-}
-
-export function doubtValues(doubt: Doubt): Record<string, number | null> {
-  const { look, sentAtMs, resends, orders, absentSinceMs, untold } = doubt;
-  const [sentAt, absentSince] = [sentAtMs, absentSinceMs];
-  return { look: look ? 1 : 0, sentAt, resends, orders, absentSince, untold };
-}
-
 /**
- * The gateway may have more of an item's orders than it has named, and no operator has looked.
- * Nothing is known of one that was closed: then another alarm has told.
+ * The condition for items of which the gateway may have more orders than it has named, and that no
+ * operator has settled. A closed item is left out: the alarm of its reversal speaks of it.
  */
 export const copiesOpen = `orders_possible > 1 AND state <> 'closed'
   AND NOT EXISTS (SELECT 1 FROM copies_settled AS settled
     WHERE settled.transaction_id = outbox.transaction_id)
   AND orders_possible > (SELECT count(*) FROM gateway_ids AS named
     WHERE named.transaction_id = outbox.transaction_id)`;
-
-/** Orders that the gateway may have although nobody knows, for `status`. */
-export interface DoubtCounts {
-  /** Sends so far whose answer was lost. */
-  readonly sends: number;
-  /** Items that wait for a lookup, or for a send after one. */
-  readonly inDoubt: number;
-  /** Orders that the gateway may have more than once. */
-  readonly possibleCopies: number;
-}
-
-export function doubtCounts(database: DatabaseSync): DoubtCounts {
-  const count = (sql: string): number => Number(database.prepare(sql).get()?.["n"]);
-  return {
-    inDoubt: count(`SELECT items AS n FROM items_in_doubt`),
-    possibleCopies: count(`SELECT count(*) AS n FROM outbox WHERE ${copiesOpen}`),
-    sends: count(`SELECT sends AS n FROM ambiguous_sends`),
-  };
-}
-
-/** How many orders of a transaction the gateway may have; 0 when that is known. */
-export function possibleOrders(database: DatabaseSync, transactionId: string): number {
-  const sql = `SELECT orders_possible FROM outbox WHERE transaction_id = ? AND ${copiesOpen}`;
-  return Number(database.prepare(sql).get(transactionId)?.["orders_possible"] ?? 0);
-}
 
 const addTransaction = "INSERT INTO transactions VALUES (?, ?, ?, ?)";
 const addItem = `
@@ -75,49 +81,41 @@ const addItem = `
   VALUES (?1, ?2, ?2, ?2, iif(?3, ?2, NULL), ?3,
     iif(?4, 0, ifnull((SELECT max(id) FROM store_loss), 0)))`;
 
-export interface AddedHow {
-  /** Another database may have had it, and may have sent it. */
-  readonly isDoubtful?: boolean;
-  /** Its first try begins now. */
-  readonly isTaken?: boolean;
-}
-
-interface Inserted {
-  /** Its place in the queue. */
-  readonly sequence: number;
-  /** JSON of the transaction, as written. */
-  readonly content: string;
-}
-
-/** A new transaction and its place in the queue. Inside the caller's transaction. */
+/**
+ * Stores a new transaction with its position in the queue, inside the caller's commit.
+ * `mayBeSent`: a lost database may have had it, and may have sent it. `isClaimed`: its first try
+ * begins now.
+ */
 export function insertItem(
   database: DatabaseSync,
-  given: Transaction,
+  transaction: Transaction,
   nowMs: number,
-  { isDoubtful = false, isTaken = false }: AddedHow = {},
-): Inserted {
-  const { transactionId, orderId } = given;
-  const content = JSON.stringify(given);
+  { mayBeSent = false, isClaimed = false } = {},
+): ClaimedItem {
+  const { transactionId, orderId } = transaction;
+  const content = JSON.stringify(transaction);
   prepared(database, addTransaction).run(transactionId, orderId, nowMs, content);
-  const how = [isTaken ? 1 : 0, isDoubtful ? 1 : 0];
+  const how = [isClaimed ? 1 : 0, mayBeSent ? 1 : 0];
   const added = prepared(database, addItem).run(transactionId, nowMs, ...how);
-  if (isDoubtful) prepared(database, itemMaybeSent).run({ id: transactionId, now: nowMs });
-  return { sequence: Number(added.lastInsertRowid), content };
+  if (mayBeSent) prepared(database, itemMaybeSent).run({ id: transactionId, now: nowMs });
+  const sequence = Number(added.lastInsertRowid);
+  const first = { number: 1, startedAtMs: nowMs, history: noHistory, uncertain: noUncertainSend };
+  return { sequence, transactionId, orderId, content, transaction, ...first };
 }
 
-/** The item's state after a try. */
+/** The item's state after a try or a lookup. */
 export interface ItemUpdate {
   readonly state: DeliveryState;
-  /** null: keeps its place. */
+  /** null: keeps its position. */
   readonly nextTryAtMs: number | null;
   readonly history: ItemHistory;
-  readonly doubt: Doubt;
+  readonly uncertain: UncertainSend;
   readonly redirectUrl: string | null;
   readonly reason: string | null;
 }
 
-/** By place and number: a queue runs this for each item, and names cost as much as the change. */
-const endedTry = `
+/** By number: a queue runs this for each item, and names cost as much as the change. */
+const endedClaim = `
   UPDATE outbox SET claimed_at_ms = NULL, state = ?1, failures = ?2,
     next_try_at_ms = ifnull(?3, next_try_at_ms),
     delayed_at_ms = iif(?3 IS NULL, delayed_at_ms, ?4),
@@ -128,16 +126,27 @@ const endedTry = `
   WHERE sequence = ?16 AND claimed_at_ms IS NOT NULL`;
 
 /**
- * Ends the claim of the item at that place, with the state that its try has led to; part of a
- * transaction. Returns how many claims have ended.
+ * An item whose transaction the gateway has named counts as sent: sending the item again would make
+ * a second order. A try that runs is left to end, and its end runs this statement too.
  */
-export function endTry(
+export const namedIsSent = `
+  UPDATE outbox SET state = 'sent', settled_at_ms = :now,
+    reason = 'the gateway has named its transaction of it'
+  WHERE transaction_id = :id AND claimed_at_ms IS NULL AND state IN ('pending', 'parked')
+    AND EXISTS (SELECT 1 FROM gateway_ids WHERE transaction_id = :id)`;
+
+/**
+ * Ends the claim of an item with the state that its try or lookup has led to, inside the caller's
+ * commit. `ambiguous`: a try whose answer was lost.
+ */
+export function endClaim(
   database: DatabaseSync,
-  sequence: number,
-  { endedAtMs, ambiguous }: { readonly endedAtMs: number; readonly ambiguous: boolean },
-  { state, nextTryAtMs, history, doubt, redirectUrl, reason }: ItemUpdate,
-): number {
-  const { changes } = prepared(database, endedTry).run(
+  { sequence, transactionId }: ClaimedItem,
+  { state, nextTryAtMs, history, uncertain, redirectUrl, reason }: ItemUpdate,
+  endedAtMs: number,
+  ambiguous: boolean,
+): void {
+  const { changes } = prepared(database, endedClaim).run(
     state,
     history.failures,
     nextTryAtMs,
@@ -147,13 +156,15 @@ export function endTry(
     ambiguous ? 1 : 0,
     redirectUrl,
     reason,
-    doubt.look ? 1 : 0,
-    doubt.sentAtMs,
-    doubt.resends,
-    doubt.orders,
-    doubt.absentSinceMs,
-    doubt.untold,
+    uncertain.lookUpNext ? 1 : 0,
+    uncertain.sentAtMs,
+    uncertain.resends,
+    uncertain.orders,
+    uncertain.absentSinceMs,
+    uncertain.unanswered,
     sequence,
   );
-  return Number(changes);
+  invariant(changes === 1, `the item ${transactionId} was still claimed`);
+  if (state === "sent") return;
+  prepared(database, namedIsSent).run({ id: transactionId, now: endedAtMs });
 }

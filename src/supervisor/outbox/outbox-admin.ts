@@ -1,28 +1,26 @@
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
-import type { DeliveryState, OutboxItem } from "../../shared/ipc/contract.ts";
+import type {
+  DeliveryState,
+  OutboxItem,
+  RequestOf,
+  ResponseOf,
+  supervisorMessages,
+} from "../../shared/ipc/contract.ts";
 import { maskPansInText } from "../../shared/masking/mask.ts";
 import { transaction } from "../../shared/store/sqlite.ts";
-import { type DoubtCounts, doubtCounts } from "./item-rows.ts";
+import { copiesOpen } from "./item-rows.ts";
 
-/** Why an operator's wish is not carried out; see the messages of the IPC contract. */
-type Refusal = "unknown" | "running" | "sent" | "closed";
-
-/** A person's, as far as it was told. */
-interface Word {
-  readonly note?: string | undefined;
-  readonly by?: string | undefined;
-}
-
-interface Page {
-  readonly items: OutboxItem[];
-  readonly more: boolean;
-}
+type Messages = typeof supervisorMessages;
+/** Why an operator's request is not carried out; see the messages of the IPC contract. */
+type Refusal = Exclude<ResponseOf<Messages, "outbox-requeue">["outcome"], "queued">;
+/** The operator's note and name, as far as given. */
+type Given = Omit<RequestOf<Messages, "outbox-requeue">, "transactionId">;
 
 /** A page of the items in one state, by the index of that state: nearly all others are sent. */
 const pageOf = (found: string): string =>
   `sequence IN (${found} AND sequence > :cursor ORDER BY sequence LIMIT :limit)`;
-const claimed = (look: 0 | 1): string =>
-  `SELECT sequence FROM outbox WHERE state = 'pending' AND look_next = ${look}
+const claimed = (lookUpNext: 0 | 1): string =>
+  `SELECT sequence FROM outbox WHERE state = 'pending' AND look_next = ${lookUpNext}
      AND claimed_at_ms > 0`;
 
 const itemsIn: Readonly<Record<DeliveryState | "any", string>> = {
@@ -36,7 +34,7 @@ const itemsIn: Readonly<Record<DeliveryState | "any", string>> = {
   closed: pageOf(`SELECT sequence FROM outbox INDEXED BY outbox_closed WHERE state = 'closed'`),
 };
 
-/** The operator's view of the outbox, and the operator's acts on it. */
+/** The operator's view of the outbox, and the operator's actions on it. */
 export class OutboxAdmin {
   readonly #database: DatabaseSync;
 
@@ -45,14 +43,21 @@ export class OutboxAdmin {
   }
 
   /** Oldest first, after the item with the sequence `cursor`. */
-  list(state: DeliveryState | undefined, cursor: number, limit: number): Page {
+  list(
+    state: DeliveryState | undefined,
+    cursor: number,
+    limit: number,
+  ): ResponseOf<Messages, "outbox-list"> {
     const rows = this.#database
       .prepare(
-        `SELECT outbox.*, transactions.order_id,
-           json_extract(content, '$.amountMinor') AS amount_minor,
-           json_extract(content, '$.currency') AS currency,
-           json_extract(content, '$.exponent') AS exponent,
-           last.ended_at_ms, last.class, last.http_status, last.code, last.description
+        `SELECT sequence, outbox.transaction_id AS transactionId, order_id AS orderId, state,
+           ifnull(json_extract(content, '$.amountMinor'), 0) AS amountMinor,
+           ifnull(json_extract(content, '$.currency'), '') AS currency,
+           ifnull(json_extract(content, '$.exponent'), 0) AS exponent, queued_at_ms AS queuedAtMs,
+           iif(state = 'pending', next_try_at_ms, NULL) AS nextTryAtMs,
+           settled_at_ms AS settledAtMs, tries, outbox.ambiguous, reason,
+           last.ended_at_ms AS endedAtMs, last.class, last.http_status AS httpStatus, last.code,
+           last.description
          FROM outbox JOIN transactions USING (transaction_id)
          LEFT JOIN attempts AS last ON last.transaction_id = outbox.transaction_id
            AND last.number = (SELECT max(number) FROM attempts AS every
@@ -64,16 +69,21 @@ export class OutboxAdmin {
     return { items: rows.slice(0, limit).map(itemOf), more: rows.length > limit };
   }
 
-  /** The open questions about the gateway's orders. */
-  doubts(): DoubtCounts {
-    return doubtCounts(this.#database);
+  /** Counts the orders that the gateway may have although that is not known, for `status`. */
+  uncertain(): NonNullable<ResponseOf<Messages, "status">["outbox"]["ambiguous"]> {
+    const count = (sql: string): number => Number(this.#database.prepare(sql).get()?.["n"]);
+    return {
+      sends: count(`SELECT sends AS n FROM ambiguous_sends`),
+      inDoubt: count(`SELECT items AS n FROM items_in_doubt`),
+      possibleCopies: count(`SELECT count(*) AS n FROM outbox WHERE ${copiesOpen}`),
+    };
   }
 
   /**
-   * Parked, pending and dropped items become due now. One reversed at the terminal never does. One
-   * in doubt is looked up once more, and is sent when the lookup does not tell.
+   * Makes a parked, pending or dropped item due now, but none that was reversed at the terminal.
+   * One whose send is uncertain is looked up once more, and sent when the lookup gives no answer.
    */
-  requeue(transactionId: string, nowMs: number, word: Word = {}): "queued" | Refusal {
+  requeue(transactionId: string, nowMs: number, given: Given = {}): "queued" | Refusal {
     return transaction(this.#database, () => {
       const { changes } = this.#database
         .prepare(
@@ -85,12 +95,12 @@ export class OutboxAdmin {
         )
         .run({ id: transactionId, now: nowMs });
       if (changes === 0) return this.#refusal(transactionId);
-      this.#note(transactionId, nowMs, "requeue", word);
+      this.#note(transactionId, nowMs, "requeue", given);
       return "queued";
     });
   }
 
-  /** The item is closed for a reason that stays with it; nothing is deleted. */
+  /** Closes an item, with a reason that stays with it; nothing is deleted. */
   drop(transactionId: string, given: string, nowMs: number, by?: string): "dropped" | Refusal {
     const note = maskPansInText(given);
     return transaction(this.#database, () => {
@@ -111,7 +121,7 @@ export class OutboxAdmin {
     transactionId: string,
     nowMs: number,
     action: "requeue" | "drop",
-    { note = "", by }: Word,
+    { note = "", by }: Given,
   ): void {
     const masked = [note, by].map((text) => (text === undefined ? null : maskPansInText(text)));
     this.#database
@@ -132,32 +142,10 @@ export class OutboxAdmin {
   }
 }
 
-function itemOf(row: Record<string, SQLOutputValue>): OutboxItem {
-  const state = row["state"] as DeliveryState;
-  const pending = state === "pending";
-  return {
-    sequence: Number(row["sequence"]),
-    transactionId: String(row["transaction_id"]),
-    orderId: String(row["order_id"]),
-    state,
-    amountMinor: Number(row["amount_minor"]),
-    currency: String(row["currency"]),
-    exponent: Number(row["exponent"]),
-    queuedAtMs: Number(row["queued_at_ms"]),
-    nextTryAtMs: pending ? Number(row["next_try_at_ms"]) : null,
-    settledAtMs: row["settled_at_ms"] as number | null,
-    tries: Number(row["tries"]),
-    ambiguous: row["ambiguous"] === 1,
-    reason: row["reason"] as string | null,
-    lastTry:
-      row["class"] === null
-        ? null
-        : {
-            endedAtMs: Number(row["ended_at_ms"]),
-            class: String(row["class"]),
-            httpStatus: row["http_status"] as number | null,
-            code: row["code"] as number | null,
-            description: String(row["description"]),
-          },
-  };
+type Row = Record<string, SQLOutputValue>;
+
+function itemOf({ endedAtMs, class: tryClass, httpStatus, code, description, ...row }: Row) {
+  const lastTry = { endedAtMs, class: tryClass, httpStatus, code, description };
+  const item = { ...row, ambiguous: row["ambiguous"] === 1 };
+  return { ...item, lastTry: tryClass === null ? null : lastTry } as unknown as OutboxItem;
 }

@@ -4,19 +4,17 @@ import { prepared, transaction } from "../../shared/store/sqlite.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/**
- * The page of a sent order can be paid: the address is of use only while somebody may ask for it.
- */
+/** The page of a sent order can be paid: its address is kept while a customer may need it. */
 export const PAYMENT_PAGE_DAYS = 7;
-/** Rows of one commit, for which a try that ends meanwhile waits (scripts/bench-retention.ts). */
+/** Rows in one commit. A try that ends meanwhile waits for it (scripts/bench-retention.ts). */
 const BATCH = 200;
 const BETWEEN_BATCHES_MS = 20;
 
 /**
  * The members that a settled transaction keeps for ever: its ids, amount, currency, how and when it
  * was approved, and its state; that it was sent must be known as long as the order id is. The
- * members that describe people, goods and card go. An item that an operator dropped is kept whole,
- * because it can be requeued.
+ * members that describe people, goods and card are erased. An item that an operator dropped is kept
+ * whole, because it can be requeued.
  */
 const trimTransactions = `
   UPDATE transactions SET content = json_set(content, '$.maskedPan', NULL,
@@ -25,7 +23,7 @@ const trimTransactions = `
     '$.cart', json('[]'), '$.trimmed', json('true'))
   WHERE transaction_id = ?`;
 
-/** In the words of its index, which begins with whether the page is erased. */
+/** The condition as the index `outbox_erasable` has it. */
 const isErasable = `state IN ('sent', 'closed')
   AND (redirect_url IS NOT NULL OR (trimmed = 0 AND dropped = 0))`;
 
@@ -45,17 +43,15 @@ const trimItems = `
       AND trimmed = 0 AND dropped = 0 LIMIT ?)
   RETURNING transaction_id`;
 
-/** The last try tells how it ended. */
+/** The last try is kept: it says how the transaction ended. */
 const eraseTries = `
   DELETE FROM attempts WHERE transaction_id = ?1
     AND number < (SELECT max(number) FROM attempts WHERE transaction_id = ?1)`;
 
 const eraseEnds = "DELETE FROM outbox_ends WHERE transaction_id = ?";
 
-/** One batch of a kind; returns how many rows it changed. */
-type Eraser = (nowMs: number) => number;
-
-function erasersOf(database: DatabaseSync, days: number): readonly Eraser[] {
+/** The erasers of one batch each; an eraser returns how many rows it changed. */
+function erasersOf(database: DatabaseSync, days: number): readonly ((nowMs: number) => number)[] {
   const run = (sql: string, ...values: (string | number)[]): number =>
     Number(prepared(database, sql).run(...values).changes);
   return [
@@ -76,7 +72,7 @@ export function retentionChore(database: DatabaseSync, days: number, clock: Cloc
   return {
     name: "retention of the outbox",
     async run() {
-      // Erased bytes are overwritten, in this database; copies of it go with their own time.
+      // Erased bytes are overwritten in this database; its daily copies are deleted by their age.
       database.exec("PRAGMA secure_delete = ON");
       for (const erase of erasersOf(database, days)) {
         while (transaction(database, () => erase(clock.now())) > 0) {

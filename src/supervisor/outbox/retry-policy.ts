@@ -2,22 +2,22 @@ import type { FaultRow } from "../gateway/fault-table.ts";
 
 /**
  * When a transaction is tried again, and when it is given to an operator (docs/design.md 8.4).
- * Pure: time and chance are arguments.
+ * Pure: time and random values are arguments.
  *
  * Delays are exponential with full jitter: a random time between nothing and 2 s, 4 s, 8 s, 16 s,
  * 32 s, 64 s, 128 s, 256 s, 512 s and then, for ever, 15 minutes; the queue tries once in each
- * quarter of an hour then, at the kiosk's own place in it. The item waits when the failure
+ * quarter of an hour then, in the kiosk's own slot of it. The item waits when the failure
  * may be its own; the queue waits when the gateway as a whole did not answer (`waits` of the fault
  * table), so that an outage neither reorders the queue nor costs one try per item.
  */
 const DELAY_BASE_MS = 2_000;
 export const DELAY_CAP_MS = 15 * 60_000;
-/** Where the failure may be one item's own, the others wait no longer than this. */
+/** After a failure that may be one item's own, the others wait no longer than this. */
 export const SHARED_HOLD_CAP_MS = 60_000;
-/** A server that asks for more than a day is not believed. */
+/** A `Retry-After` of more than a day counts as a day. */
 export const RETRY_AFTER_CAP_MS = 24 * 60 * 60_000;
 export const PARK_AFTER_MS = 24 * 60 * 60_000;
-/** A day of tries, and not one try before and one after a jump of the clock. */
+/** So that a day is a day of tries, not one try before and one after a jump of the clock. */
 export const PARK_TRIES_MIN = 20;
 /** How often one try finds out whether refused credentials are accepted again. */
 export const PROBE_INTERVAL_MS = 60 * 60_000;
@@ -38,7 +38,7 @@ export const noHistory: ItemHistory = { failures: 0, noResultSinceMs: null, noRe
 
 export interface Decision {
   readonly state: "pending" | "sent" | "parked";
-  /** 0: keeps its place in the queue. */
+  /** 0: keeps its position in the queue. */
   readonly itemDelayMs: number;
   /** 0: the others go on at once. */
   readonly queueHoldMs: number;
@@ -51,17 +51,17 @@ export interface Circumstances {
   /** Failures of the gateway as a whole, in a row, before this one. */
   readonly queueFailures: number;
   readonly retryAfterMs: number | null;
-  /** Sends so far without knowing whether the gateway has the order (doubt-policy.ts). */
+  /** Sends so far without knowing whether the gateway has the order (uncertain-send-policy.ts). */
   readonly resends: number;
   /** From 0 (included) to 1 (excluded). */
-  readonly chance: () => number;
-  /** The kiosk's own, from 0 to 1. */
-  readonly place: number;
+  readonly random: () => number;
+  /** The kiosk's own slot of each quarter of an hour, from 0 to 1. */
+  readonly slot: number;
 }
 
 const settled = { itemDelayMs: 0, queueHoldMs: 0, pause: false } as const;
 
-/** The consequence of one try, with this row of the fault table, for the item and for the queue. */
+/** Decides what one try, with this row of the fault table, means for the item and for the queue. */
 export function decide(row: FaultRow, item: ItemHistory, now: Circumstances): Decision {
   const kept: ItemHistory = { ...item, noResultSinceMs: null, noResultTries: 0 };
   switch (row.action) {
@@ -83,11 +83,11 @@ function retry(row: FaultRow, item: ItemHistory, now: Circumstances): Decision {
     noResultSinceMs: row.parkAfterADay ? (item.noResultSinceMs ?? now.nowMs) : null,
     noResultTries: row.parkAfterADay ? item.noResultTries + 1 : 0,
   };
-  // One that may be at the gateway already goes on, once a day, as long as no lookup answers.
+  // An item that may be at the gateway already is never parked for this: it is sent once a day.
   if (now.resends === 0 && isHopeless(history, now.nowMs))
     return { ...settled, state: "parked", history };
   const askedMs = Math.min(now.retryAfterMs ?? 0, RETRY_AFTER_CAP_MS);
-  const itemDelayMs = itemWaits ? Math.max(delayMs(item.failures, now.chance), askedMs) : 0;
+  const itemDelayMs = itemWaits ? Math.max(delayMs(item.failures, now.random), askedMs) : 0;
   return { state: "pending", itemDelayMs, queueHoldMs: queueHold(row, now), pause: false, history };
 }
 
@@ -102,31 +102,33 @@ function isHopeless({ noResultSinceMs, noResultTries }: ItemHistory, nowMs: numb
 function queueHold({ waits }: FaultRow, now: Circumstances): number {
   if (waits !== "queue" && waits !== "both") return 0;
   const askedMs = Math.min(now.retryAfterMs ?? 0, DELAY_CAP_MS);
-  const holdMs = holdDelayMs(now.queueFailures, now);
+  const holdMs = holdDelayMs(now.queueFailures, now.nowMs, now.slot, now.random);
   return Math.max(waits === "both" ? Math.min(holdMs, SHARED_HOLD_CAP_MS) : holdMs, askedMs);
 }
 
 /** Full jitter: any time up to the ceiling, which doubles with every failure before this one. */
-export function delayMs(failuresBefore: number, chance: () => number): number {
-  return Math.floor(chance() * delayCeilingMs(failuresBefore));
+export function delayMs(failuresBefore: number, random: () => number): number {
+  return Math.floor(random() * delayCeilingMs(failuresBefore));
 }
 
 /**
- * The longest one ends at the kiosk's own place in the quarter of an hour: so a thousand kiosks
- * come back evenly after a long outage.
+ * The wait of the queue. The longest one ends in the kiosk's own slot of the quarter of an hour: so
+ * a thousand kiosks come back evenly after a long outage.
  */
 export function holdDelayMs(
   failuresBefore: number,
-  { nowMs, place, chance }: Pick<Circumstances, "nowMs" | "place" | "chance">,
+  nowMs: number,
+  slot: number,
+  random: () => number,
 ): number {
   return delayCeilingMs(failuresBefore) === DELAY_CAP_MS
-    ? untilPlaceMs(nowMs, place)
-    : delayMs(failuresBefore, chance);
+    ? untilSlotMs(nowMs, slot)
+    : delayMs(failuresBefore, random);
 }
 
-/** From `nowMs` of any clock to the next `place`, from 0 to 1, of its quarters of an hour. */
-export function untilPlaceMs(nowMs: number, place: number): number {
-  return DELAY_CAP_MS - ((nowMs + Math.floor(place * DELAY_CAP_MS)) % DELAY_CAP_MS);
+/** The time from `nowMs` of any clock to the next `slot`, from 0 to 1, of a quarter of an hour. */
+export function untilSlotMs(nowMs: number, slot: number): number {
+  return DELAY_CAP_MS - ((nowMs + Math.floor(slot * DELAY_CAP_MS)) % DELAY_CAP_MS);
 }
 
 export function delayCeilingMs(failuresBefore: number): number {

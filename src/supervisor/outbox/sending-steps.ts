@@ -1,18 +1,22 @@
-import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import type { SendingStep } from "../../shared/ipc/contract.ts";
 import { faultTable, type TryClass } from "../gateway/fault-table.ts";
 
-/** People's words about one order that are told, and ends of its tries; the newest of each. */
-const TOLD_MAX = 100;
+/** Operators' actions on one order that are listed, and ends of its tries; the newest of each. */
+const LISTED_MAX = 100;
 
 const ofOrder = `JOIN transactions USING (transaction_id) WHERE order_id = :order`;
-const queued = `SELECT queued_at_ms AS at_ms FROM outbox ${ofOrder}`;
-const tries = `SELECT attempts.* FROM attempts ${ofOrder} ORDER BY ended_at_ms, number`;
-const newest = `${ofOrder} ORDER BY id DESC LIMIT ${TOLD_MAX}`;
-const ends = `SELECT at_ms, state, reason FROM outbox_ends ${newest}`;
-const actions = `SELECT at_ms, action, note, by_whom FROM operator_actions ${newest}`;
+const queued = `SELECT queued_at_ms AS atMs, 'queued' AS step FROM outbox ${ofOrder}`;
+const tries = `SELECT ended_at_ms AS atMs, 'try' AS step, number, class, description,
+    started_at_ms AS beganAtMs
+  FROM attempts ${ofOrder} ORDER BY ended_at_ms, number`;
+const newest = `${ofOrder} ORDER BY id DESC LIMIT ${LISTED_MAX}`;
+const ends = `SELECT at_ms AS atMs, state AS step, reason AS description
+  FROM outbox_ends ${newest}`;
+const actions = `SELECT at_ms AS atMs, action AS step, note AS description, by_whom AS by
+  FROM operator_actions ${newest}`;
 
-/** Of steps of one millisecond: a person's word begins a try, and a try ends the tries. */
+/** The order of steps of one millisecond: an operator's action begins a try, a try ends tries. */
 const ranks: Readonly<Record<SendingStep["step"], number>> = {
   queued: 0,
   requeue: 1,
@@ -25,54 +29,33 @@ const ranks: Readonly<Record<SendingStep["step"], number>> = {
 
 /**
  * An order's way to the gateway, oldest first: each try that is kept (outbox-store.ts), each end of
- * the tries with its reason, and each word of a person; of many the newest. Nothing else happens
- * while a try runs, so a try has its place by its beginning. Empty: nothing was handed over.
+ * the tries with its reason, and each action of an operator; of many the newest. Nothing else
+ * happens while a try runs, so a try is sorted by its beginning. Empty: nothing was handed off.
  */
 export function sendingSteps(database: DatabaseSync, orderId: string): SendingStep[] {
-  const steps = (sql: string, stepOf: (row: Row) => SendingStep) =>
+  const steps = (sql: string) =>
     database
       .prepare(sql)
       .all({ order: orderId })
       .map((row) => {
-        const step = stepOf(row);
-        return { step, beganAtMs: Number(row["started_at_ms"] ?? step.atMs) };
+        const step = { ...noStep, ...row } as unknown as SendingStep & { beganAtMs?: number };
+        const { beganAtMs = step.atMs, ...others } = step;
+        return { step: others, beganAtMs };
       });
   return [
-    ...steps(queued, ({ at_ms }) => ({ ...noStep, atMs: Number(at_ms), step: "queued" })),
-    ...steps(tries, tryOf),
-    ...steps(ends, ({ at_ms, state, reason }) => ({
-      ...noStep,
-      atMs: Number(at_ms),
-      step: state as SendingStep["step"],
-      description: String(reason),
-    })).reverse(),
-    ...steps(actions, ({ at_ms, action, note, by_whom }) => ({
-      ...noStep,
-      atMs: Number(at_ms),
-      step: action as SendingStep["step"],
-      description: String(note),
-      by: by_whom as string | null,
-    })).reverse(),
+    ...steps(queued),
+    ...steps(tries).map(({ step, beganAtMs }) => {
+      const outcome = outcomeOf(step.class as TryClass);
+      return { step: { ...step, outcome }, beganAtMs };
+    }),
+    ...steps(ends).reverse(),
+    ...steps(actions).reverse(),
   ]
     .sort((a, b) => a.beganAtMs - b.beganAtMs || ranks[a.step.step] - ranks[b.step.step])
     .map(({ step }) => step);
 }
 
-type Row = Record<string, SQLOutputValue>;
-const noStep = { number: null, outcome: null, class: null, description: "", by: null } as const;
-
-function tryOf(row: Row): SendingStep {
-  const tryClass = row["class"] as TryClass;
-  return {
-    ...noStep,
-    atMs: Number(row["ended_at_ms"]),
-    step: "try",
-    number: Number(row["number"]),
-    outcome: outcomeOf(tryClass),
-    class: tryClass,
-    description: String(row["description"]),
-  };
-}
+const noStep = { number: null, outcome: null, class: null, description: "", by: null };
 
 function outcomeOf(tryClass: TryClass): SendingStep["outcome"] {
   if (tryClass === "sent") return "taken";

@@ -8,8 +8,8 @@ import { raiseAlarm } from "../alarms/alarm.ts";
 import { maybeSent } from "./item-rows.ts";
 
 /**
- * After a loss or a restore of this database (docs/rules/17-loss.md) nobody here knows what was
- * sent meanwhile: an item that waits is in doubt, and is looked up before it is sent.
+ * The losses and restores of this database (docs/rules/17-loss.md). After one it is not known here
+ * what was sent meanwhile: an item that waits is uncertain, and is looked up before it is sent.
  */
 export class StoreLosses {
   readonly #database: DatabaseSync;
@@ -22,35 +22,31 @@ export class StoreLosses {
     this.#log = log;
   }
 
-  /** Begins the session of this start. Before anything is sent. */
+  /** Begins the session of this start. Called before anything is sent. */
   begin(store: Store): void {
     store.begin((finding: StoreFinding) => {
       if (finding.kind !== "whole") this.note(finding.because);
     });
   }
 
-  /** This database was found to lack something. */
+  /** Keeps that this database was found to lack something, and makes what waits uncertain. */
   note(because: string): void {
+    const now = this.#clock.now();
     // At a start it is part of the commit that begins the session.
-    const inDoubt = inTransaction(this.#database, () => this.#doubt(because));
-    const words =
-      `supervisor.db: ${because}; what tp-manager has is handed over again, and what is not ` +
-      "known to be at the gateway is looked up before it is sent";
-    raiseAlarm(this.#log, "outbox-lost", { inDoubt }, words);
+    const { changes } = inTransaction(this.#database, () => {
+      const sql = "INSERT INTO store_loss (at_ms, because) VALUES (?, ?)";
+      this.#database.prepare(sql).run(now, because);
+      return this.#database
+        .prepare(`UPDATE outbox SET ${maybeSent} WHERE state = 'pending' AND look_next = 0`)
+        .run({ now });
+    });
+    const text =
+      `supervisor.db: ${because}; tp-manager hands off everything that it has once more, and ` +
+      "what is not known to be at the gateway is looked up before it is sent";
+    raiseAlarm(this.#log, "outbox-lost", { inDoubt: Number(changes) }, text);
   }
 
-  /** How many items are in doubt. */
-  #doubt(because: string): number {
-    this.#database
-      .prepare("INSERT INTO store_loss (at_ms, because) VALUES (?, ?)")
-      .run(this.#clock.now(), because);
-    const { changes } = this.#database
-      .prepare(`UPDATE outbox SET ${maybeSent} WHERE state = 'pending' AND look_next = 0`)
-      .run({ now: this.#clock.now() });
-    return Number(changes);
-  }
-
-  /** A whole journal has handed over everything it has. */
+  /** Ends the loss: a journal that lacks nothing has handed off everything that it has. */
   end(): void {
     this.#database
       .prepare("UPDATE store_loss SET ended_at_ms = ? WHERE ended_at_ms IS NULL")
@@ -58,17 +54,17 @@ export class StoreLosses {
   }
 
   /**
-   * A former database may have had a transaction that is new here, and may have sent it, while a
-   * loss is open: also one that is handed over for the first time and whose charge was found out
-   * later, as after a restart.
+   * While a loss is open: whether a lost database may have had a transaction that is new here, and
+   * may have sent it. So may have one that is handed off for the first time if its charge was found
+   * out later, as after a restart.
    */
   mayHaveHad({ origin }: Pick<Transaction, "origin">, isFirst = false): boolean {
     return !this.isWhole && (origin !== "payment" || !isFirst);
   }
 
   /**
-   * Something about a transaction may be missing here, however long ago the loss was: it was here
-   * before, or may have been. undefined: nobody knows which transaction.
+   * Whether something about a transaction may be missing here, however long ago the loss was: it
+   * was stored before the loss, or may have been. Missing: any transaction.
    */
   mayLack(transactionId = ""): boolean {
     const sql = `SELECT 1 FROM store_loss WHERE id >
@@ -76,7 +72,7 @@ export class StoreLosses {
     return prepared(this.#database, sql).get(transactionId) !== undefined;
   }
 
-  /** No loss is open: every transaction that was ever handed over is here. */
+  /** No loss is open: every transaction that was ever handed off is here. */
   get isWhole(): boolean {
     const sql = "SELECT 1 FROM store_loss WHERE ended_at_ms IS NULL LIMIT 1";
     return prepared(this.#database, sql).get() === undefined;

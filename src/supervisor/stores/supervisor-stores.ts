@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import type {
   DeliveryState,
-  HandedAgain,
   Handlers,
   KnownOrder,
   RequestOf,
@@ -15,37 +14,25 @@ import { Store } from "../../shared/store/store.ts";
 import { StoreExchange } from "../../shared/store/store-exchange.ts";
 import type { Clock } from "../../shared/time.ts";
 import { noDetails, readStored, type Transaction } from "../../shared/transaction.ts";
-import type { Gateway } from "../gateway/gateway.ts";
-import { NotificationStore } from "../notifications/notification-store.ts";
-import { type HistoryParts, returnedOfOrder } from "../operations/gateway-history.ts";
+import type { Gateway } from "../gateway/gateway-client.ts";
+import { returnedOfOrder } from "../operations/gateway-history.ts";
 import { OperationStore } from "../operations/operation-store.ts";
+import type { Forwarder } from "../outbox/forwarder.ts";
 import { insertItem } from "../outbox/item-rows.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 import { StoreLosses } from "../outbox/store-losses.ts";
 
-const countSql = "SELECT items AS count FROM outbox_counts WHERE state = 'steps'";
-
-/** How often supervisor.db grew. */
+/** The count of changes to supervisor.db, which only grows. */
 export function growthOf(database: DatabaseSync): number {
-  return Number(prepared(database, countSql).get()?.["count"] ?? 0);
-}
-
-interface SupervisorStores {
-  readonly store: Store;
-  readonly losses: StoreLosses;
-  readonly exchange: StoreExchange;
+  const sql = "SELECT items AS count FROM outbox_counts WHERE state = 'steps'";
+  return Number(prepared(database, sql).get()?.["count"] ?? 0);
 }
 
 /**
- * The knowledge of supervisor.db about itself and the journal (docs/rules/17-loss.md). Its session
+ * Opens what supervisor.db knows about itself and the journal (docs/rules/17-loss.md). Its session
  * begins before anything is sent: a database that was put back must not send its old items again.
  */
-export function openStores(
-  database: DatabaseSync,
-  path: string,
-  clock: Clock,
-  log: Logger,
-): SupervisorStores {
+export function openStores(database: DatabaseSync, path: string, clock: Clock, log: Logger) {
   const store = new Store(database, path, () => growthOf(database));
   const losses = new StoreLosses(database, clock, log);
   losses.begin(store);
@@ -58,33 +45,28 @@ interface MessageParts {
   readonly database: DatabaseSync;
   readonly store: OutboxStore;
   readonly losses: StoreLosses;
-  readonly gateway: Pick<Gateway, "findOrder">;
+  readonly gateway: Gateway;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Called after the commit for each transaction that waits for the gateway. */
-  readonly onStored: (transactionId: string) => void;
+  readonly forwarder: Pick<Forwarder, "tryAtOnce">;
 }
 
-export type StoreMessages = Pick<
-  Handlers<typeof supervisorMessages>,
-  "known-orders" | "take-over" | "order-at-gateway"
->;
-
 /** The answers about lost and restored databases. */
-export function storeMessages(parts: MessageParts): StoreMessages {
+export function storeMessages(
+  parts: MessageParts,
+): Pick<Handlers<Messages>, "known-orders" | "take-over" | "order-at-gateway"> {
   const { database, losses, gateway } = parts;
   const operations = new OperationStore(database);
-  const history = { operations, notifications: new NotificationStore(database) };
   return {
-    "known-orders": (request) => knownOrders(request, database, history, losses),
-    "take-over": (request) => takeOver(request, parts),
+    "known-orders": (request) => knownOrders(request, database, operations, losses),
+    "take-over": (request) => resync(request, parts),
     "order-at-gateway": ({ orderId }) => orderAtGateway(orderId, gateway),
   };
 }
 
 type Messages = typeof supervisorMessages;
 
-/** By places in the queue, or by the order's number: CROSS JOIN keeps the tables in this order. */
+/** By position in the queue, or by order id: CROSS JOIN keeps the tables in this order. */
 const everyOrder = `
   SELECT sequence, state, reversed, content
   FROM outbox CROSS JOIN transactions USING (transaction_id)
@@ -96,13 +78,13 @@ const oneOrder = `
 
 /**
  * The charged orders of this database, for a journal that was lost or restored
- * (docs/rules/17-loss.md): what was reversed at the terminal, returned at the gateway and dropped
- * by an operator is kept apart.
+ * (docs/rules/17-loss.md): each with what was reversed at the terminal, returned at the
+ * gateway or dropped by an operator.
  */
 export function knownOrders(
   { orderId, after, limit }: RequestOf<Messages, "known-orders">,
   database: DatabaseSync,
-  history: HistoryParts,
+  operations: OperationStore,
   losses: StoreLosses,
 ): ResponseOf<Messages, "known-orders"> {
   const rows =
@@ -112,50 +94,50 @@ export function knownOrders(
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return {
-    orders: page.flatMap((row) => knownOrder(row, history)),
+    orders: page.flatMap((row) => knownOrder(row, operations)),
     last: last ? Number(last["sequence"]) : after,
     more: rows.length > limit,
     whole: losses.isWhole,
   };
 }
 
-/** Empty for one whose stored form is damaged: its try is parked with an alarm. */
-function knownOrder(row: Record<string, SQLOutputValue>, history: HistoryParts): KnownOrder[] {
+/** The order of a row; empty: its stored form is damaged, and its try parks it with an alarm. */
+function knownOrder(row: Record<string, SQLOutputValue>, operations: OperationStore): KnownOrder[] {
   const stored = readStored(row["content"]);
   if (!stored) return [];
   const { transactionId } = stored;
-  const ids = history.operations.copiesOf(transactionId);
-  const [open] = ids.flatMap((id) => history.operations.openOf(id) ?? []);
+  const ids = operations.copiesOf(transactionId);
+  const [open] = ids.flatMap((id) => operations.openOf(id) ?? []);
   return [
     {
       // The journal's copy needs no lines for the gateway, and a page has to fit a message.
       transaction: { ...stored, cart: [] },
       state: row["state"] as DeliveryState,
       reversed: row["reversed"] === 1,
-      returnedMinor: returnedOfOrder(transactionId, history),
+      returnedMinor: returnedOfOrder(transactionId, operations),
       openReturn: open && open.kind !== "confirm" ? open : null,
     },
   ];
 }
 
 /**
- * Asks the gateway for an order of which nothing is known but its number: whatever it has under
- * that number is of another transaction than the one that is asked for.
+ * Asks the gateway for an order of which only the number is known. The lookup compares with a
+ * transaction that does not exist, so that any order of this number counts as present.
  */
 async function orderAtGateway(
   orderId: string,
-  gateway: Pick<Gateway, "findOrder">,
+  gateway: Gateway,
 ): Promise<ResponseOf<Messages, "order-at-gateway">> {
-  const nobody = { ...emptyTransaction, transactionId: randomUUID(), orderId };
-  const finding = await gateway.findOrder(nobody, new AbortController().signal);
+  const unlike = { ...emptyTransaction, transactionId: randomUUID(), orderId };
+  const finding = await gateway.findOrder(unlike, new AbortController().signal);
   switch (finding.kind) {
     case "absent":
       return { found: "absent", why: "the gateway does not have the order" };
     case "ours":
     case "other":
       return { found: "present", why: "the gateway has an order of this number" };
-    case "untold":
-      return { found: "untold", why: `the gateway did not tell: ${finding.verdict.description}` };
+    case "unanswered":
+      return { found: "untold", why: `the gateway gave no answer: ${finding.verdict.description}` };
   }
 }
 
@@ -168,48 +150,51 @@ const emptyTransaction: Omit<Transaction, "transactionId" | "orderId"> = {
   ...noDetails,
 };
 
-const WORDS = "handed over again by the journal";
+const AGAIN = "handed over again by the journal";
 
-/** The journal is surer than an item that waits here. */
+/** The journal knows more than an item that waits here. */
 const asSent = `UPDATE outbox SET state = 'sent', settled_at_ms = :now,
-    reason = '${WORDS}, which knows that the gateway has it'
+    reason = '${AGAIN}, which knows that the gateway has it'
   WHERE transaction_id = :id AND claimed_at_ms IS NULL AND state IN ('pending', 'parked')`;
 const asClosed = `UPDATE outbox SET state = 'closed', dropped = :dropped, settled_at_ms = :now,
-    reason = '${WORDS}, where it is closed'
+    reason = '${AGAIN}, where it is closed'
   WHERE transaction_id = :id AND claimed_at_ms IS NULL AND state IN ('pending', 'parked')`;
-const asParked = `UPDATE outbox SET state = 'parked', settled_at_ms = :now, reason = '${WORDS}'
+const asParked = `UPDATE outbox SET state = 'parked', settled_at_ms = :now, reason = '${AGAIN}'
   WHERE transaction_id = :id`;
 const asReversed = "UPDATE outbox SET reversed = 1 WHERE transaction_id = :id AND reversed = 0";
 
 /**
- * Takes over again what a journal has, after this database was lost or restored
- * (docs/rules/17-loss.md). Whatever the journal knows to be sent or closed is never queued again;
- * what is pending there is in doubt, because a former database may have sent it.
+ * Stores what a journal has, after this database was lost or restored (docs/rules/17-loss.md): the
+ * resync. A transaction that the journal knows to be sent or closed is never queued again; one that
+ * is pending there is uncertain, because a lost database may have sent it.
  */
-export function takeOver(
+export function resync(
   { items, last }: RequestOf<Messages, "take-over">,
   parts: Omit<MessageParts, "gateway">,
 ): ResponseOf<Messages, "take-over"> {
-  const { database, losses, log, onStored } = parts;
-  const added = transaction(database, () => items.filter((item) => takeOne(item, parts)));
+  const { database, losses, log, forwarder } = parts;
+  const added = transaction(database, () => items.filter((item) => storeAgain(item, parts)));
   if (last) losses.end();
-  log.info({ items: items.length, added: added.length, last }, "taken over again");
+  log.info(
+    { items: items.length, added: added.length, last },
+    "resync: the journal handed off what it has",
+  );
   for (const { transaction: one, state } of added) {
-    if (state === "pending") onStored(one.transactionId);
+    if (state === "pending") forwarder.tryAtOnce(one.transactionId);
   }
   return { added: added.length };
 }
 
-/** true when the transaction was missing here. Throws while a try of it runs. */
-function takeOne(
-  { transaction: given, state, reversed }: HandedAgain,
-  { database, store, clock }: Pick<MessageParts, "database" | "store" | "clock">,
+/** Stores one transaction of the journal; true: it was missing here. Throws while its try runs. */
+function storeAgain(
+  { transaction: given, state, reversed }: RequestOf<Messages, "take-over">["items"][number],
+  { database, store, clock }: Omit<MessageParts, "gateway">,
 ): boolean {
   const id = given.transactionId;
   const now = clock.now();
   const missing = store.content(id) === undefined;
   if (missing) {
-    insertItem(database, given, now, { isDoubtful: true });
+    insertItem(database, given, now, { mayBeSent: true });
     if (state === "parked") database.prepare(asParked).run({ id, now });
   }
   if (state === "sent") database.prepare(asSent).run({ id, now });

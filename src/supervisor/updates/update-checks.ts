@@ -5,15 +5,15 @@ import type { ProgramContext } from "../../shared/process/lifecycle.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { isDelivery, programFile } from "../../shared/version-files.ts";
 import { checkTime, installationId, readState } from "../../update/update-state.ts";
-import { DailyLook } from "./daily-look.ts";
+import { DailyCheck } from "./daily-check.ts";
 
-/** A large runtime over a slow line; what came is taken up again the next night. */
+/** Enough for a large runtime over a slow line; the next night goes on with what is missing. */
 const CHECK_LIMIT_MS = 4 * 3_600_000;
 
 /**
- * Looks for an update each day about UPDATE_TIME (docs/updates.md 4.4), in a program of its own,
- * because what verifies signatures needs memory that is given back then. Only the launcher takes
- * what was found.
+ * Checks for an update each day about UPDATE_TIME (docs/updates.md 4.4), in a program of its own,
+ * because the verification of signatures needs memory that is given back then. Only the launcher
+ * installs a version that was found.
  */
 export function startUpdateChecks(
   { config, installation, clock, onStop }: ProgramContext,
@@ -21,66 +21,65 @@ export function startUpdateChecks(
 ): void {
   if (!isDelivery) return;
   if (config.UPDATE_URL === undefined) {
-    log.info("no updates are looked for: UPDATE_URL is not set");
+    log.info("there are no checks for updates: UPDATE_URL is not set");
     return;
   }
   const { dataDirectory } = installation;
-  const at = timeOfLooks(config.UPDATE_TIME, dataDirectory, log);
-  log.info({ channel: config.UPDATE_CHANNEL }, `updates are looked for each day at ${at}`);
-  const script = programFile("update-check");
-  const look = (): Promise<void> =>
-    lookInItsOwnProgram(script, dataDirectory, log).catch((error: unknown) =>
-      log.warn({ err: error }, "no update could be looked for"),
-    );
-  const lastMs = (): number | null => lastLookMs(dataDirectory);
-  const daily = new DailyLook({ at, lastMs, look, clock });
-  onStop("looks for updates", () => daily.stop());
+  const at = timeOfChecks(config.UPDATE_TIME, dataDirectory, log);
+  log.info({ channel: config.UPDATE_CHANNEL }, `a check for updates comes each day at ${at}`);
+  const check = (): Promise<void> => checkInItsOwnProgram(dataDirectory, log);
+  const lastMs = (): number | null => {
+    try {
+      return readState(dataDirectory).checkedMs;
+    } catch {
+      return null; // a state that cannot be read names no check
+    }
+  };
+  const daily = new DailyCheck({ at, lastMs, check, clock });
+  onStop("checks for updates", () => daily.stop());
 }
 
-/** A state that cannot be read tells of no look. */
-function lastLookMs(dataDirectory: string): number | null {
-  try {
-    return readState(dataDirectory).checkedMs;
-  } catch {
-    return null;
-  }
-}
-
-/** A disk that cannot keep the installation's id costs the spread, never the program's start. */
-export function timeOfLooks(updateTime: string, dataDirectory: string, log: Logger): string {
+/**
+ * The installation's own time; UPDATE_TIME itself when the disk cannot keep the installation's id.
+ */
+export function timeOfChecks(updateTime: string, dataDirectory: string, log: Logger): string {
   try {
     return checkTime(updateTime, installationId(dataDirectory));
   } catch (error) {
-    log.warn({ err: error }, "the installation's id cannot be kept: looks come at UPDATE_TIME");
+    log.warn({ err: error }, "the installation's id cannot be kept: checks come at UPDATE_TIME");
     return updateTime;
   }
 }
 
-/** The end is in the state of updates too; a failure is an alarm only when it lasts. */
-export async function lookInItsOwnProgram(
-  script: string,
+/**
+ * Runs the program that checks for an update; never rejects. Its end stands in the state of updates
+ * too; a failure is an alarm only when it lasts.
+ */
+export async function checkInItsOwnProgram(
   dataDirectory: string,
   log: Logger,
+  script = () => programFile("update-check"),
 ): Promise<void> {
-  const words = [script, "--data", dataDirectory];
-  const options = { timeout: CHECK_LIMIT_MS, windowsHide: true };
-  const running = promisify(execFile)(process.execPath, words, options);
-  const end = (): boolean => running.child.kill();
-  process.once("exit", end);
+  let end: (() => void) | undefined;
   try {
+    const args = [script(), "--data", dataDirectory];
+    const options = { timeout: CHECK_LIMIT_MS, windowsHide: true };
+    const running = promisify(execFile)(process.execPath, args, options);
+    end = () => void running.child.kill();
+    process.once("exit", end);
     const { stdout, stderr } = await running;
-    tell(stderr, log);
+    logLines(stderr, log);
     log.info(`update: ${stdout.trim()}`);
   } catch (error) {
     const { code, stderr, message } = error as { code?: number; stderr?: string; message: string };
-    if (code === exitCodes.alreadyRunning) return void log.info("update: somebody else is at work");
-    tell(stderr?.trim() || message, log);
+    if (code === exitCodes.alreadyRunning) log.info("update: another program is at work");
+    else logLines(stderr?.trim() || message, log);
   } finally {
-    process.off("exit", end);
+    if (end) process.off("exit", end);
   }
 }
 
-function tell(lines: string, log: Logger): void {
+function logLines(lines: string, log: Logger): void {
   for (const line of lines.split("\n").filter(Boolean)) {
     const [, alarm] = /^alarm: (.*)$/.exec(line) ?? [];
     if (alarm === undefined) log.warn(`update: ${line}`);

@@ -11,10 +11,12 @@ type Figures = NonNullable<ResponseOf<typeof supervisorMessages, "status">["upda
 /** A little less than two days: the third night, whatever the hour of it. */
 const THREE_NIGHTS_MS = 46 * 3_600_000;
 
+type Settings = Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL">;
+
 interface FactParts {
   readonly dataDirectory: string;
-  readonly config: Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL">;
-  readonly clock: Pick<Clock, "now">;
+  readonly config: Settings;
+  readonly clock: Clock;
   readonly log: Logger;
   /** Missing: whether this is a delivery; a checkout is never updated. */
   readonly isUpdated?: boolean;
@@ -22,18 +24,18 @@ interface FactParts {
 
 /**
  * How this installation stands with its updates, read anew each time; a checkout has none. A file
- * of updates that cannot be read leaves them out: the rest of the status is told all the same.
+ * of updates that cannot be read leaves them out, and only them, of the status.
  */
 export function updateFacts(parts: FactParts): () => Figures | undefined {
   const { dataDirectory, config, clock, log, isUpdated = isDelivery } = parts;
-  let isTold = false;
+  let isLogged = false;
   return () => {
     if (!isUpdated) return undefined;
     try {
       return figuresOf(dataDirectory, config, clock.now());
     } catch (error) {
-      if (!isTold) log.warn({ err: error }, "how updates stand cannot be read");
-      isTold = true;
+      if (!isLogged) log.warn({ err: error }, "how updates stand cannot be read");
+      isLogged = true;
       return undefined;
     }
   };
@@ -41,7 +43,7 @@ export function updateFacts(parts: FactParts): () => Figures | undefined {
 
 export function figuresOf(
   dataDirectory: string,
-  { UPDATE_URL, UPDATE_CHANNEL }: Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL">,
+  { UPDATE_URL, UPDATE_CHANNEL }: Settings,
   nowMs: number,
 ): Figures {
   const state = readState(dataDirectory);
@@ -73,7 +75,7 @@ function stuckOf({ checkedMs, fault, putOff }: UpdateState): Figures["stuck"] {
   return { reason, sinceMs: Math.round(putOff.sinceMs) };
 }
 
-/** A version that an operator has put back was no failure. */
+/** The last version that failed here; one that an operator has put back did not fail. */
 function failedOf(dataDirectory: string): Figures["failed"] {
   const last = readLastSwitch(dataDirectory);
   if (last?.step !== "undone" || !last.bars || last.why === BY_OPERATOR) return null;

@@ -3,14 +3,14 @@ import { raiseAlarm } from "../../../src/supervisor/alarms/alarm.ts";
 import type { AlarmStore } from "../../../src/supervisor/alarms/alarm-store.ts";
 import { openRig } from "../supervisor-rig.ts";
 
-const names = (store: AlarmStore, after = 0, origin = store.behind(undefined, 0, 1).origin) =>
-  store.behind(origin, after, 200).alarms.map(({ id, alarm }) => `${id} ${alarm}`);
+const names = (store: AlarmStore, after = 0, origin = store.after(undefined, 0, 1).origin) =>
+  store.after(origin, after, 200).alarms.map(({ id, alarm }) => `${id} ${alarm}`);
 
 test("an alarm of any part is on disk, and is there after a restart", async () => {
   const rig = await openRig();
   rig.handOver("A-1", { transactionId: "0d5c9a3c-9f0e-4a41-9b1c-000000000001" });
   rig.handOver("A-1", { transactionId: "0d5c9a3c-9f0e-4a41-9b1c-000000000002" });
-  const { origin, alarms } = rig.alarmStore.behind(undefined, 0, 200);
+  const { origin, alarms } = rig.alarmStore.after(undefined, 0, 200);
   expect(alarms).toEqual([
     {
       id: 1,
@@ -24,14 +24,14 @@ test("an alarm of any part is on disk, and is there after a restart", async () =
   ]);
   await rig.stop();
   const again = await openRig({ path: rig.path });
-  expect(again.alarmStore.behind(origin, 0, 200)).toEqual({ origin, alarms });
-  expect(again.alarmStore.behind(origin, 1, 200)).toEqual({ origin, alarms: [] });
+  expect(again.alarmStore.after(origin, 0, 200)).toEqual({ origin, alarms });
+  expect(again.alarmStore.after(origin, 1, 200)).toEqual({ origin, alarms: [] });
 });
 
 test("the ids of another database mean nothing here", async () => {
   const [one, other] = [await openRig(), await openRig()];
   raiseAlarm(one.log, "transaction-parked", { orderId: "A-1" }, "parked");
-  const { origin } = other.alarmStore.behind(undefined, 0, 1);
+  const { origin } = other.alarmStore.after(undefined, 0, 1);
   expect(names(one.alarmStore, 5, origin)).toEqual(["1 transaction-parked"]);
 });
 

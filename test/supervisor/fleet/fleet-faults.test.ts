@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
 import type { ProgramContext } from "../../../src/shared/process/lifecycle.ts";
-import { FLEET_LOOK_MS } from "../../../src/supervisor/fleet/fleet.ts";
+import { FLEET_ROUND_MS } from "../../../src/supervisor/fleet/fleet.ts";
 import { startFleet } from "../../../src/supervisor/start-fleet.ts";
 import { updatesIn } from "../../../src/supervisor/updates/fleet-updates.ts";
+import { checkInItsOwnProgram } from "../../../src/supervisor/updates/update-checks.ts";
 import { endHold, readHold, writeHold } from "../../../src/update/update-state.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -28,7 +29,7 @@ test("a full disk at a refused document ends the connection, and nothing else", 
   const count = vi.spyOn(store, "count").mockImplementation(full);
   broker.habits.answer = 0x99;
   store.add("payment", clock.now(), { attempt: 1 });
-  await clock.advance(FLEET_LOOK_MS);
+  await clock.advance(FLEET_ROUND_MS);
   await expect.poll(() => lines.some((line) => line.includes("cannot be used"))).toBe(true);
   await expect.poll(() => broker.documents("state").at(-1)?.["connection"]).toBe("lost");
   await advanceUntil(clock, 1_000, () => broker.connects.length > 4);
@@ -84,16 +85,19 @@ test("a fleet.db that cannot be made keeps no supervisor from starting", () => {
     onStop: () => {},
   } as unknown as ProgramContext;
   startFleet(context, log, full, full);
-  expect(lines.some((line) => line.includes("the fleet is not told"))).toBe(true);
+  expect(lines.some((line) => line.includes("the fleet gets no state"))).toBe(true);
 });
 
-test("a look for updates that cannot begin is logged, and the next one may", async () => {
+test("a check for updates that cannot begin is logged, and the next one may", async () => {
   const { log, lines } = recordingLog();
-  const look = () => Promise.reject(new Error("no process can be made"));
-  const updates = updatesIn({ dataDirectory: "", clock: new TestClock(), log }, look);
+  const check = (folder: string) =>
+    checkInItsOwnProgram(folder, log, () => {
+      throw new Error("no process can be made");
+    });
+  const updates = updatesIn({ dataDirectory: "", clock: new TestClock(), log }, check);
   expect(updates.checkNow()).toBe("begun");
   expect(updates.checkNow()).toBe("busy");
-  await expect.poll(() => lines.some((line) => line.includes("no update could be"))).toBe(true);
+  await expect.poll(() => lines.some((line) => line.includes("no process can be made"))).toBe(true);
   expect(updates.checkNow()).toBe("begun");
 });
 

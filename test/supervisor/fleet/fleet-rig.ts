@@ -4,7 +4,7 @@ import { expect, onTestFinished } from "vitest";
 import type { FleetNewsAnswer } from "../../../src/shared/ipc/fleet-messages.ts";
 import type { BrokerSettings } from "../../../src/supervisor/fleet/broker.ts";
 import { Fleet, type FleetParts } from "../../../src/supervisor/fleet/fleet.ts";
-import type { TpManagerWord } from "../../../src/supervisor/fleet/fleet-state.ts";
+import type { TpManagerReply } from "../../../src/supervisor/fleet/fleet-state.ts";
 import { openFleetStore } from "../../../src/supervisor/fleet/fleet-store.ts";
 import { mqttConnector } from "../../../src/supervisor/fleet/mqtt-broker.ts";
 import type { SupervisorStatus } from "../../../src/supervisor/intake/supervisor-status.ts";
@@ -46,7 +46,7 @@ class ToldTpManager {
     });
   }
 
-  readonly ask = (after: number | null): Promise<TpManagerWord> => {
+  readonly ask = (after: number | null): Promise<TpManagerReply> => {
     const { word } = this;
     if (typeof word === "string") return Promise.resolve(word);
     const since = "2026-01-15T12:00:00.000Z";
@@ -100,7 +100,7 @@ export function openFleet({ url, commands = false, broker: more, ...given }: Rig
     status: supervisorStatus,
     clock,
     log,
-    chance: () => 0.5,
+    random: () => 0.5,
     note: (ask, id) => void noted.push(`${ask} ${id}`),
     ...given,
   });

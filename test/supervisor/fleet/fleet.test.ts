@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { fleetDocuments, topicOf } from "../../../src/supervisor/fleet/documents.ts";
-import { FLEET_LOOK_MS } from "../../../src/supervisor/fleet/fleet.ts";
+import { FLEET_ROUND_MS } from "../../../src/supervisor/fleet/fleet.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { advanceUntil, KIOSK, openFleet, TRANSACTION } from "./fleet-rig.ts";
 import { ScriptedBroker } from "./scripted-broker.ts";
@@ -16,7 +16,7 @@ async function connected(options: Partial<Parameters<typeof openFleet>[0]> = {})
 
 /** One look, and what it brings to the broker. */
 async function look(clock: TestClock): Promise<void> {
-  await clock.advance(FLEET_LOOK_MS);
+  await clock.advance(FLEET_ROUND_MS);
 }
 
 test("the birth is retained, the connection has a last will, a stop is told in order", async () => {
@@ -63,12 +63,12 @@ test("a payment is told with outcome, amount, duration, and nothing of the custo
     amountMinor: 1_250,
     chargedAmountMinor: 1_250,
     currency: "EUR",
-    durationMs: FLEET_LOOK_MS,
+    durationMs: FLEET_ROUND_MS,
   });
   expect(JSON.stringify(payment)).not.toMatch(/Ada|order/);
   const [message] = broker.published.filter(({ topic }) => topic.endsWith("payment"));
   expect(message).toMatchObject({ qos: 1, retain: false });
-  const heldBackSeconds = FLEET_LOOK_MS / 1_000;
+  const heldBackSeconds = FLEET_ROUND_MS / 1_000;
   expect(message?.properties?.messageExpiryInterval).toBe(7 * 86_400 - heldBackSeconds);
   await expect.poll(() => store.waiting).toBe(0);
 });
@@ -78,7 +78,7 @@ test("FLEET_PAYMENTS=no tells no payment, and still counts them", async () => {
   tpManager.payment("charged");
   await look(clock);
   expect(store.waiting).toBe(0);
-  await advanceUntil(clock, FLEET_LOOK_MS, () => broker.documents("metrics").length > 0);
+  await advanceUntil(clock, FLEET_ROUND_MS, () => broker.documents("metrics").length > 0);
   expect(broker.documents("payment")).toEqual([]);
   expect(broker.documents("metrics")[0]).toMatchObject({ payments: { charged: 1, declined: 0 } });
 });
@@ -341,7 +341,7 @@ test("every document is as its schema says", async () => {
   tpManager.payment("charged");
   tpManager.tell("alarm", { alarm: "card-number-masked", message: "", orderId: "1" });
   tpManager.tell("reconciliation", { kind: "receipt-jump", result: "jump" });
-  await advanceUntil(clock, FLEET_LOOK_MS, () => broker.documents("metrics").length > 0);
+  await advanceUntil(clock, FLEET_ROUND_MS, () => broker.documents("metrics").length > 0);
   for (const { topic, payload } of broker.published) {
     const name = topic.split("/").at(-1) as keyof typeof fleetDocuments;
     expect(topic).toBe(topicOf(KIOSK, name));

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../../src/shared/time.ts";
 import type { BrokerSettings } from "../../../src/supervisor/fleet/broker.ts";
 import type { StateNow } from "../../../src/supervisor/fleet/documents.ts";
-import { FLEET_LOOK_MS } from "../../../src/supervisor/fleet/fleet.ts";
+import { FLEET_ROUND_MS } from "../../../src/supervisor/fleet/fleet.ts";
 import { threadedConnector } from "../../../src/supervisor/fleet/threaded-broker.ts";
 import { runToEnd } from "../../support/own-processes.ts";
 import { asSlow, PATIENCE_MS } from "../../support/patience.ts";
@@ -138,7 +138,7 @@ inMosquitto("down at the start, down for hours, killed and slow: each document c
   const online = () => lines.filter((line) => line.includes("connected to the broker")).length;
   await broker.down();
   tpManager.payment("charged", { attempt: 2 });
-  await clock.advance(FLEET_LOOK_MS);
+  await clock.advance(FLEET_ROUND_MS);
   await broker.up();
   const again = await broker.watch(all);
   await passing(clock, 1_000, () => store.waiting === 0, turn);

@@ -100,7 +100,7 @@ test("a thread that computes without end is left, connecting or connected", asyn
   const sent = connection.send(message);
   await second.clock.advance(60_000);
   expect(await sent).toBe("lost");
-  expect(second.lost).toEqual(["trouble: its thread does not answer"]);
+  expect(second.lost).toEqual(["failed: its thread does not answer"]);
 });
 
 test("a thread that is asked whether it lives keeps its connection", async () => {
@@ -196,7 +196,7 @@ test.each(Object.entries(malformed))(
   "%s ends the connection and nothing else",
   async (_, attack) => {
     const connect = mqttConnector(new TestClock());
-    expect(await attacked(connect, attack, false)).toMatch(/^(trouble|closed): /);
+    expect(await attacked(connect, attack, false)).toMatch(/^(failed|closed): /);
   },
 );
 
@@ -205,8 +205,8 @@ test("a malformed packet and floods end a thread's connection", async () => {
   const attacks = [bytes("0000"), ...floods];
   const ends = await Promise.all(attacks.map((attack) => attacked(connect, attack, true)));
   expect(ends).toEqual([
-    expect.stringContaining("trouble: "),
-    ...floods.map(() => "trouble: the broker sends too much"),
+    expect.stringContaining("failed: "),
+    ...floods.map(() => "failed: the broker sends too much"),
   ]);
 });
 

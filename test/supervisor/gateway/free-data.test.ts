@@ -1,6 +1,6 @@
 import { XMLValidator } from "fast-xml-parser";
 import { expect, test } from "vitest";
-import { freeDataOf } from "../../../src/supervisor/gateway/free-data.ts";
+import { freeDataOf } from "../../../src/supervisor/gateway/order-request.ts";
 import { fullTransaction, MASKED_PAN, sampleTransaction } from "../sample-transaction.ts";
 
 const itemsOf = (given: Parameters<typeof sampleTransaction>[0]) => {

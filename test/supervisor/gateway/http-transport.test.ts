@@ -1,8 +1,7 @@
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { HttpTransport } from "../../../src/supervisor/gateway/http-transport.ts";
-import { ANSWER_BYTES_MAX } from "../../../src/supervisor/gateway/node-reader.ts";
+import { ANSWER_BYTES_MAX, HttpTransport } from "../../../src/supervisor/gateway/http-transport.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { selfSigned } from "./self-signed.ts";
 

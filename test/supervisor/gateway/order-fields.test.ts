@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import {
+  checkedOrderFields,
   cleanText,
-  fitOrderFields,
   type OrderFieldName,
   type OrderValues,
   orderFields,
@@ -49,7 +49,7 @@ test("every field with a length is tested, and amount has none", () => {
 });
 
 test("good values are sent as they are, in the order of the table", () => {
-  const { values, notes, problems } = fitOrderFields(good);
+  const { values, notes, problems } = checkedOrderFields(good);
   expect(values).toEqual(good);
   expect(Object.keys(values ?? {})).toEqual(Object.keys(orderFields));
   expect([notes, problems]).toEqual([[], []]);
@@ -62,13 +62,13 @@ function ofLength(name: OrderFieldName, length: number): string {
 
 test.each(lengths)("%s takes %i characters", (name, length) => {
   const value = ofLength(name, length);
-  const { values, notes } = fitOrderFields({ ...good, [name]: value });
+  const { values, notes } = checkedOrderFields({ ...good, [name]: value });
   expect(values?.[name]).toBe(value);
   expect(notes).toEqual([]);
 });
 
 test.each(lengths)("%s with more than %i characters is never sent so", (name, length) => {
-  const { values, notes, problems } = fitOrderFields({
+  const { values, notes, problems } = checkedOrderFields({
     ...good,
     [name]: ofLength(name, length + 1),
   });
@@ -100,12 +100,14 @@ const mandatory = (Object.keys(orderFields) as OrderFieldName[]).filter(
 
 test.each(mandatory)("%s is mandatory", (name) => {
   for (const missing of [null, ""]) {
-    expect(fitOrderFields({ ...good, [name]: missing }).problems).toEqual([`${name} is missing`]);
+    expect(checkedOrderFields({ ...good, [name]: missing }).problems).toEqual([
+      `${name} is missing`,
+    ]);
   }
 });
 
 test("a missing optional field is simply not sent", () => {
-  const { values, notes } = fitOrderFields({ ...good, customerEmail: null });
+  const { values, notes } = checkedOrderFields({ ...good, customerEmail: null });
   expect(values).not.toHaveProperty("customerEmail");
   expect(notes).toEqual([]);
 });
@@ -120,20 +122,20 @@ test.each([
   ["merchantReference", "a\nb"],
   ["merchantReference", "a\uD83Db"],
 ] as const)("%s %j is refused: its format does not allow it", (name, value) => {
-  const { values, problems } = fitOrderFields({ ...good, [name]: value });
+  const { values, problems } = checkedOrderFields({ ...good, [name]: value });
   expect(values).toBeNull();
   expect(problems[0]).toMatch(new RegExp(`^${name} has characters that format`));
 });
 
 test("characters are counted, not UTF-16 units, and never cut in half", () => {
   const smiles = "😀".repeat(255);
-  expect(fitOrderFields({ ...good, description: smiles }).values?.["description"]).toBe(smiles);
-  const cut = fitOrderFields({ ...good, description: `${smiles}😀` }).values?.["description"];
+  expect(checkedOrderFields({ ...good, description: smiles }).values?.["description"]).toBe(smiles);
+  const cut = checkedOrderFields({ ...good, description: `${smiles}😀` }).values?.["description"];
   expect(cut).toBe(smiles);
 });
 
 test("several faults are all named, and no value is repeated", () => {
-  const { problems } = fitOrderFields({ ...good, wsPassword: "s3cret".repeat(9), amount: "x" });
+  const { problems } = checkedOrderFields({ ...good, wsPassword: "s3cret".repeat(9), amount: "x" });
   expect(problems).toHaveLength(2);
   expect(problems.join()).not.toContain("s3cret");
 });

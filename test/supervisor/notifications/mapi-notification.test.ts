@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { formField } from "../../../src/supervisor/notifications/form-field.ts";
 import { readMapi } from "../../../src/supervisor/notifications/mapi-notification.ts";
+import { formField } from "../../../src/supervisor/notifications/notification-listener.ts";
 import { ownTimeOf } from "../../support/own-time.ts";
 import { asSlow } from "../../support/patience.ts";
 import { PASSWORD } from "../supervisor-rig.ts";
@@ -121,13 +121,13 @@ describe("a notification", () => {
     }
   });
 
-  test("may be signed with each of the secrets, and tells which by its place", () => {
-    const places = ["GATEWAY_PWD", "SALT 1", "SALT 2"];
-    const several = places.map((place) => ({ place, value: `value of ${place}` }));
-    for (const { place, value } of several) {
+  test("may be signed with each of the secrets, and names which by its setting", () => {
+    const settings = ["GATEWAY_PWD", "SALT 1", "SALT 2"];
+    const several = settings.map((setting) => ({ setting, value: `value of ${setting}` }));
+    for (const { setting, value } of several) {
       const document = mapiOf(result, md5(result + value));
       const verdict = readMapi(Buffer.from(document), several);
-      expect(verdict).toMatchObject({ genuine: true, signedWith: place });
+      expect(verdict).toMatchObject({ genuine: true, signedWith: setting });
     }
     expect(readMapi(Buffer.from(good), several).genuine).toBe(false);
     expect(readMapi(Buffer.from(good), []).genuine).toBe(false);
@@ -208,7 +208,7 @@ describe.skipIf(!vectors)("the documents of the vectors", () => {
     : { cases: [] };
 
   test.each(cases)("$file: as a verifier of raw bytes", ({ file, password, observed }) => {
-    const verdict = readMapi(bytes(file), [{ place: "GATEWAY_PWD", value: password }]);
+    const verdict = readMapi(bytes(file), [{ setting: "GATEWAY_PWD", value: password }]);
     expect(verdict.genuine).toBe(observed.raw_bytes_signed === "accept");
     if (verdict.genuine) {
       expect(verdict.notification.freeData).toEqual(observed.kit_parser_merchantDatas);
@@ -217,7 +217,7 @@ describe.skipIf(!vectors)("the documents of the vectors", () => {
 
   test("the real one is genuine, its older form without the password is not", () => {
     const password = "f2022629d27c42ada763d7875ca11d9a";
-    const signer = [{ place: "GATEWAY_PWD", value: password }];
+    const signer = [{ setting: "GATEWAY_PWD", value: password }];
     const verdict = readMapi(bytes("real-signed.xml"), signer);
     expect(verdict.genuine && verdict.notification.fields["transid"]).toBe("5CF62325CB217655");
     expect(readMapi(bytes("real-legacy-digest.xml"), signer).genuine).toBe(false);

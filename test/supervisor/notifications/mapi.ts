@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { DigestSecret } from "../../../src/supervisor/notifications/mapi-notification.ts";
 import { PASSWORD } from "../gateway-password.ts";
 
-export const secrets: readonly DigestSecret[] = [{ place: "GATEWAY_PWD", value: PASSWORD }];
+export const secrets: readonly DigestSecret[] = [{ setting: "GATEWAY_PWD", value: PASSWORD }];
 
 export const PUBLIC_ID = "5CF62325CB217655";
 

@@ -10,10 +10,10 @@ import { NotificationHandler } from "../../../src/supervisor/notifications/notif
 import {
   CONNECTIONS_MAX,
   CONNECTIONS_OF_SOURCE_MAX,
+  MESSAGES_PER_MINUTE_MAX,
   NOTIFICATION_BYTES_MAX,
   startNotificationListener,
 } from "../../../src/supervisor/notifications/notification-listener.ts";
-import { MESSAGES_PER_MINUTE_MAX } from "../../../src/supervisor/notifications/source-rate.ts";
 import { heapInUse } from "../../support/heap.ts";
 import { openRig, PASSWORD } from "../supervisor-rig.ts";
 import { type Fields, mapiOf, md5, PUBLIC_ID, resultOf, secrets } from "./mapi.ts";
@@ -30,9 +30,8 @@ async function listening(
 ) {
   const rig = await openRig();
   const transactionId = rig.handOver("A-1");
-  const { notifications, operationStore, operations, losses, clock, log } = rig;
+  const { operationStore, operations, losses, clock, log } = rig;
   const handler = new NotificationHandler({
-    notifications,
     operations: operationStore,
     losses,
     clock,
@@ -187,15 +186,15 @@ describe("a notification of our order", () => {
     expect(JSON.stringify([row, rig.lines])).not.toContain("4111111111111111");
   });
 
-  test("may be signed with another secret, and the log tells which by its place", async () => {
+  test("may be signed with another secret, and the log names its setting", async () => {
     const salt = "salt-of-the-website";
-    const place = "NOTIFICATION_DIGEST_SECRETS 1";
-    const { rig, notify } = await listening({ moreSecrets: [{ place, value: salt }] });
+    const setting = "NOTIFICATION_DIGEST_SECRETS 1";
+    const { rig, notify } = await listening({ moreSecrets: [{ setting, value: salt }] });
     expect(await notify()).toBe(200);
     const fields = { operation: "refund" };
     expect(await notify(fields, md5(resultOf(fields) + salt))).toBe(200);
     const taken = rig.lines.filter(({ msg }) => msg === "notified by the gateway");
-    expect(taken.map(({ signedWith }) => signedWith)).toEqual(["GATEWAY_PWD", place]);
+    expect(taken.map(({ signedWith }) => signedWith)).toEqual(["GATEWAY_PWD", setting]);
     expect(JSON.stringify(rig.lines)).not.toContain(salt);
     expect(JSON.stringify(rig.lines)).not.toContain(PASSWORD);
   });

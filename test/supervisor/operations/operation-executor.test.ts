@@ -267,7 +267,7 @@ describe("an operation that was answered as done", () => {
       return isNew;
     };
     const failed = () => rig.operations.history("A-1").failed;
-    const stored = () => rig.alarmStore.behind(undefined, 0, 10).alarms;
+    const stored = () => rig.alarmStore.after(undefined, 0, 10).alarms;
     return { rig, transactionId, operate, notify, failed, stored };
   }
   const names = { confirm: "capture", cancel: "cancellation", refund: "refund" } as const;

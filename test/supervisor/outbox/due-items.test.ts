@@ -2,11 +2,11 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { type Migration, openDatabase, sqlOf } from "../../../src/shared/store/sqlite.ts";
-import { noDoubt } from "../../../src/supervisor/outbox/doubt-policy.ts";
-import { itemMaybeSent } from "../../../src/supervisor/outbox/item-rows.ts";
+import { type ClaimedItem, itemMaybeSent } from "../../../src/supervisor/outbox/item-rows.ts";
 import { OutboxAdmin } from "../../../src/supervisor/outbox/outbox-admin.ts";
-import { type ClaimedItem, OutboxStore } from "../../../src/supervisor/outbox/outbox-store.ts";
+import { OutboxStore } from "../../../src/supervisor/outbox/outbox-store.ts";
 import { noHistory } from "../../../src/supervisor/outbox/retry-policy.ts";
+import { noUncertainSend } from "../../../src/supervisor/outbox/uncertain-send-policy.ts";
 import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
 import { Random } from "../../simulation/random.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -55,20 +55,24 @@ function inDoubt(database: DatabaseSync): unknown {
 /** Ends a claim in one of the ways that there are. */
 function end(store: OutboxStore, item: ClaimedItem, random: Random, nowMs: number): void {
   const nextTryAtMs = random.chance(0.5) ? nowMs + random.between(1, SPAN_MS) : null;
-  const look = random.chance(1 / 3);
-  const doubt = look ? { ...noDoubt, look, sentAtMs: nowMs, orders: 1 } : noDoubt;
+  const lookUpNext = random.chance(1 / 3);
+  const uncertain = lookUpNext
+    ? { ...noUncertainSend, lookUpNext, sentAtMs: nowMs, orders: 1 }
+    : noUncertainSend;
   const state = random.chance(1 / 8) ? ("parked" as const) : ("pending" as const);
-  const update = { state, nextTryAtMs, doubt, reason: null };
-  if (item.doubt.look) {
-    store.finishLook(item, { ...update, endedAtMs: nowMs });
+  const update = { state, nextTryAtMs, uncertain, reason: null };
+  if (item.uncertain.lookUpNext) {
+    store.endLookup(item, update, nowMs);
     return;
   }
-  const told = { httpStatus: null, code: null, description: "", ambiguous: false, notes: [] };
-  store.finish(
+  const answer = { httpStatus: null, code: null, description: "", ambiguous: false, notes: [] };
+  const times = { number: item.number, startedAtMs: nowMs, endedAtMs: nowMs };
+  const ended = {
     item,
-    { ...told, number: item.number, startedAtMs: nowMs, endedAtMs: nowMs, class: "unavailable" },
-    { ...update, history: noHistory, redirectUrl: null },
-  );
+    attempt: { ...answer, ...times, class: "unavailable" as const },
+    update: { ...update, history: noHistory, redirectUrl: null },
+  };
+  store.endAndClaim([ended], { which: "due", limit: 0, nowMs });
 }
 
 test.each([1, 2, 3, 4])("whatever waits, the one due longest is taken (seed %i)", (seed) => {
@@ -81,14 +85,14 @@ test.each([1, 2, 3, 4])("whatever waits, the one due longest is taken (seed %i)"
     const nowMs = isBack ? random.between(1, SPAN_MS) : 10_000 + step * 100;
     if (ids.length < ITEMS) {
       const transaction = sampleTransaction({ orderId: `A-${step}` });
-      store.add(transaction, nowMs, { isDoubtful: random.chance(1 / 5) });
+      store.add(transaction, nowMs, { mayBeSent: random.chance(1 / 5) });
       ids.push(transaction.transactionId);
     }
     for (const look of [0, 1] as const) {
       const all = waiting(database, look);
-      expect(store.nextDueAtMs(look === 0 ? "send" : "look")).toBe(all[0]?.next);
+      expect(store.nextDueAtMs(look === 0 ? "send" : "lookup")).toBe(all[0]?.next);
       const due = all.filter(dueAt(nowMs));
-      const item = look === 0 ? store.claimNext(nowMs) : store.claimToLook(nowMs);
+      const item = store.claim(look === 0 ? "due" : "lookup", nowMs);
       const wentBack = all.some(({ delayed, next }) => delayed > nowMs && next > delayed);
       if (wentBack) expect(due.map(({ sequence }) => sequence)).toContain(item?.sequence);
       else expect(item?.sequence).toBe(due[0]?.sequence);
@@ -96,9 +100,9 @@ test.each([1, 2, 3, 4])("whatever waits, the one due longest is taken (seed %i)"
     }
     if (random.chance(1 / 6)) admin.requeue(random.pick(ids), nowMs);
     if (random.chance(1 / 40)) admin.drop(random.pick(ids), "", nowMs);
-    expect(admin.doubts().inDoubt).toBe(inDoubt(database));
+    expect(admin.uncertain().inDoubt).toBe(inDoubt(database));
     const queued = [...waiting(database, 0), ...waiting(database, 1)].map((one) => one.queued);
-    expect(store.oldestQueuedAtMs()).toBe(queued.length === 0 ? undefined : Math.min(...queued));
+    expect(store.oldestQueuedAtMs()).toBe(queued.length === 0 ? null : Math.min(...queued));
     const listed = admin.list("pending", 0, ITEMS).items.map(({ sequence }) => sequence);
     const both = [...waiting(database, 0), ...waiting(database, 1)].map((one) => one.sequence);
     expect(listed).toEqual(both.sort((a, b) => a - b));
@@ -110,16 +114,21 @@ test("what waited in doubt is counted in a database of an older version too", ()
   const counts = (one: Migration) => sqlOf(one).includes("CREATE TABLE items_in_doubt");
   const steps = supervisorMigrations.findIndex(counts);
   const before = openDatabase(path, supervisorMigrations.slice(0, steps));
-  for (const isDoubtful of [true, false, true]) {
+  for (const mayBeSent of [true, false, true]) {
     const transaction = sampleTransaction();
     insertAsBefore(before, transaction, 1);
-    if (isDoubtful) before.prepare(itemMaybeSent).run({ id: transaction.transactionId, now: 1 });
+    if (mayBeSent) before.prepare(itemMaybeSent).run({ id: transaction.transactionId, now: 1 });
   }
   before.close();
   const { database, admin, store } = outbox(path);
-  expect([admin.doubts().inDoubt, inDoubt(database)]).toEqual([2, 2]);
-  const item = store.claimToLook(1);
-  const update = { state: "sent", nextTryAtMs: null, doubt: noDoubt, reason: null } as const;
-  if (item) store.finishLook(item, { ...update, endedAtMs: 2 });
-  expect(admin.doubts().inDoubt).toBe(1);
+  expect([admin.uncertain().inDoubt, inDoubt(database)]).toEqual([2, 2]);
+  const item = store.claim("lookup", 1);
+  const update = {
+    state: "sent",
+    nextTryAtMs: null,
+    uncertain: noUncertainSend,
+    reason: null,
+  } as const;
+  if (item) store.endLookup(item, update, 2);
+  expect(admin.uncertain().inDoubt).toBe(1);
 });

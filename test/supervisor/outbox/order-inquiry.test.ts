@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { WINDOW_MAX } from "../../../src/supervisor/outbox/queue-gate.ts";
+import { WINDOW_MAX } from "../../../src/supervisor/outbox/queue-window.ts";
 import { accepted, type Behaviour, resultBody } from "../recording-gateway.ts";
 import { openRig } from "../supervisor-rig.ts";
 
@@ -52,7 +52,7 @@ test.each<[string, Behaviour]>([
   await rig.clock.advance(2 * DAY);
   expect(rig.server.requests).toHaveLength(1);
   expect(rig.alarms()).toEqual([]);
-  expect(rig.admin.doubts()).toEqual({
+  expect(rig.admin.uncertain()).toEqual({
     inDoubt: 0,
     possibleCopies: 0,
     sends: 1,
@@ -64,11 +64,11 @@ test("an answer about another order is no success: told at once, and looked up",
   const body = resultBody(0).replace("<code>", about);
   const { rig, id } = await lostAnswer({ status: 200, body });
   expect(rig.store.attempts(id).map((attempt) => attempt.class)).toEqual(["other-answer"]);
-  expect(rig.alarmStore.behind(undefined, 0, 10).alarms).toMatchObject([
+  expect(rig.alarmStore.after(undefined, 0, 10).alarms).toMatchObject([
     { alarm: "gateway-answer-mismatch", orderId: "a b/1", transactionId: id },
   ]);
   await lookedUp(rig, 3); // absent: it is sent and answered so again
-  expect(rig.alarmStore.behind(undefined, 0, 10).alarms).toHaveLength(1);
+  expect(rig.alarmStore.after(undefined, 0, 10).alarms).toHaveLength(1);
   rig.server.lookUp = () => order("a b/1", id);
   await lookedUp(rig, 4);
   await expect.poll(() => rig.store.delivery(id)?.state).toBe("sent");
@@ -214,7 +214,7 @@ describe("a lookup that refuses the credentials", () => {
     rig.server.lookUp = () => ({ status: 401, body });
     await lookedUp(rig, 2);
     await expect
-      .poll(() => rig.alarmStore.behind(undefined, 0, 10).alarms)
+      .poll(() => rig.alarmStore.after(undefined, 0, 10).alarms)
       .toMatchObject([
         { alarm: "gateway-lookup-refused", message: expect.stringContaining("GATEWAY_API_KEY") },
       ]);

@@ -175,7 +175,7 @@ test.each(ones)("one order whose answers are lost, when %s", async (name, given)
   expect(counted).toEqual(counts);
   expect(stored()).toBe(state);
   expect(at.rig.operationStore.possibleOrders(item?.transactionId ?? "")).toBe(possibleOrders);
-  expect(at.rig.admin.doubts().possibleCopies).toBe(possibleOrders > 0 ? 1 : 0);
+  expect(at.rig.admin.uncertain().possibleCopies).toBe(possibleOrders > 0 ? 1 : 0);
   // Where nothing is open any more the clock alone changes nothing.
   if (state === "pending") return;
   await clock.advance(3 * DAY);

@@ -2,17 +2,20 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase, transaction } from "../../../src/shared/store/sqlite.ts";
-import { noDoubt } from "../../../src/supervisor/outbox/doubt-policy.ts";
-import { type ItemUpdate, insertItem } from "../../../src/supervisor/outbox/item-rows.ts";
+import {
+  type ClaimedItem,
+  type ItemUpdate,
+  insertItem,
+} from "../../../src/supervisor/outbox/item-rows.ts";
 import {
   ATTEMPTS_KEPT_FIRST,
   ATTEMPTS_KEPT_LAST,
   type Attempt,
-  type ClaimedItem,
   type EndedTry,
   OutboxStore,
 } from "../../../src/supervisor/outbox/outbox-store.ts";
-import { WINDOW_MAX } from "../../../src/supervisor/outbox/queue-gate.ts";
+import { WINDOW_MAX } from "../../../src/supervisor/outbox/queue-window.ts";
+import { noUncertainSend } from "../../../src/supervisor/outbox/uncertain-send-policy.ts";
 import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { countLog } from "../../support/write-ahead-log.ts";
@@ -50,7 +53,7 @@ function finish(
   attempt: Partial<Attempt> = {},
 ): void {
   const ended = endedTry(item, update, attempt);
-  store.finish(item, ended.attempt, ended.update);
+  store.endAndClaim([ended], { which: "due", limit: 0, nowMs: 0 });
 }
 
 function endedTry(
@@ -76,7 +79,7 @@ function endedTry(
       state: "pending",
       nextTryAtMs: null,
       history,
-      doubt: noDoubt,
+      uncertain: noUncertainSend,
       redirectUrl: null,
       reason: null,
       ...update,
@@ -87,10 +90,10 @@ function endedTry(
 test("a claimed item cannot be claimed again before its try is recorded", () => {
   const store = openStore();
   const [id = ""] = addOrders(store, "a");
-  expect(store.claim(id, T0)).toMatchObject({ transactionId: id, orderId: "a", number: 1 });
-  expect(store.claim(id, T0)).toBeUndefined();
-  expect(store.claimNext(T0)).toBeUndefined();
-  expect(store.claimOldest(T0)).toBeUndefined();
+  expect(store.claim("one", T0, id)).toMatchObject({ transactionId: id, orderId: "a", number: 1 });
+  expect(store.claim("one", T0, id)).toBeUndefined();
+  expect(store.claim("due", T0)).toBeUndefined();
+  expect(store.claim("oldest", T0)).toBeUndefined();
 });
 
 test("two programs on one file never claim the same item", () => {
@@ -98,7 +101,7 @@ test("two programs on one file never claim the same item", () => {
   const [one, other] = [openStore(path), openStore(path)];
   const ids = addOrders(one, "a", "b", "c", "d");
   const claimed = [one, other, one, other, one, other].map(
-    (store) => store.claimNext(T0 + 10)?.transactionId,
+    (store) => store.claim("due", T0 + 10)?.transactionId,
   );
   expect(claimed).toEqual([...ids, undefined, undefined]);
 });
@@ -106,44 +109,44 @@ test("two programs on one file never claim the same item", () => {
 test("items are claimed oldest first", () => {
   const store = openStore();
   const ids = addOrders(store, "a", "b", "c");
-  expect(ids.map(() => store.claimNext(T0 + 10)?.orderId)).toEqual(["a", "b", "c"]);
+  expect(ids.map(() => store.claim("due", T0 + 10)?.orderId)).toEqual(["a", "b", "c"]);
 });
 
 test("an item whose delay runs is passed over, and due again when it is over", () => {
   const store = openStore();
   const [first = ""] = addOrders(store, "a", "b");
-  const item = store.claim(first, T0);
+  const item = store.claim("one", T0, first);
   if (item) finish(store, item, { nextTryAtMs: T0 + 500 });
-  expect(store.claimNext(T0 + 499)?.orderId).toBe("b");
-  expect(store.claimNext(T0 + 499)).toBeUndefined();
+  expect(store.claim("due", T0 + 499)?.orderId).toBe("b");
+  expect(store.claim("due", T0 + 499)).toBeUndefined();
   expect(store.nextDueAtMs("send")).toBe(T0 + 500);
-  expect(store.claimNext(T0 + 500)).toMatchObject({ orderId: "a", number: 2 });
+  expect(store.claim("due", T0 + 500)).toMatchObject({ orderId: "a", number: 2 });
 });
 
 test("an item that failed goes behind those that were due before its next try", () => {
   const store = openStore();
   const [first = ""] = addOrders(store, "a", "b", "c");
-  const item = store.claim(first, T0);
+  const item = store.claim("one", T0, first);
   if (item) finish(store, item, { nextTryAtMs: T0 + 500 });
-  const order = [1, 2, 3].map(() => store.claimNext(T0 + 9_999)?.orderId);
+  const order = [1, 2, 3].map(() => store.claim("due", T0 + 9_999)?.orderId);
   expect(order).toEqual(["b", "c", "a"]);
 });
 
 test("an item that keeps its place stays before the younger ones", () => {
   const store = openStore();
   const [first = ""] = addOrders(store, "a", "b");
-  const item = store.claim(first, T0);
+  const item = store.claim("one", T0, first);
   if (item) finish(store, item, { nextTryAtMs: null });
-  expect(store.claimNext(T0 + 10)?.orderId).toBe("a");
+  expect(store.claim("due", T0 + 10)?.orderId).toBe("a");
 });
 
 test("a clock that goes back makes delayed items due instead of keeping them for years", () => {
   const store = openStore();
   const [id = ""] = addOrders(store, "a");
-  const item = store.claim(id, T0 + 100);
+  const item = store.claim("one", T0 + 100, id);
   if (item) finish(store, item, { nextTryAtMs: T0 + 500 }, { endedAtMs: T0 + 100 });
-  expect(store.claimNext(T0 + 100)).toBeUndefined();
-  expect(store.claimNext(T0 - 999_999)?.orderId).toBe("a");
+  expect(store.claim("due", T0 + 100)).toBeUndefined();
+  expect(store.claim("due", T0 - 999_999)?.orderId).toBe("a");
 });
 
 test("counts follow every change of state", () => {
@@ -151,7 +154,7 @@ test("counts follow every change of state", () => {
   const ids = addOrders(store, "a", "b", "c", "d");
   expect(store.counts()).toEqual({ pending: 4, sent: 0, parked: 0, closed: 0 });
   for (const [i, state] of (["sent", "parked", "closed"] as const).entries()) {
-    const item = store.claim(ids[i] ?? "", T0);
+    const item = store.claim("one", T0, ids[i] ?? "");
     if (item) finish(store, item, { state });
   }
   expect(store.counts()).toEqual({ pending: 1, sent: 1, parked: 1, closed: 1 });
@@ -161,15 +164,15 @@ test("counts follow every change of state", () => {
 test("an empty outbox has nothing due and no age", () => {
   const store = openStore();
   expect(store.nextDueAtMs("send")).toBeUndefined();
-  expect(store.oldestQueuedAtMs()).toBeUndefined();
-  expect(store.claimNext(T0)).toBeUndefined();
+  expect(store.oldestQueuedAtMs()).toBeNull();
+  expect(store.claim("due", T0)).toBeUndefined();
 });
 
 test("an ambiguous try marks its item for ever", () => {
   const store = openStore();
   const [id = ""] = addOrders(store, "a");
   for (const ambiguous of [true, false]) {
-    const item = store.claim(id, T0);
+    const item = store.claim("one", T0, id);
     if (item) finish(store, item, {}, { ambiguous });
   }
   expect(store.delivery(id)).toEqual({ state: "pending", firstTryEnded: true, ambiguous: true });
@@ -179,11 +182,11 @@ test("the first try has ended when it is recorded, not when it begins", () => {
   const store = openStore();
   const [id = ""] = addOrders(store, "a");
   expect(store.delivery(id)?.firstTryEnded).toBe(false);
-  const item = store.claim(id, T0);
+  const item = store.claim("one", T0, id);
   expect(store.delivery(id)?.firstTryEnded).toBe(false);
   if (item) finish(store, item, {});
   expect(store.delivery(id)?.firstTryEnded).toBe(true);
-  store.claim(id, T0);
+  store.claim("one", T0, id);
   expect(store.delivery(id)?.firstTryEnded).toBe(true);
 });
 
@@ -192,7 +195,7 @@ test("of a long history the first and the last tries stay, with their numbers", 
   const [id = ""] = addOrders(store, "a");
   const tries = ATTEMPTS_KEPT_FIRST + ATTEMPTS_KEPT_LAST + 25;
   for (let i = 0; i < tries; i++) {
-    const item = store.claim(id, T0 + i);
+    const item = store.claim("one", T0 + i, id);
     if (item) finish(store, item, {}, { notes: [`note ${i}`] });
   }
   const attempts = store.attempts(id);
@@ -210,28 +213,28 @@ test("tries that a dead process left behind are ended as ambiguous and become du
   const path = join(temporaryFolder(), "supervisor.db");
   const before = openStore(path);
   const [id = "", other = ""] = addOrders(before, "a", "b");
-  before.claim(id, T0);
+  before.claim("one", T0, id);
   const after = openStore(path);
   expect(after.endInterruptedTries(T0 + 50, () => 0)).toEqual([id]);
   expect(after.attempts(id)).toMatchObject([{ number: 1, class: "interrupted", ambiguous: true }]);
   expect(after.delivery(id)).toMatchObject({ state: "pending", ambiguous: true });
   expect(after.attempts(other)).toEqual([]);
-  expect(after.claimNext(T0 + 50)).toMatchObject({ orderId: "b", number: 1 });
+  expect(after.claim("due", T0 + 50)).toMatchObject({ orderId: "b", number: 1 });
   // Whether the gateway has it is asked before it is sent again.
-  expect(after.claimToLook(T0 + 50)).toMatchObject({ orderId: "a", number: 1 });
+  expect(after.claim("lookup", T0 + 50)).toMatchObject({ orderId: "a", number: 1 });
 });
 
 test("a lookup that a dead process left behind is no try and is begun again after a while", () => {
   const store = openStore();
   const [id = ""] = addOrders(store, "a");
-  store.claim(id, T0);
+  store.claim("one", T0, id);
   store.endInterruptedTries(T0 + 50, () => 0);
-  store.claimToLook(T0 + 60);
+  store.claim("lookup", T0 + 60);
   expect(store.delivery(id)?.firstTryEnded).toBe(true);
   expect(store.endInterruptedTries(T0 + 70, () => 0)).toEqual([]);
   expect(store.attempts(id)).toHaveLength(1);
-  expect(store.claimToLook(T0 + 60_069)).toBeUndefined();
-  expect(store.claimToLook(T0 + 60_070)).toMatchObject({ orderId: "a" });
+  expect(store.claim("lookup", T0 + 60_069)).toBeUndefined();
+  expect(store.claim("lookup", T0 + 60_070)).toMatchObject({ orderId: "a" });
 });
 
 test("an item that dies with its process again and again lets the others go first", () => {
@@ -239,20 +242,25 @@ test("an item that dies with its process again and again lets the others go firs
   const [id = ""] = addOrders(store, "poison", "good");
   const delays: number[] = [];
   for (let i = 0; i < 3; i++) {
-    store.claim(id, T0);
+    store.claim("one", T0, id);
     store.endInterruptedTries(T0 + 50, (failures) => {
       delays.push(failures);
       return failures * 1_000;
     });
-    const looked = store.claimToLook(T0 + 60_000);
+    const looked = store.claim("lookup", T0 + 60_000);
     if (looked === undefined) throw new Error("not looked up");
-    const update = { state: "pending", nextTryAtMs: null, doubt: noDoubt, reason: null } as const;
-    store.finishLook(looked, { ...update, endedAtMs: T0 + 60 });
+    const update = {
+      state: "pending",
+      nextTryAtMs: null,
+      uncertain: noUncertainSend,
+      reason: null,
+    } as const;
+    store.endLookup(looked, update, T0 + 60);
   }
   expect(delays).toEqual([1, 2]);
-  expect(store.claimNext(T0 + 60)?.orderId).toBe("good");
-  expect(store.claimNext(T0 + 60)).toBeUndefined();
-  expect(store.claimNext(T0 + 2_050)?.orderId).toBe("poison");
+  expect(store.claim("due", T0 + 60)?.orderId).toBe("good");
+  expect(store.claim("due", T0 + 60)).toBeUndefined();
+  expect(store.claim("due", T0 + 2_050)?.orderId).toBe("poison");
 });
 
 test("a payment that the gateway takes at once writes few pages, in two commits", () => {
@@ -263,7 +271,7 @@ test("a payment that the gateway takes at once writes few pages, in two commits"
   const store = new OutboxStore(database);
   const pay = (payments: number, from: number): void => {
     for (let i = from; i < from + payments; i++) {
-      const item = store.add(sampleTransaction({ orderId: `A-${i}` }), T0 + i, { isTaken: true });
+      const item = store.add(sampleTransaction({ orderId: `A-${i}` }), T0 + i, { isClaimed: true });
       if (item) finish(store, item, { state: "sent", redirectUrl: "x" }, { class: "sent" });
     }
   };
@@ -292,7 +300,7 @@ test("a queue that never pauses writes few pages an item, into a log that stays 
       const ended = items.map((item) =>
         endedTry(item, { state: "sent", redirectUrl: "x" }, { class: "sent", httpStatus: 200 }),
       );
-      items = store.turn(ended, { which: "due", places: WINDOW_MAX, nowMs: T0 });
+      items = store.endAndClaim(ended, { which: "due", limit: WINDOW_MAX, nowMs: T0 });
       expect(items).toHaveLength(WINDOW_MAX);
     }
   };

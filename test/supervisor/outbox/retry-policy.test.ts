@@ -20,12 +20,12 @@ const MINUTE = 60_000;
 const NOW = Date.UTC(2026, 0, 15);
 const fresh: ItemHistory = { failures: 0, noResultSinceMs: null, noResultTries: 0 };
 const calm: Circumstances = {
-  place: 0,
+  slot: 0,
   nowMs: NOW,
   queueFailures: 0,
   retryAfterMs: null,
   resends: 0,
-  chance: () => 0.999_999,
+  random: () => 0.999_999,
 };
 
 test("the ceiling doubles from two seconds to a quarter of an hour and stays there", () => {
@@ -38,21 +38,21 @@ test("a delay is any time from nothing to below the ceiling: full jitter", () =>
   expect(delayMs(3, () => 0)).toBe(0);
   expect(delayMs(3, () => 0.5)).toBe(8_000);
   fc.assert(
-    fc.property(fc.nat(5_000), fc.double({ min: 0, max: 1, maxExcluded: true }), (n, chance) => {
-      const delay = delayMs(n, () => chance);
+    fc.property(fc.nat(5_000), fc.double({ min: 0, max: 1, maxExcluded: true }), (n, random) => {
+      const delay = delayMs(n, () => random);
       return Number.isInteger(delay) && delay >= 0 && delay < delayCeilingMs(n);
     }),
     { seed: 11 },
   );
 });
 
-test("after growing delays the queue tries once in a quarter of an hour, at its place", () => {
+test("after growing delays the queue tries once in a quarter of an hour, at its slot", () => {
   const least = () => 0;
-  expect(holdDelayMs(8, { nowMs: NOW, place: 0.5, chance: least })).toBe(0);
+  expect(holdDelayMs(8, NOW, 0.5, least)).toBe(0);
   fc.assert(
-    fc.property(fc.nat(10 ** 9), fc.double({ min: 0, max: 1, noNaN: true }), (ms, place) => {
-      const holdMs = holdDelayMs(9, { nowMs: NOW + ms, place, chance: least });
-      const next = holdDelayMs(20, { nowMs: NOW + ms + holdMs, place, chance: least });
+    fc.property(fc.nat(10 ** 9), fc.double({ min: 0, max: 1, noNaN: true }), (ms, slot) => {
+      const holdMs = holdDelayMs(9, NOW + ms, slot, least);
+      const next = holdDelayMs(20, NOW + ms + holdMs, slot, least);
       return holdMs > 0 && holdMs <= DELAY_CAP_MS && next === DELAY_CAP_MS;
     }),
     { seed: 11 },
@@ -60,7 +60,7 @@ test("after growing delays the queue tries once in a quarter of an hour, at its 
 });
 
 describe("who waits", () => {
-  test("the queue alone, when nothing of the item was sent: it keeps its place", () => {
+  test("the queue alone, when nothing of the item was sent: it keeps its slot", () => {
     const decision = decide(faultTable.unreachable, fresh, { ...calm, queueFailures: 3 });
     expect(decision).toMatchObject({ state: "pending", itemDelayMs: 0, queueHoldMs: 15_999 });
     expect(decision.history.failures).toBe(0);

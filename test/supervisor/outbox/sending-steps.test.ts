@@ -137,8 +137,8 @@ test.each(olderSchemas)("what schema %i had parked and closed is told too", (ste
   });
   const admin = new OutboxAdmin(database);
   expect(admin.list("parked", 0, 9).items).toHaveLength(3);
-  expect(admin.doubts().inDoubt).toBe(0);
-  expect(new OutboxStore(database).claimNext(3_000)?.orderId).toBe("pending");
+  expect(admin.uncertain().inDoubt).toBe(0);
+  expect(new OutboxStore(database).claim("due", 3_000)?.orderId).toBe("pending");
 });
 
 test("of an item that people had sent again and again the newest is told", async () => {

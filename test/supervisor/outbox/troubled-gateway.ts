@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import { sleep } from "../../../src/shared/time.ts";
 import { type Exchange, judge } from "../../../src/supervisor/gateway/faults.ts";
-import type { Gateway, GatewayOperations } from "../../../src/supervisor/gateway/gateway.ts";
+import type { Gateway, GatewayOperations } from "../../../src/supervisor/gateway/gateway-client.ts";
 import { readOrderLookup } from "../../../src/supervisor/gateway/lookup.ts";
 import { orderAskedFor } from "../../../src/supervisor/gateway/order-request.ts";
 import { supervisorConditionWatch } from "../../../src/supervisor/intake/supervisor-status.ts";
@@ -105,7 +105,7 @@ export async function openTroubled(
   const alarms = () => {
     const about = new Map<string, number>();
     const others: string[] = [];
-    for (const { alarm, orderId } of rig.alarmStore.behind(undefined, 0, 1_000).alarms) {
+    for (const { alarm, orderId } of rig.alarmStore.after(undefined, 0, 1_000).alarms) {
       if (orderId === null) others.push(alarm);
       else count(about, orderId);
     }

@@ -61,7 +61,7 @@ test("the list is bounded, and for operators only", async () => {
       400,
     ]);
   }
-  expect(at.rig.operations.open({ limit: 1 }).more).toBe(false);
+  expect(at.rig.operationStore.open(1).more).toBe(false);
   await at.stopSupervisor();
   expect((await at.call("GET", "/gateway/open")).http).toBe(503);
 });

@@ -33,10 +33,10 @@ describe("an order that the gateway has twice", () => {
     const at = await twice();
     const warnings = async () => (await at.call("GET", "/payment/A-1")).one.warnings;
     expect(await warnings()).toEqual([expect.stringContaining("may have this order 2 times")]);
-    expect(at.rig.admin.doubts()).toEqual({ sends: 1, inDoubt: 0, possibleCopies: 1 });
+    expect(at.rig.admin.uncertain()).toEqual({ sends: 1, inDoubt: 0, possibleCopies: 1 });
     for (const id of at.ids) await at.call("GET", `/gateway/transaction/${id}`);
     expect(await warnings()).toEqual([]);
-    expect(at.rig.admin.doubts().possibleCopies).toBe(0);
+    expect(at.rig.admin.uncertain().possibleCopies).toBe(0);
   });
 
   test("also when the gateway had named both of them before", async () => {
@@ -116,7 +116,7 @@ describe("an operator who found the order at the gateway once", () => {
     const transactionPublicIds = how === "named" ? [at.publicId()] : [];
     expect([http, one]).toEqual([200, { status: "Success", orderId: "A-1", transactionPublicIds }]);
     expect(await warnings()).toEqual([]);
-    expect(at.rig.admin.doubts().possibleCopies).toBe(0);
+    expect(at.rig.admin.uncertain().possibleCopies).toBe(0);
     expect((await settle(at)).one.error.code).toBe("NOTHING_TO_SETTLE");
     const target = { transactionPublicId: at.publicId() };
     expect((await at.call("POST", "/gateway/refund", target)).http).toBe(200);

@@ -14,7 +14,7 @@ import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 type Rig = Awaited<ReturnType<typeof openRig>>;
 
-const originOf = ({ alarmStore }: Rig): string => alarmStore.behind(undefined, 0, 1).origin;
+const originOf = ({ alarmStore }: Rig): string => alarmStore.after(undefined, 0, 1).origin;
 
 /** A supervisor that answers on a real local socket; `without` leaves a message out. */
 async function answering(rig: Rig, runDirectory: string, without?: string) {

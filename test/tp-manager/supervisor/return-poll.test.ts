@@ -17,7 +17,6 @@ async function charged(behave?: RecordingGateway["behave"]) {
   rig.intake.store(transaction);
   await rig.tries(transaction.transactionId, 1);
   const arbiter = new NotificationHandler({
-    notifications: rig.notifications,
     operations: rig.operationStore,
     losses: rig.losses,
     clock: rig.clock,

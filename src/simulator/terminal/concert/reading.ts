@@ -8,15 +8,15 @@ import {
   type FixedRequest,
   failureOf,
   maskedField,
-  maskedText,
   panOfReport,
   readTagged,
-  shownText,
+  safeText,
   type Tagged,
   tagName,
   tagValue,
   textOf,
 } from "../../../concert/index.ts";
+import { maskPansInText } from "../../../shared/masking/mask.ts";
 import { amountText, currencyCode } from "../screen.ts";
 import type { TraceEntry, TraceField } from "../trace-log.ts";
 
@@ -35,7 +35,7 @@ const CHARACTERS_MAX = 2_048;
 
 /** Returns bytes that are no message as masked text. */
 function unreadText(bytes: Uint8Array): string {
-  return shownText(textOf(bytes), CHARACTERS_MAX);
+  return safeText(textOf(bytes), CHARACTERS_MAX);
 }
 
 function inOneLine(facts: readonly (string | undefined)[]): Pick<ReadBody, "says"> {
@@ -150,7 +150,7 @@ export class FixedReading implements MessageReading {
         ...(report === null ? [] : [reportField(report, card)]),
         field("currency", currency, currencyCode(currency)),
         field("private", reply.private, blankText(reply.private)),
-        ...(ticket === null ? [] : [field("receipt", maskedText(ticket))]),
+        ...(ticket === null ? [] : [field("receipt", maskPansInText(ticket))]),
       ],
     });
   }
@@ -270,7 +270,7 @@ function fieldsOf([tag, value]: Tagged, all: readonly Tagged[]): readonly TraceF
   }
   if (tag === RECEIPT) {
     const lines = Buffer.from(value, "base64").toString("latin1");
-    return [{ tag, ...field(name, maskedText(lines)) }];
+    return [{ tag, ...field(name, maskPansInText(lines)) }];
   }
   return [{ tag, ...field(name, safeValue(tag, value), meaning(tag, value, all)) }];
 }

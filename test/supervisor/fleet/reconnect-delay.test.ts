@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { reconnectDelayMs } from "../../../src/supervisor/fleet/reconnect-policy.ts";
+import { reconnectDelayMs } from "../../../src/supervisor/fleet/fleet-link.ts";
 
-const between = (because: "trouble" | "taken-over", failures: number): number[] =>
+const between = (because: "failed" | "twin", failures: number): number[] =>
   [0, 1].map((chance) => reconnectDelayMs(because, failures, chance) / 1_000);
 
 test("the first tries are spread over 30 s, the later ones over half of a growing wait", () => {
-  expect([1, 2, 5, 6, 10, 11, 99].map((failures) => between("trouble", failures))).toEqual([
+  expect([1, 2, 5, 6, 10, 11, 99].map((failures) => between("failed", failures))).toEqual([
     [1, 30],
     [2, 30],
     [15, 30],
@@ -17,7 +17,7 @@ test("the first tries are spread over 30 s, the later ones over half of a growin
 });
 
 test("beside a twin the wait is 5 to 10 minutes, or what trouble would make it", () => {
-  expect([1, 9, 11].map((failures) => between("taken-over", failures))).toEqual([
+  expect([1, 9, 11].map((failures) => between("twin", failures))).toEqual([
     [300, 600],
     [300, 600],
     [450, 900],

@@ -1,32 +1,26 @@
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
-import { faultTable, type Waits } from "../gateway/fault-table.ts";
+import { faultTable, type TryClass, type Waits } from "../gateway/fault-table.ts";
 import type { Verdict } from "../gateway/faults.ts";
 import { type Decision, PROBE_INTERVAL_MS, PROBE_RETRY_MS } from "./retry-policy.ts";
 
 /**
- * So many tries of the queue run at the same time, at most: enough that neither the way to the
- * gateway nor the disk is waited for with every single transaction.
+ * How many tries of the queue run at the same time, at most: enough that a single transaction
+ * rarely waits for the line to the gateway or for the disk alone.
  */
 export const WINDOW_MAX = 8;
-/** So many in a row must have been answered with a result before the window doubles. */
+/** How many tries in a row must have got a result before the window doubles. */
 export const WINDOW_DOUBLES_AFTER = 8;
 
-/** Certificate, redirect or denied access. */
-interface Misconfigured {
-  readonly reason: string;
-  readonly sinceMs: number;
-}
-
 /**
- * Whether the queue may begin a try now, and how many at the same time.
+ * Decides whether the queue may begin a try now, and how many at the same time.
  *
  * The queue begins one by one. While everything is answered with results the window doubles up to
- * {@link WINDOW_MAX}; any failure makes it one again, so that a gateway in trouble, or back from
- * it, meets a single try and never the whole queue.
+ * {@link WINDOW_MAX}; any failure makes it one again, so that a gateway that fails, or that has
+ * just come back, meets a single try and never the whole queue.
  */
-export class QueueGate {
+export class QueueWindow {
   readonly #clock: Clock;
   readonly #log: Logger;
   #paused: { readonly reason: string; readonly sinceMs: number } | null = null;
@@ -34,11 +28,11 @@ export class QueueGate {
   #holdUntilMs = 0;
   #failures = 0;
   #resultsInARow = 0;
-  /** Tries so far, and how many of them had begun when nothing more could begin. */
+  /** Tries so far, and how many of them had begun when the present wait of the queue began. */
   #begun = 0;
   #begunBeforeHold = 0;
-  /** The fault that an operator has to set right, by the last answers. */
-  #misconfigured: (Misconfigured & { readonly class: string }) | null = null;
+  /** A certificate, redirect or denied access that an operator has to set right. */
+  #misconfigured: { readonly class: TryClass; reason: string; sinceMs: number } | null = null;
 
   constructor(clock: Clock, log: Logger) {
     this.#clock = clock;
@@ -54,7 +48,8 @@ export class QueueGate {
     return this.#paused?.sinceMs ?? null;
   }
 
-  get misconfigured(): Misconfigured | null {
+  /** The fault that an operator has to set right, by the last answers. */
+  get misconfigured(): { readonly reason: string; readonly sinceMs: number } | null {
     const { reason = "", sinceMs = 0 } = this.#misconfigured ?? {};
     return this.#misconfigured && { reason, sinceMs };
   }
@@ -70,37 +65,36 @@ export class QueueGate {
   }
 
   /** How many tries may run now, at least 1 unless the queue is held. */
-  get window(): number {
+  get size(): number {
     if (this.heldMs > 0) return 0;
     if (this.#paused) return 1;
     return Math.min(WINDOW_MAX, 2 ** Math.floor(this.#resultsInARow / WINDOW_DOUBLES_AFTER));
   }
 
-  /** A try begins. Its number is needed when it has ended. */
+  /** Counts a try that begins; returns its number, which {@link learn} needs at its end. */
   begin(): number {
-    this.#begun += 1;
-    return this.#begun;
+    return ++this.#begun;
   }
 
-  /** Takes the meaning of the numbered try for the ones that follow. */
+  /** Learns from the end of the numbered try whether and when others may begin. */
   learn(number: number, verdict: Verdict, { itemDelayMs, queueHoldMs, pause }: Decision): void {
     const { action, waits } = faultTable[verdict.class];
     this.#reportMisconfiguration(verdict);
     if (pause) this.#pause(verdict);
     else if (action === "retry") this.#hold(waits, queueHoldMs, itemDelayMs);
-    // A transaction that fits no field proves nothing.
+    // A transaction that could not be written as a request proves nothing about the gateway.
     else if (verdict.class !== "unsendable") this.#works(number);
   }
 
-  /** An operator ends a pause at once; the next refusal brings it back. */
+  /** Ends a pause, as an operator asks; the next refusal of the credentials brings it back. */
   resume(): void {
     this.#open("resumed by an operator");
   }
 
   #works(number: number): void {
-    // This try was under way when another one met the trouble: its end says nothing about now.
+    // This try was under way when another one failed: its end says nothing about the present.
     if (number <= this.#begunBeforeHold) return;
-    // A result: the gateway works and knows us.
+    // A result: the gateway works and accepts the credentials.
     this.#open("the gateway answers with results");
     this.#resultsInARow += 1;
   }
@@ -114,7 +108,7 @@ export class QueueGate {
 
   #hold(waits: Waits, queueHoldMs: number, itemDelayMs: number): void {
     this.#resultsInARow = 0;
-    // Tries that were under way meanwhile say nothing new and make nobody wait longer.
+    // The ends of tries that were under way meanwhile say nothing new and lengthen no wait.
     if (this.heldMs > 0) return;
     const nowMs = this.#clock.monotonicMs();
     if (this.#paused) {
@@ -130,7 +124,7 @@ export class QueueGate {
 
   #pause({ description }: Verdict): void {
     this.#resultsInARow = 0;
-    // Of several that were under way one is enough to tell of.
+    // Several tries that were under way make one alarm.
     if (this.#paused && this.heldMs > 0) return;
     this.#begunBeforeHold = this.#begun;
     const reason = `the gateway refuses GATEWAY_LOGIN and GATEWAY_PWD: ${description}`;
@@ -148,7 +142,7 @@ export class QueueGate {
     const { misconfigured, meaning } = faultTable[verdict.class];
     const { class: tryClass, httpStatus, description } = verdict;
     if (!misconfigured) {
-      // No connection proves nothing; any answer shows that the former trouble is gone.
+      // No connection proves nothing; any answer shows that the former fault is gone.
       if (httpStatus !== null) this.#misconfigured = null;
       return;
     }

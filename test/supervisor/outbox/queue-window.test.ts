@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { faultTable, type TryClass } from "../../../src/supervisor/gateway/fault-table.ts";
 import type { Verdict } from "../../../src/supervisor/gateway/faults.ts";
 import {
-  QueueGate,
+  QueueWindow,
   WINDOW_DOUBLES_AFTER,
   WINDOW_MAX,
-} from "../../../src/supervisor/outbox/queue-gate.ts";
+} from "../../../src/supervisor/outbox/queue-window.ts";
 import { decide, PROBE_INTERVAL_MS } from "../../../src/supervisor/outbox/retry-policy.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 import { TestClock } from "../../support/test-clock.ts";
@@ -13,13 +13,13 @@ import { accepted, type Behaviour, refusedCredentials } from "../recording-gatew
 import { sampleTransaction } from "../sample-transaction.ts";
 import { openRig } from "../supervisor-rig.ts";
 
-function openGate() {
+function openWindow() {
   const clock = new TestClock();
   const { log, lines } = recordingLog();
-  const gate = new QueueGate(clock, log);
+  const queue = new QueueWindow(clock, log);
   const learn = (tryClass: TryClass, times = 1): void => {
     const history = { failures: 0, noResultSinceMs: null, noResultTries: 0 };
-    const circumstances = { nowMs: 0, retryAfterMs: null, resends: 0, place: 0, chance: () => 0.5 };
+    const circumstances = { nowMs: 0, retryAfterMs: null, resends: 0, slot: 0, random: () => 0.5 };
     for (let i = 0; i < times; i++) {
       const verdict: Verdict = {
         class: tryClass,
@@ -29,21 +29,21 @@ function openGate() {
         retryAfter: null,
         fields: new Map(),
       };
-      const now = { ...circumstances, queueFailures: gate.failures };
-      gate.learn(gate.begin(), verdict, decide(faultTable[tryClass], history, now));
+      const now = { ...circumstances, queueFailures: queue.failures };
+      queue.learn(queue.begin(), verdict, decide(faultTable[tryClass], history, now));
     }
   };
-  return { gate, clock, learn, lines };
+  return { queue, clock, learn, lines };
 }
 
 test("the window doubles while everything is answered with results, up to its limit", () => {
-  const { gate, learn } = openGate();
-  const windows = [gate.window];
+  const { queue, learn } = openWindow();
+  const windows = [queue.size];
   for (let i = 0; i < 5; i++) {
     learn("sent", WINDOW_DOUBLES_AFTER - 1);
-    expect(gate.window).toBe(windows.at(-1));
+    expect(queue.size).toBe(windows.at(-1));
     learn("order-refused"); // a result as well
-    windows.push(gate.window);
+    windows.push(queue.size);
   }
   expect(windows).toEqual([1, 2, 4, WINDOW_MAX, WINDOW_MAX, WINDOW_MAX]);
 });
@@ -51,35 +51,35 @@ test("the window doubles while everything is answered with results, up to its li
 test.each(["unreachable", "lost-answer", "unavailable", "server-error", "soap-fault"] as const)(
   "after %s the queue goes on one by one",
   async (failure) => {
-    const { gate, clock, learn } = openGate();
+    const { queue, clock, learn } = openWindow();
     learn("sent", 4 * WINDOW_DOUBLES_AFTER);
     learn(failure);
     await clock.advance(60_000);
-    expect(gate.window).toBe(1);
+    expect(queue.size).toBe(1);
     learn("sent", WINDOW_DOUBLES_AFTER - 1);
-    expect(gate.window).toBe(1);
+    expect(queue.size).toBe(1);
     learn("sent");
-    expect(gate.window).toBe(2);
+    expect(queue.size).toBe(2);
   },
 );
 
 test("of several tries that meet refused credentials together one raises the alarm", async () => {
-  const { gate, clock, learn, lines } = openGate();
+  const { queue, clock, learn, lines } = openWindow();
   learn("credentials-refused", 5);
-  expect(gate.window).toBe(0);
+  expect(queue.size).toBe(0);
   expect(lines.filter((line) => line.includes('"alarm"'))).toHaveLength(1);
   await clock.advance(PROBE_INTERVAL_MS);
-  expect(gate.window).toBe(1);
+  expect(queue.size).toBe(1);
   learn("credentials-refused");
   expect(lines.filter((line) => line.includes('"alarm"'))).toHaveLength(2);
-  expect(gate.heldMs).toBe(PROBE_INTERVAL_MS);
+  expect(queue.heldMs).toBe(PROBE_INTERVAL_MS);
 });
 
 test("tries that fail together make the queue wait once", () => {
-  const { gate, learn } = openGate();
+  const { queue, learn } = openWindow();
   learn("unreachable", 5);
-  expect(gate.failures).toBe(1);
-  expect(gate.heldMs).toBe(1_000);
+  expect(queue.failures).toBe(1);
+  expect(queue.heldMs).toBe(1_000);
 });
 
 test("a backlog goes out several at a time, and from the first failure on one by one", async () => {

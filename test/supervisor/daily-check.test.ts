@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { DailyLook } from "../../src/supervisor/updates/daily-look.ts";
+import { DailyCheck } from "../../src/supervisor/updates/daily-check.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 const HOUR_MS = 3_600_000;
@@ -7,71 +7,71 @@ const DAY_MS = 24 * HOUR_MS;
 const local = (hours: number, minutes = 0): number =>
   new Date(2026, 0, 15, hours, minutes).getTime();
 
-/** A supervisor that looks at 03:40, with the moments of its looks. */
+/** A supervisor that checks at 03:40, with the moments of its checks. */
 function looking(clock: TestClock, last: number | null, lasts = (): Promise<void> => done) {
-  const looks: string[] = [];
+  const checks: string[] = [];
   let lastMs = last;
-  const daily = new DailyLook({
+  const daily = new DailyCheck({
     at: "03:40",
     lastMs: () => lastMs,
     clock,
-    look: async () => {
-      looks.push(new Date(clock.now()).toTimeString().slice(0, 5));
+    check: async () => {
+      checks.push(new Date(clock.now()).toTimeString().slice(0, 5));
       await lasts();
       lastMs = clock.now();
     },
   });
   onTestFinished(() => daily.stop());
-  return looks;
+  return checks;
 }
 const done = Promise.resolve();
 
-test("a look comes each day at its time, once", async () => {
+test("a check comes each day at its time, once", async () => {
   const clock = new TestClock(local(12));
-  const looks = looking(clock, local(3, 41));
+  const checks = looking(clock, local(3, 41));
   await clock.advance(3 * DAY_MS);
-  expect(looks).toEqual(["03:40", "03:40", "03:40"]);
+  expect(checks).toEqual(["03:40", "03:40", "03:40"]);
 });
 
 test("a machine that was off at its time makes up for it after its start", async () => {
   const clock = new TestClock(local(8));
-  const looks = looking(clock, local(3, 41) - DAY_MS);
+  const checks = looking(clock, local(3, 41) - DAY_MS);
   await clock.advance(13 * 60_000);
-  expect(looks).toEqual([]);
+  expect(checks).toEqual([]);
   await clock.advance(DAY_MS);
-  expect(looks).toEqual(["08:14", "03:40"]);
+  expect(checks).toEqual(["08:14", "03:40"]);
 });
 
 test("so does one that is off every night, and one that has never looked", async () => {
   for (const last of [local(8, 30) - DAY_MS, null]) {
     const clock = new TestClock(local(8));
-    const looks = looking(clock, last);
+    const checks = looking(clock, last);
     await clock.advance(10 * HOUR_MS);
-    expect(looks).toEqual(["08:14"]);
+    expect(checks).toEqual(["08:14"]);
   }
 });
 
-test("a machine that slept over its time looks when it is awake", async () => {
+test("a machine that slept over its time checks when it is awake", async () => {
   const clock = new TestClock(local(23));
-  const looks = looking(clock, local(3, 41));
+  const checks = looking(clock, local(3, 41));
   await clock.advance(HOUR_MS);
   clock.jumpWallClock(7 * HOUR_MS);
   await clock.advance(HOUR_MS);
-  expect(looks).toEqual(["07:01"]);
+  expect(checks).toEqual(["07:01"]);
 });
 
-test("a look of a clock that was ahead by years keeps nobody from looking", async () => {
+test("a check of a clock that was ahead by years keeps nobody from looking", async () => {
   const clock = new TestClock(local(12));
-  const looks = looking(clock, local(12) + 900 * DAY_MS);
+  const checks = looking(clock, local(12) + 900 * DAY_MS);
   await clock.advance(2 * HOUR_MS);
-  expect(looks).toEqual(["12:14"]);
+  expect(checks).toEqual(["12:14"]);
 });
 
-test("no look begins beside another, and none again that could not be written down", async () => {
+test("no check begins beside another, and none again that could not be written down", async () => {
   const clock = new TestClock(local(3, 39));
-  const looks = looking(clock, local(3, 41) - DAY_MS, () => new Promise(() => {}));
+  const checks = looking(clock, local(3, 41) - DAY_MS, () => new Promise(() => {}));
   await clock.advance(2 * DAY_MS);
-  expect(looks).toEqual(["03:40"]);
+  expect(checks).toEqual(["03:40"]);
   const second = new TestClock(local(3, 39));
   const failing = looking(second, null, () => Promise.reject(new Error("disk full")).catch(fail));
   await second.advance(HOUR_MS);

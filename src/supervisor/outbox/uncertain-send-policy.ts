@@ -1,0 +1,158 @@
+import { type FaultRow, faultTable, type TryClass } from "../gateway/fault-table.ts";
+import type { OrderFinding } from "../gateway/lookup.ts";
+import { DELAY_CAP_MS, delayCeilingMs, untilSlotMs } from "./retry-policy.ts";
+
+/**
+ * The next step for an order whose answer was lost (docs/design.md 8.5): a lookup comes before
+ * another send. Pure: time and random values are arguments.
+ */
+export interface UncertainSend {
+  /** The next step is a lookup, not a send. */
+  readonly lookUpNext: boolean;
+  /** The last send that may have reached the gateway; null: none may have. */
+  readonly sentAtMs: number | null;
+  /** Sends that were made while an earlier one may have reached the gateway. */
+  readonly resends: number;
+  /** Sends that may have made an order at the gateway: with two of them there may be a copy. */
+  readonly orders: number;
+  /** When a lookup did not find the order for the first time. */
+  readonly absentSinceMs: number | null;
+  /** Lookups in a row from which nothing was learnt. */
+  readonly unanswered: number;
+}
+
+/** The state of an item that was never sent, or whose sends are all clear. */
+export const noUncertainSend: UncertainSend = {
+  lookUpNext: false,
+  sentAtMs: null,
+  resends: 0,
+  orders: 0,
+  absentSinceMs: null,
+  unanswered: 0,
+};
+
+/** A lookup does not find an order that the gateway is still working on: two have to agree. */
+export const ABSENT_FOR_MS = 60_000;
+/** Without a lookup the pauses between two sends double from this: 10 minutes to 10.7 hours. */
+export const RESEND_PAUSE_MS = 10 * 60_000;
+/** So many sends without a lookup in a day, the first one included; then one a day. */
+export const SENDS_OF_FIRST_DAY = 8;
+export const DAILY_MS = 24 * 60 * 60_000;
+/** How long after a send a failing lookup is waited for before the order is sent without it. */
+export const FAILING_PAUSE_MS = 60 * 60_000;
+const LOOKUP_HOLD_FIRST_MS = 2_000;
+const LOOKUP_HOLD_LEAST_MS = 100;
+/** The longest wait of all lookups, in multiples of the gateway's silence so far. */
+const LOOKUP_HOLD_FACTOR = 3;
+
+/** The uncertainty about an item after a try of this class. */
+export function uncertainAfterSend(
+  tryClass: TryClass,
+  before: UncertainSend,
+  nowMs: number,
+): UncertainSend {
+  const { ambiguous, unsent, action }: FaultRow = faultTable[tryClass];
+  const blind = before.sentAtMs !== null;
+  if (unsent) return { ...before, lookUpNext: blind };
+  const sent = action === "sent";
+  if (!ambiguous && !sent && !blind) return before;
+  return {
+    lookUpNext: !sent,
+    sentAtMs: nowMs,
+    resends: before.resends + (blind ? 1 : 0),
+    orders: before.orders + (ambiguous || sent ? 1 : 0),
+    absentSinceMs: null,
+    unanswered: 0,
+  };
+}
+
+export interface LookupDecision {
+  /** "send": the queue sends it when it is due. */
+  readonly next: "look-up" | "send" | "sent" | "parked";
+  readonly delayMs: number;
+  readonly uncertain: UncertainSend;
+  /** The order is sent again without knowing whether the gateway has it. */
+  readonly blind: boolean;
+  /** The gateway gave no answer: the other lookups wait as well. */
+  readonly silent: boolean;
+}
+
+interface Circumstances {
+  readonly nowMs: number;
+  readonly retryAfterMs: number | null;
+  /** From 0 (included) to 1 (excluded). */
+  readonly random: () => number;
+}
+
+/** The meaning of one lookup for its order. */
+export function decideLookup(
+  finding: OrderFinding,
+  before: UncertainSend,
+  now: Circumstances,
+): LookupDecision {
+  const decided = { delayMs: 0, blind: false, silent: false } as const;
+  switch (finding.kind) {
+    case "ours":
+      return { ...decided, next: "sent", uncertain: { ...before, lookUpNext: false } };
+    case "other":
+      // An operator checks the gateway before a requeue: then the order is sent.
+      return { ...decided, next: "parked", uncertain: { ...before, lookUpNext: false } };
+    case "absent": {
+      const { absentSinceMs } = before;
+      // A clock that went back begins the minute again.
+      const isBack = absentSinceMs === null || absentSinceMs > now.nowMs;
+      const sinceMs = isBack ? now.nowMs : absentSinceMs;
+      const delayMs = sinceMs + ABSENT_FOR_MS - now.nowMs;
+      if (delayMs <= 0) return { ...decided, next: "send", uncertain: noUncertainSend };
+      const uncertain = { ...before, absentSinceMs: sinceMs, unanswered: 0 };
+      return { ...decided, next: "look-up", delayMs, uncertain };
+    }
+    case "unanswered":
+      return afterSilence(finding, before, now);
+  }
+}
+
+function afterSilence(
+  { verdict, refused }: Extract<OrderFinding, { kind: "unanswered" }>,
+  before: UncertainSend,
+  { nowMs, retryAfterMs, random }: Circumstances,
+): LookupDecision {
+  const { unsent } = faultTable[verdict.class] as FaultRow;
+  const sentAtMs = Math.min(before.sentAtMs ?? 0, nowMs);
+  const uncertain = { ...before, sentAtMs, unanswered: before.unanswered + 1 };
+  const silent = !refused;
+  const again = { next: "look-up", blind: false, silent, uncertain } as const;
+  const askedMs = Math.min(retryAfterMs ?? 0, DELAY_CAP_MS);
+  const soonMs = Math.max(lookupPauseMs(before.unanswered, random), askedMs);
+  // Where the question did not leave this machine, a send would not either.
+  if (unsent) return { ...again, delayMs: soonMs };
+  const leftMs = sentAtMs + resendPauseMs(before.resends, refused) - nowMs;
+  if (leftMs > 0) return { ...again, delayMs: refused ? leftMs : Math.min(soonMs, leftMs) };
+  const sendable = { ...uncertain, lookUpNext: false };
+  return { next: "send", delayMs: 0, blind: true, silent, uncertain: sendable };
+}
+
+/** The pause between the last send and one that is made without an answer of a lookup. */
+export function resendPauseMs(resends: number, refused: boolean): number {
+  if (resends >= SENDS_OF_FIRST_DAY - 1) return DAILY_MS;
+  return Math.max(RESEND_PAUSE_MS * 2 ** resends, refused ? 0 : FAILING_PAUSE_MS);
+}
+
+/** The pause between two lookups: half to all of the ceiling for sends, 1 s to 15 minutes. */
+function lookupPauseMs(unanswered: number, random: () => number): number {
+  const ceilingMs = delayCeilingMs(unanswered);
+  return Math.floor(ceilingMs / 2 + (random() * ceilingMs) / 2);
+}
+
+/**
+ * The wait of all lookups while the gateway as a whole has been silent for `silentMs`: one to three
+ * times that, so that the spread of many kiosks grows with the outage and an outage of a minute
+ * costs no kiosk more than three. From five minutes on a lookup comes once in each quarter of an
+ * hour, in the kiosk's own `slot` of it, from 0 to 1, which stays the same (docs/design.md 8.5).
+ */
+export function lookupHoldMs(silentMs: number, slot: number, random: () => number): number {
+  const most = Math.max(silentMs * LOOKUP_HOLD_FACTOR, LOOKUP_HOLD_FIRST_MS);
+  if (most >= DELAY_CAP_MS) return untilSlotMs(silentMs, slot);
+  const least = Math.max(silentMs, LOOKUP_HOLD_LEAST_MS);
+  return least + Math.floor(random() * (most - least));
+}

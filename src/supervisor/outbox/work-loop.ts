@@ -1,0 +1,88 @@
+import type { Clock } from "../../shared/time.ts";
+
+/** Clocks jump: the loop reads this often what is due, even when nothing falls due. */
+const RECHECK_MS = 60_000;
+
+/** One loop and the work that it has begun, all of which ends before {@link stop} does. */
+export class WorkLoop {
+  readonly #clock: Clock;
+  readonly #name: string;
+  readonly #step: () => number;
+  /**
+   * A list in place of a set: a set that lives long leaves table after table in V8's old space as
+   * it changes.
+   */
+  readonly #running: Promise<void>[] = [];
+  #isActive = false;
+  #isStopping = false;
+  #wake: () => void = () => undefined;
+
+  /** `step` begins what is due, and returns the pause before the next step. */
+  constructor(clock: Clock, name: string, step: () => number) {
+    this.#clock = clock;
+    this.#name = name;
+    this.#step = step;
+  }
+
+  /** Whether the loop was started and is not being stopped. */
+  get isActive(): boolean {
+    return this.#isActive;
+  }
+
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
+  start(): void {
+    this.#isActive = !this.#isStopping;
+    this.track(this.#run());
+  }
+
+  /** Ends the pause: there may be something to begin. */
+  wake(): void {
+    this.#wake();
+  }
+
+  /** Adds work that {@link stop} waits for. Its rejection is a fault and ends this program. */
+  track(work: Promise<void>, onEnded: () => void = () => undefined): void {
+    this.#running.push(work);
+    void work.then(() => {
+      takeOut(this.#running, work);
+      onEnded();
+    });
+  }
+
+  /** Begins nothing more; resolves when all that has begun has ended. */
+  async stop(): Promise<void> {
+    this.#isActive = false;
+    this.#isStopping = true;
+    this.wake();
+    // Work that ends may add more, such as the recording of its end.
+    while (this.#running.length > 0) await Promise.all(this.#running);
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopping) {
+      const waitMs = this.#step();
+      // An AbortSignal for each pause would cost more.
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = this.#clock.startTimer(this.#name, waitMs, resolve);
+      this.#wake = () => {
+        timer.clear();
+        resolve();
+      };
+      await promise;
+    }
+  }
+}
+
+export function takeOut<T>(list: T[], one: T): void {
+  const at = list.indexOf(one);
+  if (at >= 0) list.splice(at, 1);
+}
+
+/** The pause of a loop that is held for `heldMs`, or whose next work is due at `dueAtMs`. */
+export function pauseMs(heldMs: number, dueAtMs: number | undefined, nowMs: number): number {
+  if (heldMs > 0) return heldMs;
+  return dueAtMs === undefined ? RECHECK_MS : Math.min(Math.max(dueAtMs - nowMs, 1), RECHECK_MS);
+}
