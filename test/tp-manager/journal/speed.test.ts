@@ -35,8 +35,8 @@ test("only statements, opening and audit of the journal see a database", () => {
   expect(seeing.map(({ path }) => path.replace("src/tp-manager/", "")).sort()).toEqual([
     "audit/audit-journal.ts",
     "audit/main.ts",
+    "journal/database/statements.ts",
     "journal/journal.ts",
-    "journal/statements.ts",
   ]);
 });
 
