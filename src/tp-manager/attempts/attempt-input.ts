@@ -52,11 +52,11 @@ type Verdict =
   | { readonly input: "proved-not-reversed" }
   /** The terminal holds a sale that it reported after it had ended this payment. */
   | { readonly input: "found-charged"; readonly report: TransactionReport }
-  /** As before, but the sale can be that of another order as well. */
+  /** The terminal holds such a sale, which can be that of another order as well. */
   | {
       readonly input: "found-in-doubt";
       readonly report: TransactionReport;
-      /** Left out: it agrees with what was asked. */
+      /** Left out: the report agrees with what was asked. */
       readonly judgement?: Judgement;
     }
   /** The terminal holds the reversal of a charged sale, and no command here waits for it. */
@@ -66,7 +66,7 @@ type Verdict =
       readonly input: "late-result";
       readonly report: TransactionReport;
       readonly judgement: Judgement;
-      /** The result was on disk, and its end was not. */
+      /** The result was on disk already, without its end. */
       readonly wasStored?: true;
     };
 

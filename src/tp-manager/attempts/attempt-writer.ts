@@ -27,7 +27,7 @@ export interface WriterParts {
   readonly attempts: AttemptRows;
   readonly clock: Clock;
   readonly log: Logger;
-  /** For `GET /events`. */
+  /** Sends a prompt to the listeners of `GET /events`. */
   readonly announce?: Announce | undefined;
   /**
    * Events that were received on the wire and are not on disk yet (see AttemptWriter.heard). The
@@ -56,7 +56,7 @@ export class AttemptWriter {
     return this.#attempt;
   }
 
-  /** Throws when it could not be written: then nothing has changed. */
+  /** Writes the event of `input` and returns the attempt after it. Throws without any change. */
   advance(input: AttemptInput): Attempt {
     const ticket = input.input === "end" && "ticket" in input.end ? input.end.ticket : "";
     return this.#write([...this.#unwritten, this.#now(input)], ticket);
@@ -73,7 +73,7 @@ export class AttemptWriter {
     try {
       fold([...this.#unwritten, event], this.#attempt.state);
     } catch (error) {
-      // A fault of this program does not get better by repeating it.
+      // A fault of this program: repeating the event would not help.
       this.log("error", { err: error, input: input.input }, "what was heard fits no state");
       return;
     }
@@ -125,7 +125,7 @@ export class AttemptWriter {
     return this.#attempt;
   }
 
-  /** Something worth keeping that changes no state. A full disk must not stop what it is about. */
+  /** Writes a step that changes no state. A full disk is logged only, and stops nothing. */
   note(kind: NoteKind, detail: Detail): void {
     try {
       const atMs = this.#parts.clock.now();

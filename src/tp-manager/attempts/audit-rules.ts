@@ -56,18 +56,18 @@ interface AuditedAttempt {
   readonly phase: string;
   readonly request: PaymentRequest;
   readonly state: AttemptState;
-  /** A write-ahead record: the command may have left. */
+  /** There is a write-ahead record: the command may have left. */
   readonly wasBegun: boolean;
-  /** null: no row hands it off. */
+  /** The amount that was handed off; null: no row hands the attempt off. */
   readonly handedMinor: number | null;
-  /** The supervisor knows, or will, that it is not to be sent. */
+  /** The supervisor knows, or will know, that the transaction is not to be sent. */
   readonly isWithdrawn: boolean;
   /** The transaction that was handed off or imported, read only when a step needs it. */
   readonly handedOff: () => Transaction | null;
   readonly steps: readonly AttemptStep[];
 }
 
-/** `unknown`: kinds of steps of a newer version; such an attempt is not replayed. */
+/** The faults of one attempt. `unknown`: steps of a newer version, which are not replayed. */
 export function auditAttempt(attempt: AuditedAttempt) {
   const faults: AuditFault[] = [];
   const report: Report = (rule, says) => faults.push(faultOf(rule, attempt, says));
@@ -79,16 +79,16 @@ export function auditAttempt(attempt: AuditedAttempt) {
   return { faults, unknown };
 }
 
-/** `says`: left out, the sentence of the rule. */
+/** Reports a fault. `says`: left out, the sentence of the rule. */
 type Report = (rule: AuditRule, says?: string) => void;
 
 /** Evidence of the money, as the events give it. */
 interface Evidence {
   /** The last report was good for exactly what was asked for. */
   hasAgreed: boolean;
-  /** Its acknowledgement has provably arrived, and no goods were withheld. */
+  /** Our acknowledgement of such a report has provably arrived, and no goods were withheld. */
   wasCommitted: boolean;
-  /** A good end after it. */
+  /** The terminal's end after such a report was good. */
   hadGoodEnd: boolean;
   /** The last thing that was proved or settled. */
   proved: "charged" | "not-charged" | "reversed" | "not-reversed" | null;
@@ -138,7 +138,7 @@ function firstOf({ wasBegun, state }: AuditedAttempt): AttemptState | null {
   return isNotCharged(state) ? state : null;
 }
 
-/** undefined: the machines have no such step. */
+/** The state after `event`; undefined: the machines have no such step. */
 function advanced(
   state: AttemptState | null,
   event: AttemptEvent,
@@ -162,7 +162,7 @@ function inDoubtInstead(state: AttemptState): AttemptState {
     : { phase: "in-doubt", why, last: null };
 }
 
-/** The state is what its events say, to the last member. */
+/** Why the journal's state is not the fold of its events, to the last member; undefined: it is. */
 function otherState(state: AttemptState | null, final: AttemptState): string | undefined {
   const folded = JSON.stringify(state);
   // The order of members says nothing, but is nearly always the same.
@@ -171,7 +171,7 @@ function otherState(state: AttemptState | null, final: AttemptState): string | u
   return `the steps lead to another ${state?.phase} than the journal's ${final.phase}`;
 }
 
-/** Older versions kept less of their steps, and may have doubted more at an end. */
+/** As {@link otherState}, for steps of older versions, which kept less: phase and sale decide. */
 function otherEnd(
   state: AttemptState | null,
   final: AttemptState,
@@ -219,7 +219,7 @@ function note(
   }
 }
 
-/** null: nothing was proved or settled. */
+/** The verdict or finding of an event; null: it has none. */
 function provedBy(event: AttemptEvent): Evidence["proved"] {
   switch (event.input) {
     case "proved-charged":
@@ -291,13 +291,13 @@ function checkHandOff(attempt: AuditedAttempt, report: Report): void {
 /** Attempts of one order, or with one receipt, that cannot all be true. */
 export type AuditedSale = Pick<AuditedAttempt, "orderId" | "transactionId" | "state">;
 
-/** `attempts`: those of one order. */
+/** The faults that the attempts of one order show together. */
 export function auditOrder(attempts: readonly AuditedSale[]): AuditFault[] {
   const [, ...others] = attempts.filter(({ state }) => saleOf(state) !== undefined);
   return others.map((attempt) => faultOf("charged-twice", attempt));
 }
 
-/** `attempts`: charged ones with one receipt and trace number, which are given anew some day. */
+/** The faults of charged attempts with equal numbers, which terminals give again after a time. */
 export function auditSameNumbers(attempts: readonly AuditedSale[]): AuditFault[] {
   return attempts.flatMap((attempt, index) => {
     const sale = saleOf(attempt.state)?.report;

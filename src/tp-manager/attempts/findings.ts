@@ -6,22 +6,22 @@ export type AcknowledgedKind = (typeof acknowledgedKinds)[number];
 
 /** Findings about an unmatched transaction. */
 export const unmatchedFindings = [
-  /** The terminal has it stored as a sale: a card was charged, nobody knows for whom. */
+  /** The terminal has it stored as a sale: a card was charged for an unknown order. */
   "held",
-  /** The terminal's last transaction is its reversal. */
+  /** The terminal's last transaction is the reversal of this result. */
   "reversed",
   /** The result is not the terminal's last transaction, and nothing was sold or closed since. */
   "gone",
   /** The result is the sale of an order. */
   "known",
-  /** The terminal does not report it, or something was sold or closed since. */
+  /** Not known: the terminal does not say, or something was sold or closed since. */
   "unclear",
 ] as const;
 export type UnmatchedFinding = (typeof unmatchedFindings)[number];
 
 /** An unmatched transaction (docs/matching.md), masked. */
 export interface UnmatchedRow {
-  /** null: the journal did not take it. */
+  /** null: the journal could not store it. */
   readonly id: number | null;
   /** Epoch milliseconds. */
   readonly atMs: number;

@@ -144,7 +144,7 @@ function lateResult(
   return { ...state, last: { report, judgement: kept, acknowledged: false } };
 }
 
-/** Keeps the value of the goods where the terminal charged another amount: nobody else sees it. */
+/** The value of the goods where the terminal charged another amount: no later event shows it. */
 function beyond(
   { goods }: InDoubtState,
   { report }: { readonly report: TransactionReport },
@@ -200,7 +200,7 @@ function inDoubt(
   return { phase: "in-doubt", why: whyInDoubt(...why), ...kept, ...(heard ? { heard } : {}) };
 }
 
-/** Only the acknowledgement of a good report is received and not written at once. */
+/** Only the acknowledgement of a good report can have been received without being on disk. */
 function interrupted(state: SentState, unwritten: boolean): InDoubtState {
   const after = inDoubt(state, ["interrupted"]);
   const { last, goods } = state;
@@ -264,7 +264,7 @@ function completed(state: SentState): AttemptState {
     case "not-good":
       return { phase: "not-charged", outcome: withheldOr(goods, last.report.reason, last.report) };
     case "disagrees": {
-      // Its last report and its end both say that it did not work.
+      // The terminal's last report and its end both say that it did not work.
       const bad = !last.report.good && last.report.resultCode !== null;
       const heard = bad ? notCharged(last.report.reason, last.report) : undefined;
       return inDoubt(state, ["disagreement"], heard);

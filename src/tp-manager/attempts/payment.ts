@@ -22,7 +22,7 @@ export interface PaymentRequest {
   readonly cart: readonly CartLine[];
   readonly customerEmail: string | null;
   readonly customData: Readonly<Record<string, string | number | boolean>>;
-  /** Of a two-phase sale, which is answered at the approval and charged when the goods came out. */
+  /** Set for a two-phase sale: it is answered when approved, and charged when goods came out. */
   readonly delivery: { readonly withinSeconds: number } | null;
   readonly warnings: readonly string[];
 }
@@ -51,7 +51,7 @@ export type Judgement =
   | "agrees"
   /** The terminal says that it did not work. */
   | "not-good"
-  /** Good, but not for what was asked. Refused on the wire. */
+  /** Good, but of another amount or currency. Refused on the wire. */
   | "disagrees"
   /** No result code. */
   | "no-result";
@@ -108,7 +108,7 @@ export interface ChargedState extends Sale {
 /** The state that an operator settled, kept for a correction (docs/rules/24-amount.md). */
 interface Settlement {
   readonly doubt: InDoubtState;
-  /** The correction was made. */
+  /** The one correction that is possible was made. */
   readonly corrected: boolean;
 }
 
@@ -127,7 +127,7 @@ export interface InDoubtState extends Contradictions {
   readonly heard?: NotCharged;
   /** The outcome answered before the terminal showed the sale (docs/rules/19-late.md). */
   readonly told?: NotCharged;
-  /** Our acknowledgement may have arrived, and nobody has written that (docs/design.md 1.3). */
+  /** Our acknowledgement may have arrived without a record of it (docs/design.md 1.3). */
   readonly perhapsTaken?: true;
   /** Of a two-phase sale: what was said about its goods. Missing in attempts of older versions. */
   readonly goods?: Goods | null;
@@ -226,7 +226,7 @@ export interface Attempt {
   readonly ticket: string;
   /** Minor units that went back by way of the gateway or the bank, asked for here or elsewhere. */
   readonly returnedMinor: number;
-  /** Something went back, be it only of one of several transactions the gateway made of it. */
+  /** Money went back, be it only of one of several transactions that the gateway made of it. */
   readonly returnedSome: boolean;
   /** The gateway was asked to return money and its answer is not known: nothing else may. */
   readonly openReturn: OpenReturn | null;
@@ -250,7 +250,7 @@ export interface OpenReturn {
   readonly amountMinor: number;
   readonly transactionPublicId: string;
   readonly atMs: number;
-  /** The caller's own. */
+  /** The key that the caller chose. */
   readonly idempotencyKey?: string;
 }
 

@@ -15,7 +15,7 @@ import type { AttemptStep } from "../attempts/payment.ts";
 
 type Row = Record<string, SQLInputValue>;
 
-/** Faults that are listed; all are counted. */
+/** How many faults are listed; all are counted. */
 const LISTED_MAX = 1_000;
 
 /** The findings of an audit. */
@@ -63,7 +63,7 @@ const searched = ["archived_order", "event", "unexpected_report", "telecollectio
 /** A part of an audit: the attempts with these row numbers, or everything else. */
 export type AuditPart = { readonly after: number; readonly upTo: number } | "others";
 
-/** Rows of one part: some seconds of work. */
+/** How many rows a part has: some seconds of work. */
 const PART_ROWS = 20_000;
 
 /** The parts that an audit of this file has; they can be done in any order, also side by side. */
@@ -161,7 +161,7 @@ class Audit {
     }
   }
 
-  /** Sales that have the numbers of another one. */
+  /** Sales that have the receipt and trace number of another one. */
   #readNumbers(): void {
     const withNumbers = this.#database.prepare(texts.withNumbers);
     for (const row of this.#database.prepare(texts.numbersAgain).iterate()) {

@@ -12,10 +12,10 @@ import { openForReading } from "../../shared/store/sqlite.ts";
 import { programFile } from "../../shared/version-files.ts";
 import { type AuditPart, type AuditReport, joined, partsOf } from "./audit-journal.ts";
 
-/** All pages in one step, so that no write of a running program begins it anew. */
+/** The copy takes all pages in one step, so that a program's write does not begin it anew. */
 const ALL_PAGES = 2 ** 30;
 
-/** More threads only wait for the disk. */
+/** More threads would only wait for the disk. */
 const THREADS_MAX = 4;
 
 /**
@@ -36,7 +36,7 @@ try {
   process.exitCode = exit?.exitCode ?? exitCodes.internal;
 }
 
-/** The programs may run meanwhile: what they write later is not in the copy. */
+/** Audits a copy, because the programs may write meanwhile. */
 async function auditCopy(data: string) {
   const { dataDirectory } = installationAt(data);
   const journal = existing(join(dataDirectory, "journal.db"));
@@ -66,7 +66,7 @@ async function auditCopy(data: string) {
   }
 }
 
-/** Copies of audits that a power cut ended. */
+/** Removes the copies of audits that a power cut ended. */
 function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = /^audit-(\d+)\.db/.exec(name)?.[1];

@@ -7,7 +7,7 @@ import { rowOf } from "../attempts/phase-table.ts";
 import type { AnswerRows } from "../journal/answer-rows.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
 
-/** REPEAT_MUST_MATCH: what of a repeated order has to be as it was. */
+/** The setting REPEAT_MUST_MATCH: which members of a repeated order must be unchanged. */
 export type RepeatMustMatch = "amount" | "all";
 
 interface AdmissionParts {
@@ -76,7 +76,7 @@ export function assertDistinguishable(
   throw new AppError("TERMINAL_IN_DOUBT", message, { details: { orderId } });
 }
 
-/** docs/rules/11-unread.md. */
+/** Throws ANSWER_NOT_DELIVERED when an equal charge was not read (docs/rules/11-unread.md). */
 function assertAnswerRead(
   { generatedId, amountMinor, currency }: PaymentRequest,
   answers: AnswerRows,
@@ -101,7 +101,7 @@ function admissionOfKnown(
   throw new AppError(repeat);
 }
 
-/** A stored attempt; one that runs has no baseline yet. */
+/** A stored attempt, or a payment that runs, which has no baseline yet. */
 interface Stored {
   readonly request: PaymentRequest;
   readonly baseline?: Attempt["baseline"];

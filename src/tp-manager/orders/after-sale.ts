@@ -145,7 +145,7 @@ function decided(attempt: Attempt): AppError {
   return new AppError("DELIVERY_DECIDED", undefined, { charged: chargedOf(attempt) });
 }
 
-/** Throws REQUEST_INVALID when the part is no part. */
+/** The decision about the goods. Throws REQUEST_INVALID for more than was approved. */
 function decisionOf(
   delivered: boolean,
   amountMinor: number | undefined,

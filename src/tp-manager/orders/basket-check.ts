@@ -1,7 +1,7 @@
 import { type Currency, parseAmount } from "../../shared/money.ts";
 import type { CartLine } from "../../shared/transaction.ts";
 
-/** The warning of it begins so. */
+/** How the warning about a basket that was not forwarded begins. */
 export const BASKET_NOT_FORWARDED = "basket not forwarded";
 
 /**
@@ -79,5 +79,5 @@ function signedMinor(value: unknown, currency: Currency): number | null {
   }
 }
 
-/** Far above what a payment can be, far below what loses precision. */
+/** More digits than a payment can have, and fewer than would lose precision. */
 const BASKET_DIGITS_MAX = 12;

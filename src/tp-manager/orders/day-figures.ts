@@ -19,7 +19,7 @@ interface HourFigures {
   readonly counts: Counts;
   /** Milliseconds from begin to end of the sales, shortest first. */
   readonly durations: readonly number[];
-  /** null: nobody watched, or what was watched is no longer kept. */
+  /** null: no program ran then, or its record is no longer kept. */
   readonly watched: HourRow | null;
 }
 
@@ -55,7 +55,7 @@ export class DayFigures {
     if (!hour) return;
     hour.counts[answerOf(attempt, null).body.status] += 1;
     const { state, startedAtMs, endedAtMs } = attempt;
-    // A sale that was found out later took as long as the finding.
+    // The duration of a sale that recovery found would be that of the recovery.
     const isTimed = isCharged(state) && state.by === "payment" && endedAtMs !== null;
     if (isTimed) hour.durations.push(Math.max(0, endedAtMs - startedAtMs));
     this.#addSum(attempt);
@@ -107,7 +107,7 @@ export function successShareOf(counts: Counts): number | null {
   return ended === 0 ? null : sold / ended;
 }
 
-/** Of sorted values; null: there are none. */
+/** The median of sorted values; null: there are none. */
 export function middleOf(values: readonly number[]): number | null {
   return values[Math.floor((values.length - 1) / 2)] ?? null;
 }

@@ -42,7 +42,7 @@ export class Listings {
     return storage(() => this.#parts.attempts.listArchived(page), "unknown");
   }
 
-  /** Results that no order asked for, newest first. */
+  /** Unmatched transactions, newest first. */
   unmatchedTransactions(limit: number): SettledUnmatched[] {
     return storage(() => this.#parts.terminalLog.unmatched(limit), "unknown");
   }

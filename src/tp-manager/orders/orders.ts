@@ -46,7 +46,7 @@ export interface PaymentResult {
   readonly delivery: DeliveryState | null;
   /** The order had been answered before; nothing was put on the wire. */
   readonly replayed: boolean;
-  /** About the request that was just answered, not about the order. */
+  /** Warnings about the request that is answered, not about the order. */
   readonly warnings?: readonly string[];
 }
 
@@ -232,7 +232,7 @@ export class Orders {
     return { attempt: now, delivery, replayed };
   }
 
-  /** undefined: the journal knows all there is to know of the order. */
+  /** The search for an order in a journal gap; undefined: the journal knows all of the order. */
   #find(orderId: string): Promise<void> | undefined {
     if (this.#running?.request.orderId === orderId) return undefined;
     return this.#parts.guard.find(orderId);
@@ -288,7 +288,8 @@ export class Orders {
     const limitMs = settings.prepareMs + this.#answerMs;
     const attempt = await within(clock, "payment answer", limitMs, this.#answerable(running));
     if (attempt) return this.result(attempt, false);
-    // This request learns no more, and the kiosk need not ask again (docs/rules/11-unread.md).
+    // This request ends without the outcome, and the kiosk may not ask again: the charge is unread
+    // (docs/rules/11-unread.md).
     void running.ended.then(
       ({ state, request }) => isCharged(state) && this.#chargeUntold(request.orderId),
       () => {}, // the arbiter has logged why

@@ -27,7 +27,7 @@ export interface SettlementRequest {
   readonly note: string;
   /** The number of the attempt, of an order that has several. */
   readonly attempt?: number | undefined;
-  /** Of a charge: the minor units that the operator found. */
+  /** The minor units that the operator found, of a charge. */
   readonly amountMinor?: number | undefined;
 }
 
@@ -78,7 +78,7 @@ function reportOf(
     }
     return ("last" in state ? state.last?.report : undefined) ?? report;
   }
-  // Whatever may have been charged, nothing was.
+  // The operator found that nothing was charged: no report is taken.
   if (outcome !== "charged") return bareReport(request.currency, null);
   const open = "settled" in state ? state.settled?.doubt : state;
   const evidence = open && "last" in open ? open : { last: null, goods: null };
@@ -110,7 +110,7 @@ function chargedReport(
   return withAmount(reports[0] ?? bareReport(request.currency, null), settled);
 }
 
-/** The one amount that is possible; else the operator has to say which. */
+/** The one amount that is possible. Throws REQUEST_INVALID when there are several. */
 function onlyOf(amounts: readonly number[], request: PaymentRequest): number {
   const possible = [...new Set(amounts)].filter((amount) => amount > 0).toSorted((a, b) => a - b);
   const [only, ...others] = possible;

@@ -45,7 +45,7 @@ export function warningsOf(attempt: Attempt): Warning[] {
   ];
 }
 
-/** Kept with the request: its sentence is all that is known of it. */
+/** A warning that is stored with the request as a sentence. */
 function ofRequest(says: string): Warning {
   if (says === IMPORTED) return { warning: "taken-over", says };
   if (says === ARCHIVED) return { warning: "archived", says };
@@ -70,7 +70,7 @@ function ofLateSale({ state }: Attempt): Warning[] {
   return [{ warning: "charged-late", says }];
 }
 
-/** A charge all the same (docs/rules/25-one-way.md). */
+/** The terminal changed data of the request, and charged (docs/rules/25-one-way.md). */
 function ofDifference({ state }: Attempt): Warning[] {
   const differs = isCharged(state) ? (state.report.differs ?? []) : [];
   return differs.map((member) => ({

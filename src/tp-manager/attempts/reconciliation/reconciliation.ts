@@ -24,7 +24,7 @@ export interface LedgerEntry {
   readonly exponent: number;
   readonly cardName: string | null;
   readonly receiptNumber: string | null;
-  /** Of its reversal at the terminal. */
+  /** The receipt number of its reversal at the terminal. */
   readonly reversalReceipt: string | null;
   /** null where it is not known any more. */
   readonly identity: TerminalIdentity | null;
@@ -51,7 +51,7 @@ export interface PlacedEntry extends LedgerEntry {
 export interface Suspect {
   readonly orderId: string;
   readonly transactionId: string;
-  /** Minor units that the terminal has more, or less, when it is this one. */
+  /** Minor units that the terminal has more, or less, if this order is the difference. */
   readonly amountMinor: number;
   /** The status of this attempt when it was compared. */
   readonly told: "charged" | "reversed" | NotCharged["status"] | "unknown";
@@ -70,7 +70,7 @@ export type ClosingVerdict =
   | { readonly result: "not-comparable"; readonly because: string }
   | Difference;
 
-/** The two sums, which can agree. */
+/** The two sums, which agree or differ. */
 export interface Difference {
   readonly result: "agrees" | "differs";
   readonly because: string;
@@ -80,9 +80,9 @@ export interface Difference {
   readonly journal: CountAndSum;
   /** The terminal's sum less the journal's. */
   readonly differenceMinor: number;
-  /** Orders that could be the difference; empty when none fits. */
+  /** Orders that could be the difference; empty: none explains it. */
   readonly suspects: readonly Suspect[];
-  /** Exactly one explanation fits: it is these orders together. */
+  /** These orders together are the only explanation. */
   readonly isSole: boolean;
 }
 
@@ -92,7 +92,7 @@ export interface DeliveredSums {
   readonly charged: CountAndSum;
   /** The gateway has them. */
   readonly sent: CountAndSum;
-  /** They are on their way, or wait for an operator who knows it. */
+  /** They are on their way, or wait for an operator. */
   readonly waiting: CountAndSum;
   /** An operator closed them without sending. */
   readonly closed: CountAndSum;
@@ -112,7 +112,7 @@ export interface DeliveryVerdict {
   readonly faults: readonly DeliveryFault[];
 }
 
-/** Sums by the name of the card, as the terminal and the journal spell it; nobody judges them. */
+/** Sums by the name of the card, as the terminal and the journal spell it. They are only listed. */
 export interface CardSum {
   readonly name: string;
   readonly count: number;

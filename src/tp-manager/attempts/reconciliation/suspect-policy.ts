@@ -4,12 +4,12 @@ import type { Difference, LedgerEntry, PlacedEntry, Suspect } from "./reconcilia
 
 /** More than three orders together explain a difference only by coincidence. */
 const sizes = [1, 2, 3];
-/** Three of many give too many sums to try. */
+/** Of many orders there are too many sets of three to try. */
 const TRIPLES_AMONG = 60;
 const PAIRS_AMONG = 500;
 const NAMED_MAX = 20;
 
-/** Charged and not taken back at the terminal: what its totals should have. */
+/** Whether the terminal's totals should have it: charged, and not reversed there. */
 export function isCounted({ charged, chargedMinor }: LedgerEntry): boolean {
   return charged !== "no" && chargedMinor !== null;
 }
@@ -61,7 +61,7 @@ function sets(candidates: readonly Candidate[], sumMinor: number, size: number):
   });
 }
 
-/** Those where numbers are missing; among them those without a certain answer. */
+/** Of the sets, those where numbers are missing; of these, those without a certain answer. */
 function mostLikely(found: readonly Candidate[][]): readonly Candidate[][] {
   const signs: ReadonlyArray<(entry: PlacedEntry) => boolean> = [
     ({ isInGap }) => isInGap,
