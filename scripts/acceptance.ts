@@ -2,8 +2,9 @@
  * What a release is tried with, and takes too long for every change.
  *   npm run acceptance -- [--part NAME] [--list] [--quick] [--to FOLDER]
  * Runs the parts one after the other and keeps what each printed in data/acceptance or in FOLDER,
- * below the name of the commit. A part that passed there is not run again, so a run that was cut off goes
- * on with the next call. --part runs one part, --list prints the parts and what became of them,
+ * below the name of the commit. A part that passed there is not run again, so a run that was cut
+ * off goes on with the next call. --part runs one part, --list prints the parts and what became of
+ * them,
  * --quick gives each part so little to do that all together take minutes: it shows that they run.
  * Exits with 1 when a part fails. Changes that are not committed are refused, except with --quick.
  */

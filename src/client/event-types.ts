@@ -100,8 +100,8 @@ export interface EventMembers {
 }
 
 /**
- * One event; its `name` decides the members of `data`. A newer connector may send names that are not
- * here: leave them alone.
+ * One event; its `name` decides the members of `data`. A newer connector may send names that are
+ * not here: leave them alone.
  */
 export type ConnectorEvent = {
   readonly [Name in keyof EventMembers]: {

@@ -127,8 +127,7 @@ async function start(context: ProgramContext): Promise<void> {
     maintenance: new Maintenance({ installation, fields }),
     settle: (word) => settleByOperator({ orders, arbiter }, word),
   });
-  const api = await createApi(options);
-  owned("local API", await listenOnLoopback(api, config.LOCAL_PORT, log));
+  owned("local API", await listenOnLoopback(await createApi(options), config.LOCAL_PORT, log));
   const pages = await openPages(context, options);
   onStop("payments", () => arbiter.stop());
 

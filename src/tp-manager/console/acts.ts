@@ -29,9 +29,9 @@ declare module "fastify" {
 }
 
 /**
- * Keeps who did what and why, before it is done (docs/console.md 3). A call that changes something brings name
- * and reason in the headers `act-name` and `act-reason`, encoded like a part of an address; without
- * them, and when they cannot be kept, nothing is done.
+ * Keeps who did what and why, before it is done (docs/console.md 3). A call that changes something
+ * brings name and reason in the headers `act-name` and `act-reason`, encoded like a part of an
+ * address; without them, and when they cannot be kept, nothing is done.
  */
 export function keepActs(
   app: FastifyInstance,

@@ -11,7 +11,9 @@ declare module "fastify" {
   }
 }
 
-/** Every path with what it looks like, so that a wrong method is distinguished from a wrong path. */
+/**
+ * Every path with what it looks like, so that a wrong method is distinguished from a wrong path.
+ */
 const forms = calls.flatMap((record) =>
   pathsOf(record).map((path) => ({
     form: new RegExp(`^${path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`),

@@ -44,7 +44,7 @@ function mboxEntry({ writtenAt, text }: Mail): string {
 }
 
 /** A mail to `emailCallback` about an operation; the real form is not public. */
-export interface Mail {
+interface Mail {
   readonly to: readonly string[];
   /** ISO 8601. */
   readonly writtenAt: string;

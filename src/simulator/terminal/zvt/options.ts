@@ -67,7 +67,7 @@ export const zvtDefaults: Omit<ZvtOptions, "clock"> = {
   },
 };
 
-/** Deviations of real terminals from the specification (docs/zvt.md 12.2 to 12.8). */
+/** Deviations of real terminals from ZVT (docs/zvt.md 12.2 to 12.8). */
 export const quirks = {
   "container-unasked": "sends containers that nobody asked for",
   "print-blocks-only": "prints with 06 D3, permitted or not",

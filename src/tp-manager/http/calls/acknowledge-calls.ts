@@ -24,7 +24,8 @@ export const acknowledgeCalls: readonly AnyCall[] = [
       "It waits for nobody any more, and its alarm is over; nothing else changes, least of all " +
       "what is known of money. `kind` and `items`: unmatched (formerly stray, which is still " +
       "taken), the `id` of GET /unmatched-transactions; difference, the `id` of " +
-      "GET /reconciliation; alarm, the `id` of one in GET /health that ends when it is acknowledged; " +
+      "GET /reconciliation; alarm, the `id` of one in GET /health that ends when it is " +
+      "acknowledged; " +
       "charge, an orderId of the condition charges-unread; return, one of " +
       "reversed-at-terminal-only. `marked` counts those that were waiting.",
     body: z.strictObject({

@@ -74,7 +74,8 @@ export const journalCalls: readonly AnyCall[] = [
     reads: true,
     summary: "Unmatched transactions of the terminal, newest first",
     description:
-      "Reported or found, and of no order for certain; the terminal was asked whether it keeps them. " +
+      "Reported or found, and of no order for certain; the terminal was asked whether it keeps " +
+      "them. " +
       `The newest ${UNMATCHED_LISTED_MAX}, masked. Each raised the alarm unmatched-transaction, ` +
       "and raised it again when it was found held or unclear. Such a one waits for a person " +
       "until POST /seen.",

@@ -185,7 +185,8 @@ export const paymentCalls: readonly AnyCall[] = [
       'The operator\'s word, kept with its note: `{"outcome": "charged", "not_charged" or ' +
       '"reversed", "note": "…"}`. `amount`: what was charged, needed where more than one amount ' +
       "is possible. `attempt`: its number, where an order has several; left out: the one in " +
-      "doubt, else the newest that is not in vain. A later decision corrects charged or not_charged.",
+      "doubt, else the newest that is not in vain. A later decision corrects charged or " +
+      "not_charged.",
     params,
     body: z.strictObject({
       outcome: oneOf(settlements),

@@ -49,7 +49,8 @@ export const programCalls: readonly AnyCall[] = [
     summary: "Whether a payment can be taken now, or why not",
     description:
       "200 Ready or 503 NotReady with reasons, and the same body: link, terminal, outbox, " +
-      "counts, conditions with what to do, alarms, disk, clock, versions, time of the daily chores.",
+      "counts, conditions with what to do, alarms, disk, clock, versions, time of the daily " +
+      "chores.",
     document: ({ health }) => ({ answer: health, also: [503], errors: [] }),
     async handle({ reply }, { monitor }) {
       const health = await monitor.health();

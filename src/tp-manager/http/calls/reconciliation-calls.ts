@@ -32,7 +32,8 @@ export const reconciliationCalls: readonly AnyCall[] = [
     summary: "Ends of day compared with the journal and the gateway, newest first",
     description:
       "Each end of day's totals compared with what was answered, and missing receipt numbers. " +
-      "`differs` and `jump` raised an alarm; `orders` are those it could be, with what was answered " +
+      "`differs` and `jump` raised an alarm; `orders` are those it could be, with what was " +
+      "answered " +
       "and what is known `now`. These wait for a person until POST /seen. The header next-cursor " +
       "continues after a full page.",
     query: z.strictObject({

@@ -4,9 +4,8 @@ import type { Program } from "../../../shared/ipc/contract.ts";
 import { cleanLine } from "../../../shared/masking/log-cleaning.ts";
 import type { Installation } from "../../../shared/process/installation.ts";
 import { linesAtEnd } from "../../../shared/process/log-file.ts";
-import type { logLine } from "../openapi/console.ts";
+import { logLevels, type logLine } from "../openapi/console.ts";
 
-export const logLevels = ["debug", "info", "warn", "error", "fatal"] as const;
 type LogLevel = (typeof logLevels)[number];
 
 export interface LogQuery {

@@ -38,8 +38,8 @@ interface UpdateAnswer {
 }
 
 /**
- * Maintenance of an installation apart from its money: setup file and logs are read, doctor, support
- * bundle and updates are the launcher's own commands, each run one at a time.
+ * Maintenance of an installation apart from its money: setup file and logs are read, doctor,
+ * support bundle and updates are the launcher's own commands, each run one at a time.
  */
 export class Maintenance {
   readonly #parts: MaintenanceParts;

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { finding } from "../../../shared/catalog/findings.ts";
-import { logLevels } from "../maintenance/log-lines.ts";
 import { like } from "./examples.ts";
 import { time } from "./schemas.ts";
 
@@ -25,6 +24,8 @@ export const setting = z.object({
   default: like(z.string().nullable(), "info"),
   help: like(z.string(), "How much is logged: debug adds every frame, card data removed."),
 });
+
+export const logLevels = ["debug", "info", "warn", "error", "fatal"] as const;
 
 export const logLine = z.object({
   at: like(z.string(), "2026-01-15T12:00:00.000Z"),

@@ -151,8 +151,8 @@ const ALARMS_READ = 200;
 
 /**
  * The alarms that last. That of a condition lasts as long as the condition and has its current
- * text; that of an order in doubt lasts until the order is settled; all others last for a day. While
- * the supervisor is silent its conditions are not known, and their alarms last for a day.
+ * text; that of an order in doubt lasts until the order is settled; all others last for a day.
+ * While the supervisor is silent its conditions are not known, and their alarms last for a day.
  */
 function alarmsOf(
   { hub, clock, journal }: Watched,

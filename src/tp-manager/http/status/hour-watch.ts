@@ -87,7 +87,9 @@ export class HourWatch {
     this.#asked = this.#ask();
   }
 
-  /** The time since the last check counts as what is found now; of a sleep only one pause counts. */
+  /**
+   * The time since the last check counts as what is found now; of a sleep only one pause counts.
+   */
   #count(): void {
     const { clock, arbiter } = this.#parts;
     const nowMs = clock.monotonicMs();

@@ -17,7 +17,7 @@ import {
   type TransactionReport,
 } from "../terminal.ts";
 import type { Dialogue, Messages, Opened, ResultReading } from "./dialogue.ts";
-import { type Paying, sendRequest } from "./send-request.ts";
+import { notBegun, type Paying, sendRequest } from "./send-request.ts";
 import { Silence } from "./silence.ts";
 import { type UnstoredResult, UnstoredResults } from "./unstored-results.ts";
 
@@ -424,15 +424,6 @@ export class OneWayTerminal implements Terminal {
 
 function statusOf(cr: TerminalStatus["cr"], detail: string): TerminalStatus {
   return { cr, card: "0", call: "0", periph: "0", detail };
-}
-
-/** The end of a payment of which nothing left, or that the terminal provably did not take. */
-function notBegun(sent: "not-sent" | "refused", fault: string): PaymentEnd {
-  if (sent === "not-sent") {
-    return { end: "not-sent", code: "line", text: fault || "the terminal does not answer" };
-  }
-  const text = "the terminal did not take the request, also when it was repeated";
-  return { end: "refused", code: "request", text: [text, fault].filter(Boolean).join("; ") };
 }
 
 /** The end of a payment that the terminal may have charged, without a clear result. */

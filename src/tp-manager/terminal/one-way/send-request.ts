@@ -45,3 +45,12 @@ export async function sendRequest(
   if (!mayLeave()) dialogue.leave();
   return "not-sent";
 }
+
+/** The end of a payment of which nothing left, or that the terminal provably did not take. */
+export function notBegun(sent: "not-sent" | "refused", fault: string): PaymentEnd {
+  if (sent === "not-sent") {
+    return { end: "not-sent", code: "line", text: fault || "the terminal does not answer" };
+  }
+  const text = "the terminal did not take the request, also when it was repeated";
+  return { end: "refused", code: "request", text: [text, fault].filter(Boolean).join("; ") };
+}
