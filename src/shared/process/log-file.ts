@@ -4,6 +4,9 @@ import { dirname } from "node:path";
 import type { DestinationStream } from "pino";
 import { type Clock, systemClock } from "../time.ts";
 
+/** What a line of a log can be, the least first. */
+export const logLevels = ["debug", "info", "warn", "error", "fatal"] as const;
+
 /** Other users of the file's group may read a log; nobody else may. A log holds no secrets. */
 const LOG_FILE_MODE = 0o640;
 /** A log this large is put aside before its day is over. */

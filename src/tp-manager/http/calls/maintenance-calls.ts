@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { NAME_CHARACTERS_MAX } from "../../../shared/masking/legible.ts";
+import { logLevels } from "../../../shared/process/log-file.ts";
 import { judged, legible, oneOf, pageLimit } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
 import { success } from "../envelope.ts";
-import { logLevels } from "../openapi/console.ts";
 
 const LINES_MAX = 1_000;
 const person = legible(NAME_CHARACTERS_MAX);

@@ -3,8 +3,8 @@ import type { z } from "zod";
 import type { Program } from "../../../shared/ipc/contract.ts";
 import { cleanLine } from "../../../shared/masking/log-cleaning.ts";
 import type { Installation } from "../../../shared/process/installation.ts";
-import { linesAtEnd } from "../../../shared/process/log-file.ts";
-import { logLevels, type logLine } from "../openapi/console.ts";
+import { linesAtEnd, logLevels } from "../../../shared/process/log-file.ts";
+import type { logLine } from "../openapi/console.ts";
 
 type LogLevel = (typeof logLevels)[number];
 

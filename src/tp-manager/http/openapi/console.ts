@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { finding } from "../../../shared/catalog/findings.ts";
+import { logLevels } from "../../../shared/process/log-file.ts";
 import { like } from "./examples.ts";
 import { time } from "./schemas.ts";
 
@@ -24,8 +25,6 @@ export const setting = z.object({
   default: like(z.string().nullable(), "info"),
   help: like(z.string(), "How much is logged: debug adds every frame, card data removed."),
 });
-
-export const logLevels = ["debug", "info", "warn", "error", "fatal"] as const;
 
 export const logLine = z.object({
   at: like(z.string(), "2026-01-15T12:00:00.000Z"),
