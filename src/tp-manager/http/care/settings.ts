@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { z } from "zod";
-import { type ConfigFields, metaOf } from "../../../shared/config/config-field.ts";
+import { type ConfigFields, mayBePrinted, metaOf } from "../../../shared/config/config-field.ts";
 import { readEntries } from "../../../shared/config/config-file.ts";
-import { isShown } from "../../../shared/config/shown-entry.ts";
 import type { consoleSchemas } from "../openapi/console.ts";
 
 export type Setting = z.output<typeof consoleSchemas.setting>;
@@ -12,7 +11,7 @@ export async function readSettings(file: string, fields: ConfigFields): Promise<
   const { entries } = readEntries(await readFile(file, "utf8").catch(() => ""));
   const known = Object.entries(fields).map(([name, field]): Setting => {
     const { value = "" } = entries.find((entry) => entry.name === name) ?? {};
-    const shown = isShown({ name, value }, fields);
+    const shown = mayBePrinted({ name, value }, fields);
     const usual = field.safeParse(undefined);
     const told = usual.success && usual.data !== undefined ? String(usual.data) : null;
     return {
