@@ -5,8 +5,8 @@ import { assertWhole } from "./sqlite.ts";
 import { copySynced, syncFolder } from "./store-file.ts";
 
 /**
- * Writes one moment of a database that is in use into another file, reads the copy through and
- * syncs it. Throws when there is no good copy; what there is of it then lies there.
+ * Writes a snapshot of a database that is in use into another file, checks all of the copy and
+ * syncs it. Throws when the copy is not good, and leaves what there is of it.
  */
 export function copyChecked(database: DatabaseSync, copyPath: string): void {
   database.prepare("VACUUM INTO ?").run(copyPath);
@@ -14,15 +14,15 @@ export function copyChecked(database: DatabaseSync, copyPath: string): void {
 }
 
 /**
- * Like {@link copyChecked}, of an open file that holds all of a database and that nobody writes
- * into meanwhile. The copy appears under its name when it is good.
+ * Like {@link copyChecked}, from an open file that holds all of a database and is not written
+ * meanwhile. The copy gets its name when it is good.
  */
 export function saveChecked(file: number, copyPath: string): void {
   const unfinished = unfinishedOf(copyPath);
   try {
     copySynced(file, unfinished);
     const copy = new DatabaseSync(unfinished);
-    // Without the file's log it is like every other copy.
+    // A copy has no write-ahead log.
     copy.exec("PRAGMA journal_mode = DELETE");
     copy.close();
     check(unfinished);

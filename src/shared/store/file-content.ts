@@ -2,18 +2,18 @@ import { closeSync, openSync, readSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { emptyLog, numberOf, prepared } from "./sqlite.ts";
 
-/** Where the file has what is looked at, and what was found there last. */
+/** The page that is checked, and its content at the last check. */
 interface Known {
   /** The number of the schema: a VACUUM, which alone moves pages and shortens files, changes it. */
   readonly cookie: number;
   /** The offset of the page. */
-  readonly place: number;
+  readonly offset: number;
   content: Buffer;
   number: number;
   bytes: number;
 }
 
-/** By the format of SQLite's files (sqlite.org, fileformat2). */
+/** The format of SQLite's files (sqlite.org, fileformat2). */
 const HEAD_BYTES = 100;
 const COOKIE_AT = 40;
 
@@ -22,14 +22,14 @@ const NO_DATABASE: readonly number[] = [11, 26];
 
 /**
  * Whether the file of an open database still holds what SQLite has written into it, or was cut or
- * overwritten by another program (docs/design.md 1.3). SQLite goes on by its memory and its log, so
- * the file is read past it: the head, and the page with the identity of the database and the number
- * of the last proof. However much of the log was copied into the file, and by whom: a page there is
- * one that was committed, and no older one ever follows it.
+ * overwritten by another program (docs/design.md 1.3). SQLite would not notice, as it works with
+ * its memory and its log. So the file is read directly: the head, and the page with the identity of
+ * the database and the number of the last proof. A page in the file is always a committed one, and
+ * no older one ever follows it, however much of the log was copied into the file.
  */
 export class FileContent {
   /**
-   * A handle of our own to the file that SQLite has open. SQLite closes its own one first: a
+   * A second handle to the file that SQLite has open. SQLite closes its own first, because a
    * process that closes any handle to a file loses all its locks on it.
    */
   readonly file: number;
@@ -37,7 +37,7 @@ export class FileContent {
   readonly #identity: string;
   readonly #pageBytes: number;
   readonly #read: Buffer;
-  /** undefined: too little of the database is in its file yet to know it again. */
+  /** undefined: the file has too little of the database yet to be recognised. */
   #known: Known | undefined;
 
   constructor(database: DatabaseSync, path: string) {
@@ -53,12 +53,12 @@ export class FileContent {
     this.#learn();
   }
 
-  /** `bytes`: how long the file is. Only looks, and tells no fault where there could be none. */
+  /** Changes nothing, and reports a fault only when it is certain. `bytes`: length of the file. */
   isKept(bytes: number): boolean {
     try {
       return this.#isKept(bytes);
     } catch (error) {
-      // A file that cannot be read now is told by what fails in SQLite.
+      // A file that cannot be read now makes SQLite fail as well, which reports it.
       const { errcode = 0 } = error as { readonly errcode?: number };
       return !NO_DATABASE.includes(errcode % 256);
     }
@@ -66,7 +66,7 @@ export class FileContent {
 
   #isKept(bytes: number): boolean {
     const known = this.#known;
-    // Of a page that another program is writing half may be read: twice in a row it is not.
+    // A page may be read while another program writes it, but not twice in a row.
     if (known && (this.#holds(known) || this.#holds(known))) {
       if (bytes < known.bytes) return false;
       known.bytes = bytes;
@@ -78,38 +78,38 @@ export class FileContent {
     return true;
   }
 
-  /** SQLite has closed the file before. */
+  /** Closes the file, after SQLite has closed its own handle. */
   close(): void {
     closeSync(this.file);
   }
 
-  /** Counts in the database, and so, when the log is copied, in the file. */
+  /** Adds 1 to the proof in the database, and so in the file, when the log is copied. */
   count(): void {
     prepared(this.#database, "UPDATE store_proof SET number = number + 1").run();
   }
 
-  /** As SQLite knows it, with all that is in the log. */
+  /** The schema number that SQLite knows, the log included. */
   get #cookie(): number {
     return numberOf(this.#database, "schema_version");
   }
 
   #learn(): void {
     const cookie = this.#cookie;
-    const place =
+    const offset =
       (Number(this.#database.prepare(rootSql).get()?.["rootpage"]) - 1) * this.#pageBytes;
     const number = this.#known?.number ?? 0;
-    const known = { cookie, place, content: Buffer.alloc(0), number, bytes: 0 };
+    const known = { cookie, offset, content: Buffer.alloc(0), number, bytes: 0 };
     if (this.#holds(known)) this.#known = known;
   }
 
   #holds(known: Known): boolean {
     const read = this.#read;
     const head = readSync(this.file, read, 0, HEAD_BYTES, 0);
-    const page = readSync(this.file, read, HEAD_BYTES, this.#pageBytes, known.place);
+    const page = readSync(this.file, read, HEAD_BYTES, this.#pageBytes, known.offset);
     if (head + page < read.length) return false;
     if (read.equals(known.content)) return true;
     if (read.readUInt32BE(COOKIE_AT) !== known.cookie) return false;
-    const number = numberBeside(this.#identity, read.subarray(HEAD_BYTES));
+    const number = numberWith(this.#identity, read.subarray(HEAD_BYTES));
     if (number === undefined || number < known.number) return false;
     known.number = number;
     known.content = Buffer.from(read);
@@ -119,18 +119,18 @@ export class FileContent {
 
 const rootSql = "SELECT rootpage FROM sqlite_schema WHERE name = 'store_proof'";
 
-/** By the format of SQLite's files: a page that is all of a table. */
+/** The format of SQLite's files: a page that holds a whole table. */
 const LEAF = 0x0d;
 const FIRST_ROW_AT = 8;
-/** In a row, behind the lengths of its content, of its key and of its head. */
+/** Offsets in a row, after the lengths of its content, of its key and of its head. */
 const TEXT_TYPE_AT = 3;
 const NUMBER_TYPE_AT = 4;
 const TEXT_AT = 5;
-/** By the types of numbers; 8 and 9 are 0 and 1 themselves. */
+/** Bytes of a number, by its type; the types 8 and 9 are the numbers 0 and 1. */
 const numberBytes = [0, 1, 2, 3, 4, 6];
 
-/** The number of the one row, whose text is given; undefined: the page is no such table. */
-function numberBeside(text: string, page: Buffer): number | undefined {
+/** The number in the one row with this text; undefined: the page is not that table. */
+function numberWith(text: string, page: Buffer): number | undefined {
   const row = page.subarray(page.readUInt16BE(FIRST_ROW_AT));
   const numberAt = TEXT_AT + text.length;
   const isOurs =

@@ -15,14 +15,13 @@ type Change = "missing" | "replaced" | "cut" | "log-gone";
 
 /**
  * Whether the files of an open database are still those under their names. SQLite goes on writing
- * into a file that was deleted, moved away or replaced, and nobody would see a fault before the
- * next start, which finds none of it (docs/design.md 1.3). Windows lets nobody do that to an open
- * database.
+ * into a file that was deleted, moved away or replaced; the loss would show at the next start
+ * (docs/design.md 1.3). Windows allows no such change to an open database.
  */
 export class OpenFiles {
   readonly #database: DatabaseSync;
   readonly #path: string;
-  /** Without the ending: SQLite puts it beside the file, not beside a link that leads there. */
+  /** The path of the log without its ending: next to the file, even when a link leads there. */
   readonly #log: string;
   readonly content: FileContent;
   readonly #rescue: Rescue;
@@ -42,7 +41,7 @@ export class OpenFiles {
     this.#own = this.#found();
   }
 
-  /** Why the next start would not find what is written now, for an operator. Only looks. */
+  /** Why the next start would not find what is written now, for an operator. Changes nothing. */
   get fault(): string | undefined {
     const change = this.#database.isOpen ? this.#change() : undefined;
     if (change === undefined) return undefined;
@@ -53,8 +52,8 @@ export class OpenFiles {
   }
 
   /**
-   * Saves what would be lost, and mends what can be mended without an operator. Who has no later
-   * occasion, as at a stop, saves at once what was written since the last copy. Answers the fault
+   * Saves what would be lost, and mends what can be mended without an operator. On the last
+   * occasion, at a stop, it saves at once what was written since the last copy. Returns the fault
    * that is left.
    */
   attend(clock: Clock, occasion: "next" | "last" = "next"): string | undefined {
@@ -65,7 +64,7 @@ export class OpenFiles {
     if (change === undefined) return undefined;
     if (change === "log-gone") this.#renewLog();
     else {
-      if (change !== "missing") this.#setLogAside(change, clock);
+      if (change !== "missing") this.#renameLog(change, clock);
       if (change !== "cut") this.#rescue.save(clock, occasion);
     }
     return this.fault;
@@ -112,7 +111,7 @@ export class OpenFiles {
     return new Map([["", foundAt(this.#path)], ...logs]);
   }
 
-  /** The former log goes into the database first, out of the files that are still open. */
+  /** Begins a new log; the content of the former one goes into the database first. */
   #renewLog(): void {
     try {
       renewLog(this.#database);
@@ -123,8 +122,8 @@ export class OpenFiles {
     }
   }
 
-  /** A log beside a database that is not its own would be played into it by the next start. */
-  #setLogAside(change: "replaced" | "cut", clock: Clock): void {
+  /** Renames the log, which the next start would apply to a database that is not its own. */
+  #renameLog(change: "replaced" | "cut", clock: Clock): void {
     const now = this.#found();
     const own = logEndings.filter((end) => isSame(now.get(end), this.#own.get(end)));
     if (own.length === 0) return;
@@ -137,12 +136,12 @@ export class OpenFiles {
         renameSync(`${this.#log}${end}`, `${this.#log}${end}.orphan-${at}`);
       }
     } catch {
-      // Nobody may write there: the fault stays, and the next look tries again.
+      // The folder is not writable: the fault stays, and the next check tries again.
     }
   }
 }
 
-/** In words that end a sentence about the file. */
+/** The end of a sentence about the file. */
 const happened = {
   missing: "deleted or moved away",
   replaced: "replaced by another file",
@@ -150,16 +149,16 @@ const happened = {
 } as const;
 
 /** A file that was found under a name. */
-interface Found {
+interface FileFound {
   /** No other file gets it as long as this one is open. */
   readonly identity: string;
   readonly bytes: number;
 }
 
-/** By the endings of their names. */
-type Files = ReadonlyMap<string, Found | undefined>;
+/** The files, by the endings of their names. */
+type Files = ReadonlyMap<string, FileFound | undefined>;
 
-function foundAt(path: string): Found | undefined {
+function foundAt(path: string): FileFound | undefined {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });
     return found && { identity: `${found.dev}:${found.ino}`, bytes: Number(found.size) };
@@ -168,6 +167,6 @@ function foundAt(path: string): Found | undefined {
   }
 }
 
-function isSame(one: Found | undefined, other: Found | undefined): boolean {
+function isSame(one: FileFound | undefined, other: FileFound | undefined): boolean {
   return one?.identity === other?.identity;
 }

@@ -8,9 +8,9 @@ import { startCopying } from "./copy-program.ts";
 import { copyBackAt, emptyLog, prepared } from "./sqlite.ts";
 import { syncFolder } from "./store-file.ts";
 
-/** A larger file is saved beside what goes on: a copy of this size takes some 30 ms. */
+/** A larger file is saved by another program: a copy of this size takes some 30 ms. */
 const AT_ONCE_BYTES = 4 * 1024 * 1024;
-/** Nothing else goes on while a copy is made at once: it takes one part in so many of the time. */
+/** A copy at once stops all else, so it may take one part in so many of the time. */
 const AT_ONCE_SHARE = 20;
 /** A copy that could not be made is tried again after so long. */
 const AGAIN_MS = 5_000;
@@ -27,14 +27,14 @@ export class Rescue {
   readonly #path: string;
   readonly #file: number;
   #saved: Copy | undefined;
-  /** Another program makes the next one. */
+  /** The next copy, which another program is making. */
   #saving: { readonly stop: () => void } | undefined;
   /** Why the last try gave no copy. */
   #unsaved: string | undefined;
   /** On the monotonic clock. */
   #notBeforeMs = Number.NEGATIVE_INFINITY;
 
-  /** `file`: where this process has the file open. */
+  /** `file`: the descriptor of the open file. */
   constructor(database: DatabaseSync, path: string, file: number) {
     this.#database = database;
     this.#path = path;
@@ -68,7 +68,7 @@ export class Rescue {
     try {
       const copy = { path: this.#saved?.path ?? this.#savePath(clock), changes };
       if (occasion === "next" && fstatSync(this.#file).size > AT_ONCE_BYTES) {
-        this.#saveAside(copy, (unsaved) => ended(unsaved, 1));
+        this.#saveElsewhere(copy, (unsaved) => ended(unsaved, 1));
       } else {
         this.#saveAtOnce(copy);
         ended(undefined, AT_ONCE_SHARE);
@@ -78,7 +78,7 @@ export class Rescue {
     }
   }
 
-  /** The file is no longer lost. */
+  /** Forgets the copies, because the file is no longer lost. */
   forget(): void {
     this.#stop();
     this.#saved = this.#unsaved = undefined;
@@ -89,8 +89,8 @@ export class Rescue {
     this.#saving?.stop();
   }
 
-  /** The other program reads the file itself, which nothing is written into meanwhile. */
-  #saveAside(copy: Copy, ended: (unsaved: string | undefined) => void): void {
+  /** Saves the file by another program; nothing is written into it meanwhile. */
+  #saveElsewhere(copy: Copy, ended: (unsaved: string | undefined) => void): void {
     if (!emptyLog(this.#database)) throw new Error("another program reads it");
     const program = startCopying(this.#file, copy.path);
     const pages = copyBackAt(this.#database, 0);
@@ -124,7 +124,7 @@ export class Rescue {
     return join(folder, `${basename(this.#path, ".db")}-${savedName(clock.now())}.db`);
   }
 
-  /** The copy of before stays until this one is good. */
+  /** Saves the database in this process; the previous copy stays until this one is good. */
   #saveAtOnce(copy: Copy): void {
     const unfinished = `${copy.path}.unfinished`;
     rmSync(unfinished, { force: true });

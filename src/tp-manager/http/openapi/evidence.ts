@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { sendingStepWords } from "../../../shared/ipc/contract.ts";
+import { sendingStepFields } from "../../../shared/ipc/contract.ts";
 import { settlements } from "../../orders/settlement.ts";
 import { declineAdvice, jsonValue, receipt, terminalIdentity, time } from "./schemas.ts";
 
@@ -94,13 +94,13 @@ export const attemptEvent = z.object({
 export const sendingStep = z
   .object({
     at: time,
-    step: sendingStepWords.step.describe(
+    step: sendingStepFields.step.describe(
       "queued: handed over. try: its end. parked, closed, sent: what ended the tries other than " +
         "the gateway's answer. requeue, drop: a person's word.",
     ),
-    number: sendingStepWords.number.describe("Of the try, from 1. Long histories have gaps."),
-    outcome: sendingStepWords.outcome.describe("Of the try. not-known: the gateway may have it."),
-    class: sendingStepWords.class,
+    number: sendingStepFields.number.describe("Of the try, from 1. Long histories have gaps."),
+    outcome: sendingStepFields.outcome.describe("Of the try. not-known: the gateway may have it."),
+    class: sendingStepFields.class,
     description: z.string().describe("The gateway's words, the reason, or the person's note."),
     by: z.string().nullable().describe("The person's name and login; null: not known."),
   })
