@@ -1,8 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { ScheduledTask } from "node-cron";
-import { dayOf, daysOfCopies } from "../store/copies.ts";
-import { startCopying } from "../store/copy-program.ts";
+import { dayOf, daysOfCopies, startCopying } from "../store/copies.ts";
 import type { Store } from "../store/store.ts";
 import type { WriteProof } from "../store/write-proof.ts";
 import { type Clock, sleep } from "../time.ts";

@@ -1,6 +1,20 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { spawn } from "node:child_process";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { isoTime } from "../time.ts";
+import { programFile } from "../version-files.ts";
+import { assertWhole } from "./sqlite.ts";
+import { copySynced, syncFolder } from "./store-file.ts";
 
 const DAY = "\\d{4}-\\d\\d-\\d\\d";
 
@@ -50,4 +64,97 @@ export function savedName(ms: number): string {
 /** The time, as in the names of files that are kept under another name. */
 export function fileTime(ms: number): string {
   return isoTime(ms).replaceAll(":", "-").slice(0, 23);
+}
+
+/**
+ * Writes a snapshot of a database that is in use into another file, checks all of the copy and
+ * syncs it. Throws when the copy is not good, and leaves what there is of it.
+ */
+export function copyChecked(database: DatabaseSync, copyPath: string): void {
+  database.prepare("VACUUM INTO ?").run(copyPath);
+  check(copyPath);
+}
+
+/**
+ * Like {@link copyChecked}, from an open file that holds all of a database and is not written
+ * meanwhile. The copy gets its name when it is good.
+ */
+export function saveChecked(file: number, copyPath: string): void {
+  const unfinished = unfinishedOf(copyPath);
+  try {
+    copySynced(file, unfinished);
+    const copy = new DatabaseSync(unfinished);
+    // A copy has no write-ahead log.
+    copy.exec("PRAGMA journal_mode = DELETE");
+    copy.close();
+    check(unfinished);
+    renameSync(unfinished, copyPath);
+  } finally {
+    clearUnfinished(copyPath);
+  }
+  syncFolder(dirname(copyPath));
+}
+
+const unfinishedOf = (copyPath: string): string => `${copyPath}.saving`;
+
+/** Takes away the leftovers of a {@link saveChecked} that was killed. */
+export function clearUnfinished(copyPath: string): void {
+  for (const ending of ["", "-wal", "-shm", "-journal"]) {
+    rmSync(`${unfinishedOf(copyPath)}${ending}`, { force: true });
+  }
+}
+
+function check(copyPath: string): void {
+  const copy = new DatabaseSync(copyPath, { readOnly: true });
+  try {
+    assertWhole(copy);
+  } finally {
+    copy.close();
+  }
+  const file = openSync(copyPath, "r+");
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** A limit, because a write-ahead log cannot begin anew while its database is copied. */
+const COPY_LIMIT_MS = 3_600_000;
+
+/** Instead of a name: the program gets the file open. */
+export const OPEN_FILE = "-";
+/** The descriptor of that file in the program. */
+export const OPEN_FILE_AT = 3;
+
+interface Copying {
+  /** Rejects with the error text of the program. */
+  readonly done: Promise<void>;
+  /** Ends the program; the copy is not needed any more. */
+  kill(): void;
+}
+
+/**
+ * Copies a database in a program of its own (copy-database.ts), so that payments go on meanwhile.
+ * `from`: its name, or the descriptor of an open file that holds all of it.
+ */
+export function startCopying(from: string | number, to: string): Copying {
+  const [name, files] = typeof from === "number" ? [OPEN_FILE, [from]] : [from, []];
+  const program = spawn(process.execPath, [programFile("copy-database"), name, to], {
+    stdio: ["ignore", "ignore", "pipe", ...files],
+    timeout: COPY_LIMIT_MS,
+    windowsHide: true,
+  });
+  let errors = "";
+  program.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    errors += text;
+  });
+  const done = new Promise<void>((resolve, reject) => {
+    program.once("error", reject);
+    program.once("close", (code, signal) => {
+      if (code === 0) resolve();
+      else reject(new Error(`the copying program ended with ${signal ?? code}: ${errors}`));
+    });
+  });
+  return { done, kill: () => void program.kill("SIGKILL") };
 }

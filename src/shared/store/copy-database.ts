@@ -1,6 +1,5 @@
 import { setPriority } from "node:os";
-import { copyChecked, saveChecked } from "./checked-copy.ts";
-import { OPEN_FILE, OPEN_FILE_AT } from "./copy-program.ts";
+import { copyChecked, OPEN_FILE, OPEN_FILE_AT, saveChecked } from "./copies.ts";
 import { openForReading } from "./sqlite.ts";
 
 /**
