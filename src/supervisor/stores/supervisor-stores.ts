@@ -6,7 +6,6 @@ import type {
   KnownOrder,
   RequestOf,
   ResponseOf,
-  ResyncItem,
   supervisorMessages,
 } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
