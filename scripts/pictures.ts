@@ -15,7 +15,7 @@ import {
   terminalControl,
 } from "../src/launcher/demo/settings.ts";
 import { openRunDirectory } from "../src/shared/ipc/run-directory.ts";
-import { layTicket } from "../src/shared/process/kiosk-ticket.ts";
+import { writeTicket } from "../src/shared/process/kiosk-ticket.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import { readArguments } from "./command-line.ts";
 
@@ -59,7 +59,7 @@ const open = async (url: string, width: number, height: number): Promise<Page> =
 try {
   await say("by-hand");
   const touched = await open(terminal, 1000, 632);
-  const ticket = layTicket(openRunDirectory(data));
+  const ticket = writeTicket(openRunDirectory(data));
   const kiosk = await open(`http://localhost:${setup.kiosk}/#ticket=${ticket}`, 800, 560);
   await kiosk.getByRole("button", { name: /^Airport/ }).click();
   await kiosk.getByText(/card/i).first().waitFor();

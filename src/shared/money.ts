@@ -16,7 +16,7 @@ const NO_COUNTRY = "Zz";
 /** Units of account and fund codes: listed with countries, but nobody pays a sale in them. */
 const funds = new Set("BOV CHE CHW CLF COU MXV USN USS UYI UYW XDR XSU XUA".split(" "));
 
-/** A look goes through all of them. */
+/** The currencies found so far, as a lookup goes through all of them. */
 const known = new Map<string, Currency>();
 
 /** The currency of an ISO 4217 alpha code, or undefined when nobody can pay in it. */

@@ -3,8 +3,8 @@ import { maskPansInText } from "./masking/mask.ts";
 import { systemClock } from "./time.ts";
 
 /**
- * A new id that nothing takes for a card number: one UUID in some thousands holds digits that the
- * masking would hide in logs and refuse in a request (docs/design.md 6.2).
+ * A new id without a card number: one UUID in some thousands holds digits that the masking would
+ * hide in logs and a request would be refused for (docs/design.md 6.2).
  */
 export function newId(make: () => string = timeOrderedUuid): string {
   for (;;) {
@@ -20,9 +20,8 @@ const GROUP_DIGITS = 8;
 const AFTER_VERSION = 15;
 
 /**
- * A UUID of version 7: the time in milliseconds, and 74 random bits. Ids of one hour lie side by
- * side in every index, so a queue, and a payment in a long journal, meets few pages. A clock that
- * was set costs that, and nothing else.
+ * A UUID of version 7: the time in milliseconds, and 74 random bits. Ids of one hour are neighbours
+ * in every index, so that a queue, and a payment in a long journal, reads few pages.
  */
 function timeOrderedUuid(): string {
   const time = systemClock.now().toString(16).padStart(TIME_DIGITS, "0");

@@ -1,6 +1,6 @@
 /**
- * The one place that knows real time and chance. Everything else receives a {@link Clock}, so that
- * tests can own it. `test/tidy` forbids the platform calls anywhere else.
+ * The only file that reads the real time and random numbers. All else receives a {@link Clock},
+ * which tests replace. `test/tidy` forbids the platform calls anywhere else.
  */
 
 /** A pending call with a name, so that what a process waits for can be listed and cleared. */

@@ -22,7 +22,7 @@ const cartLineSchema = z.object({
 });
 export type CartLine = z.infer<typeof cartLineSchema>;
 
-/** Of the key of a sale, everywhere. */
+/** The limit for an order id, everywhere. */
 export const ORDER_ID_CHARACTERS_MAX = 64;
 
 export const transactionSchema = z.object({
@@ -50,7 +50,7 @@ export const transactionSchema = z.object({
 });
 export type Transaction = z.infer<typeof transactionSchema>;
 
-/** The members that a transaction may lack, each as nobody told it. */
+/** The members that a transaction may lack, each with the value for unknown. */
 export const noDetails = {
   maskedPan: null,
   authorisationNumber: null,

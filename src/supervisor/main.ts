@@ -58,7 +58,7 @@ async function start(context: ProgramContext): Promise<void> {
   const log = alarmStore.tap(context.log);
   proof.onMended = (says) => log.warn(says);
   const stores = openStores(database, databasePath, clock, log);
-  const store = new OutboxStore(database, () => stores.exchange.ride());
+  const store = new OutboxStore(database, () => stores.exchange.remember());
   const admin = new OutboxAdmin(database);
 
   const gateway = createGatewayClient(gatewaySettings(config), clock, log);

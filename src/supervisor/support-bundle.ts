@@ -1,7 +1,6 @@
 import type { Config } from "../shared/config/config.ts";
-import { metaOf } from "../shared/config/config-field.ts";
+import { credentialsWithin, holdsCredentials, metaOf } from "../shared/config/config-field.ts";
 import { sharedFields } from "../shared/config/schema.ts";
-import { credentialsWithin, holdsCredentials } from "../shared/config/shown-entry.ts";
 import { maskPansInText } from "../shared/masking/mask.ts";
 import { linesAtEnd } from "../shared/process/log-file.ts";
 import { type Clock, isoTime } from "../shared/time.ts";

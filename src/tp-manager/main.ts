@@ -229,7 +229,7 @@ function linkSupervisor(
     onMissing: () => guard.doubt("the supervisor remembers more of it than it holds"),
     onOtherLacks: () => handAgain.begin(),
   });
-  handOffs.alsoWrite = () => exchange.ride();
+  handOffs.alsoWrite = () => exchange.remember();
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock, exchange);
   const link = new SupervisorLink(owned("supervisor link", client), config.GATEWAY_TIMEOUT);
   const isWhole = (): boolean => guard.open === undefined;

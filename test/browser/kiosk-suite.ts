@@ -8,7 +8,7 @@ import {
   customerMessages,
 } from "../../src/client/customer-messages.ts";
 import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
-import { layTicket } from "../../src/shared/process/kiosk-ticket.ts";
+import { writeTicket } from "../../src/shared/process/kiosk-ticket.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { freePort } from "../support/installation.ts";
 import { axeFaults } from "./axe-faults.ts";
@@ -61,7 +61,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
   });
   afterAll(() => at?.stop());
 
-  const open = () => page.goto(`${url}#ticket=${layTicket(openRunDirectory(at.data))}`);
+  const open = () => page.goto(`${url}#ticket=${writeTicket(openRunDirectory(at.data))}`);
   const shows = (words: RegExp) =>
     expect.poll(() => page.locator("main").innerText()).toMatch(words);
   const press = (name: string | RegExp) => page.getByRole("button", { name, exact: true }).click();
@@ -260,7 +260,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
   test("it is easy to use, and its own policy stops nothing of it", async () => {
     const fresh = await (await browser().newContext()).newPage();
     onTestFinished(() => fresh.close());
-    await fresh.goto(`${url}#ticket=${layTicket(openRunDirectory(at.data))}`);
+    await fresh.goto(`${url}#ticket=${writeTicket(openRunDirectory(at.data))}`);
     await expect.poll(() => fresh.locator("main").innerText()).toMatch(/Where would you/);
     for (const [name, words] of [
       ["FR", /^Où souhaitez-vous aller \?[\s\S]*Aéroport\s+12,00 EUR/],

@@ -6,7 +6,7 @@ import { restore } from "../../src/launcher/commands/restore.ts";
 import type { Output } from "../../src/launcher/output.ts";
 import { backupChore } from "../../src/shared/process/daily.ts";
 import { installationAt } from "../../src/shared/process/installation.ts";
-import { layBeside } from "../../src/shared/store/put-back.ts";
+import { stageCopy } from "../../src/shared/store/put-back.ts";
 import { openForReading } from "../../src/shared/store/sqlite.ts";
 import { declareRestored } from "../../src/shared/store/store-file.ts";
 import { RecordingGateway } from "../supervisor/recording-gateway.ts";
@@ -91,7 +91,7 @@ test("both that are put back ask the gateway before anything is paid or sent aga
 test("a restore after one that was cut off keeps the files of before both", async () => {
   const { folder, site } = await kiosk();
   const target = join(folder, "journal.db");
-  layBeside(target, join(folder, "backup", "journal-2026-01-15.db"), "earlier");
+  stageCopy(target, join(folder, "backup", "journal-2026-01-15.db"), "earlier");
   declareRestored(target, "it was put back", "earlier");
   expect(await restore(site, { store: "journal", day: undefined })).toBe(0);
   const kept = readdirSync(join(folder, "backup"))

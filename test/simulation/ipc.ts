@@ -40,18 +40,18 @@ export class ModelIpc {
   linkFor(life: Life, stores: StoreExchange): SupervisorLink {
     const call: IpcClient<Messages>["call"] = async (name, request, limitMs) => {
       const received = JSON.parse(JSON.stringify(request));
-      const word = stores.tell();
+      const word = stores.outgoing();
       const { done, word: answered } = await this.#call(life, limitMs, async (supervisor) => {
         const { handlers, stores: theirs } = supervisor;
         if (name === "store-transaction" && this.#failing === "refuses") {
           throw new MessageRefused("a supervisor that takes no transaction");
         }
         const { [name]: handler }: Handlers<Messages> = handlers;
-        const standing = theirs.exchange.hear(word);
+        const standing = theirs.exchange.receive(word);
         const done = await handler(supervisorMessages[name].request.parse(received) as never);
-        return { done, word: theirs.exchange.tell(standing) };
+        return { done, word: theirs.exchange.outgoing(standing) };
       });
-      stores.hear(answered);
+      stores.receive(answered);
       return done;
     };
     return new SupervisorLink({ call }, GATEWAY_TIMEOUT_MS);

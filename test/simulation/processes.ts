@@ -73,7 +73,7 @@ export function startTpManager(
     onMissing: () => guard.doubt("the supervisor remembers more of it than it holds"),
     onOtherLacks: () => handAgain.begin(),
   });
-  handOffs.alsoWrite = () => exchange.ride();
+  handOffs.alsoWrite = () => exchange.remember();
   const link = ipc.linkFor(life, exchange);
   const handAgain = new HandAgain(journal.again, link, clock, log, () => guard.open === undefined);
   const guard = new StoreGuard({
@@ -157,7 +157,7 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
   const alarmStore = new AlarmStore(database, clock);
   const log = alarmStore.tap(plain);
   const stores = onDisk(life.disk, () => openStores(database, path, clock, log));
-  const store = new OutboxStore(database, () => stores.exchange.ride());
+  const store = new OutboxStore(database, () => stores.exchange.remember());
   const watch = new DeliveryWatch(clock);
   const client = gateway.clientFor(life);
   const random = (): number => 0.5;

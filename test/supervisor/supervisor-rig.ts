@@ -54,7 +54,7 @@ export async function openRig(options: RigOptions = {}) {
   const alarmStore = new AlarmStore(database, clock);
   const log = alarmStore.tap(createLogger({ program: "supervisor", level: "debug", stream }));
   const { losses, exchange, store: ownStore } = openStores(database, path, clock, log);
-  const store = new OutboxStore(database, () => exchange.ride());
+  const store = new OutboxStore(database, () => exchange.remember());
   const admin = new OutboxAdmin(database);
   const settings = {
     url: options.url ?? server.url,

@@ -24,8 +24,8 @@ export class SupervisorSeat {
     const call = async (name: string, request: unknown): Promise<never> => {
       const { rig } = this;
       if (!rig) throw new IpcError("unreachable", "nobody listens");
-      const word = exchange.tell();
-      const standing = rig.exchange.hear(structuredClone(word));
+      const word = exchange.outgoing();
+      const standing = rig.exchange.receive(structuredClone(word));
       const handlers = supervisorHandlers({
         ...rig,
         version: "1",
@@ -33,7 +33,7 @@ export class SupervisorSeat {
       });
       const handler = handlers[name as keyof typeof handlers] as (given: unknown) => unknown;
       const answer = await handler(structuredClone(request));
-      exchange.hear(structuredClone(rig.exchange.tell(standing)));
+      exchange.receive(structuredClone(rig.exchange.outgoing(standing)));
       return answer as never;
     };
     return new SupervisorLink({ call }, 30_000);
@@ -64,7 +64,7 @@ export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestCloc
       onMissing: () => at.guard.doubt("the supervisor remembers more of it than it holds"),
       onOtherLacks: () => handAgain?.begin(),
     });
-    handOffs.alsoWrite = () => exchange.ride();
+    handOffs.alsoWrite = () => exchange.remember();
     return seat.link(exchange);
   };
   const at = house(join(folder, "journal.db"), undefined, {

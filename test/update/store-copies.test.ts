@@ -1,7 +1,7 @@
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { layBeside, openStore } from "../../src/shared/store/put-back.ts";
+import { openStore, stageCopy } from "../../src/shared/store/put-back.ts";
 import { openForReading } from "../../src/shared/store/sqlite.ts";
 import { declareRestored } from "../../src/shared/store/store-file.ts";
 import { copyStores, putStoresBack } from "../../src/update/store-copies.ts";
@@ -28,7 +28,7 @@ test("a restore that was cut off is in the copies, and comes back with them", ()
   cpSync(journal, backup);
   sell(2);
   // As far as the word that decides, and no file moved.
-  layBeside(journal, backup, "2026-01-15T12-00-00");
+  stageCopy(journal, backup, "2026-01-15T12-00-00");
   declareRestored(journal, "it was put back", "2026-01-15T12-00-00");
   copyStores(data);
   sell(3);

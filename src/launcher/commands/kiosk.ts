@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { readEntries } from "../../shared/config/config-file.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
-import { layTicket } from "../../shared/process/kiosk-ticket.ts";
+import { writeTicket } from "../../shared/process/kiosk-ticket.ts";
 import type { CommandContext } from "../output.ts";
 
 /**
@@ -17,7 +17,7 @@ export function kioskAddress({ installation, output }: CommandContext): number {
       `no pages of the kiosk are served: KIOSK_PORT and KIOSK_APP in ${installation.configFile}`,
     );
   }
-  const ticket = layTicket(openRunDirectory(installation.dataDirectory));
+  const ticket = writeTicket(openRunDirectory(installation.dataDirectory));
   output.text(`http://localhost:${port}/#ticket=${ticket}`);
   return exitCodes.ok;
 }

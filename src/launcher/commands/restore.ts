@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { copiesOf, fileTime } from "../../shared/store/copies.ts";
-import { decidePutBack, finishPutBack, keptIn, layBeside } from "../../shared/store/put-back.ts";
+import { decidePutBack, finishPutBack, keptIn, stageCopy } from "../../shared/store/put-back.ts";
 import { openForReading } from "../../shared/store/sqlite.ts";
 import { systemClock } from "../../shared/time.ts";
 import type { CommandContext } from "../output.ts";
@@ -63,7 +63,7 @@ function putBack(data: string, copies: readonly Copy[], at: string): string {
   const targetOf = ({ store }: Copy): string => join(data, `${store}.db`);
   // An earlier restore that was cut off: what it had decided is the present state.
   for (const copy of copies) finishPutBack(targetOf(copy));
-  for (const copy of copies) layBeside(targetOf(copy), copy.path, at);
+  for (const copy of copies) stageCopy(targetOf(copy), copy.path, at);
   for (const copy of copies) {
     const because = `it was put back by ./launch.sh restore from the copy of ${copy.day}`;
     decidePutBack(targetOf(copy), at, because);

@@ -11,10 +11,14 @@ import {
 import { arch, freemem, release, type as systemType, totalmem, uptime } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { type ConfigFields, metaOf } from "../../shared/config/config-field.ts";
+import {
+  type ConfigFields,
+  credentialsWithin,
+  mayBePrinted,
+  metaOf,
+} from "../../shared/config/config-field.ts";
 import { type Entry, readEntries } from "../../shared/config/config-file.ts";
 import { sharedFields } from "../../shared/config/schema.ts";
-import { credentialsWithin, isShown } from "../../shared/config/shown-entry.ts";
 import { cleanLine } from "../../shared/masking/log-cleaning.ts";
 import { type Installation, osName, versionNumber } from "../../shared/process/installation.ts";
 import type { Clock } from "../../shared/time.ts";
@@ -71,7 +75,7 @@ function setupEntries({ configFile }: Installation): Entry[] {
 const knownFields: ConfigFields = { ...sharedFields, ...protocolPart.fields };
 
 function bundledEntry(entry: Entry): string {
-  const value = isShown(entry, knownFields) ? entry.value : entry.value === "" ? "" : REMOVED;
+  const value = mayBePrinted(entry, knownFields) ? entry.value : entry.value === "" ? "" : REMOVED;
   return `${entry.name}=${value}\n`;
 }
 
@@ -79,7 +83,7 @@ const SECRET_CHARACTERS_MIN = 4;
 
 /** Every secret value, as it stands and as it may have been written on its way somewhere. */
 function secretsOf(entries: readonly Entry[]): string[] {
-  const hidden = entries.filter((entry) => !isShown(entry, knownFields) && !isLogin(entry));
+  const hidden = entries.filter((entry) => !mayBePrinted(entry, knownFields) && !isLogin(entry));
   const logins = entries.filter(isLogin);
   const pairs = logins.flatMap((login) =>
     hidden.map(({ value }) => Buffer.from(`${login.value}:${value}`).toString("base64")),

@@ -12,7 +12,7 @@ export interface ConditionFacts {
 }
 
 /** The facts about a condition that is present; they fill its text. */
-interface Found {
+interface Finding {
   readonly reason?: string;
   /** null or missing: not known. */
   readonly sinceMs?: number | null | undefined;
@@ -43,10 +43,10 @@ interface Row {
   readonly raised: "on-the-spot" | "watch";
   /** The line of the doctor. */
   readonly check: CheckName;
-  /** The doctor fails: nothing goes on before an operator acts. */
+  /** The doctor fails: nothing goes on before an operator does something. */
   readonly critical: boolean;
   /** null or undefined: the condition is not present. */
-  readonly find: (facts: ConditionFacts) => Found | null | undefined;
+  readonly find: (facts: ConditionFacts) => Finding | null | undefined;
 }
 
 interface ConditionRow extends Row {
@@ -67,7 +67,7 @@ export const QUEUE_OLD_MS = 10 * 60_000;
 
 /**
  * The doctor's line of a condition that keeps payments from being taken. `/health`, the status and
- * the doctor already report it as a not-ready reason (`obstaclesOf`); its row adds the alarm.
+ * the doctor already report it as a not-ready reason; its row adds the alarm.
  */
 export const KEEPS_PAYMENTS = "terminal";
 
@@ -101,7 +101,7 @@ const keepsPayments = (code: ErrorCode): Row =>
     return reason === undefined ? null : { reason };
   });
 
-const counted = (count = 0, sinceMs: number | null = null): Found | null =>
+const counted = (count = 0, sinceMs: number | null = null): Finding | null =>
   count === 0 ? null : { count, sinceMs };
 
 /** The rows of the program that sees these conditions begin and end. */
@@ -259,7 +259,7 @@ export function conditionsOf(facts: ConditionFacts): Condition[] {
 
 const NAMED_MAX = 5;
 
-function textOf(template: string, { count = 0, orderIds = [], amounts = [], ...values }: Found) {
+function textOf(template: string, { count = 0, orderIds = [], amounts = [], ...values }: Finding) {
   const { reason = "", minutes = 0 } = values;
   const filled: Readonly<Record<string, string>> = {
     reason,

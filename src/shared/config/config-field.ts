@@ -2,26 +2,30 @@ import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { invariant } from "../invariant.ts";
 import type { Program } from "../ipc/contract.ts";
+import type { Entry } from "./config-file.ts";
 
-/** The facts about a name of the setup file, in `schema.ts` and in every driver. */
-interface Meta {
-  /** One sentence for the example file and docs/reference.md. */
-  readonly help: string;
-  readonly example: string;
+interface Traits {
   /** Without a value these programs do not start. */
   readonly requiredBy?: readonly Program[];
   readonly secret?: boolean;
-  /** Goes with a secret; people write the secret behind it. */
+  /** A login, which belongs to a secret; people write the secret after it by mistake. */
   readonly login?: boolean;
   /** Several values, with blanks between them. */
   readonly list?: boolean;
   /** The least with a real terminal: less is refused unless TEST_TIMERS is yes. */
   readonly floor?: number;
-  /** Says what is doubtful about a value that is taken; never repeats the value. */
-  doubt?(value: string): string | undefined;
+  /** A warning about a value that is accepted, without the value itself. */
+  warn?(value: string): string | undefined;
 }
 
-/** The names of a part of the setup file, in its order. */
+/** The facts about a setting, in `schema.ts` and in every driver. */
+interface Meta extends Traits {
+  /** One sentence for the example file and docs/reference.md. */
+  readonly help: string;
+  readonly example: string;
+}
+
+/** The settings of a part of the setup file, in its order. */
 export type ConfigFields = Readonly<Record<string, z.ZodType>>;
 export type ValuesOf<F extends ConfigFields> = { readonly [K in keyof F]: z.output<F[K]> };
 
@@ -29,17 +33,17 @@ export type ValuesOf<F extends ConfigFields> = { readonly [K in keyof F]: z.outp
 export interface ConfigPart<F extends ConfigFields = ConfigFields> {
   readonly title: string;
   readonly fields: F;
-  /** Faults of values that do not go together; a value that is a fault itself is undefined. */
+  /** Faults of values that do not go together; a value that is itself faulty is undefined. */
   check?(values: Partial<ValuesOf<F>>): readonly ValueFault[];
 }
 
-/** Told with the line in which `name` stands. */
+/** A fault that is reported with the line of `name`. */
 export interface ValueFault {
   readonly name: string;
   readonly message: string;
 }
 
-/** The values of `fields` in a configuration that was read with them. */
+/** The values of `fields`, out of a configuration that was read with them. */
 export function valuesOf<F extends ConfigFields>(fields: F, config: object): ValuesOf<F> {
   for (const name of Object.keys(fields)) {
     invariant(Object.hasOwn(config, name), `the configuration was read with ${name}`);
@@ -47,11 +51,14 @@ export function valuesOf<F extends ConfigFields>(fields: F, config: object): Val
   return config as ValuesOf<F>;
 }
 
-/** A name with what people read about it. */
+/** A setting with its help and example. */
 export const described = <T extends z.ZodType>(schema: T, meta: Meta): T =>
   schema.meta({ ...meta });
 
-/** The metadata given to a name of the schema. */
+/** A setting whose help and example stand elsewhere. */
+export const marked = <T extends z.ZodType>(schema: T, traits: Traits): T =>
+  schema.meta({ ...traits });
+
 export function metaOf(schema: z.ZodType): Meta {
   return schema.meta() as unknown as Meta;
 }
@@ -75,12 +82,12 @@ export const oneOf = <const T extends readonly [string, ...string[]]>(values: T)
 
 export const yesNo = oneOf(["yes", "no"]).transform((value) => value === "yes");
 
-/** Services are started in any folder: a path must not depend on it. */
+/** A service may be started in any folder, so a path must not depend on that. */
 export const wholePath = text(1_024).refine((value) => isAbsolute(value), {
   error: "must be the whole path of a file",
 });
 
-/** An address as people write it; credentials in it would be logged and sent on. */
+/** An http or https address without credentials, which would be logged and sent on. */
 export function isWebAddress(value: string): boolean {
   if (!/^https?:\/\/[^\s/\\][^\s\\]*$/.test(value) || !URL.canParse(value)) return false;
   const { username, password, port } = new URL(value);
@@ -93,3 +100,31 @@ export const isLoopback = (hostname: string): boolean =>
 
 /** The highest port of TCP. */
 export const PORT_MAX = 65_535;
+
+/** Whether a value of the setup file may be printed; one with an unknown name may not. */
+export function mayBePrinted({ name, value }: Pick<Entry, "name" | "value">, fields: ConfigFields) {
+  const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+  return field !== undefined && isPrintable(field, value);
+}
+
+/** False for a secret, a login, after which people write the password, and an address with both. */
+export function isPrintable(field: z.ZodType, value: string): boolean {
+  const { secret, login } = metaOf(field);
+  return secret !== true && login !== true && !holdsCredentials(value);
+}
+
+/** Whether an address has a login, or something after its path, where tokens stand. */
+export const holdsCredentials = (value: string): boolean =>
+  /@|^\s*[a-z][a-z\d+.-]*:[^?#]*[?#]/i.test(value);
+
+/** A shorter parameter, such as `?v=2`, stands in many texts by accident. */
+const PARAMETER_CHARACTERS_MIN = 6;
+
+/** The credentials in an address: http://login:password@host/path?token=secret. */
+export function credentialsWithin(value: string): string[] {
+  const passwords = [...value.matchAll(/:([^:@/]+)@/g)].map(([, password = ""]) => password);
+  const [, query = ""] = /[?#](.*)/.exec(value) ?? [];
+  const parameters = query.split(/[?&#;]/).map((one) => one.slice(one.indexOf("=") + 1));
+  const long = [query, ...parameters].filter(({ length }) => length >= PARAMETER_CHARACTERS_MIN);
+  return [...passwords, ...long];
+}

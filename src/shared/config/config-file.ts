@@ -1,10 +1,10 @@
-/** The text form of data/config.txt: NAME=value lines (docs/design.md 4.1). Knows no names. */
+/** The text form of data/config.txt: NAME=value lines (docs/design.md 4.1). */
 
 export interface Entry {
   readonly line: number;
   readonly name: string;
   readonly value: string;
-  /** Whether the value stood in quotes: then everything between them is meant. */
+  /** Whether the value stood in quotes, which keep blanks and # in it. */
   readonly quoted: boolean;
 }
 
@@ -14,9 +14,8 @@ export interface LineFault {
 }
 
 /**
- * Reads `NAME=value` lines: comments with #, blank lines, spaces around =, quotes, CRLF and a BOM
- * are accepted. A # inside a value belongs to it, after a quoted value it begins a comment. Never
- * throws.
+ * Reads `NAME=value` lines. Comments with #, blank lines, spaces around =, quotes, CRLF and a BOM
+ * are accepted; a # inside a value belongs to it, and one after a quoted value begins a comment.
  */
 export function readEntries(text: string): { entries: Entry[]; faults: LineFault[] } {
   const entries: Entry[] = [];

@@ -3,31 +3,35 @@ import { readFileSync, statSync } from "node:fs";
 import type { z } from "zod";
 import type { Program } from "../ipc/contract.ts";
 import { exitCodes, ProgramExit } from "../process/exit-codes.ts";
-import { type ConfigFields, type ConfigPart, metaOf, type ValueFault } from "./config-field.ts";
+import {
+  type ConfigFields,
+  type ConfigPart,
+  isPrintable,
+  metaOf,
+  type ValueFault,
+} from "./config-field.ts";
 import { type Entry, type LineFault, nearestName, readEntries } from "./config-file.ts";
-import { fleetFaults } from "./fleet-schema.ts";
-import { type Config, sharedFields } from "./schema.ts";
-import { mayBeShown } from "./shown-entry.ts";
+import { type Config, lackingPairs, sharedFields } from "./schema.ts";
 
 export type { Config } from "./schema.ts";
 
 interface ConfigResult {
   readonly config: Config;
-  /** No reason to stop: unknown names, doubtful values, a file that others can read. */
+  /** About unknown names, values that may be wrong, a file that others can read: no faults. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads the setup file for one program, with the names that drivers add when `added` is given.
- * Throws {@link ProgramExit} with exit code 78 and every fault at once, each with line, name, what
- * was wrong and an example. Secrets are never repeated.
+ * Reads the setup file for one program; `added`: the settings of the drivers. Throws
+ * {@link ProgramExit} with exit code 78 and every fault at once, each with its line, its name, the
+ * reason and an example. No message repeats a secret.
  */
 export function loadConfig(path: string, program: Program, added?: ConfigPart): ConfigResult {
   const text = readSetupFile(path);
   const { config, faults, warnings } = parseConfig(text, program, added);
   if (!config) {
     const lines = faults.map(({ line, message }) => `  ${line ? `line ${line}: ` : ""}${message}`);
-    // A misspelled name is often the reason why another is missing.
+    // A misspelled name is often the reason why another name is missing.
     lines.push(...warnings.map((warning) => `  ${warning}`));
     throw new ProgramExit(
       exitCodes.configuration,
@@ -38,7 +42,7 @@ export function loadConfig(path: string, program: Program, added?: ConfigPart): 
   return { config, warnings: [...warnings, ...permissionWarning(path)] };
 }
 
-/** Far above any setup file; a device or a wrong file is refused before it fills the memory. */
+/** Far above any setup file, so that a wrong file is refused before it fills the memory. */
 const FILE_BYTES_MAX = 256 * 1024;
 
 function readSetupFile(path: string): string {
@@ -73,8 +77,8 @@ function readSetupFile(path: string): string {
 }
 
 /**
- * Checks the text of a setup file. `config` is missing when there are faults. Only a reader that
- * knows what drivers add can tell an unknown name.
+ * Checks the text of a setup file. `config` is missing when there are faults. Unknown names are
+ * found only with `added`, the settings of the drivers.
  */
 export function parseConfig(
   text: string,
@@ -94,7 +98,7 @@ export function parseConfig(
       faults.push({ line: entry.line, message });
     } else {
       byName.set(entry.name, entry);
-      warnings.push(...commentWarning(entry), ...doubts(entry, fields[entry.name]));
+      warnings.push(...commentWarning(entry), ...valueWarning(entry, fields[entry.name]));
     }
   }
   const values = Object.fromEntries(
@@ -104,11 +108,11 @@ export function parseConfig(
     ]),
   );
   const isGiven = (name: string): boolean => (byName.get(name)?.value ?? "") !== "";
-  const pairs = [...pairFaults(byName), ...fleetFaults(isGiven)];
+  const pairs = [...pairFaults(byName), ...lackingPairs(isGiven)];
   for (const { name, message } of [...(added?.check?.(values) ?? []), ...pairs]) {
     faults.push({ line: byName.get(name)?.line ?? 0, message });
   }
-  warnings.push(...kioskDoubts(isGiven, byName.get("KIOSK_PORT")?.value));
+  warnings.push(...kioskWarning(isGiven, byName.get("KIOSK_PORT")?.value));
   faults.sort((a, b) => a.line - b.line);
   // Each value was read by the schema of its name.
   return faults.length > 0 ? { faults, warnings } : { config: values as Config, faults, warnings };
@@ -134,21 +138,21 @@ function readValue(
   const parsed = schema.safeParse(missing ? undefined : entry.value);
   if (parsed.success) return parsed.data;
   const value = entry?.value ?? "";
-  const found = mayBeShown(schema, value) ? ` (found ${JSON.stringify(value.slice(0, 60))})` : "";
+  const found = isPrintable(schema, value) ? ` (found ${JSON.stringify(value.slice(0, 60))})` : "";
   const why = parsed.error.issues.map((issue) => issue.message).join(", ");
   faults.push({ line, message: `${name} ${why}${found}; ${example}` });
   return undefined;
 }
 
-/** A comment behind a free text would silently become a part of the password. */
+/** A comment in the line of a value would silently become a part of a password. */
 function commentWarning({ line, name, value, quoted }: Entry): string[] {
   if (quoted || !/\s#/.test(value)) return [];
   return [`line ${line}: the # belongs to the value of ${name}; comments need their own line`];
 }
 
-function doubts({ line, name, value }: Entry, schema: z.ZodType | undefined): string[] {
-  const doubt = schema && metaOf(schema).doubt?.(value);
-  return doubt === undefined ? [] : [`line ${line}: ${name} ${doubt}`];
+function valueWarning({ line, name, value }: Entry, schema: z.ZodType | undefined): string[] {
+  const warning = schema && metaOf(schema).warn?.(value);
+  return warning === undefined ? [] : [`line ${line}: ${name} ${warning}`];
 }
 
 function unknownName({ line, name }: Entry, known: readonly string[]): string {
@@ -156,13 +160,13 @@ function unknownName({ line, name }: Entry, known: readonly string[]): string {
   return `line ${line}: ${name} is not a known name${nearest ? `, did you mean ${nearest}?` : ""}`;
 }
 
-/** Half of what the kiosk's own pages need; it keeps nobody from paying. */
-function kioskDoubts(isGiven: (name: string) => boolean, port: string | undefined): string[] {
+/** The kiosk's own pages need two settings; payments go on without them. */
+function kioskWarning(isGiven: (name: string) => boolean, port: string | undefined): string[] {
   if (port === "0" || isGiven("KIOSK_PORT") === isGiven("KIOSK_APP")) return [];
   return ["KIOSK_PORT and KIOSK_APP go together; one is missing, and no pages are served"];
 }
 
-/** A login without its password, or the same pair twice, would not be what anybody meant. */
+/** A login needs its password, and the operator's login differs from the kiosk's. */
 function pairFaults(byName: ReadonlyMap<string, Entry>): readonly ValueFault[] {
   const login = byName.get("OPERATOR_LOGIN");
   const password = byName.get("OPERATOR_PWD");

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Where Linux shows its devices; tests bring their own. */
+/** The folders in which Linux lists its devices; tests have their own. */
 export interface DeviceRoots {
   readonly sys: string;
   readonly dev: string;
@@ -18,9 +18,9 @@ export interface UsbIds {
 
 export interface SerialPortFound {
   readonly path: string;
-  /** null for a port that is built in. */
+  /** null: the port is built in. */
   readonly usb: (UsbIds & { readonly product: string | null }) | null;
-  /** Its names below /dev/serial/by-id, which survive a renumbering. */
+  /** Its names below /dev/serial/by-id, which stay when the ports are renumbered. */
   readonly stableNames: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export function usbAddress({ vendorId, productId, serial }: UsbIds): string {
   return `usb:${vendorId}:${productId}${plain ? `:${serial}` : ""}`;
 }
 
-/** Whether a device is one that the address means; without a serial number any of its kind is. */
+/** Whether a device has the wanted ids, and the serial number if one is wanted. */
 export function isUsbDevice(wanted: UsbIds, found: UsbIds): boolean {
   return (
     wanted.vendorId === found.vendorId.toLowerCase() &&
@@ -56,7 +56,7 @@ export function listSerialPorts(roots: DeviceRoots = systemRoots): SerialPortFou
   return entriesOf(tty).flatMap((name) => {
     const path = join(roots.dev, name);
     const device = realPath(join(tty, name, "device"));
-    // Consoles and pseudo-terminals have no device; 8250 ports that are not there have type 0.
+    // Consoles and pseudo-terminals have no device; absent 8250 ports have type 0.
     if (device === undefined || readLine(join(tty, name, "type")) === "0") return [];
     if (!existsSync(path)) return [];
     const real = realPath(path) ?? path;
@@ -64,7 +64,7 @@ export function listSerialPorts(roots: DeviceRoots = systemRoots): SerialPortFou
   });
 }
 
-/** The USB device a port belongs to is one of the folders above it (usb.ids files of sysfs). */
+/** The USB device of a port, which in sysfs is one of the folders above it. */
 function usbOf(device: string): SerialPortFound["usb"] {
   for (let folder = device; folder !== dirname(folder); folder = dirname(folder)) {
     const vendorId = readLine(join(folder, "idVendor"));
@@ -95,7 +95,7 @@ function entriesOf(folder: string): string[] {
   try {
     return readdirSync(folder).sort();
   } catch {
-    return []; // no such folder: no such devices
+    return []; // no folder: no devices
   }
 }
 
@@ -103,7 +103,7 @@ function realPath(path: string): string | undefined {
   try {
     return realpathSync(path);
   } catch {
-    return undefined; // the process has gone meanwhile
+    return undefined; // the process has ended meanwhile
   }
 }
 
@@ -117,13 +117,13 @@ function readLine(path: string): string | undefined {
 
 interface PortUser {
   readonly pid: number;
-  /** The program's name only: its arguments may hold secrets. */
+  /** The program's name without its arguments, which may hold secrets. */
   readonly command: string;
 }
 
 /**
- * The processes that have a device open, as far as this user may see; everybody's for root. Not
- * the one at the other end of a pseudo-terminal: it is what the device leads to.
+ * The processes that have a device open: those of this user, or all of them for root. Without the
+ * process at the other end of a pseudo-terminal, which is itself the device.
  */
 export function usersOfDevice(path: string): PortUser[] {
   const target = realPath(path);
@@ -145,7 +145,7 @@ function ptyOf(fdinfo: string): string | undefined {
   return index === undefined ? undefined : `/dev/pts/${index}`;
 }
 
-/** Node 24 calls its first thread, and so its process, MainThread: that would tell nobody much. */
+/** The name of a process; Node 24 calls its own MainThread, which no operator knows. */
 function commandOf(folder: string): string {
   const command = readLine(`${folder}/comm`) ?? "";
   return command === "MainThread" ? "node" : command;

@@ -1,7 +1,6 @@
 import { connect } from "node:net";
 import { parseJson } from "../json.ts";
-import type { StoreExchange } from "../store/store-exchange.ts";
-import type { StoreWord } from "../store/store-mark.ts";
+import type { StoreExchange, StoreMarks } from "../store/store-exchange.ts";
 import type { Clock } from "../time.ts";
 import {
   IPC_VERSION,
@@ -14,11 +13,11 @@ import { HttpConnections, type HttpEnd, HttpExchange } from "./http-connections.
 import { isPipeOfLiving } from "./pipe.ts";
 import { readInto } from "./read-into.ts";
 import { addressOf, ipcToken } from "./run-directory.ts";
-import { IPC_BODY_BYTES_MAX, IPC_STORES_HEADER, IPC_TOKEN_HEADER, storeWordOf } from "./server.ts";
+import { IPC_BODY_BYTES_MAX, IPC_STORES_HEADER, IPC_TOKEN_HEADER, storeMarksOf } from "./server.ts";
 
 /**
- * Why a local message was not answered. "unreachable": nobody listens. "no-answer": the message may
- * or may not have been carried out; messages are idempotent, so the sender may repeat them.
+ * Why a local message has no good answer. "unreachable": no program listens. "no-answer": the
+ * message may have been carried out; messages are idempotent, so the sender may repeat them.
  * "refused": the other side answered that it cannot, for example because it is of another version.
  */
 export type IpcFailure = "unreachable" | "no-answer" | "refused";
@@ -42,7 +41,7 @@ export class IpcError extends Error {
 
 /** More messages at once wait for one of these. */
 const CONNECTIONS_MAX = 8;
-/** Of a refusal's text, which is for people. */
+/** The part of a refusal's text that people get. */
 const REASON_CHARACTERS_MAX = 500;
 
 export interface IpcClient<M extends Messages> {
@@ -73,11 +72,12 @@ export function createIpcClient<M extends Messages>(
     header: IPC_STORES_HEADER,
     connectionsMax: CONNECTIONS_MAX,
   });
-  let known: Place | undefined;
+  let known: Address | undefined;
 
   /**
-   * The place is read once. One that does not answer, or refuses the token, is looked up again: the
-   * other program may have been started since, elsewhere. Neither has carried the message out.
+   * Sends a message to the known address. An address that does not answer, or refuses the token, is
+   * looked up again, because the other program may have been started anew; neither has carried the
+   * message out.
    */
   async function send(message: Message): Promise<Posted> {
     const before = known;
@@ -102,9 +102,9 @@ export function createIpcClient<M extends Messages>(
         throw new IpcError("refused", `${name} is larger than ${IPC_BODY_BYTES_MAX} bytes`);
       }
       const path = `/v${IPC_VERSION}/${name}`;
-      const answer = await send({ path, body: text, timeoutMs, word: stores?.tell() });
-      // Before the answer is used: it may be that of a database that was lost.
-      stores?.hear(answer.word);
+      const answer = await send({ path, body: text, timeoutMs, marks: stores?.outgoing() });
+      // Before the answer is used, because its database may have been lost.
+      stores?.receive(answer.marks);
       if (answer.status !== 200) {
         const why = answer.text.slice(0, REASON_CHARACTERS_MAX);
         const { status } = answer;
@@ -112,8 +112,8 @@ export function createIpcClient<M extends Messages>(
       }
       const parsed = messages[name]?.response.safeParse(parseJson(answer.text));
       if (!parsed?.success) {
-        const words = `${program} answered ${name} in a form not understood`;
-        throw new IpcError("refused", words, { status: answer.status });
+        const why = `${program} answered ${name} in an unknown form`;
+        throw new IpcError("refused", why, { status: answer.status });
       }
       return parsed.data as ResponseOf<M, typeof name>;
     },
@@ -121,15 +121,15 @@ export function createIpcClient<M extends Messages>(
   };
 }
 
-/** Where a program listens, and what it lets in. */
-interface Place {
+/** The socket of a program, and the token that it demands. */
+interface Address {
   readonly socketPath: string;
   readonly token: string;
 }
 
 const WRONG_TOKEN = 401;
 
-function locate(runDirectory: string, program: Program): Place {
+function locate(runDirectory: string, program: Program): Address {
   try {
     const socketPath = addressOf(runDirectory, program);
     if (socketPath) return { socketPath, token: ipcToken(runDirectory) };
@@ -144,32 +144,32 @@ interface Message {
   readonly path: string;
   readonly body: string;
   readonly timeoutMs: number;
-  readonly word: StoreWord | undefined;
+  readonly marks: StoreMarks | undefined;
 }
 
 interface Posted {
   readonly status: number;
   readonly text: string;
-  readonly word: StoreWord | undefined;
+  readonly marks: StoreMarks | undefined;
 }
 
 async function post(
   connections: HttpConnections,
   clock: Clock,
-  { path, body, timeoutMs, word }: Message,
-  { socketPath, token }: Place,
+  { path, body, timeoutMs, marks }: Message,
+  { socketPath, token }: Address,
 ): Promise<Posted> {
   const headers = {
     "content-type": "application/json",
     [IPC_TOKEN_HEADER]: token,
-    ...(word ? { [IPC_STORES_HEADER]: JSON.stringify(word) } : {}),
+    ...(marks ? { [IPC_STORES_HEADER]: JSON.stringify(marks) } : {}),
   };
   const request = { origin: socketPath, host: "localhost", path, headers, body };
   const end = await new Promise<HttpEnd>((resolve) =>
     connections.send(request, new HttpExchange({ clock, name: "ipc answer", timeoutMs }, resolve)),
   );
   if (end.kind === "answered" && end.body !== null) {
-    return { status: end.httpStatus, text: end.body, word: storeWordOf(end.header) };
+    return { status: end.httpStatus, text: end.body, marks: storeMarksOf(end.header) };
   }
   const [written, why] =
     end.kind === "failed" ? [end.written, end.detail] : [true, "answer too large"];

@@ -3,13 +3,13 @@ import type { Duplex } from "node:stream";
 
 interface ConnectionLimits {
   readonly total: number;
-  /** From one source; without this limit sources are not told apart. */
+  /** From one source; missing: all connections count as one source. */
   readonly ofSource?: number;
 }
 
 interface Connection {
   readonly source: string;
-  /** Its sender has proven who it is. */
+  /** Its sender is authenticated. */
   trusted: boolean;
   /** Requests whose answer has not ended. */
   readonly open: Set<ServerResponse>;
@@ -37,7 +37,9 @@ export class Connections {
     return this.#all.size;
   }
 
-  /** False when every connection that could make room carries out a request of somebody trusted. */
+  /**
+   * False when no connection can be closed for it, as each carries out an authenticated request.
+   */
   admit(socket: Duplex & { readonly remoteAddress?: string | undefined }): boolean {
     if (this.#ending) return false;
     const { total, ofSource } = this.#limits;
@@ -70,9 +72,9 @@ export class Connections {
   }
 
   /**
-   * The server stops (docs/design.md 9.4). A request that came whole is answered, and its
-   * connection ends behind the answer. Every other connection ends now: Node.js would keep one over
-   * which a request never comes, or comes only in part.
+   * Ends the connections because the server stops (docs/design.md 9.4). A request that came whole
+   * is answered before its connection ends. Every other connection ends now, as Node.js would wait
+   * for a request that never comes, or comes only in part.
    */
   end(): void {
     this.#ending = true;
@@ -83,7 +85,7 @@ export class Connections {
     return this.#all.get(socket) ?? { open: new Set(), ended: false };
   }
 
-  /** Of these, which are in the order in which they came. */
+  /** Closes the first of these that may be closed; they are in the order in which they came. */
   #cutOne(held: readonly Held[]): boolean {
     const [spare] = oldestUnproven(held) ?? held.find(([, { open }]) => open.size === 0) ?? [];
     if (!spare) return false;
@@ -109,8 +111,8 @@ function oldestUnproven(held: readonly Held[]): Held | undefined {
 }
 
 /**
- * An address as the place that somebody sends from: of IPv6 the network alone, because one sender
- * has all addresses of a /64. Pure.
+ * The source that an address belongs to: of IPv6 the network alone, because one sender has all
+ * addresses of a /64. Pure.
  */
 export function sourceOf(address = ""): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];

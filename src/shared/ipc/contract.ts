@@ -31,9 +31,9 @@ export {
   gatewayStateSchema,
   type OpenAtGateway,
   type SendingStep,
-  sendingStepWords,
+  sendingStepFields,
 } from "./gateway-messages.ts";
-export { type HandedAgain, type KnownOrder, STORE_PAGE_MAX } from "./store-messages.ts";
+export { type KnownOrder, type ResyncItem, STORE_PAGE_MAX } from "./store-messages.ts";
 
 /**
  * Every message between the processes of one installation (docs/design.md 7.1): HTTP POST with JSON
@@ -120,8 +120,8 @@ const gatewayHistorySchema = z.object({
   ),
   operations: z.array(gatewayOperationSchema),
   /**
-   * How many transactions of the order the gateway may have, when nobody knows that these are one.
-   * 0: nothing is open. Missing: an older supervisor.
+   * How many transactions of the order the gateway may have, as long as that is uncertain. 0: it is
+   * certain. Missing: an older supervisor.
    */
   possibleOrders: z.int().min(0).optional(),
   /**
@@ -136,22 +136,22 @@ export type GatewayHistory = z.infer<typeof gatewayHistorySchema>;
 
 const empty = z.object({});
 
-/** Of a person who wants something; missing: not told, or an older tp-manager. */
-const wordSchema = {
+/** The person who asks, and why; missing: not given, or an older tp-manager. */
+const personSchema = {
   note: z.string().max(NOTE_CHARACTERS_MAX).optional(),
   by: z.string().max(PERSON_CHARACTERS_MAX).optional(),
 };
 
 const waitMsSchema = z.int().min(0).max(60_000);
 
-/** A transaction that is handed over. */
+/** A transaction that is handed off. */
 const handedOver = z.object({
   transaction: transactionSchema,
-  /** Never before, so that no former database has it. Missing: perhaps, or an older tp-manager. */
+  /** Sent for the first time, so no lost database has it. Missing: uncertain, or an older one. */
   isFirst: z.boolean().optional(),
 });
 
-/** Of the outbox; missing with a supervisor of an older version. */
+/** Conditions of the outbox; missing: an older supervisor. */
 const outboxConditions = {
   oldestAtMs: z.int().nullable().optional(),
   pausedSinceMs: z.int().nullable().optional(),
@@ -202,14 +202,14 @@ export const supervisorMessages = {
    * next refusal of the credentials brings it back.
    */
   "outbox-requeue": {
-    request: z.object({ transactionId: z.string(), ...wordSchema }),
+    request: z.object({ transactionId: z.string(), ...personSchema }),
     response: z.object({ outcome: z.enum(["queued", ...outboxRefusals]) }),
   },
   /** Closes an item that will not be sent, with an operator's reason. Again is harmless. */
   "outbox-drop": {
     request: z.object({
       transactionId: z.string(),
-      ...wordSchema,
+      ...personSchema,
       note: z.string().min(1).max(NOTE_CHARACTERS_MAX),
     }),
     response: z.object({ outcome: z.enum(["dropped", ...outboxRefusals]) }),
@@ -240,7 +240,7 @@ export const supervisorMessages = {
       orderReturnedMinor,
     }),
   },
-  /** All that a person has to find out at the gateway, of each kind at most `limit`. */
+  /** All that a person has to find out at the gateway, at most `limit` of each kind. */
   "gateway-open": {
     request: z.object({ limit: z.int().min(1).max(OUTBOX_PAGE_MAX) }),
     response: openAtGatewaySchema,
@@ -255,15 +255,15 @@ export const supervisorMessages = {
     }),
   },
   /**
-   * Money that went back at the gateway, by whomever it was asked for, as its notifications tell:
-   * the transactions about which something came after `after`, each with its sum in all. `last` is
-   * the next `after`; it is smaller when the supervisor has another database than before.
+   * Money that went back at the gateway, according to its notifications, no matter who asked for
+   * it: the transactions with a notification after `after`, each with its sum in all. `last` is the
+   * next `after`; a smaller `last` than before is that of another database.
    */
   "gateway-returns": {
     request: z.object({ after: z.int().min(0), limit: z.int().min(1).max(OUTBOX_PAGE_MAX) }),
     response: z.object({
       returns: z.array(z.object({ transactionId: z.string(), returnedMinor: z.int().positive() })),
-      /** Of these something went back, but nothing of the order for certain. */
+      /** Transactions of which some money went back, but of the order not for certain. */
       uncertain: z.array(z.string()).optional(),
       last: z.int().min(0),
       more: z.boolean(),
@@ -275,9 +275,9 @@ export const supervisorMessages = {
     response: gatewayHistorySchema,
   },
   /**
-   * Alarms behind the id `after`, oldest first, and among them, named {@link FLEET_REQUEST}, the
-   * requests of the fleet, which are none. `origin` names the database they are in: for the ids of
-   * another one all alarms are told.
+   * Alarms after the id `after`, oldest first, and among them, named {@link FLEET_REQUEST}, the
+   * requests of the fleet. `origin` names their database: a sender that knows the ids of another
+   * database gets all alarms.
    */
   alarms: {
     request: z.object({
@@ -295,7 +295,7 @@ export const supervisorMessages = {
           message: z.string(),
           orderId: z.string().nullable(),
           transactionId: z.string().nullable(),
-          /** The id of what else it is about. Missing: an older supervisor. */
+          /** The id of an operation or gateway transaction. Missing: an older supervisor. */
           about: z.string().nullable().optional(),
         }),
       ),
@@ -322,7 +322,7 @@ export const supervisorMessages = {
           .object({
             /** Sends so far. */
             sends: z.int(),
-            /** Items that are not sent again before a lookup has told, or has not. */
+            /** Items that wait for a lookup before they are sent again. */
             inDoubt: z.int(),
             /** Orders that the gateway may have more than once. */
             possibleCopies: z.int(),
@@ -369,7 +369,7 @@ export const tpManagerMessages = {
       }),
       payments: z.object({
         ...paymentFigures,
-        /** The terminal is being asked about something, or has to be. */
+        /** The terminal is being probed, or will be. */
         asking: z.boolean().optional(),
       }),
       ...conditionFigures.shape,

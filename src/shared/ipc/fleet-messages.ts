@@ -15,9 +15,9 @@ const readinessSchema = z.object({
   troubles: conditionFigures,
 });
 
-/** All that the fleet part may say to tp-manager (docs/fleet.md 6.1): a question. */
+/** The one message of the fleet part to tp-manager, which is a question (docs/fleet.md 6.1). */
 export const fleetMessages = {
-  /** Readiness, and the kept events behind `after`, oldest first; null: no events are wanted. */
+  /** Readiness, and the kept events after `after`, oldest first; null: no events are wanted. */
   "fleet-news": {
     request: z.object({
       after: z.int().min(0).nullable(),

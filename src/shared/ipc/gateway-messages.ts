@@ -24,7 +24,7 @@ export const gatewayOperationSchema = z.object({
   /** null: all of it. */
   amountMinor: z.int().nullable(),
   /**
-   * "done" and "refused": the gateway's own word. "not-sent": the operation was not carried out.
+   * "done" and "refused": as the gateway answered. "not-sent": the operation was not carried out.
    * "unknown": the answer was lost; a notification, a lookup or an operator settles the operation.
    */
   state: z.enum(["sending", "done", "refused", "not-sent", "unknown"]),
@@ -57,7 +57,7 @@ export const openAtGatewaySchema = z.object({
       currency: z.string(),
       exponent: z.int(),
       possibleOrders: z.int().min(2),
-      /** Those that the gateway has named. */
+      /** The transactions that the gateway has named. */
       transactionPublicIds: z.array(z.string()),
       /** The order still waits, and nothing can be settled. */
       mayBeSent: z.boolean(),
@@ -72,8 +72,8 @@ export type OpenAtGateway = z.infer<typeof openAtGatewaySchema>;
 export const sendingStepSchema = z.object({
   atMs: z.int(),
   /**
-   * queued: handed over. try: the end of one. parked, closed, sent: what ended the tries other than
-   * an answer of the gateway. requeue, drop: a person's word.
+   * queued: handed off. try: the end of a try. parked, closed, sent: an end of the tries without an
+   * answer of the gateway. requeue, drop: a person's decision.
    */
   step: z.enum(["queued", "try", "parked", "closed", "sent", "requeue", "drop"]),
   /** Of a try, from 1. */
@@ -82,17 +82,17 @@ export const sendingStepSchema = z.object({
   outcome: z.enum(["taken", "not-taken", "not-sent", "not-known"]).nullable(),
   /** Of a try: a row of the fault table. */
   class: z.string().nullable(),
-  /** The gateway's words, the reason, or the person's note. */
+  /** The gateway's text, the reason, or the person's note. */
   description: z.string(),
   /** The person, where that is known. */
   by: z.string().nullable(),
 });
 export type SendingStep = z.infer<typeof sendingStepSchema>;
-export const sendingStepWords = sendingStepSchema.shape;
+export const sendingStepFields = sendingStepSchema.shape;
 
 /**
- * How an order stands at the gateway, as far as the gateway has told. Of two notifications the one
- * with the later state here wins, in whatever order they came.
+ * The state of an order at the gateway, according to its notifications. Of two notifications the
+ * one with the later state in this list counts, in whatever order they came.
  */
 export const gatewayStateSchema = z.enum([
   "unknown",
@@ -126,7 +126,7 @@ const gatewayTransactionSchema = z.object({
   remembers: z.literal(true).optional(),
 });
 
-/** Which transaction of the gateway is meant. */
+/** Names one transaction of the gateway. */
 const gatewayTarget = z.union([
   z.object({ orderId: z.string() }),
   z.object({ transactionPublicId: z.string() }),
@@ -141,14 +141,14 @@ const gatewayOperationRequest = z.object({
 });
 
 /**
- * How much of our order went back for certain, in all: an order that the gateway has twice as far
- * as both did. Missing: not our order, or an older supervisor.
+ * The sum of our order that went back for certain: of an order that the gateway has twice, the sum
+ * that went back of both. Missing: not our order, or an older supervisor.
  */
 export const orderReturnedMinor = z.int().min(0).optional();
 
 /**
- * The gateway has our order once: a return adds to those of before, of which this database may lack
- * some. Missing: it has or may have others, or an older supervisor.
+ * The gateway has our order once, so a return adds to the earlier ones, of which this database may
+ * lack some. Missing: the gateway has or may have it more often, or an older supervisor.
  */
 const isThereOnce = z.literal(true).optional();
 
@@ -166,7 +166,7 @@ export const operationsOfSupervisor = {
     ]),
   },
   /**
-   * Carries out a confirm, cancel or refund, once; a repeated operation id only tells the
+   * Carries out a confirm, cancel or refund, once; a repeated operation id is answered with the
    * operation's end. null: an earlier operation of this transaction is still open, or the refund
    * repeats another one.
    */

@@ -20,7 +20,7 @@ export type HttpEnd =
       readonly httpStatus: number;
       /** The one header that the sender wants. */
       readonly header: string | null;
-      /** null when it was larger than any true answer; then its connection is closed. */
+      /** null: it was larger than any true answer, and its connection is closed. */
       readonly body: string | null;
     };
 
@@ -76,7 +76,7 @@ export class HttpExchange {
   failWith(error: Error): void {
     const { code = "" } = error as NodeJS.ErrnoException;
     const isCertificate = /CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS/.test(code);
-    this.fail(isCertificate && !this.written ? "certificate" : "socket", wordsOf(error));
+    this.fail(isCertificate && !this.written ? "certificate" : "socket", textOf(error));
   }
 
   #end(end: HttpEnd): void {
@@ -88,12 +88,12 @@ export class HttpExchange {
   }
 }
 
-function wordsOf(error: Error): string {
+function textOf(error: Error): string {
   const { code } = error as NodeJS.ErrnoException;
   // A host with several addresses fails with one error for each of them.
   const causes = error instanceof AggregateError ? (error.errors as Error[]) : [];
-  const words = [error, ...causes].map(({ message }) => message).filter((text) => text !== "");
-  return [code, ...new Set(words)].filter((word) => word !== undefined).join(": ");
+  const texts = [error, ...causes].map(({ message }) => message).filter((text) => text !== "");
+  return [code, ...new Set(texts)].filter((text) => text !== undefined).join(": ");
 }
 
 /** A POST with its body, or a GET without one. */
@@ -110,14 +110,14 @@ interface Settings {
   readonly clock: Clock;
   /** A socket that is being connected; it gives what it reads to `take`. */
   readonly open: (origin: string, take: (piece: Buffer) => void) => Socket;
-  /** Asked once connected, before anything is said: whether it is the right one who listens. */
+  /** Asked before the first byte is written: whether the right process listens. */
   readonly isRight?: (origin: string) => boolean;
   readonly answerBytesMax: number;
   /** The header of an answer that is handed on, in lower case. */
   readonly header: string;
   /** More messages at once wait for one of so many connections. */
   readonly connectionsMax?: number;
-  /** Reads an answer that is not plain, of which the pieces have come; missing: it is a fault. */
+  /** Reads an answer that is not plain, from its pieces; missing: such an answer is a fault. */
   readonly readOther?: (
     exchange: HttpExchange,
     pieces: readonly Buffer[],
@@ -135,14 +135,14 @@ export const IDLE_MS = 2_000;
 const CHUNKED_PIECES_MAX = 16;
 
 /**
- * HTTP over connections that are kept, each with one message at a time. In place of Node's client,
- * which costs a payment or an order three times as much. A message is written once, in one piece,
- * to a connection that is open; nothing here ever writes one again (docs/gateway.md 2.11).
+ * HTTP over kept connections, each with one message at a time; Node's client costs a payment or an
+ * order three times as much. A message is written once, in one piece, to an open connection, and
+ * never again (docs/gateway.md 2.11).
  */
 export class HttpConnections {
   readonly #settings: Settings;
   readonly #open = new Set<Connection>();
-  /** The last one used is used first, so that the others may close. */
+  /** The connection that was used last is used first, so that the others may close. */
   readonly #idle: Connection[] = [];
   readonly #waiting: (readonly [HttpRequest, Buffer, HttpExchange])[] = [];
 
@@ -276,7 +276,7 @@ class Connection {
 
   #take(piece: Buffer): void {
     const exchange = this.#exchange;
-    // Words that nobody has asked for could be taken for the next answer.
+    // Bytes without a request could be taken for the next answer.
     if (!exchange?.written || exchange.ended) {
       this.close();
       return;
@@ -297,7 +297,7 @@ class Connection {
     }
   }
 
-  /** Its end may come yet, unless another reader takes what has no whole head in one piece. */
+  /** Waits for the rest of the head, unless another reader takes such answers. */
   #withoutHead(exchange: HttpExchange): void {
     const isOver = this.#received > HEAD_BYTES_MAX || this.#all().includes("\r\n\r\n");
     if (isOver || this.#settings.readOther) this.#leave(exchange);
@@ -338,7 +338,7 @@ class Connection {
     this.#listener.idle();
   }
 
-  /** From here on the connection belongs to the other reader, and ends with this answer. */
+  /** Gives the connection to the other reader; it ends with this answer. */
   #leave(exchange: HttpExchange): void {
     const { readOther } = this.#settings;
     if (!readOther) {
@@ -358,7 +358,7 @@ function takeOut<T>(list: T[], one: T): void {
   if (at !== -1) list.splice(at, 1);
 }
 
-/** Node lets the same into a header: nothing that would end its line. */
+/** The characters that Node allows in a header: nothing that would end its line. */
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 function bytesOf({ path, host, headers, body }: HttpRequest): Buffer {

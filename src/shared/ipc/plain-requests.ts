@@ -2,7 +2,7 @@ import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { systemClock, type Timer } from "../time.ts";
 
-/** A message that came in one piece, and so plain as the other program's client writes it. */
+/** A message in one piece, in the form in which the other program's client writes it. */
 interface PlainRequest {
   readonly method: "POST";
   readonly url: string;
@@ -16,21 +16,21 @@ interface PlainAnswer {
   readonly text: string;
   /** Names in lower case, values without a line break. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Nothing more is taken over this connection. */
+  /** No other message is accepted on this connection. */
   readonly isLast: boolean;
-  /** The answer has left, or never will. */
+  /** Called when the answer has left, or never will. */
   readonly over: () => void;
 }
 
-/** How long a connection is kept, as Node's own server does; the other side is told so. */
+/** How long a connection is kept, as by Node's own server; the answer announces it. */
 const KEPT_SECONDS = 5;
-/** A message that is on its way when the time is over still finds the connection. */
+/** Added so that a message on its way at the end of that time still finds the connection. */
 const LATE_MS = 1_000;
 
 /**
- * Has plain messages answered by `answer`, which never rejects. A connection on which anything
- * else comes is left to Node's reader for good, which costs a message several times as much; it
- * must be listening to the server's connections already.
+ * Has plain messages answered by `answer`, which never rejects. A connection with any other message
+ * is left to Node's reader for good, which costs a message several times as much and must be
+ * listening to the server's connections already.
  */
 export function answerPlain(
   server: Server,
@@ -44,7 +44,7 @@ export function answerPlain(
     socket.on("close", onClose).on("end", onEnd).on("error", onError).on("data", onData);
 
     function onData(piece: Buffer): void {
-      // Nobody here says anything before the answer to the last message.
+      // The client sends nothing before the answer to its last message.
       if (isBusy) socket.destroy();
       else {
         const request = readPlainRequest(piece);
@@ -99,10 +99,10 @@ function untilIdle(socket: Socket): Timer {
 const HEAD_END = "\r\n\r\n";
 const requestLine = /^POST (\/[\w/-]*) HTTP\/1\.1$/;
 const headerLine = /^([A-Za-z-]+): ([\x20-\x7e]*)$/;
-/** A plain message has these beside headers of our own. */
+/** The headers that a plain message has in addition to our own. */
 const meaningless = new Set(["host", "content-type", "content-length"]);
 
-/** undefined: not whole, more than one, or not so plain. */
+/** The message in a piece; undefined: it is not whole, not the only one, or not plain. */
 function readPlainRequest(piece: Buffer): PlainRequest | undefined {
   const bodyAt = piece.indexOf(HEAD_END) + HEAD_END.length;
   if (bodyAt < HEAD_END.length) return undefined;

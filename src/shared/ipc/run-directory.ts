@@ -31,9 +31,9 @@ const TOKEN_BYTES = 32;
 const tokenForm = new RegExp(`^[0-9a-f]{${TOKEN_BYTES * 2}}$`);
 
 /**
- * The secret every local request carries. Made once by whichever program comes first; written
- * aside, synced and linked, so that nobody ever reads half of it. A token that was damaged on the
- * disk is replaced: an empty token would let everybody in.
+ * The secret of every local request. The program that starts first makes it: written to another
+ * file, synced and linked, so that no program reads half of it. A token that was damaged on the
+ * disk is replaced, because an empty one would admit everyone.
  */
 export function ipcToken(runDirectory: string): string {
   const path = join(runDirectory, "token");
@@ -81,14 +81,14 @@ export function claimAddress(runDirectory: string, program: Program): string {
 
 /** Where a program listens, or undefined when it has never been started. */
 export function addressOf(runDirectory: string, program: Program): string | undefined {
-  // Empty after a power cut at the wrong moment: as good as none.
+  // The file may be empty after a power cut, which counts as missing.
   return readIfThere(join(runDirectory, `${program}.address`)) || undefined;
 }
 
 function chooseAddress(runDirectory: string, program: Program): string {
   if (process.platform === "win32") return newPipe(program);
-  const beside = join(runDirectory, `${program}.sock`);
-  if (isShortEnough(beside)) return beside;
+  const near = join(runDirectory, `${program}.sock`);
+  if (isShortEnough(near)) return near;
   const earlier = addressOf(runDirectory, program);
   if (earlier && isShortEnough(earlier) && isOwnFolder(dirname(earlier))) return earlier;
   // TMPDIR may be long as well; /tmp never is.
@@ -102,7 +102,7 @@ function isShortEnough(path: string): boolean {
   return Buffer.byteLength(path) <= SOCKET_PATH_BYTES_MAX;
 }
 
-/** A folder in a place that others can write to is trusted only when it is ours and closed. */
+/** Whether a folder belongs to this user alone; others may write to the folder above it. */
 function isOwnFolder(path: string): boolean {
   try {
     const stat = lstatSync(path);

@@ -6,8 +6,7 @@ import { invariant } from "../invariant.ts";
 import { parseJson } from "../json.ts";
 import type { Logger } from "../process/logger.ts";
 import { createServer, readText } from "../process/node-http.ts";
-import type { StoreExchange } from "../store/store-exchange.ts";
-import { type StoreWord, storeWordSchema } from "../store/store-mark.ts";
+import { type StoreExchange, type StoreMarks, storeMarksSchema } from "../store/store-exchange.ts";
 import { type Handlers, IPC_VERSION, type Messages, type Program } from "./contract.ts";
 import { answerPlain } from "./plain-requests.ts";
 import { claimAddress, ipcToken } from "./run-directory.ts";
@@ -21,7 +20,7 @@ const MESSAGE_PATH = new RegExp(`^/v${IPC_VERSION}/([a-z-]+)$`);
 /** For a whole request to come in; its sender is on this machine. */
 const REQUEST_MS_MAX = 10_000;
 
-/** A handler refuses what one message asks for, and will refuse it again. */
+/** Thrown by a handler that refuses one message, and will refuse it again. */
 export class MessageRefused extends Error {}
 
 interface IpcServer {
@@ -32,7 +31,7 @@ interface IpcServer {
 interface Answer {
   readonly status: number;
   readonly body: unknown;
-  readonly stores?: StoreWord | undefined;
+  readonly stores?: StoreMarks | undefined;
 }
 
 /** An answer as it is sent. */
@@ -42,7 +41,7 @@ interface Answered extends Pick<Answer, "status"> {
 }
 
 type Request = Pick<IncomingMessage, "method" | "url" | "headers">;
-/** null: too large, and read to the end: a sender that is cut off would not hear the answer. */
+/** null: too large; read to the end, as a sender that is cut off would not get the answer. */
 type BodyOf = () => Promise<string | null> | string;
 
 interface IpcServerOptions<M extends Messages> {
@@ -51,9 +50,9 @@ interface IpcServerOptions<M extends Messages> {
   readonly messages: M;
   readonly handlers: Handlers<M>;
   readonly log: Logger;
-  /** Of a program that has a database of its own. */
+  /** The marks of a program that has a database. */
   readonly stores?: StoreExchange;
-  /** Why a message is put off by all who send it, as if nobody listened; undefined: it is not. */
+  /** Why senders have to repeat a message later; undefined: the message is answered now. */
   readonly putOff?: (name: keyof M) => string | undefined;
 }
 
@@ -66,7 +65,7 @@ export async function startIpcServer<M extends Messages>(
 ): Promise<IpcServer> {
   const { runDirectory, program, messages, log, stores } = options;
   ipcToken(runDirectory);
-  // The one place where a message name stops being a type: handlers are keyed by `messages`.
+  // The names are keys of `messages`, and so of the handlers.
   const handlers = options.handlers as Record<string, (request: unknown) => unknown>;
   const address = claimAddress(runDirectory, program);
   const connections = new Connections(() => ipcToken(runDirectory));
@@ -93,18 +92,18 @@ export async function startIpcServer<M extends Messages>(
       };
     }
     connections.begin(socket);
-    const standing = stores?.hear(storeWordOf(request.headers[IPC_STORES_HEADER]));
-    // Its own mark is read after the work, so that the mark counts what the answer tells.
+    const standing = stores?.receive(storeMarksOf(request.headers[IPC_STORES_HEADER]));
+    // The mark is read after the work, so that it counts what the answer reports.
     const done = await handle(parsed.data);
-    return { status: 200, body: done, stores: stores?.tell(standing) };
+    return { status: 200, body: done, stores: stores?.outgoing(standing) };
   }
 
   async function answered(request: Request, socket: Socket, bodyOf: BodyOf): Promise<Answered> {
     try {
-      const { status, body, stores: word } = await answer(request, socket, bodyOf);
+      const { status, body, stores: marks } = await answer(request, socket, bodyOf);
       const text = JSON.stringify(body);
       invariant(text !== undefined, `the answer of ${request.url} is an object`);
-      return { status, text, headers: word ? { [IPC_STORES_HEADER]: JSON.stringify(word) } : {} };
+      return { status, text, headers: marks ? { [IPC_STORES_HEADER]: JSON.stringify(marks) } : {} };
     } catch (error) {
       const { status, body } = faultOf(error, request.url, socket.destroyed, log);
       return { status, text: JSON.stringify(body), headers: {} };
@@ -153,7 +152,7 @@ function faultOf(
   return { status: 500, body: { error: "failed, see the log" } };
 }
 
-/** Node's own closing waits for keep-alive connections and for requests that never come whole. */
+/** The connections of the server; Node's own closing would wait for idle ones. */
 class Connections {
   closing = false;
   readonly #all = new Set<Socket>();
@@ -174,7 +173,7 @@ class Connections {
   isLetIn(socket: Socket, given: string | string[] | undefined): boolean {
     const known = this.#tokens.get(socket);
     if (known !== undefined && isToken(given, known)) return true;
-    // Read for each connection: the other program may have had to replace a damaged one.
+    // Read for each connection, as the other program may have replaced a damaged token.
     const token = this.#readToken();
     this.#tokens.set(socket, token);
     return isToken(given, token);
@@ -201,10 +200,10 @@ function isToken(given: string | string[] | undefined, token: string): boolean {
   return bytes.length === expected.length && timingSafeEqual(bytes, expected);
 }
 
-/** Of a header; undefined when it is missing or of a form that is not understood. */
-export function storeWordOf(header: string | string[] | null | undefined): StoreWord | undefined {
+/** The marks in a header; undefined: it is missing or of an unknown form. */
+export function storeMarksOf(header: string | string[] | null | undefined): StoreMarks | undefined {
   if (typeof header !== "string") return undefined;
-  return storeWordSchema.safeParse(parseJson(header)).data;
+  return storeMarksSchema.safeParse(parseJson(header)).data;
 }
 
 function send(response: ServerResponse, { status, text, headers }: Answered, last: boolean): void {

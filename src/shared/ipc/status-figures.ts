@@ -1,14 +1,14 @@
 import { z } from "zod";
 
-/* Parts of what the programs tell of themselves. */
+/* Parts of the answers to `status`. */
 
-/** A trouble in words for an operator, and since when. */
+/** Why a condition is present, for an operator, and since when. */
 export const reasonSince = z.object({ reason: z.string(), sinceMs: z.int() });
 
 export const notificationFigures = z.object({
   /** Since the start of the program, by verdict. */
   verdicts: z.record(z.string(), z.int()),
-  /** null: no trouble. */
+  /** null: none are refused. */
   refused: reasonSince.extend({ count: z.int() }).nullable(),
 });
 
@@ -16,7 +16,7 @@ export const updateFigures = z.object({
   /** UPDATE_URL is set. */
   asks: z.boolean(),
   channel: z.string(),
-  /** The last look for an update, and why it failed; null: never, or well. */
+  /** The last check for an update, and why it failed; null: none yet, or it succeeded. */
   checkedMs: z.number().nullable(),
   fault: z.string().nullable(),
   /** Metadata were verified as fresh for the last time, and the first of them expires. */
@@ -26,7 +26,7 @@ export const updateFigures = z.object({
   ready: z.string().nullable(),
   /** Who holds updates; null: nobody. */
   heldBy: z.string().nullable(),
-  /** null: nobody holds them, or until somebody ends it; an older version does not tell. */
+  /** null: not held, or without an end. Missing: an older version. */
   heldSinceMs: z.number().nullable().optional(),
   heldUntilMs: z.number().nullable().optional(),
   /** No update could be looked for or taken for three nights, or metadata have expired. */
@@ -52,7 +52,7 @@ export const terminalGrounds = {
     )
     .readonly()
     .optional(),
-  /** Facts by the names of what they switch; false: a counterexample came; null: neither yet. */
+  /** Facts by the names of their assumptions; false: a counterexample came; null: neither yet. */
   shown: z
     .array(z.object({ name: z.string(), says: z.string(), holds: z.boolean().nullable() }))
     .readonly()
@@ -64,8 +64,8 @@ const waiting = z.object({ count: z.int(), sinceMs: z.number() });
 /** tp-manager's part of the conditions (docs/design.md 8.8); an older version reports less. */
 export const conditionFigures = z.object({
   /**
-   * Why a payment of a new order would be refused now, with the code of its answer; empty: it is
-   * taken.
+   * Why a payment of a new order would be refused now, with the code of its answer; empty: it would
+   * be taken.
    */
   obstacles: z
     .array(z.object({ code: z.string(), says: z.string(), todo: z.string() }))
@@ -77,18 +77,18 @@ export const conditionFigures = z.object({
   refusedHandOffs: z.int().optional(),
   /** Orders that the gateway has although their sale does not stand; at most 100. */
   standingAtGateway: z.array(z.string()).readonly().optional(),
-  /** Orders in doubt beside which no payment of their amount is begun. */
+  /** Orders in doubt that keep payments of the same amount from being taken. */
   refusedAmounts: z
     .array(z.object({ orderId: z.string(), amount: z.string() }))
     .readonly()
     .optional(),
-  /** Unmatched transactions that nobody has seen; null: there is none. */
+  /** Unmatched transactions that are not acknowledged; null: there is none. */
   unmatched: waiting.nullable().optional(),
-  /** Unmatched transactions, as a program of the version before tells them. */
+  /** Unmatched transactions, as the previous version reports them. */
   strays: waiting.nullable().optional(),
-  /** Differences of reconciliation and missing receipt numbers that nobody has seen. */
+  /** Differences of reconciliation and missing receipt numbers that are not acknowledged. */
   differences: waiting.nullable().optional(),
-  /** Charges of which the kiosk was told otherwise, or nothing. */
+  /** Charges for which the kiosk got another answer, or none. */
   unreadCharges: z
     .object({ count: z.int(), sinceMs: z.number(), orderIds: z.array(z.string()).readonly() })
     .nullable()

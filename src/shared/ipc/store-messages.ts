@@ -8,29 +8,29 @@ const knownOrderSchema = z.object({
   state: deliveryStateSchema,
   /** The sale was reversed at the terminal. */
   reversed: z.boolean(),
-  /** Went back at the gateway for certain, in all. */
+  /** The sum that went back at the gateway for certain. */
   returnedMinor: z.int().min(0),
   /** A cancel or refund whose end is not known. */
   openReturn: gatewayOperationSchema.nullable(),
 });
 export type KnownOrder = z.infer<typeof knownOrderSchema>;
 
-/** A transaction that the journal had handed over, for a supervisor whose database was lost. */
-const handedAgainSchema = z.object({
+/** A transaction that the journal had handed off, for a supervisor whose database was lost. */
+const resyncItemSchema = z.object({
   transaction: transactionSchema,
   state: deliveryStateSchema,
   reversed: z.boolean(),
 });
-export type HandedAgain = z.infer<typeof handedAgainSchema>;
+export type ResyncItem = z.infer<typeof resyncItemSchema>;
 
-/** So many transactions fit one message, whatever they hold. */
+/** The transactions of one message, which so are never too large for it. */
 export const STORE_PAGE_MAX = 10;
 
 /** Answered by the supervisor. */
 export const storesOfSupervisor = {
   /**
    * The charged orders of this database, all of them or those of one order id. `whole`: every
-   * transaction that was ever handed over is here; after a loss of this database it may not be.
+   * transaction that was ever handed off is here; false after a loss of this database.
    */
   "known-orders": {
     request: z.object({
@@ -46,18 +46,18 @@ export const storesOfSupervisor = {
       whole: z.boolean(),
     }),
   },
-  /** Whether the gateway has an order of this number, where no database here may know. */
+  /** Whether the gateway has an order of this number, when no database here knows. */
   "order-at-gateway": {
     request: z.object({ orderId: z.string() }),
     response: z.object({ found: z.enum(["absent", "present", "untold"]), why: z.string() }),
   },
   /**
-   * Takes transactions over again after this database was lost or restored. Repeating the message
-   * is harmless. `last`: a journal that lacks nothing has handed over all it has.
+   * Stores transactions once more after this database was lost or restored. Repeating the message
+   * is harmless. `last`: a journal without a gap has handed off all it has.
    */
   "take-over": {
     request: z.object({
-      items: z.array(handedAgainSchema).max(STORE_PAGE_MAX),
+      items: z.array(resyncItemSchema).max(STORE_PAGE_MAX),
       last: z.boolean(),
     }),
     response: z.object({ added: z.int().min(0) }),
@@ -75,11 +75,11 @@ export const storesOfTpManager = {
           sinceMs: z.int(),
           because: z.string(),
           takenOver: z.boolean(),
-          /** Sales of the terminal that no order has, in words. */
+          /** Sales of the terminal that no order has, as texts. */
           ofNoOrder: z.array(z.string()),
         })
         .nullable(),
-      /** Transactions are being handed over again to the supervisor. */
+      /** A resync with the supervisor is under way. */
       handingAgain: z.boolean(),
       ended: z.boolean(),
     }),

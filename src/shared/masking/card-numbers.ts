@@ -1,6 +1,6 @@
 /**
- * Which stretches of digits count as a card number (docs/design.md 6.2): scheme prefix, length and
- * check digit fit, and it is surely no other number.
+ * The stretches of digits that count as a card number (docs/design.md 6.2): scheme prefix, length
+ * and check digit are those of a card, and the number is no other one for certain.
  */
 
 export const PAN_DIGITS_MIN = 12;
@@ -39,7 +39,9 @@ export function* cardNumbersIn(run: Run): Generator<Stretch> {
   }
 }
 
-/** Running sums in which the digits at even, or at odd, places are plain and the others doubled. */
+/**
+ * Running sums in which the digits at even, or at odd, indices are plain and the others doubled.
+ */
 function luhnSums(digits: readonly number[]): readonly [even: Int32Array, odd: Int32Array] {
   const even = new Int32Array(digits.length + 1);
   const odd = new Int32Array(digits.length + 1);
@@ -91,9 +93,9 @@ function numberAt(digits: readonly number[], first: number, count: number): numb
 }
 
 /**
- * Numbers that are surely something else though prefix, length and check digit fit by chance. Each
- * is told by its form alone, which no card number in use can have: a masked log must stay readable,
- * but never at the price of a card number.
+ * Whether a number is certainly something else, although prefix, length and check digit are those
+ * of a card. Each kind is known by a form that no card number in use has: a log stays readable, but
+ * never at the price of a card number.
  */
 function isKnownOtherNumber(run: Run, first: number, length: number): boolean {
   return (

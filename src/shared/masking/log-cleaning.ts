@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { maskPansInText } from "./mask.ts";
 
-/** Names that hold secrets or card data wherever they turn up in a logged object, in any case. */
+/** Names of members with secrets or card data, anywhere in a logged object, in any case. */
 const secretNames = new Set([
   "authorization",
   "proxy-authorization",
@@ -24,13 +24,13 @@ const secretEnding = /(password|passwd|pwd|secrets?)$/i;
 
 const REMOVED = "[removed]";
 
-/** Deep enough for any answer of a library, and an end for what refers to itself in a new way. */
+/** Deep enough for any answer of a library, and a limit for objects without an end. */
 const DEPTH_MAX = 12;
 
 /**
- * A copy of a logged object without secrets: by name at every depth, inside errors and their causes
- * too. Numbers that hold a card number become masked text, so that the line stays JSON. Never
- * throws, whatever the object is: a log call must not break what it reports about.
+ * A copy of a logged object without secrets, which are found by name at every depth, also inside
+ * errors and their causes. A number that holds a card number becomes masked text, so that the line
+ * stays JSON. Never throws, because a log call must not break what it reports about.
  */
 export function withoutSecrets(logged: object): Record<string, unknown> {
   try {
@@ -40,7 +40,7 @@ export function withoutSecrets(logged: object): Record<string, unknown> {
   }
 }
 
-/** Left to the logger's serializers, which pick what may be shown of a request. */
+/** Members for the logger's serializers, which take from a request what may be logged. */
 const requestNames: readonly string[] = ["req", "res"];
 
 function cleanEntries(
@@ -99,7 +99,7 @@ function cleanNumber(value: number | bigint): unknown {
 const textSecrets =
   /\b(Basic|Bearer) [\w.~+/=-]+|(<(?:\w+:)?(?:wsPassword|password)\b[^>]*>)[^<]*/gi;
 
-/** The last net: a whole line, with card numbers masked and credentials in texts removed. */
+/** A whole line with card numbers masked and credentials in texts removed: the last net. */
 export function cleanLine(line: string): string {
   return maskPansInText(line).replace(
     textSecrets,

@@ -32,15 +32,15 @@ export function maskPansInText(text: string): string {
   return hidden(text, text);
 }
 
-/** {@link maskPansInText} of an address, in which a plus sign is a blank. */
+/** {@link maskPansInText} for an address, in which a plus sign is a blank. */
 export function maskPansInUrl(url: string): string {
   return hidden(url, url.replaceAll("+", " "));
 }
 
-/** Deeper than any true answer. */
+/** Deeper than any answer of the gateway. */
 const NESTING_MAX = 20;
 
-/** A value of JSON, with the card numbers in its texts masked; also in whole numbers if wanted. */
+/** A JSON value with the card numbers in its texts masked, and in whole numbers if wanted. */
 export function maskPansInValue(value: unknown, withNumbers = false, depth = 0): unknown {
   if (depth > NESTING_MAX) return null;
   if (typeof value === "string") return maskPansInText(value);
@@ -54,27 +54,29 @@ export function maskPansInValue(value: unknown, withNumbers = false, depth = 0):
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, inner(one)]));
 }
 
-/** `read` says, character by character, how the text is to be read. */
+/** `read` has for each character of `text` the one that it is read as. */
 function hidden(text: string, read: string): string {
   const walked = walk(read);
   if (walked === nothing) return text;
-  const places = new Set(placesIn(read, walked.regions));
+  const masked = new Set(positionsIn(read, walked.regions));
   for (const { text: other, starts, ends } of walked.isEncoded ? readingsOf(read) : []) {
-    for (const place of placesIn(other, walk(other).regions)) {
-      for (let at = starts[place] as number; at < (ends[place] as number); at++) places.add(at);
+    for (const position of positionsIn(other, walk(other).regions)) {
+      for (let at = starts[position] as number; at < (ends[position] as number); at++) {
+        masked.add(at);
+      }
     }
   }
-  let masked = "";
+  let result = "";
   let copied = 0;
-  for (const at of [...places].sort((a, b) => a - b)) {
-    masked += `${text.slice(copied, at)}X`;
+  for (const at of [...masked].sort((a, b) => a - b)) {
+    result += `${text.slice(copied, at)}X`;
     copied = at + 1;
   }
-  return masked + text.slice(copied);
+  return result + text.slice(copied);
 }
 
-/** Of every digit that must not be seen. */
-function* placesIn(text: string, regions: readonly Region[]): Generator<number> {
+/** The positions of all digits to be masked. */
+function* positionsIn(text: string, regions: readonly Region[]): Generator<number> {
   for (const { run, number } of numbersIn(text, regions)) {
     const { first, length } = number;
     const end = first + length;
@@ -83,24 +85,24 @@ function* placesIn(text: string, regions: readonly Region[]): Generator<number> 
   }
 }
 
-/** Behind the number on a magnetic stripe: expiry, service code and the issuer's own data. */
+/** The rest of a magnetic stripe: expiry, service code and the issuer's own data. */
 const trackRest = /(?:[=d]|\^[^^]{2,26}\^)(?<data>\d{7,})/iy;
 
 function* restOfTrack(text: string, end: number): Generator<number> {
   trackRest.lastIndex = end;
   const data = trackRest.exec(text)?.groups?.["data"] ?? "";
-  const behind = trackRest.lastIndex;
-  for (let at = behind - data.length; at < behind; at++) yield at;
+  const after = trackRest.lastIndex;
+  for (let at = after - data.length; at < after; at++) yield at;
 }
 
-interface Found {
+interface CardNumber {
   readonly run: Run;
   readonly number: Stretch;
   /** One or more whole groups of digits, and not entries of a list. */
   readonly isOwn: boolean;
 }
 
-function* numbersIn(text: string, regions: readonly Region[]): Generator<Found> {
+function* numbersIn(text: string, regions: readonly Region[]): Generator<CardNumber> {
   for (const region of regions) {
     const { runs, forms } = numbersOf(text, region);
     for (const run of runs) {
@@ -112,8 +114,8 @@ function* numbersIn(text: string, regions: readonly Region[]): Generator<Found> 
   }
 }
 
-/** Of a list the whole of it is one card number, or none. */
-function* numbersOfForm({ run, isList, ...form }: Form): Generator<Found> {
+/** The card numbers of a form; a list is one card number as a whole, or none. */
+function* numbersOfForm({ run, isList, ...form }: Form): Generator<CardNumber> {
   for (const number of cardNumbersIn(run)) {
     const isAll = number.length === run.digits.length;
     if (number.first > 0 || (isList && !isAll)) continue;
@@ -126,9 +128,9 @@ const endsGroup = (run: Run, { first, length }: Stretch): boolean =>
   startsGroup(run, first + length);
 
 /**
- * Whether a text holds a card number written as a number of its own: one or more whole groups of
- * digits. This test is stricter than the masking, because it decides about refusing an order, and
- * every tenth number of any kind, and every tenth list, has a correct check digit.
+ * Whether a text holds a card number that is a number of its own: one or more whole groups of
+ * digits. The test is stricter than the masking, because an order is refused by it, and every tenth
+ * number of any kind, and every tenth list, has a correct check digit.
  */
 export function containsPan(text: string): boolean {
   const { regions, isEncoded } = walk(text);

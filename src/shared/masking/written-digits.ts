@@ -2,9 +2,8 @@ import { isUtf8 } from "node:buffer";
 import { PAN_DIGITS_MIN, type Run } from "./card-numbers.ts";
 
 /**
- * How digits can be written so that a person or a program still reads one number (docs/design.md
- * 6.2). A text is walked through once; only where enough digits stand close together is it looked
- * at more closely.
+ * The ways to write digits so that a person or a program still reads one number (docs/design.md
+ * 6.2). A text is read once; only regions with enough digits close together are read further.
  */
 
 /**
@@ -15,13 +14,13 @@ const separators =
   "- .\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f" +
   "\u3000\u2010\u2011\u2012\u2013\u2014\u2015\u2212\uff0d";
 
-/** They also join dates, times and paths. */
+/** Marks that may stand in a number, and also join dates, times and paths. */
 const joints = "/_:";
 
-/** They also stand between the entries of a list, and the columns and lines of a table. */
+/** Marks that may stand in a number, and also between entries, columns and lines. */
 const listMarks = ",;|\t\n\r\u2028\u2029";
 
-/** Characters that nobody sees, and the frame of a keycap. */
+/** Invisible characters, and the frame of a keycap. */
 const invisible: ReadonlyArray<readonly [from: number, to: number]> = [
   [0xad, 0xad],
   [0x34f, 0x34f],
@@ -35,7 +34,7 @@ const invisible: ReadonlyArray<readonly [from: number, to: number]> = [
   [0xfeff, 0xfeff],
 ];
 
-/** Where characters of other scripts may be digits, or the first half of one. */
+/** Blocks of characters that may be digits of other scripts, or the first half of one. */
 const foreign: ReadonlyArray<readonly [from: number, to: number]> = [
   [0xb2, 0xb3],
   [0xb9, 0xb9],
@@ -49,7 +48,7 @@ const foreign: ReadonlyArray<readonly [from: number, to: number]> = [
   [0xff10, 0xff19],
 ];
 
-/** The part that a character has beside digits; those from `encoding` on need a second reading. */
+/** The kinds of characters; text with those from `encoding` on is read a second time. */
 const kind = { other: 0, digit: 1, separator: 2, joint: 3, listMark: 4, encoding: 5, invisible: 6 };
 
 const kinds = new Uint8Array(0x10000);
@@ -66,13 +65,13 @@ const kindAt = (text: string, at: number): number => kinds[text.charCodeAt(at)] 
 /** A receipt may spread a card number over its width, in blanks or to the next line. */
 const GAP_MAX = 40;
 
-/** More of them between two digits, and the digits are one number only in the groups of a card. */
+/** Digits further apart are one number only if their groups are those of a card. */
 const SEPARATORS_MAX = 2;
 
-/** Digits with nothing between them but what may stand there. */
+/** Digits with nothing but separators, marks and invisible characters between them. */
 export interface Region {
   readonly start: number;
-  /** Behind its last digit. */
+  /** The position after its last digit. */
   readonly end: number;
 }
 
@@ -83,7 +82,7 @@ interface Walk {
 }
 
 const none: readonly Region[] = [];
-/** Of most texts. */
+/** The result for most texts. */
 export const nothing: Walk = { regions: none, isEncoded: false };
 
 /** The regions of a text with as many digits as the shortest card number. */
@@ -115,7 +114,7 @@ export function walk(text: string): Walk {
   return regions === none && !isEncoded ? nothing : { regions, isEncoded };
 }
 
-/** Most texts have none: no list is made for them. */
+/** Makes the list with the first region, as most texts have none. */
 function withRegion(regions: readonly Region[], start: number, last: number): Region[] {
   const list = regions === none ? [] : (regions as Region[]);
   list.push({ start, end: last + 1 });
@@ -169,17 +168,17 @@ function forms(whole: Run, groups: readonly Group[]): Form[] {
   });
 }
 
-/** undefined: too short, or part of a longer list. */
+/** undefined: the form is too short, or part of a longer list. */
 function formOf(whole: Run, groups: readonly Group[], i: number, to: number): Form | undefined {
   const { first, length } = groups[i] as Group;
   const from = first + Math.max(length - 4, 0);
   if (to - from < PAN_DIGITS_MIN) return undefined;
-  let behind = i + 1;
-  while (behind < groups.length && (groups[behind] as Group).first < to) behind++;
-  const last = groups[behind - 1] as Group;
+  let after = i + 1;
+  while (after < groups.length && (groups[after] as Group).first < to) after++;
+  const last = groups[after - 1] as Group;
   const [beginsGroup, endsGroup] = [from === first, to === last.first + last.length];
-  const isList = groups.slice(i + 1, behind).some(({ isEntry }) => isEntry);
-  const hasMore = groups[i]?.isEntry === true || groups[behind]?.isEntry === true;
+  const isList = groups.slice(i + 1, after).some(({ isEntry }) => isEntry);
+  const hasMore = groups[i]?.isEntry === true || groups[after]?.isEntry === true;
   if (isList && (hasMore || !beginsGroup || !endsGroup)) return undefined;
   return { run: part(whole, from, to), beginsGroup, endsGroup, isList };
 }
@@ -266,18 +265,18 @@ const reference = String.raw`&(?:#x(?<hex>[\da-f]{1,6})|#(?<decimal>\d{1,7})|nbs
 const encoded = new RegExp(`${longEscape}|${shortEscape}|${percents}|${reference}`, "giu");
 
 /**
- * How else a text is read: escapes of JSON and JavaScript, percent signs of an address and
- * references of HTML are decoded, digits of other scripts are 0 to 9, and what nobody sees is left
- * out, or else stands between two groups.
+ * The other readings of a text. In both, escapes of JSON and JavaScript, percent signs of an
+ * address and references of HTML are decoded, and digits of other scripts are 0 to 9; invisible
+ * characters stand between two groups in the first, and are left out of the second.
  */
 export function* readingsOf(text: string): Generator<Reading> {
   const whole = decoded(text);
   yield whole;
-  const seen = [...whole.text].flatMap((character, i) => (isInvisible(character) ? [] : [i]));
-  if (seen.length === whole.text.length) return;
-  const only = (places: readonly number[]) => seen.map((i) => places[i] as number);
-  const shown = seen.map((i) => whole.text[i]).join("");
-  yield { text: shown, starts: only(whole.starts), ends: only(whole.ends) };
+  const visible = [...whole.text].flatMap((character, i) => (isInvisible(character) ? [] : [i]));
+  if (visible.length === whole.text.length) return;
+  const only = (all: readonly number[]) => visible.map((i) => all[i] as number);
+  const plain = visible.map((i) => whole.text[i]).join("");
+  yield { text: plain, starts: only(whole.starts), ends: only(whole.ends) };
 }
 
 const isInvisible = (character: string): boolean => kindAt(character, 0) === kind.invisible;
@@ -308,7 +307,7 @@ function copy(read: Characters, text: string, from: number, to: number): void {
   }
 }
 
-/** One unit for each character, so that places are counted in the same way everywhere. */
+/** Adds one unit for each character, so that all positions are counted alike. */
 function add(read: Characters, character: string, start: number, end: number): void {
   read.text += plainOf(character);
   read.starts.push(start);

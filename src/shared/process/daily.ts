@@ -1,8 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { ScheduledTask } from "node-cron";
-import { dayOf, daysOfCopies } from "../store/copies.ts";
-import { startCopying } from "../store/copy-program.ts";
+import { dayOf, daysOfCopies, startCopying } from "../store/copies.ts";
 import type { Store } from "../store/store.ts";
 import type { WriteProof } from "../store/write-proof.ts";
 import { type Clock, sleep } from "../time.ts";
@@ -12,7 +11,7 @@ import type { Logger } from "./logger.ts";
 export interface Chore {
   readonly name: string;
   readonly run: () => void | Promise<void>;
-  /** Takes away what a run of before has left, when it was cut off. */
+  /** Deletes what an earlier run left when it was cut off. */
   readonly clear?: () => void;
 }
 
@@ -29,13 +28,13 @@ interface DailyOptions {
 const AFTER_START_MS = 100;
 const IDLE_POLL_MS = 15_000;
 const IDLE_WAIT_MAX_MS = 3_600_000;
-/** Copies of each database that are kept: the newest, and one from before whatever spoilt it. */
+/** Copies of each database that are kept: the newest, and one from before it was damaged. */
 const BACKUPS_KEPT = 2;
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Does the daily chores at their time, only while nothing else goes on. The package that times them
- * reads the calendars of all the world, so it is loaded when the program is ready.
+ * Does the daily chores at their time, when nothing else goes on. The package for the time is
+ * large, so it is loaded when the program is ready.
  */
 export function startDaily(options: DailyOptions): { stop(): Promise<void> } {
   let task: Promise<ScheduledTask> | undefined;
@@ -51,13 +50,13 @@ export function startDaily(options: DailyOptions): { stop(): Promise<void> } {
   };
 }
 
-/** A leftover that cannot be taken away keeps no program from its start. */
+/** Deletes leftovers; a program starts even if one cannot be deleted. */
 function clearLeftovers({ chores, log }: DailyOptions): void {
   for (const { name, clear } of chores) {
     try {
       clear?.();
     } catch (error) {
-      log.warn({ chore: name, err: error }, "what a daily chore has left could not be taken away");
+      log.warn({ chore: name, err: error }, "the leftovers of a daily chore could not be deleted");
     }
   }
 }
@@ -72,8 +71,8 @@ async function scheduled(options: DailyOptions): Promise<ScheduledTask> {
 }
 
 /**
- * A chore that fails keeps no other from being done: the failure is logged, the chore tried again
- * the next day.
+ * Runs all chores. A failure is logged, the other chores are done, and the chore is tried again the
+ * next day.
  */
 export async function runChores({ idle, chores, clock, log }: DailyOptions): Promise<void> {
   const deadlineMs = clock.monotonicMs() + IDLE_WAIT_MAX_MS;
@@ -96,9 +95,8 @@ export async function runChores({ idle, chores, clock, log }: DailyOptions): Pro
 
 /**
  * Copies a database that is in use into `<data>/backup` and keeps the newest copies. A program of
- * its own does the work (copy-database.ts), so payments go on meanwhile. The copy appears under its
- * name only when it is whole and was checked. From then on it is an older one, which
- * {@link Store.copied} is told.
+ * its own does the work (copy-database.ts), so payments go on meanwhile. The copy gets its name
+ * when it is whole and checked; then {@link Store.copied} begins a new session.
  */
 export function backupChore(
   databasePath: string,
@@ -109,7 +107,7 @@ export function backupChore(
   const folder = join(dirname(databasePath), "backup");
   const name = basename(databasePath, ".db");
   const unfinished = join(folder, `${name}.unfinished`);
-  // Half a copy takes the room of a whole one, on a disk that may be full by it.
+  // Half a copy takes room, and the disk may be full because of it.
   const clear = (): void => {
     for (const ending of ["", "-journal"]) rmSync(`${unfinished}${ending}`, { force: true });
   };
@@ -120,7 +118,7 @@ export function backupChore(
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       clear();
       try {
-        // Under the name of a database whose file is gone there may be another one.
+        // The name may lead to another file than the one that is open.
         proof?.assertKept();
         await copyDatabase(databasePath, unfinished);
         proof?.assertKept();
@@ -138,7 +136,7 @@ export function backupChore(
   };
 }
 
-/** Rejects with the words of the copying program, which ends when this process does. */
+/** Rejects with the error of the copying program, which ends when this process does. */
 async function copyDatabase(from: string, to: string): Promise<void> {
   const { done, kill } = startCopying(from, to);
   process.once("exit", kill);
@@ -149,7 +147,7 @@ async function copyDatabase(from: string, to: string): Promise<void> {
   }
 }
 
-/** Removes logs of one program that were put aside more than `days` ago (log-file.ts). */
+/** Removes logs of one program that were renamed more than `days` ago (log-file.ts). */
 export function oldLogsChore(logFile: string, days: number, clock: Clock): Chore {
   return {
     name: `old logs of ${basename(logFile)}`,

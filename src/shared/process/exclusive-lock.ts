@@ -14,10 +14,9 @@ export interface ExclusiveLock {
 }
 
 /**
- * A lock of the operating system on a small file, by way of SQLite, which has such locks on every
- * system: the lock goes when the process goes, however that happens, so none is ever left behind.
- * Nothing is ever written, so a full disk keeps nobody from the lock. undefined: another process
- * has held the lock for the whole of `timeoutMs`.
+ * Takes a lock of the operating system on a small file, by SQLite, which has such locks on every
+ * system. The lock ends with the process, however that ends, and writes nothing, so that a full
+ * disk does not prevent it. undefined: another process held the lock for all of `timeoutMs`.
  */
 export function takeExclusiveLock(file: string, timeoutMs: number): ExclusiveLock | undefined {
   for (let attempt = 1; ; attempt++) {
@@ -39,8 +38,8 @@ export function takeExclusiveLock(file: string, timeoutMs: number): ExclusiveLoc
 }
 
 /**
- * Takers that come at the same moment hold each other off; this long they try again, so that one of
- * them wins. Also what a second instance waits before it is told.
+ * Processes that start at the same moment refuse each other; they try again for this long, so that
+ * one of them wins. A second instance waits as long before it is refused.
  */
 const CONTENTION_MS = 500;
 

@@ -10,7 +10,7 @@ export interface Installation {
   readonly logDirectory: string;
 }
 
-/** The folder is `--data DIR`, else `data` beside package.json. */
+/** The installation with this data folder: `--data DIR`, else `data` next to package.json. */
 export function installationAt(dataDirectory: string): Installation {
   const directory = resolve(dataDirectory);
   return {

@@ -3,8 +3,8 @@ import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 
 /*
- * The ticket with which the kiosk's own page begins a session (docs/browser-kiosk.md 2): it is laid
- * by whoever may write into the data folder, and the page brings it.
+ * The ticket with which the kiosk's own page begins a session (docs/browser-kiosk.md 2): a process
+ * that may write into the data folder writes it, and the page sends it.
  */
 
 /** A ticket that is older opens nothing. */
@@ -13,8 +13,8 @@ const TICKET_BYTES = 32;
 
 const ticketFile = (runDirectory: string): string => join(runDirectory, "kiosk-ticket");
 
-/** Lays a new ticket, the only one that is good from now on; readable by its owner alone. */
-export function layTicket(runDirectory: string): string {
+/** Writes a new ticket, which replaces the earlier one; readable by its owner alone. */
+export function writeTicket(runDirectory: string): string {
   const ticket = randomBytes(TICKET_BYTES).toString("base64url");
   const path = ticketFile(runDirectory);
   const made = `${path}.${process.pid}`;
@@ -23,7 +23,7 @@ export function layTicket(runDirectory: string): string {
   return ticket;
 }
 
-/** Whether this is the ticket that lies there and is young enough; it is gone then. */
+/** Whether this is the present ticket and young enough; it is removed then. */
 export function useTicket(runDirectory: string, brought: string, now: number): boolean {
   const path = ticketFile(runDirectory);
   try {
@@ -33,7 +33,7 @@ export function useTicket(runDirectory: string, brought: string, now: number): b
     const isYoung = Math.abs(now - mtimeMs) <= TICKET_GOOD_MS;
     const isGood = same(readFileSync(path, "utf8"), brought);
     if (!isPrivate || !isOwn || !isYoung || !isGood) return false;
-    // The one who removes it has used it; a second one finds none.
+    // Removing it uses it up, so that a second use finds none.
     rmSync(path);
     return true;
   } catch {
@@ -41,7 +41,7 @@ export function useTicket(runDirectory: string, brought: string, now: number): b
   }
 }
 
-function same(laid: string, brought: string): boolean {
-  const [a, b] = [Buffer.from(laid), Buffer.from(brought)];
+function same(written: string, brought: string): boolean {
+  const [a, b] = [Buffer.from(written), Buffer.from(brought)];
   return a.length > 0 && a.length === b.length && timingSafeEqual(a, b);
 }

@@ -36,7 +36,7 @@ export interface ProgramContext {
 interface ProgramExtras {
   /** Names of the setup file besides the shared ones. */
   readonly added?: ConfigPart;
-  /** Opens the database, which migrates it, looks whether it is whole, and closes it. */
+  /** Opens the database, which migrates it, checks that it is whole, and closes it. */
   readonly checkStore?: (installation: Installation) => void;
 }
 
@@ -80,10 +80,10 @@ export async function runProgram(
   }
 }
 
-/** A disk that is full or closed to us is no fault of the program, and needs no stack. */
+/** The exit for a disk that is full or not writable, which needs no stack. */
 function storageExit(cause: unknown, installation?: Installation): ProgramExit | undefined {
-  const words = installation && storageFault(cause, installation.dataDirectory);
-  return words === undefined ? undefined : new ProgramExit(exitCodes.unavailable, words, { cause });
+  const text = installation && storageFault(cause, installation.dataDirectory);
+  return text === undefined ? undefined : new ProgramExit(exitCodes.unavailable, text, { cause });
 }
 
 function readArguments(program: Program) {
@@ -105,7 +105,7 @@ function readArguments(program: Program) {
 }
 
 function openLog(program: Program, installation: Installation, foreground: boolean): RootLogger {
-  // A reader that went away must not end a payment; the file still has every line.
+  // A closed output must not end a payment; the log file has every line.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   return createLogger({
     program,
@@ -170,8 +170,8 @@ interface Part {
 }
 
 /**
- * Closes the last part first. A part that fails keeps no other open; the names of failed parts are
- * given.
+ * Closes all parts, the last one first, also after one has failed. Returns the names of those that
+ * failed.
  */
 async function closeAll(parts: Part[], log: RootLogger): Promise<string[]> {
   const failed: string[] = [];

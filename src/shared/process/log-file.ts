@@ -9,16 +9,15 @@ export const logLevels = ["debug", "info", "warn", "error", "fatal"] as const;
 
 /** Other users of the file's group may read a log; nobody else may. A log holds no secrets. */
 const LOG_FILE_MODE = 0o640;
-/** A log this large is put aside before its day is over. */
+/** A log this large is renamed before its day is over. */
 const LOG_FILE_BYTES_MAX = 20 * 1024 * 1024;
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Appends whole lines to a file, each written before the call returns: a crash loses no line. A
- * line that cannot be written, on a full disk for example, never breaks what is being logged: it is
- * counted, standard error hears of it once, and the count stands in the file when writing works
- * again. Each day (UTC), and when it has grown large, the file is put aside under the name
- * `<path>.<time>` and a new one begun; daily.ts removes the old ones.
+ * Appends whole lines to a file, each written before the call returns, so that a crash loses none.
+ * A line that cannot be written, such as on a full disk, is counted; standard error gets one
+ * message, and the file gets the count when writing works again. Each day (UTC), and when it is
+ * large, the file is renamed to `<path>.<time>` and a new one begun; daily.ts removes the old ones.
  */
 export function openLogFile(path: string, clock: Clock = systemClock): DestinationStream {
   mkdirSync(dirname(path), { recursive: true });
@@ -39,7 +38,7 @@ export function openLogFile(path: string, clock: Clock = systemClock): Destinati
     write(line) {
       try {
         if (file.day !== dayOf(clock.now()) || file.bytes > LOG_FILE_BYTES_MAX) {
-          file = putAside(path, file, clock);
+          file = rename(path, file, clock);
         }
         if (lost > 0) append(`${rest}{"level":"error","msg":"${lost} log lines lost"}\n`);
         lost = 0;
@@ -66,12 +65,12 @@ function open(path: string, clock: Clock): OpenFile {
   return { descriptor, day: dayOf(size > 0 ? mtimeMs : clock.now()), bytes: size };
 }
 
-function putAside(path: string, file: OpenFile, clock: Clock): OpenFile {
+function rename(path: string, file: OpenFile, clock: Clock): OpenFile {
   const stamp = new Date(clock.now()).toISOString().replace(/\D/g, "").slice(0, 17);
   try {
     renameSync(path, `${path}.${stamp}`);
   } catch {
-    // Another program holds the file on Windows, or the disk is full: this file goes on for a day.
+    // Another program has the file open (Windows), or the disk is full: it is used for another day.
     return { descriptor: file.descriptor, day: dayOf(clock.now()), bytes: 0 };
   }
   const next = open(path, clock);

@@ -4,22 +4,22 @@ import { invariant } from "../invariant.ts";
 import { type ExclusiveLock, takeExclusiveLock } from "./exclusive-lock.ts";
 
 /**
- * How processes are found where the operating system does not list command lines as Linux does
- * (Windows has them only through tools that kiosks lock away). Each process holds a lock of the
- * operating system on a file that is named by its own pid: while the lock is held that process
- * lives and is ours, and a pid that belongs to somebody else by now is never believed.
+ * Finds processes where the operating system does not list command lines as Linux does (on Windows
+ * only tools do that kiosks lock away). Each process holds a lock of the operating system on a file
+ * with its pid in the name. While the lock is held the process lives and is ours; a pid that now
+ * belongs to another process has no such lock.
  */
 
 /** Held until the process ends, however that happens. */
 const held: ExclusiveLock[] = [];
 
-/** A process that looks at the file holds its lock for a moment. */
+/** A process that checks the file holds its lock for a moment. */
 const CONTENTION_MS = 2_000;
 
 /** `base` is the path that {@link presentProcesses} is asked with; its folder must exist. */
 export function announcePresence(base: string): void {
   const file = `${base}.${process.pid}.alive`;
-  // Again, should somebody have taken it for a dead process's before it was locked.
+  // Again, if another process has removed the file as a dead one's before it was locked.
   do {
     const lock = takeExclusiveLock(file, CONTENTION_MS);
     invariant(lock !== undefined, `${file} bears the pid of this process alone`);
@@ -38,15 +38,15 @@ export function presentProcesses(base: string): number[] {
 }
 
 /**
- * Whether the process with this pid is one of them. The pid itself is asked too: somebody else who
- * looks at a dead one's file holds its lock for a moment.
+ * Whether the process with this pid is one of them. The pid must be in use, too, because a process
+ * that checks a dead one's file holds its lock for a moment.
  */
 export function isPresent(base: string, pid: number): boolean {
   const file = `${base}.${pid}.alive`;
   return existsSync(file) && isHeld(file) && isPidInUse(pid);
 }
 
-/** By whomever. */
+/** Whether any process has this pid. */
 export function isPidInUse(pid: number): boolean {
   try {
     process.kill(pid, 0);

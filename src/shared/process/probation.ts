@@ -4,23 +4,23 @@ import { syncFolder, writeSynced } from "../store/store-file.ts";
 import type { Clock, Timer } from "../time.ts";
 import { probationMarkOf } from "../version-files.ts";
 
-/** Less than a kiosk notices, and nothing for a program that does little else meanwhile. */
-const LOOK_EVERY_MS = 100;
+/** Short enough that a kiosk does not notice. */
+const CHECK_EVERY_MS = 100;
 
 /** Where an update keeps its record and these marks. */
 export function updateFolderOf(dataDirectory: string): string {
   return join(dataDirectory, "update");
 }
 
-/** There as long as nothing has come that must not be lost with the stores. */
+/** The file exists as long as nothing has come that must not be lost with the stores. */
 const untouchedIn = (dataDirectory: string): string =>
   join(updateFolderOf(dataDirectory), "untouched");
 
 /**
  * The time in which a new version shows that it works before it may take a payment
- * (docs/updates.md 4.3). The launcher lays a mark into the data folder before it starts the new
- * programs, and takes it away when it has written down that the version stays; so a program that
- * finds no mark may admit payments, and the stores are never put back behind one.
+ * (docs/updates.md 4.3). The launcher writes a mark into the data folder before it starts the new
+ * programs, and removes the mark when it has recorded that the version stays. So a program that
+ * finds no mark may admit payments, and the stores are never put back after a payment.
  */
 export class Probation {
   readonly #dataDirectory: string;
@@ -44,16 +44,16 @@ export class Probation {
     return this.#over.promise;
   }
 
-  /** Carries out what has no place on a probation: now, or when it is over. */
+  /** Runs `begin` outside a probation: now, or when it is over. */
   async after(begin: () => void | Promise<void>): Promise<void> {
     if (this.#isOn) void this.over.then(begin);
     else await begin();
   }
 
   /**
-   * Something came that must not be lost with the stores, such as a result of the terminal: from
-   * now on an update that goes back leaves them as they are. On disk when this returns. A mark is
-   * taken away, and none written, because a full disk has room for that.
+   * Records that something came that must not be lost with the stores, such as a result of the
+   * terminal: an update that goes back then leaves them as they are. On disk when this returns. A
+   * mark is removed for that, as a full disk has no room for a new one.
    */
   received(): void {
     if (this.#isOn) admitPayments(this.#dataDirectory);
@@ -64,7 +64,7 @@ export class Probation {
   }
 
   #watch(clock: Clock): void {
-    this.#timer = clock.startTimer("probation", LOOK_EVERY_MS, () => {
+    this.#timer = clock.startTimer("probation", CHECK_EVERY_MS, () => {
       if (existsSync(probationMarkOf(this.#dataDirectory))) return this.#watch(clock);
       this.#isOn = false;
       this.#over.resolve();
@@ -86,7 +86,7 @@ export function endProbation(dataDirectory: string): void {
   const folder = updateFolderOf(dataDirectory);
   if (!existsSync(folder)) return;
   const mark = probationMarkOf(dataDirectory);
-  // A disk that nobody may write refuses to remove even what is not there.
+  // A read-only disk refuses to remove even a file that does not exist.
   if (existsSync(mark)) rmSync(mark, { force: true });
   syncFolder(folder);
 }

@@ -1,18 +1,17 @@
 import { setPriority } from "node:os";
-import { copyChecked, saveChecked } from "./checked-copy.ts";
-import { OPEN_FILE, OPEN_FILE_AT } from "./copy-program.ts";
+import { copyChecked, OPEN_FILE, OPEN_FILE_AT, saveChecked } from "./copies.ts";
 import { openForReading } from "./sqlite.ts";
 
 /**
  * A program of its own, started by the daily chores: `copy-database FROM TO` copies a database that
- * is in use, checks the copy and syncs it. The copy is one moment of the database, read over one
- * snapshot of a connection of its own, so nobody waits for it; a payment costs the write-ahead log
- * a few pages more meanwhile. `copy-database - TO` saves a file that has no name any more: the
- * program that lost it gives it open, and may be killed meanwhile (docs/design.md 1.3). Both end
- * with 1 and words when there is no good copy.
+ * is in use, checks the copy and syncs it. The copy is one snapshot, read over a connection of its
+ * own, so that no program waits for it; a payment costs the write-ahead log a few pages more
+ * meanwhile. `copy-database - TO` saves a file that has no name any more: the program that lost the
+ * file passes it on open, and may be killed meanwhile (docs/design.md 1.3). Without a good copy the
+ * exit code is 1, and standard error has the reason.
  */
 
-/** Whatever else the machine does goes first. */
+/** All other processes of the machine come first. */
 const LOW_PRIORITY = 10;
 
 const [from = "", to = ""] = process.argv.slice(2);

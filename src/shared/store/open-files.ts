@@ -1,12 +1,291 @@
-import { realpathSync, renameSync, statSync } from "node:fs";
-import { basename } from "node:path";
+import {
+  chmodSync,
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../time.ts";
-import { fileTime } from "./copies.ts";
-import { FileContent } from "./file-content.ts";
-import { Rescue } from "./rescue.ts";
-import { copyBackAt, renewLog, schemaOf } from "./sqlite.ts";
-import { declareRestored } from "./store-file.ts";
+import { clearUnfinished, copyChecked, fileTime, savedName, startCopying } from "./copies.ts";
+import { copyBackAt, emptyLog, numberOf, prepared, renewLog, schemaOf } from "./sqlite.ts";
+import { declareRestored, syncFolder } from "./store-file.ts";
+
+/** The page that is checked, and its content at the last check. */
+interface Known {
+  /** The number of the schema: a VACUUM, which alone moves pages and shortens files, changes it. */
+  readonly cookie: number;
+  /** The offset of the page. */
+  readonly offset: number;
+  content: Buffer;
+  number: number;
+  bytes: number;
+}
+
+/** The format of SQLite's files (sqlite.org, fileformat2). */
+const HEAD_BYTES = 100;
+const COOKIE_AT = 40;
+
+/** sqlite.org, CORRUPT and NOTADB. */
+const NO_DATABASE: readonly number[] = [11, 26];
+
+/**
+ * Whether the file of an open database still holds what SQLite has written into it, or was cut or
+ * overwritten by another program (docs/design.md 1.3). SQLite would not notice, as it works with
+ * its memory and its log. So the file is read directly: the head, and the page with the identity of
+ * the database and the number of the last proof. A page in the file is always a committed one, and
+ * no older one ever follows it, however much of the log was copied into the file.
+ */
+class FileContent {
+  /**
+   * A second handle to the file that SQLite has open. SQLite closes its own first, because a
+   * process that closes any handle to a file loses all its locks on it.
+   */
+  readonly file: number;
+  readonly #database: DatabaseSync;
+  readonly #identity: string;
+  readonly #pageBytes: number;
+  readonly #read: Buffer;
+  /** undefined: the file has too little of the database yet to be recognised. */
+  #known: Known | undefined;
+
+  constructor(database: DatabaseSync, path: string) {
+    this.#database = database;
+    this.#identity = String(database.prepare("SELECT store FROM store_proof").get()?.["store"]);
+    this.#pageBytes = numberOf(database, "page_size");
+    this.#read = Buffer.alloc(HEAD_BYTES + this.#pageBytes);
+    this.file = openSync(path, "r");
+    this.#learn();
+    if (this.#known) return;
+    // All of a new database is in its log.
+    emptyLog(database);
+    this.#learn();
+  }
+
+  /** Changes nothing, and reports a fault only when it is certain. `bytes`: length of the file. */
+  isKept(bytes: number): boolean {
+    try {
+      return this.#isKept(bytes);
+    } catch (error) {
+      // A file that cannot be read now makes SQLite fail as well, which reports it.
+      const { errcode = 0 } = error as { readonly errcode?: number };
+      return !NO_DATABASE.includes(errcode % 256);
+    }
+  }
+
+  #isKept(bytes: number): boolean {
+    const known = this.#known;
+    // A page may be read while another program writes it, but not twice in a row.
+    if (known && (this.#holds(known) || this.#holds(known))) {
+      if (bytes < known.bytes) return false;
+      known.bytes = bytes;
+      return true;
+    }
+    if (known?.cookie === this.#cookie) return false;
+    // Another program has compacted the database: its pages are elsewhere, or soon will be.
+    this.#learn();
+    return true;
+  }
+
+  /** Closes the file, after SQLite has closed its own handle. */
+  close(): void {
+    closeSync(this.file);
+  }
+
+  /** Adds 1 to the proof in the database, and so in the file, when the log is copied. */
+  count(): void {
+    prepared(this.#database, "UPDATE store_proof SET number = number + 1").run();
+  }
+
+  /** The schema number that SQLite knows, the log included. */
+  get #cookie(): number {
+    return numberOf(this.#database, "schema_version");
+  }
+
+  #learn(): void {
+    const cookie = this.#cookie;
+    const offset =
+      (Number(this.#database.prepare(rootSql).get()?.["rootpage"]) - 1) * this.#pageBytes;
+    const number = this.#known?.number ?? 0;
+    const known = { cookie, offset, content: Buffer.alloc(0), number, bytes: 0 };
+    if (this.#holds(known)) this.#known = known;
+  }
+
+  #holds(known: Known): boolean {
+    const read = this.#read;
+    const head = readSync(this.file, read, 0, HEAD_BYTES, 0);
+    const page = readSync(this.file, read, HEAD_BYTES, this.#pageBytes, known.offset);
+    if (head + page < read.length) return false;
+    if (read.equals(known.content)) return true;
+    if (read.readUInt32BE(COOKIE_AT) !== known.cookie) return false;
+    const number = numberWith(this.#identity, read.subarray(HEAD_BYTES));
+    if (number === undefined || number < known.number) return false;
+    known.number = number;
+    known.content = Buffer.from(read);
+    return true;
+  }
+}
+
+const rootSql = "SELECT rootpage FROM sqlite_schema WHERE name = 'store_proof'";
+
+/** The format of SQLite's files: a page that holds a whole table. */
+const LEAF = 0x0d;
+const FIRST_ROW_AT = 8;
+/** Offsets in a row, after the lengths of its content, of its key and of its head. */
+const TEXT_TYPE_AT = 3;
+const NUMBER_TYPE_AT = 4;
+const TEXT_AT = 5;
+/** Bytes of a number, by its type; the types 8 and 9 are the numbers 0 and 1. */
+const numberBytes = [0, 1, 2, 3, 4, 6];
+
+/** The number in the one row with this text; undefined: the page is not that table. */
+function numberWith(text: string, page: Buffer): number | undefined {
+  const row = page.subarray(page.readUInt16BE(FIRST_ROW_AT));
+  const numberAt = TEXT_AT + text.length;
+  const isOurs =
+    page[0] === LEAF &&
+    row[TEXT_TYPE_AT] === 13 + 2 * text.length &&
+    row.toString("latin1", TEXT_AT, numberAt) === text;
+  if (!isOurs) return undefined;
+  const type = row[NUMBER_TYPE_AT] ?? 0;
+  if (type === 8 || type === 9) return type - 8;
+  const bytes = numberBytes[type];
+  return bytes && numberAt + bytes <= row.length ? row.readIntBE(numberAt, bytes) : undefined;
+}
+
+/** A larger file is saved by another program: a copy of this size takes some 30 ms. */
+const AT_ONCE_BYTES = 4 * 1024 * 1024;
+/** A copy at once stops all else, so it may take one part in so many of the time. */
+const AT_ONCE_SHARE = 20;
+/** A copy that could not be made is tried again after so long. */
+const AGAIN_MS = 5_000;
+
+/** A copy of what is open, and how much had been written then. */
+interface Copy {
+  readonly path: string;
+  readonly changes: number;
+}
+
+/** Saves what an open database holds whose file is lost (docs/design.md 1.3). */
+class Rescue {
+  readonly #database: DatabaseSync;
+  readonly #path: string;
+  readonly #file: number;
+  #saved: Copy | undefined;
+  /** The next copy, which another program is making. */
+  #saving: { readonly stop: () => void } | undefined;
+  /** Why the last try gave no copy. */
+  #unsaved: string | undefined;
+  /** On the monotonic clock. */
+  #notBeforeMs = Number.NEGATIVE_INFINITY;
+
+  /** `file`: the descriptor of the open file. */
+  constructor(database: DatabaseSync, path: string, file: number) {
+    this.#database = database;
+    this.#path = path;
+    this.#file = file;
+  }
+
+  /** The state of the rescue, for an operator. */
+  says(steps: string): string {
+    if (this.#unsaved !== undefined) {
+      const why = this.#unsaved;
+      return `what it holds cannot be saved (${why}): mend that while it runs, then ${steps}`;
+    }
+    if (this.#saved) return `what it holds is saved as ${this.#saved.path}: ${steps}`;
+    if (this.#saving) return "what it holds is being saved: leave the programs running";
+    return "what it holds is saved as soon as nothing runs";
+  }
+
+  /** Saves what was written since the last copy, at once on the last occasion. */
+  save(clock: Clock, occasion: "next" | "last"): void {
+    const changes = Number(prepared(this.#database, "SELECT total_changes() AS n").get()?.["n"]);
+    if (this.#saved?.changes === changes) return;
+    const begunMs = clock.monotonicMs();
+    if (occasion === "last") this.#saving?.stop();
+    else if (this.#saving || begunMs < this.#notBeforeMs) return;
+    const ended = (unsaved: string | undefined, share: number): void => {
+      this.#unsaved = unsaved;
+      const endedMs = clock.monotonicMs();
+      const againMs = unsaved === undefined ? 0 : AGAIN_MS;
+      this.#notBeforeMs = endedMs + Math.max((endedMs - begunMs) * share, againMs);
+    };
+    try {
+      const copy = { path: this.#saved?.path ?? this.#savePath(clock), changes };
+      if (occasion === "next" && fstatSync(this.#file).size > AT_ONCE_BYTES) {
+        this.#saveElsewhere(copy, (unsaved) => ended(unsaved, 1));
+      } else {
+        this.#saveAtOnce(copy);
+        ended(undefined, AT_ONCE_SHARE);
+      }
+    } catch (error) {
+      ended((error as Error).message, AT_ONCE_SHARE);
+    }
+  }
+
+  /** Forgets the copies, because the file is no longer lost. */
+  forget(): void {
+    this.#saving?.stop();
+    this.#saved = this.#unsaved = undefined;
+    this.#notBeforeMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Saves the file by another program; nothing is written into it meanwhile. */
+  #saveElsewhere(copy: Copy, ended: (unsaved: string | undefined) => void): void {
+    if (!emptyLog(this.#database)) throw new Error("another program reads it");
+    const program = startCopying(this.#file, copy.path);
+    const pages = copyBackAt(this.#database, 0);
+    const over = (): void => {
+      this.#saving = undefined;
+      if (this.#database.isOpen) copyBackAt(this.#database, pages);
+    };
+    const saving = {
+      stop: () => {
+        program.kill();
+        clearUnfinished(copy.path);
+        over();
+      },
+    };
+    this.#saving = saving;
+    const end = (unsaved: string | undefined): void => {
+      if (this.#saving !== saving) return;
+      over();
+      if (unsaved === undefined) this.#saved = copy;
+      ended(unsaved);
+    };
+    program.done.then(
+      () => end(undefined),
+      (error: Error) => end(error.message),
+    );
+  }
+
+  #savePath(clock: Clock): string {
+    const folder = join(dirname(this.#path), "backup");
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return join(folder, `${basename(this.#path, ".db")}-${savedName(clock.now())}.db`);
+  }
+
+  /** Saves the database in this process; the previous copy stays until this one is good. */
+  #saveAtOnce(copy: Copy): void {
+    const unfinished = `${copy.path}.unfinished`;
+    rmSync(unfinished, { force: true });
+    try {
+      copyChecked(this.#database, unfinished);
+      chmodSync(unfinished, 0o600);
+      renameSync(unfinished, copy.path);
+    } finally {
+      rmSync(unfinished, { force: true });
+    }
+    syncFolder(dirname(copy.path));
+    this.#saved = copy;
+  }
+}
 
 const logEndings = ["-wal", "-shm"] as const;
 
@@ -15,14 +294,13 @@ type Change = "missing" | "replaced" | "cut" | "log-gone";
 
 /**
  * Whether the files of an open database are still those under their names. SQLite goes on writing
- * into a file that was deleted, moved away or replaced, and nobody would see a fault before the
- * next start, which finds none of it (docs/design.md 1.3). Windows lets nobody do that to an open
- * database.
+ * into a file that was deleted, moved away or replaced; the loss would show at the next start
+ * (docs/design.md 1.3). Windows allows no such change to an open database.
  */
 export class OpenFiles {
   readonly #database: DatabaseSync;
   readonly #path: string;
-  /** Without the ending: SQLite puts it beside the file, not beside a link that leads there. */
+  /** The path of the log without its ending: next to the file, even when a link leads there. */
   readonly #log: string;
   readonly content: FileContent;
   readonly #rescue: Rescue;
@@ -42,7 +320,7 @@ export class OpenFiles {
     this.#own = this.#found();
   }
 
-  /** Why the next start would not find what is written now, for an operator. Only looks. */
+  /** Why the next start would not find what is written now, for an operator. Changes nothing. */
   get fault(): string | undefined {
     const change = this.#database.isOpen ? this.#change() : undefined;
     if (change === undefined) return undefined;
@@ -53,8 +331,8 @@ export class OpenFiles {
   }
 
   /**
-   * Saves what would be lost, and mends what can be mended without an operator. Who has no later
-   * occasion, as at a stop, saves at once what was written since the last copy. Answers the fault
+   * Saves what would be lost, and mends what can be mended without an operator. On the last
+   * occasion, at a stop, it saves at once what was written since the last copy. Returns the fault
    * that is left.
    */
   attend(clock: Clock, occasion: "next" | "last" = "next"): string | undefined {
@@ -65,7 +343,7 @@ export class OpenFiles {
     if (change === undefined) return undefined;
     if (change === "log-gone") this.#renewLog();
     else {
-      if (change !== "missing") this.#setLogAside(change, clock);
+      if (change !== "missing") this.#renameLog(change, clock);
       if (change !== "cut") this.#rescue.save(clock, occasion);
     }
     return this.fault;
@@ -76,15 +354,12 @@ export class OpenFiles {
    * or write into a file that holds something else by now.
    */
   close(): void {
-    if (!this.#mayClose) return;
+    if (this.#isCut) return;
+    const log = foundAt(`${this.#log}-wal`);
+    const isOwn = log === undefined || isSame(log, this.#own.get("-wal"));
+    if (this.#change() !== undefined && !isOwn) return;
     this.#database.close();
     this.content.close();
-  }
-
-  get #mayClose(): boolean {
-    if (this.#isCut) return false;
-    const log = foundAt(`${this.#log}-wal`);
-    return this.#change() === undefined || log === undefined || isSame(log, this.#own.get("-wal"));
   }
 
   get #logGone(): string {
@@ -112,7 +387,7 @@ export class OpenFiles {
     return new Map([["", foundAt(this.#path)], ...logs]);
   }
 
-  /** The former log goes into the database first, out of the files that are still open. */
+  /** Begins a new log; the content of the former one goes into the database first. */
   #renewLog(): void {
     try {
       renewLog(this.#database);
@@ -123,8 +398,8 @@ export class OpenFiles {
     }
   }
 
-  /** A log beside a database that is not its own would be played into it by the next start. */
-  #setLogAside(change: "replaced" | "cut", clock: Clock): void {
+  /** Renames the log, which the next start would apply to a database that is not its own. */
+  #renameLog(change: "replaced" | "cut", clock: Clock): void {
     const now = this.#found();
     const own = logEndings.filter((end) => isSame(now.get(end), this.#own.get(end)));
     if (own.length === 0) return;
@@ -137,12 +412,12 @@ export class OpenFiles {
         renameSync(`${this.#log}${end}`, `${this.#log}${end}.orphan-${at}`);
       }
     } catch {
-      // Nobody may write there: the fault stays, and the next look tries again.
+      // The folder is not writable: the fault stays, and the next check tries again.
     }
   }
 }
 
-/** In words that end a sentence about the file. */
+/** The end of a sentence about the file. */
 const happened = {
   missing: "deleted or moved away",
   replaced: "replaced by another file",
@@ -150,16 +425,16 @@ const happened = {
 } as const;
 
 /** A file that was found under a name. */
-interface Found {
+interface FileFound {
   /** No other file gets it as long as this one is open. */
   readonly identity: string;
   readonly bytes: number;
 }
 
-/** By the endings of their names. */
-type Files = ReadonlyMap<string, Found | undefined>;
+/** The files, by the endings of their names. */
+type Files = ReadonlyMap<string, FileFound | undefined>;
 
-function foundAt(path: string): Found | undefined {
+function foundAt(path: string): FileFound | undefined {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });
     return found && { identity: `${found.dev}:${found.ino}`, bytes: Number(found.size) };
@@ -168,6 +443,6 @@ function foundAt(path: string): Found | undefined {
   }
 }
 
-function isSame(one: Found | undefined, other: Found | undefined): boolean {
+function isSame(one: FileFound | undefined, other: FileFound | undefined): boolean {
   return one?.identity === other?.identity;
 }

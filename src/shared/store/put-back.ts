@@ -5,19 +5,19 @@ import { type Migration, openDatabase } from "./sqlite.ts";
 import { copySynced, declareRestored, readStoreFile, syncFolder } from "./store-file.ts";
 
 /**
- * How a copy takes the place of a database (docs/rules/17-loss.md): it is laid beside the database,
- * one word in the file of the store decides, and only then files are moved. A power cut before the
- * word leaves everything as it was; one after the word is made good by the next start.
+ * How a copy replaces a database (docs/rules/17-loss.md): it is written next to the database, an
+ * entry in the file of the store decides, and only then files are moved. After a power cut before
+ * the entry all is as it was; after a later one the next start moves the files.
  */
 
-/** Lays a copy beside the database; on disk when it returns. Nothing is decided by it. */
-export function layBeside(databasePath: string, copy: string, at: string): void {
+/** Writes a copy next to the database, on disk when it returns; it replaces nothing yet. */
+export function stageCopy(databasePath: string, copy: string, at: string): void {
   const folder = dirname(databasePath);
   const earlier = `${basename(databasePath)}.restore-`;
   for (const file of readdirSync(folder)) {
     if (file.startsWith(earlier)) rmSync(join(folder, file));
   }
-  copySynced(copy, besideOf(databasePath, at));
+  copySynced(copy, copyPathOf(databasePath, at));
   syncFolder(folder);
 }
 
@@ -30,7 +30,7 @@ export function decidePutBack(databasePath: string, at: string, because: string)
 /** Moves what is left to be moved; the files that were there are kept. */
 export function finishPutBack(databasePath: string): void {
   const at = readStoreFile(databasePath)?.restoredAt;
-  const copy = at === undefined ? "" : besideOf(databasePath, at);
+  const copy = at === undefined ? "" : copyPathOf(databasePath, at);
   if (at === undefined || !existsSync(copy)) return;
   const folder = dirname(databasePath);
   const aside = keptIn(databasePath, at);
@@ -40,24 +40,24 @@ export function finishPutBack(databasePath: string): void {
     const file = `${databasePath}${ending}`;
     if (existsSync(file)) renameSync(file, join(aside, basename(file)));
   }
-  // A log of the former database beside the new one would be played into it.
+  // SQLite would apply the former database's log to the new one.
   syncFolder(aside);
   syncFolder(folder);
   renameSync(copy, databasePath);
   syncFolder(folder);
 }
 
-/** Where the files are kept that were there before. */
+/** The folder with the files that were there before. */
 export function keptIn(databasePath: string, at: string): string {
   return join(dirname(databasePath), "backup", `before-restore-${at}`);
 }
 
-/** {@link openDatabase} of a database that may have been put back by a restore that was cut off. */
+/** {@link openDatabase}, after finishing a restore that was cut off. */
 export function openStore(path: string, migrations: readonly Migration[]): DatabaseSync {
   finishPutBack(path);
   return openDatabase(path, migrations);
 }
 
-function besideOf(databasePath: string, at: string): string {
+function copyPathOf(databasePath: string, at: string): string {
   return `${databasePath}.restore-${at}`;
 }

@@ -9,15 +9,15 @@ import {
 import { invariant } from "../invariant.ts";
 
 /**
- * One step of a schema; its number is its place in the list, from 1. Never edit, append. One in
- * `goesOn` leaves everything as programs of the schema before it read and write it, so that they
- * can go on with the database after an update was taken back (docs/design.md 1.3).
+ * One step of a schema; its number is its position in the list, from 1. Steps are appended, never
+ * edited. A step in `goesOn` changes nothing that programs of the previous schema read and write,
+ * so that they can use the database after an update was taken back (docs/design.md 1.3).
  */
 export type Migration = string | { readonly goesOn: string };
 
-/** The write-ahead log keeps so much room on the disk, whatever it once needed. */
+/** The room that the write-ahead log keeps on the disk. */
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
-/** SQLite's own number: a commit that finds more pages in the log copies them back. */
+/** SQLite's default: a commit that finds more pages in the log copies them back. */
 const LOG_PAGES = 1_000;
 /** How long one process waits for another one's write lock before the statement fails. */
 const BUSY_TIMEOUT_MS = 2_000;
@@ -47,17 +47,17 @@ export function openDatabase(path: string, migrations: readonly Migration[]): Da
 }
 
 /**
- * Opens a database only to read it, beside whoever else has it open. Waits for the lock that the
- * first reader of a write-ahead log takes, and a program that starts. Throws when the file cannot
- * be opened; what the file holds shows only when it is read.
+ * Opens a database for reading, which other programs may have open. Waits for the lock of a program
+ * that starts, or of the first reader of a write-ahead log. Throws when the file cannot be opened;
+ * a fault of its content shows when it is read.
  */
 export function openForReading(path: string): DatabaseSync {
   return new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
 }
 
 /**
- * A write-ahead log without its database would be deleted by SQLite. The log may be all that is
- * left of the newest payments, so it is put aside for people.
+ * Renames a write-ahead log without its database, which SQLite would delete. The log may be all
+ * that is left of the newest payments.
  */
 function keepOrphan(path: string): void {
   const log = `${path}-wal`;
@@ -70,13 +70,13 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** SQLite answers a journal mode it cannot give (some network drives) with the one it keeps. */
+/** Throws on a drive where SQLite keeps another journal mode, such as some network drives. */
 function makeDurable(database: DatabaseSync): void {
   const mode = database.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"];
   database.exec("PRAGMA synchronous = FULL");
   // A log that grew while a copy was made shrinks again.
   database.exec(`PRAGMA journal_size_limit = ${LOG_BYTES_MAX}`);
-  // Of one that is opened anew it may have been turned off.
+  // The setting may have been turned off before the log was renewed.
   database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
   const synchronous = database.prepare("PRAGMA synchronous").get()?.["synchronous"];
   if (mode !== "wal" || synchronous !== 2) {
@@ -100,7 +100,7 @@ function migrate(database: DatabaseSync, migrations: readonly Migration[]): void
   }
   const from = smallestReader(migrations);
   if (version === known && readableFrom(database) === from) return;
-  // One wait for the disk, not one for each step; a step that fails leaves the file as it was.
+  // One wait for the disk for all steps; a step that fails leaves the file as it was.
   transaction(database, () => {
     for (const migration of migrations.slice(version)) database.exec(sqlOf(migration));
     database.exec(`PRAGMA user_version = ${known}`);
@@ -112,7 +112,7 @@ export function sqlOf(migration: Migration): string {
   return typeof migration === "string" ? migration : migration.goesOn;
 }
 
-/** A number in the head of the file that SQLite leaves to programs, and copies into backups. */
+/** A number in the head of the file that SQLite leaves to programs and copies into backups. */
 const READABLE_FROM = "application_id";
 
 /** The number of the last migration that ran. */
@@ -120,12 +120,12 @@ export function schemaOf(database: DatabaseSync): number {
   return numberOf(database, "user_version");
 }
 
-/** The smallest schema whose programs can go on with the database; undefined: nobody has said. */
+/** The smallest schema whose programs can use the database; undefined: not recorded. */
 export function readableFrom(database: DatabaseSync): number | undefined {
   return numberOf(database, READABLE_FROM) || undefined;
 }
 
-/** The number of the last step that programs of the schema before it cannot go on with. */
+/** The number of the last step after which programs of the previous schema cannot go on. */
 function smallestReader(migrations: readonly Migration[]): number {
   return migrations.findLastIndex((one) => typeof one === "string") + 1;
 }
@@ -135,13 +135,13 @@ export function numberOf(database: DatabaseSync, name: string, column = name): n
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[column] ?? 0);
 }
 
-/** All that was written is in the file itself afterwards. false: somebody still reads it. */
+/** Copies the log into the file. False: another program still reads the log. */
 export function emptyLog(database: DatabaseSync): boolean {
   const found = database.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
   return found?.["busy"] === 0 && found["log"] === found["checkpointed"];
 }
 
-/** A commit that finds so many pages in the log copies them back; 0: none. Answers the former. */
+/** Sets the pages in the log from which a commit copies them back; 0: never. Returns the former. */
 export function copyBackAt(database: DatabaseSync, pages: number): number {
   const before = numberOf(database, "wal_autocheckpoint");
   database.exec(`PRAGMA wal_autocheckpoint = ${pages}`);

@@ -1,14 +1,14 @@
 import { statfsSync } from "node:fs";
 
-/** Less than this is none: SQLite's shared memory alone takes 32 KiB. */
+/** With less free the disk counts as full: SQLite's shared memory alone takes 32 KiB. */
 const FREE_BYTES_MIN = 256 * 1024;
 
 /** sqlite.org, result codes. */
 const sqlite = { permission: 3, readOnly: 8, ioError: 10, full: 13, cannotOpen: 14 } as const;
 
 /**
- * The reason why the disk of a folder cannot be written, in words for an operator, with advice;
- * undefined when the error is of another kind.
+ * Why the disk of a folder cannot be written, with advice for an operator; undefined: the error is
+ * of another kind.
  */
 export function storageFault(error: unknown, folder: string): string | undefined {
   const fault = error as NodeJS.ErrnoException & { readonly errcode?: number };
@@ -39,11 +39,11 @@ export function fullDisk(folder: string): string {
   return `the disk of ${folder} is full: make room; without it no payment can be taken`;
 }
 
-/** Whether a program could not even say why it ended. */
+/** Whether the disk of a folder has no room left for a small file. */
 export function isFull(folder: string): boolean {
   try {
     const { bavail, bsize, blocks, files, ffree } = statfsSync(folder);
-    // Some file systems tell neither their size nor their number of files: 0.
+    // Some file systems report 0 for their size and number of files.
     return (blocks > 0 && bavail * bsize < FREE_BYTES_MIN) || (files > 0 && ffree < 1);
   } catch {
     return false;

@@ -1,8 +1,29 @@
+import { z } from "zod";
 import type { Store } from "./store.ts";
-import { type StoreMark, type StoreWord, sameMark } from "./store-mark.ts";
+import { type StoreMark, storeMarkSchema } from "./store-file.ts";
+
+/**
+ * The marks of both databases that one message between the programs carries
+ * (docs/rules/17-loss.md).
+ */
+export const storeMarksSchema = z.object({
+  /** The sender's own mark; null: its database has not begun. */
+  mine: storeMarkSchema.nullable(),
+  /** The last mark of the receiver that the sender remembers. */
+  yours: storeMarkSchema.nullable(),
+  /** The last `yours` that the sender has received and judged, on disk. */
+  answered: storeMarkSchema.nullable(),
+  /** The sender's database does not hold what `answered` names: it was lost or restored. */
+  lacks: z.boolean(),
+});
+export type StoreMarks = z.infer<typeof storeMarksSchema>;
+
+function sameMark(a: StoreMark | null, b: StoreMark | null): boolean {
+  return a?.store === b?.store && a?.session === b?.session && a?.count === b?.count;
+}
 
 /** The mark of this database in the peer's memory, and whether the database lacks a part of it. */
-type Standing = Pick<StoreWord, "answered" | "lacks">;
+type Standing = Pick<StoreMarks, "answered" | "lacks">;
 
 interface ExchangeParts {
   readonly store: Store;
@@ -13,9 +34,9 @@ interface ExchangeParts {
 }
 
 /**
- * The two marks that every message between the programs carries (docs/rules/17-loss.md). Each side
- * judges itself by what the other one remembers. The memory of a former session is given up only
- * when the other side has judged itself by it and has that on disk: a crash in between hides no
+ * Exchanges the marks of both databases with every message (docs/rules/17-loss.md). Each side
+ * judges its own database by what the other side remembers. The memory of a former session is given
+ * up only when the other side has judged itself by it, on disk, so that a crash in between hides no
  * loss.
  */
 export class StoreExchange {
@@ -30,27 +51,27 @@ export class StoreExchange {
     this.#written = this.#other;
   }
 
-  /** For the answer of one message: its own standing; else the last one. */
-  tell(standing: Standing = this.#standing): StoreWord {
+  /** The marks to send. `standing`: as received with the message that is answered. */
+  outgoing(standing: Standing = this.#standing): StoreMarks {
     return { mine: this.#parts.store.mark, yours: this.#other, ...standing };
   }
 
-  /** undefined: the other program is of a version that tells nothing. */
-  hear(word: StoreWord | undefined): Standing {
+  /** Judges this database by the other side's marks; undefined: an older version sends none. */
+  receive(marks: StoreMarks | undefined): Standing {
     const { store, onMissing, onOtherLacks } = this.#parts;
-    if (!word) return this.#standing;
-    const { yours, mine } = word;
+    if (!marks) return this.#standing;
+    const { yours, mine } = marks;
     const lacks = yours !== null && !store.contains(yours);
     if (lacks && !sameMark(yours, this.#standing.answered)) onMissing(yours);
     this.#standing = { answered: yours, lacks };
-    const judged = this.#other !== null && sameMark(word.answered, this.#other);
-    if (judged && word.lacks) onOtherLacks?.();
+    const judged = this.#other !== null && sameMark(marks.answered, this.#other);
+    if (judged && marks.lacks) onOtherLacks?.();
     if (mine) this.#learn(mine, judged);
     return this.#standing;
   }
 
-  /** Writes what is remembered, in a commit that is made anyway. */
-  ride(): void {
+  /** Writes the other side's mark, in a commit that is made anyway. */
+  remember(): void {
     if (!this.#other || sameMark(this.#other, this.#written)) return;
     this.#parts.store.rememberOther(this.#other);
     this.#written = this.#other;
@@ -62,7 +83,7 @@ export class StoreExchange {
     if (same && mine.count <= known.count) return;
     if (known && !same && !judged) return;
     this.#other = mine;
-    // Within a session the count is written by the way; what has never been seen at once.
-    if (!same) this.ride();
+    // A new session is written at once, a new count with the next commit.
+    if (!same) this.remember();
   }
 }

@@ -13,25 +13,33 @@ import {
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 
-/** Beside the database, so that a database that is gone is noticed (docs/rules/17-loss.md). */
-const storeFileSchema = z.object({
+/** A point in the life of one database. */
+export const storeMarkSchema = z.object({
+  /** Identity of the database, made at its creation. */
   store: z.string(),
+  /** The part of its life since a start or nightly copy: a copy has only earlier sessions. */
   session: z.string(),
-  count: z.int(),
+  /** Grows with each write, and is sent only when the write is on disk. */
+  count: z.int().min(0),
+});
+export type StoreMark = z.infer<typeof storeMarkSchema>;
+
+/** A file next to the database, so that a lost database is noticed (docs/rules/17-loss.md). */
+const storeFileSchema = storeMarkSchema.extend({
   /** The database was put back on purpose: by what, from when. */
   restored: z.string().optional(),
-  /** When; names the copy beside the database, as long as that is not in its place. */
+  /** When; the name of the copy has it as long as the copy has not replaced the database. */
   restoredAt: z.string().optional(),
 });
 type StoreFile = z.infer<typeof storeFileSchema>;
 
-/** In a folder of its own: whoever clears away the files of a database leaves it. */
+/** The file is in a folder of its own, so that it stays when a database's files are deleted. */
 function storeFileOf(databasePath: string): string {
   const name = `${basename(databasePath, ".db")}.json`;
   return join(dirname(databasePath), "stores", name);
 }
 
-/** undefined: there is none, as before the first start of a version that has one. */
+/** undefined: there is no such file, as before the first start. */
 export function readStoreFile(databasePath: string): StoreFile | undefined {
   try {
     const text = readFileSync(storeFileOf(databasePath), "utf8");
@@ -43,7 +51,7 @@ export function readStoreFile(databasePath: string): StoreFile | undefined {
   }
 }
 
-/** The database was put back on purpose; its next start tells so. On disk when it returns. */
+/** Records that the database was put back on purpose, on disk when it returns. */
 export function declareRestored(databasePath: string, restored: string, restoredAt: string): void {
   const known = readStoreFile(databasePath) ?? { store: "", session: "", count: 0 };
   writeStoreFile(databasePath, { ...known, restored, restoredAt });
@@ -103,7 +111,7 @@ export function replaceSynced(path: string, text: string, mode = 0o600): void {
   syncFolder(dirname(path));
 }
 
-/** Windows has no such thing and needs none: it writes names at once. */
+/** Syncs the names in a folder; Windows does that by itself. */
 export function syncFolder(folder: string): void {
   if (process.platform === "win32") return;
   const handle = openSync(folder, "r");

@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type Migration, transaction } from "./sqlite.ts";
-import { readStoreFile, writeStoreFile } from "./store-file.ts";
-import type { StoreMark } from "./store-mark.ts";
+import { readStoreFile, type StoreMark, writeStoreFile } from "./store-file.ts";
 
-/** A step of the schema of every database that knows itself (docs/rules/17-loss.md). */
+/** A step of the schema of every database with a {@link Store} (docs/rules/17-loss.md). */
 export const storeMigration = `
   CREATE TABLE store_identity (store TEXT NOT NULL) STRICT;
   INSERT INTO store_identity VALUES (lower(hex(randomblob(16))));
@@ -23,7 +22,7 @@ export const storeMigration = `
   ) STRICT;
 `;
 
-/** A later step of the same: what the file itself is known again by (docs/design.md 1.3). */
+/** A later step of the same schema: the file is recognised by it (docs/design.md 1.3). */
 export const proofMigration = {
   goesOn: `
   -- One row, of the page of which nothing else is; each proof that can be written counts.
@@ -55,9 +54,9 @@ const texts = {
 };
 
 /**
- * The knowledge of a database about itself and the other program's one (docs/rules/17-loss.md). A
- * database that was put back lacks the session that was current when it was left, whatever was
- * written into it since; so its loss shows however late the two programs meet.
+ * Knows the identity and sessions of a database, and the mark of the other program's database
+ * (docs/rules/17-loss.md). A database that was put back lacks the session that was current before,
+ * whatever was written into it since; so the loss shows however late the two programs meet.
  */
 export class Store {
   readonly identity: string;
@@ -80,13 +79,13 @@ export class Store {
   }
 
   /**
-   * Begins the session of this start. `record` writes down what was found, in the same commit and
-   * before the file beside the database is renewed, so that no crash hides a loss.
+   * Begins the session of this start. `record` stores the finding in the same commit, and before
+   * the file next to the database is renewed, so that no crash hides a loss.
    */
   begin(record: (finding: StoreFinding) => void): void {
     const finding = this.#compare();
     this.#session = transaction(this.#database, () => {
-      // Another installation's database remembers another installation's partner.
+      // The database of another installation remembers a mark of that installation.
       if (finding.kind === "other") this.#sql.forget.run();
       const session = this.#newSession();
       record(finding);
@@ -95,7 +94,7 @@ export class Store {
     this.#writeFile();
   }
 
-  /** A copy was made: from here on it is an older one. */
+  /** Begins a new session after a copy was made, which from now on is an older one. */
   copied(): void {
     this.#session = this.#newSession();
     this.#writeFile();
@@ -107,7 +106,7 @@ export class Store {
     return { store: this.identity, session: this.#session, count: this.#counted };
   }
 
-  /** Whether everything is here that was here when `mark` was told. */
+  /** Whether the database holds all that it held when `mark` was sent. */
   contains({ store, session, count }: StoreMark): boolean {
     if (store !== this.identity) return false;
     if (session === this.#session) return count <= this.#countedLast || count <= this.#counted;
@@ -134,7 +133,7 @@ export class Store {
     return this.#countedLast;
   }
 
-  /** Told only when it is on disk: one that a full disk did not take would look like a loss. */
+  /** Returns a session that is on disk; one that a full disk refused would look like a loss. */
   #newSession(): string {
     const session = randomBytes(16).toString("hex");
     this.#sql.begin.run(session, this.#counted);

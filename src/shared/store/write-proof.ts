@@ -5,12 +5,12 @@ import { OpenFiles } from "./open-files.ts";
 import { withoutWaiting } from "./sqlite.ts";
 import { fullDisk, isFull, storageFault } from "./storage-fault.ts";
 
-/** So long a database counts as one that can be written; then a write proves it again. */
+/** A proof holds so long; then a write proves again that the database can be written. */
 const PROVED_FOR_MS = 60_000;
-/** One that could not be written is tried again after so long. */
+/** A database that could not be written is tried again after so long. */
 const FAILED_FOR_MS = 5_000;
 
-/** Another program that looks into the database has it for less than this. */
+/** Another program that reads the database locks it for less than this. */
 const BUSY_FOR_MS = 10_000;
 /** sqlite.org, BUSY. */
 const BUSY = 5;
@@ -26,15 +26,15 @@ interface WriteFault {
 
 /**
  * Whether a database can be written, and if not, why: a disk may be full, read-only or fail, or the
- * files may be gone, long before the next payment. A write that fails tells it at once; without
- * one, a small commit is made when somebody asks and the last proof is old (docs/design.md 1.3).
+ * files may be gone, long before the next payment. A write that fails shows it at once; without
+ * writes, a caller gets a small commit when the last proof is old (docs/design.md 1.3).
  */
 export class WriteProof {
   readonly #database: DatabaseSync;
   readonly #folder: string;
   readonly #clock: Clock | undefined;
   readonly #files: OpenFiles;
-  /** Called when a fault of the files was mended, with words for an operator. */
+  /** Called when a fault of the files was mended, with a text for an operator. */
   onMended: (says: string) => void = () => {};
   /** Why the last write failed. */
   #failed: string | undefined;
@@ -44,7 +44,7 @@ export class WriteProof {
   /** Since then each try has found another program at the write lock; on the monotonic clock. */
   #busySinceMs: number | undefined;
 
-  /** Without a clock nothing is written to have a proof. */
+  /** `clock`: undefined: no proofs are written. */
   constructor(database: DatabaseSync, path: string, clock: Clock | undefined) {
     this.#database = database;
     this.#folder = dirname(path);
@@ -69,7 +69,7 @@ export class WriteProof {
     }
   }
 
-  /** As last known; writes nothing. */
+  /** The fault as last known; writes nothing. */
   get known(): WriteFault | undefined {
     return this.#faultWith(this.#files.fault);
   }
@@ -85,7 +85,7 @@ export class WriteProof {
     return { says, sinceMs: this.#sinceMs };
   }
 
-  /** As it is, or was a short time ago. */
+  /** The fault as it is, or was a short time ago; may write a proof. */
   get proved(): WriteFault | undefined {
     const ofFiles = this.#attend();
     const triedMs = this.#triedMs ?? Number.NEGATIVE_INFINITY;
@@ -94,7 +94,7 @@ export class WriteProof {
     return this.#faultWith(ofFiles);
   }
 
-  /** For who is about to write, which proves that it can be done: only a fault is tried again. */
+  /** The fault before a write, which is itself a proof: only a known fault is tried again. */
   get standing(): WriteFault | undefined {
     const ofFiles = this.#attend();
     if (this.#failed !== undefined) this.#prove();
@@ -102,15 +102,14 @@ export class WriteProof {
   }
 
   /**
-   * For a write that must be found by the next start, whatever becomes of the process. Throws when
-   * it would not be, because the files of the database are gone.
+   * Throws when the next start would not find a write, because the files of the database are gone.
    */
   assertKept(): void {
     const fault = this.#attend();
     if (fault !== undefined) throw new Error(fault);
   }
 
-  /** Closes the database; what would be lost by that is saved before. */
+  /** Closes the database, after saving what would be lost. */
   close(): void {
     this.#attend("last");
     this.#files.close();
@@ -120,7 +119,7 @@ export class WriteProof {
     return this.#clock ? this.#files.attend(this.#clock, occasion) : this.#files.fault;
   }
 
-  /** By the last try, a write or a proof. */
+  /** Whether the last try, a write or a proof, succeeded. */
   get #isProved(): boolean {
     return this.#failed === undefined && this.#busySinceMs === undefined;
   }
@@ -132,7 +131,7 @@ export class WriteProof {
       this.#tried(undefined);
     } catch (error) {
       if (isBusy(error)) this.#busy();
-      else this.#tried(this.#faultOf(error) ?? wordsOf(error));
+      else this.#tried(this.#faultOf(error) ?? textOf(error));
     }
   }
 
@@ -142,7 +141,7 @@ export class WriteProof {
     this.#triedMs = this.#clock?.monotonicMs();
   }
 
-  /** Says nothing about the disk: who has the lock gives it back, unless that lasts. */
+  /** A lock of another program is a fault only when it lasts. */
   #busy(): void {
     this.#triedMs = this.#clock?.monotonicMs();
     this.#busySinceMs ??= this.#triedMs ?? 0;
@@ -152,15 +151,15 @@ export class WriteProof {
       "it goes on when it lets go";
   }
 
-  /** undefined: the database refused what was written, not to write. */
+  /** undefined: the database refused a row, and not the write as such. */
   #faultOf(error: unknown): string | undefined {
     const { code, errcode = 0 } = error as { readonly code?: unknown; readonly errcode?: number };
     if (code !== "ERR_SQLITE_ERROR" || REFUSED_ROWS.includes(errcode % 256)) return undefined;
-    return storageFault(error, this.#folder) ?? wordsOf(error);
+    return storageFault(error, this.#folder) ?? textOf(error);
   }
 }
 
-function wordsOf(error: unknown): string {
+function textOf(error: unknown): string {
   return `the database cannot be written: ${(error as Error).message}`;
 }
 

@@ -69,7 +69,7 @@ test("a server that says nothing of the login leaves it open", async () => {
   const url = await server((_request, response) => void response.writeHead(404).end("<html>"));
   const { finding } = await ask(url);
   expect(finding.verdict).toBe("warn");
-  expect(finding.says).toContain("answers with HTTP 404; whether it accepts the login");
+  expect(finding.says).toContain("answers with HTTP 404, which does not show whether");
 });
 
 test("a gateway that cannot be reached is a failure with what to check", async () => {

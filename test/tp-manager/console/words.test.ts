@@ -5,7 +5,7 @@ import { conditionTable, KEEPS_PAYMENTS } from "../../../src/shared/catalog/cond
 import { errorTable } from "../../../src/shared/catalog/errors.ts";
 import { findingTable } from "../../../src/shared/catalog/findings.ts";
 import { sharedFields } from "../../../src/shared/config/schema.ts";
-import { sendingStepWords } from "../../../src/shared/ipc/contract.ts";
+import { sendingStepFields } from "../../../src/shared/ipc/contract.ts";
 import { projectRoot } from "../../../src/shared/version-files.ts";
 import { acknowledgedKinds } from "../../../src/tp-manager/attempts/findings.ts";
 // @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
@@ -91,10 +91,10 @@ test("every code that the connector tells has the page's own sentence in each la
       .filter((code) => !forPrograms.includes(code))
       .map((code) => `error.${code}`),
     ...noteNames.map((note) => `note.${note}`),
-    ...sendingStepWords.step.options
+    ...sendingStepFields.step.options
       .filter((step) => step !== "try")
       .map((step) => `story.sending.${step}`),
-    ...sendingStepWords.outcome.unwrap().options.map((end) => `story.sending.try.${end}`),
+    ...sendingStepFields.outcome.unwrap().options.map((end) => `story.sending.try.${end}`),
     ...warningNames.filter((name) => name !== "stored").map((name) => `warning.${name}`),
     ...Object.entries(conditionTable)
       .filter(([, { check }]) => check !== KEEPS_PAYMENTS)

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from "no
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
-import { layTicket, TICKET_GOOD_MS } from "../../../src/shared/process/kiosk-ticket.ts";
+import { TICKET_GOOD_MS, writeTicket } from "../../../src/shared/process/kiosk-ticket.ts";
 import { createKiosk } from "../../../src/tp-manager/kiosk/kiosk.ts";
 import { house } from "../../support/payment-house.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -43,7 +43,7 @@ function kiosk() {
 test("a ticket opens one session, with the kiosk's calls and none of the operator's", async () => {
   const { runDirectory, session, call } = kiosk();
   expect(await call("none", "/check")).toBe(401);
-  const ticket = layTicket(runDirectory);
+  const ticket = writeTicket(runDirectory);
   const { status, token = "" } = await session(ticket);
   expect([status, await call(token, "/check")]).toEqual([200, 200]);
   expect(await call(token, "/payment/A-1")).toBe(404);
@@ -55,11 +55,11 @@ test("a ticket that is wrong, old, for others to read or not there opens nothing
   const { runDirectory, session } = kiosk();
   expect((await session("")).status).toBe(401);
   const path = join(runDirectory, "kiosk-ticket");
-  const old = layTicket(runDirectory);
+  const old = writeTicket(runDirectory);
   const before = (Date.now() - TICKET_GOOD_MS) / 1_000 - 1;
   utimesSync(path, before, before);
   expect((await session(old)).status).toBe(401);
-  const shown = layTicket(runDirectory);
+  const shown = writeTicket(runDirectory);
   if (process.platform !== "win32") {
     chmodSync(path, 0o644);
     expect((await session(shown)).status).toBe(401);
@@ -71,7 +71,7 @@ test("a ticket that is wrong, old, for others to read or not there opens nothing
 
 test("no other page uses a ticket or a session, and none can be guessed from it", async () => {
   const { runDirectory, session, call } = kiosk();
-  const ticket = layTicket(runDirectory);
+  const ticket = writeTicket(runDirectory);
   for (const origin of ["http://localhost:8765", "http://evil.example", "null"]) {
     const headers = { ...own, origin, "sec-fetch-site": "cross-site" };
     expect([origin, (await session(ticket, headers)).status]).toEqual([origin, 403]);

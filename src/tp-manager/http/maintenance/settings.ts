@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { z } from "zod";
-import { type ConfigFields, metaOf } from "../../../shared/config/config-field.ts";
+import { type ConfigFields, mayBePrinted, metaOf } from "../../../shared/config/config-field.ts";
 import { readEntries } from "../../../shared/config/config-file.ts";
-import { isShown } from "../../../shared/config/shown-entry.ts";
 import type { setting } from "../openapi/console.ts";
 
 export type Setting = z.output<typeof setting>;
@@ -12,7 +11,7 @@ export async function readSettings(file: string, fields: ConfigFields): Promise<
   const { entries } = readEntries(await readFile(file, "utf8").catch(() => ""));
   const known = Object.entries(fields).map(([name, field]): Setting => {
     const { value = "" } = entries.find((entry) => entry.name === name) ?? {};
-    const isVisible = isShown({ name, value }, fields);
+    const isVisible = mayBePrinted({ name, value }, fields);
     const usual = field.safeParse(undefined);
     const byDefault = usual.success && usual.data !== undefined ? String(usual.data) : null;
     return {

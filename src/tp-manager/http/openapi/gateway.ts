@@ -4,7 +4,7 @@ import {
   gatewayOperationKindSchema,
   gatewayOperationSchema,
   gatewayStateSchema,
-  sendingStepWords,
+  sendingStepFields,
 } from "../../../shared/ipc/contract.ts";
 import { like, listOf } from "./examples.ts";
 import { amount, currency, jsonValue, orderId, success, time, transactionId } from "./schemas.ts";
@@ -19,17 +19,17 @@ const code = z.int().nullable().describe("The gateway's; 0 is good.");
 const sendingStep = z
   .object({
     at: like(time, "2026-01-15T12:00:03.000Z"),
-    step: like(sendingStepWords.step, "try").describe(
+    step: like(sendingStepFields.step, "try").describe(
       "queued: handed over. try: its end. parked, closed, sent: what ended the tries other than " +
         "the gateway's answer. requeue, drop: a person's word.",
     ),
-    number: like(sendingStepWords.number, 1).describe(
+    number: like(sendingStepFields.number, 1).describe(
       "Of the try, from 1. Long histories have gaps.",
     ),
-    outcome: like(sendingStepWords.outcome, "taken").describe(
+    outcome: like(sendingStepFields.outcome, "taken").describe(
       "Of the try. not-known: the gateway may have it.",
     ),
-    class: like(sendingStepWords.class, "sent"),
+    class: like(sendingStepFields.class, "sent"),
     description: z.string().describe("The gateway's words, the reason, or the person's note."),
     by: z.string().nullable().describe("The person's name and login; null: not known."),
   })

@@ -1,11 +1,11 @@
-import type { DeliveryState, HandedAgain } from "../../../shared/ipc/contract.ts";
+import type { DeliveryState, ResyncItem } from "../../../shared/ipc/contract.ts";
 import { noDetails, type Transaction } from "../../../shared/transaction.ts";
 import { readJson } from "../attempt-columns.ts";
 import { type Row, rows } from "../database/statements.ts";
 
 /** A page of all hand-offs there ever were, and where the next page begins. */
 export interface AgainPage {
-  readonly items: readonly HandedAgain[];
+  readonly items: readonly ResyncItem[];
   readonly archivedAfter: number;
   readonly handOffAfter: number;
   /** This is the last page. */
@@ -72,7 +72,7 @@ function lastOf(rows: readonly Row[], before: number): number {
   return Number(rows.at(-1)?.["position"] ?? before);
 }
 
-function handedItem(row: Row): HandedAgain {
+function handedItem(row: Row): ResyncItem {
   return {
     transaction: readJson<Transaction>(row["body"]),
     state: row["delivery"] as DeliveryState,
@@ -81,7 +81,7 @@ function handedItem(row: Row): HandedAgain {
 }
 
 /** A transaction of the archive, without the members that were erased. */
-function archivedItem(row: Row): HandedAgain {
+function archivedItem(row: Row): ResyncItem {
   const transaction: Transaction = {
     transactionId: String(row["transaction_id"]),
     orderId: String(row["order_id"]),
