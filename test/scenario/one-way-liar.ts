@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { ConnectorClient } from "../../src/client/client.ts";
 import { encodeFixedReply, type FixedReply } from "../../src/concert/index.ts";
-import { encodeFrame } from "../../src/tp-manager/terminal/concert/link/frame.ts";
 import { checkPrograms, readProgramStates } from "../../src/launcher/doctor/check-programs.ts";
 import { systemClock } from "../../src/shared/time.ts";
+import { encodeFrame } from "../../src/tp-manager/terminal/concert/link/frame.ts";
 import { until } from "../support/child-program.ts";
 import { TestInstallation } from "../support/installation.ts";
 

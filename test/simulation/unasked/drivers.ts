@@ -1,6 +1,6 @@
 import type { Logger } from "../../../src/shared/process/logger.ts";
-import type { Terminal } from "../../../src/tp-manager/terminal/terminal.ts";
 import { OneWayTerminal } from "../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
+import type { Terminal } from "../../../src/tp-manager/terminal/terminal.ts";
 import type { Life } from "../life.ts";
 import { ModelDevice } from "../model-device.ts";
 import { type DriverWatch, ModelTerminal } from "../model-terminal.ts";
