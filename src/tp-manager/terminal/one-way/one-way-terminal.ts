@@ -391,10 +391,7 @@ export class OneWayTerminal implements Terminal {
       // Evidence that the terminal sent something.
       paying.observer.report({ ...emptyReport(), resultText: text });
     } catch (error) {
-      this.#options.log.warn(
-        { err: error },
-        "the evidence of an unreadable message could not be stored",
-      );
+      this.#options.log.warn({ err: error }, "a malformed message could not be stored as evidence");
     }
   }
 
