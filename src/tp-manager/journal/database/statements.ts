@@ -23,64 +23,46 @@ function plannedOnce(sql: string): string {
 
 export type Row = Record<string, SQLInputValue>;
 
-/** Called before each use of a statement. */
-interface Before {
-  readonly read: () => void;
-  readonly write: () => void;
-}
-
-const nothing: Before = { read: () => {}, write: () => {} };
-
 interface Table {
   writes: number;
-}
-
-/** The database as its statements use it. */
-interface Home {
-  readonly database: DatabaseSync;
-  readonly proof: WriteProof;
-  /** The tables of the journal, and how often each was written to. */
-  readonly tables: ReadonlyMap<string, Table>;
-  /** Has on disk what waits. */
-  readonly settled: Before;
 }
 
 /** One statement of the journal, prepared when the journal is opened. */
 export class Statement {
   readonly name: string;
   readonly sql: string;
-  readonly #home: Home;
+  readonly #home: Statements;
   readonly #prepared: StatementSync;
-  readonly #before: Before;
+  readonly #mayWait: boolean;
   readonly #written: Table | undefined;
   readonly #read: readonly Table[];
   #kept: { stamp: number; values: readonly SQLInputValue[]; row: Row | undefined } | undefined;
 
-  constructor(name: string, text: string, home: Home) {
+  constructor(name: string, text: string, home: Statements) {
     const sql = plannedOnce(text);
     const written = /^\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM)\s+(\w+)/.exec(sql)?.[1];
     this.name = name;
     this.sql = sql;
     this.#home = home;
     this.#prepared = home.database.prepare(sql);
-    this.#before = mayWait.test(sql) ? home.settled : nothing;
+    this.#mayWait = mayWait.test(sql);
     this.#written = home.tables.get(written ?? "");
     this.#read = [...new Set(sql.match(/\w+/g))].flatMap((name) => home.tables.get(name) ?? []);
   }
 
   get(...values: SQLInputValue[]): Row | undefined {
-    this.#before.read();
+    if (this.#mayWait) this.#home.settleForReading();
     return this.#watched(() => this.#prepared.get(...values)) as Row | undefined;
   }
 
   /** `T`: of columns that are named as its members, and read as they are. */
   all<T = Row>(...values: SQLInputValue[]): T[] {
-    this.#before.read();
+    if (this.#mayWait) this.#home.settleForReading();
     return this.#watched(() => this.#prepared.all(...values)) as T[];
   }
 
   run(...values: SQLInputValue[]): StatementResultingChanges {
-    this.#before.write();
+    if (this.#mayWait) this.#home.settle();
     return this.#watched(() => this.#prepared.run(...values));
   }
 
@@ -135,16 +117,19 @@ export class Statement {
  * about itself (shared/store/).
  */
 export class Statements {
-  readonly #home: Home;
+  readonly database: DatabaseSync;
+  readonly proof: WriteProof;
+  /** The tables of the journal, and how often each was written to. */
+  readonly tables: ReadonlyMap<string, Table>;
   readonly waiting: WaitingWrites;
   readonly list: Statement[] = [];
 
   /** Without a clock nothing waits: what could be written later is written at once. */
   constructor(database: DatabaseSync, proof: WriteProof, clock?: Clock) {
     const names = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-    const tables = new Map(names.map(({ name }) => [String(name), { writes: 0 }]));
-    const settled = { read: () => this.#settleForReading(), write: () => this.settle() };
-    this.#home = { database, proof, tables, settled };
+    this.database = database;
+    this.proof = proof;
+    this.tables = new Map(names.map(({ name }) => [String(name), { writes: 0 }]));
     this.waiting = new WaitingWrites(clock, () => this.settle());
   }
 
@@ -152,7 +137,7 @@ export class Statements {
   prepare<K extends string>(part: string, texts: Readonly<Record<K, string>>) {
     const prepared = {} as Record<K, Statement>;
     for (const name of Object.keys(texts) as K[]) {
-      prepared[name] = new Statement(`${part} ${name}`, texts[name], this.#home);
+      prepared[name] = new Statement(`${part} ${name}`, texts[name], this);
       this.list.push(prepared[name]);
     }
     return prepared;
@@ -163,8 +148,8 @@ export class Statements {
    * wait come first, in the same commit.
    */
   transaction<T>(work: () => T): T {
-    const result = this.#home.proof.watch(() =>
-      transaction(this.#home.database, () => {
+    const result = this.proof.watch(() =>
+      transaction(this.database, () => {
         this.waiting.write();
         return work();
       }),
@@ -175,7 +160,7 @@ export class Statements {
 
   /** Throws when the next start would not find a write-ahead record that is written now. */
   assertKept(): void {
-    this.#home.proof.assertKept();
+    this.proof.assertKept();
   }
 
   /**
@@ -190,12 +175,12 @@ export class Statements {
 
   /** Has what waits on disk when it returns. */
   settle(): void {
-    if (this.waiting.isEmpty || this.#home.database.isTransaction) return;
+    if (this.waiting.isEmpty || this.database.isTransaction) return;
     this.transaction(() => {});
   }
 
   /** A full disk does not prevent reading: waiting writes can be learnt again, so older rows do. */
-  #settleForReading(): void {
+  settleForReading(): void {
     try {
       this.settle();
     } catch (error) {
