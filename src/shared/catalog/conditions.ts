@@ -67,7 +67,7 @@ export const QUEUE_OLD_MS = 10 * 60_000;
 
 /**
  * The doctor's line of a condition that keeps payments from being taken. `/health`, the status and
- * the doctor already report it as a not-ready reason (`obstaclesOf`); its row adds the alarm.
+ * the doctor already report it as a not-ready reason (`notReadyReasonsOf`); its row adds the alarm.
  */
 export const KEEPS_PAYMENTS = "terminal";
 

@@ -11,21 +11,21 @@ import { installSessionDoor, tokenOf } from "../http/door/session-door.ts";
 import { SESSION_IDLE_MS, type Sessions } from "../http/door/sessions.ts";
 import { sendOne } from "../http/envelope.ts";
 import { serveFiles } from "../http/static-files.ts";
-import { keepActs } from "./acts.ts";
+import { keepAuditEntries } from "./audit-entries.ts";
 
-const words = z.string("must be a text").max(512, "is too long");
-const pair = z.strictObject({ login: words, password: words });
+const text = z.string("must be a text").max(512, "is too long");
+const pair = z.strictObject({ login: text, password: text });
 
 /**
  * The operator's console (docs/console.md): its pages, log-in and log-out, and below `/api` every
- * call of the local API, behind the door of sessions instead of Basic authentication. Without a
+ * call of the local API, with sessions instead of Basic authentication. Without a
  * port: everything that `inject` can test.
  */
 export function createConsole(options: ApiOptions): FastifyInstance {
   const { clock, log } = options;
   const app = createInstance(options, pageLimits);
   const sessions = installSessionDoor(app, options);
-  keepActs(app, options.acts, clock, log);
+  keepAuditEntries(app, options.acts, clock, log);
   serveFiles(app, "tp-manager/console/pages");
   installLogIn(app, sessions, options);
   openCalls(app, options, "/api");
@@ -34,7 +34,7 @@ export function createConsole(options: ApiOptions): FastifyInstance {
 
 function installLogIn(app: FastifyInstance, sessions: Sessions, options: ApiOptions): void {
   const credentials = new Credentials(options.kiosk, options.operator);
-  const told = (login: string, role: string) => ({
+  const answerFor = (login: string, role: string) => ({
     status: "Success",
     login,
     role,
@@ -49,12 +49,12 @@ function installLogIn(app: FastifyInstance, sessions: Sessions, options: ApiOpti
     const isGood = role === "operator" || (role === "kiosk" && options.operator === undefined);
     if (role === undefined || !isGood) return await refuseLogin(options.failures, login, reply);
     app.connections.trust(request.raw.socket);
-    return sendOne(reply, 200, { ...told(login, role), token: sessions.open(login, role) });
+    return sendOne(reply, 200, { ...answerFor(login, role), token: sessions.open(login, role) });
   });
   app.get("/session", (request, reply) => {
     const { session } = request;
     if (session === null) throw new AppError("UNAUTHORIZED");
-    return sendOne(reply, 200, told(session.login, session.role));
+    return sendOne(reply, 200, answerFor(session.login, session.role));
   });
   app.delete("/session", (request, reply) => {
     sessions.close(tokenOf(request));

@@ -9,7 +9,7 @@ import type { Listings } from "../orders/listings.ts";
 import type { Orders, PaymentResult } from "../orders/orders.ts";
 import type { SettlementRequest } from "../orders/settlement.ts";
 import type { GatewayOperations } from "../supervisor/gateway-operations.ts";
-import type { RefusedHandOvers } from "../supervisor/refused-hand-overs.ts";
+import type { RefusedHandOffs } from "../supervisor/hand-off.ts";
 import type { SupervisorLink } from "../supervisor/supervisor-link.ts";
 import type { Care } from "./care/care.ts";
 import type { EventStreams } from "./events/event-streams.ts";
@@ -24,7 +24,7 @@ export interface CallContext {
   readonly settle: (word: SettlementRequest) => Promise<PaymentResult>;
   readonly monitor: Monitor;
   readonly supervisor: Pick<SupervisorLink, "ask">;
-  readonly refused: RefusedHandOvers;
+  readonly refused: RefusedHandOffs;
   readonly gateway: GatewayOperations;
   readonly care: Care;
   readonly acts: AuditEntryRows;

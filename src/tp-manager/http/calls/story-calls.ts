@@ -93,7 +93,7 @@ export const storyCalls: readonly AnyCall[] = [
     async handle({ params: { orderId }, request, reply }, at) {
       const { body, found, warnings, gatewayState } = await lookedUp(at, orderId);
       const { attempt } = found;
-      const lacksReversal = at.arbiter.turn.lackOf("reverse") !== undefined;
+      const lacksReversal = at.arbiter.lease.lackOf("reverse") !== undefined;
       const may = actsOf(attempt, { lacksReversal, gatewayState })
         .filter(({ path }) => {
           const record = acting.find((one) => one.path === path);

@@ -30,7 +30,7 @@ export interface OwnTroubleParts {
   readonly clock: Pick<Clock, "now">;
   readonly acknowledged: Pick<AcknowledgedRows, "waiting">;
   readonly answers: Pick<AnswerRows, "unreadCharges">;
-  readonly arbiter: Pick<TerminalArbiter, "obstacles" | "refusedBeside">;
+  readonly arbiter: Pick<TerminalArbiter, "notReadyReasons" | "ambiguousOrders">;
 }
 
 /** The parts of tp-manager whose condition `GET /health`, `/metrics` and the alarms tell. */
@@ -38,7 +38,7 @@ export interface Watched {
   readonly hub: EventHub;
   readonly arbiter: Pick<
     TerminalArbiter,
-    "terminal" | "turn" | "gate" | "obstacles" | "refusedBeside"
+    "terminal" | "lease" | "identityCheck" | "notReadyReasons" | "ambiguousOrders"
   >;
   readonly journal: Pick<OwnTroubleParts, "handOffs" | "answers"> & {
     readonly attempts: Pick<AttemptRows, "countInDoubt" | "read"> & {
@@ -86,14 +86,14 @@ export function ownConditions(parts: OwnTroubleParts): TpManagerConditions {
     handOver: handOff.trouble,
     refusedHandOffs: handOffs.countRefused(),
     standingAtGateway: handOffs.standingAtGateway(clock.now() - STANDING_MS, STANDING_MAX),
-    refusedAmounts: arbiter.refusedBeside.slice(0, STANDING_MAX).map(({ request }) => ({
+    refusedAmounts: arbiter.ambiguousOrders.slice(0, STANDING_MAX).map(({ request }) => ({
       orderId: request.orderId,
       amount: amountOf(request),
     })),
     unmatched: acknowledged.waiting("unmatched"),
     differences: acknowledged.waiting("difference"),
     unreadCharges: answers.unreadCharges(),
-    obstacles: arbiter.obstacles.map(({ code, says }) => ({
+    obstacles: arbiter.notReadyReasons.map(({ code, says }) => ({
       code,
       says,
       todo: errorTable[code].action,

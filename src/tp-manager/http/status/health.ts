@@ -38,7 +38,7 @@ export async function healthOf(
   const payments = tpManager ? facts.payments : null;
   const troubles = conditionsOf({ supervisor, tpManager: payments ? tpManager : undefined });
   const full = disk !== null && disk.freeBytes < disk.freeMinBytes;
-  const { obstacles } = arbiter;
+  const { notReadyReasons: obstacles } = arbiter;
   const reasons = obstacles.map(({ says }) => says);
   const notes = [
     ...doubtNotes(guard),
@@ -56,8 +56,8 @@ export async function healthOf(
     notes,
     terminal: { ...terminal.now, version: arbiter.terminal.state.identity.version },
     // A journal that cannot be read is a reason for not being ready.
-    replaced: readOr(null, () => arbiter.gate.replaced ?? null),
-    running: runningOf(arbiter.turn.current, prompt),
+    replaced: readOr(null, () => arbiter.identityCheck.replaced ?? null),
+    running: runningOf(arbiter.lease.current, prompt),
     payments,
     outbox: supervisor && outboxOf(supervisor),
     troubles: troubles.map(toldTrouble),
@@ -80,7 +80,7 @@ export async function healthOf(
 }
 
 function runningOf(
-  current: Watched["arbiter"]["turn"]["current"],
+  current: Watched["arbiter"]["lease"]["current"],
   prompt: EventData<"prompt"> | undefined,
 ): Health["running"] {
   if (!current) return null;

@@ -21,7 +21,7 @@ const about = z.object({
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The number of the act that is kept of it; null: it does nothing. */
+    /** The number of its audit entry; null: it does nothing. */
     act: number | null;
     /** Who does it and why; missing: it came by another door, or does nothing. */
     person?: { readonly by: string; readonly reason: string } | null;
@@ -29,11 +29,11 @@ declare module "fastify" {
 }
 
 /**
- * Keeps who did what and why, before it is done (docs/console.md 3). A call that acts brings name
- * and reason in the headers `act-name` and `act-reason`, encoded like a part of an address; without
- * them, and when they cannot be kept, nothing is done.
+ * Keeps who did what and why, before it is done (docs/console.md 3). A call that changes something
+ * brings name and reason in the headers `act-name` and `act-reason`, encoded like a part of an
+ * address; without them, and when they cannot be kept, nothing is done.
  */
-export function keepActs(
+export function keepAuditEntries(
   app: FastifyInstance,
   acts: AuditEntryRows,
   clock: Clock,
@@ -49,13 +49,13 @@ export function keepActs(
     request.person = { by: `${act.name} (${act.login})`, reason: act.reason };
     done();
   });
-  // Not when the answer has been sent: a browser that has left takes none, and the act is done.
+  // Not when the answer has been sent: a browser that has left takes none, and the call is done.
   app.addHook("onSend", ({ act }, { statusCode }, payload, done) => {
     try {
       const code = statusCode === 200 ? null : codeIn(payload);
       if (act !== null) acts.end(act, statusCode, code);
     } catch (error) {
-      log.error({ err: error, act }, "the end of an act could not be kept");
+      log.error({ err: error, act }, "the end of an audit entry could not be kept");
     }
     done();
   });
@@ -69,15 +69,15 @@ function codeIn(payload: unknown): string | null {
 }
 
 function actOf({ method, url, headers, body, session }: FastifyRequest) {
-  const told = checkedParameters(about, {
+  const given = checkedParameters(about, {
     "act-name": decoded("act-name", headers["act-name"]),
     "act-reason": decoded("act-reason", headers["act-reason"]),
   });
   const text = body === undefined ? null : JSON.stringify(plain(body));
   return {
     login: session?.login ?? "",
-    name: told["act-name"],
-    reason: told["act-reason"],
+    name: given["act-name"],
+    reason: given["act-reason"],
     call: maskPansInUrl(`${method} ${url.replace(/^\/api/, "")}`).slice(0, CALL_CHARACTERS_MAX),
     body: text && maskPansInText(text).slice(0, BODY_CHARACTERS_MAX),
   };
