@@ -14,7 +14,7 @@ interface Figure {
 const idle = {
   clock: systemClock,
   hub: { subscribe: () => () => undefined },
-  arbiter: { obstacles: [], refusedBeside: [] },
+  arbiter: { notReadyReasons: [], ambiguousOrders: [] },
   journal: {},
   handOff: {},
   // Some figures appear with the first look for an update.

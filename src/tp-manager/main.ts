@@ -33,10 +33,9 @@ import { type OrderSettings, Orders } from "./orders/orders.ts";
 import { settleByOperator } from "./orders/settlement.ts";
 import { openPages } from "./served-pages.ts";
 import { GatewayOperations } from "./supervisor/gateway-operations.ts";
-import { HandAgain } from "./supervisor/hand-again.ts";
-import { HandOff } from "./supervisor/hand-off.ts";
+import { HandOff, RefusedHandOffs } from "./supervisor/hand-off.ts";
 import { alarmPoll, deliveryPoll, returnPoll } from "./supervisor/polls.ts";
-import { RefusedHandOvers } from "./supervisor/refused-hand-overs.ts";
+import { Resync } from "./supervisor/resync.ts";
 import { StoreGuard } from "./supervisor/store-guard.ts";
 import { SupervisorLink } from "./supervisor/supervisor-link.ts";
 import { driverFor, protocolPart, setupOf } from "./terminal/registry.ts";
@@ -104,8 +103,8 @@ async function start(context: ProgramContext): Promise<void> {
   const stores = { ...storesOf(journal), guard, matcher };
   const own = { settings: settingsOf(context), proof, learned, setup: setupOf(config) };
   const payments = { ...stores, probation, clock, log: areaLog("payments"), ...own };
-  const tells = { announce: hub.announce, settled: () => handOff.nudge() };
-  const arbiter = new TerminalArbiter({ ...payments, terminal: driver, ...tells });
+  const news = { announce: hub.announce, settled: () => handOff.nudge() };
+  const arbiter = new TerminalArbiter({ ...payments, terminal: driver, ...news });
   const orders = new Orders({ ...payments, arbiter, handOff });
   const house = { journal, journalPath, arbiter, handOff, supervisor, guard, matcher, hub };
   const monitor = owned("monitor", createMonitor(context, house));
@@ -121,7 +120,7 @@ async function start(context: ProgramContext): Promise<void> {
     days: journal.days,
     gateway: atGateway.gateway,
     afterSale: new AfterSale({ attempts, terminalLog, matcher, arbiter, orders, guard }),
-    refused: new RefusedHandOvers(journal.refused, handOff, clock, handOffLog),
+    refused: new RefusedHandOffs(journal.refused, handOff, clock, handOffLog),
     auditEntries: journal.auditEntries,
     acknowledged: journal.acknowledged,
     maintenance: new Maintenance({ installation, fields }),
@@ -227,18 +226,18 @@ function linkSupervisor(
   const exchange = new StoreExchange({
     store,
     onMissing: () => guard.doubt("the supervisor remembers more of it than it holds"),
-    onOtherLacks: () => handAgain.begin(),
+    onOtherLacks: () => resync.begin(),
   });
   handOffs.alsoWrite = () => exchange.remember();
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock, exchange);
   const link = new SupervisorLink(owned("supervisor link", client), config.GATEWAY_TIMEOUT);
   const isWhole = (): boolean => guard.open === undefined;
-  const handAgain = owned("hand over again", new HandAgain(again, link, clock, log, isWhole));
+  const resync = owned("resync", new Resync(again, link, clock, log, isWhole));
   const stores = { gaps, attempts, records, again, matcher, link, clock, log };
-  const onSupervisorLacks = (): void => handAgain.beginOnce();
+  const onSupervisorLacks = (): void => resync.beginOnce();
   const isShared = config.TERMINAL_SHARED;
   const guard = owned("store guard", new StoreGuard({ ...stores, isShared, onSupervisorLacks }));
-  handAgain.start();
+  resync.start();
   return { link, guard };
 }
 
@@ -356,7 +355,7 @@ function startChores(
 ): void {
   const daily = startDaily({
     at: config.UPDATE_TIME,
-    idle: () => arbiter.turn.current === undefined,
+    idle: () => arbiter.lease.current === undefined,
     chores: [
       backupChore(journalPath, clock, journal.store, journal.proof),
       archiveChore(journal.archive, config.JOURNAL_DAYS, clock, (id) => handOff.delivered(id, 0)),

@@ -12,7 +12,7 @@ import type { TerminalWatch } from "./http/events/terminal-watch.ts";
 import { ownConditions } from "./http/status/facts.ts";
 import type { Journal } from "./journal/journal.ts";
 import type { HandOff } from "./supervisor/hand-off.ts";
-import { type StoreGuard, saleInWords } from "./supervisor/store-guard.ts";
+import { type StoreGuard, textOfSale } from "./supervisor/store-guard.ts";
 import type { TerminalState } from "./terminal/terminal.ts";
 
 type Status = ResponseOf<typeof tpManagerMessages, "status">;
@@ -37,7 +37,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
   const { port, pages, watch, journal, arbiter, requestStop } = parts;
   const { attempts, handOffs, events, again } = journal;
   const payments = () => ({
-    running: arbiter.turn.current === undefined ? 0 : 1,
+    running: arbiter.lease.current === undefined ? 0 : 1,
     inDoubt: attempts.unfinished().filter(({ state }) => isInDoubt(state)).length,
     notHandedOver: handOffs.countPendingHandOffs(),
   });
@@ -68,7 +68,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
     "fleet-news"({ after, limit }) {
       const { lastId } = events;
       const { link, state, since, terminalId } = watch.now;
-      const told = after === null || after > lastId ? [] : events.after(after, limit);
+      const newer = after === null || after > lastId ? [] : events.after(after, limit);
       return {
         terminal: { link, state, since, terminalId },
         payments: payments(),
@@ -76,7 +76,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
         version: versionNumber,
         uptimeMs: process.uptime() * 1000,
         lastId,
-        events: told.map(({ id, atMs, name, data }) => ({ id, atMs, name, data })),
+        events: newer.map(({ id, atMs, name, data }) => ({ id, atMs, name, data })),
       };
     },
     stores({ accept }) {
@@ -89,7 +89,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
               sinceMs: open.sinceMs,
               because: open.because,
               takenOver: open.isImported,
-              ofNoOrder: open.ofNoOrder.map(saleInWords),
+              ofNoOrder: open.ofNoOrder.map(textOfSale),
             }
           : null,
         handingAgain: again.isUnderWay,
@@ -97,7 +97,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
       };
     },
     stop() {
-      arbiter.turn.close();
+      arbiter.lease.close();
       requestStop("local message");
       return { stopping: true };
     },

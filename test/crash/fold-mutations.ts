@@ -28,7 +28,7 @@ const ofFreshness: readonly Mutation[] = [
     safety,
     [
       fresh,
-      "return tellMoments(sale.report, last.report) ? ofLast(facts) : ofNewest(facts);",
+      "return haveMoments(sale.report, last.report) ? ofLast(facts) : ofNewest(facts);",
       "return ofLast(facts);",
     ],
   ),
@@ -96,7 +96,7 @@ const ofFreshness: readonly Mutation[] = [
     "the moment of what a later command found where staff sell too",
     ["16-fresh", "every look counts only with its date and time"],
     ofStaff,
-    [fresh, "(!isShared || tellMoments(one, report)),", "(!isShared || report.good),"],
+    [fresh, "(!isShared || haveMoments(one, report)),", "(!isShared || report.good),"],
   ),
   oneEdit(
     "the terminal of a later attempt",

@@ -39,7 +39,7 @@ export const lookMutations: readonly Mutation[] = [
     "the other orders that a look concerns",
     ["19-late", "and whenever the storage is read"],
     looks,
-    ["src/tp-manager/arbiter/inquiries.ts", "    this.#parts.looked(look);\n", ""],
+    ["src/tp-manager/arbiter/inquiries.ts", "    this.#parts.probed(probe);\n", ""],
   ),
   oneEdit(
     "the sale that was stored over another one",
@@ -62,7 +62,7 @@ export const lookMutations: readonly Mutation[] = [
     ["19-late", "that a charged attempt of the order can have made itself is no second charge"],
     effects,
     [
-      "src/tp-manager/matching/effects.ts",
+      "src/tp-manager/matching/answer.ts",
       'if (fitting.some((attempt) => chargedOf(attempt) === "yes")) return [];',
       "if (fitting.length === 0) return [];",
     ],
@@ -78,7 +78,7 @@ export const lookMutations: readonly Mutation[] = [
     ["25-one-way", "has kept beside its"],
     late,
     [
-      "src/tp-manager/arbiter/late-results.ts",
+      "src/tp-manager/arbiter/one-way.ts",
       "if (first) this.#askPerson(",
       "if (first?.good === false) this.#askPerson(",
     ],
@@ -104,12 +104,12 @@ export const lookMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the orders near a sale of a terminal that was never seen",
+    "the orders near a sale of a terminal that was never probed",
     ["matching", "Orders that fit but for one fact are near: an alarm names them"],
     own,
     [
       "src/tp-manager/matching/matcher.ts",
-      'if (answer.answer === "none") return concernsTold(answer);',
+      'if (answer.answer === "none") return concernsNotCharged(answer);',
       'if (answer.answer === "none") return false;',
     ],
   ),

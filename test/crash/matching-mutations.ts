@@ -4,7 +4,7 @@ const match = "src/tp-manager/matching/match.ts";
 const matcher = "src/tp-manager/matching/matcher.ts";
 const knowledge = "src/tp-manager/matching/knowledge.ts";
 const candidates = "src/tp-manager/matching/candidates.ts";
-const effects = "src/tp-manager/matching/effects.ts";
+const effects = "src/tp-manager/matching/answer.ts";
 const answers = ["test/tp-manager/matching/match.test.ts"];
 const sees = ["test/tp-manager/matching/matcher.test.ts"];
 const late = "test/tp-manager/arbiter/late-reports.test.ts";
@@ -42,7 +42,7 @@ export const matchingMutations: readonly Mutation[] = [
     "the look before an order's payment that was refused",
     ["matching", "what was stored before is not known"],
     answers,
-    [match, 'if (!isNew) return "never seen";', ""],
+    [match, 'if (!isNew) return "never probed";', ""],
   ),
   oneEdit(
     "the doubt about what was seen before an order's payment",
@@ -86,13 +86,13 @@ export const matchingMutations: readonly Mutation[] = [
     answers,
     [
       match,
-      "return view.nextCommand(transactionId) === lostSince;",
-      'return view.nextCommand(transactionId) === lostSince && transactionId === "";',
+      "return records.nextCommand(transactionId) === lostSince;",
+      'return records.nextCommand(transactionId) === lostSince && transactionId === "";',
     ],
   ),
   oneEdit("the doubt about a record without a time", ["matching", "it tells no time"], answers, [
     match,
-    'if (left.some(({ fit }) => fit === "untimed")) return "untimed";',
+    'if (left.some(({ candidacy }) => candidacy === "untimed")) return "untimed";',
     "",
   ]),
   oneEdit(
@@ -107,15 +107,15 @@ export const matchingMutations: readonly Mutation[] = [
     answers,
     [
       match,
-      'wasClosedAfter(first.attempt) ? "closed" :',
-      "wasClosedAfter(first.attempt) ? undefined :",
+      'wasClosedSince(startedAtMs, transactionId) ? "closed" :',
+      "wasClosedSince(startedAtMs, transactionId) ? undefined :",
     ],
   ),
   oneEdit(
     "the command that never left and saw nothing",
     ["matching", "Once a later command has been charged, has found another record stored"],
     ["test/tp-manager/matching/number-alone.test.ts"],
-    [match, "if (!isUnseen) stored.push", "stored.push"],
+    [match, "if (!isUnread) stored.push", "stored.push"],
   ),
   oneEdit(
     "the numbering period of a record without a moment",
@@ -123,7 +123,7 @@ export const matchingMutations: readonly Mutation[] = [
     answers,
     [
       match,
-      '(one.is === "same" && tellMoments(one.record, found.record)) ||',
+      '(one.is === "same" && haveMoments(one.record, found.record)) ||',
       'one.is === "same" ||',
     ],
   ),
@@ -131,13 +131,13 @@ export const matchingMutations: readonly Mutation[] = [
     "the end of day in a numbering period",
     ["matching", "same, within one numbering period"],
     answers,
-    [match, "view.closedSince(known.atMs) ||", ""],
+    [match, "!view.records.closedSince(known.atMs) &&", ""],
   ),
   oneEdit(
     "the storage that does not go back",
     ["matching", "Once a later command has been charged, has found another record stored"],
     answers,
-    [match, 'return isStillThere ? is : "cannot-tell";', "return is;"],
+    [match, 'return isStillThere ? is : "unsure";', "return is;"],
   ),
   oneEdit(
     "the sale that was stored over a record",
@@ -162,7 +162,7 @@ export const matchingMutations: readonly Mutation[] = [
     [
       match,
       'compareReports(last.report, record) !== "different";',
-      'compareReports(last.report, record) === "cannot-tell";',
+      'compareReports(last.report, record) === "unsure";',
     ],
   ),
   oneEdit(
@@ -181,8 +181,8 @@ export const matchingMutations: readonly Mutation[] = [
     ["test/scenario/matching/by-receipt.test.ts"],
     [
       matcher,
-      'return compareKnown(told, { ...now, record: now.report }, this.#view) === "same";',
-      'return compareReports(told.record, now.report) === "same";',
+      'return compareKnown(known, { ...now, record: now.report }, this.#parts) === "same";',
+      'return compareReports(known.record, now.report) === "same";',
     ],
   ),
   oneEdit(
@@ -360,13 +360,13 @@ export const matchingMutations: readonly Mutation[] = [
     "the sale of a wrong clock",
     ["matching", "is of its time whatever the terminal's clock says"],
     answers,
-    [candidates, "told === false && isNear && isStoredSince(attempt, record)", "false"],
+    [candidates, "byClock === false && isNear && isStoredSince()", "false"],
   ),
   oneEdit(
     "the baseline of a sale of another time",
     ["matching", "is of its time whatever the terminal's clock says"],
     answers,
-    [candidates, "told === false && isNear && isStoredSince(attempt, record)", "told === false"],
+    [candidates, "byClock === false && isNear && isStoredSince()", "byClock === false"],
   ),
   oneEdit(
     "the charge of an attempt behind which another was charged",
@@ -394,7 +394,7 @@ export const matchingMutations: readonly Mutation[] = [
     answers,
     [
       candidates,
-      'return fit === "timely" ? { but: "its own sale is another one" } : no;',
+      'return candidacy === "timely" ? { but: "its own sale is another one" } : no;',
       "return no;",
     ],
   ),

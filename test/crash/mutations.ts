@@ -93,8 +93,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/matching/facts.ts`,
-        from: "    asBefore: asBefore(doubt, last, known, silenceLeftMs),",
-        to: '    asBefore: asBefore(doubt, last, known, 0) === "same" ? "different" : "different",',
+        from: "    asBefore: asBefore(inquiry, last, known, silenceLeftMs),",
+        to: '    asBefore: asBefore(inquiry, last, known, 0) && "different",',
       },
     ],
   },
@@ -145,9 +145,9 @@ export const mutations: readonly Mutation[] = [
     tests: ["test/tp-manager/arbiter/evidence-first.test.ts"],
     edits: [
       {
-        file: `${room}/arbiter/terminal-turn.ts`,
-        from: "    if (doubt) throw refusalBy(doubt);",
-        to: "    if (doubt && this.#doubts.blockedBy === undefined) throw refusalBy(doubt);",
+        file: `${room}/arbiter/terminal-lease.ts`,
+        from: "    if (reason) throw refusalBy(reason);",
+        to: "    if (reason && this.#inquiries.blockedBy === undefined) throw refusalBy(reason);",
       },
     ],
   },
@@ -158,8 +158,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/matching/facts.ts`,
-        from: "    mayBeLater: found !== null && mayBeLater(doubt, found, known),",
-        to: "    mayBeLater: found?.amountMinor === -1 && mayBeLater(doubt, found, known),",
+        from: "    mayBeLater: found !== null && mayBeLater(inquiry, found, known),",
+        to: "    mayBeLater: found?.amountMinor === -1 && mayBeLater(inquiry, found, known),",
       },
     ],
   },
@@ -189,7 +189,7 @@ export const mutations: readonly Mutation[] = [
       {
         file: `${room}/orders/admission.ts`,
         from: '  // Before anything is refused: "busy" says',
-        to: '  arbiter.turn.assertFree();\n  // Before anything is refused: "busy" says',
+        to: '  arbiter.lease.assertFree();\n  // Before anything is refused: "busy" says',
       },
     ],
   },
@@ -236,7 +236,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/matching/comparison.ts`,
-        from: 'return content && agreeInBoth(a, b) ? "cannot-tell" : "different";',
+        from: 'return content && agreeInBoth(a, b) ? "unsure" : "different";',
         to: 'return content ? "same" : "different";',
       },
     ],
@@ -271,12 +271,12 @@ export const mutations: readonly Mutation[] = [
   {
     removes: "the gate's memory of the accepted serial number",
     breaks: ["12-terminal", "what it once told is never forgotten"],
-    tests: ["test/tp-manager/arbiter/terminal-gate.test.ts"],
+    tests: ["test/tp-manager/arbiter/terminal-identity.test.ts"],
     edits: [
       {
-        file: `${room}/arbiter/terminal-gate.ts`,
-        from: "serialNumber: accepted.serialNumber || told.serialNumber,",
-        to: "serialNumber: told.serialNumber,",
+        file: `${room}/arbiter/terminal-identity.ts`,
+        from: "serialNumber: accepted.serialNumber || found.serialNumber,",
+        to: "serialNumber: found.serialNumber,",
       },
     ],
   },
@@ -412,10 +412,10 @@ export const mutations: readonly Mutation[] = [
   {
     removes: "the goods window in the limit of a recovery",
     breaks: ["02-proof", "plus the window for goods"],
-    tests: ["test/tp-manager/matching/doubt.test.ts"],
+    tests: ["test/tp-manager/matching/inquiry.test.ts"],
     edits: [
       {
-        file: `${room}/matching/doubt.ts`,
+        file: `${room}/matching/inquiry.ts`,
         from: "return limitMs + (goodsWindowSeconds(request) ?? 0) * 1_000;",
         to: "return limitMs + 0 * (goodsWindowSeconds(request) ?? 0);",
       },

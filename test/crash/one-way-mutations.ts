@@ -1,7 +1,7 @@
 import { type Mutation, oneEdit } from "./mutation.ts";
 
 const rule = "src/tp-manager/matching/one-way.ts";
-const order = "src/tp-manager/matching/one-way-order.ts";
+const order = "src/tp-manager/matching/one-way.ts";
 const lies = "test/tp-manager/terminal/one-way/one-way-lies.test.ts";
 const kept = "test/tp-manager/terminal/one-way/kept-back.test.ts";
 const late = "test/tp-manager/arbiter/late-results.test.ts";
@@ -39,7 +39,7 @@ export const oneWayMutations: readonly Mutation[] = [
     [
       rule,
       "  if (echoes && isForeign(report)) return",
-      "  if (echoes && isForeign(report) && told.isEarly) return",
+      "  if (echoes && isForeign(report) && result.isEarly) return",
     ],
   ),
   mutation(
@@ -108,8 +108,8 @@ export const oneWayMutations: readonly Mutation[] = [
     [late],
     [
       rule,
-      "  return sent.find((one) => fits(one, report) && hasLeft(one)) === doubt;",
-      "  return sent.some((one) => fits(one, report) && hasLeft(one) && one === doubt);",
+      "  return sent.find((one) => agrees(one, report) && hasLeft(one)) === attempt;",
+      "  return sent.some((one) => agrees(one, report) && hasLeft(one) && one === attempt);",
     ],
   ),
   mutation(
@@ -128,8 +128,8 @@ export const oneWayMutations: readonly Mutation[] = [
     [late],
     [
       rule,
-      "  const isNew = !told.isAgain && !toldBefore(",
-      "  const isNew = !told.isAgain || !toldBefore(",
+      "  const isNew = !result.isAgain && !wasReportedBefore(",
+      "  const isNew = !result.isAgain || !wasReportedBefore(",
     ],
   ),
   mutation(
@@ -144,8 +144,8 @@ export const oneWayMutations: readonly Mutation[] = [
     [kept],
     [
       order,
-      '  const doubt = "settled" in state ? state.settled?.doubt : state;',
-      "  const doubt = state;",
+      '  const open = "settled" in state ? state.settled?.doubt : state;',
+      "  const open = state;",
     ],
   ),
   mutation(
@@ -159,8 +159,8 @@ export const oneWayMutations: readonly Mutation[] = [
     "until it has come, or until a person settles a later order",
     [kept],
     [
-      "src/tp-manager/arbiter/late-results.ts",
-      '        if ("settled" in state && state.settled) this.#toldSettled(attempt, report);\n',
+      "src/tp-manager/arbiter/one-way.ts",
+      'if ("settled" in state && state.settled) this.#noteSettledResult(transactionId, report);',
       "",
     ],
   ),

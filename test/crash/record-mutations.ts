@@ -17,7 +17,7 @@ const ofComparison: readonly Mutation[] = [
     records,
     [
       comparison,
-      'if (numbers === "differ") return content ? "cannot-tell" : "different";',
+      'if (numbers === "differ") return content ? "unsure" : "different";',
       'if (numbers === "differ") return "different";',
     ],
   ),
@@ -76,7 +76,7 @@ const ofComparison: readonly Mutation[] = [
     "the doubt about two empty storages",
     ["02-proof", "may have been filled and emptied meanwhile"],
     records,
-    [comparison, 'a.kind === b.kind ? "cannot-tell"', 'a.kind === b.kind ? "same"'],
+    [comparison, 'a.kind === b.kind ? "unsure"', 'a.kind === b.kind ? "same"'],
   ),
   oneEdit(
     "the one equal number in two results of one sale",
@@ -142,8 +142,8 @@ const ofCandidates: readonly Mutation[] = [
     contradicted,
     [
       "src/tp-manager/arbiter/corrections.ts",
-      "if (told.some((one) => one.good && givesBack(one, report))) return undefined;",
-      "if (told.length < 0) return undefined;",
+      "if (reported.some((one) => one.good && givesBack(one, report))) return undefined;",
+      "if (reported.length < 0) return undefined;",
     ],
   ),
   oneEdit(
@@ -156,7 +156,7 @@ const ofCandidates: readonly Mutation[] = [
     "the look at the first of two transactions",
     ["19-late", "the others are looked at as well"],
     contradicted,
-    ["src/tp-manager/arbiter/unmatched.ts", "shownIn(look).find(isTold) ?? look", "look"],
+    ["src/tp-manager/arbiter/unmatched.ts", "probesIn(probe).find(isIt) ?? probe", "probe"],
   ),
   oneEdit(
     "the own record of an order where others are paid too",
@@ -200,8 +200,8 @@ const ofCandidates: readonly Mutation[] = [
     answers,
     [
       candidates,
-      'if (!told.good || compareReports(told, record) !== "different") return false;',
-      'if (!told.good || compareReports(told, record) === "same") return false;',
+      'if (!reported.good || compareReports(reported, record) !== "different") return false;',
+      'if (!reported.good || compareReports(reported, record) === "same") return false;',
     ],
   ),
   oneEdit(
@@ -210,8 +210,8 @@ const ofCandidates: readonly Mutation[] = [
     answers,
     [
       candidates,
-      'if (!told.good || compareReports(told, record) !== "',
-      'if (compareReports(told, record) !== "',
+      'if (!reported.good || compareReports(reported, record) !== "',
+      'if (compareReports(reported, record) !== "',
     ],
   ),
   oneEdit(
@@ -260,7 +260,7 @@ const ofCandidates: readonly Mutation[] = [
     "the record that was there before a reversal",
     ["matching", "when the record was stored before it"],
     answers,
-    [candidates, "return !wasThere && fitsReversal(", "return fitsReversal("],
+    [candidates, "if (wasThere) return false;", ""],
   ),
   oneEdit(
     "the amount of a reversal in doubt",
@@ -290,21 +290,21 @@ const ofCandidates: readonly Mutation[] = [
     [late, fits, "test/tp-manager/arbiter/nameless-sale.test.ts"],
     [
       match,
-      "|| !isFitOfReversal(attempt, found, events)) continue;",
-      "|| isFitOfReversal(attempt, found, events)) continue;",
+      "|| !canBeReversal(attempt, found, events)) continue;",
+      "|| canBeReversal(attempt, found, events)) continue;",
     ],
   ),
   oneEdit(
     "the time since which a reversal can be there",
     ["matching", "when the record was stored before it"],
     answers,
-    [match, "if (isBehind || isOver ||", "if (isOver ||"],
+    [match, "if (isLater || isOver(", "if (isOver("],
   ),
   oneEdit(
     "the old reversal that was over",
     ["matching", "when it was over before a later command found something else"],
     [late, fits],
-    [match, "if (isBehind || isOver ||", "if (isBehind ||"],
+    [match, "if (isLater || isOver(attempt, events) ||", "if (isLater ||"],
   ),
   oneEdit(
     "the later commands that found the record stored",
@@ -316,13 +316,17 @@ const ofCandidates: readonly Mutation[] = [
     "the command that was over before another record was found",
     ["matching", "when it was over before a later command found something else"],
     [fits],
-    [match, "if (wasThere || isOver) continue;", "if (wasThere) continue;"],
+    [match, "if (wasThere || isOver(attempt, events)) continue;", "if (wasThere) continue;"],
   ),
   oneEdit(
     "the doubt about what a later command found",
     ["matching", "proves no charge, disproves none"],
     answers,
-    [match, 'if (asStored === "different") shownOtherMs', 'if (asStored !== "same") shownOtherMs'],
+    [
+      match,
+      'if (asStored === "different") otherStoredMs',
+      'if (asStored !== "same") otherStoredMs',
+    ],
   ),
   oneEdit(
     "the age of a baseline when its command begins",

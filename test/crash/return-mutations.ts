@@ -29,14 +29,14 @@ export const returnMutations: readonly Mutation[] = [
   ),
   oneEdit("the taking over before a reversal", ["17-loss", "everything is taken over"], lost, [
     guard,
-    "const isTold = doubt.isImported && ",
-    "const isTold = ",
+    "const isKnown = doubt.isImported && ",
+    "const isKnown = ",
   ]),
   oneEdit(
     "the reversal that was told to nobody",
     ["17-loss", "because a reversal may have been told to nobody"],
     lost,
-    [guard, 'return byWhom === "anybody" || !isTold;', "return !isTold;"],
+    [guard, 'return byWhom === "anybody" || !isKnown;', "return !isKnown;"],
   ),
   oneEdit("the order that was taken over, before its refund", ["17-loss", noReturn], lost, [
     guard,

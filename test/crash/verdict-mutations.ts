@@ -2,8 +2,8 @@ import { type Mutation, oneEdit } from "./mutation.ts";
 
 const facts = "src/tp-manager/matching/facts.ts";
 const table = "src/tp-manager/matching/table.ts";
-const time = "src/tp-manager/matching/own-time.ts";
-const doubt = "src/tp-manager/matching/doubt.ts";
+const time = "src/tp-manager/matching/comparison.ts";
+const doubt = "src/tp-manager/matching/inquiry.ts";
 const machine = "src/tp-manager/attempts/payment-machine.ts";
 const looks = ["test/tp-manager/matching/table.test.ts"];
 const columns = ["test/tp-manager/matching/table-columns.test.ts"];
@@ -17,7 +17,7 @@ export const verdictMutations: readonly Mutation[] = [
     looks,
     [
       facts,
-      'return is === "same" && !tellMoments(before.report, last.report) ? "cannot-tell" : is;',
+      'return is === "same" && !haveMoments(before.report, last.report) ? "unsure" : is;',
       "return is;",
     ],
   ),
@@ -56,8 +56,8 @@ export const verdictMutations: readonly Mutation[] = [
     looks,
     [
       facts,
-      "(heard.acknowledged || heard.tookBefore) && !doubt.printsCount",
-      "(heard.acknowledged || heard.tookBefore)",
+      "(heard.acknowledged || heard.earlierAckArrived) && !inquiry.printsCount",
+      "(heard.acknowledged || heard.earlierAckArrived)",
     ],
   ),
   oneEdit(
@@ -66,7 +66,7 @@ export const verdictMutations: readonly Mutation[] = [
     looks,
     [
       facts,
-      "acknowledged: heard.acknowledged && !doubt.printsCount,",
+      "acknowledged: heard.acknowledged && !inquiry.printsCount,",
       "acknowledged: heard.acknowledged,",
     ],
   ),
@@ -74,7 +74,7 @@ export const verdictMutations: readonly Mutation[] = [
     "the acknowledgement that another report followed",
     ["02-proof", "Nor does a further report, good or not, undo that the acknowledgement"],
     [unwritten],
-    [facts, "(heard.acknowledged || heard.tookBefore) &&", "heard.acknowledged &&"],
+    [facts, "(heard.acknowledged || heard.earlierAckArrived) &&", "heard.acknowledged &&"],
   ),
   oneEdit(
     "the terminal id of a record",
@@ -107,7 +107,7 @@ export const verdictMutations: readonly Mutation[] = [
     "the sale behind the terminal's own cancel",
     ["22-heard-end", "unless a sale is stored that fits the order"],
     looks,
-    [table, 'facts.end === "own-word" && !mayHoldOurs(facts)', 'facts.end === "own-word"'],
+    [table, 'facts.end === "only-bad" && !mayHoldOurs(facts)', 'facts.end === "only-bad"'],
   ),
   oneEdit(
     "the sale of no known time behind a cancel",
@@ -122,7 +122,7 @@ export const verdictMutations: readonly Mutation[] = [
     [
       table,
       'noBaseline && asReported !== "same"',
-      'noBaseline && !["same", "cannot-tell"].includes(asReported)',
+      'noBaseline && !["same", "unsure"].includes(asReported)',
     ],
   ),
   oneEdit(
@@ -141,15 +141,19 @@ export const verdictMutations: readonly Mutation[] = [
     [...looks, ...columns],
     [
       table,
-      'tookGood }) => asBefore === "same" && tookGood,',
-      'tookGood, end }) => asBefore === "same" && tookGood && end === "unheard",',
+      'approvalAcked }) => asBefore === "same" && approvalAcked,',
+      'approvalAcked, end }) => asBefore === "same" && approvalAcked && end === "unheard",',
     ],
   ),
   oneEdit(
     "the acknowledgement that may have arrived in the last moment",
     ["02-proof", "It counts as arrived against an unchanged storage"],
     looks,
-    [table, 'asBefore === "same" && perhapsTook,', 'asBefore === "same" && perhapsTook === null,'],
+    [
+      table,
+      'asBefore === "same" && ackMayHaveArrived,',
+      'asBefore === "same" && ackMayHaveArrived === null,',
+    ],
   ),
   oneEdit(
     "the report that says nothing clear",
@@ -208,18 +212,18 @@ export const verdictMutations: readonly Mutation[] = [
     looks,
     [
       table,
-      "facts.tookGood && isMoreThanReported(facts),",
+      "facts.approvalAcked && isMoreThanReported(facts),",
       "isMoreThanReported(facts) && facts.hasSecond,",
     ],
   ),
   oneEdit(
     "the record that cannot be told from the one of before",
-    ["matching", "cannot be told from the one before the payment | unsettled"],
+    ["matching", "may be the one from before the payment | unsettled"],
     looks,
     [
       table,
-      'asBefore === "cannot-tell" && !noBaseline,',
-      'asBefore === "cannot-tell" && noBaseline === null,',
+      'asBefore === "unsure" && !noBaseline,',
+      'asBefore === "unsure" && noBaseline === null,',
     ],
   ),
   oneEdit(
@@ -232,7 +236,11 @@ export const verdictMutations: readonly Mutation[] = [
     "the other order that can have made the record",
     ["matching", "| the terminal's last transaction can be that of … as well | unsettled |"],
     ["test/tp-manager/arbiter/late-reports.test.ts", "test/tp-manager/matching/candidates.test.ts"],
-    [table, "holds: ({ rival }) => rival !== null,", 'holds: ({ rival }) => rival === "",'],
+    [
+      table,
+      "holds: ({ otherCandidate }) => otherCandidate !== null,",
+      'holds: ({ otherCandidate }) => otherCandidate === "",',
+    ],
   ),
   oneEdit(
     "the order whose record it is",
@@ -278,7 +286,7 @@ export const verdictMutations: readonly Mutation[] = [
     "the next command that was not carried out",
     ["02-proof", "when the terminal carried that command out to its end"],
     columns,
-    [table, "if (!next?.served || doubt", "if (!next || doubt"],
+    [table, "if (!next?.served || inquiry", "if (!next || inquiry"],
   ),
   oneEdit(
     "the bad end behind an acknowledged sale",
@@ -316,7 +324,7 @@ export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the good result that a contrary one followed",
     ["02-proof", "Nor does a further report, good or not, undo that the acknowledgement"],
-    ["test/tp-manager/matching/doubt.test.ts"],
+    ["test/tp-manager/matching/inquiry.test.ts"],
     [
       doubt,
       "return last?.report.good ? last : (earlier ?? null);",

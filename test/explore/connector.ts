@@ -1,7 +1,7 @@
 import type { AttemptInput } from "../../src/tp-manager/attempts/attempt-input.ts";
 import type { AttemptState } from "../../src/tp-manager/attempts/payment.ts";
 import { candidatesIn } from "../../src/tp-manager/matching/answer.ts";
-import type { Look } from "../../src/tp-manager/matching/facts.ts";
+import type { Probe } from "../../src/tp-manager/matching/facts.ts";
 import type { Conclusion, Verdict } from "../../src/tp-manager/matching/table.ts";
 import type { Baseline, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { identityOf, lastOf } from "./device.ts";
@@ -11,11 +11,11 @@ import { Evidence } from "./evidence.ts";
 import { CONFIRM_MS, type Judges, T4_MS } from "./judges.ts";
 import {
   attemptOf,
-  type Heard,
-  type Inquiry,
   latest,
+  type OpenQuestion,
   type StoredAttempt,
   type Told,
+  type WireEvidence,
   type World,
 } from "./world.ts";
 
@@ -222,7 +222,7 @@ export class Connector {
   }
 
   /** Questions that one look answers: an unmatched transaction comes last. */
-  due({ ram }: World): Inquiry[] {
+  due({ ram }: World): OpenQuestion[] {
     const open = ram.inquiries.filter(({ waits }) => waits === null);
     const isAbout = ram.inquiries.some(({ about }) => about === "attempt");
     return open.filter(({ about }) => about === "attempt" || !isAbout);
@@ -247,12 +247,12 @@ export class Connector {
   }
 
   /** A wait of an inquiry has passed. */
-  waited(world: World, inquiry: Inquiry): void {
+  waited(world: World, inquiry: OpenQuestion): void {
     const limitOver = inquiry.limitOver || inquiry.waits === "limit";
     replace(world, inquiry, { ...inquiry, waits: null, limitOver });
   }
 
-  #judge(world: World, inquiry: Inquiry, look: Look): Verdict {
+  #judge(world: World, inquiry: OpenQuestion, look: Probe): Verdict {
     const judged = this.#evidence.judge(world, inquiry, look);
     const isRestless = judged.verdict === "look-again" && inquiry.looks >= LOOKS_MAX;
     const verdict = isRestless ? givenUp[inquiry.about] : judged;
@@ -263,7 +263,7 @@ export class Connector {
     return verdict;
   }
 
-  #conclude(world: World, inquiry: Inquiry, conclusion: Conclusion): void {
+  #conclude(world: World, inquiry: OpenQuestion, conclusion: Conclusion): void {
     const { ram } = world;
     ram.inquiries = ram.inquiries.filter((each) => each !== inquiry);
     if (inquiry.about === "unmatched") this.#found(world, inquiry.index, conclusion);
@@ -372,16 +372,16 @@ function isAsked({ ram }: World, index: number): boolean {
   return ram.inquiries.some((each) => each.about === "attempt" && each.index === index);
 }
 
-function ask({ ram }: World, about: Inquiry["about"], index: number, blocks: boolean): void {
+function ask({ ram }: World, about: OpenQuestion["about"], index: number, blocks: boolean): void {
   const asked = { earlier: null, looks: 0, waits: null, limitOver: false };
   ram.inquiries.push({ about, index, blocks, ...asked });
 }
 
-function replace({ ram }: World, inquiry: Inquiry, by: Inquiry): void {
+function replace({ ram }: World, inquiry: OpenQuestion, by: OpenQuestion): void {
   ram.inquiries = ram.inquiries.map((each) => (each === inquiry ? by : each));
 }
 
-function hear({ disk }: World, index: number, news: Partial<Heard>): void {
+function hear({ disk }: World, index: number, news: Partial<WireEvidence>): void {
   const attempt = disk.attempts[index] as StoredAttempt;
   disk.attempts[index] = { ...attempt, heard: { ...attempt.heard, ...news } };
 }

@@ -2,16 +2,16 @@ import type { UnmatchedRow } from "../../src/tp-manager/attempts/findings.ts";
 import type { Attempt } from "../../src/tp-manager/attempts/payment.ts";
 import { isInDoubt } from "../../src/tp-manager/attempts/phase-table.ts";
 import type { Answer } from "../../src/tp-manager/matching/answer.ts";
+import { type Effect, notChargedOrdersIn } from "../../src/tp-manager/matching/answer.ts";
 import { assumptionsOf } from "../../src/tp-manager/matching/assumptions.ts";
-import { type Effect, toldOtherwise } from "../../src/tp-manager/matching/effects.ts";
-import type { Doubt, Look } from "../../src/tp-manager/matching/facts.ts";
+import type { Inquiry, Probe } from "../../src/tp-manager/matching/facts.ts";
 import { Knowledge } from "../../src/tp-manager/matching/knowledge.ts";
 import type { Matcher } from "../../src/tp-manager/matching/matcher.ts";
 import type { Conclusion, Verdict } from "../../src/tp-manager/matching/table.ts";
 import type { Baseline, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { DiskJournal } from "./journal.ts";
 import { type Judges, T4_MS } from "./judges.ts";
-import { type Inquiry, nowMs, type StoredUnmatched, type World } from "./world.ts";
+import { nowMs, type OpenQuestion, type StoredUnmatched, type World } from "./world.ts";
 
 const terminal = {
   capabilities: {
@@ -38,11 +38,11 @@ export class Evidence {
     this.#judges = judges;
   }
 
-  judge(world: World, { about, index, earlier }: Inquiry, look: Look): Verdict {
+  judge(world: World, { about, index, earlier }: OpenQuestion, look: Probe): Verdict {
     const { journal, knowledge } = this.#of(world);
     if (about === "unmatched") {
       const row = rowOf(world, index);
-      const doubt = this.#judges.doubtOfUnmatched(row, times);
+      const doubt = this.#judges.inquiryOfUnmatched(row, times);
       return this.#judges.judge(doubt, look, knowledge.ofUnmatched(row, look), earlier);
     }
     const attempt = at(journal, index);
@@ -72,7 +72,7 @@ export class Evidence {
     const { ram } = world;
     return ram.inquiries.some(
       ({ about, index }) =>
-        about === "unmatched" && toldOtherwise(this.#whose(world, index)).includes(order),
+        about === "unmatched" && notChargedOrdersIn(this.#whose(world, index)).includes(order),
     );
   }
 
@@ -112,10 +112,10 @@ function rowOf({ disk }: World, id: number): UnmatchedRow {
   return { ...(disk.unmatched[id] as StoredUnmatched), id, isOfNoOrder: false };
 }
 
-function doubtAbout({ left }: World, attempt: Attempt, knowledge: Knowledge): Doubt {
+function doubtAbout({ left }: World, attempt: Attempt, knowledge: Knowledge): Inquiry {
   const { state } = attempt;
   if (!isInDoubt(state)) throw new Error(`asked about an attempt that is ${state.phase}`);
   // A terminal that empties itself is out of sight for longer than a watch allows.
   const isWatched = !left.struck.some((fault) => fault.startsWith("empties"));
-  return { ...knowledge.doubt(attempt, state, 0), isWatched };
+  return { ...knowledge.inquiry(attempt, state, 0), isWatched };
 }

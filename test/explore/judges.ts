@@ -1,14 +1,14 @@
 import type { AttemptInput } from "../../src/tp-manager/attempts/attempt-input.ts";
 import type { AttemptState, Judgement } from "../../src/tp-manager/attempts/payment.ts";
 import { advance, judgeReport } from "../../src/tp-manager/attempts/payment-machine.ts";
+import { effectsOf } from "../../src/tp-manager/matching/answer.ts";
 import {
   compareReports,
   mayBeAnotherSale,
   namesAnotherSale,
 } from "../../src/tp-manager/matching/comparison.ts";
-import { doubtOfUnmatched } from "../../src/tp-manager/matching/doubt.ts";
-import { effectsOf } from "../../src/tp-manager/matching/effects.ts";
-import type { Doubt, EarlierLook, Known, Look } from "../../src/tp-manager/matching/facts.ts";
+import type { EarlierProbe, Inquiry, Known, Probe } from "../../src/tp-manager/matching/facts.ts";
+import { inquiryOfUnmatched } from "../../src/tp-manager/matching/inquiry.ts";
 import { Matcher } from "../../src/tp-manager/matching/matcher.ts";
 import {
   type Conclusion,
@@ -28,9 +28,9 @@ export interface Judges {
   /** Perhaps one, by its time alone: told, and not refused. */
   readonly mayBeSecondSale: (first: TransactionReport, report: TransactionReport) => boolean;
   readonly isSame: (a: TransactionReport, b: TransactionReport) => boolean;
-  readonly judge: (doubt: Doubt, look: Look, known: Known, earlier: Look | null) => Verdict;
-  readonly judgeByNext: (doubt: Doubt, known: Known) => Conclusion | undefined;
-  readonly doubtOfUnmatched: typeof doubtOfUnmatched;
+  readonly judge: (doubt: Inquiry, look: Probe, known: Known, earlier: Probe | null) => Verdict;
+  readonly judgeByNext: (doubt: Inquiry, known: Known) => Conclusion | undefined;
+  readonly inquiryOfUnmatched: typeof inquiryOfUnmatched;
   readonly Matcher: typeof Matcher;
   readonly effectsOf: typeof effectsOf;
   /** A refusal under a lock ends a question. */
@@ -42,7 +42,7 @@ export const T4_MS = 180_000;
 export const CONFIRM_MS = 3_000;
 
 /** A walk has no clock: the next look comes when the pause that was asked for is over. */
-const wholePauseAgo = (earlier: Look): EarlierLook => ({
+const wholePauseAgo = (earlier: Probe): EarlierProbe => ({
   ...earlier,
   sinceMs: earlier.atMs - CONFIRM_MS,
 });
@@ -57,7 +57,7 @@ export const product: Judges = {
   judge: (doubt, look, known, earlier) =>
     judge(doubt, look, known, earlier && wholePauseAgo(earlier), CONFIRM_MS),
   judgeByNext,
-  doubtOfUnmatched,
+  inquiryOfUnmatched,
   Matcher,
   effectsOf,
   takesRefusals: false,

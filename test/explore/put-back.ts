@@ -1,7 +1,7 @@
 import { isNotCharged } from "../../src/tp-manager/attempts/payment.ts";
 import type { Answer } from "../../src/tp-manager/matching/answer.ts";
 import type { NamedRecord } from "../../src/tp-manager/matching/comparison.ts";
-import type { Doubt, Look } from "../../src/tp-manager/matching/facts.ts";
+import type { Inquiry, Probe } from "../../src/tp-manager/matching/facts.ts";
 import { Matcher } from "../../src/tp-manager/matching/matcher.ts";
 import type { LastTransaction, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
 import { type Judges, product } from "./judges.ts";
@@ -20,7 +20,7 @@ interface PutBack {
 type MatcherParts = ConstructorParameters<typeof Matcher>[0];
 type Told = Parameters<Matcher["whose"]> extends [unknown, ...infer Rest] ? Rest : never;
 
-/** Of a sale that was never reported an order that was told as not charged is nobody's rival. */
+/** Of a sale that was never reported an order that was told as not charged is no candidate. */
 class ForgetsTurnedAway extends Matcher {
   readonly #records: MatcherParts["records"];
 
@@ -83,7 +83,11 @@ export const faultsPutBack: readonly PutBack[] = [
     judges: {
       ...product,
       judge: (doubt, look, { next, ...known }, earlier) => {
-        const alone = { ...known, rival: null, next: next && { ...next, rival: null } };
+        const alone = {
+          ...known,
+          otherCandidate: null,
+          next: next && { ...next, otherCandidate: null },
+        };
         return product.judge(doubt, look, alone, earlier);
       },
     },
@@ -163,12 +167,12 @@ export const faultsPutBack: readonly PutBack[] = [
   },
 ];
 
-function unproved(doubt: Doubt): Doubt {
+function unproved(doubt: Inquiry): Inquiry {
   return { ...doubt, heard: { ...doubt.heard, acknowledged: false } };
 }
 
 /** Unless every member is equal, the transaction from before is made a wholly other one. */
-function literally(doubt: Doubt, { last }: Look): Doubt {
+function literally(doubt: Inquiry, { last }: Probe): Inquiry {
   const { before } = doubt;
   if (before.kind !== "transaction" || last.kind !== "transaction") return doubt;
   if (equal(before.report, last.report)) return doubt;
@@ -180,7 +184,7 @@ function another(report: TransactionReport): TransactionReport {
 }
 
 /** What names nothing is given one name. */
-function blindly(doubt: Doubt, look: Look): [Doubt, Look] {
+function blindly(doubt: Inquiry, look: Probe): [Inquiry, Probe] {
   const named = (last: LastTransaction): LastTransaction => {
     if (last.kind !== "transaction" || last.report.traceNumber !== null) return last;
     const report = { ...last.report, receiptNumber: "0001", traceNumber: "000001" };

@@ -1,6 +1,6 @@
 import type { AttemptState, AttemptStep } from "../../src/tp-manager/attempts/payment.ts";
 import type { KnownRecord } from "../../src/tp-manager/journal/record-rows.ts";
-import type { Look } from "../../src/tp-manager/matching/facts.ts";
+import type { Probe } from "../../src/tp-manager/matching/facts.ts";
 import type {
   Baseline,
   TerminalIdentity,
@@ -59,10 +59,10 @@ export interface StoredAttempt {
   /** The terminal said its end, so the command is over. */
   readonly served: boolean;
   /** What was heard on the wire, for the oracle. */
-  readonly heard: Heard;
+  readonly heard: WireEvidence;
 }
 
-export interface Heard {
+export interface WireEvidence {
   /** The terminal's own end, and whether it said that nothing was sold. */
   readonly end: "good" | "bad" | null;
   /** Our acknowledgement of a good report has arrived: a print or a good end followed. */
@@ -87,7 +87,7 @@ interface Ram {
   /** The attempt on the terminal. */
   run: number | null;
   baseline: Baseline | null;
-  inquiries: Inquiry[];
+  inquiries: OpenQuestion[];
   /** The terminal was asked to cancel. */
   isCancelled: boolean;
   /** A locked terminal has refused the question. */
@@ -95,12 +95,12 @@ interface Ram {
 }
 
 /** A question to the terminal that is not answered yet; the oldest one is asked. */
-export interface Inquiry {
+export interface OpenQuestion {
   readonly about: "attempt" | "unmatched";
   readonly index: number;
   /** Nothing is sold before it has ended. */
   readonly blocks: boolean;
-  readonly earlier: Look | null;
+  readonly earlier: Probe | null;
   readonly looks: number;
   readonly waits: Wait | null;
   /** The lost payment's own time limit has passed since the end was lost. */

@@ -67,7 +67,7 @@ const situations: Record<
     code: "TERMINAL_CHANGED",
     cr: "2",
     make(at) {
-      at.arbiter.gate.accept();
+      at.arbiter.identityCheck.accept();
       at.terminal.become({ identity: other });
       at.terminal.baseline = { ...at.terminal.baseline, identity: other };
     },
@@ -131,7 +131,7 @@ const situations: Record<
       await pay(at, request("A-1"));
     },
   },
-  "a stop": { code: "STOPPING", cr: "2", make: (at) => at.arbiter.turn.close() },
+  "a stop": { code: "STOPPING", cr: "2", make: (at) => at.arbiter.lease.close() },
 };
 
 describe("what a payment would get is what every face shows", () => {

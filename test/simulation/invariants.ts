@@ -333,7 +333,7 @@ function leftWaiting({ world, found }: End): string[] {
   const { arbiter, handOff, journal, life } = world.tpManager ?? {};
   if (!arbiter || !journal || !life || !handOff) return ["tp-manager does not run"];
   const wrong: string[] = [];
-  const { current } = arbiter.turn;
+  const { current } = arbiter.lease;
   if (current) wrong.push(`a ${current.what} still has the terminal`);
   if (arbiter.blockedBy) wrong.push("recovery never ended");
   if (journal.handOffs.countPendingHandOffs() > 0) wrong.push("something is not handed over");

@@ -23,9 +23,9 @@ import { Journal } from "../../src/tp-manager/journal/journal.ts";
 import { AfterSale } from "../../src/tp-manager/orders/after-sale.ts";
 import { type OrderSettings, Orders } from "../../src/tp-manager/orders/orders.ts";
 import { GatewayOperations } from "../../src/tp-manager/supervisor/gateway-operations.ts";
-import { HandAgain } from "../../src/tp-manager/supervisor/hand-again.ts";
 import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
 import { returnPoll } from "../../src/tp-manager/supervisor/polls.ts";
+import { Resync } from "../../src/tp-manager/supervisor/resync.ts";
 import { StoreGuard } from "../../src/tp-manager/supervisor/store-guard.ts";
 import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
@@ -75,7 +75,7 @@ export function startTpManager(
   });
   handOffs.alsoWrite = () => exchange.remember();
   const link = ipc.linkFor(life, exchange);
-  const handAgain = new HandAgain(journal.again, link, clock, log, () => guard.open === undefined);
+  const handAgain = new Resync(journal.again, link, clock, log, () => guard.open === undefined);
   const guard = new StoreGuard({
     gaps: journal.gaps,
     again: journal.again,

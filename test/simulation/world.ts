@@ -106,7 +106,7 @@ export class World {
     const life = new Life(this.clock, (error) => this.fell(error));
     const watch = {
       device: () => this.device,
-      order: () => this.tpManager?.arbiter.turn.current?.orderId ?? "?",
+      order: () => this.tpManager?.arbiter.lease.current?.orderId ?? "?",
       wireMs: () => this.#wireWait(),
       leaves: (what: "payment" | "reversal", order: string) => this.#leaves(what, order),
       closes: () => this.#looked(),
@@ -274,7 +274,7 @@ export class World {
 
   /** Remembers what was taken before the command left. */
   async #cancel(arbiter: TpManager["arbiter"]): Promise<void> {
-    const { current } = arbiter.turn;
+    const { current } = arbiter.lease;
     const before = current?.what === "payment" && !this.#left.has(current) ? current : undefined;
     await arbiter.running.cancel();
     if (before) this.#cancelled.add(before);
@@ -353,7 +353,7 @@ export class World {
         ask("", () => nothing(() => arbiter.upkeep.telecollect()));
         return;
       case "accept-terminal":
-        ask("", () => nothing(() => arbiter.gate.accept()));
+        ask("", () => nothing(() => arbiter.identityCheck.accept()));
         return;
     }
   }
@@ -413,7 +413,7 @@ export class World {
   }
 
   #leaves(what: "payment" | "reversal", order: string): void {
-    const turn = this.tpManager?.arbiter.turn.current;
+    const turn = this.tpManager?.arbiter.lease.current;
     if (turn && this.#cancelled.has(turn)) this.see("a cancel that was taken is not lost", order);
     if (turn) this.#left.add(turn);
     this.#watch.leaves(what, order);

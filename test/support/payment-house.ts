@@ -25,8 +25,7 @@ import {
   type SettlementRequest,
   settleByOperator,
 } from "../../src/tp-manager/orders/settlement.ts";
-import { HandOff } from "../../src/tp-manager/supervisor/hand-off.ts";
-import { RefusedHandOvers } from "../../src/tp-manager/supervisor/refused-hand-overs.ts";
+import { HandOff, RefusedHandOffs } from "../../src/tp-manager/supervisor/hand-off.ts";
 import { StoreGuard } from "../../src/tp-manager/supervisor/store-guard.ts";
 import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
@@ -223,7 +222,7 @@ export function openHouse<T extends Terminal, C extends Clock>(
   const listings = new Listings({ ...shared, arbiter });
   const afterSale = new AfterSale({ ...shared, arbiter, orders });
   const { upkeep } = arbiter;
-  const refused = new RefusedHandOvers(journal.refused, handOff, clock, tapped);
+  const refused = new RefusedHandOffs(journal.refused, handOff, clock, tapped);
   const closing = new ClosingKeeper({ ...shared, arbiter });
   const settle = (word: SettlementRequest) => settleByOperator({ orders, arbiter }, word);
   const start = (): void => {

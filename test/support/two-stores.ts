@@ -6,7 +6,7 @@ import { StoreExchange } from "../../src/shared/store/store-exchange.ts";
 import { supervisorHandlers } from "../../src/supervisor/intake/message-handlers.ts";
 import type { Journal } from "../../src/tp-manager/journal/journal.ts";
 import { GatewayOperations } from "../../src/tp-manager/supervisor/gateway-operations.ts";
-import { HandAgain } from "../../src/tp-manager/supervisor/hand-again.ts";
+import { Resync } from "../../src/tp-manager/supervisor/resync.ts";
 import { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import { openRig, type RigOptions } from "../supervisor/supervisor-rig.ts";
 import { house } from "./payment-house.ts";
@@ -50,7 +50,7 @@ export async function supervisorIn(folder: string, options: RigOptions = {}): Pr
 /** tp-manager's money side on the journal in `folder`, as main.ts begins it. */
 export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestClock) {
   const { log, lines } = recordingLog();
-  let handAgain: HandAgain | undefined;
+  let handAgain: Resync | undefined;
   let isDoubted = false;
   let link: SupervisorLink | undefined;
   const now = (): number => clock?.now() ?? Date.now();
@@ -76,7 +76,7 @@ export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestCloc
     },
   });
   if (!link) throw new Error("the house asked for no link");
-  handAgain = new HandAgain(at.journal.again, link, at.clock, log, () => !at.guard.open);
+  handAgain = new Resync(at.journal.again, link, at.clock, log, () => !at.guard.open);
   handAgain.start();
   const { attempts, returns } = at.journal;
   const gateway = new GatewayOperations({ attempts, returns, link, ...at });

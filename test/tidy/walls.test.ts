@@ -45,10 +45,10 @@ const aroundTheArbiter: readonly string[] = [
   'import type * as driver from "../terminal/terminal.ts";',
   'export type * from "../terminal/terminal.ts";',
   'type Driver = import("../terminal/terminal.ts").Terminal;',
-  'import type { Held } from "../arbiter/terminal-turn.ts";',
-  'import { TerminalTurn } from "../arbiter/terminal-turn.ts";',
+  'import type { Held } from "../arbiter/terminal-lease.ts";',
+  'import { TerminalLease } from "../arbiter/terminal-lease.ts";',
   'import * as arbiter from "../arbiter/terminal-arbiter.ts";',
-  'const { TerminalGate } = await import("../arbiter/terminal-gate.ts");',
+  'const { IdentityCheck } = await import("../arbiter/terminal-identity.ts");',
   'import { driverFor } from "../terminal/registry.ts";',
   'const { driverFor } = await import("../terminal/registry.ts");',
   'import type { Driver } from "../terminal/driver.ts";',
@@ -62,7 +62,7 @@ test.each(aroundTheArbiter)("the wall around the driver refuses %s", (text) => {
 
 const handedOn: readonly string[] = [
   'export type { Terminal as TerminalView } from "../terminal/terminal.ts";',
-  'export type { TerminalTurn as TurnView } from "../arbiter/terminal-turn.ts";',
+  'export type { TerminalLease as TurnView } from "../arbiter/terminal-lease.ts";',
   'export type * from "../terminal/terminal.ts";',
   'import type { Terminal } from "../terminal/terminal.ts"; export type { Terminal as TurnView };',
 ];

@@ -20,9 +20,9 @@ export interface ArbiterSettings {
   readonly prepareMs: number;
   /** At a stop: how long a running payment may go on before it is cancelled. */
   readonly stopPatienceMs: number;
-  /** Time between two looks that prove what the terminal keeps. */
+  /** Time between two probes that prove what the terminal keeps. */
   readonly confirmAfterMs: number;
-  /** How long a restart may take before the caller is told to wait. */
+  /** How long a restart may take before the caller is answered that it goes on. */
   readonly resetLimitMs: number;
   /** How long an end of day may take. */
   readonly telecollectionLimitMs: number;
@@ -42,12 +42,12 @@ export interface ArbiterParts {
   readonly log: Logger;
   /** For `GET /events`. */
   readonly announce?: Announce | undefined;
-  /** An attempt has become charged or reversed: there is something to hand over. */
+  /** An attempt has become charged or reversed: a hand-off is due. */
   readonly settled: () => void;
   readonly guard: ArbiterGuard;
   /** A new version on probation (docs/updates.md 4.3) leaves the terminal alone. Missing: none. */
   readonly probation?: Pick<Probation, "isOn" | "over" | "received"> | undefined;
-  /** Whether the next start would find what is written; missing: nobody looks. */
+  /** Whether the next start would find what is written; missing: not checked. */
   readonly proof?: WriteProof | undefined;
   readonly learned: LearnedRows;
   /** See {@link LearnedFrom.setup}. */
@@ -63,10 +63,10 @@ export interface ArbiterTools extends ArbiterParts, ArbiterSettings {
 interface ArbiterGuard {
   /** Resolves when the journal knows every order that is known anywhere; undefined: it does. */
   whole(signal: AbortSignal): Promise<void> | undefined;
-  /** Has a sale that no order here has on disk, and doubts the journal when it is a sign. */
+  /** Keeps a sale that no order here has. true: the sale shows that the journal lost data. */
   noteSale(now: Baseline): boolean;
-  /** Has the terminal's last transaction on disk when it returns, unless it is known. */
+  /** Keeps the terminal's last transaction, unless it is known. */
   keepLast(now: Pick<Baseline, "last" | "identity">): void;
-  /** The journal's doubt about itself; undefined: none. */
+  /** The journal's gap; undefined: none. */
   readonly open: JournalGap | undefined;
 }

@@ -6,7 +6,7 @@ import type { TerminalRows } from "../journal/terminal-rows.ts";
 import { TerminalUnavailable } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 import type { TerminalArbiter } from "./terminal-arbiter.ts";
-import { answerWithin } from "./terminal-gate.ts";
+import { answerWithin } from "./terminal-identity.ts";
 
 export interface ClosingParts extends Pick<ArbiterTools, "clock" | "log"> {
   readonly attempts: Pick<AttemptRows, "list">;
@@ -14,8 +14,8 @@ export interface ClosingParts extends Pick<ArbiterTools, "clock" | "log"> {
   readonly arbiter: TerminalArbiter;
 }
 
-/** How often a demanded end of day looks whether it can begin. */
-const LOOK_MS = 5_000;
+/** How often it is checked whether a demanded end of day can begin. */
+const CHECK_MS = 5_000;
 /**
  * A kiosk whose goods got stuck gives the money back within this time, the slowest machine
  * included; after an end of day no sale can be reversed. A terminal that still takes cards can wait
@@ -26,20 +26,20 @@ const QUIET_MS = 300_000;
 /** The pause between two tries doubles from try to try, however the one before ended. */
 const PAUSE_MIN_MS = 60_000;
 const PAUSE_MAX_MS = 3_600_000;
-/** Tries that are older have nothing to do with the demand of now. */
+/** Older tries have nothing to do with the present demand. */
 const RECENT_MS = 6 * 3_600_000;
-/** An earlier payment can turn out to be charged after the newest one has ended. */
-const PAYMENTS_LOOKED_AT = 50;
+/** An earlier payment can lease out to be charged after the newest one has ended. */
+const PAYMENTS_CHECKED = 50;
 /** A terminal that could not be asked is asked again. */
 const RETRY_MS = 60_000;
 const ASK_LIMIT_MS = 10_000;
-/** States that pass by themselves, or that the operator ends and other alarms tell. */
+/** States that pass by themselves, or that the operator ends after another alarm. */
 const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOPPING"];
 
 /**
  * Runs the end of day when the terminal demands it (docs/zvt.md 11.5: F0, B1, tag 1F13) and nothing
  * is going on, because a terminal that waits for it takes no cards. An end of day destroys the
- * evidence about a doubt, so the keeper waits until recovery has asked about every one
+ * evidence, so the keeper waits until recovery has asked about every attempt in doubt
  * (docs/rules/05-evidence.md), unless the terminal refuses that very question until its end of day.
  *
  * The keeper remembers nothing, so a restart changes nothing: the terminal demands for as long as
@@ -57,12 +57,12 @@ export class ClosingKeeper {
 
   start(): void {
     this.#unsubscribe = this.#parts.arbiter.terminal.subscribe((event) => {
-      if (event.type === "demand") this.#lookSoon(0);
+      if (event.type === "demand") this.#checkSoon(0);
     });
-    this.#lookSoon(0);
+    this.#checkSoon(0);
   }
 
-  /** Nothing new begins; an end of day that runs has its turn and goes on to its end. */
+  /** Nothing new begins; an end of day that runs has its lease and goes on to its end. */
   close(): void {
     this.#closed = true;
     this.#unsubscribe?.();
@@ -73,30 +73,30 @@ export class ClosingKeeper {
     return this.#parts.arbiter.terminal.state.demands.includes("end-of-day");
   }
 
-  #lookSoon(afterMs: number): void {
+  #checkSoon(afterMs: number): void {
     if (this.#timer || this.#closed) return;
     this.#timer = this.#parts.clock.startTimer("end of day", afterMs, () => {
-      void this.#look().then((nextMs) => {
+      void this.#check().then((nextMs) => {
         this.#timer = undefined;
-        if (nextMs !== undefined) this.#lookSoon(nextMs);
+        if (nextMs !== undefined) this.#checkSoon(nextMs);
       });
     });
   }
 
-  /** Resolves with the time until the next look; undefined when the terminal wants nothing. */
-  async #look(): Promise<number | undefined> {
+  /** Resolves with the time until the next check; undefined when the terminal demands nothing. */
+  async #check(): Promise<number | undefined> {
     if (!this.#isDemanded) return undefined;
     const { arbiter, clock, log } = this.#parts;
     try {
-      if (!this.#isQuiet()) return LOOK_MS;
+      if (!this.#isQuiet()) return CHECK_MS;
       await answerWithin(clock, ASK_LIMIT_MS, (signal) => arbiter.check(signal));
       // An operator may have met the demand, or a payment may have begun, meanwhile.
       if (!this.#isDemanded) return undefined;
-      if (!this.#isQuiet()) return LOOK_MS;
+      if (!this.#isQuiet()) return CHECK_MS;
       log.info("the terminal demands an end of day: begun");
       const { applications } = await arbiter.upkeep.telecollect("terminal");
       log.info({ applications }, "the end of day that the terminal demanded is done");
-      return LOOK_MS;
+      return CHECK_MS;
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
       this.#failed(error);
@@ -107,7 +107,7 @@ export class ClosingKeeper {
   /** Nothing is going on, nothing is in doubt, nothing was sold or tried a moment ago. */
   #isQuiet(): boolean {
     const { arbiter, terminalLog, clock } = this.#parts;
-    if (arbiter.turn.current || arbiter.turn.closed) return false;
+    if (arbiter.lease.current || arbiter.lease.closed) return false;
     // Only an end of day lets a terminal answer that refuses the question until one has run.
     if (arbiter.isAsking && !arbiter.isLockedOut) return false;
     const nowMs = clock.now();
@@ -123,7 +123,7 @@ export class ClosingKeeper {
   }
 
   get #endsOfPayments(): number[] {
-    const page = { sinceMs: 0, status: null, limit: PAYMENTS_LOOKED_AT, before: null };
+    const page = { sinceMs: 0, status: null, limit: PAYMENTS_CHECKED, before: null };
     const newest = this.#parts.attempts.list(page);
     return newest.map(({ attempt }) => attempt.endedAtMs ?? attempt.startedAtMs);
   }
@@ -137,11 +137,11 @@ export class ClosingKeeper {
     const { code, details } = error instanceof AppError ? error : { code: "INTERNAL", details: {} };
     if (waitFor.includes(code)) return;
     if (code === "OPEN_PRE_AUTHORISATIONS") {
-      const words = "the terminal demands an end of day; open pre-authorisations keep it from one";
-      log.error({ alarm: "open-pre-authorisations", ...details }, words);
+      const text = "the terminal demands an end of day; open pre-authorisations keep it from one";
+      log.error({ alarm: "open-pre-authorisations", ...details }, text);
       return;
     }
-    const words = "the end of day that the terminal demands could not be run";
-    log.error({ alarm: "end-of-day-failed", err: error, code, details }, words);
+    const text = "the end of day that the terminal demands could not be run";
+    log.error({ alarm: "end-of-day-failed", err: error, code, details }, text);
   }
 }

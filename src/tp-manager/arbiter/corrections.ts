@@ -5,18 +5,23 @@ import { lostSince } from "../attempts/next-command.ts";
 import { type Attempt, isCharged, type Judgement } from "../attempts/payment.ts";
 import { chargedOf } from "../attempts/phase-table.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
-import { type Answer, type Proof, proofInWords, RULES_VERSION } from "../matching/answer.ts";
-import { heardIn } from "../matching/candidates.ts";
+import {
+  type Answer,
+  effectsOf,
+  type Proof,
+  RULES_VERSION,
+  textOfProof,
+} from "../matching/answer.ts";
+import { reportsOf } from "../matching/candidates.ts";
 import { sameTerminal } from "../matching/comparison.ts";
-import { effectsOf } from "../matching/effects.ts";
 import { freshnessOf } from "../matching/fresh-number.ts";
 import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 
 /**
- * Has the orders changed that were answered otherwise than a record shows which the terminal keeps
- * (docs/rules/16-fresh.md, docs/rules/19-late.md), by the matcher's answer. Returns the order that
- * is charged with the record now, if one is. Throws when the journal fails.
+ * Corrects the orders that were answered otherwise than a record shows that the terminal keeps
+ * (docs/rules/19-late.md). Returns the order that is charged with the record now, if one is. Throws
+ * when the journal fails.
  */
 export function applyAnswer(
   answer: Answer,
@@ -27,7 +32,7 @@ export function applyAnswer(
   for (const { attempt, ...effect } of effectsOf(answer)) {
     if (effect.effect === "charge") {
       const { proof } = effect;
-      const because = `charged: ${proofInWords(proof)}`;
+      const because = `charged: ${textOfProof(proof)}`;
       const found = { report, because, proof: { ...proof, rules: RULES_VERSION } };
       const how = "the terminal kept a sale that it reported after it had ended the payment";
       chargeLate(attempt, found, how, parts);
@@ -35,18 +40,18 @@ export function applyAnswer(
     } else {
       const { because } = effect;
       const says = `holds a sale that can be this order's (${because})`;
-      doubtLate(attempt, { report, because }, says, parts);
+      putInDoubt(attempt, { report, because }, says, parts);
     }
   }
   return charged;
 }
 
 /**
- * Has a sale reversed whose reversal the terminal has stored without a command from here that waits
- * for it: the terminal carried one out after it had refused it, or somebody gave the money back at
- * its keys (docs/rules/16-fresh.md). A sale that stayed charged would be given back once more at
- * the gateway. To be called when two looks have shown that the terminal keeps the reversal. Returns
- * the sale's order; undefined: there is none for certain. Throws when the journal fails.
+ * Marks a sale as reversed whose reversal the terminal has stored although no command from here
+ * waits for it: the terminal carried one out after it had refused it, or a person gave the money
+ * back at its keys (docs/rules/16-fresh.md). A sale that stayed charged would be given back once
+ * more at the gateway. To be called when two probes have shown that the terminal keeps the
+ * reversal. Returns the sale's order; undefined: none for certain. Throws when the journal fails.
  */
 export function giveBack(now: Baseline, parts: ArbiterTools): string | undefined {
   const attempt = givenBack(now, parts);
@@ -54,7 +59,7 @@ export function giveBack(now: Baseline, parts: ArbiterTools): string | undefined
   const writer = new AttemptWriter(attempt, parts);
   const because = "the terminal has stored the reversal of this sale";
   writer.advance({ input: "found-reversed", report: now.last.report, because });
-  tellReversedBefore(writer, because);
+  alarmReversedBefore(writer, because);
   parts.settled();
   return attempt.request.orderId;
 }
@@ -69,9 +74,9 @@ export function givenBack(now: Baseline, parts: ArbiterTools): Attempt | undefin
   for (const transactionId of new Set(records.sharingTrace(originalTrace).toReversed())) {
     const attempt = attempts.read(transactionId);
     if (attempt && isGivenBack(attempt, now, report, parts)) return attempt;
-    // Traces come again: the sale that a later command told is the one that was taken back.
-    const told = heardIn(attempts.events(transactionId));
-    if (told.some((one) => one.good && givesBack(one, report))) return undefined;
+    // Traces come again: the sale that a later command reported is the one that was taken back.
+    const reported = reportsOf(attempts.events(transactionId));
+    if (reported.some((one) => one.good && givesBack(one, report))) return undefined;
   }
   return undefined;
 }
@@ -100,9 +105,13 @@ function isGivenBack(
 }
 
 /** The customer has the money; who gave it back is for a person to find out. */
-export function tellReversedBefore(writer: AttemptWriter, how: string): void {
+export function alarmReversedBefore(writer: AttemptWriter, how: string): void {
   const alarm = { alarm: "reversed-elsewhere" };
-  writer.log("error", alarm, `${how}; told as Reversed, see who gave the money back`);
+  writer.log(
+    "error",
+    alarm,
+    `${how}; answered as Reversed from now on, see who gave the money back`,
+  );
 }
 
 interface LateSale {
@@ -113,7 +122,7 @@ interface LateSale {
   readonly proof?: Proof & { readonly rules: number };
 }
 
-/** An order that was told as not charged is charged. `how`: the way in which it came to light. */
+/** Marks an order as charged that was answered as not charged. `how`: how it came to light. */
 export function chargeLate(
   attempt: Attempt,
   found: LateSale,
@@ -122,16 +131,16 @@ export function chargeLate(
 ): void {
   const writer = new AttemptWriter(attempt, parts);
   writer.advance({ input: "found-charged", ...found });
-  const words =
+  const text =
     `${how}; the order had been answered as not charged and is charged: see that the customer ` +
     "gets the goods, or give the money back";
-  writer.log("error", { alarm: "charged-late" }, words);
+  writer.log("error", { alarm: "charged-late" }, text);
   parts.settled();
-  tellIfTwice(attempt, parts);
+  alarmIfTwice(attempt, parts);
 }
 
-/** An attempt that was told as not charged is unknown until a person settles it. */
-export function doubtLate(
+/** Puts an attempt in doubt that was answered as not charged: a person has to settle it. */
+export function putInDoubt(
   attempt: Attempt,
   found: LateSale,
   says: string,
@@ -139,17 +148,17 @@ export function doubtLate(
 ): void {
   const writer = new AttemptWriter(attempt, parts);
   writer.advance({ input: "found-in-doubt", ...found });
-  const words =
+  const text =
     `attempt ${attempt.number} of order ${attempt.request.orderId} is unknown now: it had been ` +
     "answered as not charged, and " +
     `the terminal ${says}: compare, and settle it`;
-  writer.log("error", { alarm: PAYMENT_UNKNOWN }, words);
+  writer.log("error", { alarm: PAYMENT_UNKNOWN }, text);
   // Of two in doubt one record can be either's: that is no second charge yet.
-  tellIfTwice(attempt, parts, ["yes"]);
+  alarmIfTwice(attempt, parts, ["yes"]);
 }
 
-/** Another attempt of the order is charged too, or may be. */
-export function tellIfTwice(
+/** Raises an alarm where another attempt of the order is charged too, or may be. */
+export function alarmIfTwice(
   { transactionId, ...attempt }: Attempt,
   parts: ArbiterTools,
   when: readonly Charged[] = ["yes", "unknown"],
@@ -159,16 +168,34 @@ export function tellIfTwice(
     (one) => one.transactionId !== transactionId && when.includes(chargedOf(one)),
   );
   if (!other) return;
-  const words = `attempts ${attempt.number} and ${other.number} of one order have a sale, or can`;
-  tellTwice({ transactionId, ...attempt }, words, parts);
+  const text = `attempts ${attempt.number} and ${other.number} of one order have a sale, or can`;
+  alarmTwice({ transactionId, ...attempt }, text, parts);
 }
 
-/** Nothing is decided: a person looks for a second charge of the order. */
-export function tellTwice(
+/** Raises the alarm of a second charge; nothing is decided by it. */
+export function alarmTwice(
   { transactionId, request: { orderId } }: Attempt,
   what: string,
   { log }: Pick<ArbiterTools, "log">,
 ): void {
-  const advice = "look at the terminal's journal, and give one charge back if there are two";
+  const advice = "see the terminal's journal, and give one charge back if there are two";
   log.error({ alarm: "order-charged-twice", orderId, transactionId }, `${what}: ${advice}`);
+}
+
+/** Raises the alarm of an approval of something else than was asked. `fate`: of the report. */
+export function alarmMismatch(
+  writer: AttemptWriter,
+  { amountMinor }: TransactionReport,
+  fate: string,
+): void {
+  const detail = { alarm: "report-mismatch", amountMinor };
+  writer.log("error", detail, `the terminal approved something else than was asked; ${fate}`);
+}
+
+/** Raises an alarm about a charge that differs from what was sent (docs/rules/25-one-way.md). */
+export function alarmDifference(writer: AttemptWriter, { good, differs }: TransactionReport): void {
+  if (!good || !differs?.length) return;
+  const detail = { alarm: "report-differs", differs };
+  const text = `the terminal approved with another ${differs.join(" and ")} than was sent`;
+  writer.log("error", detail, text);
 }

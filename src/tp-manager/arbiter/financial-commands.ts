@@ -10,23 +10,21 @@ import { judgeReversal, saysReversedBefore } from "../attempts/reversal-machine.
 import type { SaleToReverse } from "../matching/fresh-number.ts";
 import type { Baseline, GoodsDecision, TransactionReport } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
-import { tellReversedBefore } from "./corrections.ts";
-import type { LateResults } from "./late-results.ts";
+import { alarmReversedBefore } from "./corrections.ts";
 import type { OneWay } from "./one-way.ts";
 import { observe, orderOf, PaymentRun, writeEnd } from "./payment-run.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { Recovery } from "./recovery.ts";
-import type { TerminalGate } from "./terminal-gate.ts";
-import type { Held, TerminalTurn } from "./terminal-turn.ts";
+import type { IdentityCheck } from "./terminal-identity.ts";
+import type { Held, TerminalLease } from "./terminal-lease.ts";
 
-/** For those that take a turn. */
+/** For those that take a lease. */
 export interface CommandParts extends ArbiterTools {
-  readonly turn: TerminalTurn;
-  readonly gate: TerminalGate;
+  readonly lease: TerminalLease;
+  readonly identityCheck: IdentityCheck;
   readonly recovery: Recovery;
   /** Called with what the terminal has stored, which a sale or an end of day hides. */
-  readonly seen: (now: Baseline) => void;
-  readonly lateResults: LateResults;
+  readonly noteStored: (now: Baseline) => void;
   readonly oneWay: OneWay;
   readonly reconciler: Reconciler;
 }
@@ -45,7 +43,7 @@ interface PaymentWork {
 
 /**
  * The commands that may charge a card or give money back: a payment, the reversal of a sale. Each
- * takes a turn, leaves once, and ends on disk or in doubt (docs/rules/03-repeats.md,
+ * takes a lease, leaves once, and ends on disk or in doubt (docs/rules/03-repeats.md,
  * docs/rules/05-evidence.md).
  */
 export class FinancialCommands {
@@ -61,12 +59,12 @@ export class FinancialCommands {
    * not on disk.
    */
   pay(orderId: string, payment: PaymentWork): Promise<Attempt> {
-    const { log, turn, gate, seen, lateResults, reconciler } = this.#parts;
-    const ended = turn.use("payment", orderId, {
+    const { log, lease, identityCheck, noteStored, oneWay, reconciler } = this.#parts;
+    const ended = lease.use("payment", orderId, {
       needs: "pay",
       prepare: async (preparing) => {
-        const baseline = await gate.prepare(preparing);
-        seen(baseline);
+        const baseline = await identityCheck.prepare(preparing);
+        noteStored(baseline);
         return baseline;
       },
       run: async (_terminal, baseline, held) => {
@@ -82,7 +80,7 @@ export class FinancialCommands {
         const end = await this.#ended(begun, unwritten, finished, payment.ended);
         reconciler.sold(end);
         log.info(about, `payment ended: ${end.state.phase}`);
-        return lateResults.spokenFor(end);
+        return oneWay.decisiveAfter(end);
       },
       refused: payment.refused,
     });
@@ -90,8 +88,8 @@ export class FinancialCommands {
   }
 
   /**
-   * An end that was heard is answered when the terminal's storage has borne it out, which takes a
-   * look or two (docs/rules/22-heard-end.md). A terminal that is away by then is not waited for.
+   * Resolves when the terminal's storage has borne out an end that was heard, which takes one probe
+   * or two (docs/rules/22-heard-end.md). A terminal that is away by then is not waited for.
    */
   async #borneOut(attempt: Attempt): Promise<Attempt> {
     const { clock, attempts, recovery, prepareMs, confirmAfterMs } = this.#parts;
@@ -107,11 +105,11 @@ export class FinancialCommands {
    * `saleOf` chooses the sale, or throws, when nothing else can have the terminal any more.
    */
   reverse(orderId: string, saleOf: (baseline: Baseline) => SaleToReverse): Promise<Attempt> {
-    const { log, turn, gate, proof } = this.#parts;
-    return turn.use("reversal", orderId, {
+    const { log, lease, identityCheck, proof } = this.#parts;
+    return lease.use("reversal", orderId, {
       needs: "reverse",
       // A sale that no order knows makes the reversal unsafe by itself (docs/rules/16-fresh.md).
-      prepare: (preparing) => gate.prepare(preparing),
+      prepare: (preparing) => identityCheck.prepare(preparing),
       run: async (terminal, baseline) => {
         const sale = saleOf(baseline);
         storage(() => proof?.assertKept(), "yes");
@@ -169,7 +167,7 @@ async function runReversal(
   if (reversedBefore) {
     const because = "the terminal's last transaction is the reversal of this sale";
     const found = writer.advance({ input: "found-reversed", report: reversedBefore, because });
-    tellReversedBefore(writer, because);
+    alarmReversedBefore(writer, because);
     return found;
   }
   writer.advance({ input: "reverse", baseline });
@@ -186,7 +184,7 @@ async function runReversal(
   const ended = writeEnd(writer, end, parts.matcher.assumptions);
   const said = saysReversedBefore("last" in before ? before.last : null, end);
   if (said && !isInDoubt(ended.state)) {
-    tellReversedBefore(writer, "the terminal says that it had reversed this sale before");
+    alarmReversedBefore(writer, "the terminal says that it had reversed this sale before");
   }
   return ended;
 }
@@ -207,14 +205,14 @@ function writeReversal(
   writer.advance({ input: "report", report, judgement, ...because });
   if (judgement === "disagrees") {
     const { amountMinor, originalTrace, maskedPan } = report;
-    const told = { alarm: "reversal-mismatch", amountMinor, originalTrace, maskedPan };
-    const words = "the terminal's answer to a reversal names another sale, card or amount; ";
-    writer.log("error", told, `${words}compare the terminal's receipts, then settle the order`);
+    const detail = { alarm: "reversal-mismatch", amountMinor, originalTrace, maskedPan };
+    const text = "the terminal's answer to a reversal names another sale, card or amount; ";
+    writer.log("error", detail, `${text}compare the terminal's receipts, then settle the order`);
   }
   return "accept";
 }
 
-/** The payment that has the terminal, for those who have a word for it: none takes a turn. */
+/** The payment that has the terminal, for a decision or a cancel: neither takes a lease. */
 export class RunningPayment {
   readonly #parts: CommandParts;
 
@@ -224,21 +222,21 @@ export class RunningPayment {
 
   /** See {@link PaymentRun.decide}. undefined: no payment of that order is on the terminal. */
   decide(orderId: string, decision: GoodsDecision): ReturnType<PaymentRun["decide"]> | undefined {
-    const { held } = this.#parts.turn;
+    const { held } = this.#parts.lease;
     if (held?.orderId !== orderId) return undefined;
     return held.run?.decide(decision, "the kiosk said so");
   }
 
-  /** The terminal holds an approved sale of the order, and no word about its goods was taken. */
+  /** The terminal holds an approved sale of the order, and nothing is decided about its goods. */
   awaitsGoods(orderId: string): boolean {
-    const { held } = this.#parts.turn;
+    const { held } = this.#parts.lease;
     return held?.orderId === orderId && held.run?.goodsAwaitedUntilMs !== undefined;
   }
 
   /** Resolves when the terminal has taken the request; the payment's own answer decides. */
   async cancel(): Promise<void> {
-    const { turn, terminal, inquiries } = this.#parts;
-    const { held } = turn;
+    const { lease, terminal, inquiries } = this.#parts;
+    const { held } = lease;
     if (!terminal.cancel) {
       // A payment that runs or begins may charge its order whatever is answered here.
       const charged = held || inquiries.isAsking ? "unknown" : "no";

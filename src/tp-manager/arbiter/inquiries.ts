@@ -2,7 +2,7 @@ import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import { sameTerminal } from "../matching/comparison.ts";
-import { type EarlierLook, isUnchanged, type Look } from "../matching/facts.ts";
+import { type EarlierProbe, isUnchanged, type Probe } from "../matching/facts.ts";
 import type { Conclusion, Verdict } from "../matching/table.ts";
 import { type Terminal, type TerminalIdentity, TerminalUnavailable } from "../terminal/terminal.ts";
 
@@ -19,12 +19,12 @@ export interface Question {
   readonly blocks: boolean;
   /** false: cleared up meanwhile in another way. */
   isOpen(): boolean;
-  /** The worth of a look. `earlier` is the look before it in this run. */
-  judge(look: Look, earlier: EarlierLook | null): Verdict;
-  /** Writes how the run has ended. `look` is null when the terminal was never asked. */
-  conclude(conclusion: Conclusion, look: Look | null): void;
-  /** Keeps a look that has concluded nothing yet. */
-  note(verdict: Verdict, look: Look): void;
+  /** Returns what a probe proves. `earlier`: the probe before it in this run. */
+  judge(probe: Probe, earlier: EarlierProbe | null): Verdict;
+  /** Writes how the run has ended. `probe` is null when the terminal was never asked. */
+  conclude(conclusion: Conclusion, probe: Probe | null): void;
+  /** Keeps a probe that has concluded nothing yet. */
+  note(verdict: Verdict, probe: Probe): void;
 }
 
 interface InquiryParts {
@@ -32,11 +32,11 @@ interface InquiryParts {
   readonly log: Logger;
   readonly terminal: Terminal;
   /** Resolves when no question disturbs anybody there, and the journal can judge the answer. */
-  readonly readyToLook: (signal: AbortSignal) => Promise<void>;
+  readonly readyToProbe: (signal: AbortSignal) => Promise<void>;
   /** The terminal that this installation works with; undefined before the first one. */
   readonly accepted: () => TerminalIdentity | undefined;
   /** Called with each answer, when the questions have been judged by it. */
-  readonly looked: (look: Look) => void;
+  readonly probed: (probe: Probe) => void;
   /** Called whenever {@link Inquiries.isAsking} may have changed. */
   readonly asking: () => void;
 }
@@ -44,8 +44,8 @@ interface InquiryParts {
 /** Pauses after a question that got no answer. */
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 15_000;
-/** A terminal that shows something else at each look proves nothing. */
-const LOOKS_MAX = 8;
+/** A terminal that shows something else at each probe proves nothing. */
+const PROBES_MAX = 8;
 
 interface Open {
   readonly question: Question;
@@ -54,17 +54,17 @@ interface Open {
   retryMs: number;
   /** The last question got no answer. */
   unanswered: boolean;
-  /** Looks that showed something else than the one before. */
-  looks: number;
+  /** Probes that showed something else than the one before. */
+  probes: number;
   because: string;
-  earlier: EarlierLook | null;
+  earlier: EarlierProbe | null;
 }
 
 /**
- * Asks the terminal about everything that is in doubt, with one look for all that is due
+ * Asks the terminal about everything that only it can clear up, with one probe for all that is due
  * (docs/rules/15-not-yet.md). A terminal that is away, busy, locked, out of order or another one
  * has not answered: the questions wait, and are asked again when that changes and at growing
- * pauses. Between two looks nothing is held up but what {@link Question.blocks}.
+ * pauses. Between two probes only {@link Question.blocks} holds anything up.
  */
 export class Inquiries {
   readonly #parts: InquiryParts;
@@ -131,7 +131,7 @@ export class Inquiries {
       dueAtMs: this.#nowMs,
       retryMs: RETRY_MIN_MS,
       unanswered: false,
-      looks: 0,
+      probes: 0,
       because: "",
       earlier: null,
     };
@@ -145,7 +145,7 @@ export class Inquiries {
   /**
    * An operator has settled something or accepted a terminal, or the terminal has changed: some
    * questions may be over, or get an answer now. One that was answered once waits on for its second
-   * look, because a reversal may be running.
+   * probe, because a reversal may be running.
    */
   reconsider(): void {
     for (const open of this.#open.values()) {
@@ -195,7 +195,7 @@ export class Inquiries {
         const due = this.#due;
         for (const open of due.filter((each) => this.#isElsewhere(each))) this.#askLater(open);
         const here = due.filter((each) => !this.#isElsewhere(each));
-        if (here.length > 0) await this.#look();
+        if (here.length > 0) await this.#probe();
         else if (due.length === 0 && this.#open.size > 0) await this.#pause();
       }
     } catch (error) {
@@ -206,7 +206,7 @@ export class Inquiries {
     }
   }
 
-  /** Ends the runs that need no look any more. */
+  /** Ends the runs that need no probe any more. */
   #dropAnswered(): void {
     const accepted = this.#guarded(undefined, () => this.#parts.accepted());
     for (const open of [...this.#open.values()]) {
@@ -237,21 +237,21 @@ export class Inquiries {
     return this.#askable.filter(({ dueAtMs }) => dueAtMs <= this.#nowMs);
   }
 
-  /** No look at another terminal can answer a question. */
+  /** No probe of another terminal can answer the question. */
   #isElsewhere({ question }: Open): boolean {
     return !sameTerminal(question.identity, this.#parts.terminal.state.identity);
   }
 
-  /** One look for everything that is due at the connected terminal by the time it is free. */
-  async #look(): Promise<void> {
-    const { terminal, readyToLook, log } = this.#parts;
-    await readyToLook(this.#abort.signal);
+  /** One probe for everything that is due at the connected terminal by the time it is free. */
+  async #probe(): Promise<void> {
+    const { terminal, readyToProbe, log } = this.#parts;
+    await readyToProbe(this.#abort.signal);
     const due = this.#due.filter((open) => !this.#isElsewhere(open));
     if (due.length === 0) return;
-    let look: Look;
+    let probe: Probe;
     try {
       const last = await terminal.lastTransaction(this.#abort.signal);
-      look = { identity: terminal.state.identity, last, atMs: this.#nowMs };
+      probe = { identity: terminal.state.identity, last, atMs: this.#nowMs };
       this.#isLockedOut = false;
     } catch (error) {
       if (!(error instanceof TerminalUnavailable)) throw error;
@@ -261,25 +261,25 @@ export class Inquiries {
       for (const open of due) this.#askLater(open);
       return;
     }
-    for (const open of due) this.#guarded(open, () => this.#process(open, look));
-    this.#parts.looked(look);
+    for (const open of due) this.#guarded(open, () => this.#process(open, probe));
+    this.#parts.probed(probe);
   }
 
-  #process(open: Open, look: Look): void {
+  #process(open: Open, probe: Probe): void {
     const { question } = open;
-    // Read after the look, because an operator may have settled the matter meanwhile.
+    // Asked after the probe, because an operator may have settled the matter meanwhile.
     if (!question.isOpen()) {
       this.#end(open);
       return;
     }
-    const judged = question.judge(look, open.earlier);
-    const isRestless = judged.verdict === "look-again" && open.looks >= LOOKS_MAX;
-    const verdict = isRestless ? givenUp(question, "each look shows something else") : judged;
-    const sinceMs = shownSinceMs(open, look);
+    const judged = question.judge(probe, open.earlier);
+    const isRestless = judged.verdict === "look-again" && open.probes >= PROBES_MAX;
+    const verdict = isRestless ? givenUp(question, "each probe shows something else") : judged;
+    const sinceMs = unchangedSinceMs(open, probe);
     const isNews = open.because !== verdict.because || sinceMs === undefined;
     if (isNews) {
-      const { verdict: word, because } = verdict;
-      this.#parts.log.warn({ ...question.about, verdict: word }, `recovery: ${because}`);
+      const detail = { ...question.about, verdict: verdict.verdict };
+      this.#parts.log.warn(detail, `recovery: ${verdict.because}`);
     }
     open.because = verdict.because;
     switch (verdict.verdict) {
@@ -288,15 +288,15 @@ export class Inquiries {
         this.#askLater(open);
         return;
       case "look-again":
-        if (isNews) question.note(verdict, look);
-        if (sinceMs === undefined) open.looks += 1;
-        open.earlier = { ...look, sinceMs: sinceMs ?? look.atMs };
+        if (isNews) question.note(verdict, probe);
+        if (sinceMs === undefined) open.probes += 1;
+        open.earlier = { ...probe, sinceMs: sinceMs ?? probe.atMs };
         open.unanswered = false;
         open.retryMs = RETRY_MIN_MS;
         open.dueAtMs = this.#nowMs + verdict.waitMs;
         return;
       default:
-        question.conclude(verdict, look);
+        question.conclude(verdict, probe);
         this.#end(open);
     }
   }
@@ -346,12 +346,12 @@ export class Inquiries {
   }
 }
 
-/** The conclusion when no look can help any more. */
+/** The conclusion when no probe can help any more. */
 const givenUp = ({ orderId }: Question, because: string): Conclusion => ({
   verdict: orderId === null ? "unclear" : "unsettled",
   because,
 });
 
-/** Since when the looks of a run have shown what this one shows; undefined: it is the first. */
-const shownSinceMs = ({ earlier }: Open, { last }: Look): number | undefined =>
+/** Since when the probes of a run have shown what this one shows; undefined: it is the first. */
+const unchangedSinceMs = ({ earlier }: Open, { last }: Probe): number | undefined =>
   earlier !== null && isUnchanged(earlier.last, last) ? earlier.sinceMs : undefined;

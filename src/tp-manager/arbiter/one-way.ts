@@ -1,26 +1,53 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import { type Attempt, type AttemptStep, isCharged } from "../attempts/payment.ts";
-import { namesOurs, referenceOf } from "../attempts/reference-policy.ts";
-import type { AttemptRows } from "../journal/attempt-rows.ts";
-import type { Answer } from "../matching/answer.ts";
-import type { Learned } from "../matching/learned.ts";
+import { AttemptWriter } from "../attempts/attempt-writer.ts";
+import { storage } from "../attempts/failures.ts";
 import {
+  type Attempt,
+  type AttemptStep,
+  isCharged,
+  isNotCharged,
+  isPaying,
+  type Judgement,
+} from "../attempts/payment.ts";
+import { judgeReport } from "../attempts/payment-machine.ts";
+import { isInDoubt } from "../attempts/phase-table.ts";
+import { isReference, namesOurs, referenceOf } from "../attempts/reference-policy.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
+import { type Answer, effectsOf, textOfProof } from "../matching/answer.ts";
+import { finalOf, type Learned } from "../matching/assumptions.ts";
+import {
+  ambiguousWith,
   contradicting,
+  type DatedReport,
   echoFact,
+  isSameResult,
   lateResult,
-  notToldApart,
   type OneWayJournal,
   type OneWayLine,
   resultInPayment,
-  type Told,
 } from "../matching/one-way.ts";
 import type { OneWayResult, TransactionReport } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
+import {
+  alarmDifference,
+  alarmIfTwice,
+  alarmMismatch,
+  chargeLate,
+  putInDoubt,
+} from "./corrections.ts";
+import { aboutWhom, alarmOf } from "./unmatched.ts";
+
+/** The note of a result that says the same as the person who has settled its order. */
+const SETTLED_RESULT = "told-settled";
+const isSettledResult = ({ kind }: AttemptStep): boolean =>
+  kind === SETTLED_RESULT || kind === "told-after-charge";
 
 /**
- * The line to a terminal that cannot be asked: gives the one rule of whose result it is the journal
- * and what the terminal has shown, and keeps what a result shows (docs/rules/25-one-way.md). Every
- * member throws when the journal fails.
+ * The results of a one-way terminal (docs/rules/25-one-way.md): gives the one rule of whose result
+ * it is (matching/one-way.ts) the journal and what the terminal has shown, keeps what a result
+ * shows, and writes what follows from a result that comes after the end of its payment. Such a
+ * result is on disk before the driver acknowledges it. Members throw when the journal fails, where
+ * they do not say otherwise.
  */
 export class OneWay {
   readonly #parts: ArbiterTools;
@@ -35,38 +62,30 @@ export class OneWay {
   }
 
   /** Whether a result that came while `running` has the terminal is that payment's. */
-  isOf(running: Attempt, result: OneWayResult): boolean {
-    const told = this.#shown(result);
-    const answer = resultInPayment(told, running, this.#journal(), this.#line);
-    const isOwn =
-      answer.answer === "one" && answer.candidate.attempt.transactionId === running.transactionId;
+  isOf(running: Attempt, { report, ...rest }: OneWayResult): boolean {
+    const result = { ...rest, report: this.withContradictions(report) };
+    const answer = resultInPayment(result, running, this.#journal(), this.#line);
+    const { transactionId, request } = running;
     if (answer.answer === "many") {
-      const { transactionId, request } = running;
-      const { orderId } = request;
       this.#parts.log.warn(
-        { transactionId, orderId, amountMinor: told.report.amountMinor },
+        { transactionId, orderId: request.orderId, amountMinor: report.amountMinor },
         `a result that can be another order's decides nothing: ${answer.because}`,
       );
     }
-    return isOwn;
+    return answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
   }
 
-  /** Whose result it is that came late, and the result with what of it is a contradiction. */
-  late(result: OneWayResult): { readonly report: TransactionReport; readonly answer: Answer } {
-    const told = this.#shown(result);
-    const { report } = told;
-    const answer = lateResult(told, this.#journal(), this.#line);
-    return { report, answer };
-  }
-
-  /** With what of it contradicts what was asked, or what was told before in its payment. */
-  shown(report: TransactionReport, running?: Attempt): TransactionReport {
+  /** The report with what in it contradicts the request, or an earlier result of its payment. */
+  withContradictions(report: TransactionReport, running?: Attempt): TransactionReport {
     if (!this.#parts.terminal.capabilities.cannotRefuse) return report;
     const before = running && "last" in running.state ? running.state.last?.report : undefined;
     return contradicting(report, this.learned, before);
   }
 
-  /** An order's own result, once it is on disk, shows what this terminal gives back. */
+  /**
+   * An order's own result, once it is on disk, shows what this terminal gives back. Throws no error
+   * of the journal: the next result shows it again.
+   */
   learn(report: TransactionReport): void {
     const { log, terminal } = this.#parts;
     if (!terminal.capabilities.cannotRefuse || report.resultCode === null) return;
@@ -79,13 +98,230 @@ export class OneWay {
       }
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
-      // A next result shows it again.
       log.warn({ err: error }, "the journal did not take what a result shows of the terminal");
     }
   }
 
+  /**
+   * A person has found that a result which decided nothing was the order's own: no result is waited
+   * for any more, and not every result of this terminal carries what others carried.
+   */
+  settled({ state: before, transactionId, request }: Attempt, { state }: Attempt): void {
+    const { learned } = this;
+    const { terminal, terminalLog } = this.#parts;
+    const own = "last" in before ? before.last?.report : undefined;
+    if (isCharged(state) && own?.contradicts?.includes("register number")) {
+      learned.contradicted("echoes-register");
+    }
+    if (!terminal.capabilities.cannotRefuse) return;
+    const isGood = isCharged(state);
+    const chargedMinor = isGood ? state.report.amountMinor : request.amountMinor;
+    const kept = terminalLog.unmatchedSince(transactionId).map((one) => one.report);
+    const report = [...(own ? [own] : []), ...kept].findLast(
+      (one) =>
+        one.resultCode !== null &&
+        one.good === isGood &&
+        !namesOurs(one) &&
+        (one.amountMinor === chargedMinor || (!isGood && !one.amountMinor)),
+    );
+    if (!report) return;
+    this.#noteSettledResult(transactionId, report);
+    if (learned.has(echoFact(report))) learned.contradicted(echoFact(report));
+  }
+
+  /** The attempts in doubt whose amount is not sold now, the newest first. */
+  get ambiguousOrders(): readonly Attempt[] {
+    const { namesNoPayment = false } = this.#parts.terminal.capabilities;
+    return ambiguousWith(this.#journal(), { ...this.#line, namesNothing: namesNoPayment });
+  }
+
+  /** Takes a late result. Returns whether it is on disk; never throws for a journal that fails. */
+  take({ report: received, ...rest }: OneWayResult): boolean {
+    const { log } = this.#parts;
+    try {
+      const report = this.withContradictions(received);
+      const answer = lateResult({ ...rest, report }, this.#journal(), this.#line);
+      if (answer.answer === "known") {
+        const { orderId } = answer;
+        log.warn({ orderId }, "the terminal reported a stored result again");
+        return true;
+      }
+      const attempt = answer.answer === "one" ? answer.candidate.attempt : undefined;
+      // Its payment has not written its end yet.
+      if (attempt && isPaying(attempt.state)) return false;
+      const because = answer.answer === "one" ? textOfProof(answer.proof) : "";
+      if (attempt && this.#follow(attempt, report, because)) this.learn(report);
+      else this.#withoutOrder(report, answer);
+      return true;
+    } catch (error) {
+      if (error instanceof BrokenInvariant) throw error;
+      log.error({ err: error, alarm: "journal" }, "the journal did not take a late result");
+      return false;
+    }
+  }
+
+  /**
+   * Ends an attempt whose result is on disk although its end is not, because the process or the
+   * disk failed between the two. A terminal that cannot be refused takes no result back.
+   */
+  endStored(attempt: Attempt): Attempt {
+    const { state, baseline } = attempt;
+    const { cannotRefuse } = this.#parts.terminal.capabilities;
+    // A terminal with a name or a storage was another one, with another protocol.
+    const { identity = {}, last } = baseline ?? {};
+    const isOfIts = last?.kind === "not-told" && Object.values(identity).every((name) => !name);
+    if (!cannotRefuse || !isOfIts || !isInDoubt(state) || "sale" in state) return attempt;
+    const { report, judgement } = state.last ?? {};
+    if (!report || (judgement !== "agrees" && judgement !== "not-good")) return attempt;
+    const needed = report.good ? "own-report" : finalOf(report.reason);
+    if (!this.#parts.matcher.assumptions.has(needed)) return attempt;
+    const writer = new AttemptWriter(attempt, this.#parts);
+    const because = "the result was on disk before the payment's end";
+    const input = { input: "late-result", report, judgement, wasStored: true, because } as const;
+    const after = writer.advance(input);
+    if (isCharged(after.state)) this.#parts.settled();
+    return after;
+  }
+
+  /**
+   * At start: asks the operator about approvals that a former version has kept apart from the
+   * attempt that they name, who may have dealt with them since.
+   */
+  begin(): void {
+    const { terminalLog, clock } = this.#parts;
+    const kept = new Set(terminalLog.heldReferences().filter(isReference));
+    for (const attempt of this.#named(kept)) {
+      if (!isNotCharged(attempt.state)) continue;
+      const because = "it was kept apart from the order";
+      const rows = terminalLog.heldAs(referenceOf(attempt.transactionId));
+      const [first] = rows;
+      if (first) this.#askPerson(attempt, first.report, because);
+      for (const { id } of rows) {
+        if (id !== null) terminalLog.endUnmatched(id, clock.now(), "known", because);
+      }
+    }
+  }
+
+  /**
+   * Returns the attempt that decides the order's status once `end` is written: a result that had to
+   * wait for the end may have changed it. Throws STORAGE_FAILED.
+   */
+  decisiveAfter(end: Attempt): Attempt {
+    const { terminal, attempts } = this.#parts;
+    if (!terminal.takeLateResults) return end;
+    terminal.endWritten?.();
+    if (!isNotCharged(end.state)) return end;
+    return storage(() => attempts.latest(end.request.orderId) ?? end, "unknown");
+  }
+
+  /**
+   * Writes what follows from a late result of the attempt. Returns false where nothing does: in its
+   * state no result of a sale is waited for, and none came before.
+   */
+  #follow(attempt: Attempt, received: TransactionReport, because: string): boolean {
+    const { state, request, transactionId } = attempt;
+    // A result that names its attempt need not repeat what was asked.
+    const report = {
+      ...received,
+      amountMinor: received.amountMinor ?? request.amountMinor,
+      currencyNumeric: received.currencyNumeric ?? request.currency.numeric,
+    };
+    const { amountMinor, currency } = request;
+    const judgement = judgeReport({ amountMinor, currencyNumeric: currency.numeric }, report);
+    if (isInDoubt(state)) {
+      if ("sale" in state) return false;
+      this.#settleInDoubt(attempt, report, judgement, because);
+    } else if (isCharged(state) && judgement !== "agrees") {
+      this.#contradicted(attempt, report, judgement);
+    } else if (isNotCharged(state) && judgement === "agrees") {
+      chargeLate(attempt, { report, because }, "the terminal reported a sale late", this.#parts);
+    } else if (isNotCharged(state) && judgement === "disagrees") {
+      this.#putInDoubtAgain(attempt, report, because);
+    } else if (isCharged(state) || isNotCharged(state)) {
+      if ("settled" in state && state.settled) this.#noteSettledResult(transactionId, report);
+    } else return false;
+    return true;
+  }
+
+  /** The attempt is charged, not charged, or still in doubt. */
+  #settleInDoubt(
+    attempt: Attempt,
+    report: TransactionReport,
+    judgement: Judgement,
+    because: string,
+  ): void {
+    const { inquiries, settled } = this.#parts;
+    const writer = new AttemptWriter(attempt, this.#parts);
+    const after = writer.advance({ input: "late-result", report, judgement, because });
+    if (judgement === "disagrees") alarmMismatch(writer, report, "it cannot be refused");
+    const { phase } = after.state;
+    writer.log("warn", { judgement }, `the terminal reported the result late: ${phase}`);
+    inquiries.reconsider();
+    if (!isCharged(after.state)) return;
+    alarmDifference(writer, report);
+    settled();
+  }
+
+  /** An operator had settled the order with the same result: no result is waited for any more. */
+  #noteSettledResult(transactionId: string, report: TransactionReport): void {
+    const { attempts, clock } = this.#parts;
+    const note = { atMs: clock.now(), kind: SETTLED_RESULT, detail: { report } } as const;
+    attempts.addEvent(transactionId, note);
+  }
+
+  #contradicted(attempt: Attempt, report: TransactionReport, judgement: Judgement): void {
+    const writer = new AttemptWriter(attempt, this.#parts);
+    writer.note("told-after-charge", { report, judgement });
+    const text = "the terminal reported another result of an order that it had reported as charged";
+    writer.log("error", { alarm: "report-mismatch" }, text);
+  }
+
+  /** An approval of something else than was asked, of an order answered as not charged. */
+  #putInDoubtAgain(attempt: Attempt, report: TransactionReport, because: string): void {
+    const writer = new AttemptWriter(attempt, this.#parts);
+    writer.advance({ input: "found-in-doubt", report, judgement: "disagrees", because });
+    this.#parts.inquiries.reconsider();
+    alarmMismatch(writer, report, "the order had been answered as not charged");
+    alarmIfTwice(attempt, this.#parts);
+  }
+
+  /** Unknown until a person settles it, or an approval names it that none did before. */
+  #askPerson(attempt: Attempt, report: TransactionReport, because: string): void {
+    const found = { report, judgement: "disagrees", because } as const;
+    putInDoubt(attempt, found, "reports a sale that is its own or another's", this.#parts);
+    this.#parts.inquiries.reconsider();
+  }
+
+  #withoutOrder(report: TransactionReport, answer: Answer): void {
+    const { terminalLog, terminal, clock, log } = this.#parts;
+    const { good, resultCode, amountMinor } = report;
+    const detail = { good, resultCode, amountMinor };
+    const { identity } = terminal.state;
+    const because = answer.answer === "many" ? answer.because : "";
+    for (const { attempt } of good ? effectsOf(answer) : []) {
+      this.#askPerson(attempt, report, because);
+    }
+    // A refusal too: repeated it says nothing of a later order.
+    const [newest] = terminalLog.unmatched(1);
+    if (!good && newest && isSameResult(newest.report, report)) return;
+    const id = terminalLog.keepUnmatched({
+      atMs: clock.now(),
+      report,
+      identity,
+      isOfNoOrder: false,
+    });
+    if (!good) {
+      log.warn(detail, "the terminal reported a result that is no order's; it charged nobody");
+    }
+    if (!good || id === undefined) return;
+    const finding = "the terminal reported it, and no order agrees with it";
+    terminalLog.endUnmatched(id, clock.now(), "held", finding);
+    const text = "the terminal reported a sale that no order, or more than one, agrees with";
+    log.error({ ...alarmOf(report, answer, "held"), ...detail }, text + aboutWhom(answer));
+  }
+
   /** The attempts that references of ours name, however long ago they were begun. */
-  named(references: ReadonlySet<string>): Attempt[] {
+  #named(references: ReadonlySet<string>): Attempt[] {
     const { attempts } = this.#parts;
     const left = new Set(references);
     const named: string[] = [];
@@ -96,47 +332,9 @@ export class OneWay {
     return named.flatMap((id) => attempts.read(id) ?? []);
   }
 
-  /**
-   * A person has found that a result which decided nothing was the order's own: nothing is waited
-   * for any more, and not every result of this terminal carries what others did.
-   */
-  settled({ state: doubt, transactionId, request }: Attempt, { state }: Attempt): void {
-    const { learned } = this;
-    const { terminal, terminalLog, attempts, clock } = this.#parts;
-    const own = "last" in doubt ? doubt.last?.report : undefined;
-    if (isCharged(state) && own?.contradicts?.includes("register number")) {
-      learned.contradicted("echoes-register");
-    }
-    if (!terminal.capabilities.cannotRefuse) return;
-    const isGood = isCharged(state);
-    const chargedMinor = isGood ? state.report.amountMinor : request.amountMinor;
-    const kept = terminalLog.unmatchedSince(transactionId).map((one) => one.report);
-    const report = [...(own ? [own] : []), ...kept].findLast(
-      (told) =>
-        told.resultCode !== null &&
-        told.good === isGood &&
-        !namesOurs(told) &&
-        (told.amountMinor === chargedMinor || (!isGood && !told.amountMinor)),
-    );
-    if (!report) return;
-    const note = { atMs: clock.now(), kind: TOLD_SETTLED, detail: { report } } as const;
-    attempts.addEvent(transactionId, note);
-    if (learned.has(echoFact(report))) learned.contradicted(echoFact(report));
-  }
-
-  /** The attempts in doubt whose amount is not sold now, the newest first. */
-  get refusedBeside(): readonly Attempt[] {
-    const { namesNoPayment = false } = this.#parts.terminal.capabilities;
-    return notToldApart(this.#journal(), { ...this.#line, namesNothing: namesNoPayment });
-  }
-
   get #line(): OneWayLine {
     const { sharesLine: isShared = false } = this.#parts.terminal.capabilities;
     return { isShared, holds: this.#parts.matcher.assumptions, learned: this.learned };
-  }
-
-  #shown(told: OneWayResult): OneWayResult {
-    return { ...told, report: this.shown(told.report) };
   }
 
   #journal(): OneWayJournal {
@@ -150,22 +348,17 @@ export class OneWay {
       },
       newest: () => attempts.newest(),
       hasLeft: (attempt) => attempts.canHaveLeft(attempt),
-      told: ({ transactionId }) => toldIn(attempts, transactionId),
-      wasToldSettled: ({ state, transactionId }) =>
-        "settled" in state && attempts.events(transactionId).some(isToldSettled),
-      named: (reference) => this.named(new Set([reference]))[0],
+      lastResult: ({ transactionId }) => lastResultOf(attempts, transactionId),
+      hasSettledResult: ({ state, transactionId }) =>
+        "settled" in state && attempts.events(transactionId).some(isSettledResult),
+      named: (reference) => this.#named(new Set([reference]))[0],
       nowMs: clock.now(),
     };
   }
 }
 
-/** The note of a result that says the same as the person who has settled its order. */
-export const TOLD_SETTLED = "told-settled";
-const isToldSettled = ({ kind }: AttemptStep): boolean =>
-  kind === TOLD_SETTLED || kind === "told-after-charge";
-
-/** The last result that an attempt was told. */
-function toldIn(attempts: Pick<AttemptRows, "events">, transactionId: string): Told | undefined {
+/** The last result that came for an attempt. */
+function lastResultOf(attempts: AttemptRows, transactionId: string): DatedReport | undefined {
   for (const { atMs, detail } of attempts.events(transactionId).toReversed()) {
     const { report } = detail as { readonly report?: TransactionReport };
     if (report?.resultCode != null) return { atMs, report };

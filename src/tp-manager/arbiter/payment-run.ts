@@ -12,7 +12,6 @@ import {
 } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { referenceOf } from "../attempts/reference-policy.ts";
-import type { AttemptRows } from "../journal/attempt-rows.ts";
 import { type Assumptions, finalOf } from "../matching/assumptions.ts";
 import { compareReports, mayBeAnotherSale, namesAnotherSale } from "../matching/comparison.ts";
 import type {
@@ -25,6 +24,7 @@ import type {
   TransactionReport,
 } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
+import { alarmDifference, alarmMismatch } from "./corrections.ts";
 import type { OneWay } from "./one-way.ts";
 
 interface RunParts extends ArbiterTools {
@@ -33,8 +33,8 @@ interface RunParts extends ArbiterTools {
 }
 
 /**
- * One payment on the terminal, from the write-ahead record to its end: feeds what the terminal says
- * to the payment machine and has every new state on disk before anything goes on.
+ * One payment on the terminal, from the write-ahead record to its end: feeds what the terminal
+ * reports to the payment machine, and writes every new state before anything goes on.
  */
 export class PaymentRun {
   readonly #parts: RunParts;
@@ -42,7 +42,7 @@ export class PaymentRun {
   readonly #approved = Promise.withResolvers<Attempt>();
   #timer: Timer | undefined;
   #cancelAsked = false;
-  /** The terminal has nothing more to say about this payment. */
+  /** The terminal has ended this payment. */
   #isOver = false;
 
   constructor(attempt: Attempt, parts: RunParts) {
@@ -80,16 +80,16 @@ export class PaymentRun {
           get reference() {
             return referenceOf(transactionId); // made for those that send it
           },
-          inSync: () => this.#isInStep,
+          inSync: () => this.#isInSync,
         },
         {
-          report: (told) => {
-            const report = oneWay.shown(told, this.#writer.attempt);
-            const word = this.#report(report);
+          report: (received) => {
+            const report = oneWay.withContradictions(received, this.#writer.attempt);
+            const reply = this.#report(report);
             oneWay.learn(report);
-            return word;
+            return reply;
           },
-          concerns: (told) => oneWay.isOf(this.#writer.attempt, told),
+          concerns: (result) => oneWay.isOf(this.#writer.attempt, result),
           ...observe(this.#writer),
         },
       );
@@ -106,10 +106,26 @@ export class PaymentRun {
     }
   }
 
-  /** false as well when the journal cannot be read, because then nothing is known. */
-  get #isInStep(): boolean {
+  /**
+   * Whether journal and terminal agree on everything before this attempt: nothing else is open, and
+   * the last transaction that the terminal showed before it is the last one that was settled here.
+   * Only then may a terminal be asked to undo what the two do not share (docs/rules/13-receipt.md).
+   * false as well when the journal cannot be read.
+   */
+  get #isInSync(): boolean {
+    const { attempts } = this.#parts;
+    const { transactionId, baseline } = this.#writer.attempt;
     try {
-      return inStep(this.#parts.attempts, this.#writer.attempt);
+      const others = attempts.unfinished().filter((open) => open.transactionId !== transactionId);
+      if (others.length > 0 || !baseline) return false;
+      const states = attempts.newest().map(({ state }) => state);
+      const last = states.find((state) => saleOf(state) !== undefined);
+      if (!last) return baseline.last.kind === "none";
+      return (
+        isCharged(last) &&
+        baseline.last.kind === "transaction" &&
+        compareReports(last.report, baseline.last.report) === "same"
+      );
     } catch (error) {
       this.#writer.log("error", { err: error }, "the journal could not be read");
       return false;
@@ -147,11 +163,11 @@ export class PaymentRun {
     return "taken";
   }
 
-  /** Until when it waits for the word about the goods of an approved sale; epoch milliseconds. */
+  /** Until when it waits for a decision about the goods; epoch milliseconds. */
   get goodsAwaitedUntilMs(): number | undefined {
     const { state } = this.#writer.attempt;
     if (!this.#isUndecided || !isPaying(state)) return undefined;
-    // A terminal that gives up says so by a second report, before its end.
+    // A terminal that gives up reports that before its end.
     return state.last?.judgement === "agrees" ? state.goods?.decideByMs : undefined;
   }
 
@@ -166,9 +182,9 @@ export class PaymentRun {
     const second = this.#isSecondSale(report);
     // A decision about the goods is followed by a report of its own, which may be nameless too.
     if (second === "named" || (second === "timed" && !goods?.decision)) {
-      this.#tellSecondSale(report);
+      this.#alarmSecondSale(report);
     }
-    // Nothing of what was said about the goods may be undone by a refusal.
+    // A refusal must not undo a decision about the goods.
     if (second === "named" && !goods?.decision) {
       this.#writer.advance({ input: "second-sale", report });
       return "refuse";
@@ -182,12 +198,12 @@ export class PaymentRun {
     const because = known === undefined ? {} : { because: known };
     this.#writer.advance({ input: "report", report, judgement, ...because });
     if (judgement !== "disagrees") {
-      tellDifference(this.#writer, report);
+      alarmDifference(this.#writer, report);
       return "accept";
     }
     const { cannotRefuse } = this.#parts.terminal.capabilities;
     const fate = cannotRefuse ? "it cannot be refused" : "refused";
-    tellMismatch(this.#writer, report, known === undefined ? fate : `${known}; ${fate}`);
+    alarmMismatch(this.#writer, report, known === undefined ? fate : `${known}; ${fate}`);
     return "refuse";
   }
 
@@ -200,12 +216,12 @@ export class PaymentRun {
     return mayBeAnotherSale(first, report) ? "timed" : "no";
   }
 
-  #tellSecondSale({ receiptNumber, traceNumber, amountMinor }: TransactionReport): void {
+  #alarmSecondSale({ receiptNumber, traceNumber, amountMinor }: TransactionReport): void {
     const detail = { alarm: "second-sale-in-payment", receiptNumber, traceNumber, amountMinor };
-    const words =
+    const text =
       "the terminal reported a second sale in one payment: see in the terminal's journal whether " +
       "the customer was charged twice, and give one charge back";
-    this.#writer.log("error", detail, words);
+    this.#writer.log("error", detail, text);
   }
 
   #hold(report: TransactionReport): "hold" {
@@ -224,31 +240,14 @@ export class PaymentRun {
       this.decide({ goods: "not-issued" }, "no word about the goods in time");
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
-      // docs/zvt.md 8.2: without a word the terminal reverses the sale a little later.
+      // docs/zvt.md 8.2: without a decision the terminal reverses the sale a little later.
       const detail = { err: error, alarm: "journal" };
-      this.#writer.log("error", detail, "the journal did not take the end of the window for goods");
+      this.#writer.log("error", detail, "the journal did not take the end of the wait for goods");
     }
   }
 }
 
-export function tellMismatch(
-  writer: AttemptWriter,
-  { amountMinor }: TransactionReport,
-  fate: string,
-): void {
-  const detail = { alarm: "report-mismatch", amountMinor };
-  writer.log("error", detail, `the terminal approved something else than was asked; ${fate}`);
-}
-
-/** Raises an alarm about a charge that differs from what was sent (docs/rules/25-one-way.md). */
-export function tellDifference(writer: AttemptWriter, { good, differs }: TransactionReport): void {
-  if (!good || !differs?.length) return;
-  const detail = { alarm: "report-differs", differs };
-  const words = `the terminal approved with another ${differs.join(" and ")} than was sent`;
-  writer.log("error", detail, words);
-}
-
-/** Prompts and acknowledgements are treated alike for every financial command. */
+/** The observer's members that are alike for every financial command. */
 export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> {
   return {
     acknowledged: () => writer.heard({ input: "acknowledged" }),
@@ -296,28 +295,4 @@ function sameDecision(a: GoodsDecision, b: GoodsDecision): boolean {
   const part = (decision: GoodsDecision): number | null =>
     decision.goods === "partly-issued" ? decision.amountMinor : null;
   return a.goods === b.goods && part(a) === part(b);
-}
-
-/**
- * Whether journal and terminal agree on everything before this attempt: nothing else is unsettled,
- * and the last transaction that the terminal told just before it is the last one that was settled
- * here. Only then may a terminal be asked to undo what the two do not share
- * (docs/rules/13-receipt.md).
- */
-function inStep(
-  attempts: Pick<AttemptRows, "unfinished" | "newest">,
-  { transactionId, baseline }: Attempt,
-): boolean {
-  const others = attempts.unfinished().filter((open) => open.transactionId !== transactionId);
-  if (others.length > 0 || !baseline) return false;
-  const last = attempts
-    .newest()
-    .map(({ state }) => state)
-    .find((state) => saleOf(state) !== undefined);
-  if (!last) return baseline.last.kind === "none";
-  return (
-    isCharged(last) &&
-    baseline.last.kind === "transaction" &&
-    compareReports(last.report, baseline.last.report) === "same"
-  );
 }

@@ -32,9 +32,9 @@ const NAMED_IN_ALARM = 5;
 /**
  * Compares what the terminal and the gateway say with the journal (docs/rules/18-totals.md): at
  * each end of day, and whenever a receipt number is missing before a sale. A difference is kept,
- * told and noted with the orders it could be; no answer changes by it.
+ * alarmed and noted with the orders that can explain it; no answer changes by it.
  *
- * Nothing here may disturb what it is called from: a comparison that fails is told and left out.
+ * No fault in here disturbs the caller: a comparison that fails is alarmed and left out.
  */
 export class Reconciler {
   readonly #parts: ArbiterTools;
@@ -78,7 +78,7 @@ export class Reconciler {
     log.error(
       { alarm: "receipt-number-missing", ...aboutOne(body.suspects) },
       `the terminal gave no known sale a number between receipts ${body.from} and ${body.to}: ` +
-        `look there for ${namesOf(body.suspects)}, told as not charged`,
+        `look there for ${namesOf(body.suspects)}, answered as not charged`,
     );
   }
 
@@ -95,23 +95,23 @@ export class Reconciler {
     const isFaulty = terminal.result === "differs" || body.gateway.faults.length > 0;
     const record = reconciliations.keep(
       { atMs, closingId, body, result: isFaulty ? "differs" : terminal.result },
-      terminal.result === "differs" ? doubtsOf(terminal, atMs) : new Map(),
+      terminal.result === "differs" ? suspicionsOfDifference(terminal, atMs) : new Map(),
     );
     if (terminal.result === "agrees") {
       reconciliations.refuteJumps(entries.map(({ transactionId }) => transactionId));
     }
-    this.#tell(record, body);
+    this.#alarm(record, body);
     return record;
   }
 
-  #tell({ id, atMs }: Reconciliation, { terminal, gateway }: ClosingBody): void {
+  #alarm({ id, atMs }: Reconciliation, { terminal, gateway }: ClosingBody): void {
     const { log } = this.#parts;
     const about = { reconciliation: id, at: isoTime(atMs) };
     log.info({ ...about, terminal, gateway: gateway.sums }, `end of day: ${terminal.result}`);
     if (terminal.result === "differs") {
       log.error(
         { alarm: "terminal-difference", ...about, ...aboutOne(terminal.suspects) },
-        differenceWords(terminal),
+        textOfDifference(terminal),
       );
     }
     for (const { orderId, transactionId, because } of gateway.faults) {
@@ -127,8 +127,8 @@ export class Reconciler {
       return work();
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
-      const words = "terminal and journal could not be compared";
-      this.#parts.log.error({ err: error, alarm: "journal" }, words);
+      const text = "terminal and journal could not be compared";
+      this.#parts.log.error({ err: error, alarm: "journal" }, text);
       return undefined;
     }
   }
@@ -164,7 +164,7 @@ function cardSums(entries: readonly LedgerEntry[]): CardSum[] {
   }));
 }
 
-function doubtsOf({ suspects, differenceMinor }: Difference, atMs: number) {
+function suspicionsOfDifference({ suspects, differenceMinor }: Difference, atMs: number) {
   return suspicionsOf(suspects, differenceMinor > 0 ? "charged" : "not-charged", atMs);
 }
 
@@ -185,7 +185,7 @@ function aboutOne(suspects: readonly Suspect[]): { orderId?: string; transaction
   return { orderId: only.orderId, transactionId: only.transactionId };
 }
 
-function differenceWords({ terminal, journal, ...difference }: Difference): string {
+function textOfDifference({ terminal, journal, ...difference }: Difference): string {
   const { currency, exponent, differenceMinor, because, suspects, isSole } = difference;
   const major = (minor: number): string => `${formatMajor(minor, exponent)} ${currency}`;
   const sums = `${major(terminal.sumMinor)} there, ${major(journal.sumMinor)} here`;
@@ -197,10 +197,12 @@ function differenceWords({ terminal, journal, ...difference }: Difference): stri
 }
 
 function namesOf(suspects: readonly Suspect[]): string {
-  const names = suspects.slice(0, NAMED_IN_ALARM).map(({ orderId, told, chargedElsewhere }) => {
-    const twice = chargedElsewhere ? ", paid again since" : "";
-    return `order ${orderId} (told as ${told}${twice})`;
-  });
+  const names = suspects
+    .slice(0, NAMED_IN_ALARM)
+    .map(({ orderId, told: answered, chargedElsewhere }) => {
+      const twice = chargedElsewhere ? ", paid again since" : "";
+      return `order ${orderId} (answered as ${answered}${twice})`;
+    });
   const more = suspects.length - names.length;
   return [...names, ...(more > 0 ? [`${more} more`] : [])].join(", ");
 }

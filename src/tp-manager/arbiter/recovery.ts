@@ -10,26 +10,26 @@ import {
   type ReversalInDoubtState,
 } from "../attempts/payment.ts";
 import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
-import { candidatesIn, type Proof, proofInWords, RULES_VERSION } from "../matching/answer.ts";
+import { candidatesIn, type Proof, RULES_VERSION, textOfProof } from "../matching/answer.ts";
 import type { Assumption } from "../matching/assumptions.ts";
 import { compareReports, compareStored } from "../matching/comparison.ts";
-import { type EarlierLook, isSeenInTime, type Look } from "../matching/facts.ts";
+import { type EarlierProbe, isProbedInTime, type Probe } from "../matching/facts.ts";
 import { anyTerminal, identityOf, Knowledge } from "../matching/knowledge.ts";
 import { type Conclusion, judge, judgeByNext, type Verdict } from "../matching/table.ts";
 import type { TelecollectionEnd, TransactionReport } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
-import { tellTwice } from "./corrections.ts";
+import { alarmTwice } from "./corrections.ts";
 import type { Question } from "./inquiries.ts";
-import type { LateResults } from "./late-results.ts";
+import type { OneWay } from "./one-way.ts";
 
 /** The attempt's first complete run ended without proof (docs/rules/05-evidence.md). */
 const UNSETTLED = "recovery-unsettled";
-const LOOK = "recovery-look";
+const PROBE = "recovery-look";
 /** Ends that the terminal said; what came before them is past. */
 const heardEnds = ["end-completed", "end-aborted"];
 
 interface RecoveryParts extends ArbiterTools {
-  readonly lateResults: LateResults;
+  readonly oneWay: OneWay;
 }
 
 /**
@@ -46,15 +46,14 @@ export class Recovery {
   }
 
   /**
-   * At start: an attempt that an earlier process left running is put in doubt, because nobody heard
-   * its end. A process that died behind that may have left a stored result that is the end. The
-   * terminal is asked about every attempt in doubt.
+   * At start: puts in doubt what an earlier process left running, because nobody heard the end, and
+   * ends what has a stored result that is the end. Asks the terminal about every attempt in doubt.
    */
   begin(): void {
-    const { attempts, lateResults } = this.#parts;
+    const { attempts, oneWay } = this.#parts;
     for (const attempt of attempts.unfinished()) {
       if (isRunning(attempt.state)) this.#interrupt(attempt, { unwritten: true });
-      else lateResults.endStored(attempt);
+      else oneWay.endStored(attempt);
       void this.recover(attempt.transactionId);
     }
   }
@@ -63,7 +62,7 @@ export class Recovery {
   recover(transactionId: string): Promise<void> {
     const { attempts, inquiries } = this.#parts;
     const attempt = attempts.read(transactionId);
-    if (!attempt || !doubtOf(attempt)) return Promise.resolve();
+    if (!attempt || !inDoubtStateOf(attempt)) return Promise.resolve();
     return inquiries.ask(this.#questionOf(attempt, !this.#wasUnsettled(transactionId)));
   }
 
@@ -84,8 +83,8 @@ export class Recovery {
   /**
    * A command has just ended in doubt, or its end could not be written, so that the journal still
    * says "sent". The attempt blocks sales even while the journal cannot be read
-   * (docs/rules/05-evidence.md); the journal is told as soon as it takes a record again, first of
-   * all what was heard and is not written yet. Resolves as {@link recover} does.
+   * (docs/rules/05-evidence.md). As soon as the journal takes a record again, first of all what was
+   * heard and is not written yet is written. Resolves as {@link recover} does.
    */
   doubted(attempt: Attempt, unwritten: WrittenEvent[] = []): Promise<void> {
     return this.#parts.inquiries.ask(this.#questionOf(attempt, true, unwritten));
@@ -96,10 +95,10 @@ export class Recovery {
     const { attempts, inquiries, log } = this.#parts;
     try {
       for (const attempt of attempts.unfinished()) {
-        const state = doubtOf(attempt);
+        const state = inDoubtStateOf(attempt);
         if (!state || inquiries.has(attempt.transactionId)) continue;
-        const doubt = this.#knowledge.doubt(attempt, state, 0);
-        const proof = judgeByNext(doubt, this.#knowledge.ofAttempt(attempt, null));
+        const inquiry = this.#knowledge.inquiry(attempt, state, 0);
+        const proof = judgeByNext(inquiry, this.#knowledge.ofAttempt(attempt, null));
         if (proof) this.#conclude(attempt, proof, null);
       }
     } catch (error) {
@@ -127,24 +126,24 @@ export class Recovery {
     const lostSinceMs = this.#parts.clock.monotonicMs();
     // Only an attempt whose own end could not be written is found running here; a reversal's was
     // charged when it began.
-    let isEndWritten = doubtOf(attempt) !== undefined;
+    let isEndWritten = inDoubtStateOf(attempt) !== undefined;
     const read = (): Attempt | undefined => {
       const now = this.#parts.attempts.read(transactionId);
-      if (!now || (isEndWritten && doubtOf(now))) return now;
+      if (!now || (isEndWritten && inDoubtStateOf(now))) return now;
       if (isEndWritten) return undefined;
       const ended = this.#endUnwritten(now, unwritten);
       isEndWritten = true;
       return ended;
     };
     let isWatched = true;
-    const decided = (look: Look, earlier: EarlierLook | null): Verdict => {
+    const decided = (probe: Probe, earlier: EarlierProbe | null): Verdict => {
       const now = read();
-      const state = now && doubtOf(now);
+      const state = now && inDoubtStateOf(now);
       if (!now || !state) return { verdict: "no-answer", because: "it was settled meanwhile" };
-      isWatched &&= isSeenInTime(earlier ? look.atMs - earlier.atMs : this.#unseenMs(now));
-      const doubt = { ...this.#knowledge.doubt(now, state, lostSinceMs), isWatched };
-      const known = this.#knowledge.ofAttempt(now, look);
-      return judge(doubt, look, known, earlier, this.#parts.confirmAfterMs);
+      isWatched &&= isProbedInTime(earlier ? probe.atMs - earlier.atMs : this.#unseenMs(now));
+      const inquiry = { ...this.#knowledge.inquiry(now, state, lostSinceMs), isWatched };
+      const known = this.#knowledge.ofAttempt(now, probe);
+      return judge(inquiry, probe, known, earlier, this.#parts.confirmAfterMs);
     };
     return {
       key: transactionId,
@@ -154,11 +153,11 @@ export class Recovery {
       blocks,
       isOpen: () => read() !== undefined,
       judge: decided,
-      conclude: (conclusion, look) => {
+      conclude: (conclusion, probe) => {
         const now = read();
-        if (now) this.#conclude(now, conclusion, look);
+        if (now) this.#conclude(now, conclusion, probe);
       },
-      note: (verdict, look) => this.#note(transactionId, LOOK, verdict, look),
+      note: (verdict, probe) => this.#note(transactionId, PROBE, verdict, probe),
     };
   }
 
@@ -171,7 +170,7 @@ export class Recovery {
 
   /** The journal may have failed once more between the two steps. */
   #endUnwritten(attempt: Attempt, unwritten: WrittenEvent[]): Attempt | undefined {
-    if (doubtOf(attempt)) return this.#parts.lateResults.endStored(attempt);
+    if (inDoubtStateOf(attempt)) return this.#parts.oneWay.endStored(attempt);
     return isRunning(attempt.state) ? this.#interrupt(attempt, {}, unwritten) : undefined;
   }
 
@@ -182,36 +181,36 @@ export class Recovery {
   ): Attempt {
     const writer = new AttemptWriter(attempt, { ...this.#parts, unwritten });
     const interrupted = writer.advance({ input: "interrupted", ...how });
-    return this.#parts.lateResults.endStored(interrupted);
+    return this.#parts.oneWay.endStored(interrupted);
   }
 
-  #conclude(before: Attempt, conclusion: Conclusion, look: Look | null): void {
+  #conclude(before: Attempt, conclusion: Conclusion, probe: Probe | null): void {
     const writer = new AttemptWriter(before, this.#parts);
     const { assumes = [] } = conclusion;
     const grounds = {
       because: conclusion.because,
-      observation: look,
+      observation: probe,
       proof: { facts: [conclusion.because], assumes, rules: RULES_VERSION },
     };
     const { matcher } = this.#parts;
-    if (look) matcher.learn(look);
+    if (probe) matcher.learn(probe);
     switch (conclusion.verdict) {
       case "charged": {
         const { report, because } = conclusion;
         const proof = this.#proofOf(before, report, { because, assumes });
-        const isTwice = this.#hasShownAnother(before, report);
+        const isTwice = this.#hadAnotherStored(before, report);
         writer.advance({
           input: "proved-charged",
           report,
-          observation: look,
-          because: `charged: ${proofInWords(proof)}`,
+          observation: probe,
+          because: `charged: ${textOfProof(proof)}`,
           proof: { ...proof, rules: RULES_VERSION },
         });
-        tellBeyondGoods(writer, before);
+        alarmBeyondGoods(writer, before);
         this.#parts.settled();
         if (isTwice) {
-          const words = "the terminal had stored another sale of this order before";
-          tellTwice(before, words, this.#parts);
+          const text = "the terminal had stored another sale of this order before";
+          alarmTwice(before, text, this.#parts);
         }
         return;
       }
@@ -230,21 +229,21 @@ export class Recovery {
       default: {
         const { transactionId, request } = before;
         const isNews = !this.#wasUnsettled(transactionId);
-        this.#note(transactionId, UNSETTLED, conclusion, look);
-        const words = `order ${request.orderId} stays unknown: ${conclusion.because}`;
+        this.#note(transactionId, UNSETTLED, conclusion, probe);
+        const text = `order ${request.orderId} stays unknown: ${conclusion.because}`;
         const { log } = this.#parts;
-        if (isNews) log.error({ transactionId, alarm: PAYMENT_UNKNOWN }, words);
-        else log.warn({ transactionId }, words);
+        if (isNews) log.error({ transactionId, alarm: PAYMENT_UNKNOWN }, text);
+        else log.warn({ transactionId }, text);
       }
     }
   }
 
-  /** A look has shown another sale that can be the order's, and that was stored over. */
-  #hasShownAnother({ transactionId, baseline, request }: Attempt, it: TransactionReport): boolean {
+  /** A probe has shown another sale that can be the order's, and that was stored over. */
+  #hadAnotherStored({ transactionId, baseline, request }: Attempt, it: TransactionReport): boolean {
     const { matcher, attempts } = this.#parts;
     return attempts.events(transactionId).some(({ kind, detail }) => {
-      const { observation } = detail as { readonly observation?: Look | null };
-      if (kind !== LOOK || observation?.last.kind !== "transaction") return false;
+      const { observation } = detail as { readonly observation?: Probe | null };
+      if (kind !== PROBE || observation?.last.kind !== "transaction") return false;
       const { report } = observation.last;
       if (compareReports(report, it) !== "different") return false;
       if (baseline && compareStored(baseline.last, observation.last) !== "different") return false;
@@ -267,17 +266,17 @@ export class Recovery {
     return { ...answer.proof, assumes: [...new Set([...answer.proof.assumes, ...assumes])] };
   }
 
-  #note(transactionId: string, kind: NoteKind, verdict: Verdict, look: Look | null): void {
+  #note(transactionId: string, kind: NoteKind, verdict: Verdict, probe: Probe | null): void {
     this.#parts.attempts.addEvent(transactionId, {
       atMs: this.#parts.clock.now(),
       kind,
-      detail: { because: verdict.because, observation: look },
+      detail: { because: verdict.because, observation: probe },
     });
   }
 }
 
 /** Raises an alarm when the terminal kept more than came out: people must give money back. */
-function tellBeyondGoods(writer: AttemptWriter, before: Attempt): void {
+function alarmBeyondGoods(writer: AttemptWriter, before: Attempt): void {
   const { state } = writer.attempt;
   if ("goods" in before.state && before.state.goods?.decision === null) {
     const alarm = { alarm: "charged-without-delivery" };
@@ -290,6 +289,6 @@ function tellBeyondGoods(writer: AttemptWriter, before: Attempt): void {
 }
 
 /** The state of an attempt that recovery can ask about; undefined for any other. */
-function doubtOf({ state }: Attempt): InDoubtState | ReversalInDoubtState | undefined {
+function inDoubtStateOf({ state }: Attempt): InDoubtState | ReversalInDoubtState | undefined {
   return isInDoubt(state) ? state : undefined;
 }

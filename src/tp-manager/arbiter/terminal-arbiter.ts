@@ -3,23 +3,22 @@ import type { AttemptInput } from "../attempts/attempt-input.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { storage } from "../attempts/failures.ts";
 import type { Attempt } from "../attempts/payment.ts";
-import type { Learned } from "../matching/learned.ts";
+import type { Learned } from "../matching/assumptions.ts";
 import type { Baseline, TerminalFacts } from "../terminal/terminal.ts";
 import type { ArbiterParts } from "./arbiter-parts.ts";
 import { type CommandParts, FinancialCommands, RunningPayment } from "./financial-commands.ts";
 import { Inquiries } from "./inquiries.ts";
-import { LateResults } from "./late-results.ts";
-import { type Obstacle, obstaclesOf } from "./obstacles.ts";
+import { type NotReadyReason, notReadyReasonsOf } from "./not-ready.ts";
 import { OneWay } from "./one-way.ts";
 import { Reconciler } from "./reconciler.ts";
 import { Recovery } from "./recovery.ts";
-import { LastAnswer, TerminalGate } from "./terminal-gate.ts";
-import { TerminalTurn } from "./terminal-turn.ts";
+import { IdentityCheck, LastAnswer } from "./terminal-identity.ts";
+import { TerminalLease } from "./terminal-lease.ts";
 import { Unmatched } from "./unmatched.ts";
 import { Upkeep } from "./upkeep.ts";
 
-/** The members of the turn that give nobody the terminal. */
-const ofTurn = [
+/** The members of {@link TerminalLease} that give nobody the terminal. */
+const ofLease = [
   "current",
   "closed",
   "updating",
@@ -27,14 +26,14 @@ const ofTurn = [
   "whenFree",
   "lackOf",
   "assertFree",
-  "assertNoDoubt",
+  "assertNothingInDoubt",
   "assertWritable",
 ] as const;
 
 /**
- * Who has the terminal. Every use of the driver passes here: payments, reversals and upkeep in
- * turns, the questions of recovery and about unmatched transactions between them
- * (docs/rules/05-evidence.md).
+ * Decides who has the terminal. Every use of the driver passes here: payments, reversals and upkeep
+ * take a lease; the questions of recovery and about unmatched transactions are asked between two
+ * leases (docs/rules/05-evidence.md).
  */
 export class TerminalArbiter {
   readonly #parts: CommandParts & {
@@ -44,9 +43,9 @@ export class TerminalArbiter {
   /** The driver's facts and news for other rooms. */
   readonly terminal: TerminalFacts;
   /** Who has the terminal now. */
-  readonly turn: Pick<TerminalTurn, (typeof ofTurn)[number]>;
+  readonly lease: Pick<TerminalLease, (typeof ofLease)[number]>;
   /** Whether this installation works with the terminal (docs/rules/12-terminal.md). */
-  readonly gate: Pick<TerminalGate, "accept" | "replaced">;
+  readonly identityCheck: Pick<IdentityCheck, "accept" | "replaced">;
   /** A payment, or the reversal of a sale. */
   readonly commands: FinancialCommands;
   /** A cancel, or a decision about the goods, for the payment that has the terminal. */
@@ -57,34 +56,33 @@ export class TerminalArbiter {
   constructor(parts: ArbiterParts) {
     const inquiries = new Inquiries({
       ...parts,
-      readyToLook: async (signal) => {
+      readyToProbe: async (signal) => {
         const whole = parts.guard.whole(signal);
         if (whole !== undefined) await whole;
         if (parts.probation?.isOn) await unlessAborted(parts.probation.over, signal);
-        await turn.whenFree();
+        await lease.whenFree();
       },
       accepted: () => parts.terminalLog.acceptedTerminal(),
-      looked: (look) => unmatched.looked(look),
+      probed: (probe) => unmatched.probed(probe),
       asking: () => this.#keepEvidence(),
     });
-    const turn = new TerminalTurn(inquiries, parts);
-    const lastAnswer = new LastAnswer({ ...parts, turn });
-    const tools = { ...parts, ...parts.settings, inquiries, turn, lastAnswer };
-    const gate = new TerminalGate(tools);
+    const lease = new TerminalLease(inquiries, parts);
+    const lastAnswer = new LastAnswer({ ...parts, lease });
+    const tools = { ...parts, ...parts.settings, inquiries, lease, lastAnswer };
+    const identityCheck = new IdentityCheck(tools);
     const oneWay = new OneWay(tools);
-    const lateResults = new LateResults({ ...tools, oneWay });
-    const recovery = new Recovery({ ...tools, lateResults });
+    const recovery = new Recovery({ ...tools, oneWay });
     const unmatched = new Unmatched(tools);
     const reconciler = new Reconciler(tools);
-    const seen = (now: Baseline): void => {
+    const noteStored = (now: Baseline): void => {
       // A sale that no order knows may be that of an attempt which stayed unknown.
       if (unmatched.found(now)) recovery.askAgain();
     };
-    const used = { ...tools, gate, oneWay, lateResults, recovery, reconciler, seen };
+    const used = { ...tools, identityCheck, oneWay, recovery, reconciler, noteStored };
     this.#parts = { ...used, unmatched };
     this.terminal = viewOf(parts.terminal, "protocol", "capabilities", "state", "subscribe");
-    this.turn = viewOf(turn, ...ofTurn);
-    this.gate = viewOf(gate, "accept", "replaced");
+    this.lease = viewOf(lease, ...ofLease);
+    this.identityCheck = viewOf(identityCheck, "accept", "replaced");
     this.commands = new FinancialCommands(used);
     this.running = new RunningPayment(used);
     this.upkeep = new Upkeep(used);
@@ -92,7 +90,7 @@ export class TerminalArbiter {
 
   /** Attempts that a former process left open are put in doubt and asked about. */
   start(): void {
-    const { probation, terminal, reconciler, recovery, unmatched, lateResults } = this.#parts;
+    const { probation, terminal, reconciler, recovery, unmatched, oneWay } = this.#parts;
     terminal.subscribe((event) => {
       if (event.type !== "unmatched-report") return;
       probation?.received();
@@ -101,10 +99,10 @@ export class TerminalArbiter {
     reconciler.begin();
     recovery.begin();
     unmatched.begin();
-    if (terminal.takeLateResults) lateResults.begin();
-    terminal.takeLateResults?.((told) => {
+    if (terminal.takeLateResults) oneWay.begin();
+    terminal.takeLateResults?.((result) => {
       probation?.received();
-      return lateResults.take(told);
+      return oneWay.take(result);
     });
     this.#keepEvidence();
     void probation?.over.then(() => this.#keepEvidence());
@@ -112,38 +110,38 @@ export class TerminalArbiter {
 
   /** Refuses new work, lets what runs end, cancels a payment that takes too long. */
   async stop(): Promise<void> {
-    const { turn, terminal, inquiries, clock, stopPatienceMs, log } = this.#parts;
-    turn.close();
-    const free = turn.whenFree().then(() => true);
+    const { lease, terminal, inquiries, clock, stopPatienceMs, log } = this.#parts;
+    lease.close();
+    const free = lease.whenFree().then(() => true);
     const isFree = await within(clock, "stop patience", stopPatienceMs, free);
     if (!isFree && terminal.cancel) {
-      const words = "what runs could not be cancelled for the stop";
-      await this.running.cancel().catch((error: unknown) => log.warn({ err: error }, words));
+      const text = "what runs could not be cancelled for the stop";
+      await this.running.cancel().catch((error: unknown) => log.warn({ err: error }, text));
     }
     await free;
     await inquiries.close();
   }
 
   /** Why a payment of a new order would be refused now; empty: it is taken. */
-  get obstacles(): readonly Obstacle[] {
-    const { terminal, turn, gate, guard, proof, lastAnswer } = this.#parts;
-    return obstaclesOf({
-      closed: turn.closed,
-      updating: turn.updating,
-      running: turn.current !== undefined,
+  get notReadyReasons(): readonly NotReadyReason[] {
+    const { terminal, lease, identityCheck, guard, proof, lastAnswer } = this.#parts;
+    return notReadyReasonsOf({
+      closed: lease.closed,
+      updating: lease.updating,
+      running: lease.current !== undefined,
       terminal: terminal.state,
       blockedBy: this.blockedBy,
       unmatchedAsked: this.unmatchedAsked,
-      changed: () => gate.replaced !== undefined,
+      changed: () => identityCheck.replaced !== undefined,
       proof,
       silence: lastAnswer.silence,
-      storeDoubt: guard.open,
+      journalGap: guard.open,
     });
   }
 
-  /** See {@link OneWay.refusedBeside}. */
-  get refusedBeside(): readonly Attempt[] {
-    return this.#parts.oneWay.refusedBeside;
+  /** See {@link OneWay.ambiguousOrders}. */
+  get ambiguousOrders(): readonly Attempt[] {
+    return this.#parts.oneWay.ambiguousOrders;
   }
 
   /** The facts that the terminal has shown. Throws when the journal cannot be read. */
@@ -168,14 +166,14 @@ export class TerminalArbiter {
     return this.#parts.inquiries.isLockedOut;
   }
 
-  /** Asks for the terminal's status. Takes no turn. Throws {@link TerminalUnavailable}. */
+  /** Asks for the terminal's status. Takes no lease. Throws {@link TerminalUnavailable}. */
   check(signal: AbortSignal): ReturnType<LastAnswer["ask"]> {
     return this.#parts.lastAnswer.ask(signal);
   }
 
-  /** See {@link LastAnswer.told}. */
-  get checked(): LastAnswer["told"] {
-    return this.#parts.lastAnswer.told;
+  /** See {@link LastAnswer.kept}. */
+  get checked(): LastAnswer["kept"] {
+    return this.#parts.lastAnswer.kept;
   }
 
   /**
@@ -192,21 +190,21 @@ export class TerminalArbiter {
   }
 
   /**
-   * Writes what an operator found out about an attempt in doubt. Nothing of it goes on the wire and
-   * it ends a doubt, so it takes no turn and no doubt holds it up.
+   * Writes what an operator found out about an attempt in doubt. Nothing of it goes on the wire, so
+   * it takes no lease, and nothing in doubt holds it up.
    */
   settle(
     attempt: Attempt,
-    word: Omit<Extract<AttemptInput, { input: "settled" }>, "input">,
+    decision: Omit<Extract<AttemptInput, { input: "settled" }>, "input">,
   ): Attempt {
     const writer = new AttemptWriter(attempt, this.#parts);
-    const settled = storage(() => writer.advance({ input: "settled", ...word }), "no");
+    const settled = storage(() => writer.advance({ input: "settled", ...decision }), "no");
     storage(() => this.#parts.oneWay.settled(attempt, settled), "unknown");
-    const { report: _, ...said } = word;
-    writer.log("warn", said, "settled by an operator");
+    const { report: _, ...detail } = decision;
+    writer.log("warn", detail, "settled by an operator");
     this.#parts.inquiries.reconsider();
     this.#parts.settled();
-    return this.#parts.lateResults.spokenFor(settled);
+    return this.#parts.oneWay.decisiveAfter(settled);
   }
 
   /** While the terminal is asked about anything it is not to change by itself. */

@@ -6,11 +6,17 @@ import {
   type UnmatchedRow,
   unmatchedFindings,
 } from "../attempts/findings.ts";
-import { type Answer, candidatesIn, nearIn, unproven } from "../matching/answer.ts";
+import {
+  type Answer,
+  candidatesIn,
+  concernsNotCharged,
+  nearIn,
+  notChargedOrdersIn,
+  unproven,
+} from "../matching/answer.ts";
 import { compareReports } from "../matching/comparison.ts";
-import { doubtOfUnmatched } from "../matching/doubt.ts";
-import { concernsTold, toldOtherwise } from "../matching/effects.ts";
-import type { Known, Look } from "../matching/facts.ts";
+import type { Known, Probe } from "../matching/facts.ts";
+import { inquiryOfUnmatched } from "../matching/inquiry.ts";
 import { Knowledge, nothingFound } from "../matching/knowledge.ts";
 import { type Conclusion, judge, type Verdict } from "../matching/table.ts";
 import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
@@ -51,9 +57,9 @@ export class Unmatched {
       return;
     }
     const answer = this.#read((): Answer | null => this.#whose(row), null);
-    const told = { ...alarmOf(report, answer), good, resultCode };
-    const words = "the terminal reported a result although no payment runs; refused";
-    log.error(told, words + aboutWhom(answer));
+    const detail = { ...alarmOf(report, answer), good, resultCode };
+    const text = "the terminal reported a result although no payment runs; refused";
+    log.error(detail, text + aboutWhom(answer));
     // A result that the terminal itself calls not good charged nobody.
     if (good || resultCode === null) this.#ask(row);
   }
@@ -66,19 +72,20 @@ export class Unmatched {
    * waits. Throws for a fault of the program only.
    */
   found(now: Baseline): boolean {
-    return shownIn(now).filter((each) => this.#shown(each, () => true)).length > 0;
+    return probesIn(now).filter((each) => this.#noteStored(each, () => true)).length > 0;
   }
 
   /**
-   * A look for another question shows what is stored: an order that was told as not charged, and
-   * that can have made it, is unknown from now on, and one that nearly fits is named. Throws for a
-   * fault of the program only.
+   * A probe for another question shows what is stored: an order that was answered as not charged
+   * and is a candidate is unknown from now on, and one that is nearly a candidate is named. Throws
+   * for a fault of the program only.
    */
-  looked(look: Look): void {
-    for (const each of shownIn({ ...look, clockOffsetMs: null })) this.#shown(each, concernsTold);
+  probed(probe: Probe): void {
+    for (const each of probesIn({ ...probe, clockOffsetMs: null }))
+      this.#noteStored(each, concernsNotCharged);
   }
 
-  #shown(now: Baseline, concerns: (answer: Answer) => boolean): boolean {
+  #noteStored(now: Baseline, concerns: (answer: Answer) => boolean): boolean {
     const { attempts, log, matcher } = this.#parts;
     try {
       if (now.last.kind !== "transaction") return false;
@@ -92,7 +99,7 @@ export class Unmatched {
       const candidates = candidatesIn(answer);
       const isReversal = candidates.length > 0 && candidates.every(({ as }) => as === "reversal");
       if (isReversal) return false;
-      // Of the record that an order's own command told others can have made none.
+      // A record that an order's own command reported is no other seller's.
       const isAsked = matcher.isShared
         ? answer.answer === "one"
         : candidates.length > 0 || attempts.unfinished().length > 0;
@@ -121,24 +128,24 @@ export class Unmatched {
     // The payment is refused now, and may be what the terminal shows: no begin will look at it.
     if (answer) guard.noteSale(now);
     const what = answer ? "sale that no order knows" : "reversal that nobody here asked for";
-    const words = `the terminal has stored a ${what}; it is asked about${aboutWhom(answer)}`;
-    log.error(alarmOf(report, answer), words);
+    const text = `the terminal has stored a ${what}; it is asked about${aboutWhom(answer)}`;
+    log.error(alarmOf(report, answer), text);
     return true;
   }
 
-  /** Keeps and tells a transaction that no look can say more about, once. */
+  /** Keeps a transaction that no probe can say more about, and raises its alarm once. */
   #note(now: Baseline, report: TransactionReport, answer: Answer): void {
     const { terminalLog, clock, log, matcher } = this.#parts;
-    // Where others are paid too their sales are nothing to tell.
+    // Where others are paid too, their sales are no alarm.
     if (matcher.isShared && answer.answer === "none") return;
     const atMs = clock.now();
     const { identity } = now;
     const isOfNoOrder = !matcher.explains(report, identity);
     const id = terminalLog.keepUnmatched({ atMs, report, identity, isOfNoOrder });
-    const whose = candidateWords(answer);
+    const whose = textOfCandidates(answer);
     if (id !== undefined) terminalLog.endUnmatched(id, atMs, "unclear", whose);
-    const words = "the terminal holds a sale of which nobody can say for certain whose it is";
-    log.error(alarmOf(report, answer, "unclear"), `${words}: ${whose}`);
+    const text = "the terminal holds a sale of which nobody can say for certain whose it is";
+    log.error(alarmOf(report, answer, "unclear"), `${text}: ${whose}`);
   }
 
   #isOpen(report: TransactionReport, concerns = (_: UnmatchedRow): boolean => true): boolean {
@@ -147,15 +154,15 @@ export class Unmatched {
   }
 
   /**
-   * The very same words were asked about last, and no command that could store others has left
-   * since, or nothing in them tells one record from another: nothing more can be found out, and
-   * sales go on.
+   * The very same report was asked about last, and no command that could store others has left
+   * since, or nothing in it distinguishes one record from another: nothing more can be found out,
+   * and sales go on.
    */
   #wasAsked(report: TransactionReport): boolean {
     const { terminalLog } = this.#parts;
     const [newest] = terminalLog.unmatched(1);
-    const isTold = newest?.finding === "held" || newest?.finding === "unclear";
-    if (!isTold || !isDeepStrictEqual(newest.report, report)) return false;
+    const wasAlarmed = newest?.finding === "held" || newest?.finding === "unclear";
+    if (!wasAlarmed || !isDeepStrictEqual(newest.report, report)) return false;
     const isUnnamed = compareReports(report, report) !== "same";
     return isUnnamed || (newest.id !== null && !terminalLog.soldSinceUnmatched(newest.id));
   }
@@ -164,7 +171,7 @@ export class Unmatched {
   lateReport(orderId: string): Promise<void> | undefined {
     return this.#read(() => {
       const late = [...this.#open].find(([, row]) =>
-        toldOtherwise(this.#whose(row)).includes(orderId),
+        notChargedOrdersIn(this.#whose(row)).includes(orderId),
       );
       return late && this.#parts.inquiries.ended(late[0]);
     }, undefined);
@@ -191,16 +198,16 @@ export class Unmatched {
     isOfNoOrder: boolean,
   ): UnmatchedRow | "repeated" {
     const { terminalLog, clock, log, matcher } = this.#parts;
-    const seen = { atMs: clock.now(), report, identity, isOfNoOrder };
-    // A journal that takes no record cannot tell that this report was told before.
+    const unmatched = { atMs: clock.now(), report, identity, isOfNoOrder };
+    // A journal that takes no record does not know this report from before.
     if (this.#isOpen(report, ({ id }) => id === null)) return "repeated";
     try {
-      const isSame = (newest: UnmatchedRow): boolean => matcher.isAgain(newest, seen);
-      const id = terminalLog.keepUnmatched(seen, isSame);
-      return id === undefined ? "repeated" : { id, ...seen };
+      const isSame = (newest: UnmatchedRow): boolean => matcher.isAgain(newest, unmatched);
+      const id = terminalLog.keepUnmatched(unmatched, isSame);
+      return id === undefined ? "repeated" : { id, ...unmatched };
     } catch (error) {
       log.error({ err: error, alarm: "journal" }, "the journal did not take a transaction");
-      return { id: null, ...seen };
+      return { id: null, ...unmatched };
     }
   }
 
@@ -215,7 +222,7 @@ export class Unmatched {
     const { clock, terminal, confirmAfterMs } = this.#parts;
     const { receiptNumber, traceNumber } = row.report;
     const lostSinceMs = clock.monotonicMs();
-    let isTold = false;
+    let isAlarmed = false;
     let { id } = row;
     return {
       key,
@@ -225,19 +232,19 @@ export class Unmatched {
       identity: row.identity,
       blocks: true,
       isOpen: () => true,
-      judge: (shown, shownEarlier) => {
-        const look = lookAt(row.report, shown);
-        const earlier = shownEarlier && lookAt(row.report, shownEarlier);
+      judge: (now, before) => {
+        const probe = probeWith(row.report, now);
+        const earlier = before && probeWith(row.report, before);
         const { paymentLimitMs: limitMs } = terminal.capabilities;
-        const doubt = doubtOfUnmatched(row, { lostSinceMs, limitMs, printsCount: false });
-        return judge(doubt, look, this.#known(row, look), earlier, confirmAfterMs);
+        const inquiry = inquiryOfUnmatched(row, { lostSinceMs, limitMs, printsCount: false });
+        return judge(inquiry, probe, this.#known(row, probe), earlier, confirmAfterMs);
       },
-      conclude: (conclusion, look) => {
+      conclude: (conclusion, probe) => {
         const { terminalLog } = this.#parts;
-        const found = this.#finding(conclusion, row, look);
+        const found = this.#finding(conclusion, row, probe);
         const { finding, because, answer } = found;
-        if (!isTold) this.#tell(row.report, found);
-        isTold = true;
+        if (!isAlarmed) this.#alarm(row.report, found);
+        isAlarmed = true;
         // A sale that the terminal holds has changed its orders with the finding.
         if (finding === "unclear" && conclusion.verdict !== "held" && answer) {
           applyAnswer(unproven(answer, "unclear", because), row.report, this.#parts);
@@ -250,13 +257,13 @@ export class Unmatched {
     };
   }
 
-  /** A sale that the terminal holds may be that of an order which was told otherwise. */
-  #finding(conclusion: Conclusion, row: UnmatchedRow, look: Look | null): Found {
+  /** Returns the finding; corrects the order of a sale that the terminal holds. */
+  #finding(conclusion: Conclusion, row: UnmatchedRow, probe: Probe | null): Concluded {
     const found = foundIn(conclusion);
-    if (found.finding !== "held" || !look) {
+    if (found.finding !== "held" || !probe) {
       return { ...found, answer: this.#read((): Answer | null => this.#whose(row), null) };
     }
-    const given = giveBack({ ...look, clockOffsetMs: null }, this.#parts);
+    const given = giveBack({ ...probe, clockOffsetMs: null }, this.#parts);
     if (given !== undefined) {
       return { finding: "known", because: `it is the reversal of order ${given}, reported late` };
     }
@@ -267,13 +274,13 @@ export class Unmatched {
   }
 
   /** A journal that cannot be read knows nothing; the alarm is raised all the same. */
-  #known(row: UnmatchedRow, look: Look): Known {
+  #known(row: UnmatchedRow, probe: Probe): Known {
     const holds = this.#parts.matcher.assumptions;
     const otherwise = { ...nothingFound, soldSince: true, closedSince: true, holds };
-    return this.#read((): Known => this.#knowledge.ofUnmatched(row, look), otherwise);
+    return this.#read((): Known => this.#knowledge.ofUnmatched(row, probe), otherwise);
   }
 
-  #tell(report: TransactionReport, { finding, because, answer = null }: Found): void {
+  #alarm(report: TransactionReport, { finding, because, answer = null }: Concluded): void {
     if (finding !== "held" && finding !== "unclear") return;
     const what = report.originalTrace === null ? "sale" : "reversal";
     const receipt = `receipt ${report.receiptNumber ?? "unknown"}, ${amountOf(report)}`;
@@ -285,35 +292,35 @@ export class Unmatched {
   }
 }
 
-/** A look for each transaction that the terminal told in one answer; its last one stands last. */
-function shownIn<T extends Pick<Look, "last">>(look: T): T[] {
-  if (look.last.kind !== "transaction") return [look];
+/** A probe for each transaction that the terminal showed in one answer; its last one is last. */
+function probesIn<T extends Pick<Probe, "last">>(probe: T): T[] {
+  if (probe.last.kind !== "transaction") return [probe];
   const kind = "transaction" as const;
-  const also = (look.last.also ?? []).map((report) => ({ ...look, last: { kind, report } }));
-  return [...also, look];
+  const also = (probe.last.also ?? []).map((report) => ({ ...probe, last: { kind, report } }));
+  return [...also, probe];
 }
 
-/** The look with the report as its last transaction, where the terminal has told it at all. */
-function lookAt<T extends Pick<Look, "last">>(report: TransactionReport, look: T): T {
-  const isTold = ({ last }: T): boolean =>
+/** The probe with the report as its last transaction, where the terminal has shown it at all. */
+function probeWith<T extends Pick<Probe, "last">>(report: TransactionReport, probe: T): T {
+  const isIt = ({ last }: T): boolean =>
     last.kind === "transaction" && compareReports(last.report, report) === "same";
-  return shownIn(look).find(isTold) ?? look;
+  return probesIn(probe).find(isIt) ?? probe;
 }
 
-interface Found {
+interface Concluded {
   readonly finding: UnmatchedFinding;
   readonly because: string;
   readonly answer?: Answer | null;
 }
 
 /** "taken-back" is the finding "reversed"; any verdict that is no finding is unclear. */
-function foundIn({ verdict, because }: Verdict): Found {
+function foundIn({ verdict, because }: Verdict): Concluded {
   const named = verdict === "taken-back" ? "reversed" : verdict;
   return { finding: unmatchedFindings.find((each) => each === named) ?? "unclear", because };
 }
 
 /** A terminal that names no original stores a reversal like a sale. */
-function unlessReversal(found: Found, answer: Answer): Found {
+function unlessReversal(found: Concluded, answer: Answer): Concluded {
   const reversal = candidatesIn(answer).find(({ as }) => as === "reversal");
   if (!reversal) return found;
   const { orderId } = reversal.attempt.request;
@@ -328,7 +335,7 @@ const formerNames = {
   unclear: "sale-without-order-unclear",
 } as const;
 
-/** One alarm when it is told or found, and one with the finding when that is known. */
+/** The alarm's fields: raised when it is reported or found, and again with the finding. */
 export function alarmOf(
   report: TransactionReport,
   answer: Answer | null,
@@ -347,7 +354,7 @@ function namesIn({ receiptNumber, traceNumber, amountMinor, terminalId }: Transa
   return { receiptNumber, traceNumber, amountMinor, terminalId };
 }
 
-/** The candidates, and those that nearly fit. */
+/** The candidates, and those that nearly are. */
 function namedIn(answer: Answer | null) {
   return answer === null ? [] : [...candidatesIn(answer), ...nearIn(answer)];
 }
@@ -361,15 +368,15 @@ function ordersIn(answer: Answer | null): object {
   return { orderId: request.orderId, transactionId, orders };
 }
 
-/** Of an alarm's words: the orders that are candidates, or near; empty without one. */
+/** The end of an alarm's text: the orders that are candidates, or near; empty without one. */
 export function aboutWhom(answer: Answer | null): string {
-  return answer && namedIn(answer).length > 0 ? `; ${candidateWords(answer)}` : "";
+  return answer && namedIn(answer).length > 0 ? `; ${textOfCandidates(answer)}` : "";
 }
 
-function candidateWords(answer: Answer): string {
+function textOfCandidates(answer: Answer): string {
   const orders = candidatesIn(answer).map(({ attempt }) => `order ${attempt.request.orderId}`);
   const near = nearIn(answer).map(
-    ({ attempt, but }) => `order ${attempt.request.orderId} fits, but ${but}`,
+    ({ attempt, but }) => `order ${attempt.request.orderId} agrees, but ${but}`,
   );
   const named = [...new Set([...orders, ...near])];
   if (named.length === 0) return "no order here asked for it";

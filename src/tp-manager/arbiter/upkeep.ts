@@ -9,7 +9,7 @@ import {
   TerminalUnavailable,
 } from "../terminal/terminal.ts";
 import type { CommandParts } from "./financial-commands.ts";
-import { answerWithin } from "./terminal-gate.ts";
+import { answerWithin } from "./terminal-identity.ts";
 
 /** So many unanswered questions keep a locked terminal from its end of day, and no more. */
 const UNANSWERED_MAX = 3;
@@ -19,7 +19,7 @@ type ClosedDay = Extract<TelecollectionEnd, { end: "completed" }> & {
   readonly reconciliation: Reconciliation | null;
 };
 
-/** The care that a terminal needs, never beside a payment: a restart, an end of day. */
+/** A terminal's maintenance, never during a payment: a restart, an end of day. */
 export class Upkeep {
   readonly #parts: CommandParts;
   /** Questions in a row that a locked terminal did not answer. */
@@ -34,8 +34,8 @@ export class Upkeep {
    * is not asked before, because a restart is also for one that does not answer.
    */
   async reset(): Promise<void> {
-    const { turn, clock, resetLimitMs } = this.#parts;
-    await turn.use("reset", undefined, {
+    const { lease, clock, resetLimitMs } = this.#parts;
+    await lease.use("reset", undefined, {
       needs: "reset",
       prepare: () => Promise.resolve(),
       run: async (terminal) => {
@@ -54,12 +54,12 @@ export class Upkeep {
    * from before it can no longer be reversed (docs/rules/07-returns.md).
    */
   async telecollect(askedBy: TelecollectionAsker = "operator"): Promise<ClosedDay> {
-    const { turn, gate, clock, log, terminalLog, reconciler } = this.#parts;
-    const { end, id } = await turn.use("end of day", undefined, {
+    const { lease, identityCheck, clock, log, terminalLog, reconciler } = this.#parts;
+    const { end, id } = await lease.use("end of day", undefined, {
       needs: "telecollect",
       prepare: async (preparing) => {
-        const baseline = await gate.prepareToClose(preparing);
-        if (baseline) this.#parts.seen(baseline);
+        const baseline = await identityCheck.prepareToClose(preparing);
+        if (baseline) this.#parts.noteStored(baseline);
         await this.#keepLast(baseline);
       },
       run: async (terminal) => {
@@ -92,14 +92,14 @@ export class Upkeep {
   }
 
   /**
-   * A journal that is in doubt looks at the last sale before an end of day takes it away
+   * Keeps the last sale for a journal with a gap before an end of day takes it away
    * (docs/rules/17-loss.md). Throws {@link TerminalUnavailable}, and {@link AppError}
    * STORAGE_FAILED; nothing was closed then.
    */
-  async #keepLast(seen: Baseline | undefined): Promise<void> {
+  async #keepLast(baseline: Baseline | undefined): Promise<void> {
     const { guard, terminal } = this.#parts;
     if (!guard.open) return;
-    const last = seen?.last ?? (await this.#lastUnderLock());
+    const last = baseline?.last ?? (await this.#lastUnderLock());
     const { identity } = terminal.state;
     if (last) storage(() => guard.keepLast({ last, identity }), "no");
   }
@@ -122,7 +122,10 @@ export class Upkeep {
       const isOver = reason === "out-of-order" || this.#unanswered >= UNANSWERED_MAX;
       if (!isOver) throw error;
       this.#unanswered = 0;
-      log.warn({ err: error }, "the locked terminal's last sale is closed without a look at it");
+      log.warn(
+        { err: error },
+        "the locked terminal's last sale is closed without having been read",
+      );
       return undefined;
     }
   }

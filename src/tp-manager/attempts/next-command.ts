@@ -7,8 +7,8 @@ export interface NextCommand {
   readonly found: LastTransaction;
   /** The order, other than that of the command in doubt, that this transaction belongs to. */
   readonly foundIs: string | null;
-  /** See `rival` of matching/facts.ts. */
-  readonly rival: string | null;
+  /** See `otherCandidate` of matching/facts.ts. */
+  readonly otherCandidate: string | null;
   readonly isCandidate?: boolean;
   /** The terminal carried it out to its end, so nothing earlier was running any more. */
   readonly served: boolean;
@@ -19,7 +19,7 @@ export interface NextCommand {
 }
 
 /** A next command without what the matcher says of the transaction that it found. */
-export type NextFound = Omit<NextCommand, "foundIs" | "rival" | "isCandidate">;
+export type NextFound = Omit<NextCommand, "foundIs" | "otherCandidate" | "isCandidate">;
 
 /** Commands that nobody here knows of may lie between an attempt and the loss of the journal. */
 export const lostSince: NextFound = {

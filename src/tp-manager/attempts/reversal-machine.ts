@@ -1,4 +1,4 @@
-import { compareReports, namesTrace, tellMoments } from "../matching/comparison.ts";
+import { compareReports, haveMoments, namesTrace } from "../matching/comparison.ts";
 import type { PaymentEnd, TransactionReport } from "../terminal/terminal.ts";
 import { type AttemptInput, impossible } from "./attempt-input.ts";
 import {
@@ -136,7 +136,7 @@ export function judgeReversal(sale: TransactionReport, report: TransactionReport
 
 /** The sale reported again, to the second: its reversal comes later, or names it. */
 function isSaleItself(sale: TransactionReport, report: TransactionReport): boolean {
-  const isUnnamed = report.originalTrace === null && tellMoments(sale, report);
+  const isUnnamed = report.originalTrace === null && haveMoments(sale, report);
   return isUnnamed && compareReports(sale, report) === "same";
 }
 

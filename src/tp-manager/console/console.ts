@@ -11,7 +11,7 @@ import { installSessionDoor, tokenOf } from "../http/door/session-door.ts";
 import { SESSION_IDLE_MS, type Sessions } from "../http/door/sessions.ts";
 import { sendOne } from "../http/envelope.ts";
 import { serveFiles } from "../http/static-files.ts";
-import { keepActs } from "./acts.ts";
+import { keepAuditEntries } from "./audit-entries.ts";
 
 const shortText = z.string("must be a text").max(512, "is too long");
 const pair = z.strictObject({ login: shortText, password: shortText });
@@ -25,7 +25,7 @@ export function createConsole(options: ApiOptions): FastifyInstance {
   const { clock, log } = options;
   const app = createInstance(options, pageLimits);
   const sessions = installSessionDoor(app, options);
-  keepActs(app, options.auditEntries, clock, log);
+  keepAuditEntries(app, options.auditEntries, clock, log);
   serveFiles(app, "tp-manager/console/pages");
   installLogIn(app, sessions, options);
   openCalls(app, options, "/api");

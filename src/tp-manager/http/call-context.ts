@@ -9,7 +9,7 @@ import type { Listings } from "../orders/listings.ts";
 import type { Orders, PaymentResult } from "../orders/orders.ts";
 import type { SettlementRequest } from "../orders/settlement.ts";
 import type { GatewayOperations } from "../supervisor/gateway-operations.ts";
-import type { RefusedHandOvers } from "../supervisor/refused-hand-overs.ts";
+import type { RefusedHandOffs } from "../supervisor/hand-off.ts";
 import type { SupervisorLink } from "../supervisor/supervisor-link.ts";
 import type { EventStreams } from "./events/event-streams.ts";
 import type { Maintenance } from "./maintenance/maintenance.ts";
@@ -25,7 +25,7 @@ export interface CallContext {
   readonly settle: (request: SettlementRequest) => Promise<PaymentResult>;
   readonly monitor: Monitor;
   readonly supervisor: SupervisorLink;
-  readonly refused: RefusedHandOvers;
+  readonly refused: RefusedHandOffs;
   readonly gateway: GatewayOperations;
   readonly maintenance: Maintenance;
   readonly auditEntries: AuditEntryRows;

@@ -161,7 +161,7 @@ export function carryOut(
     record.params ? checkedParameters(record.params, request.params) : request.params
   ) as Record<string, string>;
   const mayChange = isActing(request.method, record) && !record.whileUpdating;
-  if (mayChange && at.arbiter.turn.updating) throw new AppError("UPDATING");
+  if (mayChange && at.arbiter.lease.updating) throw new AppError("UPDATING");
   const asked = { params, query, headers, body, raw: raw ?? {}, request, reply };
   const answer = record.handle(asked, at);
   return answer instanceof Promise ? answer.then((one) => sent(one, reply)) : sent(answer, reply);

@@ -4,7 +4,7 @@ import { type Attempt, isCharged, isReversed, saleOf } from "../attempts/payment
 import { paymentEventOf } from "../attempts/phase-table.ts";
 import { importedRequest, newerState, openReturnOf } from "../attempts/rebuilt-attempt.ts";
 import { compareReports, sameTerminal } from "../matching/comparison.ts";
-import { canHaveBeenTakenBack } from "../matching/doubt.ts";
+import { canHaveBeenTakenBack } from "../matching/inquiry.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import { nextNumber, readJson } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";

@@ -1,4 +1,4 @@
-import { type Fact, factTable, type Learned, type LearnedFrom } from "../matching/learned.ts";
+import { type Fact, factTable, type Learned, type LearnedFrom } from "../matching/assumptions.ts";
 import { rows } from "./database/statements.ts";
 
 /** Changes with each terminal that is accepted, and with each loss of the journal. */

@@ -25,12 +25,12 @@ interface AppFolder {
  * (docs/browser-kiosk.md 2). No file whose name, or whose folder's, begins with a dot; nothing that
  * a link leads to; nothing of the data folder, unless the folder was made inside it.
  */
-export function serveApp(app: FastifyInstance, place: AppFolder): void {
+export function serveApp(app: FastifyInstance, served: AppFolder): void {
   app.get("/*", { config: { open: "file" } }, async (request, reply) => {
-    // Below /api there are calls and no files; the table of calls tells what there is.
+    // Below /api there are calls and no files; the table of calls names them.
     if (/^\/api(\/|$)/.test(request.url)) return reply.callNotFound();
     const path = pathOf(request);
-    const file = path === undefined ? undefined : await opened(place, path);
+    const file = path === undefined ? undefined : await opened(served, path);
     if (!path || !file) throw new AppError("NOT_FOUND", "There is no such file.");
     const { size } = await file.stat();
     return await reply
@@ -66,15 +66,15 @@ async function contentOf(file: FileHandle, size: number) {
   return "";
 }
 
-/** A pipe that nobody writes into must not hold up whoever opens it. Windows has no such flag. */
+/** Opening a pipe that nobody writes into must not wait. Windows has no such flag. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** undefined: there is none, it is no plain file, or it is not to be served. */
-async function opened(place: AppFolder, path: string): Promise<FileHandle | undefined> {
+async function opened(served: AppFolder, path: string): Promise<FileHandle | undefined> {
   let file: FileHandle | undefined;
   try {
-    const root = await realpath(place.folder);
-    const data = await realpath(place.dataDirectory);
+    const root = await realpath(served.folder);
+    const data = await realpath(served.dataDirectory);
     const wanted = join(root, path);
     if (isBelow(wanted, data) && !isBelow(root, data)) return undefined;
     file = await open(wanted, OPEN_FLAGS);

@@ -11,7 +11,7 @@ import { installSessionDoor } from "../http/door/session-door.ts";
 import { sendOne } from "../http/envelope.ts";
 import { serveApp } from "./app-files.ts";
 
-/** A page that makes no call for so long is gone; one that is there looks every few seconds. */
+/** A page that makes no call for so long is gone; an open one makes a call every few seconds. */
 const SESSION_IDLE_MS = 24 * 60 * 60_000;
 
 const ticketBody = z.strictObject({ ticket: z.string("must be a text").max(100, "is too long") });

@@ -1,20 +1,21 @@
 import { type Attempt, isNotCharged, saleOf } from "../attempts/payment.ts";
+import { chargedOf } from "../attempts/phase-table.ts";
 import type { Assumption } from "./assumptions.ts";
 
 /** Where a record came from. */
 export type Source =
   /** While our command runs. */
   | "payment"
-  /** After it, or from a terminal that only tells and cannot be asked. */
+  /** After our command, or from a one-way terminal. */
   | "late"
-  /** The storage was read to clear up a doubt. */
+  /** Recovery read the storage. */
   | "probe"
   /** The storage was read before the next command. */
   | "baseline";
 
 /** The facts and the assumptions that a verdict rests on. Kept with it, never computed again. */
 export interface Proof {
-  /** In words for people. */
+  /** For people. */
   readonly facts: readonly string[];
   readonly assumes: readonly Assumption[];
 }
@@ -30,34 +31,32 @@ export interface Candidate {
 
 /** Reasons for which a record is not one attempt's for certain. */
 const whyNotOne = {
-  retold: "it cannot be told from a record of before",
+  retold: "it cannot be distinguished from an earlier record",
   "several orders": "it can be that of several orders",
   outsider: "others are paid at this terminal too",
-  "lost order": "an order that was lost with the journal fits too",
-  "never seen": "what the terminal had stored before is not known",
-  untimed: "it tells no time",
+  "lost order": "an order that was lost with the journal agrees with it too",
+  "never probed": "what the terminal had stored before is not known",
+  untimed: "it carries no time",
   later: "other commands were sent since",
   closed: "an end of day may have run since",
   settled: "a person had settled it as not charged",
   "in doubt": "an order whose own result has not come can have it as well",
-  "foreign reference": "it carries another word than this terminal gives back for ours",
+  "foreign reference": "it carries another reference than this terminal gives back for ours",
   unclear: "the terminal does not show whether it keeps it",
   "not granted": "its proof rests on what is not taken for granted here",
-  "told again": "it is the last result once more, and names nothing",
+  repeated: "it is the last result once more, and carries no reference",
   "names nothing": "it carries no reference of ours",
 } as const;
 export type WhyNotOne = keyof typeof whyNotOne;
 
-export const whyInWords = (why: WhyNotOne): string => whyNotOne[why];
-
 /** Whose transaction a record is. */
 export type Answer =
-  /** This record was seen before. null: it was nobody's then. */
+  /** The journal has this record already. null: it was nobody's then. */
   | {
       readonly answer: "known";
       readonly orderId: string | null;
       readonly transactionId: string | null;
-      /** false: it only cannot be told from that one, and no attempt of ours fits. */
+      /** false: the two cannot be distinguished, and no attempt of ours is a candidate. */
       readonly isCertain: boolean;
       readonly proof: Proof;
     }
@@ -69,31 +68,39 @@ export type Answer =
       /** The newest first. */
       readonly candidates: readonly Candidate[];
       readonly why: WhyNotOne;
-      /** In words. */
+      /** For people. */
       readonly because: string;
     }
-  /** No candidate. `near`: attempts that fit but for one fact, for an alarm's words only. */
+  /** No candidate. `near`: attempts that agree but for one fact, for an alarm's text only. */
   | { readonly answer: "none"; readonly near: readonly Near[] };
 
-/** The attempts that can have produced the record; of a known one nothing is to be found out. */
+export interface Near {
+  readonly attempt: Attempt;
+  /** The one fact that does not agree, for people. */
+  readonly but: string;
+}
+
+/** The answer that names candidates and proves none of them. */
+export function many(
+  candidates: readonly Candidate[],
+  why: WhyNotOne,
+  because: string = whyNotOne[why],
+): Answer {
+  return { answer: "many", candidates, why, because };
+}
+
+/** The answer without its proof: the one candidate is not proven. */
+export function unproven(answer: Answer, why: WhyNotOne, because?: string): Answer {
+  return answer.answer === "one" ? many([answer.candidate], why, because) : answer;
+}
+
+/** The attempts that can have produced the record; none for a known one. */
 export function candidatesIn(answer: Answer): readonly Candidate[] {
   if (answer.answer === "one") return [answer.candidate];
   return answer.answer === "many" ? answer.candidates : [];
 }
 
-/** Nothing proves one of the candidates. */
-export function unproven(answer: Answer, why: WhyNotOne, because = whyInWords(why)): Answer {
-  if (answer.answer !== "one") return answer;
-  return { answer: "many", candidates: [answer.candidate], why, because };
-}
-
-export interface Near {
-  readonly attempt: Attempt;
-  /** The one fact that does not fit, in words. */
-  readonly but: string;
-}
-
-/** First those told as not charged, then those in doubt, last those with a sale of their own. */
+/** First those answered as not charged, then those in doubt, last those with their own sale. */
 export function nearIn(answer: Answer): readonly Near[] {
   if (answer.answer !== "none") return [];
   const rank = ({ attempt: { state } }: Near): number =>
@@ -102,7 +109,48 @@ export function nearIn(answer: Answer): readonly Near[] {
 }
 
 /** The proof as an operator reads it in an order's timeline. */
-export function proofInWords({ facts, assumes }: Proof): string {
+export function textOfProof({ facts, assumes }: Proof): string {
   const granted = assumes.length === 0 ? "" : `; taken for granted: ${assumes.join(", ")}`;
   return `${facts.join("; ")}${granted}`;
+}
+
+/**
+ * A change of an attempt that was answered as not charged, by a record that the terminal keeps
+ * (docs/matching.md, "What follows"). Recovery settles an attempt in doubt, a charge stands, and a
+ * known record changes nothing.
+ */
+export type Effect =
+  | { readonly effect: "charge"; readonly attempt: Attempt; readonly proof: Proof }
+  /** The order is unknown until a person settles it. */
+  | { readonly effect: "doubt"; readonly attempt: Attempt; readonly because: string };
+
+export function effectsOf(answer: Answer): Effect[] {
+  if (answer.answer === "one") {
+    const { attempt } = answer.candidate;
+    return isNotCharged(attempt.state) ? [{ effect: "charge", attempt, proof: answer.proof }] : [];
+  }
+  if (answer.answer !== "many") return [];
+  const { because } = answer;
+  const attempts = answer.candidates.map(({ attempt }) => attempt);
+  const byOrder = Map.groupBy(attempts, ({ request }) => request.orderId);
+  return [...byOrder.values()].flatMap((fitting): Effect[] => {
+    // A charged attempt of the order can have made the record: it need be no second charge. One in
+    // doubt may end as not charged, and then nothing else would put the order in doubt.
+    if (fitting.some((attempt) => chargedOf(attempt) === "yes")) return [];
+    const newest = fitting.find(({ state }) => isNotCharged(state));
+    return newest ? [{ effect: "doubt", attempt: newest, because }] : [];
+  });
+}
+
+/** The orders that were answered as not charged and are candidates for the record. */
+export function notChargedOrdersIn(answer: Answer): string[] {
+  return candidatesIn(answer)
+    .filter(({ attempt }) => isNotCharged(attempt.state))
+    .map(({ attempt }) => attempt.request.orderId);
+}
+
+/** An order that was answered as not charged is a candidate, or nearly one. */
+export function concernsNotCharged(answer: Answer): boolean {
+  const named = [...candidatesIn(answer), ...nearIn(answer)];
+  return named.some(({ attempt }) => isNotCharged(attempt.state));
 }

@@ -2,20 +2,24 @@ import {
   type Attempt,
   type AttemptStep,
   isNotCharged,
-  type ReversalInDoubtState,
   reversalBeganAtMs,
   saleOf,
 } from "../attempts/payment.ts";
 import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
 import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 import type { Source } from "./answer.ts";
-import { type Comparison, compareReports, compareStored, sameTerminal } from "./comparison.ts";
-import { askedOf, saleLimitMs } from "./doubt.ts";
+import {
+  type Comparison,
+  compareReports,
+  compareStored,
+  isFromPayment,
+  sameTerminal,
+} from "./comparison.ts";
 import { unfitFor } from "./facts.ts";
-import { isFromPayment } from "./own-time.ts";
+import { askedOf, saleLimitMs } from "./inquiry.ts";
 
-/** A record and the circumstances in which it was seen. */
-export interface Found {
+/** A record and the circumstances of its arrival. */
+export interface ObservedRecord {
   readonly record: TransactionReport;
   readonly source: Source;
   /** When it arrived, or was read; epoch milliseconds. */
@@ -26,124 +30,126 @@ export interface Found {
 }
 
 /** Whether an attempt can have produced a record. */
-export type Fit =
+export type Candidacy =
   /** Its own command reported this record. */
   | "own"
   /** Amount, currency and time are as asked. */
   | "timely"
-  /** The record tells no time, and nothing rules the attempt out. */
+  /** The record carries no time, and nothing rules the attempt out. */
   | "untimed"
-  | Misfit;
+  | Excluded;
 
-interface Misfit {
-  /** The one fact that does not fit, for an alarm's words; null: nothing about it fits. */
+interface Excluded {
+  /** The one fact that does not agree, for an alarm's text; null: nothing agrees. */
   readonly but: string | null;
 }
 
-const no: Misfit = { but: null };
+const no: Excluded = { but: null };
 
 /**
  * Whether the attempt's sale can be the record. `events`: those of the attempt; `compare`: a report
- * that it told with the record.
+ * of its own command with the record.
  */
-export function fitOfSale(
+export function candidacyOfSale(
   attempt: Attempt,
-  found: Found,
+  found: ObservedRecord,
   events: readonly AttemptStep[],
-  compare: (told: TransactionReport) => Comparison,
-): Fit {
+  compare: (report: TransactionReport) => Comparison,
+): Candidacy {
   const { state } = attempt;
   if (found.record.originalTrace !== null) return no;
-  const heard = [...heardIn(events), ...reportsIn(state)];
   const sale = saleOf(state);
-  if (sale) return fitOfCharged(attempt, sale.report, found);
-  if (heard.some((one) => one.good && compare(one) === "same")) {
+  if (sale) return candidacyOfCharged(attempt, sale.report, found);
+  const reported = [...reportsOf(events), ...reportsIn(state)];
+  if (reported.some((one) => one.good && compare(one) === "same")) {
     const unfit = unfitFor(askedOf(attempt, found.limitMs), found.record);
     return unfit === null ? "own" : { but: unfit };
   }
   if (!isNotCharged(state) && !isInDoubt(state) && !isRunning(state)) return no;
-  if (heard.some((one) => isAnotherSale(one, attempt, found.record))) return no;
-  return fitByTime(attempt, found);
+  if (reported.some((one) => isAnotherSale(one, attempt, found.record))) return no;
+  return candidacyByTime(attempt, found);
 }
 
-/** Whether the reversal of the attempt's sale, whose end nobody heard, can be the record. */
-export function isFitOfReversal(
+/**
+ * Whether the reversal of the attempt's sale, whose end nobody heard, can be the record: a terminal
+ * that names no original stores its reversal like a sale.
+ */
+export function canBeReversal(
   { state }: Attempt,
-  { record, limitMs, identity }: Found,
+  { record, limitMs, identity }: ObservedRecord,
   events: readonly AttemptStep[],
 ): boolean {
   if (!isInDoubt(state) || !("sale" in state)) return false;
-  const { baseline } = state;
+  const { sale, baseline, last } = state;
   if (!sameTerminal(baseline.identity, identity)) return false;
   const wasThere = compareStored(baseline.last, { kind: "transaction", report: record }) === "same";
-  const sentAtMs = reversalBeganAtMs(events);
-  return !wasThere && fitsReversal(state, record, { sentAtMs, limitMs });
-}
-
-/** A terminal that names no original stores its reversal like a sale. */
-function fitsReversal(
-  { sale, baseline, last }: ReversalInDoubtState,
-  record: TransactionReport,
-  { sentAtMs, limitMs }: { readonly sentAtMs: number | undefined; readonly limitMs: number },
-): boolean {
+  if (wasThere) return false;
   if (sale.report.amountMinor !== record.amountMinor) return false;
   if (last?.report.good && compareReports(last.report, record) === "different") return false;
   const { clockOffsetMs } = baseline;
+  const sentAtMs = reversalBeganAtMs(events);
   return (
     sentAtMs === undefined || isFromPayment({ sentAtMs, limitMs, clockOffsetMs }, record) !== false
   );
 }
 
-function fitOfCharged(attempt: Attempt, sale: TransactionReport, found: Found): Fit {
-  // An operator's word names no number.
+function candidacyOfCharged(
+  attempt: Attempt,
+  sale: TransactionReport,
+  found: ObservedRecord,
+): Candidacy {
+  // A charge that an operator settled has no number.
   const isNamed = [sale.receiptNumber, sale.traceNumber, sale.localTime].some(
     (one) => one !== null,
   );
-  const fit = fitByTime(attempt, found);
-  if (!isNamed) return fit;
-  return fit === "timely" ? { but: "its own sale is another one" } : no;
+  const candidacy = candidacyByTime(attempt, found);
+  if (!isNamed) return candidacy;
+  return candidacy === "timely" ? { but: "its own sale is another one" } : no;
 }
 
 /**
- * A good report of its command that is another record, unless it was refused: then the terminal may
- * have stored something else in its place.
+ * Its command reported a good result that is another record. When that report was refused the
+ * terminal may have stored something else in its place.
  */
 function isAnotherSale(
-  told: TransactionReport,
+  reported: TransactionReport,
   { state }: Attempt,
   record: TransactionReport,
 ): boolean {
-  if (!told.good || compareReports(told, record) !== "different") return false;
+  if (!reported.good || compareReports(reported, record) !== "different") return false;
   return !("last" in state && state.last?.judgement === "disagrees");
 }
 
-function fitByTime(attempt: Attempt, found: Found): Fit {
+function candidacyByTime(attempt: Attempt, found: ObservedRecord): Candidacy {
   const { record, source, atMs } = found;
+  const { startedAtMs, endedAtMs, baseline } = attempt;
   const limitMs = saleLimitMs(attempt.request, found.limitMs);
   const asked = askedOf(attempt, limitMs);
-  const { startedAtMs, endedAtMs } = attempt;
   // A wall clock can jump either way.
   const isNear = Math.abs(atMs - (endedAtMs ?? startedAtMs)) <= limitMs;
   const isLate = source === "late" && isNear;
-  const told = isFromPayment(asked, record);
-  // A clock that says otherwise is wrong about what was stored and seen meanwhile.
-  const isWrong = told === false && isNear && isStoredSince(attempt, record);
-  const isTimely = isLate ? true : isWrong ? null : told;
+  const byClock = isFromPayment(asked, record);
+  // A record that was stored after the baseline and read soon is of this time, by any clock.
+  const isWrong = byClock === false && isNear && isStoredSince();
+  const isTimely = isLate ? true : isWrong ? null : byClock;
   const unfit = unfitFor(asked, record);
   if (unfit) return { but: isTimely === false ? null : unfit };
   if (isTimely === false) return { but: "it is not of the time of the payment" };
   return isTimely === true ? "timely" : "untimed";
+
+  function isStoredSince(): boolean {
+    const stored = { kind: "transaction", report: record } as const;
+    return baseline !== null && compareStored(baseline.last, stored) === "different";
+  }
 }
 
-const isStoredSince = ({ baseline }: Attempt, report: TransactionReport): boolean =>
-  baseline !== null &&
-  compareStored(baseline.last, { kind: "transaction", report }) === "different";
+const reportKinds = ["report", "approved", "second-sale"];
 
-/** The results that the command of an attempt told, the oldest first. */
-export function heardIn(events: readonly AttemptStep[]): TransactionReport[] {
+/** The results that the command of an attempt reported, the oldest first. */
+export function reportsOf(events: readonly AttemptStep[]): TransactionReport[] {
   return events.flatMap(({ kind, detail }) => {
     const { report } = detail as { readonly report?: TransactionReport };
-    return report && heardKinds.includes(kind) ? [report] : [];
+    return report && reportKinds.includes(kind) ? [report] : [];
   });
 }
 
@@ -156,5 +162,3 @@ function reportsIn(state: Attempt["state"]): TransactionReport[] {
   const judged = "last" in state ? [state.last, "earlier" in state ? state.earlier : null] : [];
   return judged.flatMap((one) => (one?.judgement === "agrees" ? [one.report] : []));
 }
-
-const heardKinds = ["report", "approved", "second-sale"];

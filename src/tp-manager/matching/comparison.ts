@@ -1,15 +1,14 @@
 import type { LastTransaction, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 
 /**
- * The one comparison of two transactions that a terminal told of (docs/matching.md). Pure.
+ * The one comparison of two transactions that a terminal reported (docs/matching.md). Pure.
  *
  * Receipt number, trace and moment name a transaction together. Terminals spell the same record
  * differently from time to time: a number without its leading zeros, a member left out, a trace cut
- * to six digits. A member that one side does not tell says nothing. So the answer has three values,
- * and "cannot-tell" is never proof of anything: it proves no charge, it disproves none, and no
- * alarm is left out for it.
+ * to six digits. A member that one side lacks says nothing. So the answer has three values, and
+ * "unsure" proves nothing: no charge, no absence of one, and no alarm is left out for it.
  */
-export type Comparison = "same" | "different" | "cannot-tell";
+export type Comparison = "same" | "different" | "unsure";
 
 /** The members of a report by which two are compared. */
 export type NamedRecord = Pick<
@@ -19,13 +18,13 @@ export type NamedRecord = Pick<
 >;
 
 /**
- * Whether two reports are of one transaction. "same": every name that both tell agrees, and one is
- * told by both. "different": moment and numbers both differ. Equal numbers at another moment are
- * "cannot-tell" while both can lie in one numbering period, and so is one second with other
+ * Whether two reports are of one transaction. "same": every name that both have agrees, and they
+ * share one at least. "different": moment and numbers both differ. Equal numbers at another moment
+ * are "unsure" while both can lie in one numbering period, and so is one second with other
  * numbers: a terminal that spells a record anew does either.
  */
 export function compareReports(a: NamedRecord, b: NamedRecord): Comparison {
-  if (told(a.terminalId, b.terminalId, equalNumbers) === "differ") return "different";
+  if (agreement(a.terminalId, b.terminalId, equalNumbers) === "differ") return "different";
   const moment = compareMoments(a, b);
   const numbers = compareNumbers(a, b);
   const content = sameContent(a, b);
@@ -33,34 +32,34 @@ export function compareReports(a: NamedRecord, b: NamedRecord): Comparison {
   if (numbers !== "agree" && isReversalOfOther(a, b)) return "different";
   switch (moment) {
     case "agree":
-      if (numbers === "differ") return content ? "cannot-tell" : "different";
-      return content && numbers !== "mixed" ? "same" : "cannot-tell";
+      if (numbers === "differ") return content ? "unsure" : "different";
+      return content && numbers !== "mixed" ? "same" : "unsure";
     case "near":
-      return content && sharesNumber(a, b) ? "cannot-tell" : "different";
+      return content && sharesNumber(a, b) ? "unsure" : "different";
     case "apart":
-      return content && agreeInBoth(a, b) ? "cannot-tell" : "different";
+      return content && agreeInBoth(a, b) ? "unsure" : "different";
     case "shifted":
     case "silent":
       if (numbers === "differ" || (numbers === "silent" && isOtherAmount(a, b))) return "different";
-      return moment === "silent" && numbers === "agree" && content ? "same" : "cannot-tell";
+      return moment === "silent" && numbers === "agree" && content ? "same" : "unsure";
   }
 }
 
-/** Both tell when they were: without that equal numbers can be those of another period. */
-export function tellMoments(a: NamedRecord, b: NamedRecord): boolean {
+/** Both have date and time; without these, equal numbers can be those of another period. */
+export function haveMoments(a: NamedRecord, b: NamedRecord): boolean {
   return secondOf(a) !== null && secondOf(b) !== null;
 }
 
 /**
- * Two answers about the last stored transaction; whether the terminal has stored the same. Two
- * empty storages cannot be told apart from one that was filled and closed between them.
+ * Whether two answers about the last stored transaction show the same. Between two empty storages
+ * one may have been filled and closed, so that is "unsure".
  */
 export function compareStored(a: LastTransaction, b: LastTransaction): Comparison {
-  if (a.kind === "not-told" || b.kind === "not-told") return "cannot-tell";
+  if (a.kind === "not-told" || b.kind === "not-told") return "unsure";
   if (a.kind === "transaction" && b.kind === "transaction") {
     return compareReports(a.report, b.report);
   }
-  return a.kind === b.kind ? "cannot-tell" : "different";
+  return a.kind === b.kind ? "unsure" : "different";
 }
 
 /**
@@ -83,11 +82,11 @@ export function mayBeAnotherSale(a: TransactionReport, b: TransactionReport): bo
 
 /** A reversal's record names the trace of what it took back. */
 export function namesTrace(originalTrace: string | null, trace: string | null): boolean {
-  return told(originalTrace, trace, equalTraces) === "agree";
+  return agreement(originalTrace, trace, equalTraces) === "agree";
 }
 
 /**
- * Whether `next` is the receipt number right behind `before`; null when either is no number, or
+ * Whether `next` is the receipt number that follows `before`; null when either is no number, or
  * nobody knows whether 0000 lies between the greatest number and 0001.
  */
 export function isNextReceipt(before: string | null, next: string | null): boolean | null {
@@ -98,7 +97,7 @@ export function isNextReceipt(before: string | null, next: string | null): boole
   return to === from + 1;
 }
 
-/** Empty members say nothing; what both tell must be equal. */
+/** Empty members say nothing; what both have must be equal. */
 export function sameTerminal(a: TerminalIdentity, b: TerminalIdentity): boolean {
   const differs = (x: string, y: string): boolean => x !== "" && y !== "" && x !== y;
   return !differs(a.serialNumber, b.serialNumber) && !differs(a.terminalId, b.terminalId);
@@ -106,9 +105,9 @@ export function sameTerminal(a: TerminalIdentity, b: TerminalIdentity): boolean 
 
 /** docs/zvt.md 9.4: receipt numbers have four digits. */
 export const RECEIPT_MAX = 9_999;
-/** docs/zvt.md 7.1: a longer trace may be told by its last digits. */
+/** docs/zvt.md 7.1: a longer trace may be reported by its last digits. */
 const TRACE_DIGITS = 6;
-/** A clock that is set, or changes to summer time, shifts what a terminal tells of its records. */
+/** A clock that is set, or changes to summer time, shifts the moments of the same records. */
 const SHIFT_HOURS_MAX = 3;
 const SHIFT_TOLERANCE_SECONDS = 2;
 /** No terminal numbers so fast, or closes so often, that a number comes again within it. */
@@ -116,7 +115,7 @@ const ONE_PERIOD_SECONDS = 3_600;
 
 type Agreement = "agree" | "differ" | "silent";
 
-function told<T>(a: T | null, b: T | null, equal: (a: T, b: T) => boolean): Agreement {
+function agreement<T>(a: T | null, b: T | null, equal: (a: T, b: T) => boolean): Agreement {
   if (a === null || b === null || a === "" || b === "") return "silent";
   return equal(a, b) ? "agree" : "differ";
 }
@@ -141,9 +140,9 @@ function equalTraces(a: string, b: string): boolean {
 
 function sameContent(a: NamedRecord, b: NamedRecord): boolean {
   const agreements = [
-    told(a.resultCode, b.resultCode, Object.is),
-    told(a.amountMinor, b.amountMinor, Object.is),
-    told(a.originalTrace, b.originalTrace, equalTraces),
+    agreement(a.resultCode, b.resultCode, Object.is),
+    agreement(a.amountMinor, b.amountMinor, Object.is),
+    agreement(a.originalTrace, b.originalTrace, equalTraces),
     a.good === b.good ? "agree" : "differ",
   ];
   return !agreements.includes("differ");
@@ -170,43 +169,97 @@ function compareMoments(
   return apart <= ONE_PERIOD_SECONDS ? "near" : "apart";
 }
 
+/** Compares receipt number and trace, each by itself. */
+function numbersIn(a: NamedRecord, b: NamedRecord): Record<"receipt" | "trace", Agreement> {
+  return {
+    receipt: agreement(a.receiptNumber, b.receiptNumber, equalNumbers),
+    trace: agreement(a.traceNumber, b.traceNumber, equalTraces),
+  };
+}
+
 /** "mixed": one number agrees and the other differs. */
 function compareNumbers(a: NamedRecord, b: NamedRecord): Agreement | "mixed" {
-  const receipt = told(a.receiptNumber, b.receiptNumber, equalNumbers);
-  const trace = told(a.traceNumber, b.traceNumber, equalTraces);
-  const both = [receipt, trace];
+  const both = Object.values(numbersIn(a, b));
   if (!both.includes("differ")) return both.includes("agree") ? "agree" : "silent";
   return both.includes("agree") ? "mixed" : "differ";
 }
 
-/** Both tell receipt number and trace, and both agree. */
+/** Both have receipt number and trace, and both agree. */
 function agreeInBoth(a: NamedRecord, b: NamedRecord): boolean {
-  const receipt = told(a.receiptNumber, b.receiptNumber, equalNumbers);
-  return receipt === "agree" && told(a.traceNumber, b.traceNumber, equalTraces) === "agree";
+  return Object.values(numbersIn(a, b)).every((each) => each === "agree");
 }
 
-/** The trace; a receipt number where no trace is told: declines do not use one up. */
+/** The traces agree, or without a trace the receipt numbers: declines use up no receipt number. */
 export function sharesNumber(a: NamedRecord, b: NamedRecord): boolean {
-  const trace = told(a.traceNumber, b.traceNumber, equalTraces);
-  const receipt = told(a.receiptNumber, b.receiptNumber, equalNumbers);
+  const { receipt, trace } = numbersIn(a, b);
   return trace === "agree" || (trace === "silent" && receipt === "agree");
 }
 
 function isOtherAmount(a: NamedRecord, b: NamedRecord): boolean {
-  return told(a.amountMinor, b.amountMinor, Object.is) === "differ";
+  return agreement(a.amountMinor, b.amountMinor, Object.is) === "differ";
 }
 
 /** One of the two is a reversal, and their traces differ. */
 function isReversalOfOther(a: NamedRecord, b: NamedRecord): boolean {
   const isOneReversal = (a.originalTrace === null) !== (b.originalTrace === null);
-  return isOneReversal && told(a.traceNumber, b.traceNumber, equalTraces) === "differ";
+  return isOneReversal && agreement(a.traceNumber, b.traceNumber, equalTraces) === "differ";
 }
 
-/** Seconds since the beginning of a year that has every day; null when not told. */
+/** Seconds since the beginning of a year that has every day; null: not reported. */
 function secondOf({ localDate, localTime }: NamedRecord): number | null {
   if (!/^\d{4}$/.test(localDate ?? "") || !/^\d{6}$/.test(localTime ?? "")) return null;
   const part = (text: string | null, at: number): number => Number(text?.slice(at, at + 2));
   const [month, day] = [part(localDate, 0), part(localDate, 2)];
   const [hour, minute, second] = [part(localTime, 0), part(localTime, 2), part(localTime, 4)];
   return Date.UTC(2024, month - 1, day, hour, minute, second) / 1_000;
+}
+
+/** Terminal clocks drift and the customer takes time (docs/rules/02-proof.md). */
+const CLOCK_TOLERANCE_MS = 10 * 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+export interface PaymentTime {
+  /** Wall clock, epoch milliseconds, when the command may have left. */
+  readonly sentAtMs: number;
+  /** The terminal's own time limit for a payment it was left alone with. */
+  readonly limitMs: number;
+  /** Terminal clock minus ours before the payment; null: not reported. */
+  readonly clockOffsetMs: number | null;
+}
+
+/** Whether the record's date and time can be those of the payment; null when it has none. */
+export function isFromPayment(time: PaymentTime, report: TransactionReport): boolean | null {
+  if (report.localDate === null || report.localTime === null) return null;
+  const saidAtMs = nearestLocalTime(report.localDate, report.localTime, time.sentAtMs);
+  const atMs = saidAtMs - (time.clockOffsetMs ?? 0);
+  const earliest = time.sentAtMs - CLOCK_TOLERANCE_MS;
+  const latest = time.sentAtMs + time.limitMs + CLOCK_TOLERANCE_MS;
+  return shifts(time.sentAtMs).some((ms) => atMs + ms >= earliest && atMs + ms <= latest);
+}
+
+/** Around a change to or from summer time a terminal's clock may have followed or not. */
+function shifts(nearMs: number): readonly number[] {
+  const zoneOf = (ms: number): number => new Date(ms).getTimezoneOffset();
+  const changes = zoneOf(nearMs - DAY_MS) !== zoneOf(nearMs + DAY_MS);
+  return changes ? [0, HOUR_MS, -HOUR_MS] : [0];
+}
+
+/** Epoch milliseconds of a local MMDD HHMMSS in the year that brings it nearest to `nearMs`. */
+export function nearestLocalTime(date: string, time: string, nearMs: number): number {
+  const number = (text: string, at: number): number => Number(text.slice(at, at + 2));
+  const year = new Date(nearMs).getFullYear();
+  const candidates = [year - 1, year, year + 1].map((y) =>
+    new Date(
+      y,
+      number(date, 0) - 1,
+      number(date, 2),
+      number(time, 0),
+      number(time, 2),
+      number(time, 4),
+    ).getTime(),
+  );
+  return candidates.reduce((best, ms) =>
+    Math.abs(ms - nearMs) < Math.abs(best - nearMs) ? ms : best,
+  );
 }

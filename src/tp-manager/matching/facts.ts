@@ -6,51 +6,52 @@ import {
   type Comparison,
   compareReports,
   compareStored,
+  haveMoments,
+  isFromPayment,
   isNextReceipt,
   type NamedRecord,
   namesTrace,
+  type PaymentTime,
   sameTerminal,
-  tellMoments,
 } from "./comparison.ts";
-import { isFromPayment, type PaymentTime } from "./own-time.ts";
 
 /**
- * The facts about a doubt that one look at the terminal shows, together with what was heard on the
- * wire and what the journal knows (docs/rules/01-baseline.md, docs/rules/02-proof.md; docs/zvt.md
- * 9.2). Pure. Only table.ts says what the facts prove.
+ * The facts of an inquiry: what one probe of the terminal shows, what was heard on the wire, and
+ * what the journal knows (docs/rules/01-baseline.md, docs/rules/02-proof.md; docs/zvt.md 9.2).
+ * Pure. Only table.ts says what the facts prove.
  */
 
-/** Facts about the terminal and this process that belong to a doubt. */
-export interface DoubtTimes {
+/** Facts about the terminal and this process that belong to an inquiry. */
+export interface InquiryTimes {
   /**
-   * Monotonic milliseconds since when this process is sure that nothing of the command has left any
-   * more: its end was lost then, or the process was started after. A wall clock can jump.
+   * Since when nothing of the command can have left this process: its end was lost then, or the
+   * process was started later. Monotonic milliseconds, because a wall clock can jump.
    */
   readonly lostSinceMs: number;
   /** The terminal's own time limit for a command it was left alone with. */
   readonly limitMs: number;
-  /** The acknowledgements of the receipt's print count as well (docs/zvt.md 9.1). */
+  /** The ACKs of the receipt's print count as well (docs/zvt.md 9.1). */
   readonly printsCount: boolean;
 }
 
-/** A question about money that only the terminal can answer. */
-export interface Doubt extends DoubtTimes {
+/** A sale or reversal in doubt, or an unmatched transaction: only the terminal can clear it up. */
+export interface Inquiry extends InquiryTimes {
   readonly about: "sale" | "reversal" | "unmatched";
   /** The terminal that the command was sent to, or that has the unmatched transaction. */
   readonly identity: TerminalIdentity;
   /** The terminal's last transaction before the command; of an unmatched one nothing is known. */
   readonly before: LastTransaction;
-  readonly heard: Heard;
-  /** The order that a sale must fit; null for the other two. */
+  readonly heard: WireEvidence;
+  /** The order that a sale must agree with; null for the other two. */
   readonly asked: Asked | null;
   /** The sale that is to be reversed; null for the other two. */
   readonly sale: TransactionReport | null;
   /**
-   * Nothing can have been stored and closed out of our sight since the command may have left
-   * ({@link isSeenInTime}). Asked of a storage that was empty before and is empty now.
+   * Nothing can have been stored and closed unnoticed since the command may have left
+   * ({@link isProbedInTime}). Asked of a storage that was empty before and is empty now.
    */
   readonly isWatched?: boolean;
-  /** Of a storage that was empty before: a look has shown a transaction since. */
+  /** Of a storage that was empty before: a probe has shown a transaction since. */
   readonly wasStored?: boolean;
 }
 
@@ -61,52 +62,52 @@ export interface Asked extends PaymentTime {
   readonly currencyNumeric: string;
 }
 
-/** The terminal's words on the wire while the command ran. */
-export interface Heard {
+/** Facts that the terminal reported on the wire while the command ran. */
+export interface WireEvidence {
   /** The good result that the terminal reported last, or the unmatched one itself. */
   readonly good: TransactionReport | null;
   /** That result was refused on the wire. */
   readonly refused: boolean;
-  /** The terminal was found to hold that result, and another order fits it as well. */
+  /** The terminal was found to hold that result, and another order is a candidate as well. */
   readonly held: boolean;
-  /** The arrival of our acknowledgement of that result is proven. */
+  /** The arrival of our ACK of that result is proven. */
   readonly acknowledged: boolean;
-  /** As before, of a good result that another report followed: no proof of what is stored. */
-  readonly tookBefore: boolean;
-  /** The acknowledgement may have arrived; the process ended before it could write that. */
-  readonly perhapsTook: boolean;
+  /** As `acknowledged`, of a good result that another report followed: it proves nothing stored. */
+  readonly earlierAckArrived: boolean;
+  /** The ACK may have arrived; the process ended before it could write that. */
+  readonly ackMayHaveArrived: boolean;
   /** The terminal's last report was neither good nor bad: a card may have been charged. */
   readonly unclear: boolean;
   /** A second sale reported in the same payment, and refused (docs/rules/20-second-sale.md). */
   readonly second: TransactionReport | null;
   /**
-   * "unheard": link lost, process gone, or an end that says nothing. "bad": the terminal said that
-   * it did not work, after having said something else. "own-word": it never said anything else.
+   * "unheard": link lost, process gone, or an end that says nothing. "bad": the terminal reported a
+   * failure after it had reported something else. "only-bad": it reported nothing but the failure.
    */
-  readonly end: "unheard" | "bad" | "own-word";
+  readonly end: "unheard" | "bad" | "only-bad";
 }
 
-/** The facts that an idle terminal showed when it was asked. */
-export interface Look {
+/** The answer of an idle terminal to the question for its last transaction. */
+export interface Probe {
   readonly identity: TerminalIdentity;
   readonly last: LastTransaction;
   /** Monotonic milliseconds. */
   readonly atMs: number;
 }
 
-/** A look that another one followed in the same run. */
-export interface EarlierLook extends Look {
-  /** When the first of the looks that have shown the same was made; monotonic milliseconds. */
+/** A probe that another one followed in the same run. */
+export interface EarlierProbe extends Probe {
+  /** When the first of the probes that have shown the same was made; monotonic milliseconds. */
   readonly sinceMs: number;
 }
 
-/** The journal's knowledge about a doubt and about what a look has found. */
+/** The journal's knowledge about an inquiry and about what a probe has found. */
 export interface Known {
-  /** The order, other than the doubt's own, that the found transaction belongs to. */
+  /** The order, other than the inquiry's own, that the found transaction belongs to. */
   readonly foundIs: string | null;
-  /** Who else can have made the found transaction, in words: another order, an outsider. */
-  readonly rival: string | null;
-  /** The matcher names the doubt's own attempt as one that can have made it. */
+  /** Who else can have made the found transaction, for people: another order, an outsider. */
+  readonly otherCandidate: string | null;
+  /** The matcher names the inquiry's own attempt as one that can have made it. */
   readonly isCandidate: boolean;
   /** The order that the unmatched transaction is the sale of. */
   readonly unmatchedIs: string | null;
@@ -124,131 +125,117 @@ export interface Known {
   readonly holds: Assumptions;
 }
 
-export interface Facts
-  extends Omit<Known, "next">,
-    Pick<Heard, "good" | "refused" | "held" | "acknowledged" | "perhapsTook" | "unclear" | "end"> {
-  readonly sameTerminal: boolean;
-  readonly kind: LastTransaction["kind"];
-  readonly why: string;
-  readonly found: TransactionReport | null;
-  /** Acknowledged, or so was a good result that another report followed. */
-  readonly tookGood: boolean;
-  readonly hasSecond: boolean;
-  /** Nobody knows what was stored before. */
-  readonly noBaseline: boolean;
-  /** The found transaction and the one from before. */
-  readonly asBefore: Comparison;
-  /** The found transaction and the good result that was reported. */
-  readonly asReported: Comparison | "nothing-reported";
-  /** The sale that a found reversal took back; null when the found transaction is none. */
-  readonly takesBack: "ours" | "the-second" | "another" | null;
-  /** The found transaction can be that of a later command. */
-  readonly mayBeLater: boolean;
-  /** Why the found transaction is not what was asked for; null when it is. */
-  readonly unfit: string | null;
-  /** Whether the found transaction is from the payment's own time; null when it tells no time. */
-  readonly timely: boolean | null;
-  /** The looks before showed the same, the first of them a whole pause ago. */
-  readonly confirmed: boolean;
-  /** The rest of the pause after which the same counts as confirmed. */
-  readonly pauseLeftMs: number;
-  readonly lookedBefore: boolean;
-  /** The rest of the time limit of the lost command; not positive: over. */
-  readonly silenceLeftMs: number;
-  /** The next sale got the receipt number right behind the one from before; null: not known. */
-  readonly numberUnused: boolean | null;
-}
+/** The facts that {@link factsOf} returns. */
+export type Facts = ReturnType<typeof factsOf>;
 
 /**
- * How long a terminal may be out of sight until two empty storages are no longer taken for one. In
+ * How long a terminal may go unprobed until two empty storages are no longer taken for one. In
  * less time no terminal charges a card, stores the sale and closes its day by itself; while it does
- * either it is busy, and a busy terminal tells nothing.
+ * any of that it is busy, and a busy terminal answers no probe.
  */
 export const EMPTY_GAP_MS = 10_000;
-/** Looks at an empty storage follow each other so closely that each may come a bit late. */
-export const EMPTY_LOOKS_MS = 4_000;
+/** Probes of an empty storage follow each other so closely that each may come a bit late. */
+export const EMPTY_PROBES_MS = 4_000;
 
-/** Whether two sights of an empty storage are close enough; a wall clock may have been set back. */
-export const isSeenInTime = (gapMs: number): boolean => gapMs >= 0 && gapMs <= EMPTY_GAP_MS;
+/** Whether two probes of an empty storage are close enough; a wall clock may be set back. */
+export const isProbedInTime = (gapMs: number): boolean => gapMs >= 0 && gapMs <= EMPTY_GAP_MS;
 
 /**
- * A numbering that begins anew does not reach this number within the few commands that a doubt
- * looks back, so a number right behind a greater one is none of a new numbering.
+ * A numbering that begins anew does not reach this number within the few commands since the one in
+ * doubt, so a number that follows a greater one is none of a new numbering.
  */
 const NEW_NUMBERING_MAX = 20;
 
+/** Returns what one probe of an inquiry shows; table.ts judges it. */
 export function factsOf(
-  told: Doubt,
-  look: Look,
+  begun: Inquiry,
+  probe: Probe,
   known: Known,
-  earlier: EarlierLook | null,
+  earlier: EarlierProbe | null,
   confirmAfterMs: number,
-): Facts {
-  const isOwn = told.about !== "sale" || known.holds.has("own-report");
-  const doubt = isOwn ? told : { ...told, heard: { ...told.heard, good: null } };
-  const { heard, before } = doubt;
-  const { last } = look;
+) {
+  const isOwn = begun.about !== "sale" || known.holds.has("own-report");
+  const inquiry = isOwn ? begun : { ...begun, heard: { ...begun.heard, good: null } };
+  const { heard, before } = inquiry;
+  const { last } = probe;
   const found = last.kind === "transaction" ? last.report : null;
-  const silenceLeftMs = doubt.limitMs - (look.atMs - doubt.lostSinceMs);
-  const isShownAgain = earlier !== null && isUnchanged(earlier.last, last);
-  const pauseLeftMs = confirmAfterMs - (isShownAgain ? look.atMs - earlier.sinceMs : 0);
+  const silenceLeftMs = inquiry.limitMs - (probe.atMs - inquiry.lostSinceMs);
+  const isUnchangedSince = earlier !== null && isUnchanged(earlier.last, last);
+  const pauseLeftMs = confirmAfterMs - (isUnchangedSince ? probe.atMs - earlier.sinceMs : 0);
   const { next: _, ...journal } = known;
+  const { good } = heard;
   return {
     ...journal,
-    good: heard.good,
-    refused: heard.refused,
-    held: heard.held,
-    unclear: heard.unclear,
-    end: heard.end,
-    sameTerminal: sameTerminal(doubt.identity, look.identity),
+    ...heard,
+    sameTerminal: sameTerminal(inquiry.identity, probe.identity),
     kind: last.kind,
     why: last.kind === "not-told" ? last.why : "",
     found,
-    acknowledged: heard.acknowledged && !doubt.printsCount,
-    tookGood: (heard.acknowledged || heard.tookBefore) && !doubt.printsCount,
-    perhapsTook: heard.perhapsTook && !doubt.printsCount,
+    acknowledged: heard.acknowledged && !inquiry.printsCount,
+    /** Acknowledged, or so was a good result that another report followed. */
+    approvalAcked: (heard.acknowledged || heard.earlierAckArrived) && !inquiry.printsCount,
+    ackMayHaveArrived: heard.ackMayHaveArrived && !inquiry.printsCount,
     hasSecond: heard.second !== null,
+    /** Nobody knows what was stored before. */
     noBaseline: before.kind === "not-told",
-    asBefore: asBefore(doubt, last, known, silenceLeftMs),
-    asReported: found && heard.good ? compareReports(found, heard.good) : "nothing-reported",
-    takesBack: found && takesBack(doubt, found),
-    mayBeLater: found !== null && mayBeLater(doubt, found, known),
-    unfit: found && unfit(doubt, found),
-    timely: found && isTimely(doubt, found),
-    confirmed: isShownAgain && pauseLeftMs <= 0,
+    /** The found transaction and the one from before. */
+    asBefore: asBefore(inquiry, last, known, silenceLeftMs),
+    /** The found transaction and the good result that was reported. */
+    asReported: found && good ? compareReports(found, good) : ("nothing-reported" as const),
+    /** The sale that a found reversal took back; null when the found transaction is none. */
+    takesBack: found && takesBack(inquiry, found),
+    /** The found transaction can be that of a later command. */
+    mayBeLater: found !== null && mayBeLater(inquiry, found, known),
+    /** Why the found transaction is not what was asked for; null when it is. */
+    unfit: found && unfit(inquiry, found),
+    /** Whether the found transaction is from the payment's own time; null when it has no time. */
+    timely: found && isTimely(inquiry, found),
+    /** The probes before showed the same, the first of them a whole pause ago. */
+    confirmed: isUnchangedSince && pauseLeftMs <= 0,
+    /** The rest of the pause after which the same counts as confirmed. */
     pauseLeftMs,
-    lookedBefore: earlier !== null,
+    probedBefore: earlier !== null,
+    /** The rest of the time limit of the lost command; not positive: over. */
     silenceLeftMs,
-    numberUnused: numberUnused(doubt, known),
+    /** The next sale got the receipt number that follows the one from before; null: not known. */
+    numberUnused: numberUnused(inquiry, known),
   };
 }
 
 /**
- * An empty storage is unchanged only while nothing can have been stored and closed meanwhile: it
- * was watched, or the next receipt number shows it. After a good result that we took, and no word
- * to the contrary, a terminal most likely has done both. Until the silence is over it decides
- * nothing.
+ * Compares the storage with the one from before the command. An empty storage is unchanged only
+ * while nothing can have been stored and closed meanwhile: it was watched, or the next receipt
+ * number shows it. After a good result that was not refused, and whose end nobody heard, a terminal
+ * most likely has done both. Until the silence is over an empty storage decides nothing.
  */
-function asBefore(doubt: Doubt, last: LastTransaction, known: Known, leftMs: number): Comparison {
-  const { before, heard, wasStored, isWatched } = doubt;
+function asBefore(
+  inquiry: Inquiry,
+  last: LastTransaction,
+  known: Known,
+  leftMs: number,
+): Comparison {
+  const { before, heard, wasStored, isWatched } = inquiry;
   if (before.kind === "transaction" && last.kind === "transaction") {
     const is = compareStored(before, last);
     // Without a moment equal numbers can be those of another period.
-    return is === "same" && !tellMoments(before.report, last.report) ? "cannot-tell" : is;
+    return is === "same" && !haveMoments(before.report, last.report) ? "unsure" : is;
   }
   if (before.kind !== "none" || last.kind !== "none") return compareStored(before, last);
   const mayHaveStored = heard.good !== null && !heard.refused && heard.end === "unheard";
-  if (wasStored || heard.unclear || mayHaveStored || known.closedSince) return "cannot-tell";
+  if (wasStored || heard.unclear || mayHaveStored || known.closedSince) return "unsure";
   const isWaiting = heard.end === "unheard" && leftMs > 0;
-  return isWaiting || isWatched || numberUnused(doubt, known) === true ? "same" : "cannot-tell";
+  return isWaiting || isWatched || numberUnused(inquiry, known) === true ? "same" : "unsure";
 }
 
-/** Within one run of looks an empty storage that stays empty is the same one. */
+/** Within one run of probes an empty storage that stays empty is the same one. */
 export function isUnchanged(a: LastTransaction, b: LastTransaction): boolean {
   return (a.kind === "none" && b.kind === "none") || compareStored(a, b) === "same";
 }
 
-function takesBack({ about, heard, sale }: Doubt, found: TransactionReport): Facts["takesBack"] {
+function takesBack(
+  { about, heard, sale }: Inquiry,
+  found: TransactionReport,
+): "ours" | "the-second" | "another" | null {
   if (about === "reversal" && isReported(heard, found)) return "ours";
   if (found.originalTrace === null) return null;
   if (!found.good) return "another";
@@ -266,15 +253,16 @@ function takesBack({ about, heard, sale }: Doubt, found: TransactionReport): Fac
 }
 
 /** The very report of the reversal; a terminal may leave the trace of the sale out of it. */
-function isReported({ good, refused }: Heard, found: TransactionReport): boolean {
+function isReported({ good, refused }: WireEvidence, found: TransactionReport): boolean {
   return good !== null && !refused && found.good && compareReports(found, good) === "same";
 }
 
 /**
- * An attempt that stayed unknown is asked about again when later ones may be in doubt as well. Only
- * what was reported to us, or was stored before the next command began, cannot be theirs.
+ * Whether the found transaction can be that of a later command. An attempt that stayed unknown is
+ * asked about again when later ones may be in doubt as well. Only what was reported to us, or was
+ * stored before the next command began, cannot be theirs.
  */
-function mayBeLater({ heard }: Doubt, found: TransactionReport, { next }: Known): boolean {
+function mayBeLater({ heard }: Inquiry, found: TransactionReport, { next }: Known): boolean {
   if (next === null) return false;
   if (heard.good && compareReports(found, heard.good) === "same") return false;
   const stored: LastTransaction = { kind: "transaction", report: found };
@@ -294,35 +282,35 @@ export function unfitFor(
   return isAmount && isCurrency ? null : "it has another amount or currency";
 }
 
-function unfit({ asked, identity }: Doubt, found: TransactionReport): string | null {
+function unfit({ asked, identity }: Inquiry, found: TransactionReport): string | null {
   if (!asked) return null;
-  const words = unfitFor(asked, found);
-  if (words !== null) return "the terminal's last transaction has another amount or currency";
+  if (unfitFor(asked, found) !== null)
+    return "the terminal's last transaction has another amount or currency";
   if (found.terminalId && identity.terminalId && found.terminalId !== identity.terminalId) {
     return "the terminal's last transaction names another terminal id";
   }
   return null;
 }
 
-function isTimely({ asked, heard }: Doubt, found: TransactionReport): boolean | null {
+function isTimely({ asked, heard }: Inquiry, found: TransactionReport): boolean | null {
   // A report that came while the payment ran is of its time, whatever a clock says.
   if (heard.good && compareReports(found, heard.good) === "same") return true;
   return asked && isFromPayment(asked, found);
 }
 
 /**
- * A sale that was stored has used up a receipt number. None counts as unused when the doubtful
- * command itself has told one: between two numbers it may be, or was given twice. Of an empty
- * storage the numbers before it tell; a first number tells nothing, because a terminal may begin
- * anew when it closes by itself.
+ * Whether the next sale shows that the command in doubt used up no receipt number, as a stored sale
+ * has. The next sale shows nothing when that command itself reported a number: the sale may lie between the
+ * two, or a number was given twice. Of an empty storage the numbers before it decide; a first
+ * number decides nothing, because a terminal may begin anew when it closes by itself.
  */
-function numberUnused({ before, heard }: Doubt, { next, closedSince }: Known): boolean | null {
+function numberUnused({ before, heard }: Inquiry, { next, closedSince }: Known): boolean | null {
   const { receiptNumber: number = null, formerReceipt = null } = next ?? {};
   if (number === null || closedSince || before.kind === "not-told") return null;
   if (before.kind === "transaction") {
     const isUnused = isNextReceipt(before.report.receiptNumber, number);
     return isUnused && heard.good?.receiptNumber != null ? null : isUnused;
   }
-  const isTelling = [formerReceipt, number].every((each) => Number(each) > NEW_NUMBERING_MAX);
-  return isTelling ? isNextReceipt(formerReceipt, number) : null;
+  const areOldNumbers = [formerReceipt, number].every((each) => Number(each) > NEW_NUMBERING_MAX);
+  return areOldNumbers ? isNextReceipt(formerReceipt, number) : null;
 }

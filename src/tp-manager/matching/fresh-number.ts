@@ -3,7 +3,7 @@ import { receiptNumberOf } from "../attempts/reconciliation/receipt-number-polic
 import { givesBack } from "../attempts/reversal-machine.ts";
 import type { ReportedResult, SinceSale } from "../journal/attempt-rows.ts";
 import type { Baseline, LastTransaction, TransactionReport } from "../terminal/terminal.ts";
-import { compareReports, RECEIPT_MAX, sameTerminal, tellMoments } from "./comparison.ts";
+import { compareReports, haveMoments, RECEIPT_MAX, sameTerminal } from "./comparison.ts";
 
 /**
  * Rules for whether a receipt number still names the sale that it was given to
@@ -26,7 +26,7 @@ type Freshness =
 /** Numbers that fell from this near the top to this near the bottom have wrapped. */
 const WRAP_WINDOW = 100;
 
-/** Of `now`, the terminal as it looks before the reversal; stale where nobody can tell. */
+/** Judged by `now`, what the terminal shows before the reversal; stale where nobody knows. */
 export function freshnessOf(sale: ReportedResult, now: Baseline, since: SinceSale): Freshness {
   const here = ({ baseline }: Attempt): boolean =>
     baseline !== null && sameTerminal(baseline.identity, now.identity);
@@ -40,17 +40,16 @@ export function freshnessOf(sale: ReportedResult, now: Baseline, since: SinceSal
   if (again !== undefined) return stale(again);
   if (now.last.kind !== "not-told") return ofChain(facts, now.last);
   // A reversal can be carried out although the terminal says that it was not.
-  if (since.wasTried) return stale("a reversal left before, and the terminal does not tell");
+  if (since.wasTried)
+    return stale("a reversal left before, and the terminal does not show its end");
   return ofNewest(facts);
 }
 
-interface Facts {
+interface Facts extends Pick<SinceSale, "unmatched" | "reports"> {
   readonly sale: ReportedResult;
   readonly later: readonly Attempt[];
   /** Other attempts at this terminal with anything since the sale. */
   readonly touched: readonly Attempt[];
-  readonly reports: readonly ReportedResult[];
-  readonly unmatched: boolean;
   readonly isShared: boolean;
 }
 
@@ -72,9 +71,9 @@ function nameGivenAgain({ sale, touched, reports }: Facts): string | undefined {
 
 /** Nobody can see what else the terminal did, so only the newest command can be taken back. */
 function ofNewest({ touched, unmatched, isShared }: Facts): Freshness {
-  if (isShared) return stale("others are paid here too, and the terminal does not tell the moment");
+  if (isShared) return stale("others are paid here too, and the terminal reports no moment");
   if (touched.length > 0) {
-    return stale("the terminal does not tell its last transaction, and the sale is not the newest");
+    return stale("the terminal does not show its last transaction, and the sale is not the newest");
   }
   if (unmatched) return stale("the terminal has reported a sale that no order asked for since");
   return { freshness: "fresh" };
@@ -85,28 +84,28 @@ function ofChain(facts: Facts, last: LastTransaction): Freshness {
   const { sale, later } = facts;
   if (last.kind === "transaction" && compareReports(sale.report, last.report) === "same") {
     // Without a moment equal numbers can be those of another period.
-    return tellMoments(sale.report, last.report) ? ofLast(facts) : ofNewest(facts);
+    return haveMoments(sale.report, last.report) ? ofLast(facts) : ofNewest(facts);
   }
-  const looks = [...later.flatMap(({ baseline }) => (baseline ? [baseline.last] : [])), last];
-  for (const look of looks) {
-    if (look.kind !== "transaction") return stale("the terminal's storage was emptied since");
-    const { report } = look;
+  const probes = [...later.flatMap(({ baseline }) => (baseline ? [baseline.last] : [])), last];
+  for (const probe of probes) {
+    if (probe.kind !== "transaction") return stale("the terminal's storage was emptied since");
+    const { report } = probe;
     if (isKnown(facts, report)) continue;
     if (givesBack(sale.report, report)) return { freshness: "reversed", report };
-    if (tellsNothing(report)) return ofNewest(facts);
+    if (hasNoNames(report)) return ofNewest(facts);
     return stale("the terminal has stored something since that no order asked for");
   }
   return ofFollowed(facts);
 }
 
-function tellsNothing({ receiptNumber, traceNumber, localTime }: TransactionReport): boolean {
+function hasNoNames({ receiptNumber, traceNumber, localTime }: TransactionReport): boolean {
   return receiptNumber === null && traceNumber === null && localTime === null;
 }
 
 /** The sale is what the terminal has stored last. */
 function ofLast({ later }: Facts): Freshness {
   const contradicts = later.some((attempt) => keptNumbers(attempt).length > 0);
-  if (contradicts) return stale("the terminal does not tell the sale that followed this one");
+  if (contradicts) return stale("the terminal does not show the sale that followed this one");
   return { freshness: "fresh" };
 }
 
@@ -149,6 +148,6 @@ function isKnown(facts: Facts, report: TransactionReport): boolean {
     (one) =>
       compareReports(one, report) === "same" &&
       // A sale of others can have the numbers of ours.
-      (!isShared || tellMoments(one, report)),
+      (!isShared || haveMoments(one, report)),
   );
 }

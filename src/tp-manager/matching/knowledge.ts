@@ -1,8 +1,5 @@
 import type { UnmatchedRow } from "../attempts/findings.ts";
 import type { Attempt, InDoubtState, ReversalInDoubtState } from "../attempts/payment.ts";
-import type { AttemptRows } from "../journal/attempt-rows.ts";
-import type { RecordRows } from "../journal/record-rows.ts";
-import type { TerminalRows } from "../journal/terminal-rows.ts";
 import type {
   LastTransaction,
   TerminalFacts,
@@ -10,23 +7,18 @@ import type {
   TransactionReport,
 } from "../terminal/terminal.ts";
 import { candidatesIn, type WhyNotOne } from "./answer.ts";
-import { compareReports, sameTerminal, tellMoments } from "./comparison.ts";
-import { doubtOfAttempt } from "./doubt.ts";
-import type { Doubt, Known, Look } from "./facts.ts";
+import { compareReports, haveMoments, sameTerminal } from "./comparison.ts";
+import type { Inquiry, Known, Probe } from "./facts.ts";
+import { inquiryOfAttempt } from "./inquiry.ts";
+import type { JournalView } from "./match.ts";
 import type { Matcher } from "./matcher.ts";
 
-interface KnowledgeParts {
-  readonly attempts: Pick<AttemptRows, "events" | "unfinished">;
-  readonly records: Pick<RecordRows, "nextCommand">;
-  readonly terminalLog: Pick<
-    TerminalRows,
-    "wasClosedSince" | "unmatchedSince" | "soldSinceUnmatched" | "closedSinceUnmatched"
-  >;
+interface KnowledgeParts extends JournalView {
   readonly terminal: Pick<TerminalFacts, "capabilities">;
-  readonly matcher: Pick<Matcher, "whose" | "newSale" | "storesReversals" | "assumptions">;
+  readonly matcher: Matcher;
 }
 
-/** The knowledge of the journal about a doubt, for facts.ts. Methods throw when it fails. */
+/** The journal's knowledge about an inquiry, for facts.ts. Methods throw when the journal fails. */
 export class Knowledge {
   readonly #parts: KnowledgeParts;
 
@@ -34,22 +26,26 @@ export class Knowledge {
     this.#parts = parts;
   }
 
-  /** With a result that came after the end, and all that looks have shown. */
-  doubt(attempt: Attempt, state: InDoubtState | ReversalInDoubtState, lostSinceMs: number): Doubt {
+  /** The inquiry with a result that came after the end, and with what earlier probes have shown. */
+  inquiry(
+    attempt: Attempt,
+    state: InDoubtState | ReversalInDoubtState,
+    lostSinceMs: number,
+  ): Inquiry {
     const { paymentLimitMs: limitMs, printsCount = false } = this.#parts.terminal.capabilities;
-    const told = doubtOfAttempt(attempt, state, { lostSinceMs, limitMs, printsCount });
-    const doubt = { ...told, wasStored: this.#wasSeenStored(attempt, told) };
-    const late = doubt.heard.good ? undefined : this.#reportedLate(attempt, doubt);
-    return late ? { ...doubt, heard: { ...doubt.heard, good: late, refused: true } } : doubt;
+    const begun = inquiryOfAttempt(attempt, state, { lostSinceMs, limitMs, printsCount });
+    const inquiry = { ...begun, wasStored: this.#wasProbedStored(attempt, begun) };
+    const late = inquiry.heard.good ? undefined : this.#reportedLate(attempt, inquiry);
+    return late ? { ...inquiry, heard: { ...inquiry.heard, good: late, refused: true } } : inquiry;
   }
 
-  /** `look`: null: only what was found since counts. */
-  ofAttempt(attempt: Attempt, look: Look | null): Known {
+  /** `probe`: null: only what was found since counts. */
+  ofAttempt(attempt: Attempt, probe: Probe | null): Known {
     const { records, terminalLog, matcher } = this.#parts;
     const { transactionId, startedAtMs } = attempt;
     const next = records.nextCommand(transactionId);
     return {
-      ...this.#whose(attempt, look),
+      ...this.#whose(attempt, probe),
       unmatchedIs: null,
       stoodBefore: false,
       next: next ? { ...next, ...this.#whose(attempt, { ...next, last: next.found }) } : null,
@@ -60,33 +56,33 @@ export class Knowledge {
     };
   }
 
-  ofUnmatched({ id, report, identity, atMs }: UnmatchedRow, look: Look): Known {
+  ofUnmatched({ id, report, identity, atMs }: UnmatchedRow, probe: Probe): Known {
     const { terminalLog, matcher } = this.#parts;
-    const isStoredSince = matcher.newSale({ ...look, clockOffsetMs: null }) !== undefined;
+    const isStoredSince = matcher.newSale({ ...probe, clockOffsetMs: null }) !== undefined;
     const soldSince = isStoredSince || id === null || terminalLog.soldSinceUnmatched(id);
     const closedSince = id === null || terminalLog.closedSinceUnmatched(id);
     const answer = matcher.whose(report, "late", identity, atMs);
     const unmatchedIs = answer.answer === "known" && answer.isCertain ? answer.orderId : null;
     const stood = candidatesIn(answer).map(({ attempt }) => attempt.baseline?.last);
-    const stoodBefore = stood.length > 0 && stood.every((last) => isVeryRecord(last, look.last));
+    const stoodBefore = stood.length > 0 && stood.every((last) => isVeryRecord(last, probe.last));
     const since = { soldSince, closedSince, stoodBefore };
     return { ...nothingFound, unmatchedIs, ...since, holds: matcher.assumptions };
   }
 
-  /** A look at a terminal that had stored nothing before has shown a transaction since. */
-  #wasSeenStored({ transactionId }: Attempt, { before }: Doubt): boolean {
+  /** The storage was empty before, and a probe has shown a transaction since. */
+  #wasProbedStored({ transactionId }: Attempt, { before }: Inquiry): boolean {
     if (before.kind !== "none") return false;
     return this.#parts.attempts.events(transactionId).some(({ detail }) => {
-      const { observation } = detail as { observation?: Look | null };
+      const { observation } = detail as { observation?: Probe | null };
       return observation?.last.kind === "transaction";
     });
   }
 
   /**
-   * A result that came after the end of the only attempt in doubt at its terminal: it was refused,
-   * and it is that attempt's all the same.
+   * A result that came after the end of the only attempt in doubt at its terminal. It was refused,
+   * and is that attempt's all the same.
    */
-  #reportedLate(attempt: Attempt, { identity }: Doubt): TransactionReport | undefined {
+  #reportedLate(attempt: Attempt, { identity }: Inquiry): TransactionReport | undefined {
     const { attempts, terminalLog, matcher } = this.#parts;
     const { transactionId } = attempt;
     const others = attempts
@@ -103,10 +99,10 @@ export class Knowledge {
   /** Whose the found transaction is, as far as the attempt is concerned. */
   #whose(
     { request, transactionId }: Attempt,
-    look: Pick<Look, "identity" | "last"> | null,
-  ): Pick<Known, "foundIs" | "rival" | "isCandidate"> {
-    if (look?.last.kind !== "transaction") return ofItsOwn;
-    const answer = this.#parts.matcher.whose(look.last.report, "probe", look.identity);
+    probe: Pick<Probe, "identity" | "last"> | null,
+  ): Pick<Known, "foundIs" | "otherCandidate" | "isCandidate"> {
+    if (probe?.last.kind !== "transaction") return ofItsOwn;
+    const answer = this.#parts.matcher.whose(probe.last.report, "probe", probe.identity);
     switch (answer.answer) {
       case "known": {
         const isOwn = answer.transactionId === transactionId;
@@ -119,9 +115,9 @@ export class Knowledge {
       case "many": {
         const orders = answer.candidates.map((one) => one.attempt.request.orderId);
         const other = orders.find((orderId) => orderId !== request.orderId);
-        const rival = other === undefined ? rivals[answer.why] : `order ${other}`;
+        const otherCandidate = other === undefined ? otherCandidates[answer.why] : `order ${other}`;
         const isCandidate = orders.includes(request.orderId);
-        return { foundIs: null, rival: rival ?? null, isCandidate };
+        return { foundIs: null, otherCandidate: otherCandidate ?? null, isCandidate };
       }
       case "none":
         return { ...ofItsOwn, isCandidate: false };
@@ -129,8 +125,8 @@ export class Knowledge {
   }
 }
 
-const ofItsOwn = { foundIs: null, rival: null, isCandidate: true };
-/** Of an unmatched transaction, of which only its own order is looked for. */
+const ofItsOwn = { foundIs: null, otherCandidate: null, isCandidate: true };
+/** Of an unmatched transaction only its own order is looked up. */
 export const nothingFound = {
   ...ofItsOwn,
   unmatchedIs: null,
@@ -139,21 +135,21 @@ export const nothingFound = {
   stoodBefore: false,
 };
 
-/** One record that both tell with its moment. */
+/** One record, reported with its moment both times. */
 function isVeryRecord(a: LastTransaction | undefined, b: LastTransaction): boolean {
   if (a?.kind !== "transaction" || b.kind !== "transaction") return false;
-  return tellMoments(a.report, b.report) && compareReports(a.report, b.report) === "same";
+  return haveMoments(a.report, b.report) && compareReports(a.report, b.report) === "same";
 }
 
-/** Who else can have made a record that fits one order alone. */
-const rivals: Partial<Record<WhyNotOne, string>> = {
-  outsider: "somebody else who is paid at this terminal",
+/** Who else can have made a record that one order alone is a candidate for. */
+const otherCandidates: Partial<Record<WhyNotOne, string>> = {
+  outsider: "another seller at this terminal",
   "lost order": "an order that was lost with the journal",
-  retold: "an order of before, told anew",
-  "never seen": "a sale from before the payment",
+  retold: "an earlier order whose record came again",
+  "never probed": "a sale from before the payment",
 };
 
-/** The terminal that the doubtful command was sent to. */
+/** The terminal that the command in doubt was sent to. */
 export function identityOf({ state, baseline }: Attempt): TerminalIdentity {
   return "baseline" in state ? state.baseline.identity : (baseline?.identity ?? anyTerminal);
 }

@@ -9,48 +9,63 @@ import {
   reversalBeganAtMs,
   saleOf,
 } from "../attempts/payment.ts";
-import type { KnownRecord } from "../journal/record-rows.ts";
+import type { AttemptRows } from "../journal/attempt-rows.ts";
+import type { KnownRecord, RecordRows } from "../journal/record-rows.ts";
+import type { TerminalRows } from "../journal/terminal-rows.ts";
 import type { LastTransaction, TransactionReport } from "../terminal/terminal.ts";
 import {
   type Answer,
   type Candidate,
+  many,
   type Near,
   type Proof,
   unproven,
   type WhyNotOne,
-  whyInWords,
 } from "./answer.ts";
 import type { Assumption, Assumptions } from "./assumptions.ts";
-import { type Fit, type Found, fitOfSale, isFitOfReversal } from "./candidates.ts";
+import {
+  type Candidacy,
+  canBeReversal,
+  candidacyOfSale,
+  type ObservedRecord,
+} from "./candidates.ts";
 import {
   type Comparison,
   compareReports,
   compareStored,
+  haveMoments,
   type NamedRecord,
+  nearestLocalTime,
   sameTerminal,
   sharesNumber,
-  tellMoments,
 } from "./comparison.ts";
-import { askedOf } from "./doubt.ts";
 import { unfitFor } from "./facts.ts";
-import type { JournalView } from "./journal-view.ts";
-import { nearestLocalTime } from "./own-time.ts";
+import { askedOf } from "./inquiry.ts";
+
+/** The journal as the matcher reads it, which a walk over all worlds has another one of. */
+export interface JournalView {
+  readonly attempts: Pick<AttemptRows, "events" | "read" | "orderOf" | "unfinished">;
+  readonly records: Omit<RecordRows, "sharingTrace">;
+  readonly terminalLog: Pick<
+    TerminalRows,
+    "wasClosedSince" | "unmatchedSince" | "soldSinceUnmatched" | "closedSinceUnmatched"
+  >;
+}
 
 /**
- * Whose transaction is this? The one answer, for every record that a terminal tells of its storage
- * or in a payment (docs/matching.md). Reads the journal and changes nothing; throws when the
- * journal fails.
+ * Whose transaction is this? The one answer, for every record that a terminal has stored or reports
+ * (docs/matching.md). Reads the journal and changes nothing; throws when the journal fails.
  */
-export function match(found: Found, view: JournalView, assumptions: Assumptions): Answer {
+export function match(found: ObservedRecord, view: JournalView, assumptions: Assumptions): Answer {
   const answer = matched(found, view, assumptions);
   const isProven =
     answer.answer !== "one" || answer.proof.assumes.every((each) => assumptions.has(each));
   return isProven ? answer : unproven(answer, "not granted");
 }
 
-function matched(found: Found, view: JournalView, assumptions: Assumptions): Answer {
+function matched(found: ObservedRecord, view: JournalView, assumptions: Assumptions): Answer {
   const isOwn = assumptions.has("own-report");
-  // A report within a command that may be another's proves nothing of it.
+  // A report within a command that may be another's proves nothing of that command.
   const known = isOwn ? knownAs(found, view) : undefined;
   if (known?.answer === "one" || known?.isCertain) return known;
   const { fitting, near, newest, isNew, owner } = candidatesOf(
@@ -59,19 +74,19 @@ function matched(found: Found, view: JournalView, assumptions: Assumptions): Ans
     assumptions.has("fresh-storage"),
   );
   if (owner) return knownOf(owner);
-  const own = fitting.find(({ fit }) => fit === "own");
+  const own = fitting.find(({ candidacy }) => candidacy === "own");
   if (own && isOwn) return ownRecord(own.attempt);
   const declined = fitting.filter(
     (one) => isDeclined(one) && !mayHaveBeenThere(one.attempt, found),
   );
   const others = fitting.filter((one) => !isDeclined(one));
   const isShared = !assumptions.has("sole-user");
-  // The bank's refusal is believed while somebody else can have made it.
+  // The bank's refusal is believed while anyone else can have made the record.
   const left = others.length > 0 || isShared || !isNew ? others : declined;
   const [only] = left;
   if (!only) return known ?? { answer: "none", near: [...near, ...declined.map(asNear)] };
   // The known record may be the attempt's own report, of which a part of the goods came out. Of an
-  // order that was told as not charged it may as well be what took the sale back.
+  // order that was answered as not charged it may as well be what took the sale back.
   const isRetold =
     known !== undefined &&
     (known.transactionId !== only.attempt.transactionId || isNotCharged(only.attempt.state));
@@ -80,7 +95,7 @@ function matched(found: Found, view: JournalView, assumptions: Assumptions): Ans
       ? "retold"
       : whyNotOne(left, { isShared, newest, isNew, view });
   if (why === undefined) return { answer: "one", candidate: only, proof: proofOf(only) };
-  return { answer: "many", candidates: left, why, because: whyInWords(why) };
+  return many(left, why);
 }
 
 interface Circumstances extends Pick<Candidates, "newest" | "isNew"> {
@@ -96,18 +111,19 @@ function whyNotOne(
   const [first] = left;
   if (new Set(left.map(({ attempt }) => attempt.request.orderId)).size > 1) return "several orders";
   if (isShared) return "outsider";
-  if (!isNew) return "never seen";
+  if (!isNew) return "never probed";
   if (left.some(({ attempt }) => isBeforeLoss(attempt, view))) return "lost order";
-  if (left.some(({ fit }) => fit === "untimed")) return "untimed";
+  if (left.some(({ candidacy }) => candidacy === "untimed")) return "untimed";
   if (first?.attempt.transactionId !== newest?.transactionId) return "later";
   if (!first || !isNotCharged(first.attempt.state)) return undefined;
   if (first.attempt.state.settled) return "settled";
-  // Of an order that was told as not charged: what came since may explain the record as well.
-  return view.wasClosedAfter(first.attempt) ? "closed" : undefined;
+  // Of an order that was answered as not charged: what came since may explain the record as well.
+  const { startedAtMs, transactionId } = first.attempt;
+  return view.terminalLog.wasClosedSince(startedAtMs, transactionId) ? "closed" : undefined;
 }
 
-/** The record cannot be told from the one before the command; with its number alone, neither. */
-function mayHaveBeenThere({ baseline }: Attempt, { record }: Found): boolean {
+/** The record may be the one that was stored before the command, also by its number alone. */
+function mayHaveBeenThere({ baseline }: Attempt, { record }: ObservedRecord): boolean {
   const last = baseline?.last;
   return last?.kind === "transaction" && compareReports(last.report, record) !== "different";
 }
@@ -121,7 +137,7 @@ function proofOf(only: Fitting): Proof {
   const what = as === "sale" ? "amount and time" : "amount and time of the reversal";
   const believed: Assumption[] = isDeclined(only) ? [] : ["decline-final"];
   return {
-    facts: [`it is new, and fits order ${attempt.request.orderId} alone by ${what}`],
+    facts: [`it is new, and agrees with order ${attempt.request.orderId} alone by ${what}`],
     assumes: ["sole-user", "storage-real", "own-time", "fresh-storage", ...believed],
   };
 }
@@ -129,8 +145,8 @@ function proofOf(only: Fitting): Proof {
 const asNear = ({ attempt }: Fitting): Near => ({ attempt, but: "the bank had declined it" });
 
 /** The order of an attempt that was begun before the journal was lost or put back. */
-function isBeforeLoss({ transactionId }: Attempt, view: JournalView): boolean {
-  return view.nextCommand(transactionId) === lostSince;
+function isBeforeLoss({ transactionId }: Attempt, { records }: JournalView): boolean {
+  return records.nextCommand(transactionId) === lostSince;
 }
 
 /**
@@ -140,53 +156,52 @@ function isBeforeLoss({ transactionId }: Attempt, view: JournalView): boolean {
 const PERIOD_MS = 12 * 3_600_000;
 
 /**
- * The record was told before. The attempt whose command told it and that is still open, or was told
- * otherwise, is the one: no other can have made it. `running`: the attempt in whose payment it
- * comes.
+ * The answer where the journal has the record already. The attempt whose command reported it and
+ * that is still open, or was answered otherwise, is the one: no other can have made it. `running`:
+ * the attempt in whose payment the record comes.
  *
- * While a payment runs everything counts as known that cannot be told from a known record: two
- * transactions of that kind within an hour do not happen, and refused it charges nobody.
+ * While a payment runs everything counts as known that cannot be distinguished from a known record:
+ * two such transactions within an hour do not happen, and refusing one charges nobody.
  */
 export function knownAs(
-  found: Found,
+  found: ObservedRecord,
   view: JournalView,
   running?: string,
 ): Extract<Answer, { answer: "known" | "one" }> | undefined {
   const { record, atMs, source } = found;
+  const { attempts, records } = view;
   const sinceMs = atMs - PERIOD_MS;
-  const ofNumber = toldBefore(view.sharingNumber(record, sinceMs), found, view, running);
+  const ofNumber = equalRecords(records.sharingNumber(record, sinceMs), found, view, running);
   const same = ofNumber.filter(({ is }) => is === "same");
   const isEnough = same.length > 0 || source === "payment";
   const others = isEnough
     ? ofNumber
-    : toldBefore(view.sharingName(record, sinceMs), found, view, running);
+    : equalRecords(records.sharingName(record, sinceMs), found, view, running);
   const owner = ownerOf(same) ?? ownerOf(others);
   if (!owner) return undefined;
   const { transactionId } = owner;
-  const attempt = transactionId === null ? undefined : view.read(transactionId);
-  // Its own report told anew, a sale of the same second, or of another amount than its command
-  // asked for: the candidates decide.
+  const attempt = transactionId === null ? undefined : attempts.read(transactionId);
+  // Where it is the attempt's own report once more, a sale of the same second, or one of another
+  // amount than its command asked for, the candidates decide.
   const isCertain = owner.is === "same" && !(attempt && isForeignTo(attempt, found));
   if (attempt && isCertain && isOpenTo(attempt, found)) return ownRecord(attempt);
-  const orderId = transactionId === null ? null : (view.orderOf(transactionId) ?? null);
-  const whose = orderId === null ? "one that was told before" : `that of order ${orderId}`;
-  const proof = {
-    facts: [`${isCertain ? "it is" : "it cannot be told from"} ${whose}`],
-    assumes: [],
-  };
+  const orderId = transactionId === null ? null : (attempts.orderOf(transactionId) ?? null);
+  const whose = orderId === null ? "an earlier record" : `that of order ${orderId}`;
+  const relation = isCertain ? "it is" : "it cannot be distinguished from";
+  const proof = { facts: [`${relation} ${whose}`], assumes: [] };
   return { answer: "known", orderId, transactionId, isCertain, proof };
 }
 
-/** Those of the rows that are the found record, or cannot be told from it. */
-function toldBefore(
+/** Those of the rows that are the found record, or cannot be distinguished from it. */
+function equalRecords(
   rows: readonly KnownRecord[],
-  found: Found,
+  found: ObservedRecord,
   view: JournalView,
   running: string | undefined,
 ): Array<KnownRecord & { readonly is: Comparison }> {
   return (
     rows
-      // Outside of a payment a record that was told when nothing ran is still to be matched.
+      // Outside of a payment a record that came when nothing ran is still to be matched.
       .filter(({ transactionId: by }) => (running === undefined ? by !== null : by !== running))
       .map((one) => ({ ...one, is: compareKnown(one, found, view) }))
       .filter(
@@ -194,7 +209,7 @@ function toldBefore(
       )
       .filter(
         (one) =>
-          (one.is === "same" && tellMoments(one.record, found.record)) ||
+          (one.is === "same" && haveMoments(one.record, found.record)) ||
           isOfOnePeriod(one, found, view),
       )
   );
@@ -202,9 +217,9 @@ function toldBefore(
 
 /**
  * A good result that shares a number with a known one. One second alone says nothing within a
- * payment: terminals that are fast, or tell minutes, give it to two sales.
+ * payment: terminals that are fast, or report minutes only, give it to two sales.
  */
-function mayBeRetold(before: NamedRecord, { record, source }: Found): boolean {
+function mayBeRetold(before: NamedRecord, { record, source }: ObservedRecord): boolean {
   return before.good === record.good && (source !== "payment" || sharesNumber(before, record));
 }
 
@@ -217,7 +232,7 @@ function knownOf({ transactionId, request: { orderId } }: Attempt): Answer & { a
 function isOwner({ state }: Attempt, record: TransactionReport): boolean {
   const own = [saleOf(state)?.report, endReportOf(state)];
   return own.some(
-    (one) => one && compareReports(one, record) === "same" && tellMoments(one, record),
+    (one) => one && compareReports(one, record) === "same" && haveMoments(one, record),
   );
 }
 
@@ -227,16 +242,16 @@ function ownRecord(attempt: Attempt): Answer & { answer: "one" } {
   return { answer: "one", candidate: { attempt, as: "sale" }, proof };
 }
 
-/** A sale told by the command of the attempt, not what that had asked for, and not its charge. */
-function isForeignTo(attempt: Attempt, { record, limitMs }: Found): boolean {
+/** The attempt's command reported it as a sale that it had not asked for and is not its charge. */
+function isForeignTo(attempt: Attempt, { record, limitMs }: ObservedRecord): boolean {
   const sale = saleOf(attempt.state)?.report;
   const isCharge = sale !== undefined && compareReports(sale, record) === "same";
   if (!record.good || record.originalTrace !== null || isCharge) return false;
   return unfitFor(askedOf(attempt, limitMs), record) !== null;
 }
 
-/** Nothing of the attempt is known as charged, and what it had asked for fits and is new. */
-function isOpenTo({ state, baseline, request }: Attempt, { record }: Found): boolean {
+/** Nothing of the attempt is known as charged, and the record is new and as it had asked. */
+function isOpenTo({ state, baseline, request }: Attempt, { record }: ObservedRecord): boolean {
   const { amountMinor, currency } = request;
   const last = baseline?.last;
   if (last?.kind === "transaction" && compareReports(last.report, record) === "same") return false;
@@ -248,52 +263,53 @@ function ownerOf<T extends KnownRecord>(rows: readonly T[]): T | undefined {
   return rows.find(({ transactionId }) => transactionId !== null) ?? rows[0];
 }
 
-interface Told extends Pick<KnownRecord, "atMs" | "transactionId"> {
+interface Earlier extends Pick<KnownRecord, "atMs" | "transactionId"> {
   /** The attempt before whose command it was found stored. */
   readonly baselineOf?: string;
 }
 
 /**
- * A storage never goes back: a record without a moment is the known one only while the terminal has
- * shown nothing else since. A terminal that closes by itself numbers anew.
+ * Compares a known record with a found one. A storage never goes back: a record without a moment is
+ * the known one only while the terminal has shown nothing else since. A terminal that closes by
+ * itself numbers anew.
  */
 export function compareKnown(
-  known: Told & Pick<KnownRecord, "record">,
-  found: Pick<Found, "record" | "identity">,
-  view: Pick<JournalView, "sent" | "events">,
+  known: Earlier & Pick<KnownRecord, "record">,
+  found: Pick<ObservedRecord, "record" | "identity">,
+  view: JournalView,
 ): Comparison {
   const is = compareReports(known.record, found.record);
-  if (is !== "same" || tellMoments(known.record, found.record)) return is;
+  if (is !== "same" || haveMoments(known.record, found.record)) return is;
   const isStillThere = storedSince(known, found, view).every(
     (last) => last.kind === "transaction" && compareReports(last.report, found.record) === "same",
   );
-  return isStillThere ? is : "cannot-tell";
+  return isStillThere ? is : "unsure";
 }
 
 /** No end of day lies between the two, ours or the terminal's own, and no night. */
-function isOfOnePeriod(known: KnownRecord, found: Found, view: JournalView): boolean {
-  const isNear = Math.abs(found.atMs - known.atMs) <= PERIOD_MS;
-  const isClosed = (): boolean =>
-    view.closedSince(known.atMs) || storedSince(known, found, view).some(isNone);
-  return isNear && !isClosed();
+function isOfOnePeriod(known: KnownRecord, found: ObservedRecord, view: JournalView): boolean {
+  if (Math.abs(found.atMs - known.atMs) > PERIOD_MS) return false;
+  return (
+    !view.records.closedSince(known.atMs) &&
+    !storedSince(known, found, view).some(({ kind }) => kind === "none")
+  );
 }
 
-const isNone = ({ kind }: LastTransaction): boolean => kind === "none";
-
 /**
- * The records that later commands found stored at that terminal, or stored. One that is written
- * behind the record's own attempt and begun before it is later, too: a wall clock was set back.
+ * The records that later commands found stored at that terminal, or stored. A command that is
+ * written after the record's own attempt and begun before it is later, too: a wall clock was set
+ * back.
  */
 function storedSince(
-  { atMs, transactionId, baselineOf }: Told,
-  { identity }: Pick<Found, "identity">,
-  view: Pick<JournalView, "sent" | "events">,
+  { atMs, transactionId, baselineOf }: Earlier,
+  { identity }: Pick<ObservedRecord, "identity">,
+  { attempts, records }: JournalView,
 ): LastTransaction[] {
   const stored: Array<{ readonly last: LastTransaction; readonly sentAtMs: number }> = [];
   const isPlaced = transactionId !== null || baselineOf !== undefined;
   const fromMs = isPlaced ? atMs - SLACK_MS : atMs;
   let begunAtMs = Number.NEGATIVE_INFINITY;
-  for (const { startedAtMs: sentAtMs, baseline, state, ...attempt } of view.sent()) {
+  for (const { startedAtMs: sentAtMs, baseline, state, ...attempt } of records.sent()) {
     const isOwn = [transactionId, baselineOf].includes(attempt.transactionId);
     if (isOwn) begunAtMs = sentAtMs;
     if (sentAtMs < fromMs || attempt.transactionId === transactionId) break;
@@ -301,8 +317,9 @@ function storedSince(
       const sale = saleOf(state);
       if (sale) stored.push({ last: { kind: "transaction", report: sale.report }, sentAtMs });
       const { last } = baseline;
-      const isUnseen = last.kind === "not-told" && isNeverSent(view.events(attempt.transactionId));
-      if (!isUnseen) stored.push({ last, sentAtMs });
+      const isUnread =
+        last.kind === "not-told" && isNeverSent(attempts.events(attempt.transactionId));
+      if (!isUnread) stored.push({ last, sentAtMs });
     }
     if (isOwn) break;
   }
@@ -310,7 +327,7 @@ function storedSince(
   return stored.filter(({ sentAtMs }) => isSince(sentAtMs)).map(({ last }) => last);
 }
 
-type Fitting = Candidate & { readonly fit: Exclude<Fit, object> };
+type Fitting = Candidate & { readonly candidacy: Exclude<Candidacy, object> };
 
 interface Candidates {
   /** The newest first. */
@@ -324,7 +341,7 @@ interface Candidates {
   readonly owner: Attempt | undefined;
 }
 
-/** So far a wall clock that is set leaves nobody out. */
+/** A wall clock that is set by less than this leaves nobody out. */
 const SLACK_MS = 36 * 3_600_000;
 const CLOCK_SLACK_MS = 3_600_000;
 
@@ -333,36 +350,40 @@ const CLOCK_SLACK_MS = 3_600_000;
  * shown something else and no earlier one was still running, or a day and a half beyond the
  * record's own time. No number limits them. A reversal in doubt is one whenever its sale was made.
  */
-function candidatesOf(found: Found, view: JournalView, isFresh: boolean): Candidates {
+function candidatesOf(found: ObservedRecord, view: JournalView, isFresh: boolean): Candidates {
   const { record, identity, limitMs } = found;
+  const { attempts, records } = view;
   const fitting: Fitting[] = [];
   const near: Near[] = [];
   let newest: Attempt | undefined;
   let isNew = false;
   /** When the oldest command so far found something else stored. */
-  let shownOtherMs = Number.NEGATIVE_INFINITY;
+  let otherStoredMs = Number.NEGATIVE_INFINITY;
   /** When the oldest command so far found the record itself stored. */
   let wasThereMs = Number.POSITIVE_INFINITY;
   // A terminal's clock that is ahead leaves nobody out either.
   const fromMs = Math.min(momentOf(found), found.atMs) - SLACK_MS;
-  for (const attempt of view.sent()) {
+  // Its sale would have been stored before a later command found something else.
+  const isOver = (attempt: Attempt, events: readonly AttemptStep[]): boolean =>
+    isFresh && endOf(attempt, events, limitMs) + limitMs < otherStoredMs;
+  for (const attempt of records.sent()) {
     const { baseline, startedAtMs, transactionId } = attempt;
-    const boundMs = isFresh ? shownOtherMs - 2 * limitMs - CLOCK_SLACK_MS : fromMs;
+    const boundMs = isFresh ? otherStoredMs - 2 * limitMs - CLOCK_SLACK_MS : fromMs;
     if (startedAtMs < Math.max(fromMs, boundMs)) break;
     if (!baseline || !sameTerminal(baseline.identity, identity)) continue;
-    const events = view.events(transactionId);
+    const events = attempts.events(transactionId);
     if (isNeverSent(events)) continue;
     newest ??= attempt;
     if (isOwner(attempt, record)) return { fitting, near, newest, isNew, owner: attempt };
-    const compare = (told: TransactionReport, by: Omit<Told, "atMs">): Comparison =>
-      compareKnown({ record: told, atMs: startedAtMs, ...by }, found, view);
+    const compare = (report: TransactionReport, by: Omit<Earlier, "atMs">): Comparison =>
+      compareKnown({ record: report, atMs: startedAtMs, ...by }, found, view);
     const { last } = baseline;
     const asStored =
       last.kind === "transaction"
         ? compare(last.report, { transactionId: null, baselineOf: transactionId })
         : compareStored(last, { kind: "transaction", report: record });
     const wasThere = asStored === "same";
-    // A sale was the last transaction at its end; an operator's word is no look.
+    // A sale was the last transaction at its end; a charge that an operator settled need not be.
     const sale = saleOf(attempt.state);
     isNew ||= asStored === "different" || (sale !== undefined && sale.by !== "operator");
     // Then later commands did not make it either.
@@ -370,27 +391,26 @@ function candidatesOf(found: Found, view: JournalView, isFresh: boolean): Candid
       fitting.length = 0;
       wasThereMs = startedAtMs;
     }
-    // Its sale would have been stored before a later command found something else.
-    const isOver = isFresh && endOf(attempt, events, limitMs) + limitMs < shownOtherMs;
-    if (wasThere || isOver) continue;
-    const fit = fitOfSale(attempt, found, events, (told) => compare(told, { transactionId }));
-    if (typeof fit === "string") fitting.push({ attempt, as: "sale", fit });
-    else if (fit.but !== null && !mayHaveBeenThere(attempt, found)) {
-      near.push({ attempt, but: fit.but });
+    if (wasThere || isOver(attempt, events)) continue;
+    const candidacy = candidacyOfSale(attempt, found, events, (report) =>
+      compare(report, { transactionId }),
+    );
+    if (typeof candidacy === "string") fitting.push({ attempt, as: "sale", candidacy });
+    else if (candidacy.but !== null && !mayHaveBeenThere(attempt, found)) {
+      near.push({ attempt, but: candidacy.but });
     }
-    if (asStored === "different") shownOtherMs = Math.max(shownOtherMs, startedAtMs);
+    if (asStored === "different") otherStoredMs = Math.max(otherStoredMs, startedAtMs);
   }
-  for (const attempt of view.unfinished()) {
-    const events = view.events(attempt.transactionId);
-    const isBehind = (reversalBeganAtMs(events) ?? 0) >= wasThereMs;
-    const isOver = isFresh && endOf(attempt, events, limitMs) + limitMs < shownOtherMs;
-    if (isBehind || isOver || !isFitOfReversal(attempt, found, events)) continue;
-    fitting.push({ attempt, as: "reversal", fit: "timely" });
+  for (const attempt of attempts.unfinished()) {
+    const events = attempts.events(attempt.transactionId);
+    const isLater = (reversalBeganAtMs(events) ?? 0) >= wasThereMs;
+    if (isLater || isOver(attempt, events) || !canBeReversal(attempt, found, events)) continue;
+    fitting.push({ attempt, as: "reversal", candidacy: "timely" });
   }
   return { fitting, near, newest, isNew, owner: undefined };
 }
 
-/** A command begins so long after its baseline was read, at the most. */
+/** The longest time from the reading of a baseline to the begin of its command. */
 const BASELINE_AGE_MS = 15_000;
 const losses = ["end-lost", "interrupted"];
 
@@ -414,7 +434,7 @@ function endOf(
 }
 
 /** Epoch milliseconds: the record's own moment; without one that of its arrival. */
-function momentOf({ record: { localDate, localTime }, atMs }: Found): number {
+function momentOf({ record: { localDate, localTime }, atMs }: ObservedRecord): number {
   if (localDate === null || localTime === null) return atMs;
   return nearestLocalTime(localDate, localTime, atMs);
 }

@@ -1,6 +1,8 @@
+import type { ErrorCode } from "../../shared/catalog/errors.ts";
 import type { UnmatchedRow } from "../attempts/findings.ts";
 import {
   type Attempt,
+  type AttemptState,
   endReportOf,
   isCharged,
   isNotCharged,
@@ -9,15 +11,16 @@ import {
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { isReference, namesOurs, referenceOf } from "../attempts/reference-policy.ts";
 import type { OneWayResult, TransactionReport } from "../terminal/terminal.ts";
-import { type Answer, type Near, type WhyNotOne, whyInWords } from "./answer.ts";
-import { type Assumption, type Assumptions, finalOf } from "./assumptions.ts";
-import type { Fact, Learned } from "./learned.ts";
-import { type Recent, recentOf } from "./one-way-order.ts";
+import { type Answer, many, type Near, type WhyNotOne } from "./answer.ts";
+import {
+  type Assumption,
+  type Assumptions,
+  type Fact,
+  finalOf,
+  type Learned,
+} from "./assumptions.ts";
 
-/**
- * Whose result a terminal tells that cannot be asked, decided here alone
- * (docs/rules/25-one-way.md).
- */
+/** Whose result a one-way terminal reports, decided here alone (docs/rules/25-one-way.md). */
 
 /** The journal, read as far as an answer needs it. */
 export interface OneWayJournal {
@@ -27,10 +30,10 @@ export interface OneWayJournal {
   newest(): Iterable<Attempt>;
   /** Something of it can have reached the terminal. */
   hasLeft(attempt: Attempt): boolean;
-  /** The last result that was told for it. */
-  told(attempt: Attempt): Told | undefined;
-  /** A person has settled it, and its result is known. */
-  wasToldSettled(attempt: Attempt): boolean;
+  /** The last result that came for it. */
+  lastResult(attempt: Attempt): DatedReport | undefined;
+  /** A person has settled it, and its result has come as well. */
+  hasSettledResult(attempt: Attempt): boolean;
   /** The attempt that a reference of ours names. */
   named(reference: string): Attempt | undefined;
   /** The newest result that was no order's. */
@@ -38,7 +41,7 @@ export interface OneWayJournal {
   readonly nowMs: number;
 }
 
-export interface Told {
+export interface DatedReport {
   readonly atMs: number;
   readonly report: TransactionReport;
 }
@@ -51,28 +54,28 @@ export interface OneWayLine {
   readonly learned: Pick<Learned, "has">;
 }
 
-/** A terminal that misses our acknowledgement tells its result again within seconds. */
+/** A terminal that misses our ACK repeats its result within seconds. */
 const REPEAT_MS = 30_000;
 const carriesIts = "the result carries the order's reference";
 
 /** Whose result it is that came while `running` has the terminal. */
 export function resultInPayment(
-  told: OneWayResult,
+  result: OneWayResult,
   running: Attempt,
   journal: OneWayJournal,
   line: OneWayLine,
 ): Answer {
-  const { report } = told;
+  const { report } = result;
   const { holds } = line;
   const sure = sureOf(report, holds);
   if (namesOurs(report)) {
     const isIts = report.reference === referenceOf(running.transactionId);
-    return isIts ? sure(running, carriesIts) : lateResult(told, journal, line);
+    return isIts ? sure(running, carriesIts) : lateResult(result, journal, line);
   }
-  // A result that came too early answers nothing; a refusal of another amount or action, not this.
-  if (told.isEarly || turnsAwayAnother(report, running)) return lateResult(told, journal, line);
+  // An early result ends no payment, and a refusal of another amount or action not this one.
+  if (result.isEarly || turnsAwayAnother(report, running)) return lateResult(result, journal, line);
   if (report.resultCode === null) {
-    return sure(running, "it came within the payment, and tells no end", "own-report");
+    return sure(running, "it came within the payment, and reports no end", "own-report");
   }
   const recent = recentOf(journal, holds, running);
   const owed = recent.owed.filter((one) => mayBeOf(report, one));
@@ -80,9 +83,9 @@ export function resultInPayment(
   const mayBeLate = line.isShared || echoes || !holds.has("own-connection");
   if (owed.length > 0 && mayBeLate) return several([running, ...owed], "in doubt");
   if (echoes && isForeign(report)) return several([running], "foreign reference");
-  // Byte for byte the last result; as far as its members tell where its bytes are not known.
-  const isAgain = told.isAgain ?? toldBefore(report, recent, journal);
-  if (isAgain && echoes) return several([running], "told again");
+  // Byte for byte the last result; by its members where its bytes are not known.
+  const isAgain = result.isAgain ?? wasReportedBefore(report, recent, journal);
+  if (isAgain && echoes) return several([running], "repeated");
   const cut = recent.isCut ? (["ordered-results"] as const) : [];
   const again = isAgain ? (["one-result-each"] as const) : [];
   const alone = owed.length > 0 ? (["own-connection"] as const) : [];
@@ -91,32 +94,33 @@ export function resultInPayment(
 }
 
 /** Whose result it is that came outside a payment, or that is not the running one's. */
-export function lateResult(told: OneWayResult, journal: OneWayJournal, line: OneWayLine): Answer {
-  const { report, cameFor = report.reference } = told;
+export function lateResult(result: OneWayResult, journal: OneWayJournal, line: OneWayLine): Answer {
+  const { report, cameFor = report.reference } = result;
   const sure = sureOf(report, line.holds);
   if (cameFor && isReference(cameFor)) {
     const named = journal.named(cameFor);
     if (!named) return { answer: "none", near: [] };
-    return sure(named, told.cameFor ? "the result came within the payment" : carriesIts);
+    return sure(named, result.cameFor ? "the result came within the payment" : carriesIts);
   }
   const recent = recentOf(journal, line.holds);
-  const heard = told.isAgain === undefined ? heardBefore(report, recent, journal) : undefined;
-  if (heard) {
-    const facts = ["the result was told within the last seconds, before the start"];
-    const { transactionId, request } = heard;
+  const repeated =
+    result.isAgain === undefined ? repeatedAfterRestart(report, recent, journal) : undefined;
+  if (repeated) {
+    const facts = ["the result came within the last seconds, before the start"];
+    const { transactionId, request } = repeated;
     const known = { orderId: request.orderId, transactionId, isCertain: true };
     return { answer: "known", ...known, proof: { facts, assumes: [] } };
   }
   const isOpen = ({ state }: Attempt): boolean => isPaying(state) || isInDoubt(state);
   const fitting = recent.sent.filter(
-    (one) => fits(one, report) && (isOpen(one) || isOwedBy(one, report, recent)),
+    (one) => agrees(one, report) && (isOpen(one) || isOwedBy(one, report, recent)),
   );
   const denied = report.good ? deniedBefore(report, recent, journal) : [];
   const only = fitting.find(({ state }) => !isPaying(state));
   const orders = new Set([...fitting, ...denied].map(({ request }) => request.orderId));
   const isAlone =
     fitting.length === 1 && orders.size === 1 && only && isNewestOf(only, report, recent, journal);
-  const isNew = !told.isAgain && !toldBefore(report, recent, journal, only);
+  const isNew = !result.isAgain && !wasReportedBefore(report, recent, journal, only);
   const isOurs = report.contradicts === undefined && !line.learned.has(echoFact(report));
   if (isAlone && isNew && isOurs) {
     const fact = "no other order that waits for its result, and none since, asked for that amount";
@@ -128,27 +132,27 @@ export function lateResult(told: OneWayResult, journal: OneWayJournal, line: One
 }
 
 /**
- * Orders in doubt beside which no sale of their amount is begun, because its result could be told
- * from theirs by nothing, and its customer would be charged in vain.
+ * Orders in doubt during which no sale of their amount is begun: nothing would distinguish its
+ * result from theirs, and its customer would be charged in vain.
  */
-export function notToldApart(
+export function ambiguousWith(
   journal: OneWayJournal,
   line: OneWayLine & { readonly namesNothing: boolean },
 ): readonly Attempt[] {
   if (!line.isShared || journal.open.length === 0) return [];
   // A person who settles an order ends the wait: a kiosk with one price must go on.
-  const doubts = recentOf(journal, line.holds).owed.filter(({ state }) => isInDoubt(state));
-  if (doubts.length === 0) return [];
+  const open = recentOf(journal, line.holds).owed.filter(({ state }) => isInDoubt(state));
+  if (open.length === 0) return [];
   const isNameless = line.namesNothing || newestNamesNothing(journal);
   const ofAmount = ({ request: { amountMinor } }: Attempt): number =>
-    doubts.filter(({ request }) => request.amountMinor === amountMinor).length;
-  return doubts.filter((doubt) => isNameless || ofAmount(doubt) > 1);
+    open.filter(({ request }) => request.amountMinor === amountMinor).length;
+  return open.filter((attempt) => isNameless || ofAmount(attempt) > 1);
 }
 
 /**
- * With what of it contradicts what was asked, or what was told before in the same payment: another
- * action always, another register where this terminal has given ours back, an approval behind a
- * refusal unless it alone carries the order's reference.
+ * Returns the report with what in it contradicts the request, or an earlier result of the same
+ * payment: another action always, another register where this terminal has given ours back, an
+ * approval after a refusal unless the approval alone carries the order's reference.
  */
 export function contradicting(
   report: TransactionReport,
@@ -186,10 +190,10 @@ const sureOf =
 
 function several(attempts: readonly Attempt[], why: WhyNotOne): Answer {
   const candidates = attempts.map((attempt) => ({ attempt, as: "sale" as const }));
-  return { answer: "many", candidates, why, because: whyInWords(why) };
+  return many(candidates, why);
 }
 
-/** Many refusals tell zero or no amount. */
+/** A refusal of another payment. Many refusals carry zero or no amount. */
 function turnsAwayAnother(
   { good, resultCode, amountMinor, contradicts = [] }: TransactionReport,
   { request }: Attempt,
@@ -203,93 +207,96 @@ function turnsAwayAnother(
 function mayBeOf(report: TransactionReport, attempt: Attempt): boolean {
   const { good, amountMinor } = report;
   const { request } = attempt;
-  if (!agreesWithWord(attempt, report)) return false;
+  if (!agreesWithSettlement(attempt, report)) return false;
   const saysNothing = amountMinor === null || (!good && amountMinor === 0);
   return saysNothing || amountMinor === request.amountMinor;
 }
 
 /** A person who has settled an attempt has found out what its result is. */
-function agreesWithWord({ state }: Attempt, { good }: TransactionReport): boolean {
+function agreesWithSettlement({ state }: Attempt, { good }: TransactionReport): boolean {
   return isInDoubt(state) || isCharged(state) === good;
 }
 
 function isOwedBy(attempt: Attempt, report: TransactionReport, { owed }: Recent): boolean {
-  return owed.includes(attempt) && agreesWithWord(attempt, report);
+  return owed.includes(attempt) && agreesWithSettlement(attempt, report);
 }
 
-function fits({ request }: Attempt, { amountMinor, currencyNumeric }: TransactionReport): boolean {
+function agrees(
+  { request }: Attempt,
+  { amountMinor, currencyNumeric }: TransactionReport,
+): boolean {
   const { numeric } = request.currency;
   return request.amountMinor === amountMinor && (currencyNumeric ?? numeric) === numeric;
 }
 
-/** A word of somebody else stands where ours belongs; zeros, or blanks, only fill the place. */
+/** A reference that is not ours; zeros or blanks only fill the field. */
 function isForeign({ reference }: TransactionReport): boolean {
   return reference != null && !/^(.?)\1*$/.test(reference);
 }
 
-/** The very result was told for an attempt of now, or as the last one that was no order's. */
-function toldBefore(
+/** The very result came for a recent attempt, or as the last one that was no order's. */
+function wasReportedBefore(
   report: TransactionReport,
   { sent }: Recent,
-  { told, kept }: OneWayJournal,
+  { lastResult, kept }: OneWayJournal,
   except?: Attempt,
 ): boolean {
   let isKeptNewer = kept !== undefined;
   for (const attempt of sent) {
-    const own = attempt === except ? undefined : told(attempt);
-    if (own && isSameWord(own.report, report)) return true;
+    const own = attempt === except ? undefined : lastResult(attempt);
+    if (own && isSameResult(own.report, report)) return true;
     if (own && kept && kept.atMs < attempt.startedAtMs) isKeptNewer = false;
   }
-  return isKeptNewer && kept !== undefined && isSameWord(kept.report, report);
+  return isKeptNewer && kept !== undefined && isSameResult(kept.report, report);
 }
 
-/** Behind a restart: the result of the newest attempt comes again, and none was sent since. */
-function heardBefore(
+/** The newest attempt, whose result comes again after a restart. */
+function repeatedAfterRestart(
   report: TransactionReport,
   { sent }: Recent,
-  { told, hasLeft, nowMs }: OneWayJournal,
+  { lastResult, hasLeft, nowMs }: OneWayJournal,
 ): Attempt | undefined {
   const newest = sent.find(hasLeft);
-  const last = newest && told(newest);
+  const last = newest && lastResult(newest);
   const agoMs = last ? nowMs - last.atMs : REPEAT_MS;
-  return last && agoMs >= 0 && agoMs < REPEAT_MS && isSameWord(last.report, report)
+  return last && agoMs >= 0 && agoMs < REPEAT_MS && isSameResult(last.report, report)
     ? newest
     : undefined;
 }
 
-/** A later payment of that amount may tell its own result again. */
+/** No later payment of that amount was sent, whose own result may come again. */
 function isNewestOf(
-  doubt: Attempt,
+  attempt: Attempt,
   report: TransactionReport,
   { sent }: Recent,
   { hasLeft }: OneWayJournal,
 ): boolean {
-  return sent.find((one) => fits(one, report) && hasLeft(one)) === doubt;
+  return sent.find((one) => agrees(one, report) && hasLeft(one)) === attempt;
 }
 
 /**
- * Orders that were told as not charged, and that an approval without a name contradicts: the
- * terminal may have approved what it had turned away. Results come in their order, so it is none of
- * before the last payment that was told its own.
+ * Orders that were answered as not charged and that an approval without a name contradicts: the
+ * terminal may have approved what it had turned away. Results come in their order, so the approval
+ * is of none before the last payment that had its own result.
  */
 function deniedBefore(
   report: TransactionReport,
   { sent }: Recent,
-  { told, hasLeft }: OneWayJournal,
+  { lastResult, hasLeft }: OneWayJournal,
 ): Attempt[] {
   const denied: Attempt[] = [];
   for (const attempt of sent.filter(hasLeft)) {
     const { state, request } = attempt;
-    const last = told(attempt);
-    if (isCharged(state) || (last && isSameWord(last.report, report))) break;
+    const last = lastResult(attempt);
+    if (isCharged(state) || (last && isSameResult(last.report, report))) break;
     const amountMinor = report.amountMinor ?? request.amountMinor;
-    if (isNotCharged(state) && fits(attempt, { ...report, amountMinor })) denied.push(attempt);
+    if (isNotCharged(state) && agrees(attempt, { ...report, amountMinor })) denied.push(attempt);
     if (last) break;
   }
   return denied;
 }
 
-/** Orders in doubt that have another amount, or behind which another had its own result. */
+/** Orders in doubt that have another amount, or after which another had its own result. */
 function nearOf(
   report: TransactionReport,
   { open }: OneWayJournal,
@@ -299,11 +306,11 @@ function nearOf(
     .filter((one) => isInDoubt(one.state) && !fitting.includes(one))
     .map((attempt) => ({
       attempt,
-      but: fits(attempt, report) ? "a later one had its result" : "it asked for another amount",
+      but: agrees(attempt, report) ? "a later one had its result" : "it asked for another amount",
     }));
 }
 
-/** As far as the newest result says that the terminal told; false while it told none. */
+/** The newest result carries no reference of ours; false before the first result. */
 function newestNamesNothing({ newest, kept }: OneWayJournal): boolean {
   const isNameless = (reference: string | null | undefined): boolean =>
     reference === null || (reference !== undefined && !isReference(reference));
@@ -320,16 +327,80 @@ function lastReportOf(state: Attempt["state"]): TransactionReport | undefined {
   return endReportOf(state) ?? ("last" in state ? state.last?.report : undefined);
 }
 
-/** As far as a reply without a number of its own tells; a reference of ours names its attempt. */
-export function isSameWord(told: TransactionReport, report: TransactionReport): boolean {
+/** Whether two results say the same; such a result has no number of its own. */
+export function isSameResult(before: TransactionReport, report: TransactionReport): boolean {
   const { good, resultCode, maskedPan, authorisationNumber, reference = null } = report;
-  const isAmount = [told.amountMinor, null].includes(report.amountMinor);
+  const isAmount = [before.amountMinor, null].includes(report.amountMinor);
   return (
     isAmount &&
-    good === told.good &&
-    resultCode === told.resultCode &&
-    maskedPan === told.maskedPan &&
-    authorisationNumber === told.authorisationNumber &&
-    reference === (told.reference ?? null)
+    good === before.good &&
+    resultCode === before.resultCode &&
+    maskedPan === before.maskedPan &&
+    authorisationNumber === before.authorisationNumber &&
+    reference === (before.reference ?? null)
   );
+}
+
+/** Attempts that a result without a name can be about, the newest first. */
+interface Recent {
+  /** Back to the last one that has had its own result, and that one. */
+  readonly sent: readonly Attempt[];
+  /** The terminal may still have their result for us: in doubt, or settled by a person since. */
+  readonly owed: readonly Attempt[];
+  /** Older ones are left out because results come in their order. */
+  readonly isCut: boolean;
+}
+
+/**
+ * Returns the attempts without `running`. Results come in their order, so what was begun before the
+ * last one that had its own result waits for none; where that is not taken for granted, all that is
+ * open waits.
+ */
+function recentOf(journal: OneWayJournal, holds: Assumptions, running?: Attempt): Recent {
+  const isOrdered = holds.has("ordered-results");
+  const sent: Attempt[] = [];
+  const owed: Attempt[] = [];
+  let waiting = journal.open.filter(
+    ({ transactionId }) => transactionId !== running?.transactionId,
+  );
+  for (const attempt of journal.newest()) {
+    if (attempt.transactionId === running?.transactionId) continue;
+    sent.push(attempt);
+    const had = hadItsResult(attempt) || journal.hasSettledResult(attempt);
+    if (!had && isWaitedFor(attempt)) owed.push(attempt);
+    waiting = waiting.filter(({ transactionId }) => transactionId !== attempt.transactionId);
+    if (had && (isOrdered || waiting.length === 0)) return { sent, owed, isCut: isOrdered };
+  }
+  return { sent, owed, isCut: false };
+}
+
+/** Errors of results. Those have the terminal's code; our own cancel and a proof have none. */
+const errorsOfResults: ReadonlySet<ErrorCode> = new Set([
+  "PAYMENT_DECLINED",
+  "PAYMENT_CANCELLED",
+  "CUSTOMER_TIMEOUT",
+  "TERMINAL_FAULT",
+  "CURRENCY_REFUSED",
+]);
+
+/** Its result came within its payment; a later one proves nothing of the order of results. */
+function hadItsResult({ state }: Attempt): boolean {
+  if (isInDoubt(state)) return hadInDoubt(state);
+  if (isCharged(state)) return state.by === "payment" && !state.settled && !state.late;
+  if (!isNotCharged(state) || state.settled) return false;
+  const { error, terminalCode } = state.outcome;
+  return terminalCode !== null && errorsOfResults.has(error);
+}
+
+/** Its own result came with another amount, or after another result. */
+function hadInDoubt(state: AttemptState): boolean {
+  const own = "last" in state ? state.last?.report : undefined;
+  const isOwn = own !== undefined && own.resultCode !== null && namesOurs(own);
+  return isOwn || ("told" in state && state.told !== undefined);
+}
+
+/** The terminal still owes its result, also where a person has settled it meanwhile. */
+function isWaitedFor({ state }: Attempt): boolean {
+  const open = "settled" in state ? state.settled?.doubt : state;
+  return open !== undefined && isInDoubt(open) && !hadInDoubt(open);
 }

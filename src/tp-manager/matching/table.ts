@@ -2,20 +2,20 @@ import type { UnmatchedFinding } from "../attempts/findings.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { Assumption } from "./assumptions.ts";
 import {
-  type Doubt,
-  type EarlierLook,
-  EMPTY_LOOKS_MS,
+  type EarlierProbe,
+  EMPTY_PROBES_MS,
   type Facts,
   factsOf,
+  type Inquiry,
   type Known,
-  type Look,
+  type Probe,
 } from "./facts.ts";
 
 /**
- * The one table: what the facts of a look prove about a payment in doubt, a reversal in doubt, and
- * an unmatched transaction (docs/matching.md). Pure. The book shows its rows.
+ * The decision table: what the facts of a probe prove about a payment in doubt, a reversal in doubt
+ * and an unmatched transaction (docs/matching.md). Pure. The book shows its rows.
  *
- * The first row that holds and has a word in the column of the doubt is the verdict. "cannot-tell"
+ * The first row that holds and has an entry in the inquiry's column is the verdict. "unsure"
  * proves neither a charge nor that there was none, and leaves no alarm out.
  */
 
@@ -25,7 +25,7 @@ interface Grounds {
   readonly assumes?: readonly Assumption[];
 }
 
-/** How a run of looks ends. */
+/** How a run of probes ends. */
 export type Conclusion = Grounds &
   (
     | { readonly verdict: "charged"; readonly report: TransactionReport }
@@ -34,38 +34,38 @@ export type Conclusion = Grounds &
     | { readonly verdict: "reversed"; readonly report: TransactionReport }
     /** A reversal in doubt was not carried out: the sale stands. */
     | { readonly verdict: "not-reversed" }
-    /** This look proves nothing; the doubt stays. */
+    /** This run proves nothing: the attempt stays in doubt. */
     | { readonly verdict: "unsettled" }
-    | { readonly verdict: UnmatchedWord }
+    | { readonly verdict: UnmatchedVerdict }
   );
 
 export type Verdict =
   | Conclusion
-  /** Not yet: look again after `waitMs`. */
+  /** Not yet: the next probe follows after `waitMs`. */
   | (Grounds & { readonly verdict: "look-again"; readonly waitMs: number })
   /** The terminal that was asked is another one: no answer (docs/rules/15-not-yet.md). */
   | (Grounds & { readonly verdict: "no-answer" });
 
-type SaleWord =
+type SaleVerdict =
   | "charged"
   /** Charged with what was reported, although something else is stored last. */
   | "charged-as-reported"
   | "not-charged"
   | "unsettled"
   | Waiting;
-type ReversalWord = "reversed" | "not-reversed" | "unsettled" | Waiting;
+type ReversalVerdict = "reversed" | "not-reversed" | "unsettled" | Waiting;
 /** "taken-back" is the finding "reversed". */
-type UnmatchedWord = Exclude<UnmatchedFinding, "reversed"> | "taken-back";
-/** Look again soon, after the silence of the lost command, or at the right terminal. */
+type UnmatchedVerdict = Exclude<UnmatchedFinding, "reversed"> | "taken-back";
+/** Probe again soon, after the silence of the lost command, or at the right terminal. */
 type Waiting = "confirm" | "silence" | "no-answer";
 
 interface EvidenceRow {
   readonly holds: (facts: Facts) => boolean;
-  /** In words; a name in braces stands for that fact. */
+  /** For people; a name in braces stands for that fact. */
   readonly because: string;
-  readonly sale?: SaleWord;
-  readonly reversal?: ReversalWord;
-  readonly unmatched?: UnmatchedWord | Waiting;
+  readonly sale?: SaleVerdict;
+  readonly reversal?: ReversalVerdict;
+  readonly unmatched?: UnmatchedVerdict | Waiting;
   /** Taken for granted: without one of these the row proves nothing. */
   readonly assumes?: readonly Assumption[];
 }
@@ -84,20 +84,20 @@ export const evidenceTable: readonly EvidenceRow[] = [
     unmatched: "no-answer",
   },
   {
-    // Whatever is stored later, that sale is the order's or another's; only its reversal tells.
+    // Whatever is stored later, that sale is this order's or another's; only its reversal decides.
     holds: ({ held, takesBack }) => held && takesBack !== "ours",
     because: "the terminal held a sale that can be that of this order and of another one",
     sale: "unsettled",
   },
   {
-    holds: (facts) => facts.end === "own-word" && !mayHoldOurs(facts),
+    holds: (facts) => facts.end === "only-bad" && !mayHoldOurs(facts),
     because: "the terminal ended the payment itself, and shows no sale that could be this one",
     sale: "not-charged",
     assumes: ["abort-final"],
   },
   {
     holds: ({ kind }) => kind === "not-told",
-    because: "the terminal does not tell: {why}",
+    because: "the terminal did not answer the question: {why}",
     sale: "unsettled",
     reversal: "unsettled",
     unmatched: "unclear",
@@ -120,7 +120,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     sale: "unsettled",
   },
   {
-    holds: ({ asBefore, tookGood }) => asBefore === "same" && tookGood,
+    holds: ({ asBefore, approvalAcked }) => asBefore === "same" && approvalAcked,
     because: "the terminal took our acknowledgement of a good result, but shows nothing new",
     sale: "unsettled",
     reversal: "unsettled",
@@ -140,14 +140,14 @@ export const evidenceTable: readonly EvidenceRow[] = [
     reversal: "confirm",
   },
   {
-    // Of an empty storage nothing is proved by this: the silence is there to look what comes.
+    // With an empty storage this proves nothing: the wait exists to catch a sale stored late.
     holds: ({ asBefore, silenceLeftMs }) => asBefore === "same" && silenceLeftMs > 0,
     because: "nothing new is stored, but the time limit of the lost command is not over",
     sale: "silence",
     reversal: "silence",
   },
   {
-    holds: ({ asBefore, perhapsTook }) => asBefore === "same" && perhapsTook,
+    holds: ({ asBefore, ackMayHaveArrived }) => asBefore === "same" && ackMayHaveArrived,
     because:
       "the terminal shows nothing new, but may have taken our acknowledgement of a good result " +
       "in the moment in which the connector stopped",
@@ -155,7 +155,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     reversal: "unsettled",
   },
   {
-    // The sale may be stored and not told: a report weighs more than an unchanged storage.
+    // The sale may be stored and not shown: a report weighs more than an unchanged storage.
     holds: ({ asBefore, unclear }) => asBefore === "same" && unclear,
     because: "the terminal shows nothing new, but had reported a result that says nothing clear",
     sale: "unsettled",
@@ -173,7 +173,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     assumes: ["fresh-storage"],
   },
   {
-    holds: ({ kind, good, lookedBefore }) => kind === "none" && good !== null && !lookedBefore,
+    holds: ({ kind, good, probedBefore }) => kind === "none" && good !== null && !probedBefore,
     because: "the terminal's storage is empty; it could still store what it had reported",
     sale: "confirm",
   },
@@ -184,7 +184,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     reversal: "unsettled",
   },
   {
-    holds: ({ kind, lookedBefore }) => kind === "none" && lookedBefore,
+    holds: ({ kind, probedBefore }) => kind === "none" && probedBefore,
     because: "the terminal's storage is empty, and may have been emptied since",
     unmatched: "unclear",
   },
@@ -234,20 +234,20 @@ export const evidenceTable: readonly EvidenceRow[] = [
     sale: "unsettled",
   },
   {
-    // Of what was reported and accepted nothing is known then, whatever else the terminal made.
+    // The fate of the accepted report is not known, whatever else the terminal has stored.
     holds: ({ asReported, refused }) => asReported === "different" && !refused,
     because: "the terminal's last transaction is another one than it had reported",
     sale: "unsettled",
   },
   {
-    // A part of the goods was reported and taken; a terminal that still shows the whole is behind.
-    holds: (facts) => facts.tookGood && isMoreThanReported(facts),
+    // A part of the goods was reported and taken; the terminal still shows the older, whole sale.
+    holds: (facts) => facts.approvalAcked && isMoreThanReported(facts),
     because: "the terminal shows the sale with more than it had reported and we had acknowledged",
     sale: "unsettled",
   },
   {
-    holds: ({ asBefore, noBaseline }) => asBefore === "cannot-tell" && !noBaseline,
-    because: "the terminal's last transaction cannot be told from the one before the payment",
+    holds: ({ asBefore, noBaseline }) => asBefore === "unsure" && !noBaseline,
+    because: "the terminal's last transaction may be the one from before the payment",
     sale: "unsettled",
   },
   {
@@ -271,8 +271,8 @@ export const evidenceTable: readonly EvidenceRow[] = [
     sale: "unsettled",
   },
   {
-    holds: ({ rival }) => rival !== null,
-    because: "the terminal's last transaction can be that of {rival} as well",
+    holds: ({ otherCandidate }) => otherCandidate !== null,
+    because: "the terminal's last transaction can be that of {otherCandidate} as well",
     sale: "unsettled",
   },
   {
@@ -303,8 +303,8 @@ export const evidenceTable: readonly EvidenceRow[] = [
     unmatched: "confirm",
   },
   {
-    holds: ({ asReported }) => asReported === "cannot-tell",
-    because: "the terminal's last transaction cannot be told from it",
+    holds: ({ asReported }) => asReported === "unsure",
+    because: "the terminal's last transaction may be it or another one",
     unmatched: "unclear",
   },
   {
@@ -319,7 +319,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     unmatched: "unclear",
   },
   {
-    holds: ({ lookedBefore }) => lookedBefore,
+    holds: ({ probedBefore }) => probedBefore,
     because: "the terminal has not stored it",
     unmatched: "gone",
     assumes: ["fresh-storage"],
@@ -331,36 +331,39 @@ export const evidenceTable: readonly EvidenceRow[] = [
   },
 ];
 
-/** Judges one look; what it leaves open may be settled by what the next command found. */
+/** Judges one probe; what it leaves open may be settled by what the next command found. */
 export function judge(
-  doubt: Doubt,
-  look: Look,
+  inquiry: Inquiry,
+  probe: Probe,
   known: Known,
-  earlier: EarlierLook | null,
+  earlier: EarlierProbe | null,
   confirmAfterMs: number,
 ): Verdict {
-  const verdict = climb(doubt, factsOf(doubt, look, known, earlier, confirmAfterMs));
+  const verdict = decide(inquiry, factsOf(inquiry, probe, known, earlier, confirmAfterMs));
   if (verdict.verdict !== "unsettled") return verdict;
-  return judgeByNext(doubt, known) ?? verdict;
+  return judgeByNext(inquiry, known) ?? verdict;
 }
 
 /**
- * The proof of the next command, which found the terminal idle and told what it had stored: as good
- * as a look, when the terminal carried that command out to its end. undefined: nothing.
+ * The verdict by what the next command found stored at the idle terminal: as good as a probe, when
+ * the terminal carried that command out to its end. undefined: it proves nothing.
  */
-export function judgeByNext(doubt: Doubt, known: Known): Conclusion | undefined {
+export function judgeByNext(inquiry: Inquiry, known: Known): Conclusion | undefined {
   const { next } = known;
-  if (!next?.served || doubt.about === "unmatched") return undefined;
-  // An idle terminal is over with the command before only where its word is final.
+  if (!next?.served || inquiry.about === "unmatched") return undefined;
+  // An idle terminal has ended the command before only where its own report of the end is final.
   if (!known.holds.has("abort-final")) return undefined;
-  const look = {
+  const probe = {
     identity: next.identity,
     last: next.found,
-    atMs: doubt.lostSinceMs + doubt.limitMs,
+    atMs: inquiry.lostSinceMs + inquiry.limitMs,
   };
-  const { foundIs, rival, isCandidate = true } = next;
-  const found = { ...known, foundIs, rival, isCandidate };
-  const verdict = climb(doubt, factsOf(doubt, look, found, { ...look, sinceMs: look.atMs }, 0));
+  const { foundIs, otherCandidate, isCandidate = true } = next;
+  const found = { ...known, foundIs, otherCandidate, isCandidate };
+  const verdict = decide(
+    inquiry,
+    factsOf(inquiry, probe, found, { ...probe, sinceMs: probe.atMs }, 0),
+  );
   const isProof =
     verdict.verdict !== "look-again" &&
     verdict.verdict !== "no-answer" &&
@@ -370,55 +373,55 @@ export function judgeByNext(doubt: Doubt, known: Known): Conclusion | undefined 
     : undefined;
 }
 
-function climb({ about }: Doubt, facts: Facts): Verdict {
+function decide({ about }: Inquiry, facts: Facts): Verdict {
   for (const row of evidenceTable) {
-    const word = row[about];
-    if (word === undefined || !row.holds(facts)) continue;
+    const verdict = row[about];
+    if (verdict === undefined || !row.holds(facts)) continue;
     const missing = row.assumes?.find((each) => !facts.holds.has(each));
     if (missing) return unproven(about, `${missing} is not taken for granted`);
     const because = row.because.replaceAll(/\{(\w+)\}/g, (_, name) =>
       String(facts[name as keyof Facts]),
     );
     const { assumes = [] } = row;
-    return { ...verdictOf(word, because, facts), assumes };
+    return { ...verdictOf(verdict, because, facts), assumes };
   }
   throw new RangeError("the last row of each column always holds");
 }
 
-const unproven = (about: Doubt["about"], because: string): Verdict => ({
+const unproven = (about: Inquiry["about"], because: string): Verdict => ({
   verdict: about === "unmatched" ? "unclear" : "unsettled",
   because,
 });
 
 function verdictOf(
-  word: SaleWord | ReversalWord | UnmatchedWord | Waiting,
+  verdict: SaleVerdict | ReversalVerdict | UnmatchedVerdict | Waiting,
   because: string,
   facts: Facts,
 ): Verdict {
   const { found, good } = facts;
-  switch (word) {
+  switch (verdict) {
     case "confirm":
       return { verdict: "look-again", waitMs: watchMs(facts, facts.pauseLeftMs), because };
     case "silence":
       return { verdict: "look-again", waitMs: watchMs(facts, facts.silenceLeftMs), because };
     case "charged":
     case "reversed":
-      return found ? { verdict: word, report: found, because } : { verdict: "unsettled", because };
+      return found ? { verdict, report: found, because } : { verdict: "unsettled", because };
     case "charged-as-reported":
       return good
         ? { verdict: "charged", report: good, because }
         : { verdict: "unsettled", because };
     default:
-      return { verdict: word, because };
+      return { verdict, because };
   }
 }
 
 /** A storage that was empty and still is so is watched: it may be filled and emptied by itself. */
 function watchMs({ kind, asBefore }: Facts, leftMs: number): number {
-  return kind === "none" && asBefore === "same" ? Math.min(leftMs, EMPTY_LOOKS_MS) : leftMs;
+  return kind === "none" && asBefore === "same" ? Math.min(leftMs, EMPTY_PROBES_MS) : leftMs;
 }
 
-/** A sale that could be the asked one is stored, or can be for all that the terminal tells. */
+/** A sale that could be the asked one is stored, or may be as far as the terminal shows. */
 function mayHoldOurs(facts: Facts): boolean {
   const { found, asBefore, takesBack, foundIs, mayBeLater, unfit, timely, isCandidate } = facts;
   if (!found?.good || asBefore === "same" || takesBack !== null || !isCandidate) return false;
@@ -431,7 +434,7 @@ function isMoreThanReported({ asReported, found, good }: Facts): boolean {
   return good.amountMinor !== null && found.amountMinor > good.amountMinor;
 }
 
-/** The terminal has what it reported, and took our word for it; nothing contrary came after. */
+/** The terminal has stored what it reported, our ACK arrived, and nothing contrary came after. */
 function isProven({ acknowledged, asReported, end }: Facts): boolean {
   return acknowledged && asReported === "same" && end === "unheard";
 }

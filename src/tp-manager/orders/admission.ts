@@ -36,10 +36,10 @@ export function admissionOf(
   const earlier = storage(() => attempts.latest(request.orderId), "unknown");
   const known = earlier && admissionOfKnown(request, earlier, settings.repeatMustMatch);
   if (known) return known;
-  arbiter.turn.assertFree();
+  arbiter.lease.assertFree();
   assertAnswerRead(request, answers);
-  arbiter.turn.assertNoDoubt();
-  arbiter.turn.assertWritable();
+  arbiter.lease.assertNothingInDoubt();
+  arbiter.lease.assertWritable();
   assertHolds(request, arbiter.terminal);
   assertDistinguishable(request, arbiter);
   return { way: "begin" };
@@ -66,7 +66,7 @@ export function assertDistinguishable(
   { amountMinor }: PaymentRequest,
   arbiter: TerminalArbiter,
 ): void {
-  const refused = storage(() => arbiter.refusedBeside, "unknown");
+  const refused = storage(() => arbiter.ambiguousOrders, "unknown");
   const same = refused.find(({ request }) => request.amountMinor === amountMinor);
   if (!same) return;
   const { orderId } = same.request;

@@ -44,7 +44,7 @@ export class AfterSale {
    */
   async reverse(orderId: string): Promise<PaymentResult> {
     const { orders, arbiter } = this.#parts;
-    const lack = arbiter.turn.lackOf("reverse");
+    const lack = arbiter.lease.lackOf("reverse");
     if (lack && !isReversed(orders.latest(orderId).state)) throw lack;
     const attempt = await orders.latestAsked(orderId);
     if (rowOf(attempt).reversal === "answer") return orders.result(attempt, true);
@@ -70,7 +70,7 @@ export class AfterSale {
     const { orders, arbiter } = this.#parts;
     const attempt = orders.latest(orderId);
     if (!attempt.request.delivery) {
-      const lack = arbiter.turn.lackOf("decideGoods");
+      const lack = arbiter.lease.lackOf("decideGoods");
       if (lack) throw lack;
       throw new AppError("DELIVERY_DECIDED", "The order was not asked for as a two-phase sale.", {
         charged: chargedOf(attempt),
@@ -88,7 +88,7 @@ export class AfterSale {
     const isEarly = isPaying(attempt.state) && attempt.state.goods === null;
     if (isEarly) throw decided(attempt);
     // The sale's end shows what the other decision, or the terminal's own window, made of the sale.
-    await arbiter.turn.whenFree();
+    await arbiter.lease.whenFree();
     if (taken === "other") throw decided(await orders.latestAsked(orderId));
     const end = orders.latest(orderId);
     const inVain = decision.goods !== "not-issued" && isNotCharged(end.state);

@@ -265,7 +265,7 @@ export class Orders {
           assertHolds(request, arbiter.terminal);
           assertStillOpen(request.orderId, attempts);
           assertDistinguishable(request, arbiter);
-          guard.assertNoSaleFits(request, baseline);
+          guard.assertNoSaleMatches(request, baseline);
           const attempt = { transactionId, request, baseline, startedAtMs: clock.now() };
           return storage(() => attempts.begin(attempt), "no");
         },

@@ -11,8 +11,14 @@ import { rowOf } from "../attempts/phase-table.ts";
 import { alarmReturnedTwice, isReturnedTwice } from "../attempts/returned-twice.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
 import type { ReturnRows } from "../journal/return-rows.ts";
-import { type AskedOnce, rememberedOf, repeated, Turns } from "./asked-once.ts";
-import { addedBy, returnMinorOf } from "./return-amounts.ts";
+import {
+  type AskedOnce,
+  addedBy,
+  InOrder,
+  rememberedOf,
+  repeated,
+  returnMinorOf,
+} from "./gateway-returns.ts";
 import type { StoreGuard } from "./store-guard.ts";
 import {
   type SupervisorAnswer,
@@ -24,13 +30,13 @@ import {
 /** The order, or the gateway's transaction, that is meant. */
 export type GatewayTarget = SupervisorRequest<"gateway-resolve">;
 /** An operation and how much of its order has gone back. */
-type Word = SupervisorAnswer<"gateway-operation">;
+type OperationResult = SupervisorAnswer<"gateway-operation">;
 type Resolved = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 
 interface GatewayOperationsParts {
-  readonly attempts: Pick<AttemptRows, "latest" | "ofOrder" | "read">;
+  readonly attempts: AttemptRows;
   readonly returns: ReturnRows;
-  readonly guard: Pick<StoreGuard, "assertNotReturned">;
+  readonly guard: StoreGuard;
   readonly link: SupervisorLink;
   readonly clock: Clock;
   readonly log: Logger;
@@ -47,10 +53,10 @@ interface GatewayResult {
 
 /**
  * Confirm, cancel and refund at the gateway (docs/rules/07-returns.md). The reservation of a return
- * is in this journal, beside the terminal's reversal, so that one of the two can happen and only
+ * is in this journal, as the terminal's reversal is, so that one of the two can happen and only
  * once:
  *
- *   resolve ─ reserve ● ─ supervisor: write ahead ●, send once ─ word of the gateway ─ end ●
+ *   resolve ─ reserve ● ─ supervisor: write ahead ●, send once ─ gateway's answer ─ end ●
  *
  * A return whose end is not heard keeps its reservation. The supervisor is asked about it by the
  * operation's id; it answers what became of it, or makes sure that it never will.
@@ -58,7 +64,7 @@ interface GatewayResult {
 export class GatewayOperations {
   readonly #parts: GatewayOperationsParts;
   /** By the callers' keys. */
-  readonly #turns = new Turns();
+  readonly #inOrder = new InOrder();
 
   constructor(parts: GatewayOperationsParts) {
     this.#parts = parts;
@@ -92,7 +98,7 @@ export class GatewayOperations {
       return await aboutOrder(where, () => this.#ask(kind, where, readAmount, once));
     };
     if (idempotencyKey === undefined) return await begin();
-    return await this.#turns.take(idempotencyKey, async () => {
+    return await this.#inOrder.take(idempotencyKey, async () => {
       const before = await this.#askedBefore(kind, target, { ...once, idempotencyKey });
       return before ?? (await begin());
     });
@@ -152,7 +158,7 @@ export class GatewayOperations {
     const unlessRepeated = kind === "refund" && isPart && !again && idempotencyKey === undefined;
     if (attempt) assertChargedStill(attempt, unlessRepeated ? wanted : undefined);
     if (kind !== "confirm") {
-      // No terminal of ours has reversed an order of somebody else.
+      // No terminal of ours has reversed another merchant's order.
       const byWhom = where.orderId === null ? "gateway" : "anybody";
       this.#parts.guard.assertNotReturned(attempt, byWhom);
     }
@@ -160,17 +166,18 @@ export class GatewayOperations {
     const operationId = newId();
     const returnMinor =
       attempt && kind !== "confirm" ? returnMinorOf(attempt, { kind, where, wanted }) : undefined;
+    const { transactionPublicId, exponent, leftMinor } = where;
+    const named = idempotencyKey === undefined ? {} : { idempotencyKey };
     const open =
       attempt && kind !== "confirm" && returnMinor !== undefined
         ? this.#reserve(attempt, {
             operationId,
+            ...named,
             kind,
-            where,
             amountMinor: returnMinor,
-            ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+            transactionPublicId,
           })
         : undefined;
-    const { transactionPublicId, exponent, leftMinor } = where;
     // A refund names its sum, so that the sum in the answer can be compared
     // (docs/rules/21-agree.md).
     const all = kind === "refund" ? leftMinor : undefined;
@@ -193,7 +200,7 @@ export class GatewayOperations {
     return known && (await this.#resolve({ orderId })).transactionPublicId;
   }
 
-  /** An operator's word about an unknown operation. Throws NOTHING_TO_SETTLE. */
+  /** Settles an unknown operation as an operator decided. Throws NOTHING_TO_SETTLE. */
   async settle(target: GatewayTarget, happened: boolean, note: string): Promise<GatewayOperation> {
     const where = await this.#resolve(target);
     return await aboutOrder(where, () => this.#settle(where, happened, note));
@@ -202,8 +209,8 @@ export class GatewayOperations {
   async #settle(where: Resolved, happened: boolean, note: string): Promise<GatewayOperation> {
     const { transactionPublicId } = where;
     const { link } = this.#parts;
-    const word = { transactionPublicId, happened, note };
-    const { operation: settled } = await link.ask("gateway-settle", word);
+    const result = { transactionPublicId, happened, note };
+    const { operation: settled } = await link.ask("gateway-settle", result);
     const attempt = this.#attemptOf(where);
     if (attempt) await this.reconcile(attempt);
     if (!settled) throw new AppError("NOTHING_TO_SETTLE");
@@ -213,18 +220,21 @@ export class GatewayOperations {
   }
 
   /**
-   * An operator's word that the gateway has no copies of an order. Returns the gateway's ids of it.
+   * Notes that an operator found no copies of an order at the gateway. Returns its ids there.
    * Throws NOTHING_TO_SETTLE.
    */
   async settleCopies(orderId: string, note: string): Promise<readonly string[]> {
     const { attempts, link } = this.#parts;
     const known = storage(() => attempts.ofOrder(orderId), "unknown");
     if (known.length === 0) throw new AppError("ORDER_NOT_FOUND");
-    const { settled, transactionId, ...word } = await link.ask("gateway-copies", { orderId, note });
+    const { settled, transactionId, ...result } = await link.ask("gateway-copies", {
+      orderId,
+      note,
+    });
     if (!settled) throw new AppError("NOTHING_TO_SETTLE");
     const attempt = known.find((one) => one.transactionId === transactionId);
-    if (attempt) this.#note(attempt, { operation: null, ...word });
-    return word.transactionPublicIds;
+    if (attempt) this.#note(attempt, { operation: null, ...result });
+    return result.transactionPublicIds;
   }
 
   /** The attempt after its open return, if it has one, was asked about. */
@@ -234,8 +244,8 @@ export class GatewayOperations {
     const { operationId, kind, amountMinor, transactionPublicId, atMs: askedAtMs } = open;
     const { alpha: currency, exponent } = attempt.request.currency;
     const asked = { kind, amountMinor, transactionPublicId, currency, exponent, askedAtMs };
-    const word = await this.#parts.link.ask("gateway-operation-end", { operationId, asked });
-    this.#conclude(attempt, open, word);
+    const result = await this.#parts.link.ask("gateway-operation-end", { operationId, asked });
+    this.#conclude(attempt, open, result);
     return this.#parts.attempts.read(transactionId) ?? attempt;
   }
 
@@ -266,29 +276,14 @@ export class GatewayOperations {
     );
   }
 
-  #reserve(
-    attempt: Attempt,
-    {
-      kind,
-      where,
-      amountMinor,
-      ...ids
-    }: {
-      readonly operationId: string;
-      readonly idempotencyKey?: string;
-      readonly kind: "cancel" | "refund";
-      readonly where: Resolved;
-      readonly amountMinor: number;
-    },
-  ): OpenReturn | undefined {
+  #reserve(attempt: Attempt, asked: Omit<OpenReturn, "atMs">): OpenReturn | undefined {
     const { attempts, returns, clock, log } = this.#parts;
     const charged = returnableMinorOf(attempt);
     const { transactionId } = attempt;
     // Of an order in the archive nothing is reserved: the terminal cannot reverse it any more, and
     // the supervisor has one open operation of a transaction at a time.
     if (!storage(() => attempts.read(transactionId), "yes")) return undefined;
-    const { transactionPublicId } = where;
-    const open = { ...ids, kind, amountMinor, transactionPublicId, atMs: clock.now() };
+    const open = { ...asked, atMs: clock.now() };
     if (!storage(() => returns.reserveReturn(transactionId, open, charged), "yes")) {
       throw new AppError("GATEWAY_OPERATION_OPEN");
     }
@@ -302,12 +297,12 @@ export class GatewayOperations {
     open: OpenReturn | undefined,
   ): Promise<GatewayOperation> {
     const { link } = this.#parts;
-    let word: Word;
+    let result: OperationResult;
     try {
-      word = await link.call("gateway-operation", request);
-      if (!word.operation) {
-        if (attempt && open) this.#conclude(attempt, open, word);
-        if (word.repeats !== undefined) throw repeated(word.repeats);
+      result = await link.call("gateway-operation", request);
+      if (!result.operation) {
+        if (attempt && open) this.#conclude(attempt, open, result);
+        if (result.repeats !== undefined) throw repeated(result.repeats);
         throw new AppError("GATEWAY_OPERATION_OPEN");
       }
     } catch (error) {
@@ -316,20 +311,20 @@ export class GatewayOperations {
         if (attempt && open) this.#conclude(attempt, open, { operation: null });
         throw unavailable(error);
       }
-      word = await this.#afterLostAnswer(request.operationId);
+      result = await this.#afterLostAnswer(request.operationId);
     }
-    if (attempt && open) this.#conclude(attempt, open, word);
-    else if (attempt) this.#note(attempt, word, addedBy(word, request.amountMinor ?? 0));
-    return assertDone(word.operation);
+    if (attempt && open) this.#conclude(attempt, open, result);
+    else if (attempt) this.#note(attempt, result, addedBy(result, request.amountMinor ?? 0));
+    return assertDone(result.operation);
   }
 
-  /** The supervisor may have the operation or not: its own word counts, however late. */
-  async #afterLostAnswer(operationId: string): Promise<Word> {
+  /** The supervisor may have the operation or not: its own answer counts, however late. */
+  async #afterLostAnswer(operationId: string): Promise<OperationResult> {
     try {
       return await this.#parts.link.call("gateway-operation-end", { operationId });
     } catch (error) {
       if (!(error instanceof IpcError)) throw error;
-      const message = "The supervisor did not tell what became of the operation.";
+      const message = "The supervisor did not report what became of the operation.";
       throw new AppError("GATEWAY_OPERATION_UNKNOWN", message, {
         details: { operationId },
         cause: error,
@@ -338,9 +333,9 @@ export class GatewayOperations {
   }
 
   /** No operation: the return was not carried out and never will be. */
-  #conclude(attempt: Attempt, open: OpenReturn, word: Word): void {
+  #conclude(attempt: Attempt, open: OpenReturn, result: OperationResult): void {
     const { attempts, returns, clock, log } = this.#parts;
-    const { operation, orderReturnedMinor } = word;
+    const { operation, orderReturnedMinor } = result;
     const state = operation?.state ?? "not-sent";
     if (state === "unknown" || state === "sending") return;
     const { transactionId } = attempt;
@@ -348,7 +343,7 @@ export class GatewayOperations {
     const { code = null, description = "" } = operation ?? {};
     const detail = { operationId, state, code, description };
     const event = { atMs: clock.now(), kind: "gateway-return-ended", detail } as const;
-    const addedMinor = addedBy(word, open.amountMinor);
+    const addedMinor = addedBy(result, open.amountMinor);
     const returned = state === "done" ? { sumMinor: orderReturnedMinor ?? 0, addedMinor } : null;
     const [before, after] = storage(() => {
       const known = attempts.read(transactionId);
@@ -362,7 +357,7 @@ export class GatewayOperations {
   }
 
   /** Takes the supervisor's sum for an order without a reservation, or what a return adds. */
-  #note(known: Attempt, { orderReturnedMinor = 0 }: Word, addedMinor = 0): void {
+  #note(known: Attempt, { orderReturnedMinor = 0 }: OperationResult, addedMinor = 0): void {
     const added = addedMinor > 0 ? known.returnedMinor + addedMinor : 0;
     const returnedMinor = Math.max(orderReturnedMinor, added);
     if (returnedMinor === 0) return;
@@ -376,7 +371,7 @@ export class GatewayOperations {
   }
 }
 
-/** Errors tell the order that the gateway's id was resolved to. */
+/** Settles as `work` does; errors name the order that the gateway's id was resolved to. */
 async function aboutOrder<T>(
   { orderId }: Pick<Resolved, "orderId">,
   work: () => Promise<T>,

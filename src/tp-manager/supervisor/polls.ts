@@ -15,7 +15,7 @@ const RETURNS_PAGE = 100;
 interface Subject {
   readonly name: string;
   /** For the log, when the supervisor is down or too old to know the message. */
-  readonly untold: string;
+  readonly failure: string;
   /** A round of several steps ends between two of them once the poll is closed. */
   round(isClosed: () => boolean): Promise<void>;
 }
@@ -41,14 +41,14 @@ export class Poll extends Retrying {
     try {
       await this.#subject.round(() => this.isClosed);
     } catch (error) {
-      this.#log.debug({ err: error }, this.#subject.untold);
+      this.#log.debug({ err: error }, this.#subject.failure);
     }
   }
 }
 
 /**
- * Learns what became of transactions whose kiosk has had its answer before the gateway took them,
- * so that events and lookups tell it. Costs nothing when all are settled.
+ * Asks what became of transactions whose kiosk has had its answer before the gateway took them, so
+ * that events and lookups report it. Costs nothing when all are settled.
  */
 export function deliveryPoll(
   store: Pick<HandOffRows, "undelivered" | "setDelivery">,
@@ -63,14 +63,14 @@ export function deliveryPoll(
       if (state) store.setDelivery(transactionId, state, clock.now());
     }
   };
-  const untold = "the supervisor did not tell the deliveries";
-  return new Poll({ name: "delivery poll", untold, round }, clock, log);
+  const failure = "the supervisor did not report the deliveries";
+  return new Poll({ name: "delivery poll", failure, round }, clock, log);
 }
 
 /**
- * Learns of money that went back without us: a refund that the merchant made in the gateway's own
- * pages, a chargeback. Such an order is finished (docs/rules/08-finished.md): it is told as
- * reversed and its repetition charges nothing.
+ * Asks about money that went back without us: a refund that the merchant made in the gateway's own
+ * pages, a chargeback. Such an order is finished (docs/rules/08-finished.md): it is answered as
+ * reversed, and its repetition charges nothing.
  */
 export function returnPoll(
   store: Pick<ReturnRows, "returnsReadTo" | "noteReturns" | "setReturnsReadTo">,
@@ -78,13 +78,13 @@ export function returnPoll(
   clock: Clock,
   log: Logger,
 ): Poll {
-  const told = new Set<string>();
-  const tellOnce = ({ attempt }: NotedAttempt): void => {
+  const alarmed = new Set<string>();
+  const alarmOnce = ({ attempt }: NotedAttempt): void => {
     const { transactionId, returnedMinor } = attempt;
     const what = `${transactionId} ${returnedMinor}`;
-    if (!isReturnedTwice(attempt) || told.has(what)) return;
+    if (!isReturnedTwice(attempt) || alarmed.has(what)) return;
     alarmReturnedTwice(log, attempt);
-    told.add(what);
+    alarmed.add(what);
   };
   const round = async (isClosed: () => boolean): Promise<void> => {
     for (let more = true; more && !isClosed(); ) {
@@ -95,14 +95,14 @@ export function returnPoll(
       const some = uncertain.map((transactionId) => ({ transactionId, returnedMinor: 0 }));
       if (answer.last === after && returns.length + some.length === 0) return;
       const noted = store.noteReturns([...returns, ...some], clock.now());
-      // Before they are seen, and those noted before too: a full disk or a crash lies in between.
-      if (answer.last !== after) noted.forEach(tellOnce);
+      // Before the page counts as read, and again for those noted before: a crash may lie between.
+      if (answer.last !== after) noted.forEach(alarmOnce);
       store.setReturnsReadTo(answer.last);
       for (const one of returns) log.info(one, "money went back at the gateway");
     }
   };
-  const untold = "the supervisor did not tell of returned money";
-  return new Poll({ name: "return poll", untold, round }, clock, log);
+  const failure = "the supervisor did not report returned money";
+  return new Poll({ name: "return poll", failure, round }, clock, log);
 }
 
 export type SupervisorAlarms = SupervisorAnswer<"alarms">;
@@ -115,8 +115,8 @@ export interface AlarmTaker {
 }
 
 /**
- * Brings the supervisor's alarms into the journal, where `GET /events` tells and repeats them: each
- * once, whichever of the two programs was stopped meanwhile.
+ * Brings the supervisor's alarms into the journal, where `GET /events` reports and repeats them:
+ * each once, whichever of the two programs was stopped meanwhile.
  */
 export function alarmPoll(
   taker: AlarmTaker,
@@ -133,6 +133,6 @@ export function alarmPoll(
       taken = answer.alarms.length;
     }
   };
-  const untold = "the supervisor did not tell its alarms";
-  return new Poll({ name: "supervisor alarms", untold, round }, clock, log);
+  const failure = "the supervisor did not report its alarms";
+  return new Poll({ name: "supervisor alarms", failure, round }, clock, log);
 }

@@ -24,7 +24,7 @@ import { Retrying } from "./retrying.ts";
 import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 500;
-/** How often the time of a doubt is written; a process that is killed loses the rest. */
+/** How often the age of a gap is written; a process that is killed loses the rest. */
 const RAN_MS = 600_000;
 
 interface GuardParts {
@@ -45,7 +45,7 @@ interface GuardParts {
 
 /**
  * Keeps a journal that was lost or restored from charging an order again (docs/rules/17-loss.md).
- * The orders that the supervisor knows are taken over; until a day and an end of day have passed,
+ * The orders that the supervisor knows are imported; until a day and an end of day have passed,
  * an order id that is new here is looked up first, and a request that fits a sale of the terminal
  * that nobody knows waits for a person.
  */
@@ -62,16 +62,16 @@ export class StoreGuard {
     this.#taking = new Retrying(parts.clock, "take over", () => this.#takeOver(), RETRY_MIN_MS);
   }
 
-  /** Goes on where a former process stopped; `isNew`: the doubt was found at this start. */
+  /** Goes on where a former process stopped; `isNew`: the gap was found at this start. */
   start(isNew: boolean): void {
     const doubt = this.open;
     if (!doubt) return;
-    if (isNew) this.#tell(doubt);
+    if (isNew) this.#alarm(doubt);
     this.#taking.nudgeIn(0);
     this.#count();
   }
 
-  /** A day of a doubt is what was seen to pass (docs/rules/17-loss.md). */
+  /** Only time in which this program runs makes a gap older (docs/rules/17-loss.md). */
   #count(): void {
     const { clock, gaps, log } = this.#parts;
     this.#timer?.clear();
@@ -92,7 +92,7 @@ export class StoreGuard {
     this.start(true);
   }
 
-  /** undefined: the journal is whole, or cannot be read, which is told elsewhere. */
+  /** undefined: the journal is whole, or cannot be read, which is reported elsewhere. */
   get open(): JournalGap | undefined {
     try {
       return this.#opened();
@@ -121,9 +121,9 @@ export class StoreGuard {
   }
 
   /**
-   * Before an order is paid, or told as unknown: an id that is new here is looked up where it may
-   * be known. A find is in the journal afterwards. Rejects with STORES_DISAGREE when that
-   * cannot be done. undefined: there is no doubt, and nothing to wait for.
+   * Looks an id up that is new here, before its order is paid or answered as unknown. A find is
+   * in the journal afterwards. Rejects with STORES_DISAGREE when nothing can be found out.
+   * undefined: the journal has no gap, and nothing is waited for.
    */
   find(orderId: string): Promise<void> | undefined {
     const { attempts } = this.#parts;
@@ -159,13 +159,13 @@ export class StoreGuard {
     const isUnsure = storage(() => {
       const doubt = this.#opened();
       if (!doubt || (attempt && !this.#isFromBefore(attempt))) return false;
-      const isTold = doubt.isImported && !doubt.both && !again.isUnderWay;
-      return byWhom === "anybody" || !isTold;
+      const isKnown = doubt.isImported && !doubt.both && !again.isUnderWay;
+      return byWhom === "anybody" || !isKnown;
     }, "unknown");
     if (!isUnsure) return;
-    const words =
+    const text =
       "Whether the money went back already is not known: the journal was lost or restored.";
-    throw new AppError("STORES_DISAGREE", words, attempt && { charged: chargedOf(attempt) });
+    throw new AppError("STORES_DISAGREE", text, attempt && { charged: chargedOf(attempt) });
   }
 
   #isFromBefore({ transactionId, request }: Attempt): boolean {
@@ -181,14 +181,14 @@ export class StoreGuard {
    * The last check before a sale: a sale of the terminal that no order here has may be this one, of
    * a former journal. Throws STORES_DISAGREE or TERMINAL_SALE_UNMATCHED; nothing has left then.
    */
-  assertNoSaleFits({ amountMinor, currency }: PaymentRequest, baseline: Baseline): void {
+  assertNoSaleMatches({ amountMinor, currency }: PaymentRequest, baseline: Baseline): void {
     const isSign = this.noteSale(baseline);
-    const fits = this.#opened()?.ofNoOrder.find(
+    const sale = this.#opened()?.ofNoOrder.find(
       (one) => one.amountMinor === amountMinor && currencyNumericOf(one) === currency.numeric,
     );
-    if (fits) {
+    if (sale) {
       throw new AppError("TERMINAL_SALE_UNMATCHED", undefined, {
-        details: { receiptNumber: fits.receiptNumber, amountMinor, sale: saleInWords(fits) },
+        details: { receiptNumber: sale.receiptNumber, amountMinor, sale: textOfSale(sale) },
       });
     }
     // The order id has not been looked up yet.
@@ -205,19 +205,19 @@ export class StoreGuard {
     const sale = storage(() => this.#unknownSale(baseline), "unknown");
     // Of a record without a result nobody knows whether it is a sale: alone it says nothing.
     const good = sale?.good === true ? sale : undefined;
-    const shown = this.#opened() ? undefined : (good ?? this.#takenBack(baseline.last));
+    const sign = this.#opened() ? undefined : (good ?? this.#takenBack(baseline.last));
     const isWhole = this.#agreedWith && sameTerminal(this.#agreedWith, baseline.identity);
-    if (baseline.last.kind !== "not-told" && !sale && !shown) this.#agreedWith = baseline.identity;
-    const isSign = shown !== undefined;
+    if (baseline.last.kind !== "not-told" && !sale && !sign) this.#agreedWith = baseline.identity;
+    const isSign = sign !== undefined;
     if (isSign && (isWhole || isShared || !this.#isOurTerminal(baseline))) {
       this.#agreedWith = baseline.identity;
       return false;
     }
     if (isSign) {
-      const what = shown === good ? "last sale" : "last reversal, of a later sale,";
-      this.doubt(`the terminal's ${what} is known to nobody here (${saleInWords(shown)})`, true);
+      const what = sign === good ? "last sale" : "last reversal, of a later sale,";
+      this.doubt(`the terminal's ${what} is known to nobody here (${textOfSale(sign)})`, true);
     }
-    const kept = sale ?? shown;
+    const kept = sale ?? sign;
     if (kept) storage(() => gaps.addOfNoOrder(kept), "unknown");
     return isSign;
   }
@@ -234,11 +234,11 @@ export class StoreGuard {
   /** An operator's word. false: there was nothing to end. */
   accept(): boolean {
     const { gaps, clock, log, onSupervisorLacks } = this.#parts;
-    // The supervisor has not told whether it lacks something: nobody would end that any more.
+    // The supervisor has not answered whether it lacks something: nobody would end that any more.
     if (this.open?.isImported === false) onSupervisorLacks();
     const ended = gaps.end("operator", clock.now());
     this.#timer?.clear();
-    if (ended) log.warn("the doubt about the journal is ended by an operator");
+    if (ended) log.warn("the gap of the journal is closed by an operator");
     this.#woken();
     return ended;
   }
@@ -258,14 +258,14 @@ export class StoreGuard {
         const { orders, last, more, whole } = page;
         // Before the last page counts as taken, so that no crash forgets it.
         if (!whole && !more) onSupervisorLacks();
-        // The answer itself may have told of more that is missing. One question more then, which
-        // also tells the supervisor that its memory was judged: no later start does that again.
+        // The answer itself may have shown that more is missing. One question more then, which also
+        // says to the supervisor that its memory was judged: no later start does that again.
         const isSame = this.open?.because === doubt.because;
         gaps.importOrders(orders, isSame ? { to: last, done: !more } : null, clock.now());
-        log.info({ orders: orders.length, more }, "orders taken over from the supervisor");
+        log.info({ orders: orders.length, more }, "orders imported from the supervisor");
         this.#taking.succeeded();
       } catch (error) {
-        log.warn({ err: error }, "the supervisor's orders could not be taken over yet");
+        log.warn({ err: error }, "the supervisor's orders could not be imported yet");
         return this.#taking.failed();
       }
     }
@@ -286,8 +286,8 @@ export class StoreGuard {
       return await this.#parts.link.call("known-orders", request);
     } catch (error) {
       if (!(error instanceof IpcError)) throw error;
-      const words = `The journal was lost or restored, and the supervisor: ${error.message}`;
-      throw new AppError("STORES_DISAGREE", words, { cause: error });
+      const text = `The journal was lost or restored, and the supervisor: ${error.message}`;
+      throw new AppError("STORES_DISAGREE", text, { cause: error });
     }
   }
 
@@ -333,15 +333,15 @@ export class StoreGuard {
     return known !== undefined && sameTerminal(known, identity);
   }
 
-  #tell({ because }: JournalGap): void {
-    const words =
+  #alarm({ because }: JournalGap): void {
+    const text =
       `${because}; orders are looked up at the supervisor or the gateway before they are paid, ` +
       "until a day and an end of day have passed, or ./launch.sh stores accept";
-    this.#parts.log.error({ alarm: "journal-lost" }, words);
+    this.#parts.log.error({ alarm: "journal-lost" }, text);
   }
 }
 
-export function saleInWords({ receiptNumber, amountMinor, receipt }: TransactionReport): string {
+export function textOfSale({ receiptNumber, amountMinor, receipt }: TransactionReport): string {
   const exponent = Number(receipt.currencyFractionPart || 2);
   const amount = amountMinor === null ? "of an unknown amount" : formatMajor(amountMinor, exponent);
   return `receipt ${receiptNumber ?? "unknown"}, ${amount}`;

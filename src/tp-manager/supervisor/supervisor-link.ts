@@ -19,31 +19,20 @@ interface Limit {
 /** The supervisor answers from its database; a busy disk is waited for. */
 const fromDisk: Limit = { ms: 5_000 };
 
-const limits: Readonly<Record<Name, Limit>> = {
+/** Of messages whose answer comes from elsewhere, or is waited for less. */
+const limits: Readonly<Partial<Record<Name, Limit>>> = {
   "store-transaction": { ms: 5_000, plusWaitMs: true },
-  "withdraw-transaction": fromDisk,
   "transaction-delivery": { ms: 500, plusWaitMs: true },
-  "known-orders": fromDisk,
-  "take-over": fromDisk,
-  // At two addresses (supervisor/gateway/gateway-client.ts).
+  // At two addresses (supervisor/gateway/gateway-client.ts), as is an id that is new.
   "order-at-gateway": { ms: 5_000, gatewayRequests: 2 },
-  "outbox-list": fromDisk,
-  "outbox-requeue": fromDisk,
-  "outbox-drop": fromDisk,
-  // An id that is new is looked up at two addresses (supervisor/gateway/gateway-client.ts).
   "gateway-resolve": { ms: 5_000, gatewayRequests: 2 },
   "gateway-lookup": { ms: 5_000, gatewayRequests: 2 },
   "gateway-operation": { ms: 5_000, gatewayRequests: 1 },
   // The operation that is asked about may be at the gateway just now.
   "gateway-key": { ms: 5_000, gatewayRequests: 1 },
   "gateway-operation-end": { ms: 5_000, gatewayRequests: 1 },
-  "gateway-settle": fromDisk,
-  "gateway-copies": fromDisk,
-  "gateway-open": fromDisk,
-  "gateway-returns": fromDisk,
   // A kiosk waits for the answer, and a reversal goes on without the gateway's history.
   "gateway-history": { ms: 1_000 },
-  alarms: fromDisk,
   // /health and /metrics answer with or without the supervisor, soon.
   status: { ms: 1_000 },
 };
@@ -61,9 +50,9 @@ export class SupervisorLink {
     this.#gatewayTimeoutMs = gatewayTimeoutMs;
   }
 
-  /** Rejects with {@link IpcError}, which tells whether the message can have arrived. */
+  /** Rejects with {@link IpcError}, which says whether the message can have arrived. */
   call<K extends Name>(name: K, request: SupervisorRequest<K>): Promise<SupervisorAnswer<K>> {
-    const { ms, gatewayRequests = 0, plusWaitMs } = limits[name];
+    const { ms, gatewayRequests = 0, plusWaitMs } = limits[name] ?? fromDisk;
     const waitMs = plusWaitMs ? ((request as { readonly waitMs?: number }).waitMs ?? 0) : 0;
     const limitMs = ms + gatewayRequests * this.#gatewayTimeoutMs + waitMs;
     return this.#client.call(name, request, limitMs);

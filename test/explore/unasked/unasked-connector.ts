@@ -1,12 +1,11 @@
-import { LateResults } from "../../../src/tp-manager/arbiter/late-results.ts";
 import { OneWay } from "../../../src/tp-manager/arbiter/one-way.ts";
 import type { AttemptInput } from "../../../src/tp-manager/attempts/attempt-input.ts";
 import type { Attempt } from "../../../src/tp-manager/attempts/payment.ts";
 import { advance, judgeReport } from "../../../src/tp-manager/attempts/payment-machine.ts";
 import { isInDoubt } from "../../../src/tp-manager/attempts/phase-table.ts";
 import { referenceOf } from "../../../src/tp-manager/attempts/reference-policy.ts";
+import type { Fact } from "../../../src/tp-manager/matching/assumptions.ts";
 import { assumptionsOf } from "../../../src/tp-manager/matching/assumptions.ts";
-import type { Fact } from "../../../src/tp-manager/matching/learned.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { request } from "../../support/payment-house.ts";
 import { report } from "../../support/reports.ts";
@@ -64,14 +63,14 @@ export class UnaskedConnector {
     if (result.isRepeat && (run === null || run.at === "speaking")) return true;
     const report = this.#reportOf(result);
     const told = { report, isEarly: run?.at === "speaking", isAgain: false };
-    const { oneWay, late } = this.#arbiter(world);
+    const oneWay = this.#arbiter(world);
     const running = run && run.at !== "told" ? this.#attemptOf(world, run.attempt) : undefined;
     if (run && running && this.#rules.isOf(oneWay, running, told)) {
       const isStored = this.#own(world, run, report);
       oneWay.learn(report);
       return isStored;
     }
-    return late.take(told);
+    return oneWay.take(told);
   }
 
   end(world: UnaskedWorld, how: "told" | "lost" | "refused"): void {
@@ -93,8 +92,7 @@ export class UnaskedConnector {
     for (const [index, { state }] of attempts.entries()) {
       if (state.phase === "sent") {
         this.#advance(world, index, { input: "interrupted", unwritten: true });
-        if (this.#rules.endsStored)
-          this.#arbiter(world).late.endStored(this.#attemptOf(world, index));
+        if (this.#rules.endsStored) this.#arbiter(world).endStored(this.#attemptOf(world, index));
       }
       const now = world.attempts[index]?.state;
       if (now && isInDoubt(now)) world.questions.push(index);
@@ -168,8 +166,8 @@ export class UnaskedConnector {
     };
   }
 
-  /** The product's rule and its late results, on the disk of this world. */
-  #arbiter(world: UnaskedWorld): { readonly oneWay: OneWay; readonly late: LateResults } {
+  /** The product's results of one-way terminals, on the disk of this world. */
+  #arbiter(world: UnaskedWorld): OneWay {
     const all = (): Attempt[] => world.attempts.map((_, index) => this.#attemptOf(world, index));
     const attempts = {
       unfinished: () => all().filter(({ state }) => state.phase === "sent" || isInDoubt(state)),
@@ -226,9 +224,7 @@ export class UnaskedConnector {
       inquiries,
       matcher,
     };
-    const oneWay = new OneWay({ ...parts, setup: "" } as never);
-    const late = new LateResults({ ...parts, oneWay, settled: () => undefined } as never);
-    return { oneWay, late };
+    return new OneWay({ ...parts, setup: "", settled: () => undefined } as never);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { AttemptState } from "../../../src/tp-manager/attempts/payment.ts";
-import type { Fact } from "../../../src/tp-manager/matching/learned.ts";
+import type { Fact } from "../../../src/tp-manager/matching/assumptions.ts";
 
 /** How a terminal that cannot be asked is made. */
 interface UnaskedCharacter {

@@ -118,7 +118,7 @@ describe("an end of day that the terminal demands", () => {
     await at.clock.advance(10 * MINUTE_MS);
     expect(begun).toEqual([]);
     expect(at.hub.source.alarms(9)).toEqual([]);
-    at.arbiter.gate.accept();
+    at.arbiter.identityCheck.accept();
     await at.clock.advance(2 * MINUTE_MS);
     expect(begun).toHaveLength(1);
   });

@@ -91,7 +91,7 @@ describe.each(doubts)("%s", (_doubt, arises) => {
       prepared = true;
     });
     const refused = use(at);
-    expect(at.arbiter.turn.current).toBeUndefined();
+    expect(at.arbiter.lease.current).toBeUndefined();
     await expect(refused).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     expect([left, prepared]).toEqual([[], false]);
     expect(at.journal.attempts.latest("B-1")).toBeUndefined();

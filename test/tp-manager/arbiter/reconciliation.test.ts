@@ -210,7 +210,7 @@ const incomparable: readonly (readonly [because: RegExp, how: (now: Open) => unk
       const other = { ...identity, serialNumber: "SN-2" };
       at.terminal.become({ identity: other });
       at.terminal.baseline = { ...baseline, identity: other };
-      at.arbiter.gate.accept();
+      at.arbiter.identityCheck.accept();
     },
   ],
   [

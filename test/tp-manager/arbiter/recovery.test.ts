@@ -258,7 +258,7 @@ describe("a payment in doubt", () => {
     at.terminal.last = { kind: "transaction", report: report() };
     await doubtful(at);
     await at.clock.advance(1_000);
-    await at.arbiter.gate.accept();
+    await at.arbiter.identityCheck.accept();
     // The terminal takes the sale back, as it does when it never got our acknowledgement.
     await at.clock.advance(1_000);
     at.terminal.last = baseline.last;

@@ -214,7 +214,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     at.terminal.become({ identity: { ...identity, serialNumber: "SN-2" } });
     await at.clock.advance(3_600_000);
     expect(findings(at)).toEqual(["open"]);
-    at.arbiter.gate.accept();
+    at.arbiter.identityCheck.accept();
     await at.clock.advance(0);
     expect(findings(at)).toEqual(["unclear"]);
     expect(alarms(at)[0]).toBe("unmatched-transaction unclear");

@@ -16,27 +16,27 @@ test("what other rooms see of the terminal is no driver, whatever it is cast to"
   expect(Object.isFrozen(arbiter.terminal)).toBe(true);
 });
 
-test("what other rooms see of the turn gives nobody the terminal", async () => {
+test("what other rooms see of the lease gives nobody the terminal", async () => {
   const at = house();
-  const { turn } = at.arbiter;
-  const asserts = ["assertFree", "assertNoDoubt", "assertWritable"];
+  const { lease } = at.arbiter;
+  const asserts = ["assertFree", "assertNothingInDoubt", "assertWritable"];
   const asked = [...asserts, "closed", "current", "lackOf", "updating"];
-  expect(namesOf(turn)).toEqual([...asked, "close", "whenFree"].sort());
-  expect(Object.isFrozen(turn)).toBe(true);
+  expect(namesOf(lease)).toEqual([...asked, "close", "whenFree"].sort());
+  expect(Object.isFrozen(lease)).toBe(true);
 
   at.terminal.script = () => new Promise(() => {});
   void pay(at, request("A-1"));
   await at.clock.advance(0);
-  expect(turn.current).toEqual({ what: "payment", orderId: "A-1", goodsUntilMs: undefined });
+  expect(lease.current).toEqual({ what: "payment", orderId: "A-1", goodsUntilMs: undefined });
 });
 
-test("what other rooms see of the gate asks the terminal nothing", () => {
-  const { gate } = house().arbiter;
-  expect(namesOf(gate)).toEqual(["accept", "replaced"]);
-  expect(Object.isFrozen(gate)).toBe(true);
+test("what other rooms see of the identity check asks the terminal nothing", () => {
+  const { identityCheck } = house().arbiter;
+  expect(namesOf(identityCheck)).toEqual(["accept", "replaced"]);
+  expect(Object.isFrozen(identityCheck)).toBe(true);
 });
 
-test("what other rooms may have done at the terminal takes a turn, or goes to what runs", () => {
+test("what other rooms may have done at the terminal takes a lease, or goes to what runs", () => {
   const { commands, running } = house().arbiter;
   expect(namesOf(commands)).toEqual(["pay", "reverse"]);
   expect(namesOf(running)).toEqual(["awaitsGoods", "cancel", "decide"]);

@@ -6,7 +6,7 @@ import { eventAt, stepOf } from "../../../src/tp-manager/attempts/attempt-event.
 import type { AttemptInput } from "../../../src/tp-manager/attempts/attempt-input.ts";
 import { AttemptWriter } from "../../../src/tp-manager/attempts/attempt-writer.ts";
 import type { AttemptState } from "../../../src/tp-manager/attempts/payment.ts";
-import type { Look } from "../../../src/tp-manager/matching/facts.ts";
+import type { Probe } from "../../../src/tp-manager/matching/facts.ts";
 import type { PaymentEnd } from "../../../src/tp-manager/terminal/terminal.ts";
 import { type House, house, request } from "../../support/payment-house.ts";
 import { baseline, declined, report } from "../../support/reports.ts";
@@ -15,7 +15,7 @@ import { foldedState, storedEvents } from "../../support/stored-events.ts";
 
 const other = report({ receiptNumber: "0777", traceNumber: "000777", amountMinor: 500 });
 const back = report({ traceNumber: "000013", originalTrace: "000012" });
-const observation: Look = {
+const observation: Probe = {
   identity: baseline.identity,
   last: { kind: "transaction", report: back },
   atMs: 7,

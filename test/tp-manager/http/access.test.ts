@@ -75,7 +75,7 @@ describe("who gets in", () => {
       const ahead = { ...typed, "sec-purpose": "prefetch" };
       expect([path, (await call("GET", path, undefined, ahead)).http]).toEqual([path, 403]);
     }
-    expect(at.arbiter.turn.closed).toBe(false);
+    expect(at.arbiter.lease.closed).toBe(false);
   });
 
   test("a listed origin, with correct preflights; others get none", async () => {

@@ -215,7 +215,7 @@ test("with REPEAT_MUST_MATCH=all another basket is refused, charged or running",
   const sale = { amount: 9.99, orderId: "0001", customer: { id: 7 }, basket: { name: "Tea" } };
   const other = { ...sale, basket: { name: "Coffee" }, customer: { id: 8 } };
   const first = rig.call("POST", "/payment", sale);
-  await expect.poll(() => at.arbiter.turn.current).toBeDefined();
+  await expect.poll(() => at.arbiter.lease.current).toBeDefined();
   const running = await rig.call("POST", "/payment", other);
   expect([running.http, running.one.error.code]).toEqual([422, "ORDER_MISMATCH"]);
   expect(running.one.error.charged).toBe("unknown");

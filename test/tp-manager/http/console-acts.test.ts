@@ -74,7 +74,7 @@ test("how an act ended is kept with the code of its refusal", async () => {
   const { at, post } = await loggedIn();
   expect(await post("/payment/A-1/settle", "Anna")).toBe(400);
   expect(await post("/reset", "Anna")).toBe(200);
-  at.arbiter.turn.close();
+  at.arbiter.lease.close();
   expect(await post("/reset", "Anna")).toBe(503);
   const ends = at.journal.auditEntries.list(99, 9).map(({ http, code }) => [http, code]);
   expect(ends).toEqual([

@@ -55,7 +55,7 @@ describe("a refusal of a payment has the members that every payment has", () => 
       return approves(order, observer);
     };
     const first = call("POST", "/payment", pay);
-    await expect.poll(() => at.arbiter.turn.current).toBeDefined();
+    await expect.poll(() => at.arbiter.lease.current).toBeDefined();
     const busy = await call("POST", "/payment", { ...pay, orderId: "A-2" });
     expect(busy.one).toMatchObject({ ...noProof, error: { code: "TERMINAL_BUSY" } });
     gate.resolve();
@@ -109,7 +109,7 @@ describe("HEAD", () => {
       const answer = await app.inject({ method: "HEAD", url, headers });
       expect([url, answer.statusCode, answer.headers["allow"]]).toEqual([url, 405, allow]);
     }
-    expect(at.arbiter.turn.closed).toBe(false);
+    expect(at.arbiter.lease.closed).toBe(false);
   });
 
   test("of an order with a generated id has not told its answer", async () => {
@@ -183,7 +183,7 @@ test("an address bar sends no GET but those of a closed list", async () => {
       "ORIGIN_REFUSED",
     ]);
   }
-  expect(at.arbiter.turn.closed).toBe(false);
+  expect(at.arbiter.lease.closed).toBe(false);
 });
 
 describe("the document", () => {

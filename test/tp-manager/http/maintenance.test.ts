@@ -38,7 +38,7 @@ describe("maintenance", () => {
       return approves(order, observer);
     };
     const attempt = call("POST", "/", { amount: 1 });
-    await expect.poll(() => at.arbiter.turn.current).toBeDefined();
+    await expect.poll(() => at.arbiter.lease.current).toBeDefined();
     expect((await call("GET", "/check")).one.cr).toBe("1");
     expect(at.terminal.checks).toBe(1);
     resolve();

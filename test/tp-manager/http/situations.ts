@@ -51,7 +51,7 @@ const paid: Prepare = (at) => pay(at, request("A-1"));
 /** As paid, and the terminal tells the sale as its last transaction. */
 const stored: Prepare = after(paid, (at) => at.terminal.stores(report()));
 const updating: Prepare = (at) => Object.assign(at.probation, { isOn: true });
-const stopping: Prepare = (at) => at.arbiter.turn.close();
+const stopping: Prepare = (at) => at.arbiter.lease.close();
 const broken: Prepare = (at) => at.close();
 /** A sale that no order asked for. */
 const strange: Prepare = (at) => {

@@ -136,12 +136,12 @@ describe("GET /health", () => {
     const at = house();
     const silent = monitorOf(at, () => Promise.reject(new Error("nobody listens")));
     const { call } = await api({ monitor: silent }, at);
-    at.arbiter.gate.accept();
+    at.arbiter.identityCheck.accept();
     const accepted = at.terminal.state.identity;
     expect((await call("GET", "/health")).one.replaced).toBeNull();
     const other = { ...at.terminal.state.identity, serialNumber: "SN-2", terminalId: "99999999" };
     at.terminal.become({ identity: other });
-    at.arbiter.turn.close();
+    at.arbiter.lease.close();
     const { one: health } = await call("GET", "/health");
     expect(health.replaced).toEqual({ accepted, found: other });
     expect(health.outbox).toBeNull();

@@ -55,7 +55,7 @@ test("a payment that runs is paid, answered, handed over and saved", async () =>
   };
   expect((await pay(at, request("A-1"))).body.status).toBe("Success");
   expect(at.supervisor.stored).toMatchObject([{ orderId: "A-1" }]);
-  expect(at.arbiter.obstacles).toMatchObject([{ code: "STORAGE_FAILED", charged: "no" }]);
+  expect(at.arbiter.notReadyReasons).toMatchObject([{ code: "STORAGE_FAILED", charged: "no" }]);
   expect(savedOf(at).attempts.latest("A-1")?.state.phase).toBe("charged");
 });
 

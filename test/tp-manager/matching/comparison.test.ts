@@ -22,8 +22,8 @@ describe("two reports (docs/rules/01-baseline.md)", () => {
     ["a reversal that one of them does not call one", "same", { originalTrace: "000001" }],
     ["no currency, another card name", "same", { currencyNumeric: null, cardName: null }],
     ["another receipt, trace and time", "different", other()],
-    ["both numbers, at another time", "cannot-tell", { localTime: "184205" }],
-    ["both numbers, on another day", "cannot-tell", { localDate: "0116" }],
+    ["both numbers, at another time", "unsure", { localTime: "184205" }],
+    ["both numbers, on another day", "unsure", { localDate: "0116" }],
     ["both, and another amount", "different", { localTime: "184205", amountMinor: 500 }],
     [
       "the same receipt alone, on another day",
@@ -34,14 +34,14 @@ describe("two reports (docs/rules/01-baseline.md)", () => {
     ["the sale and its reversal", "different", { traceNumber: "000013", originalTrace: "000012" }],
     ["one number, and another time", "different", { ...bare, ...at("140000", "0003") }, noTrace()],
     ["nothing but other amounts", "different", { ...bare, amountMinor: 500 }, bare],
-    ["no receipt, trace or time", "cannot-tell", bare, bare],
+    ["no receipt, trace or time", "unsure", bare, bare],
     ["nothing but the moment", "same", noNumbers(), noNumbers()],
-    ["the moment alone, an hour apart", "cannot-tell", hourApart(), noNumbers()],
+    ["the moment alone, an hour apart", "unsure", hourApart(), noNumbers()],
     ["the same numbers without a time", "same", { localTime: null }],
-    ["another receipt and trace in the same second", "cannot-tell", twoNumbers()],
+    ["another receipt and trace in the same second", "unsure", twoNumbers()],
     ["the same, and another amount", "different", { ...twoNumbers(), amountMinor: 500 }],
-    ["the same numbers, minutes apart", "cannot-tell", { localTime: "132005" }],
-    ["the same trace alone, minutes apart", "cannot-tell", { receiptNumber: null, ...later() }],
+    ["the same numbers, minutes apart", "unsure", { localTime: "132005" }],
+    ["the same trace alone, minutes apart", "unsure", { receiptNumber: null, ...later() }],
     [
       "the same receipt, another trace, minutes apart",
       "different",
@@ -52,15 +52,15 @@ describe("two reports (docs/rules/01-baseline.md)", () => {
       "different",
       { amountMinor: 1, ...later() },
     ],
-    ["the same numbers, an hour apart", "cannot-tell", { localTime: "140005" }],
-    ["the same numbers, two hours apart", "cannot-tell", { localTime: "110006" }],
-    ["the same trace, another receipt, minutes apart", "cannot-tell", anotherReceipt()],
-    ["the same numbers, an hour and a second apart", "cannot-tell", { localTime: "140006" }],
-    ["another receipt, the same trace and second", "cannot-tell", { receiptNumber: "0003" }],
-    ["another trace, the same receipt and second", "cannot-tell", { traceNumber: "000013" }],
-    ["another receipt, the trace, and no time", "cannot-tell", { receiptNumber: "3", ...noTime() }],
-    ["all the same but the amount", "cannot-tell", { amountMinor: 998 }],
-    ["all the same but the result", "cannot-tell", { good: false, resultCode: "05" }],
+    ["the same numbers, an hour apart", "unsure", { localTime: "140005" }],
+    ["the same numbers, two hours apart", "unsure", { localTime: "110006" }],
+    ["the same trace, another receipt, minutes apart", "unsure", anotherReceipt()],
+    ["the same numbers, an hour and a second apart", "unsure", { localTime: "140006" }],
+    ["another receipt, the same trace and second", "unsure", { receiptNumber: "0003" }],
+    ["another trace, the same receipt and second", "unsure", { traceNumber: "000013" }],
+    ["another receipt, the trace, and no time", "unsure", { receiptNumber: "3", ...noTime() }],
+    ["all the same but the amount", "unsure", { amountMinor: 998 }],
+    ["all the same but the result", "unsure", { good: false, resultCode: "05" }],
   ];
   test.each(table)("%s: %s", (_name, expected, a, b = {}) => {
     expect(compareReports(report(a), report(b))).toBe(expected);
@@ -100,11 +100,11 @@ test("storages: two empty ones, or one that is not told, cannot be told apart", 
   const none = { kind: "none" } as const;
   const notTold = { kind: "not-told", why: "" } as const;
   const stored = { kind: "transaction", report: report() } as const;
-  expect(compareStored(none, none)).toBe("cannot-tell");
-  expect(compareStored(notTold, stored)).toBe("cannot-tell");
+  expect(compareStored(none, none)).toBe("unsure");
+  expect(compareStored(notTold, stored)).toBe("unsure");
   expect(compareStored(none, stored)).toBe("different");
   expect(compareStored(stored, stored)).toBe("same");
-  expect(compareStored(stored, { kind: "transaction", report: declined() })).toBe("cannot-tell");
+  expect(compareStored(stored, { kind: "transaction", report: declined() })).toBe("unsure");
 });
 
 test("two sales are named only where both tell a number and no number is the same", () => {

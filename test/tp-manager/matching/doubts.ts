@@ -1,10 +1,10 @@
 import { assumptionNames } from "../../../src/tp-manager/matching/assumptions.ts";
 import type {
-  Doubt,
-  EarlierLook,
-  Heard,
+  EarlierProbe,
+  Inquiry,
   Known,
-  Look,
+  Probe,
+  WireEvidence,
 } from "../../../src/tp-manager/matching/facts.ts";
 import { judge } from "../../../src/tp-manager/matching/table.ts";
 import type {
@@ -17,19 +17,19 @@ export const CONFIRM_MS = 10_000;
 const LIMIT_MS = 180_000;
 const sentAtMs = new Date(2026, 0, 15, 13, 0, 0).getTime();
 
-export const silent: Heard = {
+export const silent: WireEvidence = {
   good: null,
   refused: false,
   held: false,
   acknowledged: false,
-  tookBefore: false,
-  perhapsTook: false,
+  earlierAckArrived: false,
+  ackMayHaveArrived: false,
   unclear: false,
   second: null,
   end: "unheard",
 };
-export const approved: Heard = { ...silent, good: report() };
-export const acknowledged: Heard = { ...approved, acknowledged: true };
+export const approved: WireEvidence = { ...silent, good: report() };
+export const acknowledged: WireEvidence = { ...approved, acknowledged: true };
 export const refusedPart = {
   ...approved,
   good: report({ amountMinor: 500 }),
@@ -37,7 +37,7 @@ export const refusedPart = {
 } as const;
 export const bad = { end: "bad" } as const;
 
-export const sale: Doubt = {
+export const sale: Inquiry = {
   about: "sale",
   identity,
   before: baseline.last,
@@ -56,7 +56,7 @@ export const sale: Doubt = {
   isWatched: true,
 };
 export const sold: LastTransaction = { kind: "transaction", report: report() };
-export const reversal: Doubt = {
+export const reversal: Inquiry = {
   ...sale,
   about: "reversal",
   before: sold,
@@ -64,7 +64,7 @@ export const reversal: Doubt = {
   sale: report(),
 };
 export const strange = report({ amountMinor: 1250, receiptNumber: "0042", traceNumber: "000077" });
-export const unmatched: Doubt = {
+export const unmatched: Inquiry = {
   ...sale,
   about: "unmatched",
   before: { kind: "not-told", why: "" },
@@ -74,7 +74,7 @@ export const unmatched: Doubt = {
 
 export const nothing: Known = {
   foundIs: null,
-  rival: null,
+  otherCandidate: null,
   isCandidate: true,
   unmatchedIs: null,
   stoodBefore: false,
@@ -92,27 +92,27 @@ export const stored = (change: Partial<TransactionReport> = {}): LastTransaction
 });
 export const takenBack = (change: Partial<TransactionReport> = {}): LastTransaction =>
   stored({ traceNumber: "000099", originalTrace: "000012", localTime: "130105", ...change });
-export const look = (last: LastTransaction, atMs = 200_000): Look => ({ identity, last, atMs });
+export const look = (last: LastTransaction, atMs = 200_000): Probe => ({ identity, last, atMs });
 
 /** The verdict of the last of several looks, each a pause after the one before. */
 export function seen(
-  doubt: Doubt,
+  doubt: Inquiry,
   known: Partial<Known>,
-  ...looks: readonly (LastTransaction | Look)[]
+  ...looks: readonly (LastTransaction | Probe)[]
 ): string {
-  let earlier: EarlierLook | null = null;
+  let earlier: EarlierProbe | null = null;
   let verdict = "";
   for (const each of looks) {
-    const now: Look = "kind" in each ? look(each) : each;
+    const now: Probe = "kind" in each ? look(each) : each;
     verdict = judge(doubt, now, { ...nothing, ...known }, earlier, CONFIRM_MS).verdict;
     earlier = { ...now, sinceMs: now.atMs - CONFIRM_MS };
   }
   return verdict;
 }
 
-export const heard = (doubt: Doubt, change: Partial<Heard>): Doubt => ({
+export const heard = (doubt: Inquiry, change: Partial<WireEvidence>): Inquiry => ({
   ...doubt,
   heard: { ...doubt.heard, ...change },
 });
 
-export type Row = [string, Doubt, readonly LastTransaction[], string, Partial<Known>?];
+export type Row = [string, Inquiry, readonly LastTransaction[], string, Partial<Known>?];

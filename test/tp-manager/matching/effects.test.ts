@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Answer } from "../../../src/tp-manager/matching/answer.ts";
-import { effectsOf } from "../../../src/tp-manager/matching/effects.ts";
+import { effectsOf } from "../../../src/tp-manager/matching/answer.ts";
 import { house, pay, request } from "../../support/payment-house.ts";
 import { aborted, approves } from "../../support/scripted-terminal.ts";
 

@@ -133,7 +133,7 @@ describe("a new record is nobody's for certain", () => {
   test("where the look before the payment was refused", async () => {
     const at = house();
     await ends(at, "A", aborted, { before: notTold });
-    expect(whose(at)).toBe("many A: never seen");
+    expect(whose(at)).toBe("many A: never probed");
   });
 
   test("that tells no time", async () => {

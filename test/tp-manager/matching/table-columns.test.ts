@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Doubt, Known } from "../../../src/tp-manager/matching/facts.ts";
+import type { Inquiry, Known } from "../../../src/tp-manager/matching/facts.ts";
 import { judgeByNext } from "../../../src/tp-manager/matching/table.ts";
 import type { LastTransaction } from "../../../src/tp-manager/terminal/terminal.ts";
 import { baseline, earlierReport, identity, report } from "../../support/reports.ts";
@@ -28,17 +28,17 @@ describe("what the next command shows (docs/rules/02-proof.md)", () => {
       identity,
       found,
       foundIs: null,
-      rival: null,
+      otherCandidate: null,
       served: true,
       receiptNumber: null,
       formerReceipt: null,
       ...change,
     },
   });
-  const unseen: Doubt = { ...sale, before: none, isWatched: false };
+  const unseen: Inquiry = { ...sale, before: none, isWatched: false };
   const noNumber = heard(sale, { ...acknowledged, good: report({ receiptNumber: null }) });
   const later = stored({ receiptNumber: "0004", traceNumber: "000014", localTime: "130405" });
-  const table: ReadonlyArray<readonly [string, Doubt, Partial<Known>, string]> = [
+  const table: ReadonlyArray<readonly [string, Inquiry, Partial<Known>, string]> = [
     ["it found the matching sale", sale, next(stored()), "charged"],
     ["it found the sale of another order", sale, next(stored(), { foundIs: "B-1" }), "unsettled"],
     ["it was not carried out", sale, next(stored(), { served: false }), "unsettled"],
@@ -145,7 +145,7 @@ describe("what the next command shows (docs/rules/02-proof.md)", () => {
 
 describe("a reversal in doubt (docs/rules/07-returns.md)", () => {
   const own = report({ traceNumber: "000013", localTime: "130205" });
-  const reported: Doubt = { ...reversal, heard: { ...silent, good: own } };
+  const reported: Inquiry = { ...reversal, heard: { ...silent, good: own } };
   const table: Row[] = [
     ["the sale is still the last", reversal, [sold], "not-reversed"],
     ["the reversal is stored", reversal, [takenBack()], "look-again"],
@@ -172,7 +172,7 @@ describe("a reversal in doubt (docs/rules/07-returns.md)", () => {
     ["the same, twice", heard(reported, bad), [sold, sold], "not-reversed"],
     [
       "an acknowledgement that may have arrived, and the sale",
-      heard(reported, { perhapsTook: true }),
+      heard(reported, { ackMayHaveArrived: true }),
       [sold],
       "unsettled",
     ],
@@ -187,14 +187,14 @@ describe("a reversal in doubt (docs/rules/07-returns.md)", () => {
 describe("a result that no order asked for (docs/rules/04-approval.md)", () => {
   const held: LastTransaction = { kind: "transaction", report: strange };
   const back = takenBack({ originalTrace: "000077", amountMinor: 1 });
-  const blank: Doubt = {
+  const blank: Inquiry = {
     ...unmatched,
     heard: {
       ...unmatched.heard,
       good: { ...strange, receiptNumber: null, traceNumber: null, localTime: null },
     },
   };
-  const nameless: Doubt = {
+  const nameless: Inquiry = {
     ...unmatched,
     heard: { ...unmatched.heard, good: { ...strange, receiptNumber: null, traceNumber: null } },
   };

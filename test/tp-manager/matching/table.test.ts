@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { nearestLocalTime } from "../../../src/tp-manager/matching/comparison.ts";
 import {
-  type Doubt,
-  type Heard,
-  isSeenInTime,
-  type Look,
+  type Inquiry,
+  isProbedInTime,
+  type Probe,
+  type WireEvidence,
 } from "../../../src/tp-manager/matching/facts.ts";
-import { nearestLocalTime } from "../../../src/tp-manager/matching/own-time.ts";
 import { judge } from "../../../src/tp-manager/matching/table.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { baseline, declined, earlierReport, identity, report } from "../../support/reports.ts";
@@ -31,20 +31,20 @@ import {
 
 describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md)", () => {
   const before = baseline.last;
-  const noBaseline: Doubt = { ...sale, before: notTold };
-  const ahead: Doubt = { ...sale, asked: { ...asked(), clockOffsetMs: 2 * 3_600_000 } };
-  const cancelled = heard(sale, { end: "own-word" });
-  const badEnd: Doubt = { ...sale, heard: { ...approved, ...bad } };
+  const noBaseline: Inquiry = { ...sale, before: notTold };
+  const ahead: Inquiry = { ...sale, asked: { ...asked(), clockOffsetMs: 2 * 3_600_000 } };
+  const cancelled = heard(sale, { end: "only-bad" });
+  const badEnd: Inquiry = { ...sale, heard: { ...approved, ...bad } };
   const spelled = { ...earlierReport, receiptNumber: "1" };
-  const emptied: Doubt = { ...sale, before: none };
-  const unclear: Doubt = { ...sale, heard: { ...sale.heard, unclear: true } };
-  const perhaps: Doubt = { ...sale, heard: { ...approved, perhapsTook: true } };
-  const printed: Doubt = { ...sale, heard: acknowledged, printsCount: true };
+  const emptied: Inquiry = { ...sale, before: none };
+  const unclear: Inquiry = { ...sale, heard: { ...sale.heard, unclear: true } };
+  const perhaps: Inquiry = { ...sale, heard: { ...approved, ackMayHaveArrived: true } };
+  const printed: Inquiry = { ...sale, heard: acknowledged, printsCount: true };
   const noTime = { localDate: null, localTime: null } as const;
   const numbers = { receiptNumber: "0413", traceNumber: "070514" } as const;
-  const retold: Doubt = { ...sale, before: stored(numbers) };
-  const atNoTime: Doubt = { ...sale, before: stored(noTime) };
-  const two: Heard = { ...acknowledged, second: report({ traceNumber: "000050" }), ...bad };
+  const retold: Inquiry = { ...sale, before: stored(numbers) };
+  const atNoTime: Inquiry = { ...sale, before: stored(noTime) };
+  const two: WireEvidence = { ...acknowledged, second: report({ traceNumber: "000050" }), ...bad };
 
   const table: Row[] = [
     ["nothing new, the silence over", sale, [before], "not-charged"],
@@ -282,7 +282,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
   });
 
   test("the whole, after a part was reported and acknowledged, is behind the times", () => {
-    const part: Doubt = { ...sale, asked: { ...asked(), amountsMinor: [999, 50] } };
+    const part: Inquiry = { ...sale, asked: { ...asked(), amountsMinor: [999, 50] } };
     const reported = { good: report({ amountMinor: 50 }) };
     const whole = [stored(), stored()];
     expect(seen(heard(part, { ...acknowledged, ...reported }), {}, ...whole)).toBe("unsettled");
@@ -293,7 +293,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
   });
 
   test("the part of the goods that came out, or the whole, when the part was in doubt", () => {
-    const part: Doubt = { ...sale, asked: { ...asked(), amountsMinor: [999, 500] } };
+    const part: Inquiry = { ...sale, asked: { ...asked(), amountsMinor: [999, 500] } };
     for (const amountMinor of [500, 999]) {
       expect(seen(part, {}, stored({ amountMinor }), stored({ amountMinor }))).toBe("charged");
     }
@@ -302,13 +302,16 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
   });
 
   test("another terminal has not answered", () => {
-    const there: Look = { ...look(baseline.last), identity: { ...identity, serialNumber: "SN-2" } };
+    const there: Probe = {
+      ...look(baseline.last),
+      identity: { ...identity, serialNumber: "SN-2" },
+    };
     for (const doubt of [sale, reversal, unmatched, cancelled]) {
       expect(seen(doubt, {}, there)).toBe("no-answer");
     }
   });
 
-  function asked(): NonNullable<Doubt["asked"]> {
+  function asked(): NonNullable<Inquiry["asked"]> {
     if (!sale.asked) throw new Error("a sale is asked for");
     return sale.asked;
   }
@@ -331,5 +334,5 @@ test("a date without a year is read in the year that is nearest", () => {
 });
 
 test("two sights of an empty storage are one for ten seconds, by a clock that goes on", () => {
-  expect([0, 10_000, 10_001, -1].map(isSeenInTime)).toEqual([true, true, false, false]);
+  expect([0, 10_000, 10_001, -1].map(isProbedInTime)).toEqual([true, true, false, false]);
 });

@@ -2,9 +2,12 @@ import { expect, test } from "vitest";
 import { choicesOf } from "../../../scripts/config-choices.ts";
 import { type Config, parseConfig } from "../../../src/shared/config/config.ts";
 import { systemClock } from "../../../src/shared/time.ts";
-import { assumptionsOf, familyOf } from "../../../src/tp-manager/matching/assumptions.ts";
-import type { Fact } from "../../../src/tp-manager/matching/learned.ts";
-import { takenForGranted } from "../../../src/tp-manager/matching/taken-for-granted.ts";
+import type { Fact } from "../../../src/tp-manager/matching/assumptions.ts";
+import {
+  assumptionsOf,
+  familyOf,
+  takenForGranted,
+} from "../../../src/tp-manager/matching/assumptions.ts";
 import { driverFor, protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
 import { setupText } from "../../shared/config/setup-text.ts";
 import { recordingLog } from "../../support/recording-log.ts";

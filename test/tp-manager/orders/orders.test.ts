@@ -289,7 +289,7 @@ describe("another terminal (docs/rules/12-terminal.md)", () => {
     const { body } = await pay(at, request("A-2"));
     expect(body.error?.code).toBe("TERMINAL_CHANGED");
     expect(at.terminal.paid).toHaveLength(1);
-    at.arbiter.gate.accept();
+    at.arbiter.identityCheck.accept();
     expect(outcome(await pay(at, request("A-2")))).toBe("Success");
   });
 });
@@ -312,7 +312,7 @@ test("a journal that cannot tell the accepted terminal charges nobody, and is na
   at.journal.terminalLog.acceptedTerminal = () => {
     throw new Error("database disk image is malformed");
   };
-  expect(() => at.arbiter.gate.replaced).toThrow(
+  expect(() => at.arbiter.identityCheck.replaced).toThrow(
     expect.objectContaining({ code: "STORAGE_FAILED" }),
   );
 });

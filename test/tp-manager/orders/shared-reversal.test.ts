@@ -28,7 +28,7 @@ function untimed(terminal: NumberingTerminal): void {
 describe("a receipt number at a terminal where staff sell too (docs/rules/16-fresh.md)", () => {
   const looks: Array<[string, (at: House, terminal: NumberingTerminal) => unknown]> = [
     [
-      "the terminal does not tell its last transaction",
+      "the terminal does not show its last transaction",
       (_at, terminal) => {
         terminal.tellsLast = false;
         soldByStaff(terminal);

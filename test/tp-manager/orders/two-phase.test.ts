@@ -61,7 +61,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     await expect(pay(at, twoPhase)).rejects.toMatchObject({ code: "NOT_SUPPORTED", charged: "no" });
     expect(at.terminal.paid).toEqual([]);
     expect(at.journal.attempts.latest("A-1")).toBeUndefined();
-    expect(at.arbiter.turn.current).toBeUndefined();
+    expect(at.arbiter.lease.current).toBeUndefined();
   });
 
   test("gives the terminal a longer window than the kiosk", async () => {

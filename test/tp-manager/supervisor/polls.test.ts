@@ -6,7 +6,7 @@ import { TestClock } from "../../support/test-clock.ts";
 function polling(round: (isClosed: () => boolean) => Promise<void>) {
   const clock = new TestClock();
   const { log } = recordingLog();
-  return { clock, poll: new Poll({ name: "test", untold: "nothing told", round }, clock, log) };
+  return { clock, poll: new Poll({ name: "test", failure: "nothing told", round }, clock, log) };
 }
 
 test("a round begins a pause after the one before has ended, never beside it", async () => {

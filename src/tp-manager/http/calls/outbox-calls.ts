@@ -11,7 +11,7 @@ import { majorOf } from "../../../shared/money.ts";
 import { isoTime } from "../../../shared/time.ts";
 import { storage } from "../../attempts/failures.ts";
 import type { RefusedHandOff } from "../../journal/hand-offs/refused-rows.ts";
-import { SET_ASIDE_MS } from "../../supervisor/hand-off.ts";
+import { PARKED_MS } from "../../supervisor/hand-off.ts";
 import { note, oneOf, pageLimit, wholeNumber } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
 import { success } from "../envelope.ts";
@@ -140,7 +140,7 @@ function refusedEntry({ transaction, why, refusedAtMs }: RefusedHandOff) {
     amount: majorOf(amountMinor, transaction),
     currency,
     queuedAt: isoTime(approvedAtMs),
-    nextTryAt: isoTime(refusedAtMs + SET_ASIDE_MS),
+    nextTryAt: isoTime(refusedAtMs + PARKED_MS),
     settledAt: null,
     tries: 0,
     ambiguous: false,

@@ -33,8 +33,8 @@ export const programCalls: readonly AnyCall[] = [
       errors: [],
     }),
     handle({ reply }, { arbiter, requestStop }) {
-      const running = arbiter.turn.current !== undefined;
-      arbiter.turn.close();
+      const running = arbiter.lease.current !== undefined;
+      arbiter.lease.close();
       reply.raw.once("close", () => requestStop("/stop"));
       const message = running
         ? "Stops when the running payment has ended."

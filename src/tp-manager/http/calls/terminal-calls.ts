@@ -99,7 +99,7 @@ export const terminalCalls: readonly AnyCall[] = [
       errors: ["TERMINAL_DISCONNECTED"],
     }),
     handle(_, { arbiter }) {
-      const identity = arbiter.gate.accept();
+      const identity = arbiter.identityCheck.accept();
       const name = identity.terminalId || identity.serialNumber || "without a name";
       return { ...success, message: `Terminal ${name} is accepted.` };
     },
@@ -176,7 +176,7 @@ export const terminalCalls: readonly AnyCall[] = [
 
 /** A terminal that is ready, and of which a payment would be refused all the same, is not. */
 function asAPaymentFinds(status: TerminalStatus, { arbiter }: CallContext): TerminalStatus {
-  const [reason] = arbiter.obstacles;
+  const [reason] = arbiter.notReadyReasons;
   if (status.cr !== "0" || !reason) return status;
   return { ...status, cr: "2", detail: reason.says };
 }
@@ -196,7 +196,7 @@ async function check(
     detail: linkProblem ?? link,
   };
   if (link !== "connected") return now(noLink);
-  if (arbiter.turn.current !== undefined) {
+  if (arbiter.lease.current !== undefined) {
     return now({ ...(status ?? noLink), cr: "1", detail: "a payment is running" });
   }
   if (!isFresh && arbiter.checked) return arbiter.checked;

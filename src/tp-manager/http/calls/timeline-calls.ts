@@ -92,7 +92,7 @@ export const timelineCalls: readonly AnyCall[] = [
     async handle({ params: { orderId }, request }, at) {
       const { body, found, warnings, gatewayState } = await lookedUp(at, orderId);
       const { attempt } = found;
-      const lacksReversal = at.arbiter.turn.lackOf("reverse") !== undefined;
+      const lacksReversal = at.arbiter.lease.lackOf("reverse") !== undefined;
       const may = actionsOf(attempt, { lacksReversal, gatewayState })
         .filter(({ path }) => {
           const record = acting.find((one) => one.path === path);

@@ -65,7 +65,7 @@ export function ownConditions({
     handOver: handOff.trouble,
     refusedHandOffs: handOffs.countRefused(),
     standingAtGateway: handOffs.standingAtGateway(clock.now() - STANDING_MS, STANDING_MAX),
-    refusedAmounts: arbiter.refusedBeside.slice(0, STANDING_MAX).map(({ request }) => ({
+    refusedAmounts: arbiter.ambiguousOrders.slice(0, STANDING_MAX).map(({ request }) => ({
       orderId: request.orderId,
       amount: amountOf(request),
     })),
@@ -77,8 +77,12 @@ export function ownConditions({
 }
 
 /** The reasons for which a payment would be refused now, each with what helps. */
-export function notReadyReasons({ obstacles }: TerminalArbiter) {
-  return obstacles.map(({ code, says }) => ({ code, says, todo: errorTable[code].action }));
+export function notReadyReasons(arbiter: TerminalArbiter) {
+  return arbiter.notReadyReasons.map(({ code, says }) => ({
+    code,
+    says,
+    todo: errorTable[code].action,
+  }));
 }
 
 function amountOf({ amountMinor, currency }: PaymentRequest): string {

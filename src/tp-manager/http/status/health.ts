@@ -55,8 +55,8 @@ export async function healthOf(
     notes,
     terminal: { ...terminal.now, version: arbiter.terminal.state.identity.version },
     // A journal that cannot be read is a reason for not being ready.
-    replaced: readOr(null, () => arbiter.gate.replaced ?? null),
-    running: runningOf(arbiter.turn.current, prompt),
+    replaced: readOr(null, () => arbiter.identityCheck.replaced ?? null),
+    running: runningOf(arbiter.lease.current, prompt),
     payments,
     outbox: supervisor && outboxOf(supervisor),
     troubles: conditions.map(memberOf),
@@ -79,7 +79,7 @@ export async function healthOf(
 }
 
 function runningOf(
-  current: Watched["arbiter"]["turn"]["current"],
+  current: Watched["arbiter"]["lease"]["current"],
   prompt: EventData<"prompt"> | undefined,
 ): Health["running"] {
   if (!current) return null;

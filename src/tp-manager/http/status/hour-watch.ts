@@ -10,7 +10,7 @@ const WRITE_MS = 300_000;
 const DAY_MS = 24 * 3_600_000;
 
 interface HourWatchParts {
-  readonly arbiter: Pick<TerminalArbiter, "obstacles" | "turn">;
+  readonly arbiter: Pick<TerminalArbiter, "notReadyReasons" | "lease">;
   readonly days: Pick<DayRows, "addHour" | "hours">;
   /** Transactions that the gateway does not have. Rejects when the supervisor does not answer. */
   readonly waiting: () => Promise<number>;
@@ -82,7 +82,7 @@ export class HourWatch {
     this.#count();
     const isNewHour = hourOf(clock.now()) !== this.#counted.atMs;
     if (!isNewHour && clock.monotonicMs() - this.#writtenMs < WRITE_MS) return;
-    if (arbiter.turn.current !== undefined) return;
+    if (arbiter.lease.current !== undefined) return;
     this.#write();
     this.#asked = this.#ask();
   }
@@ -95,7 +95,7 @@ export class HourWatch {
     const nowMs = clock.monotonicMs();
     const passedMs = Math.round(Math.min(nowMs - this.#checkedMs, 2 * CHECK_MS));
     this.#checkedMs = nowMs;
-    const [reason] = arbiter.obstacles;
+    const [reason] = arbiter.notReadyReasons;
     const name = !reason
       ? "readyMs"
       : reason.code === "TERMINAL_DISCONNECTED"

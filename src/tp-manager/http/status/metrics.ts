@@ -33,7 +33,7 @@ const gauges: Readonly<Record<string, readonly [help: string, read: Read]>> = {
   ],
   terminal_ready: [
     "1: nothing keeps a payment from being taken; one that runs does not count.",
-    ({ arbiter }) => readOr(Number.NaN, () => Number(arbiter.obstacles.length === 0)),
+    ({ arbiter }) => readOr(Number.NaN, () => Number(arbiter.notReadyReasons.length === 0)),
   ],
   terminal_link_up: ["1: linked.", ({ now }) => Number(now.link === "connected")],
   supervisor_up: ["1: it answers.", ({ supervisor }) => Number(supervisor !== null)],

@@ -33,7 +33,7 @@ declare module "fastify" {
  * brings name and reason in the headers `act-name` and `act-reason`, encoded like a part of an
  * address; without them, and when they cannot be kept, nothing is done.
  */
-export function keepActs(
+export function keepAuditEntries(
   app: FastifyInstance,
   acts: AuditEntryRows,
   clock: Clock,

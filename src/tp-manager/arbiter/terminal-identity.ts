@@ -10,32 +10,27 @@ import {
   TerminalUnavailable,
 } from "../terminal/terminal.ts";
 import type { ArbiterParts, ArbiterTools } from "./arbiter-parts.ts";
-import type { TerminalTurn } from "./terminal-turn.ts";
+import type { TerminalLease } from "./terminal-lease.ts";
 
-/** An answer about the terminal's status is told again for so long. */
+/** An answer about the terminal's status is given again for so long. */
 const STATUS_KEPT_MS = 2_000;
-/** Nobody asks a terminal by itself, so a silence is told for so long and then forgotten. */
-const SILENCE_TOLD_MS = 60_000;
+/** The terminal is asked only on request, so a silence counts for so long and is then forgotten. */
+const SILENCE_KEPT_MS = 60_000;
 
-interface GateParts extends ArbiterTools {
-  readonly lastAnswer: LastAnswer;
-}
-
-/** Who both of them are. */
 interface ReplacedTerminal {
   readonly accepted: TerminalIdentity;
   readonly found: TerminalIdentity;
 }
 
 /**
- * The gate that every financial command passes first: the terminal answers, and it is the one this
+ * The check before every financial command: the terminal answers, and it is the one that this
  * installation works with (docs/rules/01-baseline.md, docs/rules/03-repeats.md,
  * docs/rules/12-terminal.md).
  */
-export class TerminalGate {
-  readonly #parts: GateParts;
+export class IdentityCheck {
+  readonly #parts: ArbiterTools & { readonly lastAnswer: LastAnswer };
 
-  constructor(parts: GateParts) {
+  constructor(parts: ArbiterTools & { readonly lastAnswer: LastAnswer }) {
     this.#parts = parts;
   }
 
@@ -57,7 +52,7 @@ export class TerminalGate {
   }
 
   /**
-   * Makes the terminal ready for something financial and tells what it looks like: the baseline.
+   * Makes the terminal ready for something financial and resolves with the baseline.
    * Throws {@link TerminalUnavailable}, the reason of `preparing`, or {@link AppError}
    * TERMINAL_CHANGED.
    */
@@ -107,41 +102,37 @@ export class TerminalGate {
   }
 }
 
-/** A terminal may tell more later; what it once told stays (docs/rules/12-terminal.md). */
+/** A terminal may report more later; what it once reported stays (docs/rules/12-terminal.md). */
 function completed(
   accepted: TerminalIdentity | undefined,
-  told: TerminalIdentity,
+  found: TerminalIdentity,
 ): TerminalIdentity {
-  if (!accepted) return told;
+  if (!accepted) return found;
   return {
-    serialNumber: accepted.serialNumber || told.serialNumber,
-    terminalId: accepted.terminalId || told.terminalId,
-    deviceId: told.deviceId || accepted.deviceId,
-    version: told.version || accepted.version,
+    serialNumber: accepted.serialNumber || found.serialNumber,
+    terminalId: accepted.terminalId || found.terminalId,
+    deviceId: found.deviceId || accepted.deviceId,
+    version: found.version || accepted.version,
   };
 }
 
-/** A status and when the terminal told it. */
-interface ToldStatus {
+/** A status and when the terminal reported it. */
+interface TimedStatus {
   readonly status: TerminalStatus;
   readonly atMs: number;
 }
 
-interface AnswerParts extends ArbiterParts {
-  readonly turn: TerminalTurn;
-}
-
 /**
- * The terminal's answer to what was asked of it last, or its silence, until anything else is heard
- * of it. For people and kiosks only: rules about money ask the driver itself
- * (docs/rules/03-repeats.md, docs/rules/05-evidence.md).
+ * The terminal's last answer, or its silence, until anything else is heard of it. For people and
+ * kiosks only: rules about money ask the driver itself (docs/rules/03-repeats.md,
+ * docs/rules/05-evidence.md).
  */
 export class LastAnswer {
-  readonly #parts: AnswerParts;
-  #status: (ToldStatus & { readonly monotonicMs: number; readonly turns: number }) | undefined;
+  readonly #parts: ArbiterParts & { readonly lease: TerminalLease };
+  #status: (TimedStatus & { readonly monotonicMs: number; readonly leases: number }) | undefined;
   #silence: { readonly why: TerminalUnavailable; readonly monotonicMs: number } | undefined;
 
-  constructor(parts: AnswerParts) {
+  constructor(parts: ArbiterParts & { readonly lease: TerminalLease }) {
     this.#parts = parts;
     parts.terminal.subscribe(() => {
       this.#status = undefined;
@@ -150,33 +141,33 @@ export class LastAnswer {
   }
 
   /** Asks the terminal for its status. Throws {@link TerminalUnavailable}. */
-  async ask(signal: AbortSignal): Promise<ToldStatus> {
-    const { terminal, clock, turn } = this.#parts;
+  async ask(signal: AbortSignal): Promise<TimedStatus> {
+    const { terminal, clock, lease } = this.#parts;
     this.#status = undefined;
-    const { begun } = turn;
+    const { begun } = lease;
     const status = await this.heard(terminal.check(signal));
-    const told = { status, atMs: clock.now() };
-    // A turn that began meanwhile makes the answer one of before it.
-    if (begun === turn.begun) {
-      this.#status = { ...told, monotonicMs: clock.monotonicMs(), turns: begun };
+    const dated = { status, atMs: clock.now() };
+    // A lease that began meanwhile makes the answer an older one.
+    if (begun === lease.begun) {
+      this.#status = { ...dated, monotonicMs: clock.monotonicMs(), leases: begun };
     }
-    return told;
+    return dated;
   }
 
   /** The last status, while it is young and nothing was begun since: it costs no command. */
-  get told(): ToldStatus | undefined {
-    const kept = this.#status;
-    const isKept = kept?.turns === this.#parts.turn.begun && this.#isWithin(STATUS_KEPT_MS, kept);
-    return isKept ? kept : undefined;
+  get kept(): TimedStatus | undefined {
+    const last = this.#status;
+    const isKept = last?.leases === this.#parts.lease.begun && this.#isWithin(STATUS_KEPT_MS, last);
+    return isKept ? last : undefined;
   }
 
-  /** Why the terminal did not answer, although its line may look well: for a minute at most. */
+  /** Why the terminal did not answer, although its line may be open: for a minute at most. */
   get silence(): TerminalUnavailable | undefined {
     const kept = this.#silence;
-    return kept && this.#isWithin(SILENCE_TOLD_MS, kept) ? kept.why : undefined;
+    return kept && this.#isWithin(SILENCE_KEPT_MS, kept) ? kept.why : undefined;
   }
 
-  /** Waits for an answer of the terminal, and keeps whether one came. Rejects as `asked` does. */
+  /** Settles as `asked` does, and keeps whether the terminal answered. */
   async heard<T>(asked: Promise<T>): Promise<T> {
     try {
       const answer = await asked;
@@ -203,8 +194,8 @@ export async function answerWithin<T>(
   abort = new AbortController(),
 ): Promise<T> {
   const timer = clock.startTimer("terminal's answer", limitMs, () => {
-    const words = `the terminal did not answer within ${limitMs} ms`;
-    abort.abort(new TerminalUnavailable("no-answer", words));
+    const text = `the terminal did not answer within ${limitMs} ms`;
+    abort.abort(new TerminalUnavailable("no-answer", text));
   });
   try {
     return await work(abort.signal);

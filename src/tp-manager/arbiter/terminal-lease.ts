@@ -3,11 +3,11 @@ import { failureOf } from "../attempts/failures.ts";
 import type { HeldTerminal } from "../terminal/terminal.ts";
 import type { ArbiterParts } from "./arbiter-parts.ts";
 import type { Inquiries } from "./inquiries.ts";
-import { closedBy, doubtOf, refusalBy, unwritableBy } from "./obstacles.ts";
+import { closedBy, inquiryReason, refusalBy, unwritableBy } from "./not-ready.ts";
 import type { PaymentRun } from "./payment-run.ts";
 
 /** The piece of work that has the terminal to itself now. */
-interface Turn {
+interface Lease {
   readonly what: "payment" | "reversal" | "reset" | "end of day";
   /** The order that the work is about; undefined for the terminal's own affairs. */
   readonly orderId: string | undefined;
@@ -18,8 +18,8 @@ interface Turn {
   readonly ended: Promise<unknown>;
 }
 
-interface CurrentTurn extends Pick<Turn, "what" | "orderId"> {
-  /** The terminal has approved the sale and waits so long for the word about its goods. */
+interface CurrentLease extends Pick<Lease, "what" | "orderId"> {
+  /** The terminal has approved the sale and waits so long for the decision about its goods. */
   readonly goodsUntilMs: number | undefined;
 }
 
@@ -36,36 +36,36 @@ interface Work<Needs extends keyof HeldTerminal, Ready, Result> {
    * Begins in the moment of the last check, so between the two nothing can arise. The work waits
    * for nothing before its command leaves.
    */
-  run(terminal: Held<Needs>, ready: Ready, turn: Turn): Promise<Result>;
-  /** Nothing financial has left. Without this, {@link TerminalTurn.use} rejects with `why`. */
+  run(terminal: Held<Needs>, ready: Ready, lease: Lease): Promise<Result>;
+  /** Nothing financial has left. Without this, {@link TerminalLease.use} rejects with `why`. */
   refused?(why: AppError): Result;
 }
 
 /**
  * The only way to the wire for everything that takes the terminal: one thing at a time, prepared,
- * and with no doubt open before and after its preparation (docs/rules/05-evidence.md). A turn lasts
- * until its work has really ended on the wire, whoever is still waiting for it.
+ * and with nothing in doubt before and after its preparation (docs/rules/05-evidence.md). A lease
+ * lasts until its work has ended on the wire, even when no caller waits for it any more.
  */
-export class TerminalTurn {
+export class TerminalLease {
   readonly #terminal: HeldTerminal;
-  readonly #doubts: Inquiries;
+  readonly #inquiries: Inquiries;
   readonly #facts: ArbiterParts;
   #begun = 0;
-  #current: Turn | undefined;
+  #current: Lease | undefined;
   #closed = false;
 
-  constructor(doubts: Inquiries, facts: ArbiterParts) {
+  constructor(inquiries: Inquiries, facts: ArbiterParts) {
     this.#terminal = facts.terminal;
-    this.#doubts = doubts;
+    this.#inquiries = inquiries;
     this.#facts = facts;
   }
 
   /** With the payment itself, for the arbiter alone. */
-  get held(): Turn | undefined {
+  get held(): Lease | undefined {
     return this.#current;
   }
 
-  get current(): CurrentTurn | undefined {
+  get current(): CurrentLease | undefined {
     if (!this.#current) return undefined;
     const { what, orderId, run } = this.#current;
     return { what, orderId, goodsUntilMs: run?.goodsAwaitedUntilMs };
@@ -76,7 +76,7 @@ export class TerminalTurn {
     return this.#begun;
   }
 
-  /** Nothing new gets a turn any more. */
+  /** Nothing new gets a lease any more. */
   get closed(): boolean {
     return this.#closed;
   }
@@ -86,7 +86,7 @@ export class TerminalTurn {
     return this.#facts.probation?.isOn === true;
   }
 
-  /** From now on nothing new gets a turn: 503 `STOPPING`. */
+  /** From now on nothing new gets a lease: 503 `STOPPING`. */
   close(): void {
     this.#closed = true;
   }
@@ -103,9 +103,9 @@ export class TerminalTurn {
   }
 
   /** docs/rules/05-evidence.md. Throws TERMINAL_IN_DOUBT. */
-  assertNoDoubt(): void {
-    const doubt = doubtOf(this.#doubts);
-    if (doubt) throw refusalBy(doubt);
+  assertNothingInDoubt(): void {
+    const reason = inquiryReason(this.#inquiries);
+    if (reason) throw refusalBy(reason);
   }
 
   /** Of an order that is to begin. Throws STORAGE_FAILED. */
@@ -121,10 +121,10 @@ export class TerminalTurn {
 
   /**
    * Gives `work` the terminal, at once or not at all: throws NOT_SUPPORTED, TERMINAL_IN_DOUBT,
-   * STOPPING, UPDATING or TERMINAL_BUSY. Resolves when the turn has ended.
+   * STOPPING, UPDATING or TERMINAL_BUSY. Resolves when the lease has ended.
    */
   use<Needs extends keyof HeldTerminal, Ready, Result>(
-    what: Turn["what"],
+    what: Lease["what"],
     orderId: string | undefined,
     work: Work<Needs, Ready, Result>,
   ): Promise<Result> {
@@ -133,10 +133,10 @@ export class TerminalTurn {
     this.#assertMayDo(what);
     this.assertFree();
     const { promise: ended, resolve, reject } = Promise.withResolvers<Result>();
-    const turn: Turn = { what, orderId, preparing: new AbortController(), run: undefined, ended };
-    this.#current = turn;
+    const lease: Lease = { what, orderId, preparing: new AbortController(), run: undefined, ended };
+    this.#current = lease;
     this.#begun += 1;
-    this.#carryOut(turn, work, terminal)
+    this.#carryOut(lease, work, terminal)
       .finally(() => {
         this.#current = undefined;
       })
@@ -145,29 +145,29 @@ export class TerminalTurn {
   }
 
   async #carryOut<Needs extends keyof HeldTerminal, Ready, Result>(
-    turn: Turn,
+    lease: Lease,
     work: Work<Needs, Ready, Result>,
     terminal: Held<Needs>,
   ): Promise<Result> {
     let ready: Ready;
     try {
-      ready = await work.prepare(turn.preparing);
+      ready = await work.prepare(lease.preparing);
       // A cancel may come between the last answer of the terminal and this line.
-      turn.preparing.signal.throwIfAborted();
+      lease.preparing.signal.throwIfAborted();
       // A result that the terminal reported meanwhile would be hidden by the command that follows.
-      this.#assertMayDo(turn.what);
+      this.#assertMayDo(lease.what);
     } catch (error) {
       const why = failureOf(error);
       if (why && work.refused) return work.refused(why);
       throw why ?? error;
     }
-    return await work.run(terminal, ready, turn);
+    return await work.run(terminal, ready, lease);
   }
 
   /** A lock that only an end of day cures answers no question before. */
-  #assertMayDo(what: Turn["what"]): void {
-    if (what === "end of day" && this.#doubts.isLockedOut) return;
-    this.assertNoDoubt();
+  #assertMayDo(what: Lease["what"]): void {
+    if (what === "end of day" && this.#inquiries.isLockedOut) return;
+    this.assertNothingInDoubt();
   }
 
   /** Resolves when nothing has the terminal. */

@@ -2,6 +2,7 @@ import { AppError } from "../../shared/catalog/errors.ts";
 import { IpcError } from "../../shared/ipc/client.ts";
 import type { GatewayOperation } from "../../shared/ipc/contract.ts";
 import { isoTime } from "../../shared/time.ts";
+import { type Attempt, returnableMinorOf } from "../attempts/payment.ts";
 import {
   type SupervisorAnswer,
   type SupervisorLink,
@@ -9,7 +10,7 @@ import {
   unavailable,
 } from "./supervisor-link.ts";
 
-/** The words of a caller by which a repetition is told from another operation. */
+/** The parts of a request by which a repetition is distinguished from another operation. */
 export interface AskedOnce {
   readonly idempotencyKey: string | undefined;
   /** All that is asked for: with one key only this. */
@@ -18,8 +19,8 @@ export interface AskedOnce {
   readonly again: boolean;
 }
 
-/** Works that share a key, one after the other. */
-export class Turns {
+/** Runs work that shares a key one after the other. */
+export class InOrder {
   readonly #last = new Map<string, Promise<unknown>>();
 
   async take<T>(key: string, work: () => Promise<T>): Promise<T> {
@@ -63,4 +64,45 @@ export function repeated(
   return new AppError("REFUND_REPEATED", undefined, {
     details: { operationId, transactionPublicId, state, askedAt: isoTime(askedAtMs) },
   });
+}
+
+type OperationResult = SupervisorAnswer<"gateway-operation">;
+type GatewayTransaction = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
+
+/** How much of a transaction a cancel or refund gives back; throws REQUEST_INVALID. */
+export function returnMinorOf(
+  attempt: Attempt,
+  {
+    kind,
+    where,
+    wanted,
+  }: {
+    readonly kind: "cancel" | "refund";
+    readonly where: Pick<GatewayTransaction, "returnedMinor">;
+    readonly wanted: number | undefined;
+  },
+): number {
+  const charged = returnableMinorOf(attempt);
+  const left = charged - Math.max(attempt.returnedMinor, where.returnedMinor ?? 0);
+  const amountMinor = kind === "cancel" ? charged : (wanted ?? left);
+  if (amountMinor <= left && left > 0) return amountMinor;
+  const message = "amount is more than was charged and not yet returned";
+  throw new AppError("REQUEST_INVALID", message, {
+    charged: "yes",
+    details: { faults: [{ field: "amount", message }] },
+  });
+}
+
+/**
+ * Returns what an operation adds to the earlier returns that the journal knows; the supervisor may
+ * have lost some. Where the gateway has or may have the order more than once, a return adds
+ * nothing. An older supervisor that reports no sum knows the order once.
+ */
+export function addedBy(
+  { operation, orderReturnedMinor, isThereOnce }: OperationResult,
+  amountMinor: number,
+): number {
+  const adds = isThereOnce ?? orderReturnedMinor === undefined;
+  const isReturn = operation?.state === "done" && operation.kind !== "confirm";
+  return isReturn && adds ? amountMinor : 0;
 }

@@ -10,19 +10,18 @@ import {
 } from "../attempts/payment.ts";
 import { judgeReport } from "../attempts/payment-machine.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
-import type { Asked, Doubt, DoubtTimes, Heard } from "./facts.ts";
+import type { Asked, Inquiry, InquiryTimes, WireEvidence } from "./facts.ts";
 
-/** The doubt that an attempt or an unmatched transaction leaves, as facts.ts describes it. Pure. */
-
-export function doubtOfAttempt(
+/** The inquiry about an attempt in doubt. Pure, like all of this file. */
+export function inquiryOfAttempt(
   attempt: Attempt,
   state: InDoubtState | ReversalInDoubtState,
-  times: DoubtTimes,
-): Doubt {
-  return "sale" in state ? doubtOfReversal(state, times) : doubtOfSale(attempt, state, times);
+  times: InquiryTimes,
+): Inquiry {
+  return "sale" in state ? inquiryOfReversal(state, times) : inquiryOfSale(attempt, state, times);
 }
 
-/** A payment of which a part of the goods was decided matches with that part's amount too. */
+/** Returns the request that a record must agree with; also with the amount of issued goods. */
 export function askedOf(
   { request, startedAtMs, baseline, state }: Attempt,
   limitMs: number,
@@ -39,10 +38,7 @@ export function askedOf(
   };
 }
 
-/**
- * Whether a reversal can have taken back what this payment had charged, by its amount: its order
- * was declined, or nobody has heard the end.
- */
+/** Whether a reversal can have taken back, by its amount, what this payment may have charged. */
 export function canHaveBeenTakenBack(
   attempt: Attempt,
   { amountMinor }: Pick<TransactionReport, "amountMinor">,
@@ -50,28 +46,28 @@ export function canHaveBeenTakenBack(
   return amountMinor === null || askedOf(attempt, 0).amountsMinor.includes(amountMinor);
 }
 
-/** docs/zvt.md 8.2: left alone with an approved sale, the terminal waits for the goods first. */
+/** The terminal's limit with its wait for the goods of an approved sale (docs/zvt.md 8.2). */
 export function saleLimitMs(request: PaymentRequest, limitMs: number): number {
   return limitMs + (goodsWindowSeconds(request) ?? 0) * 1_000;
 }
 
-function doubtOfSale(attempt: Attempt, state: InDoubtState, given: DoubtTimes): Doubt {
+function inquiryOfSale(attempt: Attempt, state: InDoubtState, given: InquiryTimes): Inquiry {
   const { baseline, request } = attempt;
   const times = { ...given, limitMs: saleLimitMs(request, given.limitMs) };
   invariant(baseline, "an attempt in doubt has a baseline");
   const good = goodOf(state);
   const order = { amountMinor: request.amountMinor, currencyNumeric: request.currency.numeric };
   const onlyBad = state.last === null || state.last.judgement === "not-good";
-  const heard: Heard = {
+  const heard: WireEvidence = {
     good: good?.report ?? null,
     refused: good !== null && judgeReport(order, good.report) === "disagrees",
     held: state.told !== undefined,
     acknowledged: good?.acknowledged === true,
-    tookBefore: state.tookBefore === true,
-    perhapsTook: state.perhapsTaken === true,
+    earlierAckArrived: state.tookBefore === true,
+    ackMayHaveArrived: state.perhapsTaken === true,
     unclear: state.last?.judgement === "no-result",
     second: state.second ?? null,
-    end: !state.heard ? "unheard" : onlyBad && !good && !state.second ? "own-word" : "bad",
+    end: !state.heard ? "unheard" : onlyBad && !good && !state.second ? "only-bad" : "bad",
   };
   return {
     ...times,
@@ -89,10 +85,10 @@ function goodOf({ last, earlier }: InDoubtState): JudgedReport | null {
   return last?.report.good ? last : (earlier ?? null);
 }
 
-function doubtOfReversal(
+function inquiryOfReversal(
   { sale, baseline, last, heardBad, tookBefore, perhapsTaken }: ReversalInDoubtState,
-  times: DoubtTimes,
-): Doubt {
+  times: InquiryTimes,
+): Inquiry {
   return {
     ...times,
     about: "reversal",
@@ -103,8 +99,8 @@ function doubtOfReversal(
       good: last?.report.good ? last.report : null,
       refused: last?.judgement === "disagrees",
       acknowledged: last?.report.good === true && last.acknowledged,
-      tookBefore: tookBefore === true,
-      perhapsTook: perhapsTaken === true,
+      earlierAckArrived: tookBefore === true,
+      ackMayHaveArrived: perhapsTaken === true,
       end: heardBad ? "bad" : "unheard",
     },
     asked: null,
@@ -112,8 +108,11 @@ function doubtOfReversal(
   };
 }
 
-/** The report was refused on the wire, and nothing is known of what was stored before it. */
-export function doubtOfUnmatched({ report, identity }: UnmatchedRow, times: DoubtTimes): Doubt {
+/** The inquiry about a report that was refused on the wire; the storage before it is unknown. */
+export function inquiryOfUnmatched(
+  { report, identity }: UnmatchedRow,
+  times: InquiryTimes,
+): Inquiry {
   return {
     ...times,
     about: "unmatched",
@@ -125,11 +124,11 @@ export function doubtOfUnmatched({ report, identity }: UnmatchedRow, times: Doub
   };
 }
 
-const nothingHeard: Omit<Heard, "good" | "refused"> = {
+const nothingHeard: Omit<WireEvidence, "good" | "refused"> = {
   held: false,
   acknowledged: false,
-  tookBefore: false,
-  perhapsTook: false,
+  earlierAckArrived: false,
+  ackMayHaveArrived: false,
   unclear: false,
   second: null,
   end: "unheard",

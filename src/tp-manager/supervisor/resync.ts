@@ -6,15 +6,15 @@ import { Retrying } from "./retrying.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MS = 5_000;
-/** How often it is looked whether the journal is whole again, when there is nothing else to do. */
-const WHOLE_LOOK_MS = 30_000;
+/** How often it is checked whether the journal is whole again, when nothing else is left to do. */
+const WHOLE_CHECK_MS = 30_000;
 
 /**
- * Hands everything over again after the supervisor's database was lost or restored, with the
- * delivery state that the journal knows (docs/rules/17-loss.md). A page at a time; where it stands
- * is on disk. Sales go on meanwhile.
+ * Hands everything off once more after the supervisor's database was lost or restored, with the
+ * delivery state that the journal knows (docs/rules/17-loss.md). A page at a time; the position is
+ * on disk. Sales go on meanwhile.
  */
-export class HandAgain {
+export class Resync {
   readonly #store: AgainRows;
   readonly #link: SupervisorLink;
   readonly #log: Logger;
@@ -35,7 +35,7 @@ export class HandAgain {
     this.#link = link;
     this.#log = log;
     this.#isWhole = isWhole;
-    this.#task = new Retrying(clock, "hand over again", () => this.#run());
+    this.#task = new Retrying(clock, "resync", () => this.#run());
   }
 
   /** Goes on where a former process stopped. */
@@ -43,7 +43,7 @@ export class HandAgain {
     this.#task.nudge();
   }
 
-  /** As {@link begin}, where nothing is under way: a mark may have told the same. */
+  /** As {@link begin}, where nothing is under way: a mark may have shown the same. */
   beginOnce(): void {
     if (!this.#store.isUnderWay) this.begin();
   }
@@ -52,11 +52,11 @@ export class HandAgain {
   begin(): void {
     this.#store.begin();
     this.#begun += 1;
-    const words =
-      "supervisor.db was lost or is an older copy, or may be: all is handed over again; " +
+    const text =
+      "supervisor.db was lost or is an older copy, or may be: everything is handed off again; " +
       "what is not known to be at the gateway is looked up before it is sent";
-    this.#log.error({ alarm: "outbox-lost" }, words);
-    // Not within the message that told it; a database that says so again and again is left a pause.
+    this.#log.error({ alarm: "outbox-lost" }, text);
+    // Not within the message that reported the loss; one that is reported again gets a pause.
     this.#task.nudgeIn(this.#begun === 1 ? 0 : RETRY_MS);
   }
 
@@ -67,11 +67,11 @@ export class HandAgain {
   async #run(): Promise<number | undefined> {
     try {
       for (let page = this.#next(); page && !this.#task.isClosed; page = this.#next()) {
-        // A journal that lacks something itself ends no doubt about the other database: the end
-        // is kept for when it is whole, however many restarts later.
+        // A journal that lacks something itself cannot say that everything was handed off: the end
+        // waits until it is whole, however many restarts later.
         const last = page.last && this.#isWhole();
         if (page.items.length > 0 || last) await this.#hand({ ...page, last });
-        if (page.last && !last) return WHOLE_LOOK_MS;
+        if (page.last && !last) return WHOLE_CHECK_MS;
       }
       return undefined;
     } catch (error) {
@@ -84,9 +84,9 @@ export class HandAgain {
     const { items, last } = page;
     const begun = this.#begun;
     const { added } = await this.#link.call("take-over", { items: [...items], last });
-    // The answer may have told that the database which took the earlier pages is lost as well.
+    // The answer may have shown that the database which took the earlier pages is lost as well.
     if (begun === this.#begun) this.#store.taken(page);
-    this.#log.info({ items: items.length, added, last }, "handed over again");
+    this.#log.info({ items: items.length, added, last }, "handed off again");
   }
 
   #next(): AgainPage | undefined {

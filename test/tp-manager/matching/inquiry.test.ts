@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { doubtOfAttempt } from "../../../src/tp-manager/matching/doubt.ts";
+import { inquiryOfAttempt } from "../../../src/tp-manager/matching/inquiry.ts";
 import { house, pay, request } from "../../support/payment-house.ts";
 import { declined, report } from "../../support/reports.ts";
 import { lost } from "../../support/scripted-terminal.ts";
@@ -13,7 +13,7 @@ async function limitOf(delivery: { withinSeconds: number } | null) {
   await pay(at, request("A-1", { delivery }));
   const attempt = at.journal.attempts.latest("A-1");
   if (attempt?.state.phase !== "in-doubt") throw new Error("the payment was not lost");
-  const { limitMs, asked } = doubtOfAttempt(attempt, attempt.state, times);
+  const { limitMs, asked } = inquiryOfAttempt(attempt, attempt.state, times);
   return [limitMs, asked?.limitMs];
 }
 
@@ -45,6 +45,6 @@ test("the good result that counts is kept behind a contrary one", async () => {
   await pay(at, request("A-1"));
   const attempt = at.journal.attempts.latest("A-1");
   if (attempt?.state.phase !== "in-doubt") throw new Error("the payment was not lost");
-  const { heard } = doubtOfAttempt(attempt, attempt.state, times);
+  const { heard } = inquiryOfAttempt(attempt, attempt.state, times);
   expect(heard).toMatchObject({ good: { traceNumber: "000012" }, acknowledged: true });
 });

@@ -5,64 +5,66 @@ import type { JournalGap } from "../journal/gap-rows.ts";
 import type { TerminalState, TerminalUnavailable } from "../terminal/terminal.ts";
 
 /** A reason for which a payment of a new order is refused now. */
-export interface Obstacle {
+export interface NotReadyReason {
   /** The code that `POST /payment` would answer. */
   readonly code: ErrorCode;
-  /** In words for an operator. */
+  /** For an operator. */
   readonly says: string;
-  /** Of the payment's answer; without it the code's own words. */
+  /** The payment's answer; left out: the code's own message. */
   readonly message?: string;
   readonly details?: Readonly<Record<string, unknown>>;
-  /** Of an order that is to begin; without it the code's own word. */
+  /** Of an order that is to begin; left out: as the code says. */
   readonly charged?: Charged;
 }
 
 /** The arbiter's facts, none of them asked for on the wire for this. */
-interface ObstacleFacts {
+interface ReadinessFacts {
   readonly closed: boolean;
   readonly updating: boolean;
   /** Something of this connector has the terminal: that ends by itself. */
   readonly running: boolean;
   readonly terminal: Pick<TerminalState, "link" | "linkProblem" | "status" | "busy">;
-  /** The terminal's last silence, while it is told. */
+  /** The terminal's last silence, while it is kept. */
   readonly silence: TerminalUnavailable | undefined;
   readonly blockedBy: string | undefined;
   readonly unmatchedAsked: boolean;
-  /** Whether the journal can be written; undefined: nobody looks. */
+  /** Whether the journal can be written; undefined: not checked. */
   readonly proof: Pick<WriteProof, "known" | "proved"> | undefined;
   /** Throws when the journal cannot be read. */
   readonly changed: () => boolean;
-  readonly storeDoubt: Pick<JournalGap, "because" | "isImported"> | undefined;
+  readonly journalGap: Pick<JournalGap, "because" | "isImported"> | undefined;
 }
 
 /**
- * Whether a payment can be taken now, and if not, why: the one place that says so. The turn throws
- * by it, and `/health`, `/check`, `/metrics`, `launch.sh status`, the doctor and the page show it
- * (docs/rules/05-evidence.md). A running payment is no obstacle: that ends by itself.
+ * Returns why no payment can be taken now; empty: one can. The lease throws by these reasons, and
+ * `/health`, `/check`, `/metrics`, `launch.sh status`, the doctor and the page show them
+ * (docs/rules/05-evidence.md). A running payment is no reason: it ends by itself.
  */
-export function obstaclesOf(facts: ObstacleFacts): readonly Obstacle[] {
+export function notReadyReasonsOf(facts: ReadinessFacts): readonly NotReadyReason[] {
   return [
     closedBy(facts),
-    terminalObstacle(facts),
-    doubtOf(facts),
+    terminalReason(facts),
+    inquiryReason(facts),
     changedOf(facts.changed),
     unwritableBy(isQuiet(facts) ? facts.proof?.proved : facts.proof?.known),
-    storesObstacle(facts.storeDoubt),
+    gapReason(facts.journalGap),
   ].filter((one) => one !== undefined);
 }
 
-/** Nothing gets a turn. */
-export function closedBy(facts: Pick<ObstacleFacts, "closed" | "updating">): Obstacle | undefined {
+/** Why nothing gets a lease. */
+export function closedBy(
+  facts: Pick<ReadinessFacts, "closed" | "updating">,
+): NotReadyReason | undefined {
   if (facts.closed) return { code: "STOPPING", says: "the connector is being stopped" };
   if (facts.updating) return { code: "UPDATING", says: "a new version is on probation" };
   return undefined;
 }
 
-/** Something is asked about first (docs/rules/05-evidence.md). */
-export function doubtOf({
+/** Something has to be asked about first (docs/rules/05-evidence.md). */
+export function inquiryReason({
   blockedBy,
   unmatchedAsked,
-}: Pick<ObstacleFacts, "blockedBy" | "unmatchedAsked">): Obstacle | undefined {
+}: Pick<ReadinessFacts, "blockedBy" | "unmatchedAsked">): NotReadyReason | undefined {
   const code = "TERMINAL_IN_DOUBT";
   if (blockedBy !== undefined) {
     const says = `order ${blockedBy} is in doubt and asked about`;
@@ -73,12 +75,12 @@ export function doubtOf({
   return { code, says: "the terminal has an unmatched transaction and is asked", message };
 }
 
-/** As last known: the payment asks again. */
-function terminalObstacle({
+/** As last known: a payment asks the terminal again. */
+function terminalReason({
   terminal: { link, linkProblem, status },
   silence,
   running,
-}: Pick<ObstacleFacts, "terminal" | "silence" | "running">): Obstacle | undefined {
+}: Pick<ReadinessFacts, "terminal" | "silence" | "running">): NotReadyReason | undefined {
   if (link !== "connected") {
     const says = `no link to the terminal: ${linkProblem ?? link}`;
     return { code: "TERMINAL_DISCONNECTED", says };
@@ -94,7 +96,7 @@ function terminalObstacle({
   return { code: unavailableCodes[silence.reason], says };
 }
 
-function changedOf(changed: ObstacleFacts["changed"]): Obstacle | undefined {
+function changedOf(changed: ReadinessFacts["changed"]): NotReadyReason | undefined {
   try {
     if (!changed()) return undefined;
   } catch {
@@ -103,8 +105,8 @@ function changedOf(changed: ObstacleFacts["changed"]): Obstacle | undefined {
   return { code: "TERMINAL_CHANGED", says: "another terminal is connected than before" };
 }
 
-/** The wire is not held, neither by a turn nor by an inquiry. */
-function isQuiet({ running, terminal }: ObstacleFacts): boolean {
+/** The wire is not held, neither by a lease nor by an inquiry. */
+function isQuiet({ running, terminal }: ReadinessFacts): boolean {
   return !running && !terminal.busy;
 }
 
@@ -112,18 +114,18 @@ function isQuiet({ running, terminal }: ObstacleFacts): boolean {
  * Nothing that happens to money could be written down (docs/design.md 1.3). While the wire is
  * held, no proof keeps the terminal waiting for the disk: what happens then is written by itself.
  */
-export function unwritableBy(fault: WriteProof["known"]): Obstacle | undefined {
+export function unwritableBy(fault: WriteProof["known"]): NotReadyReason | undefined {
   return fault && { code: "STORAGE_FAILED", says: fault.says, charged: "no" };
 }
 
-/** An order that is new here cannot be paid before the supervisor has told what it knows. */
-function storesObstacle(doubt: ObstacleFacts["storeDoubt"]): Obstacle | undefined {
-  if (!doubt || doubt.isImported) return undefined;
-  const says = `${doubt.because}: the supervisor's orders are being taken over`;
+/** No order that is new here can be paid before the supervisor's orders are imported. */
+function gapReason(reason: ReadinessFacts["journalGap"]): NotReadyReason | undefined {
+  if (!reason || reason.isImported) return undefined;
+  const says = `${reason.because}: the supervisor's orders are being imported`;
   return { code: "STORES_DISAGREE", says };
 }
 
 /** The answer of a payment that meets it. */
-export function refusalBy({ code, message, details, charged }: Obstacle): AppError {
+export function refusalBy({ code, message, details, charged }: NotReadyReason): AppError {
   return new AppError(code, message, { details, ...(charged && { charged }) });
 }

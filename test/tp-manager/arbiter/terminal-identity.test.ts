@@ -33,7 +33,7 @@ test.each([
     const at = house();
     expect(await payAt(at, "000021", {})).toBe("Success");
     expect(await payAt(at, "000022", silent)).toBe("Success");
-    expect(at.arbiter.gate.replaced).toBeUndefined();
+    expect(at.arbiter.identityCheck.replaced).toBeUndefined();
     const answer = await payAt(at, "000023", { ...another });
     expect(answer).toBe("Failed");
     expect(at.terminal.paid).toHaveLength(2);
