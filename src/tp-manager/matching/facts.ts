@@ -300,9 +300,9 @@ function isTimely({ asked, heard }: Inquiry, found: TransactionReport): boolean 
 
 /**
  * Whether the next sale shows that the command in doubt used up no receipt number, as a stored sale
- * has. The next sale shows nothing when that command itself reported a number: the sale may lie between the
- * two, or a number was given twice. Of an empty storage the numbers before it decide; a first
- * number decides nothing, because a terminal may begin anew when it closes by itself.
+ * has. The next sale shows nothing when that command itself reported a number: the sale may lie
+ * between the two, or a number was given twice. Of an empty storage the numbers before it decide; a
+ * first number decides nothing, because a terminal may begin anew when it closes by itself.
  */
 function numberUnused({ before, heard }: Inquiry, { next, closedSince }: Known): boolean | null {
   const { receiptNumber: number = null, formerReceipt = null } = next ?? {};
