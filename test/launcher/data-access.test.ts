@@ -75,7 +75,7 @@ test("the system as the user is named once", async () => {
 
 test.each([
   { what: "icacls refuses", does: "echo 'Zugriff verweigert' >&2; exit 5", says: /Zugriff verw/ },
-  { what: "the user is not told", does: "exit 0", user: "echo x", says: /told the user's SID/ },
+  { what: "the user is not told", does: "exit 0", user: "echo x", says: /printed the user's SID/ },
 ])("$what: one line says so, and the next start tries again", async ({ does, user, says }) => {
   const { data, installation } = windows(does, user);
   const line = await closeDataFolder(installation);
