@@ -104,7 +104,7 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
 }
 
 /** A number from 0 (included) to 1 (excluded), for jitter only; never for anything secret. */
-export function chance(): number {
+export function random(): number {
   return Math.random();
 }
 

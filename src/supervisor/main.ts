@@ -11,7 +11,7 @@ import { openStore } from "../shared/store/put-back.ts";
 import { assertWhole } from "../shared/store/sqlite.ts";
 import type { StoreExchange } from "../shared/store/store-exchange.ts";
 import { WriteProof } from "../shared/store/write-proof.ts";
-import { chance } from "../shared/time.ts";
+import { random } from "../shared/time.ts";
 import { AlarmStore } from "./alarms/alarm-store.ts";
 import { certificateEnds, certificatesIn } from "./certificates.ts";
 import { createGatewayClient, type GatewaySettings } from "./gateway/gateway-client.ts";
@@ -65,7 +65,7 @@ async function start(context: ProgramContext): Promise<void> {
   onStop("gateway client", () => gateway.close());
 
   const watch = new DeliveryWatch(clock);
-  const forwarder = new Forwarder({ store, gateway, watch, clock, log, random: chance });
+  const forwarder = new Forwarder({ store, gateway, watch, clock, log, random });
   onStop("forwarder", () => forwarder.stop(RUNNING_TRIES_GRACE_MS));
 
   const { losses } = stores;

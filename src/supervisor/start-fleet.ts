@@ -5,7 +5,7 @@ import { FLEET_PAGE_MAX, fleetMessages } from "../shared/ipc/fleet-messages.ts";
 import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import { logFileOf, type ProgramContext } from "../shared/process/lifecycle.ts";
 import type { Logger } from "../shared/process/logger.ts";
-import { chance } from "../shared/time.ts";
+import { random } from "../shared/time.ts";
 import { certificatesIn, readGiven, trustedWith } from "./certificates.ts";
 import type { BrokerSettings } from "./fleet/broker.ts";
 import { Fleet } from "./fleet/fleet.ts";
@@ -71,7 +71,7 @@ function start(
     note,
     clock,
     log,
-    random: chance,
+    random,
   });
   onStop("fleet", () => fleet.stop());
   fleet.start();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { chance, sleep, systemClock, within } from "../../src/shared/time.ts";
+import { random, sleep, systemClock, within } from "../../src/shared/time.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 describe("waiting", () => {
@@ -85,8 +85,8 @@ describe("the system clock", () => {
     expect(fired).toBe(false);
   });
 
-  test("chance is a number from 0 to 1", () => {
-    const numbers = Array.from({ length: 1_000 }, chance);
+  test("random is a number from 0 to 1", () => {
+    const numbers = Array.from({ length: 1_000 }, random);
     expect(numbers.every((number) => number >= 0 && number < 1)).toBe(true);
     expect(new Set(numbers).size).toBeGreaterThan(900);
   });

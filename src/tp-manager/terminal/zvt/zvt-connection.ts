@@ -1,4 +1,4 @@
-import { chance, sleep, within } from "../../../shared/time.ts";
+import { random, sleep, within } from "../../../shared/time.ts";
 import type { Message } from "../../../zvt/index.ts";
 import {
   type LinkState,
@@ -214,7 +214,7 @@ export class ZvtConnection {
       if (this.#closing.signal.aborted) break;
       if (this.#restarting) await this.#untilRestarted(this.#restarting);
       const delayMs = Math.min(reconnect.minMs * 2 ** Math.min(attempt, 16), reconnect.maxMs);
-      await this.#pause("zvt reconnect", delayMs * (0.5 + chance() / 2));
+      await this.#pause("zvt reconnect", delayMs * (0.5 + random() / 2));
     }
     this.#setLink("disconnected", "closed");
   }
