@@ -54,7 +54,7 @@ const learns = [`stores-reversals: this terminal has not shown yet that it ${rev
 
 const ofOneWay = [
   ...ofEveryTerminal,
-  "ordered-results: a one-way terminal tells its results in order",
+  "ordered-results: a one-way terminal delivers its results in order",
 ];
 const oneResult =
   "one-result-each: a one-way terminal repeats no result after it has accepted the next request " +

@@ -197,7 +197,10 @@ export class OperationExecutor {
     const { store, clock, log } = this.#parts;
     if (store.copiesPossible(transactionId) === Number.POSITIVE_INFINITY) return false;
     store.settleCopies(transactionId, maskPansInText(note), clock.now());
-    log.warn({ transactionId, orderId }, "an operator: the gateway has no copies of the order");
+    log.warn(
+      { transactionId, orderId },
+      "an operator says that the gateway has no second transaction of the order",
+    );
     return true;
   }
 

@@ -88,8 +88,9 @@ export class FinancialCommands {
   }
 
   /**
-   * Resolves when the terminal's storage has borne out an end that was heard, which takes one probe
-   * or two (docs/rules/22-heard-end.md). A terminal that is away by then is not waited for.
+   * Resolves when one or two probes of the terminal's storage have confirmed the end that the
+   * terminal reported (docs/rules/22-heard-end.md). A terminal that has lost its line meanwhile is
+   * not waited for.
    */
   async #borneOut(attempt: Attempt): Promise<Attempt> {
     const { clock, attempts, recovery, prepareMs, confirmAfterMs } = this.#parts;

@@ -368,7 +368,10 @@ function ordersIn(answer: Answer | null): object {
   return { orderId: request.orderId, transactionId, orders };
 }
 
-/** The end of an alarm's text: the orders that are candidates, or near; empty without one. */
+/**
+ * Returns the end of an alarm's text: the orders that can have made the record, and those that
+ * agree with it but for one fact; "" when there is no such order.
+ */
 export function aboutWhom(answer: Answer | null): string {
   return answer && namedIn(answer).length > 0 ? `; ${textOfCandidates(answer)}` : "";
 }

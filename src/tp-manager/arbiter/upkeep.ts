@@ -124,7 +124,7 @@ export class Upkeep {
       this.#unanswered = 0;
       log.warn(
         { err: error },
-        "the locked terminal's last sale is closed without having been read",
+        "the end of day closes the last sale unread: the terminal is locked and does not answer",
       );
       return undefined;
     }

@@ -25,7 +25,7 @@ export interface ObservedRecord {
   /** When it arrived, or was read; epoch milliseconds. */
   readonly atMs: number;
   readonly identity: TerminalIdentity;
-  /** The terminal's own limit for a command that it was left alone with. */
+  /** How long the terminal goes on with a command after the line was lost, at most. */
   readonly limitMs: number;
 }
 

@@ -43,7 +43,7 @@ export class Resync {
     this.#task.nudge();
   }
 
-  /** As {@link begin}, where nothing is under way: a mark may have shown the same. */
+  /** As {@link begin}, unless a resync runs: the stores' marks may have shown the same loss. */
   beginOnce(): void {
     if (!this.#store.isUnderWay) this.begin();
   }

@@ -117,11 +117,11 @@ const rows = cases.flatMap((row) => row.on.map((transport) => ({ ...row, transpo
 
 test.each(rows)("$fault over $transport: $heard", async ({ fault, transport, ...row }) => {
   const { simulator, register } = await started(transport, {
-    timers: { t1Ms: 50, t2Ms: 200, t3Ms: 300 },
+    timers: { t1Ms: 200, t2Ms: 400, t3Ms: 600 },
   });
   await register.run(row.registration ?? WITHOUT_STATUS);
   simulator.arm(fault);
-  expect(await register.attempt(authorisation(1200), 1_000)).toEqual(row.heard);
+  expect(await register.attempt(authorisation(1200), 2_000)).toEqual(row.heard);
   await simulator.terminal.idle();
   expect(bank(simulator)).toEqual(row.bank);
   expect(simulator.faults.armed.filter(({ struck }) => struck === 0)).toEqual([]);

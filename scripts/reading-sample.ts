@@ -1,0 +1,94 @@
+/**
+ * Draws what people read in this project, for readers who do not know it to judge.
+ *   npm run reading-sample -- [--seed N] [--each N]
+ * Prints N comments of src, N messages (errors, conditions, findings, thrown texts, log lines) and
+ * N sentences of the books, each with its place; 60 of each without --each. The same seed draws the
+ * same places of a commit.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseSync } from "vite";
+import { projectRoot } from "../src/shared/version-files.ts";
+import { repositoryFiles, typescriptSources } from "../test/tidy/sources.ts";
+import { misused, readArguments } from "./command-line.ts";
+
+interface Piece {
+  readonly place: string;
+  readonly text: string;
+}
+
+/** A text that a person reads has at least so many words; a name or a code has fewer. */
+const WORDS_MIN = 4;
+
+const { values } = readArguments({
+  options: {
+    seed: { type: "string", default: "1" },
+    each: { type: "string", default: "60" },
+  },
+});
+const [seed, each] = [Number(values.seed), Number(values.each)];
+if (!(seed > 0 && each > 0)) misused("--seed and --each are whole numbers from 1\n");
+
+const sources = typescriptSources().filter(({ path }) => path.startsWith("src/"));
+const isRead = ({ text }: Piece): boolean => text.split(" ").length >= WORDS_MIN;
+const lineOf = (text: string, at: number): number => text.slice(0, at).split("\n").length;
+
+const comments = sources.flatMap(({ path, text }) =>
+  parseSync(path, text).comments.map(({ start, value }) => ({
+    place: `${path}:${lineOf(text, start)}`,
+    text: value.replace(/\n? *\*+ ?/g, " ").trim(),
+  })),
+);
+
+/** Thrown texts and lines of the log, as far as they stand in one piece. */
+const spoken = sources.flatMap(({ path, text }) =>
+  [
+    ...text.matchAll(/\b(?:Error|refused|info|warn|error|fault|note)\([^"`;]*["`]([^"`]+)["`]/g),
+  ].map(({ index, 1: said = "" }) => ({ place: `${path}:${lineOf(text, index)}`, text: said })),
+);
+const catalogs = repositoryFiles("src/shared")
+  .filter((path) => path.endsWith("-en.json"))
+  .flatMap((path) => textsOf(JSON.parse(readFileSync(join(projectRoot, path), "utf8")), path));
+
+const sentences = repositoryFiles("docs", "README.md")
+  .filter((path) => path.endsWith(".md"))
+  .flatMap((path) =>
+    readFileSync(join(projectRoot, path), "utf8")
+      .replace(/^```[\s\S]*?^```$|^[|#].*$/gm, "")
+      .split(/\n\s*\n|\n(?=[-*] )/)
+      .flatMap((paragraph) => paragraph.replace(/\s+/g, " ").split(/(?<=[.!?]) (?=[A-Z`*[])/))
+      .map((text) => ({ place: path, text: text.trim() })),
+  );
+
+print("Comments", comments);
+print("Messages", [...spoken, ...catalogs]);
+print("Sentences", sentences);
+
+function textsOf(value: unknown, place: string): Piece[] {
+  if (typeof value === "string") return [{ place, text: value }];
+  return Object.entries(value as object).flatMap(([key, inside]) =>
+    textsOf(inside, `${place} ${key}`),
+  );
+}
+
+/** Linear congruential numbers below `below` (Numerical Recipes, 7.1). */
+function numbers(below: number): () => number {
+  let state = seed;
+  return () => {
+    state = (1_664_525 * state + 1_013_904_223) % 2 ** 32;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+function print(title: string, all: readonly Piece[]): void {
+  const pieces = all.filter(isRead);
+  const next = numbers(pieces.length);
+  const drawn = new Set<number>();
+  while (drawn.size < Math.min(each, pieces.length)) drawn.add(next());
+  process.stdout.write(`## ${title}: ${drawn.size} of ${pieces.length}\n\n`);
+  for (const index of drawn) {
+    const { place = "", text = "" } = pieces[index] ?? {};
+    process.stdout.write(`- \`${place}\` ${text.replace(/\s+/g, " ")}\n`);
+  }
+  process.stdout.write("\n");
+}
