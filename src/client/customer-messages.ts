@@ -145,7 +145,7 @@ export const customerMessageOfStatus: Readonly<Record<string, CustomerMessageNam
 };
 
 /** The parts of an answer that decide. */
-interface Outcome {
+interface DecidingParts {
   readonly status: string;
   readonly error: { readonly code: string; readonly charged: "no" | "yes" | "unknown" } | null;
 }
@@ -154,7 +154,7 @@ interface Outcome {
  * The name of the sentence for an answer. Its `charged` decides first, and decides alone
  * where the code is one of a newer connector.
  */
-export function customerMessageName({ status, error }: Outcome): CustomerMessageName {
+export function customerMessageName({ status, error }: DecidingParts): CustomerMessageName {
   if (error === null) {
     return customerMessageOfStatus[status] ?? "unknown";
   }
@@ -164,6 +164,6 @@ export function customerMessageName({ status, error }: Outcome): CustomerMessage
 }
 
 /** The sentence for the customer at an answer of `POST /payment` or `GET /payment/{orderId}`. */
-export function customerMessage(outcome: Outcome, language: CustomerLanguage = "en"): string {
+export function customerMessage(outcome: DecidingParts, language: CustomerLanguage = "en"): string {
   return customerMessages[customerMessageName(outcome)][language];
 }
