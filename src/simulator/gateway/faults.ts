@@ -91,7 +91,7 @@ function settingValue(text: string): string | number | boolean {
   return text === "true" || text === "false" ? text === "true" : text;
 }
 
-/** What the faults do to one request. */
+/** The effect of the faults on one request. */
 interface Plan {
   readonly latencyMs: number;
   readonly strike: Fault | undefined;

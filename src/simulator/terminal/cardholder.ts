@@ -1,7 +1,7 @@
 import type { CardName } from "./bank/cards.ts";
 import type { OutcomeRule } from "./bank/ledger.ts";
 
-/** What the simulated customer does at the terminal. */
+/** One action of the simulated customer at the terminal. */
 export type CustomerAction =
   | CardAction
   /** A card that is not for payments. */
@@ -37,7 +37,7 @@ export const keys = [
 ] as const;
 export type KeyName = (typeof keys)[number];
 
-/** What the terminal waits for; a customer may leave or do nothing at any time. */
+/** The action that the terminal waits for; a customer may leave or do nothing at any time. */
 export type Wanted = "card" | "key" | "key-or-card" | "digits";
 
 const fitting: Readonly<Record<Wanted, readonly CustomerAction["action"][]>> = {

@@ -20,7 +20,7 @@ export function currencyCode(currency: string): string | undefined {
   return currencyOfNumber(currency.slice(-3))?.code;
 }
 
-/** What the terminal's display says at each moment, in three languages. */
+/** The texts of the terminal's display at each moment, in three languages. */
 const texts = {
   idle: { en: "Welcome", fr: "Bienvenue", de: "Willkommen" },
   card: { en: "Please present card", fr: "Présentez votre carte", de: "Bitte Karte vorhalten" },

@@ -19,7 +19,7 @@ export class ProcessOver extends Error {
   override readonly name = "ProcessOver";
 }
 
-/** What the simulator supplies to a terminal. */
+/** The surroundings that the simulator supplies to a terminal. */
 export interface Host<O extends TerminalOptions = TerminalOptions> {
   readonly options: O;
   readonly memory: Memory;
@@ -216,7 +216,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   }
 }
 
-/** What a customer does who is not played by hand. */
+/** The actions of a customer who is not played by hand. */
 const byThemselves: Readonly<Record<Wanted, CustomerAction>> = {
   card: { action: "insert" },
   key: { action: "key", key: "ok" },

@@ -22,7 +22,7 @@ export interface TraceEntry {
   /** A message of characters, with a bar between its fields. */
   readonly text?: string;
   readonly message?: string;
-  /** What the message says, in one line. */
+  /** The facts of the message in one line. */
   readonly says?: string;
   /** The fields of the message in their order. */
   readonly fields?: readonly TraceField[];
@@ -37,7 +37,7 @@ export interface TraceField {
   readonly tag?: string;
   readonly name: string;
   readonly value: string;
-  /** What the value means. */
+  /** The meaning of the value. */
   readonly means?: string;
 }
 

@@ -87,7 +87,7 @@ function faultRoutes(app: FastifyInstance, { faults }: SandboxParts): void {
 
 type Action = (order: Order, parts: SandboxParts, amountMinor: number | undefined) => Order;
 
-/** What an operator can make happen to an order. */
+/** The events that an operator can cause for an order. */
 const actions: Readonly<Record<string, Action>> = {
   wait: (order, { ledger }) => ledger.demand(order, { kind: "wait" }),
   pay: (order, { ledger }) => ledger.pay(order, order.card === "" ? autoPayment(order) : order),

@@ -25,7 +25,7 @@ export function mapiDocument(fields: ResultFields, secret: string, badDigest = f
 
 function resultChild([name, value]: ResultFields[number]): XmlOutput {
   if (typeof value === "string") return xml(name, value);
-  // What the gateway does with a key that cannot be part of an element's name is not public.
+  // Keys that cannot be part of an element's name are left out: the gateway's way is not public.
   const items = value.filter(({ key }) => /^[\p{L}\p{N}_.-]*$/u.test(key));
   return xml(
     name,

@@ -185,7 +185,7 @@ function countryOptions(lang: string, chosen: string): Html[] {
     );
 }
 
-/** What the customer entered, without card number and security code. */
+/** The customer's entries, without card number and security code. */
 interface Entry {
   readonly email: string;
   readonly country: string;

@@ -21,7 +21,7 @@ import {
 import type { Operation, OperationName } from "./services.ts";
 import { childNamed, type XmlElement } from "./xml.ts";
 
-/** What an operation uses, with the account that asked for it. */
+/** The parts that an operation uses, and the account that asked for it. */
 interface OperationContext extends SandboxParts {
   readonly account: Account;
   /** Scheme and host of the request, for addresses in answers. */

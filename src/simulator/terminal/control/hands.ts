@@ -59,7 +59,7 @@ export function disarm({ faults, terminal }: Controlled): number {
   return disarmed;
 }
 
-/** What a hand cannot do; the message says why. */
+/** A request that a hand cannot fulfil; the message says why. */
 class HandError extends Error {
   override readonly name = "HandError";
   readonly statusCode: number;
@@ -124,7 +124,7 @@ function plays(help: string, who: "auto" | "manual"): Hand {
 
 /**
  * All that hands can do at the terminal: the buttons of its page, and the names that follow
- * `simulate` in a shell. What waits for the terminal to be ready takes `--within SECONDS`.
+ * `simulate` in a shell. An action of the customer takes `--within SECONDS`.
  */
 export const hands: Readonly<Record<string, Hand>> = {
   approve: presents("the customer presents a card, and the bank says yes", { outcome: approved }),

@@ -17,7 +17,7 @@ interface Loaded {
   struck: number;
 }
 
-/** What the terminal does when it asks for a fault. */
+/** The command and moment at which a fault is asked for. */
 interface Occasion {
   /** Number of the running command; undefined when none runs. */
   readonly command: number | undefined;

@@ -14,7 +14,7 @@ export interface FaultTable {
 }
 
 export interface FaultKind {
-  /** It strikes only lines that have all of these. */
+  /** Strikes only lines that have all of these. */
   readonly needs?: readonly LineTrait[];
   readonly description: string;
   /** Arguments added to those of every fault, or replacing them. */

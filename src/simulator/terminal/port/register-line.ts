@@ -101,7 +101,7 @@ export abstract class RegisterLine<
 > {
   readonly name: string;
   abstract readonly transport: Transport;
-  /** What the trace calls a message. */
+  /** The name of a message in the trace. */
   protected abstract readonly what: string;
   protected readonly port: BytePort;
   protected readonly options: O;

@@ -14,10 +14,10 @@ import { zvtCard } from "./machine/report.ts";
 import { code } from "./machine/sale.ts";
 import { type Asked, type AskKind, type AskOccasion, askKinds } from "./options.ts";
 
-/** What follows for the payment: it goes on, or ends with a result code. */
+/** The consequence for the payment: go on, or end with a result code. */
 type AskEnd = "go-on" | { readonly stop: number };
 
-/** What is asked before the bank; the signature follows when the bank has agreed. */
+/** The requests before the bank is asked; the signature follows when the bank has agreed. */
 export const beforeHost: readonly AskKind[] = [
   "menu",
   "input",

@@ -1,6 +1,6 @@
 import type { Memory } from "../memory/memory.ts";
 
-/** What the register sees of a due job (docs/zvt.md 11.4, 11.5). */
+/** The effects of a due job on the register (docs/zvt.md 11.4, 11.5). */
 interface DemandKind {
   /** The status that the enquiry reports. */
   readonly status: number;

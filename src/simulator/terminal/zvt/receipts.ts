@@ -112,7 +112,7 @@ const PRINT_TEXT_BLOCK = 0x06d3;
 const RECEIPT_TYPE_HEAD = fromHex("06041f0701");
 /** Some terminals do not mark the end of the configuration receipt. */
 const UNENDED = 0x061a;
-/** What a block has in addition to its lines. */
+/** Bytes of a block in addition to its lines. */
 const BLOCK_OVERHEAD_BYTES = 32;
 
 const receiptTypeCodes: Readonly<Record<ReceiptType, number>> = {

@@ -29,7 +29,7 @@ export class ConcertParts extends TerminalParts<ConcertOptions> {
   }
 }
 
-/** What a register asks for, after its message was read. */
+/** The request of a register, after its message was read. */
 export interface Order {
   readonly action: Action;
   readonly amountMinor: number;

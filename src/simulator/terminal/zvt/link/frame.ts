@@ -34,7 +34,7 @@ export function crcKermit(bytes: Uint8Array, start = 0): number {
   return crc;
 }
 
-/** What was read from a serial line. */
+/** One event that was read from a serial line. */
 export type LineEvent =
   | { readonly kind: "ack" }
   | { readonly kind: "nak" }

@@ -27,7 +27,7 @@ const configBits = {
   printMessages: 0x80,
 } as const;
 
-/** What a register has agreed on. */
+/** The terms that a register has agreed on. */
 export interface Registration {
   readonly registered: boolean;
   readonly configByte: number;

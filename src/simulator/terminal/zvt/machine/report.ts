@@ -39,7 +39,7 @@ const technologyCodes = { chip: 1, contactless: 2 } as const;
 /** Tag 1F10 (docs/zvt.md 11.2). */
 const holderCheckCodes = { none: 0, "online-pin": 2 } as const;
 
-/** What 04 0F reports of a transaction. */
+/** The facts of a transaction that 04 0F reports. */
 export type Reported = Omit<
   StoredTransaction,
   "receiptNumber" | "kind" | "ledgerId" | "state" | "closed"

@@ -44,7 +44,7 @@ export const status = {
   cancelled: 0xa2,
 } as const;
 
-/** What the terminal's own display shows with each status. */
+/** The moment that the terminal's own display shows with each status. */
 export const stageOfStatus: Readonly<Record<number, Stage>> = {
   [status.usePinPad]: "pin",
   [status.waitingForHost]: "host",
