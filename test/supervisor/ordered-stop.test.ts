@@ -37,7 +37,7 @@ test("what is told as sent is on disk by then", async () => {
   const { supervisor, items, tries } = await started();
   const told = await supervisor.call(
     "store-transaction",
-    { transaction: sampleTransaction(), waitMs: PATIENCE_MS },
+    { transaction: sampleTransaction(), waitMs: 60_000 },
     2 * PATIENCE_MS,
   );
   await supervisor.kill();

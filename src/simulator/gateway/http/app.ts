@@ -79,8 +79,8 @@ export function createApp(tls: Tls | undefined, report: (error: Error) => void):
     done(null, body);
   });
   app.addHook("onRequest", (request, _reply, done) => {
-    const refusal = new RequestRefused(403, "requests from pages of another origin are refused");
-    done(isForeignWrite(request.method, request.headers) ? refusal : undefined);
+    if (!isForeignWrite(request.method, request.headers)) return done();
+    done(new RequestRefused(403, "requests from pages of another origin are refused"));
   });
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const status = error.statusCode ?? 500;
