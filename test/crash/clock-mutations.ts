@@ -36,7 +36,7 @@ export const clockMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the order of a notification and an operation",
-    ["8.7", "is told by the order in which both were written"],
+    ["8.7", "is known by the order in which both were written"],
     ["test/supervisor/operations/refunds-elsewhere.test.ts"],
     [
       "src/supervisor/operations/operation-store.ts",

@@ -94,7 +94,7 @@ const ofFreshness: readonly Mutation[] = [
   ),
   oneEdit(
     "the moment of what a later command found where staff sell too",
-    ["16-fresh", "every look counts only with its date and time"],
+    ["16-fresh", "every probe counts only with its date and time"],
     ofStaff,
     [fresh, "(!isShared || haveMoments(one, report)),", "(!isShared || report.good),"],
   ),
@@ -174,7 +174,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the late approval that was contradicted before",
-    ["25-one-way", "is kept, told by the alarm `report-mismatch`, and leaves the doubt"],
+    ["25-one-way", "is kept, raises the alarm `report-mismatch`, and leaves the attempt in doubt"],
     folds,
     [machine, 'const kept = isContradicted ? "disagrees" : judgement;', "const kept = judgement;"],
   ),
@@ -210,7 +210,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the first word of an operator's two",
-    ["24-amount", "A second word corrects an operator's first one, once"],
+    ["24-amount", "A second decision corrects an operator's first one, once"],
     folds,
     [
       machine,

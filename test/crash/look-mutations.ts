@@ -69,13 +69,13 @@ export const lookMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the declined order beside the one in doubt",
-    ["25-one-way", "well, which was told as not charged"],
+    ["25-one-way", "well, which was answered as not charged"],
     late,
     ["src/tp-manager/matching/one-way.ts", "orders.size === 1 &&", "orders.size > 0 &&"],
   ),
   oneEdit(
     "the approval that a former version has kept",
-    ["25-one-way", "has kept beside its"],
+    ["25-one-way", "has kept with its"],
     late,
     [
       "src/tp-manager/arbiter/one-way.ts",
@@ -95,7 +95,7 @@ export const lookMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the other charge, when one of an order is reversed",
-    ["19-late", "the answer to the reversal of one tells the other"],
+    ["19-late", "the answer to the reversal of one names the other"],
     twice,
     [
       "src/tp-manager/orders/after-sale.ts",

@@ -90,7 +90,7 @@ export const matchingMutations: readonly Mutation[] = [
       'return records.nextCommand(transactionId) === lostSince && transactionId === "";',
     ],
   ),
-  oneEdit("the doubt about a record without a time", ["matching", "it tells no time"], answers, [
+  oneEdit("the doubt about a record without a time", ["matching", "it names no time"], answers, [
     match,
     'if (left.some(({ candidacy }) => candidacy === "untimed")) return "untimed";',
     "",
@@ -167,7 +167,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the record that stood before the command that told it",
-    ["matching", "The attempt's own command told it, and nothing of it is charged yet"],
+    ["matching", "The attempt's own command reported it, and nothing of it is charged yet"],
     answers,
     [
       match,
@@ -211,7 +211,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the order whose own result another payment told again",
-    ["matching", "The attempt's own command told it, and nothing of it is charged yet"],
+    ["matching", "The attempt's own command reported it, and nothing of it is charged yet"],
     ["test/tp-manager/arbiter/late-repeats.test.ts"],
     [
       match,
@@ -241,7 +241,7 @@ export const matchingMutations: readonly Mutation[] = [
     "the retold record within a payment",
     [
       "01-baseline",
-      "So is one that shares a number with a known record and cannot be told from it",
+      "So is one that shares a number with a known record and cannot be distinguished from it",
     ],
     answers,
     [match, '(source !== "payment" || sharesNumber(before, record))', 'source !== "payment"'],
@@ -250,7 +250,7 @@ export const matchingMutations: readonly Mutation[] = [
     "the result in what may be retold",
     [
       "01-baseline",
-      "So is one that shares a number with a known record and cannot be told from it",
+      "So is one that shares a number with a known record and cannot be distinguished from it",
     ],
     answers,
     [match, "return before.good === record.good && (", "return ("],
@@ -406,7 +406,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the orders of several that were told as not charged",
-    ["matching", "each order that was told as not charged and fits is unknown"],
+    ["matching", "each order that was answered as not charged and fits is unknown"],
     [late],
     [
       effects,

@@ -270,7 +270,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the gate's memory of the accepted serial number",
-    breaks: ["12-terminal", "what it once told is never forgotten"],
+    breaks: ["12-terminal", "what it once reported is never forgotten"],
     tests: ["test/tp-manager/arbiter/terminal-identity.test.ts"],
     edits: [
       {

@@ -34,7 +34,7 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "the doubt about somebody else's word in the place of our reference",
-    "or that carries somebody else's word, decides nothing",
+    "or that carries another's reference, decides nothing",
     [lies],
     [
       rule,
@@ -54,7 +54,7 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "the doubts of before in a payment's result",
-    "is not taken for the payment's of now while it can be that of an earlier attempt in doubt",
+    "is not taken for the current payment's while it can be that of an earlier attempt in doubt",
     [kept],
     [rule, "owed.length > 0 && mayBeLate", "owed.length > 9 && mayBeLate"],
   ),
@@ -78,7 +78,7 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "the doubt about an approval behind a refusal",
-    "an approval behind a refusal of the same payment",
+    "an approval after a refusal of the same payment",
     [lies],
     [rule, "...(wasRefused && !isOutweighed ?", "...(wasRefused && isOutweighed ?"],
   ),
@@ -114,7 +114,7 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "the last proved order of results",
-    "once a later payment has had its own result, nothing is kept back any more",
+    "once a later payment has had its own result, nothing is delayed any more",
     [kept],
     [
       order,
@@ -166,7 +166,7 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "the result that agrees with a person's word",
-    "with a word that a result of its time agrees with",
+    "with a decision that a result of its time agrees with",
     [kept],
     ["src/tp-manager/arbiter/one-way.ts", "    attempts.addEvent(transactionId, note);\n", ""],
   ),

@@ -13,7 +13,7 @@ const fits = "test/tp-manager/matching/candidates.test.ts";
 const ofComparison: readonly Mutation[] = [
   oneEdit(
     "the doubt about one second with other numbers",
-    ["matching", "| equal | both told, and other | equal | cannot tell: a terminal that spells"],
+    ["matching", "| equal | both reported, and other | equal | undecided: a terminal that spells"],
     records,
     [
       comparison,
@@ -23,25 +23,28 @@ const ofComparison: readonly Mutation[] = [
   ),
   oneEdit(
     "the doubt about an equal trace with another receipt number within an hour",
-    ["matching", "| within an hour | the trace is equal; or the receipt, where no trace is told |"],
+    [
+      "matching",
+      "| within an hour | the trace is equal; or the receipt, where no trace is reported |",
+    ],
     records,
     [comparison, "content && sharesNumber(a, b) ?", 'content && numbers === "agree" ?'],
   ),
   oneEdit(
     "the trace before the receipt number, which a decline does not use up",
-    ["matching", "or the receipt, where no trace is told"],
+    ["matching", "or the receipt, where no trace is reported"],
     records,
     [comparison, '(trace === "silent" && receipt === "agree")', '(receipt === "agree")'],
   ),
   oneEdit(
     "the clock that was set by an hour and a second",
-    ["matching", "| whole hours apart | equal | | cannot tell: a clock that was set |"],
+    ["matching", "| whole hours apart | equal | | undecided: a clock that was set |"],
     records,
     [comparison, "    hours >= 1 &&", "    hours > 1 &&"],
   ),
   oneEdit(
     "the doubt about equal numbers whole hours apart",
-    ["matching", "| whole hours apart | equal | | cannot tell: a clock that was set |"],
+    ["matching", "| whole hours apart | equal | | undecided: a clock that was set |"],
     records,
     [comparison, 'return moment === "silent" && numbers', "return numbers"],
   ),
@@ -68,7 +71,7 @@ const ofComparison: readonly Mutation[] = [
   ]),
   oneEdit(
     "the number between 9999 and 0001",
-    ["02-proof", "0001 behind 9999, because some terminals give 0000 between them"],
+    ["02-proof", "0001 after 9999, because some terminals give 0000 between them"],
     records,
     [comparison, "return to === 1 ? null : to === 0;", "return to === 1 || to === 0;"],
   ),
@@ -106,7 +109,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the order that was taken back and whose record comes again",
-    ["19-late", "or it cannot be told from a sale of that order"],
+    ["19-late", "or it cannot be distinguished from a sale of that order"],
     contradicted,
     [match, "|| isNotCharged(only.attempt.state));", ");"],
   ),
@@ -128,7 +131,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the record of the sale in the answer to its reversal",
-    ["16-fresh", "the record of the sale itself, told once more to the second"],
+    ["16-fresh", "the record of the sale itself, reported once more, the same to the second"],
     contradicted,
     [
       "src/tp-manager/attempts/reversal-machine.ts",
@@ -148,13 +151,13 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the first of two transactions in one answer",
-    ["19-late", "the others are looked at as well"],
+    ["19-late", "the others are checked as well"],
     ["test/tp-manager/terminal/zvt/connection.test.ts"],
     ["src/tp-manager/terminal/zvt/enquiries.ts", "also.length > 0 ?", "also.length > 9 ?"],
   ),
   oneEdit(
     "the look at the first of two transactions",
-    ["19-late", "the others are looked at as well"],
+    ["19-late", "the others are checked as well"],
     contradicted,
     ["src/tp-manager/arbiter/unmatched.ts", "probesIn(probe).find(isIt) ?? probe", "probe"],
   ),
@@ -176,7 +179,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the place of the last question, whatever the clock says",
-    ["04-approval", "Very words that were asked about last are asked about again only when"],
+    ["04-approval", "The same report that was asked about last is asked about again only when"],
     contradicted,
     [
       "src/tp-manager/arbiter/unmatched.ts",

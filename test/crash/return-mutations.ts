@@ -6,7 +6,7 @@ const documents = "src/supervisor/operations/notification-store.ts";
 const lost = ["test/tp-manager/supervisor/lost-returns.test.ts"];
 const keys = ["test/tp-manager/http/gateway-keys.test.ts"];
 const listener = ["test/supervisor/notifications/notification-listener.test.ts"];
-const noReturn = "while the journal is in doubt no return of such an order leaves";
+const noReturn = "while the journal has a gap no return of such an order leaves";
 const oneSum = "at least what the journal knew when a return was reserved, and that return";
 
 /** Money that goes back once, also where a database was lost. */
@@ -27,14 +27,14 @@ export const returnMutations: readonly Mutation[] = [
     lost,
     [guard, "&& !doubt.both && !again.isUnderWay;", "&& !doubt.both;"],
   ),
-  oneEdit("the taking over before a reversal", ["17-loss", "everything is taken over"], lost, [
+  oneEdit("the taking over before a reversal", ["17-loss", "everything is imported"], lost, [
     guard,
     "const isKnown = doubt.isImported && ",
     "const isKnown = ",
   ]),
   oneEdit(
     "the reversal that was told to nobody",
-    ["17-loss", "because a reversal may have been told to nobody"],
+    ["17-loss", "because a reversal may have been reported to nobody"],
     lost,
     [guard, 'return byWhom === "anybody" || !isKnown;', "return !isKnown;"],
   ),

@@ -34,7 +34,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the number that the doubtful command had told itself",
-    ["02-proof", "any number where the doubtful command had told one of its own"],
+    ["02-proof", "any number where the command in doubt had reported one of its own"],
     columns,
     [facts, "isUnused && heard.good?.receiptNumber != null ? null", "isUnused === null ? null"],
   ),
@@ -250,7 +250,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the sale that the terminal held for two orders",
-    ["19-late", "The stored reversal of the sale makes them what they were told as."],
+    ["19-late", "The stored reversal of the sale makes them what they were answered as."],
     ["test/tp-manager/arbiter/late-reports.test.ts"],
     [table, 'held && takesBack !== "ours",', 'held && takesBack === "another",'],
   ),
@@ -290,7 +290,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the bad end behind an acknowledged sale",
-    ["04-approval", "in doubt; a charge then takes two looks"],
+    ["04-approval", "in doubt; a charge then takes two probes"],
     looks,
     [
       table,
@@ -333,7 +333,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the order that was told a word before a sale was found",
-    ["19-late", "The stored reversal of the sale makes them what they were told as."],
+    ["19-late", "The stored reversal of the sale makes them what they were answered as."],
     ["test/tp-manager/arbiter/late-reports.test.ts"],
     [machine, "last, told: state.outcome };", "last };"],
   ),
