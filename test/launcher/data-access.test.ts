@@ -102,7 +102,7 @@ test.each([
   { rights: `D:AI${THREE}(A;OICIID;0x1301bf;;;AU)`, verdict: "fail", says: /everybody.*\(AU\)/ },
   { rights: `D:PAI${THREE}(A;OICI;FR;;;S-1-1-0)`, verdict: "fail", says: /everybody/ },
   { rights: `D:PAI${THREE}(A;;FR;;;S-1-5-21-7)`, verdict: "warn", says: /also S-1-5-21-7$/ },
-  { rights: "D:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)", verdict: "warn", says: /not named/ },
+  { rights: "D:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)", verdict: "warn", says: /do not name/ },
   { rights: "nothing", verdict: "warn", says: /icacls has printed no rights/ },
   { rights: "D:NO_ACCESS_CONTROL", verdict: "fail", says: /everybody/ },
 ])("the doctor on $rights: $verdict", async ({ rights, verdict, says }) => {
