@@ -26,7 +26,7 @@ interface Finding {
 
 type CheckName =
   | "supervisor"
-  | "hand-off"
+  | "hand-over"
   | "payments"
   | "queue"
   | "gateway"
@@ -132,10 +132,10 @@ export const conditionTable = {
     ),
     "hand-over-failing": watched(
       "critical",
-      "hand-off",
+      "hand-over",
       ({ tpManager: { handOver } = {} }) => handOver && { ...handOver, count: handOver.pending },
     ),
-    "hand-over-refused": onTheSpot("warns", "hand-off", "hand-off-refused", ({ tpManager }) =>
+    "hand-over-refused": onTheSpot("warns", "hand-over", "hand-off-refused", ({ tpManager }) =>
       counted(tpManager?.refusedHandOffs),
     ),
     "reversed-at-terminal-only": onTheSpot(

@@ -32,10 +32,14 @@ export class WireLock {
     try {
       return await work();
     } finally {
-      const next = this.#waiting.shift();
-      if (next) next.abort();
-      else this.#held = false;
+      this.#release();
     }
+  }
+
+  #release(): void {
+    const next = this.#waiting.shift();
+    if (next) next.abort();
+    else this.#held = false;
   }
 
   async #acquire(waitMs: number, signal?: AbortSignal): Promise<void> {
@@ -44,8 +48,11 @@ export class WireLock {
     const ended = signal ? AbortSignal.any([free.signal, signal]) : free.signal;
     await sleep(this.#clock, "zvt wire", waitMs, ended).catch(() => undefined);
     // The wire is this caller's once it was given, also when the time is over at that moment.
-    if (free.signal.aborted) return;
-    this.#waiting.splice(this.#waiting.indexOf(free), 1);
+    // A caller that was cancelled in that same moment gives it to the next one.
+    if (free.signal.aborted) {
+      if (!signal?.aborted) return;
+      this.#release();
+    } else this.#waiting.splice(this.#waiting.indexOf(free), 1);
     signal?.throwIfAborted();
     throw new TerminalUnavailable("busy", "another command is running on the terminal");
   }

@@ -218,7 +218,7 @@ export default {
   "doctor.of.local port": "Port der lokalen Schnittstelle",
   "doctor.of.schedule": "Neustart durch den Rechner",
   "doctor.of.serial port": "Serielle Schnittstelle",
-  "doctor.of.hand-off": "Übergabe",
+  "doctor.of.hand-over": "Übergabe",
   "alarm.journal": "Etwas ließ sich nicht ins Journal schreiben.",
   "alarm.hand-off": "Eine Transaktion ließ sich nicht an den Supervisor übergeben.",
   "alarm.update-metadata": "Die Metadaten der Updates laufen ab oder sind abgelaufen.",

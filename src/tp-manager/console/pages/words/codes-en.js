@@ -201,7 +201,7 @@ export default {
   "doctor.of.local port": "Port of the local interface",
   "doctor.of.schedule": "Kept alive by the machine",
   "doctor.of.serial port": "Serial port",
-  "doctor.of.hand-off": "Hand-off",
+  "doctor.of.hand-over": "Hand-off",
   "alarm.journal": "Something could not be written to the journal.",
   "alarm.hand-off": "A transaction could not be handed to the supervisor.",
   "alarm.update-metadata": "The metadata of updates are near their end or have expired.",

@@ -221,7 +221,7 @@ export default {
   "doctor.of.local port": "Port de l’interface locale",
   "doctor.of.schedule": "Relance par la machine",
   "doctor.of.serial port": "Port série",
-  "doctor.of.hand-off": "Transmission au superviseur",
+  "doctor.of.hand-over": "Transmission au superviseur",
   "alarm.journal": "Une écriture dans le journal a échoué.",
   "alarm.hand-off": "Une transaction n’a pu être transmise au superviseur.",
   "alarm.update-metadata": "Les métadonnées des mises à jour expirent ou ont expiré.",
